@@ -30,6 +30,7 @@ type ModelOptions struct {
 	Model      Model
 	Grammars   Grammars // nil: grammar_open says that there are none
 	Observer   Observer // nil: none
+	Replay     Replay   // answers in the place of the host, in a player; nil: nobody does
 	Alone      bool     // no other model is ever used: a plugin that fails with it is of no use
 }
 

@@ -222,7 +222,7 @@ func TestStore_Memory_OfSessions(t *testing.T) {
 	s := open(t, t.TempDir(), Limits{Size: 4000, Keep: 10, KeepFor: time.Hour})
 	r := New(s, "words", hosttest.Words{}).Begin("a").(*request)
 	for range 8 {
-		r.keep(&session.Session{Plugin: session.Plugin{Name: "p"}, Warm: make([]session.Asked, 8)}, plugin.Model{})
+		r.keep(&session.Session{Plugin: session.Plugin{Name: "p"}, Warm: make([]session.Deed, 8)}, plugin.Model{})
 	}
 	if used := s.running.Load(); used > 4000 || used == 0 {
 		t.Errorf("%d bytes", used)

@@ -12,11 +12,20 @@ package abi
 // Type is a WebAssembly value type, by its name in the text format.
 type Type = string
 
-// Signature is the type of one export or import.
+// Signature is one export or import, as the table describes it.
 type Signature struct {
 	Name     string
 	Params   []Type
 	Results  []Type
 	Optional bool // an export that a plugin may leave out although it has others
 	Added    bool // an import that was not in v1 at first; plugins import it from the module Optional
+
+	// Of imports.
+	Memory []Memory
+	Cost   Cost
+	In     []string // the exports in which it may be called; nil: all
+	Fills  int32    // the kind of the bound buffer that it fills; 0: none
+	Long   bool     // its fuel says little of its time
+	Waits  bool     // it may wait for other work of the host
+	Record Record
 }

@@ -129,8 +129,7 @@ func endedPrograms() []Case {
 func misplacedCalls() []Case {
 	var cases []Case
 	for _, s := range abi.Imports {
-		if !takesBranch(s.Name) && !slices.Contains([]string{abi.ImportBranchOpen, abi.ImportBranchOpenMessages, abi.ImportBranchesWait, abi.ImportChainOpen,
-			abi.ImportBranchReason, abi.ImportShow, abi.ImportAdopt}, s.Name) {
+		if !slices.Contains(s.In, abi.ExportRun) {
 			continue
 		}
 		in := newProgram("open-"+s.Name, 1).runs()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -31,7 +32,7 @@ func strangeHandles() []Case {
 		return slices.Concat(d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle), d.of(abi.ImportBranchClose, asm.Local(handle)), asm.Drop)
 	}
 	for _, s := range abi.Imports {
-		if !s.Added || len(s.Params) == 0 || !takesBranch(s.Name) {
+		if !takesBranch(s.Name) {
 			continue
 		}
 		for name, n := range map[string]int{"closed": 1, "foreign": 77, "negative": -1} {
@@ -54,19 +55,14 @@ func strangeHandles() []Case {
 
 // takesBranch reports whether the first parameter of an import is a branch.
 func takesBranch(name string) bool {
-	return slices.Contains([]string{abi.ImportBranchFork, abi.ImportBranchClose, abi.ImportBranchCut, abi.ImportBranchAppend, abi.ImportBranchTokens,
-		abi.ImportBranchCandidates, abi.ImportBranchLogits, abi.ImportBranchScores, abi.ImportBranchMask, abi.ImportBranchMix, abi.ImportBranchSample,
-		abi.ImportBranchRun, abi.ImportBranchState, abi.ImportBranchGrammar}, name)
+	s := abi.Import(name)
+	return strings.HasPrefix(name, "branch_") && !slices.ContainsFunc(s.Memory, func(m abi.Memory) bool { return m.At == 0 })
 }
 
 // zeros is code that calls a function with a first parameter, and zeros for the rest.
 func (d *draft) zeros(function string, first int) []byte {
-	args := []int{first}
-	for _, s := range abi.Imports {
-		if s.Name == function {
-			args = append(args, make([]int, len(s.Params)-1)...)
-		}
-	}
+	args := make([]int, max(1, len(abi.Import(function).Params)))
+	args[0] = first
 	return d.call(function, args...)
 }
 
@@ -83,43 +79,23 @@ func strangeNumbers() []Case {
 		calls("wait-all", "waiting for 4,294,967,295 branches", causeCall, abi.ImportBranchesWait, atList, -1, 0, 0),
 		calls("wait-candidates", "more candidates than the limit", causeCall, abi.ImportBranchesWait, atList, 1, abi.LimitCandidates+1, 0),
 		calls("wait-flags", "an unknown flag of a wait", causeCall, abi.ImportBranchesWait, atList, 1, 0, 2),
-		calls("wait-outside", "a list outside memory", causeMemory, abi.ImportBranchesWait, end-4, 3, 0, 0),
 		calls("candidates-many", "more candidates than the limit", causeCall, abi.ImportBranchCandidates, root, abi.LimitCandidates+1, atRow),
 		calls("candidates-all", "4,294,967,295 candidates", causeCall, abi.ImportBranchCandidates, root, -1, atRow),
-		calls("candidates-outside", "candidates outside memory", causeMemory, abi.ImportBranchCandidates, root, 8, end-64),
-		calls("logits-outside", "a row outside memory", causeMemory, abi.ImportBranchLogits, root, end-4, 2),
-		calls("logits-wrap", "a row of 1,073,741,825 numbers", causeMemory, abi.ImportBranchLogits, root, 0, 1<<30+1),
-		calls("scores-outside", "scores outside memory", causeMemory, abi.ImportBranchScores, root, 0, end-4, 2),
-		calls("scores-megabytes", "scores of 1,073,741,825 tokens", causeMemory, abi.ImportBranchScores, root, 0, 0, 1<<30+1),
 		calls("scores-beyond", "scores behind the end", causeCall, abi.ImportBranchScores, root, 1<<30, atRow, 1),
-		calls("tokens-outside", "tokens outside memory", causeMemory, abi.ImportBranchTokens, root, 0, end, 1),
-		calls("open-outside", "a branch of tokens outside memory", causeMemory, abi.ImportBranchOpen, end-4, 2),
-		calls("open-wraps", "a branch of 1,073,741,825 tokens", causeMemory, abi.ImportBranchOpen, 0, 1<<30+1),
-		calls("append-outside", "tokens outside memory", causeMemory, abi.ImportBranchAppend, root, end-4, 2, 0),
-		calls("append-wraps", "appending 1,073,741,825 tokens", causeMemory, abi.ImportBranchAppend, root, 0, 1<<30+1, 0),
-		calls("append-all", "appending 4,294,967,295 tokens", causeMemory, abi.ImportBranchAppend, root, 0, -1, 0),
 		calls("append-flags", "an unknown flag of an append", causeCall, abi.ImportBranchAppend, root, 0, 0, 2),
 		calls("cut-none", "a branch cut to nothing", causeCall, abi.ImportBranchCut, root, 0),
 		calls("cut-beyond", "a branch cut to more than it has", causeCall, abi.ImportBranchCut, root, -1),
-		calls("show-outside", "tokens outside memory", causeMemory, abi.ImportShow, 0, end-4, 0, 2),
-		calls("show-wraps", "showing 1,073,741,825 tokens", causeMemory, abi.ImportShow, 0, 0, 0, 1<<30+1),
-		calls("show-logs-outside", "log-probabilities outside memory", causeMemory, abi.ImportShow, 0, 0, end-4, 2),
 		calls("show-choice", "showing of a choice that there is not", causeCall, abi.ImportShow, 1, 0, 0, 0),
 		calls("show-choice-negative", "showing of the choice −1", causeCall, abi.ImportShow, -1, 0, 0, 0),
 		calls("mask-words", "a mask of too few words", causeCall, abi.ImportBranchMask, root, atMask, 0),
 		calls("mask-wraps", "a mask of 1,073,741,825 words", "", abi.ImportBranchMask, root, 0, 1<<30+1),
-		calls("mask-outside", "a mask outside memory", causeMemory, abi.ImportBranchMask, root, end-4, 2),
 		calls("mix-none", "a sum of no rows", causeCall, abi.ImportBranchMix, root, atHistory, 0),
 		calls("mix-many", "a sum of more rows than there may be", causeCall, abi.ImportBranchMix, root, atHistory, abi.LimitBranches+1),
 		calls("mix-wraps", "a sum of 536,870,913 rows", causeCall, abi.ImportBranchMix, root, 0, 1<<29+1),
-		calls("mix-outside", "a sum outside memory", causeMemory, abi.ImportBranchMix, root, end-8, 2),
 		mixed("mix-foreign", "a sum with a foreign branch", 77, 1), mixed("mix-nan", "a weight that is no number", 0, notANumber),
 		mixed("mix-infinite", "an infinite weight", 0, infinite), mixed("mix-pending", "a sum with a row that was not waited for", 1, 1),
-		calls("chain-outside", "parameters outside memory", causeMemory, abi.ImportChainOpen, end-4, 8),
 		calls("chain-all", "4,294,967,295 bytes of parameters", "", abi.ImportChainOpen, 0, -1),
-		calls("messages-outside", "messages outside memory", causeMemory, abi.ImportBranchOpenMessages, end-4, 8),
 		calls("messages-all", "4,294,967,295 bytes of messages", "", abi.ImportBranchOpenMessages, 0, -1),
-		calls("reason-outside", "a reason outside memory", causeMemory, abi.ImportBranchReason, end-4, 8),
 		calls("grammar-foreign", "a grammar that there is not", causeCall, abi.ImportBranchGrammar, root, 77),
 		calls("grammar-negative", "the grammar −2", causeCall, abi.ImportBranchGrammar, root, -2),
 		calls("adopt-choice", "adopting a choice that there is not", causeCall, abi.ImportAdopt, 1, root, 1),

@@ -96,8 +96,8 @@ func TestProbe_RecordedAndReplayed(t *testing.T) {
 		f := recorded(t, h, "/v1/chat/completions", `{`+hosts.Frog+`,"max_tokens":30,"seed":3,"record":true,"plugins":[{"name":"probe","config":{"layers":[{"weights":[[`+
 			strings.TrimSuffix(row, ",")+`]],"bias":[0]}],"then":"rewind","back":3,"above":0.9}}]}`)
 		states := callsOf(f, "probe", func(c *session.Call) bool {
-			for i := range c.Asked {
-				if q := &c.Asked[i]; q.Import == abi.ImportState && len(q.State) == width && q.State[0] != q.State[1] {
+			for i := range c.Deeds {
+				if d := &c.Deeds[i]; d.Do == abi.ImportState && d.Got != nil && len(d.Got.Numbers) == width && d.Got.Numbers[0] != d.Got.Numbers[1] {
 					return true
 				}
 			}

@@ -117,7 +117,7 @@ func TestRecording_Replay_IsTheSame(t *testing.T) {
 		},
 		"a row and candidates":   {`"plugins":[{"name":"watermark","config":{"key":42}},"min-p-rust","repetition-stop"]`, []string{"watermark", "min-p-rust", "repetition-stop"}, nil},
 		"a mask":                 {`"plugins":[{"name":"multiple-choice","config":{"choices":["a green frog","an old tree"]}}]`, []string{"multiple-choice"}, map[string]func(*session.Call) bool{"multiple-choice": func(c *session.Call) bool { return c.Mask != nil }}},
-		"a grammar of the host":  {`"plugins":[{"name":"grammar","config":{"grammar":"root ::= [a-z ]+"}}]`, []string{"grammar"}, map[string]func(*session.Call) bool{"grammar": func(c *session.Call) bool { return len(c.Asked) > 0 }}},
+		"a grammar of the host":  {`"plugins":[{"name":"grammar","config":{"grammar":"root ::= [a-z ]+"}}]`, []string{"grammar"}, map[string]func(*session.Call) bool{"grammar": func(c *session.Call) bool { return len(c.Deeds) > 0 }}},
 		"a schema":               {`"plugins":[{"name":"json-schema","config":{"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":9}},"required":["name"]}}}]`, []string{"json-schema"}, nil},
 		"a plugin that is alone": {`"plugins":["min-p"],"samplers":["top_k","plugin:min-p"]`, []string{"min-p"}, nil},
 	} {

@@ -46,8 +46,8 @@ func TestShorten_BuiltInModel(t *testing.T) {
 
 	f := recorded(t, h, "/v1/chat/completions", `{"messages":[`+all+`],"max_tokens":5,"record":true`+shortened(len(prompt(system+last, "")))+`}`)
 	texts := callsOf(f, "shorten", func(c *session.Call) bool {
-		for i := range c.Asked {
-			if q := &c.Asked[i]; q.Import == abi.ImportPrompt && q.Text != nil && strings.Contains(string(*q.Text), "Japan") {
+		for i := range c.Deeds {
+			if d := &c.Deeds[i]; d.Do == abi.ImportPrompt && d.Got != nil && d.Got.Text != nil && strings.Contains(string(*d.Got.Text), "Japan") {
 				return true
 			}
 		}

@@ -23,7 +23,6 @@ type branches struct {
 
 	handle        []uint32
 	list, lacking []*program.Branch
-	replay        Replay // answers in the place of the run; nil: nobody does
 }
 
 // Most handles of one program, and most candidates that are found for one branch.
@@ -44,6 +43,9 @@ func (i *Instance) RunProgram(r *program.Run) error {
 	return i.runProgram(&branches{run: r, open: map[uint32]*program.Branch{}})
 }
 
+// ReplayProgram is RunProgram where a player answers: all that it does is answered.
+func (i *Instance) ReplayProgram() error { return i.runProgram(&branches{}) }
+
 func (i *Instance) runProgram(b *branches) error {
 	i.branches = b
 	defer func() { i.branches = nil }()
@@ -54,19 +56,11 @@ func (i *Instance) runProgram(b *branches) error {
 	return err
 }
 
-// program is what the guest drives. Outside of penstock_run there is nothing.
-func (i *Instance) program() *branches {
-	if i.branches == nil || i.running != Run {
-		panic(Violationf(plugin.CauseCall, "branches belong to %s", abi.ExportRun))
-	}
-	return i.branches
-}
-
 // branch is the branch of a handle.
-func (i *Instance) branch(handle uint64) *program.Branch {
-	b := i.program().open[uint32(handle)]
+func (i *Instance) branch(handle uint32) *program.Branch {
+	b := i.branches.open[handle]
 	if b == nil {
-		panic(Violationf(plugin.CauseCall, "no branch has the handle %d, or it is closed", uint32(handle)))
+		panic(Violationf(plugin.CauseCall, "no branch has the handle %d, or it is closed", handle))
 	}
 	return b
 }

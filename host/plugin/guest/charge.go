@@ -21,13 +21,6 @@ func (i *Instance) charge(units uint64) {
 // chargeBytes pays for n bytes.
 func (i *Instance) chargeBytes(n int) { i.charge(uint64(n) / 16) }
 
-// pauseBefore lets others run before work of a host function whose time its fuel does not reflect.
-func (i *Instance) pauseBefore() {
-	if err := i.pause(); err != nil {
-		panic(err)
-	}
-}
-
 // outOfFuel is the violation of a call that has used up its fuel somewhere.
 func (i *Instance) outOfFuel(where string) *Violation {
 	if all := i.module.Env.Limits.ProgramFuel; i.branches != nil && i.fuelLimit >= all {

@@ -4,151 +4,100 @@ package guest
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"math"
-	"slices"
 
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Deed is a call of a function that programs have, with what the guest gave and what came of it,
-// so that it can be written down, and answered once more without a model. Memory is in it,
-// addresses are not.
-type Deed struct {
-	Import  string
-	Args    []int32 // its parameters but for addresses
-	Tokens  []int32 // what the guest gave: tokens and handles
-	Numbers []float32
-	Text    string
-	Digest  string // of what is long: SHA-256 in hexadecimal digits
+// This file writes calls of host functions down, and gives a guest what was written down. What
+// there is to write the ABI's table says.
 
-	Answer int32
-	Gave   Given
-	Fuel   int64 // that it took
-	Added  int64 // that a wait brought
-	Failed bool  // it has ended the run
-}
-
-// Given is what a guest got in its memory.
-type Given struct {
-	Tokens  []int32
-	Numbers []float32
-	Text    string
-}
-
-// shape is where the memory is that a function reads and writes: parameters by their index, −1 for
-// none.
-type shape struct {
-	in, logs, out part
-}
-
-// part is a list in guest memory.
-type part struct {
-	kind kind
-	at   int // the parameter with its address
-	n    int // the parameter with its length, or with the room for it
-}
-
-type kind uint8
-
-const (
-	noList         kind = iota
-	listTokens          // u32 each
-	listNumbers         // f32 each
-	listPairs           // a u32 and an f32 each
-	listWords           // u32 each, of which the digest is noted
-	listText            // bytes
-	listSame            // tokens, as many as were given
-	listCandidates      // as branch_candidates writes them
-)
-
-// shapes are those of the functions of programs.
-var shapes = map[string]shape{
-	abi.ImportBranchOpen:         {in: part{listTokens, 0, 1}},
-	abi.ImportBranchOpenMessages: {in: part{listText, 0, 1}},
-	abi.ImportBranchFork:         {},
-	abi.ImportBranchClose:        {},
-	abi.ImportBranchCut:          {},
-	abi.ImportBranchAppend:       {in: part{listTokens, 1, 2}},
-	abi.ImportBranchTokens:       {out: part{listTokens, 2, 3}},
-	abi.ImportBranchesWait:       {in: part{listTokens, 0, 1}, out: part{listSame, 0, 1}},
-	abi.ImportBranchCandidates:   {out: part{listCandidates, 2, 1}},
-	abi.ImportBranchLogits:       {out: part{listNumbers, 1, 2}},
-	abi.ImportBranchScores:       {out: part{listNumbers, 2, 3}},
-	abi.ImportBranchMask:         {in: part{listWords, 1, 2}},
-	abi.ImportBranchMix:          {in: part{listPairs, 1, 2}},
-	abi.ImportBranchGrammar:      {},
-	abi.ImportChainOpen:          {in: part{listText, 0, 1}},
-	abi.ImportBranchSample:       {},
-	abi.ImportBranchRun:          {},
-	abi.ImportBranchState:        {},
-	abi.ImportBranchReason:       {out: part{listText, 0, 1}},
-	abi.ImportShow:               {in: part{listTokens, 1, 3}, logs: part{listNumbers, 2, 3}},
-	abi.ImportAdopt:              {},
-}
-
-// IsDeed reports whether programs can do so.
-func IsDeed(name string) bool {
-	_, ok := shapes[name]
-	return ok
-}
-
-// noted has a watcher learn of a function's calls, and a player answer them.
-func (sh shape) noted(name string, live hostFunction) hostFunction {
-	return func(i *Instance, s []uint64) {
-		w := i.session.Watcher
-		if w == nil || i.branches == nil || i.running != Run {
-			live(i, s)
-			return
+// watched makes a call of which a watcher learns, or that a player answers.
+func (f *function) watched(i *Instance, c *call) {
+	d := &plugin.Deed{Import: f.Name, Args: f.args(c.stack)}
+	left, limit := i.meter.Left(), i.fuelLimit
+	defer func() {
+		failed := recover()
+		d.Failed = failed != nil
+		if w := i.session.Watcher; w != nil && !c.unseen {
+			w.Did(d)
 		}
-		given := append([]uint64(nil), s...)
-		d := Deed{Import: name}
-		sh.read(i, s, &d)
-		defer func() {
-			if failed := recover(); failed != nil {
-				d.Failed = true
-				w.Did(&d)
-				panic(failed)
-			}
-			w.Did(&d)
-		}()
-		if i.branches.replay != nil {
-			sh.replay(i, given, &d)
-			s[0] = i32(d.Answer)
-			return
+		if d.Failed {
+			panic(failed)
 		}
-		left, limit := i.meter.Left(), i.fuelLimit
-		live(i, s)
-		d.Answer, d.Added = int32(uint32(s[0])), i.fuelLimit-limit
+	}()
+	wrong := caught(func() { f.marshal(i, c) })
+	f.given(c, d)
+	if wrong == nil {
+		wrong = caught(func() { f.charge(i, c) })
+	}
+	answered := false
+	if replay := i.module.Env.Replay; replay != nil {
+		var err error
+		if answered, err = replay(d); err != nil {
+			panic(err)
+		}
+	}
+	switch {
+	case wrong != nil:
+		panic(wrong)
+	case answered:
+		i.charge(uint64(max(0, d.Fuel-(left-i.meter.Left()))))
+		f.give(i, c, d)
+		c.stack[0] = i32(d.Answer)
+	default:
+		c.stack[0] = f.run(i, c)
+		d.Answer, d.Added, d.Err = int32(uint32(c.stack[0])), i.fuelLimit-limit, c.err
 		d.Fuel = left - i.meter.Left() + d.Added
-		sh.gave(i, given, &d)
+		f.gave(i, c, d)
 	}
 }
 
-// read notes what the guest gives. What does not lie in memory is nothing: the call will fail.
-func (sh shape) read(i *Instance, s []uint64, d *Deed) {
-	for k, v := range s {
-		if !slices.ContainsFunc([]part{sh.in, sh.logs, sh.out}, func(p part) bool { return p.kind != noList && p.at == k }) {
-			d.Args = append(d.Args, int32(uint32(v)))
+// caught is what a function panicked with; nil: it did not.
+func caught(f func()) (why any) {
+	defer func() { why = recover() }()
+	f()
+	return nil
+}
+
+// args are the parameters but for addresses.
+func (f *function) args(stack []uint64) []int32 {
+	var list []int32
+	for k := range f.Params {
+		if !f.isAddress(k) {
+			list = append(list, int32(uint32(stack[k])))
 		}
 	}
-	for k, p := range []part{sh.in, sh.logs} {
-		if p.kind == noList || k == 1 && uint32(s[p.at]) == 0 {
-			continue
+	return list
+}
+
+func (f *function) isAddress(param int) bool {
+	for k := range f.Memory {
+		if f.Memory[k].At == param {
+			return true
 		}
-		b := i.peek(s[p.at], p.size(uint64(uint32(s[p.n]))))
-		switch p.kind {
-		case listTokens:
+	}
+	return false
+}
+
+// given notes what the guest gave. What does not lie in memory is nothing: the call will fail.
+func (f *function) given(c *call, d *plugin.Deed) {
+	for k := range f.Memory {
+		b := c.in[k]
+		switch list := f.Memory[k].List; {
+		case f.Memory[k].Access == abi.Write:
+		case list == abi.ListTokens, list == abi.ListHandles:
 			d.Tokens = tokensIn(b)
-		case listNumbers:
+		case list == abi.ListNumbers:
 			d.Numbers = numbersIn(b)
-		case listText:
+		case list == abi.ListBytes:
 			d.Text = string(b)
-		case listWords:
+		case list == abi.ListWords:
 			sum := sha256.Sum256(b)
 			d.Digest = hex.EncodeToString(sum[:])
-		case listPairs:
+		case list == abi.ListPairs:
 			for ; len(b) >= 8; b = b[8:] {
 				d.Tokens, d.Numbers = append(d.Tokens, tokensIn(b[:4])...), append(d.Numbers, numbersIn(b[4:8])...)
 			}
@@ -156,61 +105,86 @@ func (sh shape) read(i *Instance, s []uint64, d *Deed) {
 	}
 }
 
-// size is how many bytes n entries have.
-func (p part) size(n uint64) uint64 {
-	switch p.kind {
-	case listText:
-		return n
-	case listPairs:
-		return 8 * n
-	case listCandidates:
-		return 8 + 8*n
-	}
-	return 4 * n
-}
-
-// peek is guest memory, for which nothing is charged; nil where there is none.
-func (i *Instance) peek(ptr, n uint64) []byte {
-	all := i.region.Bytes()
-	if at := uint64(uint32(ptr)); n <= uint64(len(all)) && at <= uint64(len(all))-n {
-		return all[at : at+n]
-	}
-	return nil
-}
-
-func tokensIn(b []byte) (list []int32) {
-	for ; len(b) >= 4; b = b[4:] {
-		list = append(list, int32(binary.LittleEndian.Uint32(b)))
-	}
-	return list
-}
-
-func numbersIn(b []byte) (list []float32) {
-	for ; len(b) >= 4; b = b[4:] {
-		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	}
-	return list
-}
-
 // gave notes what the guest got.
-func (sh shape) gave(i *Instance, s []uint64, d *Deed) {
-	p, n := sh.out, uint64(max(0, d.Answer))
-	if p.kind == noList || p.kind != listSame && n > uint64(uint32(s[p.n])) { // it did not fit
-		return
+func (f *function) gave(i *Instance, c *call, d *plugin.Deed) {
+	if f.Fills == abi.BufferMask && d.Answer != -1 {
+		d.Gave.Mask = i.Buffers.Mask(i.module.Env.Vocabulary.Size())
 	}
-	if p.kind == listSame {
-		n = uint64(uint32(s[p.n]))
+	for k := range f.Memory {
+		switch m := &f.Memory[k]; {
+		case m.Access == abi.Update:
+			d.Gave.Tokens = tokensIn(c.in[k])
+		case m.Access != abi.Write, len(c.whole) > len(c.out) && f.Record != abi.RecordWhole:
+		case m.List == abi.ListTokens:
+			d.Gave.Tokens = tokensIn(c.whole)
+		case m.List == abi.ListNumbers:
+			d.Gave.Numbers = numbersIn(c.whole)
+		case m.List == abi.ListBytes:
+			d.Gave.Text = string(c.whole)
+		case m.List == abi.ListCandidates:
+			n, room := 4*int(max(0, d.Answer)), (len(c.out)-8)/2
+			d.Gave.Tokens = tokensIn(c.out[8 : 8+n])
+			d.Gave.Numbers = append(numbersIn(c.out[:8]), numbersIn(c.out[8+room:8+room+n])...)
+		}
 	}
-	switch room := uint64(uint32(s[p.n])); p.kind {
-	case listTokens, listSame:
-		d.Gave.Tokens = tokensIn(i.peek(s[p.at], 4*n))
-	case listNumbers:
-		d.Gave.Numbers = numbersIn(i.peek(s[p.at], 4*n))
-	case listText:
-		d.Gave.Text = string(i.peek(s[p.at], n))
-	case listCandidates:
-		b := i.peek(s[p.at], p.size(room))
-		d.Gave.Tokens = tokensIn(b[8 : 8+4*n])
-		d.Gave.Numbers = append(numbersIn(b[:8]), numbersIn(b[8+4*room:8+4*room+4*n])...)
+}
+
+// give writes what the guest gets, as far as there is room for it, and does what a wait does
+// besides.
+func (f *function) give(i *Instance, c *call, d *plugin.Deed) {
+	g := &d.Gave
+	if f.Fills == abi.BufferMask {
+		copy(i.Buffers.Mask(i.module.Env.Vocabulary.Size()), g.Mask)
 	}
+	for k := range f.Memory {
+		switch m := &f.Memory[k]; {
+		case m.Access == abi.Update:
+			copy(c.in[k], bytesOf(g.Tokens))
+		case m.Access != abi.Write:
+		case m.List == abi.ListTokens:
+			c.give(bytesOf(g.Tokens))
+		case m.List == abi.ListNumbers:
+			c.give(bytesOf(g.Numbers))
+		case m.List == abi.ListBytes:
+			c.give([]byte(g.Text))
+		case m.List == abi.ListCandidates:
+			n, room := min(2, len(g.Numbers)), (len(c.out)-8)/2
+			copy(c.out[:8], bytesOf(g.Numbers[:n]))
+			copy(c.out[8:8+room], bytesOf(g.Tokens))
+			copy(c.out[8+room:], bytesOf(g.Numbers[n:]))
+		}
+	}
+	if f.Name == abi.ImportBranchesWait {
+		i.afterWait(d)
+	}
+}
+
+// give writes what fits.
+func (c *call) give(data []byte) {
+	if len(data) <= len(c.out) {
+		copy(c.out, data)
+	}
+}
+
+// afterWait is what a wait changes besides.
+func (i *Instance) afterWait(d *plugin.Deed) {
+	p := i.branches
+	p.waits++
+	i.session.random.moveTo(1<<32 + p.waits)
+	i.fuelLimit += i.meter.Refuel(d.Added, math.MaxInt64)
+	i.beginStretch()
+}
+
+func tokensIn(b []byte) []int32 { return copied[int32](b) }
+
+func numbersIn(b []byte) []float32 { return copied[float32](b) }
+
+// copied are the numbers that lie in memory; nil: none.
+func copied[T int32 | float32](b []byte) []T {
+	if len(b) < 4 {
+		return nil
+	}
+	list := make([]T, len(b)/4)
+	copy(bytesOf(list), b)
+	return list
 }

@@ -12,67 +12,24 @@ import (
 
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/fuel"
-	"github.com/penstock/penstock/plugins/abi"
 )
 
-// hostFunction takes its parameters from the stack and leaves its result there. It ends the call
+// rawFunction takes its parameters from the stack and leaves its result there. It ends the call
 // by panicking with a *Violation, which wazero turns into the call's error.
-type hostFunction func(i *Instance, stack []uint64)
+type rawFunction func(i *Instance, stack []uint64)
 
-// functions are the ABI's imports; their types are in the ABI's table.
-var functions = map[string]hostFunction{
-	abi.ImportConfig:             hostConfig,
-	abi.ImportMessages:           hostMessages,
-	abi.ImportPrompt:             hostPrompt,
-	abi.ImportHistory:            hostHistory,
-	abi.ImportMedia:              hostMedia,
-	abi.ImportText:               hostText,
-	abi.ImportFeature:            hostFeature,
-	abi.ImportParam:              hostParam,
-	abi.ImportLogprob:            hostLogprob,
-	abi.ImportState:              hostState,
-	abi.ImportPart:               hostPart,
-	abi.ImportRequest:            hostRequest,
-	abi.ImportRandom:             hostRandom,
-	abi.ImportVocabSize:          hostVocabSize,
-	abi.ImportPiece:              hostPiece,
-	abi.ImportVocab:              hostVocab,
-	abi.ImportTokenAttr:          hostTokenAttr,
-	abi.ImportSpecial:            hostSpecial,
-	abi.ImportTokenize:           hostTokenize,
-	abi.ImportOutput:             hostOutput,
-	abi.ImportBind:               hostBind,
-	abi.ImportEmit:               hostEmit,
-	abi.ImportFail:               hostFail,
-	abi.ImportLog:                hostLog,
-	abi.ImportGrammarOpen:        hostGrammarOpen,
-	abi.ImportGrammarMask:        hostGrammarMask,
-	abi.ImportGrammarAccept:      hostGrammarAccept,
-	abi.ImportGrammarMaskWithin:  hostGrammarMaskWithin,
-	abi.ImportGrammarRest:        hostGrammarRest,
-	abi.ImportGrammarReason:      hostGrammarReason,
-	abi.ImportBranchOpen:         hostBranchOpen,
-	abi.ImportBranchFork:         hostBranchFork,
-	abi.ImportBranchClose:        hostBranchClose,
-	abi.ImportBranchCut:          hostBranchCut,
-	abi.ImportBranchAppend:       hostBranchAppend,
-	abi.ImportBranchTokens:       hostBranchTokens,
-	abi.ImportBranchesWait:       hostBranchesWait,
-	abi.ImportBranchCandidates:   hostBranchCandidates,
-	abi.ImportBranchLogits:       hostBranchLogits,
-	abi.ImportBranchScores:       hostBranchScores,
-	abi.ImportBranchOpenMessages: hostBranchOpenMessages,
-	abi.ImportBranchMask:         hostBranchMask,
-	abi.ImportBranchMix:          hostBranchMix,
-	abi.ImportBranchGrammar:      hostBranchGrammar,
-	abi.ImportChainOpen:          hostChainOpen,
-	abi.ImportBranchSample:       hostBranchSample,
-	abi.ImportBranchRun:          hostBranchRun,
-	abi.ImportBranchState:        hostBranchState,
-	abi.ImportBranchReason:       hostBranchReason,
-	abi.ImportAdopt:              hostAdopt,
-	abi.ImportShow:               hostShow,
-}
+// functions are what answers the ABI's imports, by their names.
+var functions = func() map[string]*function {
+	all := map[string]*function{}
+	for _, some := range []map[string]hostFunction{
+		requestFunctions, resultFunctions, vocabularyFunctions, grammarFunctions, branchFunctions, rowFunctions, drawFunctions,
+	} {
+		for name, run := range some {
+			all[name] = newFunction(name, run)
+		}
+	}
+	return all
+}()
 
 // offer makes the host functions that a module imports known to its runtime; checkImports has
 // looked at their types. wazero writes machine code for each, so the others are left out. Of the
@@ -104,22 +61,18 @@ func offer(ctx context.Context, code *compile.Code) error {
 }
 
 // implementation is what runs where a module imports a function.
-func implementation(module, name string) hostFunction {
-	run := functions[name]
-	if sh, ok := shapes[name]; ok && run != nil && module != wasiModule {
-		return sh.noted(name, run)
-	}
+func implementation(module, name string) rawFunction {
 	if module == wasiModule {
-		run = wasi[slices.IndexFunc(wasi, func(f wasiFunction) bool { return f.name == name })].run
+		return wasi[slices.IndexFunc(wasi, func(f wasiFunction) bool { return f.name == name })].run
 	}
-	if run == nil {
-		run = missing(name)
+	if f := functions[name]; f != nil {
+		return f.call
 	}
-	return run
+	return missing(name)
 }
 
 // define makes one function known. All of them charge for the call itself.
-func define(to wazero.HostModuleBuilder, name string, f hostFunction, params, results []api.ValueType) {
+func define(to wazero.HostModuleBuilder, name string, f rawFunction, params, results []api.ValueType) {
 	run := api.GoFunc(func(ctx context.Context, stack []uint64) {
 		i := ctx.(*caller).instance // all calls are made with one
 		i.charge(callFuel)

@@ -6,120 +6,99 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has the host functions of programs. See docs/abi/v1.md.
-
-// What they cost besides the bytes that they read and write.
-const (
-	branchFuel    = 1000
-	waitFuel      = 20_000 // two changes of goroutines, and a tick
-	candidateFuel = 16
-)
-
-// tokensAt reads n tokens of guest memory. Rows of pictures and sounds have tokens below 0, which
-// are the scheduler's own: no guest names them.
-func (i *Instance) tokensAt(ptr, n uint64) []int32 {
-	bytes := i.readUnits(ptr, n, 4)
-	tokens := make([]int32, len(bytes)/4)
-	for k := range tokens {
-		t := binary.LittleEndian.Uint32(bytes[4*k:])
-		if !i.known(uint64(t)) {
-			panic(Violationf(plugin.CauseCall, "token %d is not in the vocabulary of %d", t, i.module.Env.Vocabulary.Size()))
-		}
-		tokens[k] = int32(t)
-	}
-	return tokens
+// branchFunctions are the imports by which programs open branches, change their tokens, read what
+// follows them and show tokens.
+var branchFunctions = map[string]hostFunction{
+	abi.ImportBranchOpen:       hostBranchOpen,
+	abi.ImportBranchFork:       hostBranchFork,
+	abi.ImportBranchClose:      hostBranchClose,
+	abi.ImportBranchCut:        hostBranchCut,
+	abi.ImportBranchAppend:     hostBranchAppend,
+	abi.ImportBranchTokens:     hostBranchTokens,
+	abi.ImportBranchesWait:     hostBranchesWait,
+	abi.ImportBranchCandidates: hostBranchCandidates,
+	abi.ImportBranchLogits:     hostBranchLogits,
+	abi.ImportBranchScores:     hostBranchScores,
+	abi.ImportShow:             hostShow,
+	abi.ImportAdopt:            hostAdopt,
 }
 
-// write32 writes numbers of 32 bits.
-func write32[T int32 | uint32 | float32](i *Instance, s []uint64, ptr, limit uint64, numbers []T) {
-	i.write(s, ptr, limit, 4, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), 4*len(numbers)))
-}
-
-func hostBranchOpen(i *Instance, s []uint64) {
-	i.charge(branchFuel)
-	p := i.program()
+func hostBranchOpen(i *Instance, c *call) uint64 {
+	p := i.branches
 	tokens := p.run.Prompt()
-	if uint32(s[1]) > 0 {
-		tokens = i.tokensAt(s[0], s[1])
+	if c.u32(1) > 0 {
+		tokens = c.tokens(i, 0)
 	}
 	if !p.mayOpen() {
-		s[0] = i32(abi.BranchNoneFree)
-		return
+		return i32(abi.BranchNoneFree)
 	}
-	s[0] = i.keep(p.run.Open(tokens))
+	return i.keep(p.run.Open(tokens))
 }
 
-func hostBranchFork(i *Instance, s []uint64) {
-	i.charge(branchFuel)
-	b := i.branch(s[0])
+func hostBranchFork(i *Instance, c *call) uint64 {
+	b := i.branch(c.u32(0))
 	if !i.branches.mayOpen() {
-		s[0] = i32(abi.BranchNoneFree)
-		return
+		return i32(abi.BranchNoneFree)
 	}
 	i.chargeBytes(4 * len(b.Tokens()))
-	s[0] = i.keep(b.Fork())
+	return i.keep(b.Fork())
 }
 
-func hostBranchClose(i *Instance, s []uint64) {
-	i.branch(s[0]).Close()
-	delete(i.branches.open, uint32(s[0]))
-	s[0] = 0
+func hostBranchClose(i *Instance, c *call) uint64 {
+	i.branch(c.u32(0)).Close()
+	delete(i.branches.open, c.u32(0))
+	return 0
 }
 
-func hostBranchCut(i *Instance, s []uint64) {
-	i.do(i.branch(s[0]).Cut(int(uint32(s[1]))))
-	s[0] = 0
+func hostBranchCut(i *Instance, c *call) uint64 {
+	i.do(i.branch(c.u32(0)).Cut(int(c.u32(1))))
+	return 0
 }
 
-func hostBranchAppend(i *Instance, s []uint64) {
-	b, tokens := i.branch(s[0]), i.tokensAt(s[1], s[2])
-	if flags := uint32(s[3]); flags&^abi.AppendScored != 0 {
+func hostBranchAppend(i *Instance, c *call) uint64 {
+	b, tokens := i.branch(c.u32(0)), c.tokens(i, 0)
+	if flags := c.u32(3); flags&^abi.AppendScored != 0 {
 		panic(Violationf(plugin.CauseCall, "%s with the flags %#x", abi.ImportBranchAppend, flags))
 	}
 	if _, follows := b.Follows(); follows {
 		i.charge(acceptFuel * uint64(len(tokens)))
 	}
-	if err := b.Append(tokens, uint32(s[3])&abi.AppendScored != 0); err != nil {
-		s[0] = i.answerFor(err)
-		return
+	if err := b.Append(tokens, c.u32(3)&abi.AppendScored != 0); err != nil {
+		return i.answerFor(err)
 	}
-	s[0] = i32(int32(len(b.Tokens())))
+	return i32(int32(len(b.Tokens())))
 }
 
-func hostBranchTokens(i *Instance, s []uint64) {
-	b := i.branch(s[0])
+func hostBranchTokens(i *Instance, c *call) uint64 {
+	b := i.branch(c.u32(0))
 	if b.State() == program.Running {
 		panic(Violationf(plugin.CauseCall, "the branch goes on by itself; wait for it"))
 	}
 	tokens := b.Tokens()
-	write32(i, s, s[2], s[3], plugin.SeenTokens(tokens[beginning(s[1], len(tokens)):]))
+	return c.write(i, 4, bytesOf(plugin.SeenTokens(tokens[beginning(c.i32(1), len(tokens)):])))
 }
 
-func hostBranchesWait(i *Instance, s []uint64) {
-	i.charge(waitFuel)
-	p, n, k, flags := i.program(), uint32(s[1]), uint32(s[2]), uint32(s[3])
+func hostBranchesWait(i *Instance, c *call) uint64 {
+	p, n, k, flags := i.branches, c.u32(1), c.u32(2), c.u32(3)
 	if n > uint32(p.run.Branches()) || k > mostCandidates || flags&^abi.WaitAny != 0 {
 		panic(Violationf(plugin.CauseCall, "%s for %d branches, %d candidates and the flags %#x", abi.ImportBranchesWait, n, k, flags))
 	}
-	at := i.readUnits(s[0], s[1], 4)
 	p.list, p.handle = p.list[:0], p.handle[:0]
 	for j := range int(n) {
-		handle := binary.LittleEndian.Uint32(at[4*j:])
-		p.list, p.handle = append(p.list, i.branch(uint64(handle))), append(p.handle, handle)
+		handle := binary.LittleEndian.Uint32(c.in[0][4*j:])
+		p.list, p.handle = append(p.list, i.branch(handle)), append(p.handle, handle)
 	}
 	k = min(k, uint32(i.module.Env.Vocabulary.Size()))
 	i.chargeSummaries(int(k), p.list)
 	ready, err := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
 	if err != nil {
-		s[0] = i.answerFor(err)
-		return
+		return i.answerFor(err)
 	}
 	for _, b := range ready {
 		if _, follows := b.Follows(); follows {
@@ -127,11 +106,8 @@ func hostBranchesWait(i *Instance, s []uint64) {
 		}
 	}
 	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(ready, p.open[b]) - rank(ready, p.open[a]) })
-	at = i.bytesAt(uint64(uint32(s[0])), 4*uint64(n))
-	for j, handle := range p.handle {
-		binary.LittleEndian.PutUint32(at[4*j:], handle)
-	}
-	s[0] = i32(int32(len(ready)))
+	copy(c.in[0], bytesOf(p.handle))
+	return i32(int32(len(ready)))
 }
 
 // chargeSummaries pays for finding k candidates in rows that are there and of which fewer were
@@ -152,17 +128,13 @@ func rank(ready []*program.Branch, b *program.Branch) int {
 	return 0
 }
 
-func hostBranchCandidates(i *Instance, s []uint64) {
-	b, k := i.branch(s[0]), uint32(s[1])
-	if k > mostCandidates {
-		panic(Violationf(plugin.CauseCall, "%d candidates; %d are the most", k, mostCandidates))
-	}
-	i.charge(candidateFuel * uint64(k))
+func hostBranchCandidates(i *Instance, c *call) uint64 {
+	b, k := i.branch(c.u32(0)), c.u32(1)
 	most := min(int(k), i.module.Env.Vocabulary.Size())
 	i.chargeSummaries(most, []*program.Branch{b})
 	said, err := b.Best(most)
 	i.do(err)
-	to := i.bytesAt(uint64(uint32(s[2])), 8+8*uint64(k))
+	to := c.out
 	put := func(at int, x float32) { binary.LittleEndian.PutUint32(to[at:], math.Float32bits(x)) }
 	put(0, said.LogSum)
 	put(4, said.Entropy)
@@ -170,49 +142,44 @@ func hostBranchCandidates(i *Instance, s []uint64) {
 		binary.LittleEndian.PutUint32(to[8+4*j:], uint32(id))
 		put(8+4*int(k)+4*j, said.Logits[j])
 	}
-	s[0] = i32(int32(len(said.IDs)))
+	return i32(int32(len(said.IDs)))
 }
 
-func hostBranchLogits(i *Instance, s []uint64) {
+func hostBranchLogits(i *Instance, c *call) uint64 {
 	row := make([]float32, i.module.Env.Vocabulary.Size())
 	i.charge(uint64(len(row)) / 4)
-	b := i.branch(s[0])
+	b := i.branch(c.u32(0))
 	_, err := b.Logits(row)
 	i.do(err)
-	write32(i, s, s[1], s[2], row)
+	return c.write(i, 4, bytesOf(row))
 }
 
-func hostBranchScores(i *Instance, s []uint64) {
-	b := i.branch(s[0])
+func hostBranchScores(i *Instance, c *call) uint64 {
+	b := i.branch(c.u32(0))
 	i.chargeBytes(4 * len(b.Tokens()))
-	scores, err := b.Scores(int(uint32(s[1])))
+	scores, err := b.Scores(int(c.u32(1)))
 	i.do(err)
-	write32(i, s, s[2], s[3], scores)
+	return c.write(i, 4, bytesOf(scores))
 }
 
-func hostShow(i *Instance, s []uint64) {
-	p, n := i.program(), uint32(s[3])
-	tokens := i.tokensAt(s[1], s[3])
-	var logs []float32
-	if uint32(s[2]) != 0 && n > 0 {
-		bytes := i.readUnits(s[2], s[3], 4)
-		logs = make([]float32, n)
-		for k := range logs {
-			if logs[k] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*k:])); !(logs[k] <= 0) {
-				panic(Violationf(plugin.CauseCall, "token %d is shown with the log-probability %v", tokens[k], logs[k]))
-			}
+func hostShow(i *Instance, c *call) uint64 {
+	tokens, logs := c.tokens(i, 0), numbersIn(c.in[1])
+	for k, l := range logs {
+		if !(l <= 0) {
+			panic(Violationf(plugin.CauseCall, "token %d is shown with the log-probability %v", tokens[k], l))
 		}
 	}
-	ended, err := p.run.Show(int(int32(uint32(s[0]))), tokens, logs)
+	ended, err := i.branches.run.Show(int(c.i32(0)), tokens, logs)
 	i.do(err)
-	if s[0] = 0; ended {
-		s[0] = 1
+	if ended {
+		return 1
 	}
+	return 0
 }
 
-func hostAdopt(i *Instance, s []uint64) {
-	b := i.branch(s[1])
+func hostAdopt(i *Instance, c *call) uint64 {
+	b := i.branch(c.u32(1))
 	i.chargeBytes(4 * len(b.Tokens()))
-	i.do(i.branches.run.Adopt(int(int32(uint32(s[0]))), b, int(int32(uint32(s[2])))))
-	s[0] = 0
+	i.do(i.branches.run.Adopt(int(c.i32(0)), b, int(c.i32(2))))
+	return 0
 }

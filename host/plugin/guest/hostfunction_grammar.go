@@ -4,6 +4,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -11,79 +12,72 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// This file has the host functions about grammars. See docs/abi/v1.md.
-
-// What grammar calls cost: opening one and each byte of its text, at least; trying one token of the
-// vocabulary, the same and what may follow it, accepting one, and what completes the text.
-const (
-	openFuel    = 100_000
-	grammarFuel = 256
-	maskFuel    = 16
-	withinFuel  = 32
-	acceptFuel  = 2_000
-	restFuel    = 10_000
-)
-
-func hostGrammarOpen(i *Instance, s []uint64) {
-	i.pauseBefore()
-	text := i.bytesAt(uint64(uint32(s[1])), uint64(uint32(s[2])))
-	if !i.meter.Charge(openFuel + grammarFuel*uint64(len(text))) {
-		panic(Violationf(plugin.CauseFuel, "in grammar_open, of %d bytes", len(text)))
-	}
-	i.grammarReason = ""
-	refuse := func(reason string) {
-		i.grammarReason = reason
-		i.session.log.add(abi.LogError, []byte("grammar_open: "+reason))
-		s[0] = i32(-1)
-	}
-	limits := &i.module.Env.Limits
-	switch kind := uint32(s[0]); {
-	case i.module.Env.Grammars == nil:
-		refuse("this host has no grammar engine")
-	case kind != abi.GrammarGBNF && kind != abi.GrammarJSONSchema:
-		refuse("the kind is neither 0 (GBNF) nor 1 (JSON schema)")
-	case len(i.grammars) >= limits.Grammars:
-		refuse("an instance may have no more grammars")
-	case len(text) > limits.Grammar:
-		refuse(fmt.Sprintf("the grammar has %d bytes, at most %d are taken", len(text), limits.Grammar))
-	default:
-		clean := cleanText(text)
-		g, work, err := i.openGrammar(int32(kind), clean)
-		if paid := openFuel + grammarFuel*uint64(len(text)); work > paid && !i.meter.Charge(work-paid) {
-			panic(Violationf(plugin.CauseFuel, "in grammar_open, whose text took much to read"))
-		}
-		i.asked(Question{Import: abi.ImportGrammarOpen, Kind: int32(kind), Text: clean, Err: err})
-		if err != nil {
-			refuse(err.Error())
-			return
-		}
-		i.grammars = append(i.grammars, g)
-		s[0] = uint64(len(i.grammars) - 1)
-	}
+// grammarFunctions are the imports about grammars.
+var grammarFunctions = map[string]hostFunction{
+	abi.ImportGrammarOpen:       hostGrammarOpen,
+	abi.ImportGrammarMask:       hostGrammarMask,
+	abi.ImportGrammarMaskWithin: hostGrammarMaskWithin,
+	abi.ImportGrammarRest:       hostGrammarRest,
+	abi.ImportGrammarAccept:     hostGrammarAccept,
+	abi.ImportGrammarReason:     func(i *Instance, c *call) uint64 { return c.text(i, i.grammarReason) },
 }
 
-// openGrammar has the host read a grammar, which may take long.
-func (i *Instance) openGrammar(kind int32, text string) (g plugin.Grammar, work uint64, err error) {
-	client := ""
+// What grammars cost that branches follow, and what reading one has cost at least.
+const (
+	maskFuel   = 16
+	acceptFuel = 2_000
+)
+
+func hostGrammarOpen(i *Instance, c *call) uint64 {
+	g, err := i.grammarOf(c.u32(0), c.in[0])
+	i.grammarReason = ""
+	if c.err = err; err != nil {
+		i.grammarReason = err.Error()
+		i.session.log.add(abi.LogError, []byte("grammar_open: "+err.Error()))
+		return i32(-1)
+	}
+	i.grammars = append(i.grammars, g)
+	return uint64(len(i.grammars) - 1)
+}
+
+// grammarOf has the host read a grammar, which may take long.
+func (i *Instance) grammarOf(kind uint32, text []byte) (g plugin.Grammar, err error) {
+	limits := &i.module.Env.Limits
+	switch {
+	case i.module.Env.Grammars == nil:
+		return nil, errors.New("this host has no grammar engine")
+	case kind != abi.GrammarGBNF && kind != abi.GrammarJSONSchema:
+		return nil, errors.New("the kind is neither 0 (GBNF) nor 1 (JSON schema)")
+	case len(i.grammars) >= limits.Grammars:
+		return nil, errors.New("an instance may have no more grammars")
+	case len(text) > limits.Grammar:
+		return nil, fmt.Errorf("the grammar has %d bytes, at most %d are taken", len(text), limits.Grammar)
+	}
+	client, clean := "", cleanText(text)
 	if r := i.session.request; r != nil {
 		client = r.Client
 	}
-	i.aside(func(ctx context.Context) { g, work, err = i.module.Env.Grammars.Open(ctx, client, kind, text) })
-	return g, work, err
+	var work uint64
+	i.aside(func(ctx context.Context) {
+		g, work, err = i.module.Env.Grammars.Open(ctx, client, int32(kind), clean)
+	})
+	cost := &abi.Import(abi.ImportGrammarOpen).Cost
+	if paid := cost.Fixed + cost.Byte*uint64(len(text)); work > paid && !i.meter.Charge(work-paid) {
+		panic(Violationf(plugin.CauseFuel, "in grammar_open, whose text took much to read"))
+	}
+	return g, err
 }
 
-func hostGrammarMask(i *Instance, s []uint64) {
-	i.fillMask(s, abi.ImportGrammarMask, maskFuel, func(g plugin.Grammar, mask []uint32, q *Question) (int32, error) {
+func hostGrammarMask(i *Instance, c *call) uint64 {
+	return i.fillMask(c, abi.ImportGrammarMask, func(g plugin.Grammar, mask []uint32) (int32, error) {
 		return 0, g.Mask(mask)
 	})
 }
 
-func hostGrammarMaskWithin(i *Instance, s []uint64) {
-	tokens := int32(uint32(s[1]))
-	i.fillMask(s, abi.ImportGrammarMaskWithin, withinFuel, func(g plugin.Grammar, mask []uint32, q *Question) (int32, error) {
-		q.Count = tokens
-		fits, err := g.MaskWithin(int(tokens), mask)
-		if q.OK = fits; !fits {
+func hostGrammarMaskWithin(i *Instance, c *call) uint64 {
+	return i.fillMask(c, abi.ImportGrammarMaskWithin, func(g plugin.Grammar, mask []uint32) (int32, error) {
+		fits, err := g.MaskWithin(int(c.i32(1)), mask)
+		if !fits {
 			clear(mask)
 			return abi.WithinTooFew, err
 		}
@@ -92,80 +86,47 @@ func hostGrammarMaskWithin(i *Instance, s []uint64) {
 }
 
 // fillMask has a grammar fill the bound mask, and answers as it says, or -1.
-func (i *Instance) fillMask(s []uint64, name string, fuel uint64, fill func(plugin.Grammar, []uint32, *Question) (int32, error)) {
-	if i.running != Prepare {
-		panic(Violationf(plugin.CauseCall, "%s belongs to %s", name, abi.ExportPrepare))
-	}
-	i.pauseBefore()
-	n := i.module.Env.Vocabulary.Size()
-	if !i.meter.Charge(fuel * uint64(n)) {
-		panic(Violationf(plugin.CauseFuel, "in %s", name))
-	}
-	handle := s[0]
-	g := i.grammar(handle)
+func (i *Instance) fillMask(c *call, name string, fill func(plugin.Grammar, []uint32) (int32, error)) uint64 {
+	g := i.grammar(c.u32(0))
 	if g == nil || !i.Buffers.Bound(abi.BufferMask) {
-		s[0] = i32(-1)
-		return
+		return i32(-1)
 	}
-	q := Question{Import: name, Handle: uint32(handle), Mask: i.Buffers.Mask(n)}
-	answer, err := fill(g, q.Mask, &q)
-	q.Err = err
-	i.asked(q)
-	if err != nil {
+	answer, err := fill(g, i.Buffers.Mask(i.module.Env.Vocabulary.Size()))
+	if c.err = err; err != nil {
 		i.session.log.add(abi.LogError, []byte(name+": "+err.Error()))
-		answer = -1
+		return i32(-1)
 	}
-	s[0] = i32(answer)
+	return i32(answer)
 }
 
-func hostGrammarRest(i *Instance, s []uint64) {
-	i.pauseBefore()
-	if !i.meter.Charge(restFuel) {
-		panic(Violationf(plugin.CauseFuel, "in grammar_rest"))
-	}
-	handle := s[0]
-	g := i.grammar(handle)
-	if s[0] = i32(abi.RestUnknown); g == nil {
-		return
+func hostGrammarRest(i *Instance, c *call) uint64 {
+	g := i.grammar(c.u32(0))
+	if g == nil {
+		return i32(abi.RestUnknown)
 	}
 	tokens, ended, err := g.Rest()
-	tokens = min(tokens, math.MaxInt32)
-	i.asked(Question{Import: abi.ImportGrammarRest, Handle: uint32(handle), Count: int32(tokens), OK: ended, Err: err})
-	switch {
+	switch c.err = err; {
 	case err != nil:
 		i.session.log.add(abi.LogError, []byte("grammar_rest: "+err.Error()))
+		return i32(abi.RestUnknown)
 	case ended:
-		s[0] = i32(abi.RestEnded)
-	default:
-		s[0] = i32(int32(tokens))
+		return i32(abi.RestEnded)
 	}
+	return i32(int32(min(tokens, math.MaxInt32)))
 }
 
-func hostGrammarReason(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, []byte(i.grammarReason)) }
-
-func hostGrammarAccept(i *Instance, s []uint64) {
-	i.pauseBefore()
-	if !i.meter.Charge(acceptFuel) {
-		panic(Violationf(plugin.CauseFuel, "in grammar_accept"))
+func hostGrammarAccept(i *Instance, c *call) uint64 {
+	g := i.grammar(c.u32(0))
+	if g == nil || !i.known(c.i32(1)) || !g.Accept(c.i32(1)) {
+		return i32(-1)
 	}
-	handle := s[0]
-	g := i.grammar(handle)
-	s[0] = i32(-1)
-	if g == nil || !i.known(s[1]) {
-		return
-	}
-	token := int32(uint32(s[1]))
-	ok := g.Accept(token)
-	i.asked(Question{Import: abi.ImportGrammarAccept, Handle: uint32(handle), Token: token, OK: ok})
-	if ok {
-		s[0] = 0
-	}
+	return 0
 }
 
 // grammar finds what a handle stands for; nil if there is nothing.
-func (i *Instance) grammar(handle uint64) plugin.Grammar {
-	if h := uint32(handle); int64(h) < int64(len(i.grammars)) {
-		return i.grammars[h]
+func (i *Instance) grammar(handle uint32) plugin.Grammar {
+	if int64(handle) < int64(len(i.grammars)) {
+		return i.grammars[handle]
 	}
 	return nil
 }

@@ -7,11 +7,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// What taking the answer apart costs: a call, and each byte of its text.
-const (
-	partFuel     = 5000
-	partByteFuel = 16
-)
+// partByteFuel is what taking the answer apart costs for each byte of its text.
+const partByteFuel = 16
 
 // answerParts are an answer's parts, which are looked at when a guest first asks.
 type answerParts struct {
@@ -21,13 +18,11 @@ type answerParts struct {
 	part   int32  // the answer to that
 }
 
-func hostPart(i *Instance, s []uint64) {
+func hostPart(i *Instance, _ *call) uint64 {
 	tokens := i.session.answer()
 	text := i.session.text.of(tokens, i.module.Env.Vocabulary)
-	i.charge(partFuel + uint64(len(tokens)/tokensPerFuel) + partByteFuel*uint64(len(text)))
-	part := i.session.partOf(text)
-	i.asked(Question{Import: abi.ImportPart, Count: part})
-	s[0] = i32(part)
+	i.charge(uint64(len(tokens)/tokensPerFuel) + partByteFuel*uint64(len(text)))
+	return i32(i.session.partOf(text))
 }
 
 // partOf is the part that a text ends in.

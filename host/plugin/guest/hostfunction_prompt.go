@@ -21,24 +21,23 @@ type promptText struct {
 var errNoPrompt = errors.New("there is no conversation here, or no template")
 
 // hostPrompt gives the text that the model's own template makes of messages.
-func hostPrompt(i *Instance, s []uint64) {
-	messages := i.bytesAt(uint64(uint32(s[0])), uint64(uint32(s[1])))
+func hostPrompt(i *Instance, c *call) uint64 {
+	messages := c.in[0]
 	if len(messages) == 0 {
 		messages = i.session.Messages
+		i.charge(textFuel * uint64(len(messages)))
 	}
-	i.bytesAt(uint64(uint32(s[2])), uint64(uint32(s[3]))) // also where there is nothing to write
-	i.charge(messagesFuel + textFuel*uint64(len(messages)))
 	text, err := i.promptText(messages)
-	if err != nil {
+	if c.err = err; err != nil {
 		i.session.log.add(abi.LogWarn, []byte("no prompt: "+err.Error()))
-		s[0] = i32(-1)
-		return
+		return i32(-1)
 	}
-	i.write(s, s[2], s[3], 1, []byte(text))
+	return c.text(i, text)
 }
 
 func (i *Instance) promptText(messages []byte) (string, error) {
 	last := &i.session.promptText
+	i.call.unseen = true // the model's template is not asked
 	switch {
 	case i.running != Messages && i.running != Template || i.session.request == nil || i.session.request.PromptText == nil:
 		return "", errNoPrompt
@@ -47,8 +46,8 @@ func (i *Instance) promptText(messages []byte) (string, error) {
 	case last.of != nil && bytes.Equal(last.of, messages):
 		return last.text, last.err
 	}
+	i.call.unseen = false
 	last.of = bytes.Clone(messages)
 	i.aside(func(ctx context.Context) { last.text, last.err = i.session.request.PromptText(ctx, last.of) })
-	i.asked(Question{Import: abi.ImportPrompt, Text: last.text, Err: last.err})
 	return last.text, last.err
 }

@@ -5,103 +5,54 @@ package guest
 import (
 	"slices"
 
-	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// This file has the host functions about the request, and those that hand something to the host.
-// See docs/abi/v1.md.
+// requestFunctions are the imports about the request.
+var requestFunctions = map[string]hostFunction{
+	abi.ImportConfig:   func(i *Instance, c *call) uint64 { return c.write(i, 1, i.session.config) },
+	abi.ImportMessages: func(i *Instance, c *call) uint64 { return c.write(i, 1, i.session.Messages) },
+	abi.ImportPrompt:   hostPrompt,
+	abi.ImportHistory:  hostHistory,
+	abi.ImportMedia:    hostMedia,
+	abi.ImportText:     hostText,
+	abi.ImportFeature:  hostFeature,
+	abi.ImportParam:    hostParam,
+	abi.ImportLogprob:  hostLogprob,
+	abi.ImportState:    hostState,
+	abi.ImportPart:     hostPart,
+	abi.ImportRequest:  hostRequest,
+	abi.ImportRandom:   func(i *Instance, _ *call) uint64 { return i.session.random.next() },
+}
 
-func hostConfig(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.config) }
+func hostHistory(i *Instance, c *call) uint64 {
+	all := i.session.History
+	return c.write(i, 4, bytesOf(all[beginning(c.i32(0), len(all)):]))
+}
 
-func hostMessages(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.Messages) }
-
-func hostHistory(i *Instance, s []uint64) { i.write(s, s[1], s[2], 4, i.session.historyFrom(s[0])) }
-
-func hostMedia(i *Instance, s []uint64) {
+func hostMedia(i *Instance, c *call) uint64 {
 	told := []byte("[]")
 	if r := i.session.request; r != nil && len(r.Media) > 0 {
 		told = r.Media
 	}
-	i.write(s, s[0], s[1], 1, told)
+	return c.write(i, 1, told)
 }
 
-func hostFeature(i *Instance, s []uint64) {
-	text := i.read(s[0], s[1])
-	s[0] = 0
-	if len(text) > abi.LimitFeatureBytes {
-		return
+func hostFeature(_ *Instance, c *call) uint64 {
+	if name := c.in[0]; len(name) <= abi.LimitFeatureBytes && slices.Contains(abi.Features, string(name)) {
+		return 1
 	}
-	if slices.Contains(abi.Features, string(text)) {
-		s[0] = 1
-	}
+	return 0
 }
 
-func hostParam(i *Instance, s []uint64) {
-	kind := uint32(s[0])
+func hostParam(i *Instance, c *call) uint64 {
+	kind := c.u32(0)
 	if int(kind) >= len(i.session.Params) {
-		s[0] = ^uint64(0)
-		return
+		return ^uint64(0)
 	}
-	s[0] = uint64(i.session.Params[kind])
+	return uint64(i.session.Params[kind])
 }
 
-// requestFuel is what building the description of a request costs.
-const requestFuel = 2000
-
-func hostRequest(i *Instance, s []uint64) {
-	i.charge(requestFuel)
-	sampling := i.session.sampling()
-	i.asked(Question{Import: abi.ImportRequest, Text: string(sampling)})
-	i.write(s, s[0], s[1], 1, describe(i.module.Env.model, sampling))
-}
-
-// What checking a value costs.
-const (
-	outputFuel     = 1000
-	outputByteFuel = 16
-)
-
-func hostOutput(i *Instance, s []uint64) {
-	value := i.bytesAt(uint64(uint32(s[0])), uint64(uint32(s[1])))
-	i.charge(outputFuel + outputByteFuel*uint64(len(value)))
-	s[0] = i32(abi.OutputOk)
-	if err := i.output(value); err != nil {
-		i.session.log.add(abi.LogWarn, []byte(err.Error()))
-		s[0] = i32(abi.OutputRefused)
-	}
-}
-
-func hostRandom(i *Instance, s []uint64) { s[0] = i.session.random.next() }
-
-func hostBind(i *Instance, s []uint64) {
-	ok := i.running == Open &&
-		i.Buffers.bind(uint32(s[0]), uint32(s[1]), uint32(s[2]), i.region.Bytes(), i.module.Env.Vocabulary.Size())
-	s[0] = i32(abi.BindOk)
-	if !ok {
-		s[0] = i32(abi.BindRefused)
-	}
-}
-
-func hostEmit(i *Instance, s []uint64) {
-	if i.running != Describe && i.running != Messages && i.running != Template {
-		panic(Violationf(plugin.CauseCall, "emit belongs to %s, %s and %s", abi.ExportDescribe, abi.ExportMessages, abi.ExportTemplate))
-	}
-	part := i.read(s[0], s[1])
-	if limit := i.module.Env.Limits.Emit; len(i.emitted)+len(part) > limit {
-		panic(Violationf(plugin.CauseLimit, "more than %d bytes emitted", limit))
-	}
-	i.emitted = append(i.emitted, part...)
-}
-
-func hostFail(i *Instance, s []uint64) {
-	text := i.read(s[0], s[1])
-	if most := i.module.Env.Limits.Fail; len(text) > most {
-		text = dropCutCharacter(text[:most])
-	}
-	i.refusal = append(i.refusal[:0], text...)
-}
-
-func hostLog(i *Instance, s []uint64) {
-	i.session.log.add(int32(uint32(s[0])), i.read(s[1], s[2]))
+func hostRequest(i *Instance, c *call) uint64 {
+	return c.write(i, 1, describe(i.module.Env.model, i.session.sampling()))
 }

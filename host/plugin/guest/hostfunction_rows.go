@@ -16,15 +16,26 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has the host functions by which programs change rows, draw from them and let branches
-// go on. See docs/abi/v1.md.
-
-// What they cost besides bytes.
-const (
-	chainFuel    = 20_000
-	messagesFuel = 100_000
-	textFuel     = 16 // a byte of parameters or messages
+// rowFunctions are the imports by which programs change rows, and drawFunctions those by which
+// they draw from them and let branches go on.
+var (
+	rowFunctions = map[string]hostFunction{
+		abi.ImportBranchOpenMessages: hostBranchOpenMessages,
+		abi.ImportBranchMask:         hostBranchMask,
+		abi.ImportBranchMix:          hostBranchMix,
+		abi.ImportBranchGrammar:      hostBranchGrammar,
+	}
+	drawFunctions = map[string]hostFunction{
+		abi.ImportChainOpen:    hostChainOpen,
+		abi.ImportBranchSample: hostBranchSample,
+		abi.ImportBranchRun:    hostBranchRun,
+		abi.ImportBranchState:  func(i *Instance, c *call) uint64 { return i32(states[i.branch(c.u32(0)).State()]) },
+		abi.ImportBranchReason: func(i *Instance, c *call) uint64 { return c.text(i, i.branches.reason) },
+	}
 )
+
+// textFuel is what a byte of the session's messages costs.
+const textFuel = 16
 
 // runsAt is the position of random numbers that the seeds of branches are drawn at, before their
 // chain and handle are added.
@@ -36,58 +47,43 @@ func (i *Instance) refuse(answer int32, why error) uint64 {
 	return i32(answer)
 }
 
-func hostBranchReason(i *Instance, s []uint64) {
-	i.write(s, s[0], s[1], 1, []byte(i.program().reason))
+func hostBranchMask(i *Instance, c *call) uint64 {
+	words := make([]uint32, len(c.in[0])/4)
+	copy(bytesOf(words), c.in[0])
+	i.do(i.branch(c.u32(0)).Mask(words))
+	return 0
 }
 
-func hostBranchMask(i *Instance, s []uint64) {
-	b, n := i.branch(s[0]), uint64(uint32(s[2]))
-	i.charge(branchFuel + uint64(i.module.Env.Vocabulary.Size()))
-	bytes := i.bytesAt(uint64(uint32(s[1])), 4*n)
-	words := make([]uint32, n)
-	for k := range words {
-		words[k] = binary.LittleEndian.Uint32(bytes[4*k:])
-	}
-	i.do(b.Mask(words))
-	s[0] = 0
-}
-
-func hostBranchMix(i *Instance, s []uint64) {
-	b, n := i.branch(s[0]), uint64(uint32(s[2]))
-	if n < 1 || n > abi.LimitBranches {
+func hostBranchMix(i *Instance, c *call) uint64 {
+	b, n := i.branch(c.u32(0)), c.u32(2)
+	if n < 1 {
 		panic(Violationf(plugin.CauseCall, "a sum of %d rows; from 1 to %d may be", n, abi.LimitBranches))
 	}
-	i.charge(branchFuel + n*uint64(i.module.Env.Vocabulary.Size()))
-	bytes := i.bytesAt(uint64(uint32(s[1])), 8*n)
 	rows := make([]program.Weighted, n)
 	for k := range rows {
-		rows[k].Branch = i.branch(uint64(binary.LittleEndian.Uint32(bytes[8*k:])))
-		rows[k].Weight = math.Float32frombits(binary.LittleEndian.Uint32(bytes[8*k+4:]))
+		entry := c.in[0][8*k:]
+		rows[k].Branch = i.branch(binary.LittleEndian.Uint32(entry))
+		rows[k].Weight = math.Float32frombits(binary.LittleEndian.Uint32(entry[4:]))
 	}
 	i.do(b.Mix(rows))
-	s[0] = 0
+	return 0
 }
 
-func hostChainOpen(i *Instance, s []uint64) {
-	p, n := i.program(), uint64(uint32(s[1]))
+func hostChainOpen(i *Instance, c *call) uint64 {
+	p, text := i.branches, c.in[0]
 	i.chain(0)
-	i.pauseBefore()
-	i.charge(chainFuel + textFuel*n)
-	text := i.bytesAt(uint64(uint32(s[0])), n)
 	switch {
-	case n > abi.LimitChainBytes:
-		s[0] = i.refuse(abi.BranchRefused, fmt.Errorf("the parameters of a chain have %d bytes, at most %d are taken", n, abi.LimitChainBytes))
+	case len(text) > abi.LimitChainBytes:
+		return i.refuse(abi.BranchRefused, fmt.Errorf("the parameters of a chain have %d bytes, at most %d are taken", len(text), abi.LimitChainBytes))
 	case len(p.chains) > abi.LimitChains:
-		s[0] = i.refuse(abi.BranchRefused, fmt.Errorf("a program has %d chains at most", abi.LimitChains))
-	default:
-		c, err := i.newChain(text)
-		if err != nil {
-			s[0] = i.refuse(abi.BranchRefused, err)
-			return
-		}
-		p.chains = append(p.chains, c)
-		s[0] = i32(int32(len(p.chains) - 1))
+		return i.refuse(abi.BranchRefused, fmt.Errorf("a program has %d chains at most", abi.LimitChains))
 	}
+	opened, err := i.newChain(text)
+	if err != nil {
+		return i.refuse(abi.BranchRefused, err)
+	}
+	p.chains = append(p.chains, opened)
+	return i32(int32(len(p.chains) - 1))
 }
 
 var errNoChains = errors.New("this host has no sampler chains")
@@ -109,8 +105,8 @@ func (i *Instance) newChain(parameters []byte) (*program.Chain, error) {
 }
 
 // chain is the chain of a handle.
-func (i *Instance) chain(handle uint64) *program.Chain {
-	p := i.program()
+func (i *Instance) chain(handle uint32) *program.Chain {
+	p := i.branches
 	if len(p.chains) == 0 { // the request's own is made when it is wanted
 		c, err := i.newChain(nil)
 		if err != nil {
@@ -118,39 +114,32 @@ func (i *Instance) chain(handle uint64) *program.Chain {
 		}
 		p.chains = append(p.chains, c)
 	}
-	if int64(uint32(handle)) >= int64(len(p.chains)) {
-		panic(Violationf(plugin.CauseCall, "no chain has the handle %d", uint32(handle)))
+	if int64(handle) >= int64(len(p.chains)) {
+		panic(Violationf(plugin.CauseCall, "no chain has the handle %d", handle))
 	}
-	return p.chains[uint32(handle)]
+	return p.chains[handle]
 }
 
-func hostBranchSample(i *Instance, s []uint64) {
-	b, c := i.branch(s[0]), i.chain(s[1])
-	i.pauseBefore()
-	i.charge(branchFuel + uint64(i.module.Env.Vocabulary.Size()))
-	t, err := b.Sample(c)
+func hostBranchSample(i *Instance, c *call) uint64 {
+	t, err := i.branch(c.u32(0)).Sample(i.chain(c.u32(1)))
 	if err != nil {
-		s[0] = i.answerFor(err)
-		return
+		return i.answerFor(err)
 	}
-	s[0] = i32(t)
+	return i32(t)
 }
 
-func hostBranchRun(i *Instance, s []uint64) {
-	b, c, n, flags := i.branch(s[0]), i.chain(s[1]), int32(uint32(s[2])), uint32(s[3])
+func hostBranchRun(i *Instance, c *call) uint64 {
+	b, with, flags := i.branch(c.u32(0)), i.chain(c.u32(1)), c.u32(3)
 	if flags&^abi.AppendScored != 0 {
 		panic(Violationf(plugin.CauseCall, "%s with the flags %#x", abi.ImportBranchRun, flags))
 	}
-	i.pauseBefore()
-	i.charge(branchFuel)
 	if b.Ready() {
 		i.charge(uint64(i.module.Env.Vocabulary.Size()))
 	}
-	if err := b.Run(c, int(n), flags != 0); err != nil {
-		s[0] = i.answerFor(err)
-		return
+	if err := b.Run(with, int(c.i32(2)), flags != 0); err != nil {
+		return i.answerFor(err)
 	}
-	s[0] = 0
+	return 0
 }
 
 // states are the ABI's numbers of the states of branches.
@@ -159,30 +148,24 @@ var states = map[program.State]int32{
 	program.Ran: abi.StateRan, program.Ended: abi.StateEnded, program.Stuck: abi.StateStuck,
 }
 
-func hostBranchState(i *Instance, s []uint64) { s[0] = i32(states[i.branch(s[0]).State()]) }
-
-func hostBranchOpenMessages(i *Instance, s []uint64) {
-	p, n := i.program(), uint64(uint32(s[1]))
-	i.charge(messagesFuel + textFuel*n)
-	text := i.bytesAt(uint64(uint32(s[0])), n)
+func hostBranchOpenMessages(i *Instance, c *call) uint64 {
+	p, text := i.branches, c.in[0]
 	switch {
 	case i.session.request.Prompt == nil:
-		s[0] = i.refuse(abi.BranchCannot, errors.New("this host has no template for messages"))
-	case n > abi.LimitBranchMessagesBytes:
-		s[0] = i.refuse(abi.BranchRefused, fmt.Errorf("the messages have %d bytes, at most %d are taken", n, abi.LimitBranchMessagesBytes))
+		return i.refuse(abi.BranchCannot, errors.New("this host has no template for messages"))
+	case len(text) > abi.LimitBranchMessagesBytes:
+		return i.refuse(abi.BranchRefused, fmt.Errorf("the messages have %d bytes, at most %d are taken", len(text), abi.LimitBranchMessagesBytes))
 	case !p.mayOpen() || p.run.Free() == 0:
-		s[0] = i32(abi.BranchNoneFree)
-	default:
-		tokens, err := i.prompt(append([]byte(nil), text...))
-		switch {
-		case err != nil:
-			s[0] = i.refuse(abi.BranchRefused, err)
-		case len(tokens) == 0:
-			s[0] = i.refuse(abi.BranchRefused, errors.New("the template makes an empty prompt of the messages"))
-		default:
-			s[0] = i.keep(p.run.Open(tokens))
-		}
+		return i32(abi.BranchNoneFree)
 	}
+	tokens, err := i.prompt(append([]byte(nil), text...))
+	switch {
+	case err != nil:
+		return i.refuse(abi.BranchRefused, err)
+	case len(tokens) == 0:
+		return i.refuse(abi.BranchRefused, errors.New("the template makes an empty prompt of the messages"))
+	}
+	return i.keep(p.run.Open(tokens))
 }
 
 // prompt makes the prompt of messages.
@@ -212,23 +195,20 @@ func (i *Instance) aside(work func(context.Context)) {
 	i.deadline = i.deadline.Add(time.Since(began))
 }
 
-func hostBranchGrammar(i *Instance, s []uint64) {
-	b := i.branch(s[0])
-	i.charge(acceptFuel + maskFuel*uint64(i.module.Env.Vocabulary.Size()))
-	if int32(uint32(s[1])) == -1 {
+func hostBranchGrammar(i *Instance, c *call) uint64 {
+	b := i.branch(c.u32(0))
+	if c.i32(1) == -1 {
 		i.do(b.Follow(nil))
-		s[0] = 0
-		return
+		return 0
 	}
-	g := i.grammar(s[1])
+	g := i.grammar(c.u32(1))
 	if g == nil {
-		panic(Violationf(plugin.CauseCall, "no grammar has the handle %d", uint32(s[1])))
+		panic(Violationf(plugin.CauseCall, "no grammar has the handle %d", c.u32(1)))
 	}
 	begins := g.Beginning()
 	if begins == nil {
-		s[0] = i.refuse(abi.BranchCannot, errors.New("branches cannot follow grammars here"))
-		return
+		return i.refuse(abi.BranchCannot, errors.New("branches cannot follow grammars here"))
 	}
 	i.do(b.Follow(begins))
-	s[0] = 0
+	return 0
 }

@@ -3,8 +3,6 @@
 package guest
 
 import (
-	"unsafe"
-
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -48,11 +46,11 @@ func (a *answerText) of(tokens []int32, v plugin.Vocabulary) []byte {
 // tokensPerFuel are as many tokens of an answer as a unit of fuel pays for.
 const tokensPerFuel = 4
 
-func hostText(i *Instance, s []uint64) {
+func hostText(i *Instance, c *call) uint64 {
 	tokens := i.session.answer()
 	i.charge(uint64(len(tokens) / tokensPerFuel))
 	text := i.session.text.of(tokens, i.module.Env.Vocabulary)
-	i.write(s, s[1], s[2], 1, text[beginning(s[0], len(text)):])
+	return c.write(i, 1, text[beginning(c.i32(0), len(text)):])
 }
 
 // answer is the history without the prompt.
@@ -61,16 +59,10 @@ func (s *Session) answer() []int32 {
 }
 
 // beginning is an index of a list of n: a negative one counts back from the end.
-func beginning(from uint64, n int) int {
-	at := int(int32(uint32(from)))
+func beginning(from int32, n int) int {
+	at := int(from)
 	if at < 0 {
 		at = max(0, n+at)
 	}
 	return min(at, n)
-}
-
-// historyFrom is the history from an index on, as bytes.
-func (s *Session) historyFrom(from uint64) []byte {
-	tokens := s.History[beginning(from, len(s.History)):]
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens))
 }

@@ -21,7 +21,7 @@ type image struct {
 // Warm initialises an instance, lets it build what all requests need, and keeps it as the image
 // that others begin as.
 func (m *Module) Warm(ctx context.Context) error {
-	kept, session := &questions{}, m.loading(ctx)
+	kept, session := &deeds{}, m.loading(ctx)
 	session.Watcher = kept
 	i, err := m.instantiate(ctx, session)
 	if err != nil {
@@ -38,7 +38,7 @@ func (m *Module) Warm(ctx context.Context) error {
 	if taken.globals, err = fuel.SaveGlobals(i.guest, m.code.Metered.Globals); err != nil {
 		return errors.Join(fmt.Errorf("plugin %s: %w", m.Name, err), taken.memory.Close())
 	}
-	m.image, m.Asked = taken, kept.list
+	m.image, m.Did = taken, kept.list
 	return nil
 }
 

@@ -30,6 +30,7 @@ type Instance struct {
 	hooks  [exports]hook // resolved at the first call: looking one up is slow
 	stack  [2]uint64     // parameters and result of every call
 	caller caller
+	call   call // of a host function, that the guest makes
 
 	running       Export
 	started       time.Time

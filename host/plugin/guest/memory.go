@@ -2,7 +2,11 @@
 
 package guest
 
-import "github.com/penstock/penstock/host/plugin"
+import (
+	"unsafe"
+
+	"github.com/penstock/penstock/host/plugin"
+)
 
 // This file gives host functions access to guest memory. Every address that a guest passes is
 // checked here.
@@ -27,13 +31,7 @@ func (i *Instance) readUnits(ptr, n uint64, size int) []byte {
 	return b
 }
 
-// write writes data to (ptr, limit), in units of size bytes each, charges for it and leaves the
-// number of units on the stack. If they do not fit, nothing is written.
-func (i *Instance) write(stack []uint64, ptr, limit uint64, size int, data []byte) {
-	room := i.bytesAt(uint64(uint32(ptr)), uint64(uint32(limit))*uint64(size))
-	if len(data) <= len(room) {
-		i.chargeBytes(len(data))
-		copy(room, data)
-	}
-	stack[0] = uint64(uint32(len(data) / size))
+// bytesOf are numbers as they lie in memory, which is little-endian as a guest's is.
+func bytesOf[T int32 | uint32 | float32](list []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))
 }

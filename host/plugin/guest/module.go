@@ -21,7 +21,7 @@ type Module struct {
 	Name    string   // of the plugin; "unnamed" until its manifest is read
 	Exports []string // those of the ABI that it has
 	Env     *Environment
-	Asked   []Question // what it asked when it was warmed for its image, up to 1 MiB
+	Did     []plugin.Deed // what it did when it was warmed for its image, up to 1 MiB
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
 	Faulted func(*plugin.Fault, *plugin.RequestInfo)
@@ -65,7 +65,7 @@ func (m *Module) Imports(name string) bool {
 // of no use once m is closed.
 func (m *Module) For(h *Environment) *Module {
 	other := *m
-	other.Env, other.Asked, other.image, other.borrows = h, nil, nil, true
+	other.Env, other.Did, other.image, other.borrows = h, nil, nil, true
 	return &other
 }
 

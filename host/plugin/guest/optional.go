@@ -13,7 +13,7 @@ import (
 
 // missing stands for a function that the host does not have: the plugin should have asked with
 // feature first.
-func missing(name string) hostFunction {
+func missing(name string) rawFunction {
 	return func(*Instance, []uint64) {
 		panic(Violationf(plugin.CauseCall, "this host has no %s; ask feature before calling what is optional", name))
 	}

@@ -57,7 +57,6 @@ func (i *Instance) output(value []byte) error {
 	}
 	s.outputs.count++
 	s.outputs.bytes += len(value)
-	i.asked(Question{Import: abi.ImportOutput, Text: string(compact)})
 	s.given = append(s.given, Output{max(0, len(s.History)-int(s.Params[abi.ParamPromptTokens])), compact})
 	return nil
 }

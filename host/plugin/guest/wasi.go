@@ -31,7 +31,7 @@ const (
 // wasiFunction is an import of WASI; types are a letter each, i for i32 and I for i64.
 type wasiFunction struct {
 	name, params, results string
-	run                   hostFunction
+	run                   rawFunction
 }
 
 // wasi is WASI preview 1 without a system behind it. There are output, random numbers, and a clock
@@ -98,7 +98,7 @@ func wasiTypes(letters string) []api.ValueType {
 }
 
 // errno is a function that does nothing and answers with an error number.
-func errno(code uint64) hostFunction { return func(_ *Instance, s []uint64) { s[0] = code } }
+func errno(code uint64) rawFunction { return func(_ *Instance, s []uint64) { s[0] = code } }
 
 // wasiNone answers that there are no arguments and no environment: a count and a size of 0.
 func wasiNone(i *Instance, s []uint64) {

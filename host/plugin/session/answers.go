@@ -6,10 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler/program"
 )
 
 // answers are a file's vocabulary and what the host answered, in place of a model. They are for
@@ -17,12 +18,15 @@ import (
 type answers struct {
 	*Vocabulary
 	bits      []uint32 // attributes by token
-	tokenized map[question]*Asked
+	tokenized map[question]*Deed
 
 	sampling []byte
-	queue    []Asked // of the call that is made: what is still to be asked about grammars
-	open     int     // grammars
-	problem  string  // what was asked that has no answer
+	program  *prompter // answers what only programs do; nil: none runs
+	call     *Call     // that is made
+	queue    []Deed    // of it: what is still to be done
+	open     int32     // grammars
+	refused  string    // why the last one was not opened
+	problem  string    // what was done that has no answer
 }
 
 type question struct {
@@ -31,7 +35,7 @@ type question struct {
 }
 
 func newAnswers(f *File) *answers {
-	a := &answers{Vocabulary: &f.Vocabulary, bits: make([]uint32, len(f.Vocabulary.Pieces)), tokenized: map[question]*Asked{}}
+	a := &answers{Vocabulary: &f.Vocabulary, bits: make([]uint32, len(f.Vocabulary.Pieces)), tokenized: map[question]*Deed{}}
 	for name, tokens := range f.Vocabulary.Attributes {
 		for _, t := range tokens {
 			a.bits[t] |= attributes[name]
@@ -41,33 +45,114 @@ func newAnswers(f *File) *answers {
 		s := &f.Sessions[i]
 		a.learn(s.Warm)
 		for j := range s.Calls {
-			a.learn(s.Calls[j].Asked)
+			a.learn(s.Calls[j].Deeds)
 		}
 	}
 	return a
 }
 
 // learn keeps what texts became. A model always makes the same of a text.
-func (a *answers) learn(list []Asked) {
+func (a *answers) learn(list []Deed) {
 	for i := range list {
-		if q := &list[i]; q.Import == abi.ImportTokenize {
-			a.tokenized[question{string(*q.Text), q.Flags}] = q
+		if d := &list[i]; d.Do == abi.ImportTokenize && len(d.Args) > 1 {
+			a.tokenized[question{textOf(d.Text), uint32(d.Args[1])}] = d
 		}
 	}
 }
 
 // expect has the next call's answers ready.
-func (a *answers) expect(list []Asked) {
-	a.queue, a.problem = a.queue[:0], ""
-	for _, q := range list {
-		switch q.Import {
-		case abi.ImportTokenize, abi.ImportState: // the player tells it before the call
-		case abi.ImportRequest:
-			a.sampling = q.Sampling
+func (a *answers) expect(c *Call) {
+	a.call, a.queue, a.problem = c, a.queue[:0], ""
+	for _, d := range c.Deeds {
+		switch {
+		case d.Do == abi.ImportTokenize || d.ofProgram():
+		case d.Do == abi.ImportRequest:
+			a.sampling = []byte(sampling(textOf(d.Got.text())))
 		default:
-			a.queue = append(a.queue, q)
+			a.queue = append(a.queue, d)
 		}
 	}
+}
+
+// answer implements plugin.Replay. The vocabulary, the model's template and the request's
+// parameters are there, so host functions answer by them.
+func (a *answers) answer(g *plugin.Deed) (bool, error) {
+	switch {
+	case abi.Import(g.Import).Record == abi.RecordWhole || g.Import == abi.ImportOutput:
+		return false, nil
+	case isProgram(g.Import):
+		return true, a.program.answer(g)
+	case len(a.queue) > 0 && a.queue[0].asks(g):
+		return true, a.next(g)
+	case g.Import == abi.ImportGrammarReason:
+		g.Gave.Text, g.Answer = a.refused, int32(len(a.refused))
+		return true, nil
+	case a.has(g):
+		came := "it does not"
+		if len(a.queue) > 0 {
+			came = "it asks for " + name(a.queue[0].Do, a.queue[0].Args, textOf(a.queue[0].Text))
+		}
+		_ = a.unanswered("it asks for %s; in the session %s", name(g.Import, g.Args, g.Text), came)
+	}
+	return false, nil
+}
+
+// next gives the next answer.
+func (a *answers) next(g *plugin.Deed) error {
+	d := a.queue[0]
+	if a.queue = a.queue[1:]; d.Failed {
+		return failed(a.call)
+	}
+	d.answer(g, len(a.Pieces))
+	if d.Do == abi.ImportGrammarOpen {
+		if a.refused = d.Error; d.Answer >= 0 {
+			a.open = max(a.open, d.Answer+1)
+		}
+	}
+	return nil
+}
+
+// asks reports whether a guest does the same once more. How much room it has does not matter.
+func (d *Deed) asks(g *plugin.Deed) bool {
+	if d.Do != g.Import || textOf(d.Text) != g.Text {
+		return false
+	}
+	s := abi.Import(d.Do)
+	at := 0
+	for param := range s.Params {
+		of := func(m abi.Memory) bool { return m.At == param }
+		if slices.ContainsFunc(s.Memory, of) {
+			continue
+		}
+		counts := slices.ContainsFunc(s.Memory, func(m abi.Memory) bool { return m.N == param })
+		if !counts && (at >= len(d.Args) || at >= len(g.Args) || d.Args[at] != g.Args[at]) {
+			return false
+		}
+		at++
+	}
+	return true
+}
+
+// has reports whether a question has an answer that the host functions do not know by themselves:
+// the grammar is open, and the token known. The hidden state is empty where a session has none.
+func (a *answers) has(g *plugin.Deed) bool {
+	switch g.Import {
+	case abi.ImportGrammarOpen:
+		return g.Args[0] == abi.GrammarGBNF || g.Args[0] == abi.GrammarJSONSchema
+	case abi.ImportGrammarAccept:
+		return g.Args[0] >= 0 && g.Args[0] < a.open && g.Args[1] >= 0 && int(g.Args[1]) < len(a.Pieces)
+	case abi.ImportGrammarMask, abi.ImportGrammarMaskWithin, abi.ImportGrammarRest:
+		return g.Args[0] >= 0 && g.Args[0] < a.open
+	}
+	return false
+}
+
+// name names what a guest asks for.
+func name(do string, args []int32, text string) string {
+	if do == abi.ImportGrammarOpen {
+		return fmt.Sprintf("the grammar %.60q", text)
+	}
+	return do + "(" + strings.Trim(strings.ReplaceAll(fmt.Sprint(args), " ", ", "), "[]") + ")"
 }
 
 // Size implements plugin.Vocabulary.
@@ -102,8 +187,10 @@ func (a *answers) Tokenize(text string, addSpecial, parseSpecial bool) ([]Token,
 	switch {
 	case ok && known.Error != "":
 		return nil, errors.New(known.Error)
+	case ok && known.Got != nil:
+		return known.Got.Tokens, nil
 	case ok:
-		return known.Tokens, nil
+		return nil, nil
 	case a.LongestPiece:
 		return a.longestPieces(text)
 	}
@@ -118,111 +205,24 @@ func (a *answers) unanswered(format string, args ...any) error {
 	return errors.New(a.problem)
 }
 
-// next takes the next answer about grammars, if it is the one to a question.
-func (a *answers) next(asked string, fits func(*Asked) bool) (*Asked, error) {
-	if len(a.queue) == 0 {
-		return nil, a.unanswered("it asks for %s; in the session it does not", asked)
-	}
-	q := a.queue[0]
-	if !fits(&q) {
-		return nil, a.unanswered("it asks for %s; in the session it asks for %s of handle %d", asked, q.Import, q.Handle)
-	}
-	a.queue = a.queue[1:]
-	if q.Error != "" {
-		return &q, errors.New(q.Error)
-	}
-	return &q, nil
-}
-
-// Open implements plugin.Grammars.
-func (a *answers) Open(_ context.Context, _ string, kind int32, text string) (plugin.Grammar, uint64, error) {
-	_, err := a.next(fmt.Sprintf("the grammar %.60q", text), func(q *Asked) bool {
-		return q.Import == abi.ImportGrammarOpen && q.Kind == kind && string(*q.Text) == text
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	a.open++
-	return &replayedGrammar{a, a.open - 1}, 0, nil
-}
-
-// replayedGrammar answers as a grammar did.
-type replayedGrammar struct {
-	from   *answers
-	handle int
-}
-
-// Mask implements plugin.Grammar.
-func (g *replayedGrammar) Mask(mask []uint32) error {
-	q, err := g.from.next(fmt.Sprintf("the mask of grammar %d", g.handle), func(q *Asked) bool {
-		return q.Import == abi.ImportGrammarMask && q.Handle == g.handle
-	})
-	if err == nil {
-		copy(mask, q.Mask.Words(len(g.from.Pieces)))
-	}
-	return err
-}
-
-// MaskWithin implements plugin.Grammar.
-func (g *replayedGrammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
-	q, err := g.from.next(fmt.Sprintf("the mask of grammar %d within %d tokens", g.handle, tokens), func(q *Asked) bool {
-		return q.Import == abi.ImportGrammarMaskWithin && q.Handle == g.handle && int(q.Count) == tokens
-	})
-	if err != nil {
-		return false, err
-	}
-	copy(mask, q.Mask.Words(len(g.from.Pieces)))
-	return q.OK, nil
-}
-
-// Rest implements plugin.Grammar.
-func (g *replayedGrammar) Rest() (tokens int, ended bool, err error) {
-	q, err := g.from.next(fmt.Sprintf("the rest of grammar %d", g.handle), func(q *Asked) bool {
-		return q.Import == abi.ImportGrammarRest && q.Handle == g.handle
-	})
-	if err != nil {
-		return 0, false, err
-	}
-	return int(q.Count), q.OK, nil
-}
-
-// Accept implements plugin.Grammar.
-func (g *replayedGrammar) Accept(token Token) bool {
-	q, err := g.from.next(fmt.Sprintf("grammar %d to accept token %d", g.handle, token), func(q *Asked) bool {
-		return q.Import == abi.ImportGrammarAccept && q.Handle == g.handle && q.Token == token
-	})
-	return err == nil && q.OK
-}
-
-// Beginning implements plugin.Grammar: a recorded program asks for what its branches were, not for
-// grammars.
-func (*replayedGrammar) Beginning() program.GrammarState { return nil }
-
-// Close implements plugin.Grammar.
-func (g *replayedGrammar) Close() error {
-	g.from.open--
-	return nil
-}
-
 // promptText is what the model's template made of messages.
 func (a *answers) promptText(context.Context, []byte) (string, error) {
-	q, err := a.next("the prompt's text", func(q *Asked) bool { return q.Import == abi.ImportPrompt })
-	if err != nil || q.Text == nil {
-		return "", err
+	if len(a.queue) == 0 || a.queue[0].Do != abi.ImportPrompt {
+		return "", a.unanswered("it asks for the prompt's text; in the session it does not")
 	}
-	return string(*q.Text), nil
+	d := a.queue[0]
+	if a.queue = a.queue[1:]; d.Error != "" {
+		return "", errors.New(d.Error)
+	}
+	return textOf(d.Got.text()), nil
 }
 
-// Part implements plugin.Parts.
+// Part implements plugin.Parts: a part that the session does not tell.
 func (a *answers) Part(text string) int32 {
-	if text == "" {
-		return abi.PartUnknown // nobody has asked yet
+	if text != "" {
+		_ = a.unanswered("it asks for the part of the answer; in the session it does not")
 	}
-	q, err := a.next("the part of the answer", func(q *Asked) bool { return q.Import == abi.ImportPart })
-	if err != nil {
-		return abi.PartUnknown
-	}
-	return q.Count
+	return abi.PartUnknown
 }
 
 // Close implements plugin.Parts.

@@ -109,9 +109,9 @@ func (c *Call) check(n int) error {
 	if err := c.checkOutcome(); err != nil {
 		return err
 	}
-	for i := range c.Asked {
-		if err := c.Asked[i].check(n); err != nil {
-			return fmt.Errorf("asked[%d].%w", i, err)
+	for i := range c.Deeds {
+		if err := c.Deeds[i].check(n); err != nil {
+			return fmt.Errorf("deeds[%d].%w", i, err)
 		}
 	}
 	return c.Mask.check(n)
@@ -120,13 +120,7 @@ func (c *Call) check(n int) error {
 // checkInput checks that what a call needs is there.
 func (c *Call) checkInput(n int) error {
 	switch c.Call {
-	case CallOpen, CallPrepare, CallRender, CallMessages, CallRefuse:
-	case CallStep, CallRun:
-		for i := range c.Deeds {
-			if err := c.Deeds[i].check(n); err != nil {
-				return fmt.Errorf("deeds[%d].%w", i, err)
-			}
-		}
+	case CallOpen, CallPrepare, CallRender, CallMessages, CallRefuse, CallStep, CallRun:
 	case CallStopRewind:
 		if c.Bytes < 0 || c.Count < 0 {
 			return fmt.Errorf("count: %d, bytes: %d; they are how many tokens and how many bytes of their text are taken back", c.Count, c.Bytes)
@@ -187,7 +181,6 @@ func (c *Call) checkOutcome() error {
 		{c.Messages != nil, "messages", []string{CallMessages}},
 		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}},
 		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop, CallRun}},
-		{c.Deeds != nil, "deeds", []string{CallStep, CallRun}},
 	} {
 		if !o.there {
 			continue
@@ -201,40 +194,4 @@ func (c *Call) checkOutcome() error {
 		}
 	}
 	return nil
-}
-
-// mostState is how many numbers a hidden state may have: more than any model's has.
-const mostState = 1 << 20
-
-func (a *Asked) check(n int) error {
-	switch a.Import {
-	case abi.ImportPrompt:
-		if a.Text == nil && a.Error == "" {
-			return errors.New("text: it is missing")
-		}
-		return nil
-	case abi.ImportTokenize, abi.ImportGrammarOpen:
-		if a.Text == nil {
-			return errors.New("text: it is missing")
-		}
-		return checkTokens("tokens", a.Tokens, n)
-	case abi.ImportGrammarMask, abi.ImportGrammarMaskWithin:
-		if a.Mask == nil && a.Error == "" {
-			return errors.New("mask: it is missing")
-		}
-		return a.Mask.check(n)
-	case abi.ImportGrammarAccept, abi.ImportGrammarRest, abi.ImportPart:
-		return nil
-	case abi.ImportState:
-		if a.Count < 0 || a.Count > mostState || a.State != nil && len(a.State) != int(a.Count) {
-			return fmt.Errorf("count: %d, with a state of %d numbers; it is how many it has, at most %d", a.Count, len(a.State), mostState)
-		}
-		return nil
-	case abi.ImportRequest:
-		if a.Sampling == nil {
-			return errors.New("sampling: it is missing")
-		}
-		return nil
-	}
-	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part, state, prompt and request", a.Import)
 }

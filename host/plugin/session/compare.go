@@ -37,7 +37,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 // expects reports whether a call has an outcome to compare.
 func (c *Call) expects() bool {
 	return c.Answer != nil || c.Mask != nil || c.Bias != nil || c.Force != nil || c.Left != nil || c.Splice != nil || c.Prompt != nil || c.Messages != nil ||
-		c.Outputs != nil || c.Refusal != nil || c.Fault != nil || c.Deeds != nil
+		c.Outputs != nil || c.Refusal != nil || c.Fault != nil || c.runs() && c.Deeds != nil
 }
 
 func differ(field, recorded, came string) *Difference {

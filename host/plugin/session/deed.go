@@ -8,11 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Deed is a call of a function of programs: what the program gave, and what it got.
+// Deed is a call of a host function whose answer a player cannot compute: what the plugin gave, and
+// what it got.
 type Deed struct {
 	Do      string  `json:"do"` // the import
 	Args    []int32 `json:"args,omitempty"`
@@ -21,71 +22,100 @@ type Deed struct {
 	Text    *Text   `json:"text,omitempty"`
 	SHA256  string  `json:"sha256,omitempty"`
 
-	Answer int32 `json:"answer,omitempty"`
-	Got    *Got  `json:"got,omitempty"`
-	Fuel   int64 `json:"fuel,omitempty"`
-	Added  int64 `json:"added,omitempty"`
-	Failed bool  `json:"failed,omitempty"`
+	Answer int32  `json:"answer,omitempty"`
+	Got    *Got   `json:"got,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Fuel   int64  `json:"fuel,omitempty"`
+	Added  int64  `json:"added,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
 }
 
-// Got is what a program got in its memory.
+// Got is what a plugin got in its memory.
 type Got struct {
 	Tokens  []Token `json:"tokens,omitempty"`
 	Numbers Logits  `json:"numbers,omitempty"`
 	Text    *Text   `json:"text,omitempty"`
+	Mask    *Mask   `json:"mask,omitempty"`
 }
 
-func deedOf(g *guest.Deed) Deed {
-	d := Deed{Do: g.Import, Args: g.Args, Tokens: g.Tokens, Numbers: g.Numbers, SHA256: g.Digest, Answer: g.Answer, Fuel: g.Fuel, Added: g.Added, Failed: g.Failed}
-	if g.Text != "" {
-		text := Text(g.Text)
-		d.Text = &text
+func (g *Got) empty() bool {
+	return g.Tokens == nil && g.Numbers == nil && g.Text == nil && g.Mask == nil
+}
+
+func (g *Got) text() *Text {
+	if g == nil {
+		return nil
 	}
-	if got := g.Gave; got.Tokens != nil || got.Numbers != nil || got.Text != "" {
-		d.Got = &Got{Tokens: got.Tokens, Numbers: got.Numbers}
-		if got.Text != "" {
-			text := Text(got.Text)
-			d.Got.Text = &text
-		}
+	return g.Text
+}
+
+func deedOf(g *plugin.Deed, vocabulary int) Deed {
+	d := Deed{Do: g.Import, Args: g.Args, Tokens: g.Tokens, Numbers: g.Numbers, Text: newText(g.Text), SHA256: g.Digest, Answer: g.Answer, Fuel: g.Fuel, Added: g.Added, Failed: g.Failed}
+	got := Got{Tokens: g.Gave.Tokens, Numbers: g.Gave.Numbers, Text: newText(g.Gave.Text)}
+	if g.Gave.Mask != nil {
+		got.Mask = NewMask(g.Gave.Mask, vocabulary)
+	}
+	if !got.empty() {
+		d.Got = &got
+	}
+	if g.Err != nil {
+		d.Error = g.Err.Error()
 	}
 	return d
 }
 
+// newText is a text that is written down; nil for an empty one.
+func newText(text string) *Text {
+	if text == "" {
+		return nil
+	}
+	t := Text(text)
+	return &t
+}
+
+// ofProgram reports whether only programs do so.
+func (d *Deed) ofProgram() bool { return isProgram(d.Do) }
+
+func isProgram(name string) bool {
+	s := abi.Import(name)
+	return s != nil && slices.Equal(s.In, []string{abi.ExportRun})
+}
+
 // answer gives a guest that does the same once more what came of it.
-func (d *Deed) answer(g *guest.Deed) {
+func (d *Deed) answer(g *plugin.Deed, vocabulary int) {
 	g.Answer, g.Fuel, g.Added = d.Answer, d.Fuel, d.Added
 	if d.Got != nil {
-		g.Gave.Tokens, g.Gave.Numbers = d.Got.Tokens, d.Got.Numbers
-		if d.Got.Text != nil {
-			g.Gave.Text = string(*d.Got.Text)
+		g.Gave.Tokens, g.Gave.Numbers, g.Gave.Text = d.Got.Tokens, d.Got.Numbers, textOf(d.Got.Text)
+		if d.Got.Mask != nil {
+			g.Gave.Mask = d.Got.Mask.Words(vocabulary)
 		}
 	}
 }
 
 // size is about how many bytes a deed has in memory.
 func (d *Deed) size() int {
-	size := 256 + 4*(len(d.Args)+len(d.Tokens)+len(d.Numbers)) + len(d.SHA256)
-	if d.Text != nil {
-		size += len(*d.Text)
-	}
+	size := 256 + 4*(len(d.Args)+len(d.Tokens)+len(d.Numbers)) + len(d.SHA256) + len(textOf(d.Text)) + len(d.Error)
 	if d.Got != nil {
-		size += 4 * (len(d.Got.Tokens) + len(d.Got.Numbers))
-		if d.Got.Text != nil {
-			size += len(*d.Got.Text)
-		}
+		size += 4*(len(d.Got.Tokens)+len(d.Got.Numbers)) + len(textOf(d.Got.Text)) + d.Got.Mask.size()
 	}
 	return size
 }
 
 // check looks for what no deed can have.
 func (d *Deed) check(n int) error {
-	if !guest.IsDeed(d.Do) {
-		return fmt.Errorf("do: there is no %q that programs do", d.Do)
-	}
-	if d.Fuel < 0 || d.Added < 0 {
+	s := abi.Import(d.Do)
+	switch {
+	case s == nil || s.Record == abi.NotRecorded:
+		return fmt.Errorf("do: there is no %q that is recorded", d.Do)
+	case d.Fuel < 0 || d.Added < 0:
 		return errors.New("fuel, added: they are not negative")
-	}
-	if !d.Failed && (d.Do == abi.ImportBranchAppend || d.Do == abi.ImportShow) {
+	case d.Got == nil && s.Fills == abi.BufferMask && d.Answer == 0 && !d.Failed:
+		return errors.New("got.mask: it is missing")
+	case d.Got != nil && d.Got.Mask != nil:
+		return d.Got.Mask.check(n)
+	case d.Got != nil && d.Do == abi.ImportTokenize:
+		return checkTokens("got.tokens", d.Got.Tokens, n)
+	case !d.Failed && (d.Do == abi.ImportBranchAppend || d.Do == abi.ImportShow):
 		return checkTokens("tokens", d.Tokens, n)
 	}
 	return nil

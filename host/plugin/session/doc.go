@@ -41,7 +41,7 @@
 //	      "choice": 0, "choices": 1,             which of the answers to its prompt, and how many there are
 //	      "sampling": {}                         what the import request tells of the sampling parameters, when the answer begins
 //	    },
-//	    "warm": [],                              what the plugin asked when it was loaded, as in "asked" below
+//	    "warm": [],                              what the plugin did when it was loaded, as in "deeds" below
 //	    "calls": [],                             in their order; see below
 //	    "cut": "…"                               why the calls end before the answer did
 //	  }],
@@ -70,8 +70,8 @@
 //	render       out: prompt, or refusal. A session of a template has this one call, and no open
 //	messages     out: messages, the conversation as the plugin has made it, or refusal. It is the one call of its session, too
 //	refuse       out: fault. The request did not allow what the plugin asked for; nothing follows
-//	step         of a program, after open: what it did up to a wait, or before much had been done, in deeds; and outputs
-//	run          its last step: what it did after its last wait, in deeds; out: answer, or refusal. Where there is none, the request ended before
+//	step         of a program, after open: what it did up to a wait, or before much had been done
+//	run          its last step: what it did after its last wait; out: answer, or refusal. Where there is none, the request ended before
 //
 //	"mask"     {"allow": [tokens]}, {"ban": [tokens]}, or {"bits": base64 of the ABI's little-endian words}; {} allows all
 //	"bias"     [[token, amount], …] as the plugin wrote them
@@ -79,15 +79,18 @@
 //	"left"     {"ids": […], "logits": […]} as the plugin left them, all of them, in its order; of a row {"logits": […]}, or
 //	           {"sha256": "…", "ids": […], "logits": […]}: the digest of its little-endian floats, and its best entries for the reader
 //	"splice"   {"backtrack": 1, "tokens": […]}
-//	"deeds"    what a program did, in order: {"do": "branch_append", "args": [0, 2, 0], "tokens": [5, 6], "answer": 12, "fuel": 128}.
+//	"deeds"    calls of host functions whose answers a player cannot compute, in order: those that the ABI's table has recorded.
+//	           {"do": "branch_append", "args": [0, 2, 0], "tokens": [5, 6], "answer": 12, "fuel": 128}
 //	           In went args, the parameters but for addresses, and what lay in memory: tokens (of branches_wait and branch_mix handles), numbers,
-//	           text, or of a mask its sha256. Out came answer, and in "got" what was written to memory: tokens, numbers, text. Of
-//	           branch_candidates the numbers are the log-sum-exp, the entropy and the logits. fuel is what it took, added what a wait brought.
-//	           failed: it has ended the run, by the fault of the call. A player gives the program what came out, and compares what went in
+//	           text, or of a mask its sha256. Out came answer, and in "got" what was written to memory: tokens, numbers, text, and the mask that
+//	           a grammar filled. Of branch_candidates the numbers are the log-sum-exp, the entropy and the logits. error is why the host had no
+//	           answer. fuel is what it took, added what a wait brought. failed: it has ended the call by its fault.
+//	           What did not fit is not there, but for tokenize and prompt. The import request is there where the sampling parameters are no more
+//	           what they were when the answer began. A player gives the plugin what came out, and compares what went in
 //	"outputs"  JSON values that the call handed to output
 //	"refusal"  the reason
 //	"fault"    {"export": "penstock_sample", "kind": "trap", "detail": "…"}; kinds as in metrics. Nothing follows it
-//	"asked"    what the call asked of the host that a player cannot compute, in order:
+//	"asked"    how the SDKs' native drivers, and files of earlier versions, write deeds of plugins that are no programs:
 //	           {"import": "tokenize", "text": …, "flags": 0, "tokens": […]}
 //	           {"import": "grammar_open", "kind": 0, "text": …}
 //	           {"import": "grammar_mask", "handle": 0, "mask": {…}}

@@ -30,7 +30,7 @@ type Session struct {
 	Choice  int          `json:"choice,omitempty"` // of the recording, from 0
 	Plugin  Plugin       `json:"plugin"`
 	Request RequestFacts `json:"request"`
-	Warm    []Asked      `json:"warm,omitempty"`
+	Warm    []Deed       `json:"warm,omitempty"`
 	Calls   []Call       `json:"calls"`
 	Cut     string       `json:"cut,omitempty"` // why the calls end before the answer did
 }
@@ -99,9 +99,7 @@ type Call struct {
 	Outputs  []json.RawMessage `json:"outputs,omitempty"`
 	Refusal  *string           `json:"refusal,omitempty"`
 	Fault    *Fault            `json:"fault,omitempty"`
-	Asked    []Asked           `json:"asked,omitempty"`
-
-	Deeds []Deed `json:"deeds,omitempty"`
+	Deeds    []Deed            `json:"deeds,omitempty"`
 }
 
 // Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its
@@ -125,24 +123,6 @@ type Fault struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Asked is a question to the host, with the host's answer.
-type Asked struct {
-	Import string  `json:"import"`
-	Text   *Text   `json:"text,omitempty"`
-	Flags  uint32  `json:"flags,omitempty"`
-	Kind   int32   `json:"kind,omitempty"`
-	Handle int     `json:"handle,omitempty"`
-	Token  Token   `json:"token,omitempty"`
-	Tokens []Token `json:"tokens,omitempty"`
-	Mask   *Mask   `json:"mask,omitempty"`
-	Count  int32   `json:"count,omitempty"`
-	OK     bool    `json:"ok,omitempty"`
-	Error  string  `json:"error,omitempty"`
-	State  Logits  `json:"state,omitempty"`
-
-	Sampling json.RawMessage `json:"sampling,omitempty"`
-}
-
 // over reports whether the session ends with the call.
 func (c *Call) over() bool { return c.Fault != nil || c.Refusal != nil }
 
@@ -160,19 +140,8 @@ func (c *Call) Size() int {
 	for _, o := range c.Outputs {
 		size += len(o)
 	}
-	for i := range c.Asked {
-		size += c.Asked[i].size()
-	}
 	for i := range c.Deeds {
 		size += c.Deeds[i].size()
-	}
-	return size
-}
-
-func (a *Asked) size() int {
-	size := 256 + 4*(len(a.Tokens)+len(a.State)) + len(a.Sampling) + a.Mask.size()
-	if a.Text != nil {
-		size += len(*a.Text)
 	}
 	return size
 }

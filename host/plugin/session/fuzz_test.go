@@ -21,6 +21,7 @@ func FuzzRead(f *testing.F) {
 		`{"call":"open"},{"call":"prepare","answer":7,"mask":{"allow":[1]},"bias":[[0,"-inf"]],"force":[1]},{"call":"sample","ids":[1,0],"logits":[1.5,"-inf"],"answer":-1,"left":{"ids":[1],"logits":[1]}}`,
 		`{"call":"open","tokens":[1]},{"call":"accept","token":1,"answer":2,"splice":{"backtrack":1,"tokens":[0]}},{"call":"rewind","keep":1},{"call":"stop","token":0,"text":{"base64":"/w=="},"answer":-1}`,
 		`{"call":"open","asked":[{"import":"grammar_open","text":"x"},{"import":"grammar_mask","mask":{"bits":"AQAAAA=="}},{"import":"grammar_accept","token":1,"ok":true}]},{"call":"refuse"}`,
+		`{"call":"open","deeds":[{"do":"grammar_open","args":[0,1],"text":"x","fuel":9},{"do":"grammar_mask","args":[0],"got":{"mask":{"allow":[1]}}},{"do":"state","args":[4],"answer":1,"got":{"numbers":[1]}}]},{"call":"prepare","deeds":[{"do":"branch_open","args":[0]}]}`,
 		`{"call":"open"},{"call":"sample","logits":"AAAAAAAAgD8=","answer":-1,"left":{"sha256":"00","ids":[1],"logits":["nan"]}}`,
 	} {
 		f.Add([]byte(`{"penstock_session":1,"vocabulary":{"pieces":["a","b"],"special":{"eos":0}},"sessions":[{"plugin":{"name":"p"},"request":{"prompt":[0]},"calls":[` + calls + `]}]}`))

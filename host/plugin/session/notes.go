@@ -3,6 +3,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -158,32 +159,46 @@ func leftRow(row Logits) *Left {
 	return l
 }
 
-// Asked implements guest.Watcher.
-func (n *notes) Asked(q guest.Question) {
+// mostStep is how many bytes the deeds of a program's step have before another begins.
+const mostStep = 64 << 10
+
+// Did implements guest.Watcher.
+func (n *notes) Did(g *plugin.Deed) {
+	c := n.call
 	switch {
-	case n.call == nil:
-	case q.Import == abi.ImportOutput:
-		n.call.Outputs = append(n.call.Outputs, json.RawMessage(q.Text))
-	case q.Import != abi.ImportRequest:
-		n.call.Asked = append(n.call.Asked, askedOf(q, n.vocabulary))
-	case q.Text != n.sampling:
-		n.call.Asked = append(n.call.Asked, Asked{Import: q.Import, Sampling: json.RawMessage(q.Text)})
+	case c == nil || n.over:
+		return
+	case g.Import == abi.ImportOutput:
+		var compact bytes.Buffer
+		if g.Answer == abi.OutputOk && json.Compact(&compact, []byte(g.Text)) == nil {
+			c.Outputs = append(c.Outputs, compact.Bytes())
+		}
+		return
+	case g.Import == abi.ImportRequest && sampling(g.Gave.Text) == n.sampling:
+		return
+	}
+	d := deedOf(g, n.vocabulary)
+	c.Deeds = append(c.Deeds, d)
+	if c.Call != CallStep || d.Failed {
+		return
+	}
+	if n.step += d.size(); d.Do == abi.ImportBranchesWait || n.step > mostStep {
+		n.end(true)
+		n.step = 0
+		n.begin(Call{Call: CallStep})
+		n.made = true
 	}
 }
 
-func askedOf(q guest.Question, vocabulary int) Asked {
-	a := Asked{Import: q.Import, Flags: q.Flags, Kind: q.Kind, Handle: int(q.Handle), Token: q.Token, Tokens: slices.Clone(q.Tokens), Count: q.Count, OK: q.OK, State: slices.Clone(q.State)}
-	if q.Import == abi.ImportTokenize || q.Import == abi.ImportGrammarOpen || q.Import == abi.ImportPrompt {
-		text := Text(q.Text)
-		a.Text = &text
+// sampling are the parameters in what the import request told.
+func sampling(told string) string {
+	var parts struct {
+		Sampling json.RawMessage `json:"sampling"`
 	}
-	switch {
-	case q.Err != nil:
-		a.Error = q.Err.Error()
-	case q.Mask != nil:
-		a.Mask = NewMask(q.Mask, vocabulary)
+	if json.Unmarshal([]byte(told), &parts) != nil {
+		return "{}"
 	}
-	return a
+	return string(parts.Sampling)
 }
 
 // Failed implements guest.Watcher.

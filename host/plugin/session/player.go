@@ -37,11 +37,11 @@ func NewPlayer(ctx context.Context, wasm []byte, f *File, o plugin.HostOptions) 
 	p := &Player{file: f, answers: newAnswers(f)}
 	for i := range f.Sessions { // a module that asks about grammars when it is loaded gets the same answers for all
 		if warm := f.Sessions[i].Warm; len(warm) > 0 {
-			p.answers.expect(warm)
+			p.answers.expect(&Call{Deeds: warm})
 			break
 		}
 	}
-	o.Vocabulary, o.Grammars, o.Model = p.answers, p.answers, f.Model
+	o.Vocabulary, o.Grammars, o.Replay, o.Model = p.answers, nil, p.answers.answer, f.Model
 	if o.Limits == (plugin.Limits{}) {
 		o.Limits = plugin.DefaultLimits()
 	}
@@ -86,7 +86,7 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 	if err != nil {
 		return fmt.Errorf("request.config does not fit the plugin: %w", err)
 	}
-	p.answers.open, p.answers.sampling = 0, []byte("{}")
+	p.answers.open, p.answers.program, p.answers.sampling = 0, nil, []byte("{}")
 	if s.Request.Sampling != nil {
 		p.answers.sampling = s.Request.Sampling
 	}
@@ -108,7 +108,7 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 			r.playProgram(i, each)
 			return nil
 		}
-		p.answers.expect(want.Asked)
+		p.answers.expect(want)
 		got, err := r.make(ctx, want)
 		if err != nil {
 			return fmt.Errorf("call %d, %s: %w", i+1, want.Call, err)
@@ -171,7 +171,6 @@ func (r *run) close() {
 func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	r.made = nil
 	var err error
-	r.tellHiddenState(c)
 	switch c.Call {
 	case CallRender:
 		_, r.made, err = Render(ctx, r.player.plugin, r.session.Request.Messages, r.request())
@@ -214,26 +213,6 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 		err = nil // it is written down
 	}
 	return r.made, err
-}
-
-// tellHiddenState tells the plugin the state that it is going to ask for in a call.
-func (r *run) tellHiddenState(c *Call) {
-	if r.stage == nil {
-		return
-	}
-	tell := r.stage.Traits().HiddenState
-	if tell == nil {
-		return
-	}
-	var state []float32
-	for i := range c.Asked {
-		if q := &c.Asked[i]; q.Import == abi.ImportState {
-			if state = q.State; state == nil {
-				state = make([]float32, q.Count) // there was no room for it, nor is there now
-			}
-		}
-	}
-	tell(state)
 }
 
 // takeTextBack takes back the text of all but the first tokens of the answer. A recording has

@@ -130,7 +130,7 @@ func TestPlayer_Play_HostsAnswers(t *testing.T) {
 		"a grammar's mask": {`{"call":"prepare","answer":1,"mask":{"allow":[7]},` + grammar + `}`, ""},
 		"another mask":     {`{"call":"prepare","answer":1,"mask":{"allow":[8]},` + grammar + `}`, "mask: recorded token 7 \"x\" may not come"},
 		"no such grammar":  {`{"call":"prepare","answer":1}`, `it asks for the grammar "hello"; in the session it does not`},
-		"another grammar":  {`{"call":"prepare","answer":1,"asked":[{"import":"grammar_open","text":"bye"}]}`, "in the session it asks for grammar_open"},
+		"another grammar":  {`{"call":"prepare","answer":1,"asked":[{"import":"grammar_open","text":"bye"}]}`, `in the session it asks for the grammar "bye"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := play(t, file(t, `"calls":[{"call":"open"},`+tc.calls+`]`), g.Wasm())
@@ -150,10 +150,10 @@ func TestPlayer_Play_Completion(t *testing.T) {
 	const opened, within, rest = `{"import":"grammar_open","text":"hello"}`, `{"import":"grammar_mask_within","count":9,"ok":true,"mask":{"allow":[7]}}`, `{"import":"grammar_rest","count":12}`
 	for name, tc := range map[string]struct{ asked, want string }{
 		"as it was":         {opened + "," + within + "," + rest, ""},
-		"of another number": {opened + "," + strings.Replace(within, "9", "8", 1) + "," + rest, "the mask of grammar 0 within 9 tokens"},
+		"of another number": {opened + "," + strings.Replace(within, "9", "8", 1) + "," + rest, "grammar_mask_within(0, 9)"},
 		"another mask":      {opened + "," + strings.Replace(within, "[7]", "[8]", 1) + "," + rest, "may not come"},
 		"another rest":      {opened + "," + within + "," + strings.Replace(rest, "12", "11", 1), "answer"},
-		"not asked":         {opened + "," + within, "the rest of grammar 0"},
+		"not asked":         {opened + "," + within, "grammar_rest(0)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := play(t, file(t, `"calls":[{"call":"open"},{"call":"prepare","answer":1,"mask":{"allow":[7]},"asked":[`+tc.asked+`]}]`), g.Wasm())

@@ -15,6 +15,7 @@ type prompter struct {
 	player *Player
 	steps  []Call // of the session, after it was opened
 	step   int
+	deeds  []Deed // of the step: what only programs do
 	deed   int
 	parted *Difference // what the program has done differently; nil: nothing
 	each   func(i int, d *Difference, got *Call) bool
@@ -49,42 +50,60 @@ func (r *run) playProgram(from int, each func(i int, d *Difference, got *Call) b
 		return each(from+i, d, got)
 	}}
 	r.prompter = q
-	r.player.answers.expect(q.steps[0].Asked)
-	_ = r.program.Replay(q.answer) // what it ends with is written down
+	q.begin()
+	_ = r.program.Replay() // what it ends with is written down
 	if q.parted != nil && !q.over {
 		q.each(q.step, q.parted, nil)
 	}
 }
 
-// answer implements guest.Replay.
-func (q *prompter) answer(g *guest.Deed) error {
+// begin has the answers of a step ready.
+func (q *prompter) begin() {
+	want := &q.steps[q.step]
+	q.player.answers.expect(want)
+	q.player.answers.program = q
+	q.deed, q.deeds = 0, nil
+	for i := range want.Deeds {
+		if d := want.Deeds[i]; d.ofProgram() {
+			q.deeds = append(q.deeds, d)
+		}
+	}
+}
+
+// answer answers what only programs do.
+func (q *prompter) answer(g *plugin.Deed) error {
 	if q.step == len(q.steps) {
 		return guest.Violationf(plugin.CauseCancelled, "the session ends here")
 	}
-	want, came := &q.steps[q.step], deedOf(g)
+	want, came := &q.steps[q.step], deedOf(g, len(q.player.file.Vocabulary.Pieces))
 	switch {
-	case q.deed < len(want.Deeds):
+	case q.deed < len(q.deeds):
 	case want.Fault != nil && machines[want.Fault.Kind]: // what the machine did
 		return guest.Violationf(plugin.CauseCancelled, "the session ends here")
 	default:
 		q.parted = &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: "none", Came: q.player.show(&came)}
 		return guest.Violationf(plugin.CauseCancelled, "it goes on otherwise")
 	}
-	d := &want.Deeds[q.deed]
+	d := &q.deeds[q.deed]
 	if recorded, came := q.player.differs(d, &came); recorded != "" {
 		q.parted = &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: recorded, Came: came}
 		return guest.Violationf(plugin.CauseCancelled, "it goes on otherwise")
 	}
 	q.deed++
 	if d.Failed {
-		kind := "cancelled"
-		if want.Fault != nil {
-			kind = want.Fault.Kind
-		}
-		return guest.Violationf(plugin.CauseOf(kind), "as it was recorded")
+		return failed(want)
 	}
-	d.answer(g)
+	d.answer(g, len(q.player.file.Vocabulary.Pieces))
 	return nil
+}
+
+// failed ends a call as it was recorded.
+func failed(c *Call) error {
+	kind := "cancelled"
+	if c.Fault != nil {
+		kind = c.Fault.Kind
+	}
+	return guest.Violationf(plugin.CauseOf(kind), "as it was recorded")
 }
 
 // taken compares a step that is over; false: no more is wanted.
@@ -98,15 +117,15 @@ func (q *prompter) taken(got *Call) bool {
 	case d != nil:
 	case want.Call != got.Call:
 		d = &Difference{Field: "call", Recorded: want.Call, Came: got.Call}
-	case q.deed < len(want.Deeds):
-		d = &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: q.player.show(&want.Deeds[q.deed]), Came: "none"}
+	case q.deed < len(q.deeds):
+		d = &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: q.player.show(&q.deeds[q.deed]), Came: "none"}
 	}
 	if !q.each(q.step, d, got) || got.over() {
 		q.over = true
 		return false
 	}
-	if q.step, q.deed = q.step+1, 0; q.step < len(q.steps) {
-		q.player.answers.expect(q.steps[q.step].Asked)
+	if q.step++; q.step < len(q.steps) {
+		q.begin()
 	}
 	return true
 }

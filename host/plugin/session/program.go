@@ -6,9 +6,7 @@ import (
 	"errors"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/guest"
 	"github.com/penstock/penstock/host/plugin/stage"
-	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
 )
@@ -56,9 +54,7 @@ func (r *ProgramRecorder) Main(run *program.Run) error {
 }
 
 // Replay is the program's.
-func (r *ProgramRecorder) Replay(answer guest.Replay) error {
-	return r.run(func() error { return r.Program.Replay(answer) })
-}
+func (r *ProgramRecorder) Replay() error { return r.run(r.Program.Replay) }
 
 func (r *ProgramRecorder) run(main func() error) error {
 	r.notes.begin(Call{Call: CallStep})
@@ -74,23 +70,4 @@ func (r *ProgramRecorder) end(err error, always bool) {
 		r.notes.call.Refusal = &refusal.Message
 	}
 	r.notes.end(always)
-}
-
-// mostStep is how many bytes the deeds of a step have before another begins.
-const mostStep = 64 << 10
-
-// Did implements guest.Watcher.
-func (n *notes) Did(g *guest.Deed) {
-	c := n.call
-	if c == nil || n.over {
-		return
-	}
-	d := deedOf(g)
-	c.Deeds = append(c.Deeds, d)
-	if n.step += d.size(); !d.Failed && (d.Do == abi.ImportBranchesWait || n.step > mostStep) {
-		n.end(true)
-		n.step = 0
-		n.begin(Call{Call: CallStep})
-		n.made = true
-	}
 }

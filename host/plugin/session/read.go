@@ -112,7 +112,11 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	if err := strict(text, &parts); err != nil {
 		return err
 	}
-	return eachOf("calls", parts.Calls, &s.Calls)
+	if err := eachOf("calls", parts.Calls, &s.Calls); err != nil {
+		return err
+	}
+	s.numbered()
+	return nil
 }
 
 // eachOf decodes the entries of a list, so that an error can name the entry.

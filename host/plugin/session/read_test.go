@@ -41,7 +41,7 @@ func TestRead_Refuses(t *testing.T) {
 		head + `{"call":"open"},{"call":"prepare","mask":{"allow":[1],"ban":[0]}}]}]}`:                         "calls[1].mask: it has two of allow, ban and bits",
 		head + `{"call":"open"},{"call":"prepare","mask":{"bits":"AA=="}}]}]}`:                                 "calls[1].mask.bits: 1 bytes",
 		head + `{"call":"open"},{"call":"accept","token":1,"splice":{"backtrack":3}}]}]}`:                      "calls[1].splice.backtrack: 3; the answer has 1 tokens",
-		head + `{"call":"open","asked":[{"import":"history"}]}]}]}`:                                            `calls[0].asked[0].import: "history" is not asked for`,
+		head + `{"call":"open","asked":[{"import":"history"}]}]}]}`:                                            `calls[0]: asked[0]: import: "history" is not asked for`,
 		head + `{"call":"render"},{"call":"prepare"}]}]}`:                                                      "calls[1].call: \"prepare\"; a session of a template has one call",
 		head + `{"call":"open"},{"call":"sample","ids":[1],"logits":[1],"left":{"sha256":"00","ids":[1]}}]}]}`: "calls[1].left.logits: 0 for 1 ids",
 		head + `{"call":"open"},{"call":"stop_rewind","bytes":-1}]}]}`:                                         "calls[1].count: 0, bytes: -1",

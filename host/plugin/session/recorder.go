@@ -176,11 +176,11 @@ func New(p *load.Plugin, q plugin.RequestInfo) Session {
 	return s
 }
 
-// warmth is what a plugin asked when it was loaded.
-func warmth(p *load.Plugin) []Asked {
-	var list []Asked
-	for _, q := range p.Module.Asked {
-		list = append(list, askedOf(q, p.Module.Env.Vocabulary.Size()))
+// warmth is what a plugin did when it was loaded.
+func warmth(p *load.Plugin) []Deed {
+	var list []Deed
+	for i := range p.Module.Did {
+		list = append(list, deedOf(&p.Module.Did[i], p.Module.Env.Vocabulary.Size()))
 	}
 	return list
 }

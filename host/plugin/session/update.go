@@ -35,7 +35,7 @@ func (p *Player) Update(ctx context.Context, s *Session) (changed int, _ error) 
 
 // with is the call with the outcome of another; nil: with none.
 func (c *Call) with(outcome *Call) Call {
-	after := Call{Call: c.Call, Token: c.Token, Text: c.Text, IDs: c.IDs, Logits: c.Logits, Keep: c.Keep, Tokens: c.Tokens, Count: c.Count, Bytes: c.Bytes, Logprob: c.Logprob, Asked: c.Asked}
+	after := Call{Call: c.Call, Token: c.Token, Text: c.Text, IDs: c.IDs, Logits: c.Logits, Keep: c.Keep, Tokens: c.Tokens, Count: c.Count, Bytes: c.Bytes, Logprob: c.Logprob, Deeds: c.Deeds}
 	if outcome != nil {
 		after.Answer, after.Mask, after.Bias, after.Force = outcome.Answer, outcome.Mask, outcome.Bias, outcome.Force
 		after.Left, after.Splice, after.Prompt, after.Outputs = outcome.Left, outcome.Splice, outcome.Prompt, outcome.Outputs

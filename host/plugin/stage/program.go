@@ -41,13 +41,13 @@ func (p Program) Main(r *program.Run) error {
 }
 
 // Replay is Main where a player answers what the program does.
-func (p Program) Replay(answer guest.Replay) error {
+func (p Program) Replay() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.canCall(guest.Run) {
 		return nil
 	}
-	return p.run(func() error { return p.instance.ReplayProgram(answer) })
+	return p.run(func() error { return p.instance.ReplayProgram() })
 }
 
 func (p Program) run(main func() error) error {

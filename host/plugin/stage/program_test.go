@@ -186,7 +186,7 @@ func TestProgram_Main_Limits(t *testing.T) {
 	}
 	early := asm.New(`{"name":"early","branches":1}`)
 	early.On(abi.ExportOpen, asm.I32(0), asm.I32(0), early.Call(abi.ImportBranchOpen)).On(abi.ExportRun, asm.I32(0))
-	if _, _, err := b.runs(t, early, 20, false); err == nil || !strings.Contains(err.Error(), "branches belong to") {
+	if _, _, err := b.runs(t, early, 20, false); err == nil || !strings.Contains(err.Error(), "branch_open belongs to") {
 		t.Errorf("a branch before the program: %v", err)
 	}
 }

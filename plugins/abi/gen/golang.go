@@ -40,14 +40,14 @@ func hostConstants(t table.Table) ([]byte, error) {
 		fmt.Fprintf(&b, "%s = %d // %s\n", camel("limit_"+l.Name), l.Value, l.Unit)
 	}
 	b.WriteString(")\n\n")
-	signatures(&b, "Exports", "functions a plugin may export", t.Exports)
-	signatures(&b, "Imports", "functions the host offers", t.Imports)
+	signatures(&b, t, "Exports", "functions a plugin may export", t.Exports)
+	signatures(&b, t, "Imports", "functions the host offers", t.Imports)
 	goFeatures(&b, t)
 	goDraw(&b)
 	return format.Source(b.Bytes())
 }
 
-func signatures(b *bytes.Buffer, name, doc string, funcs []table.Func) {
+func signatures(b *bytes.Buffer, t table.Table, name, doc string, funcs []table.Func) {
 	fmt.Fprintf(b, "// %s lists the %s.\nvar %s = []Signature{\n", name, doc, name)
 	for _, f := range funcs {
 		fmt.Fprintf(b, "{Name: %q", f.Name)
@@ -63,6 +63,7 @@ func signatures(b *bytes.Buffer, name, doc string, funcs []table.Func) {
 		if f.Added {
 			b.WriteString(", Added: true")
 		}
+		described(b, t, f)
 		b.WriteString("},\n")
 	}
 	b.WriteString("}\n\n")
@@ -130,21 +131,25 @@ func guestImports(t table.Table) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// guestHost renders the interface that stands in for the host natively.
-func guestHost(t table.Table) ([]byte, error) {
+// guestNative renders what answers the imports natively: an interface that stands in for the host,
+// and the imports that call it.
+func guestNative(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(spdx + "//go:build !(" + guestTags + ")\n\n" + generated + "package abi\n\nimport \"unsafe\"\n\n")
 	b.WriteString("// Host answers the imports in a native build, where tests put their own in.\ntype Host interface {\n")
 	for _, f := range t.Imports {
 		fmt.Fprintf(&b, "%s%s\n", camel(f.Name), goSignature(f))
 	}
-	b.WriteString("}\n\n// Absent is the host where no test put one in: every answer is 0 and nothing is written.\ntype Absent struct{}\n\n")
+	b.WriteString("}\n\n// Absent is the host where no test put one in: every answer is 0 and nothing is written.\ntype Absent struct{}\n\n" +
+		"var host Host = Absent{}\n\n// Use makes h answer the imports from now on and returns what did before.\n" +
+		"// It is meant for tests; it does not exist in a Wasm build.\nfunc Use(h Host) (before Host) {\nbefore, host = host, h\nreturn before\n}\n\n")
 	for _, f := range t.Imports {
-		body := "{}"
+		verb, body := "", "{}"
 		if f.Result != "" {
-			body = "{ return 0 }"
+			verb, body = "return ", "{ return 0 }"
 		}
 		fmt.Fprintf(&b, "// %s implements Host.\nfunc (Absent) %s%s %s\n\n", camel(f.Name), camel(f.Name), goSignature(f), body)
+		fmt.Fprintf(&b, "%sfunc %s%s { %shost.%s(%s) }\n\n", wrapped(camel(f.Name), f.Doc), camel(f.Name), goSignature(f), verb, camel(f.Name), names(f.Params))
 	}
 	goFeatures(&b, t)
 	goDraw(&b)
@@ -173,23 +178,6 @@ func features(t table.Table) []string {
 		list = append(list, strconv.Quote(f.Name))
 	}
 	return list
-}
-
-// guestStubs renders the imports as a native build sees them.
-func guestStubs(t table.Table) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(spdx + "//go:build !(" + guestTags + ")\n\n" + generated + "package abi\n\nimport \"unsafe\"\n\n")
-	b.WriteString("var host Host = Absent{}\n\n// Use makes h answer the imports from now on and returns what did before.\n" +
-		"// It is meant for tests; it does not exist in a Wasm build.\nfunc Use(h Host) (before Host) {\nbefore, host = host, h\nreturn before\n}\n\n")
-	for _, f := range t.Imports {
-		verb := ""
-		if f.Result != "" {
-			verb = "return "
-		}
-		fmt.Fprintf(&b, "%sfunc %s%s { %shost.%s(%s) }\n\n",
-			wrapped(camel(f.Name), f.Doc), camel(f.Name), goSignature(f), verb, camel(f.Name), names(f.Params))
-	}
-	return format.Source(b.Bytes())
 }
 
 func goSignature(f table.Func) string {

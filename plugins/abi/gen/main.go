@@ -28,14 +28,8 @@ var outputs = map[string]func(table.Table) ([]byte, error){
 	"plugins/abi/zabi.gen.go":                    hostConstants,
 	"plugins/sdk/go/internal/abi/abi.gen.go":     guestConstants,
 	"plugins/sdk/go/internal/abi/imports.gen.go": guestImports,
-	"plugins/sdk/go/internal/abi/host.gen.go":    guestHost,
-	"plugins/sdk/go/internal/abi/stub.gen.go":    guestStubs,
-	"plugins/sdk/rust/src/abi.rs":                rustModule,
-	"plugins/sdk/rust/src/abi/constants.rs":      rustConstants,
-	"plugins/sdk/rust/src/abi/imports.rs":        rustImports,
-	"plugins/sdk/rust/src/abi/features.rs":       rustFeatures,
-	"plugins/sdk/rust/src/abi/host.rs":           rustHost,
-	"plugins/sdk/rust/src/abi/native.rs":         rustNative,
+	"plugins/sdk/go/internal/abi/native.gen.go":  guestNative,
+	"plugins/sdk/rust/src/abi.gen.rs":            rust,
 	"docs/abi/v1.md":                             reference,
 }
 

@@ -32,7 +32,9 @@ The smallest plugin that can be loaded exports its memory, its version and a man
 
 Numbers are little-endian. A function that fills memory takes ` + "`(ptr, limit)`" + ` and returns a
 length: if the length is larger than the limit, nothing is written and the guest may retry with more
-room. A range outside the memory is a fault.
+room. A range outside the memory is a fault. Under *memory* each function says what the host reads
+and writes: bytes; tokens and handles (a ` + "`u32`" + ` each); numbers (an ` + "`f32`" + ` each); pairs (a ` + "`u32`" + ` and
+an ` + "`f32`" + `); words (` + "`u32`" + `, with a bit for each token); candidates as ` + "`branch_candidates`" + ` has them.
 
 `
 
@@ -92,10 +94,34 @@ func referenceImports(b *bytes.Buffer, t table.Table) {
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
-		if f.Fuel != "" {
-			fmt.Fprintf(b, "\nAdditional fuel: %s.\n", f.Fuel)
-		}
+		referenceMemory(b, f)
 		b.WriteString("\n")
+	}
+}
+
+// verbs say what the host does with a list in guest memory.
+var verbs = map[table.Access]string{table.Read: "reads `%s` %s", table.Write: "writes at most `%s` %s", table.Update: "reads and then writes `%s` %s", table.Keep: "keeps `%s` %s"}
+
+// referenceMemory says which memory a call reads and writes, whether it waits, and what it is
+// charged.
+func referenceMemory(b *bytes.Buffer, f table.Func) {
+	var terms []string
+	for at, p := range f.Params {
+		if p.Access != table.None {
+			terms = append(terms, fmt.Sprintf(verbs[p.Access]+" at `%s`", f.Params[f.Entries(at)].Name, p.List, p.Name))
+		}
+	}
+	if f.Fills != "" {
+		terms = append(terms, "writes the bound `"+f.Fills+"` buffer")
+	}
+	if len(terms) > 0 {
+		fmt.Fprintf(b, "\nMemory: %s.\n", strings.Join(terms, "; "))
+	}
+	if f.Waits {
+		b.WriteString("\nIt may wait for other work of the host, which does not count as the plugin's time.\n")
+	}
+	if cost := f.Cost.String(); cost != "" {
+		fmt.Fprintf(b, "\nAdditional fuel: %s.\n", cost)
 	}
 }
 

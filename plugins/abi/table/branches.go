@@ -9,7 +9,7 @@ var (
 	count    = Value{Name: "n", Type: I32}
 	from     = Value{Name: "from", Type: I32}
 	flags    = Value{Name: "flags", Type: I32}
-	inTokens = Value{Name: "tokens", Type: I32, Access: Read}
+	inTokens = Value{Name: "tokens", Type: I32, Access: Read, List: Tokens, Len: "n"}
 )
 
 // runExport is the export of a plugin that is a program.
@@ -27,19 +27,23 @@ func runExport() Func {
 // branchImports control the branches of a program. All but show change the program's own view of
 // the branches at once; the model computes the change at the next wait.
 func branchImports() []Func {
-	return slices.Concat(tokensOfBranches(), rowsOfBranches(), drawsOfBranches(), answersOfPrograms())
+	all := slices.Concat(tokensOfBranches(), rowsOfBranches(), drawsOfBranches(), answersOfPrograms())
+	for i := range all {
+		all[i].In, all[i].Record = []string{"penstock_run"}, RecordFitting
+	}
+	return all
 }
 
 // tokensOfBranches open and close branches, and change their tokens.
 func tokensOfBranches() []Func {
 	return []Func{
 		{
-			Name: "branch_open", Added: true, Params: []Value{inTokens, count}, Result: I32, Fuel: "1,000, and bytes / 16",
+			Name: "branch_open", Added: true, Params: []Value{inTokens, count}, Result: I32, Cost: Cost{Fixed: 1_000, Read: true},
 			Doc:    "Opens a branch with n tokens, as `u32`; with n = 0 with the request's prompt. Returns a handle ≥ 0, or one of the *branch answers*.",
 			Worked: "The first `branch_open(0, 0)` returns 0, and the next branch is 1: handles are never reused.",
 		},
 		{
-			Name: "branch_fork", Added: true, Params: []Value{branch}, Result: I32, Fuel: "1,000",
+			Name: "branch_fork", Added: true, Params: []Value{branch}, Result: I32, Cost: Cost{Fixed: 1_000, More: "bytes of the tokens / 16"},
 			Doc: "Opens a branch with the tokens, the scores and the row of another. Returns a handle ≥ 0, or one of the *branch answers*. Nothing is computed twice, whether or not the other branch has been computed.",
 		},
 		{
@@ -51,15 +55,15 @@ func tokensOfBranches() []Func {
 			Doc: "Keeps the first `len` tokens of a branch, at least one, and returns 0. Cutting inside a picture or a sound is a fault.",
 		},
 		{
-			Name: "branch_append", Added: true, Params: []Value{branch, inTokens, count, flags}, Result: I32, Fuel: "bytes / 16",
+			Name: "branch_append", Added: true, Params: []Value{branch, inTokens, count, flags}, Result: I32, Cost: Cost{Read: true, More: "2,000 for each token after `branch_grammar`"},
 			Doc: "Appends n tokens, as `u32`, and returns how many the branch has then, or one of the *branch answers*. Flags are the *append bits*.",
 		},
 		{
-			Name: "branch_tokens", Added: true, Params: []Value{branch, from, outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "branch_tokens", Added: true, Params: []Value{branch, from, outTokens, limit}, Result: I32, Cost: Cost{Wrote: true},
 			Doc: "The tokens of a branch, its prompt included, from index `from` on, as `history` returns them.",
 		},
 		{
-			Name: "branches_wait", Added: true, Params: []Value{{Name: "list", Type: I32, Access: Write}, count, {Name: "k", Type: I32}, flags}, Result: I32, Fuel: "20,000, and bytes / 16; and n_vocab for each row that is ready and in which fewer than k candidates were found",
+			Name: "branches_wait", Added: true, Params: []Value{{Name: "list", Type: I32, Access: Update, List: Handles, Most: "branches"}, count, {Name: "k", Type: I32}, flags}, Result: I32, Waits: true, Cost: Cost{Fixed: 20_000, Read: true, More: "n_vocab for each row that is ready and in which fewer than k candidates were found"},
 			Doc: "Waits until the model has computed n branches, whose handles are at `list` as `u32`: all of them or, with the *wait bit*, any. Returns how many have their row, and moves those to the beginning of the list, in the order given. " +
 				"k is how many candidates `branch_candidates` will be asked for, at most 4,096. What was shown until now is sent. With n = 0 it only does that. " +
 				"If no token was appended to a branch since it was forked or cut, its row counts as a token that is put into it: if that is one too many, the result is −3.",
@@ -72,39 +76,39 @@ func tokensOfBranches() []Func {
 func rowsOfBranches() []Func {
 	return []Func{
 		{
-			Name: "branch_candidates", Added: true, Params: []Value{branch, {Name: "k", Type: I32}, outPtr}, Result: I32, Fuel: "16 × k, and n_vocab if fewer than k were found in the row before",
+			Name: "branch_candidates", Added: true, Params: []Value{branch, {Name: "k", Type: I32}, {Name: "ptr", Type: I32, Access: Write, List: Candidates, Len: "k", Most: "candidates"}}, Result: I32, Cost: Cost{Per: "k", Each: 16, More: "n_vocab if fewer than k were found in the row before"},
 			Doc: "The model's prediction after a branch: `f32` log-sum-exp of the logits, `f32` entropy in nats, `u32 id[k]`, `f32 logit[k]`, best first. The result is how many of the k there are, since some may be impossible. " +
 				"A log-probability is a logit minus the log-sum-exp. k may be 0. The logits are the model's own, before any sampler.",
 			Worked: "k = 2: the sum at 0, the entropy at 4, ids at 8 and 12, logits at 16 and 20.",
 		},
 		{
-			Name: "branch_logits", Added: true, Params: []Value{branch, outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "branch_logits", Added: true, Params: []Value{branch, outNumbers, limit}, Result: I32, Cost: Cost{Wrote: true, More: "n_vocab / 4"},
 			Doc: "The whole row after a branch, an `f32` for each token. `limit` and the result count tokens; nothing is written if the row does not fit.",
 		},
 		{
-			Name: "branch_scores", Added: true, Params: []Value{branch, from, outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "branch_scores", Added: true, Params: []Value{branch, from, outNumbers, limit}, Result: I32, Cost: Cost{Wrote: true, More: "bytes of the branch's tokens / 16"},
 			Doc: "The log-probabilities of a branch's tokens from index `from` on, an `f32` each, given all tokens before them; NaN for those that were not appended with the *append bit*. `limit` and the result count tokens.",
 		},
 		{
-			Name: "branch_open_messages", Added: true, Params: []Value{{Name: "text", Type: I32, Access: Read}, length}, Result: I32, Fuel: "100,000, and 16 × bytes",
+			Name: "branch_open_messages", Added: true, Params: []Value{inText, length}, Result: I32, Waits: true, Cost: Cost{Fixed: 100_000, Byte: 16},
 			Doc: "Opens a branch with the prompt that the model's template makes from messages: a JSON list like that of `messages`, after which the assistant answers. Pictures and sounds of the request are named by their hashes. The request's tools and template plugins are not used. " +
 				"It may take long; this does not count as the plugin's time. Returns a handle ≥ 0, or one of the *branch answers*: −5 if the template refuses the messages.",
 			Worked: "`[{\"role\":\"user\",\"content\":\"Hi\"}]` has 34 bytes. With ChatML's template the branch reads `<|im_start|>user\\nHi<|im_end|>\\n<|im_start|>assistant\\n`.",
 		},
 		{
-			Name: "branch_mask", Added: true, Params: []Value{branch, {Name: "words", Type: I32, Access: Read}, count}, Result: I32, Fuel: "1,000, and n_vocab",
+			Name: "branch_mask", Added: true, Params: []Value{branch, {Name: "words", Type: I32, Access: Read, List: Words}, count}, Result: I32, Cost: Cost{Fixed: 1_000, Vocabulary: 1},
 			Doc: "Makes tokens impossible in the row after a branch. The words are like those of the mask buffer: if bit i mod 32 of word i / 32 is set, token i stays. n is (n_vocab + 31) / 32, rounded down. " +
 				"From then on the branch's candidates, logits, log-sum-exp and draws are those of the row without these tokens; a second mask removes more. It applies to this row, and to the rows of forks that are made afterwards: the next row is the model's own. Returns 0.",
 			Worked: "With three tokens whose logits are 0, 1 and 2, the word 3 leaves the first two: the log-sum-exp was ln(1 + e + e²) = 2.4076, and is ln(1 + e) = 1.3133.",
 		},
 		{
-			Name: "branch_mix", Added: true, Params: []Value{branch, {Name: "list", Type: I32, Access: Read}, count}, Result: I32, Fuel: "1,000, and n × n_vocab",
+			Name: "branch_mix", Added: true, Params: []Value{branch, {Name: "list", Type: I32, Access: Read, List: Pairs, Most: "branches"}, count}, Result: I32, Cost: Cost{Fixed: 1_000, Per: "n", Vocabulary: 1},
 			Doc: "Replaces the row after a branch by a weighted sum of rows: n entries, each a `u32` branch, which has a row, and an `f32` weight, which is finite. n is from 1 to 64; the branch itself may be among them. " +
 				"A token that is impossible in a row whose weight is not 0 is impossible in the sum. It applies as long as a mask does. Returns 0.",
 			Worked: "Guidance with the scale 1.5: with the entries (b, 1.5) and (without, −0.5), a token with the logits 2 and 1 gets 2 × 1.5 − 1 × 0.5 = 2.5.",
 		},
 		{
-			Name: "branch_grammar", Added: true, Params: []Value{branch, {Name: "grammar", Type: I32}}, Result: I32, Fuel: "2,000, and 16 × n_vocab; later 16 × n_vocab for each row that a wait brings, and 2,000 for each token that is appended",
+			Name: "branch_grammar", Added: true, Params: []Value{branch, {Name: "grammar", Type: I32}}, Result: I32, Cost: Cost{Fixed: 2_000, Vocabulary: 16, More: "later 16 × n_vocab for each row that a wait brings, and 2,000 for each token that is appended"},
 			Doc: "Constrains a branch to a grammar of `grammar_open` from here on. The grammar starts at its beginning, whatever `grammar_accept` did to it. −1 in its place ends that. Candidates, logits, draws and runs only have tokens that it allows, including an end token if the text may end. " +
 				"A fork continues the grammar from where the branch is. A cut goes back in the grammar; if it goes back to before the place where the grammar began, the grammar begins with the next token. Tokens that are appended must fit. Tokens that the row after the branch has already lost stay lost. Returns 0, or −4 if the host has no grammars for branches. If the grammar becomes too ambiguous to follow, that is a fault.",
 			Worked: "After `root ::= \"ab\"` the candidates are tokens such as `a` and `ab`; after `a` was appended, the only one is `b`, and after that an end token.",
@@ -116,19 +120,19 @@ func rowsOfBranches() []Func {
 func drawsOfBranches() []Func {
 	return []Func{
 		{
-			Name: "chain_open", Added: true, Params: []Value{{Name: "text", Type: I32, Access: Read}, length}, Result: I32, Fuel: "20,000, and 16 × bytes",
+			Name: "chain_open", Added: true, Params: []Value{inText, length}, Result: I32, Long: true, Cost: Cost{Fixed: 20_000, Byte: 16},
 			Doc: "Opens a sampler chain with the request's sampling parameters. A JSON object of at most 64 KiB changes some of them, under their names in a request's body: `temperature`, `top_k`, `top_p`, `min_p`, `samplers`, `logit_bias`, penalties and so on, but not fields that constrain the answer's form, plugins and the seed. " +
 				"Returns a handle from 1 on, at most 64; 0 is the request's own chain, with its grammar, without its plugins. Returns −5 if a parameter is wrong; `branch_reason` says which.",
 			Worked: "The first `chain_open` of `{\"temperature\":1.5}` (19 bytes) returns 1.",
 		},
 		{
-			Name: "branch_sample", Added: true, Params: []Value{branch, {Name: "chain", Type: I32}}, Result: I32, Fuel: "1,000, and n_vocab",
+			Name: "branch_sample", Added: true, Params: []Value{branch, {Name: "chain", Type: I32}}, Result: I32, Long: true, Cost: Cost{Fixed: 1_000, Vocabulary: 1},
 			Doc: "Draws a token from the row after a branch with a chain. Returns the token, which is not appended, or one of the *branch answers*: −6 if none is possible. Samplers that count tokens, such as penalties, count those of the branch. " +
 				"Each branch has its own generator for each chain, whose seed is the lower 32 bits of the first draw of `random` at position 2³³ + 2¹⁶ × chain + the branch's handle. A branch's draws therefore do not depend on other branches; two draws from one row differ.",
 			Worked: "With `{\"temperature\":0}` the result is the first of `branch_candidates`.",
 		},
 		{
-			Name: "branch_run", Added: true, Params: []Value{branch, {Name: "chain", Type: I32}, count, flags}, Result: I32, Fuel: "1,000",
+			Name: "branch_run", Added: true, Params: []Value{branch, {Name: "chain", Type: I32}, count, flags}, Result: I32, Long: true, Cost: Cost{Fixed: 1_000, More: "n_vocab if the branch has its row"},
 			Doc: "Lets the host continue a branch without the plugin: from the next wait on, n tokens are drawn with the chain and appended. There are fewer if an end token or a stop token of the request is drawn, which is not appended, or if the branch's room or the program's budget of tokens is used up. `branches_wait` waits for the end of the run, and counts it as a row that was brought; `branch_state` says how it ended. " +
 				"Until then the branch may only be waited for and closed: any other call with it is a fault. Flags are the *append bits*. Returns 0, or one of the *branch answers* if there is no room for one token.",
 			Worked: "`branch_run(0, 0, 12, 0)` and a wait: the branch has 12 more tokens and the state 3, or 5 more tokens and the state 4, because the sixth was an end token.",
@@ -139,7 +143,7 @@ func drawsOfBranches() []Func {
 			Worked: "The state is 0 after a branch was opened, 1 after a wait for it, and 0 again after a token was appended.",
 		},
 		{
-			Name: "branch_reason", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "branch_reason", Added: true, Params: []Value{outPtr, limit}, Result: I32, Cost: Cost{Wrote: true},
 			Doc:    "Why the last call returned −4 or −5, as a sentence in UTF-8; empty if no call did. Returns its length in bytes.",
 			Worked: "After `chain_open` of `{\"temperature\":-1}` the reason begins with `temperature`.",
 		},
@@ -150,13 +154,13 @@ func drawsOfBranches() []Func {
 func answersOfPrograms() []Func {
 	return []Func{
 		{
-			Name: "show", Added: true, Params: []Value{{Name: "choice", Type: I32}, inTokens, {Name: "logs", Type: I32, Access: Read}, count}, Result: I32, Fuel: "bytes / 16",
+			Name: "show", Added: true, Params: []Value{{Name: "choice", Type: I32}, inTokens, {Name: "logs", Type: I32, Access: Read, List: Numbers, Null: true}, count}, Result: I32, Cost: Cost{Read: true},
 			Doc: "Shows the client n tokens, as `u32`, of a choice. Choices are numbered from 0; `param` returns how many there are, the request's `n`. `logs` is 0, or the address of the tokens' log-probabilities, an `f32` each. The tokens count as chosen: stop strings, limits and end tokens apply to them, and other plugins are told about them. " +
 				"Returns 0, or 1 if the choice had already ended at the last wait: then the tokens are dropped. When all choices have ended, so does the program.",
 			Worked: "With `n` = 2, `show(1, ptr, 0, 3)` shows three tokens of the second choice; `show(2, ptr, 0, 3)` is a fault.",
 		},
 		{
-			Name: "adopt", Added: true, Params: []Value{{Name: "choice", Type: I32}, branch, from}, Result: I32, Fuel: "bytes / 16",
+			Name: "adopt", Added: true, Params: []Value{{Name: "choice", Type: I32}, branch, from}, Result: I32, Cost: Cost{More: "bytes of the branch's tokens / 16"},
 			Doc: "Lets a choice continue from a branch, as it is now, when the program has returned 0: as an ordinary answer with the request's own chain and all of its other plugins. The branch's first `from` tokens, at least one, are the prompt, and the others are shown as injected tokens. " +
 				"If something of the choice was already shown, the branch must begin with the request's prompt, of length `from`, followed by what was shown. Otherwise the prompt may be any. Returns 0. A choice is adopted once. Closing the branch afterwards changes nothing.",
 			Worked: "A prompt of 10 tokens ends inside a word: with a branch of its first 9 and two that complete it, `adopt(0, b, 9)` shows these two, and the answer goes on after them.",

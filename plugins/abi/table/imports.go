@@ -3,14 +3,16 @@
 package table
 
 var (
-	outPtr  = Value{Name: "ptr", Type: I32, Access: Write}
-	inPtr   = Value{Name: "ptr", Type: I32, Access: Read}
-	limit   = Value{Name: "limit", Type: I32}
-	length  = Value{Name: "len", Type: I32}
-	token   = Value{Name: "token", Type: I32}
-	kind    = Value{Name: "kind", Type: I32}
-	handle  = Value{Name: "handle", Type: I32}
-	perByte = "bytes / 16"
+	outPtr     = Value{Name: "ptr", Type: I32, Access: Write, List: Bytes}
+	outTokens  = Value{Name: "ptr", Type: I32, Access: Write, List: Tokens}
+	outNumbers = Value{Name: "ptr", Type: I32, Access: Write, List: Numbers}
+	inPtr      = Value{Name: "ptr", Type: I32, Access: Read, List: Bytes}
+	inText     = Value{Name: "text", Type: I32, Access: Read, List: Bytes}
+	limit      = Value{Name: "limit", Type: I32}
+	length     = Value{Name: "len", Type: I32}
+	token      = Value{Name: "token", Type: I32}
+	kind       = Value{Name: "kind", Type: I32}
+	handle     = Value{Name: "handle", Type: I32}
 )
 
 func imports() []Func {
@@ -25,38 +27,38 @@ func imports() []Func {
 func requestImports() []Func {
 	return []Func{
 		{
-			Name: "config", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "config", Params: []Value{outPtr, limit}, Result: I32, Cost: Cost{Wrote: true},
 			Doc: "The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. " +
 				"A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so do properties of nested objects that the request or a default gives. Returns its length in bytes.",
 			Worked: "The configuration has 300 bytes. `config(ptr, 256)` returns 300 and writes nothing; `config(ptr, 512)` returns 300 and writes 300 bytes.",
 		},
 		{
-			Name: "messages", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "messages", Params: []Value{outPtr, limit}, Result: I32, Cost: Cost{Wrote: true},
 			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty in other exports. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.",
 		},
 		{
-			Name: "prompt", Added: true, Params: []Value{{Name: "messages", Type: I32, Access: Read}, length, outPtr, limit}, Result: I32, Fuel: "100,000, 16 × bytes of the messages, and bytes / 16 of the text",
+			Name: "prompt", Added: true, Params: []Value{{Name: "messages", Type: I32, Access: Read, List: Bytes}, length, outPtr, limit}, Result: I32, Waits: true, Record: RecordWhole, Cost: Cost{Fixed: 100_000, Byte: 16, Wrote: true, More: "the messages that the plugin got count, too, where they are used"},
 			Doc: "In `penstock_messages` and `penstock_template`, the prompt's text that the model's own template would make from messages, a JSON list like that of `messages`, with the request's tools and answer format; " +
 				"with `len` = 0 from the messages that the plugin got. Returns its length in bytes. Returns −1, with the reason in the log, if the template refuses them, if they are not a list of messages or larger than `branch_messages_bytes`, and in other exports. " +
 				"Two calls in a row with the same messages render the text once.",
 			Worked: "The built-in model, and the messages `[{\"role\":\"user\",\"content\":\"Hi\"}]`: `prompt(0, 0, ptr, 0)` returns 52 and writes nothing, `prompt(0, 0, ptr, 52)` returns 52 and writes `<|im_start|>user`, a line break, `Hi<|im_end|>`, a line break, `<|im_start|>assistant` and a line break.",
 		},
 		{
-			Name: "history", Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "history", Params: []Value{{Name: "from", Type: I32}, outTokens, limit}, Result: I32, Cost: Cost{Wrote: true},
 			Doc: "Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. " +
 				"In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token. A row of a picture or a sound is the *reserved token*.",
 			Worked: "After a prompt of 12 tokens and 3 generated ones, `history(0, ptr, 64)` returns 15 and writes 60 bytes; `history(12, ptr, 64)` returns 3; `history(-1, ptr, 1)` returns 1 and writes the last; " +
 				"`history(15, ptr, 64)` returns 0, as any later index does; `history(0, 0, 0)` only counts.",
 		},
 		{
-			Name: "text", Added: true, Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: "1 for each 4 tokens of the answer, and bytes / 16",
+			Name: "text", Added: true, Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Cost: Cost{Wrote: true, More: "1 for each 4 tokens of the answer"},
 			Doc: "The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is the text of the tokens of `history` after the prompt, as `piece` returns it, " +
 				"so it is correct whatever was taken back, injected or spliced. An incomplete character is not in it, and bytes that cannot be a character are U+FFFD. " +
 				"In `stop` it may be ahead of the text that `stop` was shown, if another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.",
 			Worked: "The tokens of the answer are \"na\", the first byte of \"ï\", its second byte and \"ve\". `text(0, ptr, 64)` returns 2 after the second token, 4 after the third and 6 at the end; `text(-2, ptr, 64)` then returns 2 and writes \"ve\".",
 		},
 		{
-			Name: "feature", Params: []Value{inPtr, length}, Result: I32, Fuel: perByte,
+			Name: "feature", Params: []Value{inPtr, length}, Result: I32, Cost: Cost{Read: true},
 			Doc: "1 if the host has what the text names, else 0: an import, an export or a feature of this document, or of a later one. " +
 				"A plugin asks before it uses anything that was added to v1 later; see *growth*.",
 			Worked: "`feature(\"history\")` and `feature(\"penstock_rewind\")` are 1, so is `feature(\"sample_keep\")`; `feature(\"telepathy\")` is 0.",
@@ -73,7 +75,7 @@ func requestImports() []Func {
 			Worked: "Of two tokens, with the logits 1 and 0, the second is accepted: −ln(1 + e), which is −1.3132617.",
 		},
 		{
-			Name: "state", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "state", Added: true, Params: []Value{outNumbers, limit}, Result: I32, Record: RecordFitting, Cost: Cost{Wrote: true},
 			Doc: "In `penstock_sample`, `penstock_accept` and `penstock_stop`, the hidden state behind the logits, as `f32`: the output of the model's last layer for the previous token, after the norm and before the projection to the vocabulary. " +
 				"In `sample` it is the state of the row that is shown. In `accept` and `stop` it is the state of the row that the accepted token was drawn from, so after the first token it is that of the prompt's last. " +
 				"`limit` and the result count numbers; for nearly all models there are `embedding_size` of `request`. " +
@@ -83,13 +85,13 @@ func requestImports() []Func {
 				"If the output projection has no bias and its row for token 5 is w, the sum of state[i] × w[i] is the raw logit of token 5.",
 		},
 		{
-			Name: "part", Added: true, Result: I32, Fuel: "5,000, 1 for each 4 tokens of the answer, and 16 × bytes of its text",
+			Name: "part", Added: true, Result: I32, Record: RecordFitting, Cost: Cost{Fixed: 5_000, More: "1 for each 4 tokens of the answer, and 16 × bytes of its text"},
 			Doc: "The part of an answer to a conversation in which its text ends, see *parts*. The API splits answers in the same way. In `accept` and `stop` it is the part of the token, in `prepare` and `sample` the part of the last text; " +
 				"a tag between two parts belongs to the part before it, until there is text after it. An answer to a prompt without messages is content.",
 			Worked: "After the text `<think>Hm` it is 1, after `<think>Hm</think>` still 1, and after `<think>Hm</think>Hello` it is 0.",
 		},
 		{
-			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: "2,000, and bytes / 16",
+			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Record: RecordWhole, Cost: Cost{Fixed: 2_000, Wrote: true},
 			Doc: requestDoc,
 		},
 		{
@@ -111,11 +113,11 @@ func vocabularyImports() []Func {
 	return []Func{
 		{Name: "vocab_size", Result: I32, Doc: "The number of tokens, n_vocab."},
 		{
-			Name: "piece", Params: []Value{token, outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "piece", Params: []Value{token, outPtr, limit}, Result: I32, Cost: Cost{Wrote: true},
 			Doc: "The bytes of a token, which need not be valid UTF-8 by themselves. Returns their number; −1 if there is no such token.",
 		},
 		{
-			Name: "vocab", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "vocab", Params: []Value{outPtr, limit}, Result: I32, Long: true, Cost: Cost{Wrote: true},
 			Doc:    "All pieces at once: `u32 offset[n_vocab+1]`, then the bytes. Piece i is the bytes from offset[i] up to offset[i+1], counted from the end of the offsets. Returns the length in bytes. Meant for `penstock_warm`.",
 			Worked: "3 tokens \"a\", \"bc\", \"\": offsets 0, 1, 3, 3, then the bytes `abc`; 19 bytes in all.",
 		},
@@ -128,8 +130,8 @@ func vocabularyImports() []Func {
 			Doc: "The id of a special token, see *special kinds*; −1 if the model has none.",
 		},
 		{
-			Name: "tokenize", Result: I32, Fuel: "10,000, 256 × bytes of text, and bytes / 16 of the result",
-			Params: []Value{{Name: "text", Type: I32, Access: Read}, length, {Name: "flags", Type: I32}, outPtr, limit},
+			Name: "tokenize", Result: I32, Long: true, Record: RecordWhole, Cost: Cost{Fixed: 10_000, Byte: 256, Wrote: true},
+			Params: []Value{inText, length, {Name: "flags", Type: I32}, outTokens, limit},
 			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; the result is −1 for an unknown bit and for a text of more than 64 KiB.",
 		},
 	}
@@ -139,7 +141,7 @@ func vocabularyImports() []Func {
 func resultImports() []Func {
 	return []Func{
 		{
-			Name: "output", Added: true, Params: []Value{inPtr, length}, Result: I32, Fuel: "1,000, and 16 × bytes",
+			Name: "output", Added: true, Params: []Value{inPtr, length}, Result: I32, Record: RecordFitting, Cost: Cost{Fixed: 1_000, Byte: 16},
 			Doc: "Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. " +
 				"0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, " +
 				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. " +
@@ -147,20 +149,20 @@ func resultImports() []Func {
 			Worked: "A plugin \"count\" outputs `{\"seen\":3}` (10 bytes) when it accepts the third token: the client gets `{\"plugin\":\"count\",\"tokens\":3,\"value\":{\"seen\":3}}`.",
 		},
 		{
-			Name: "bind", Params: []Value{kind, inPtr, length}, Result: I32,
+			Name: "bind", Params: []Value{kind, {Name: "ptr", Type: I32, Access: Keep, List: Bytes}, length}, Result: I32,
 			Doc: "Gives the host a buffer (see *buffers*); `len` is in bytes. 0, or −1 if it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, " +
 				"too small, overlapping another, or already bound. The buffer must stay in place for the instance's life.",
 		},
 		{
-			Name: "emit", Params: []Value{inPtr, length}, Fuel: perByte,
+			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_messages", "penstock_template"}, Cost: Cost{Read: true},
 			Doc: "Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.",
 		},
 		{
-			Name: "fail", Params: []Value{inPtr, length}, Fuel: perByte,
+			Name: "fail", Params: []Value{inPtr, length}, Cost: Cost{Read: true},
 			Doc: "Sets the text of the error for a non-zero answer that follows; the client sees it. The last call counts; at most 4 KiB are kept.",
 		},
 		{
-			Name: "log", Params: []Value{{Name: "level", Type: I32}, inPtr, length}, Fuel: perByte,
+			Name: "log", Params: []Value{{Name: "level", Type: I32}, inPtr, length}, Cost: Cost{Read: true},
 			Doc: "A log line for the sender of the request, see *log levels*: the last lines are attached to a fault. The operator's log also has it if the operator enables that. Text beyond the request's log limit is cut.",
 		},
 	}
@@ -170,15 +172,15 @@ func resultImports() []Func {
 func grammarImports() []Func {
 	return append([]Func{
 		{
-			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "100,000, and 256 × bytes; for a text whose reading takes more, what it takes, read or refused, which the host bounds",
+			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Long: true, Waits: true, Record: RecordFitting, Cost: Cost{Fixed: 100_000, Byte: 256, More: "for a text whose reading takes more, what it takes, read or refused, which the host bounds"},
 			Doc: "Compiles a grammar of at most 256 KiB, see *grammar kinds*. Returns a handle ≥ 0, at most four per instance, or a negative number with the reason in the log. A grammar ends with its instance.",
 		},
 		{
-			Name: "grammar_mask", Params: []Value{handle}, Result: I32, Fuel: "16 × n_vocab",
+			Name: "grammar_mask", Params: []Value{handle}, Result: I32, Long: true, Fills: "mask", In: []string{"penstock_prepare"}, Record: RecordFitting, Cost: Cost{Vocabulary: 16},
 			Doc: "Fills the bound mask with the tokens that the grammar allows next, including an end token if the text may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that has become too ambiguous to follow. Allowed only in `penstock_prepare`; elsewhere a fault.",
 		},
 		{
-			Name: "grammar_accept", Params: []Value{handle, token}, Result: I32, Fuel: "2,000",
+			Name: "grammar_accept", Params: []Value{handle, token}, Result: I32, Long: true, Record: RecordFitting, Cost: Cost{Fixed: 2_000},
 			Doc: "Advances the grammar by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes. It cannot go back: if tokens may be taken back, do not export `penstock_rewind`, and all tokens are replayed to a new instance.",
 		},
 	}, addedGrammarImports()...)
@@ -188,18 +190,18 @@ func grammarImports() []Func {
 func addedGrammarImports() []Func {
 	return []Func{
 		{
-			Name: "grammar_mask_within", Added: true, Params: []Value{handle, {Name: "tokens", Type: I32}}, Result: I32, Fuel: "32 × n_vocab",
+			Name: "grammar_mask_within", Added: true, Params: []Value{handle, {Name: "tokens", Type: I32}}, Result: I32, Long: true, Fills: "mask", In: []string{"penstock_prepare"}, Record: RecordFitting, Cost: Cost{Vocabulary: 32},
 			Doc: "Fills the bound mask as `grammar_mask` does, without the tokens after which the text cannot be completed with `tokens` tokens in all, the next one included. " +
 				"An answer is therefore complete in time if each of its tokens is in such a mask and `tokens` is one less each time. If computing this would take too long, the mask may have fewer tokens, but never none. " +
 				"Answers are the *within answers*. Allowed only in `penstock_prepare`; elsewhere a fault.",
 			Worked: "With 5 tokens left after `{\"a\": `, a mask has `1` and `\"`, but not `[[[[`, which needs 5 more.",
 		},
 		{
-			Name: "grammar_rest", Added: true, Params: []Value{handle}, Result: I32, Fuel: "10,000",
+			Name: "grammar_rest", Added: true, Params: []Value{handle}, Result: I32, Long: true, Record: RecordFitting, Cost: Cost{Fixed: 10_000},
 			Doc: "An upper bound of the number of tokens that complete the text: the number that spell its shortest rest, and 0 if the text may end. Results below 0 are the *rest answers*.",
 		},
 		{
-			Name: "grammar_reason", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Name: "grammar_reason", Added: true, Params: []Value{outPtr, limit}, Result: I32, Record: RecordFitting, Cost: Cost{Wrote: true},
 			Doc: "Why the instance's last `grammar_open` was refused, as a sentence for the author of the grammar; for a JSON schema with the place as a JSON pointer. Empty if it was not refused. Returns its length in bytes.",
 		},
 	}

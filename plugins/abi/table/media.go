@@ -5,7 +5,7 @@ package table
 // mediaImport lists pictures and sounds.
 func mediaImport() Func {
 	return Func{
-		Name: "media", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+		Name: "media", Added: true, Params: []Value{outPtr, limit}, Result: I32, Cost: Cost{Wrote: true},
 		Doc: "The pictures and sounds of the prompt, in their order there, as a JSON list; `[]` if there are none, or no request. Each is an object with `type` (`image` or `audio`), " +
 			"`hash` (the SHA-256 of the file, in hexadecimal digits), `bytes` (of the file), `tokens` (how many tokens of the prompt it takes, with those that the model expects around it), `width` and `height` in pixels or `seconds`, " +
 			"and `detail` if the client has set it. `at` is the index in `history` of the first of its tokens, when the answer begins. In `penstock_messages` and `penstock_template` the list has those of the conversation, each once, " +

@@ -29,24 +29,6 @@ const (
 	F32 Type = "f32"
 )
 
-// Access says what the host does with the memory that a pointer names.
-type Access int
-
-// Ways to use a parameter: not a pointer at all, memory the host reads, or
-// memory the host writes.
-const (
-	None Access = iota
-	Read
-	Write
-)
-
-// Value is one parameter.
-type Value struct {
-	Name   string
-	Type   Type
-	Access Access
-}
-
 // Func is one export or one import.
 type Func struct {
 	Name     string
@@ -56,8 +38,16 @@ type Func struct {
 	Added    bool   // not in v1 at first: plugins import it from Optional and ask feature, or name the export in the manifest's optional
 	When     string // for exports: when the host calls it, in a few words
 	Doc      string // semantics, in Markdown
-	Fuel     string // which fuel limit holds (exports), or what a call costs (imports)
+	Fuel     string // for exports: which limit holds
 	Worked   string // an example with numbers, in Markdown; may be empty
+
+	// The rest is about imports.
+	Cost   Cost
+	In     []string // the exports in which it may be called, elsewhere a fault; empty: in all
+	Fills  string   // the bound buffer that it writes to, by its name; empty: none
+	Long   bool     // its fuel says little of its time: others may run before it
+	Waits  bool     // it may wait for other work of the host, which is not the plugin's time
+	Record Record   // what a recording has of a call
 }
 
 // Constant is one named number.

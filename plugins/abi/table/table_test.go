@@ -23,16 +23,29 @@ func TestV1_Names_AreUnique(t *testing.T) {
 	}
 }
 
-func TestV1_Pointers_HaveALength(t *testing.T) {
+func TestV1_Pointers_HaveAListAndALength(t *testing.T) {
 	for _, f := range V1().Imports {
 		for i, p := range f.Params {
-			if p.Access == None {
-				continue
+			if p.Access != None && (p.List == "" || f.Entries(i) < 0) {
+				t.Errorf("%s: %s is %q and counted by parameter %d", f.Name, p.Name, p.List, f.Entries(i))
 			}
-			counts := func(v Value) bool { return v.Name == "n" || v.Name == "k" } // stand where several pointers, or an answer's layout, share them
-			if (i+1 == len(f.Params) || f.Params[i+1].Access != None) && !slices.ContainsFunc(f.Params, counts) {
-				t.Errorf("%s: %s has no length, limit or count", f.Name, p.Name)
-			}
+		}
+		if per := f.Cost.Per; per != "" && !slices.ContainsFunc(f.Params, func(p Value) bool { return p.Name == per }) {
+			t.Errorf("%s costs by %s, which is none of its parameters", f.Name, per)
+		}
+	}
+}
+
+func TestCost_String_Worked(t *testing.T) {
+	for want, c := range map[string]Cost{
+		"":                       {},
+		"bytes read / 16":        {Read: true},
+		"1,000, and n × n_vocab": {Fixed: 1000, Vocabulary: 1, Per: "n"},
+		"100,000, 16 × bytes read, and bytes written / 16; also more": {Fixed: 100_000, Byte: 16, Wrote: true, More: "more"},
+		"more": {More: "more"},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (s *Session) biased(ids []penstock.Token, logits []float32) (all []bias) {
 	tokens, amounts := numbers[uint32](s.bound(abi.BufferBias)), numbers[float32](s.bound(abi.BufferBias))
 	for i := range int(tokens[0]) {
 		t, amount := tokens[1+2*i], amounts[2+2*i]
-		if !(host{s}).known(int32(t)) || !(amount <= math.MaxFloat32) {
+		if !(host{s: s}).known(int32(t)) || !(amount <= math.MaxFloat32) {
 			s.t.Fatalf("sample biases token %d by %v", t, amount)
 		}
 		all = append(all, bias{t, amount})
@@ -116,7 +116,7 @@ func (s *Session) biased(ids []penstock.Token, logits []float32) (all []bias) {
 func (s *Session) chosen(n int) penstock.Choice {
 	s.t.Helper()
 	choice := penstock.Choice(s.callWithState(with(guest.Sample, int32(n))))
-	if t, ok := choice.Token(); ok && !(host{s}).known(int32(t)) {
+	if t, ok := choice.Token(); ok && !(host{s: s}).known(int32(t)) {
 		s.t.Fatalf("sample takes token %d; there are %d tokens", t, len(s.Pieces))
 	}
 	return choice
@@ -127,7 +127,7 @@ func (s *Session) check(what string, ids []penstock.Token, logits []float32) {
 	s.t.Helper()
 	seen := make(map[penstock.Token]bool, len(ids))
 	for i, t := range ids {
-		if !(host{s}).known(int32(t)) || seen[t] {
+		if !(host{s: s}).known(int32(t)) || seen[t] {
 			s.t.Fatalf("candidate %d that is %s is token %d: twice, or not one of %d", i, what, t, len(s.Pieces))
 		}
 		seen[t] = true
@@ -191,7 +191,7 @@ func (s *Session) forced() []penstock.Token {
 		s.t.Fatalf("%d tokens are forced with backtrack %d; there is room for %d, see the manifest's Splice", w[1], w[0], len(w)-2)
 	}
 	for _, t := range w[2 : 2+w[1]] {
-		if !(host{s}).known(int32(t)) {
+		if !(host{s: s}).known(int32(t)) {
 			s.t.Fatalf("token %d is forced; there are %d tokens", t, len(s.Pieces))
 		}
 	}

@@ -16,8 +16,11 @@ import (
 )
 
 // host answers what the plugin of a session asks. plugins/abi/testdata/hostcalls.json has calls
-// that the real host must answer in the same way.
-type host struct{ s *Session }
+// that the real host must answer in the same way. What it has no method for is answered by 0.
+type host struct {
+	abi.Absent
+	s *Session
+}
 
 var _ abi.Host = host{}
 

@@ -111,7 +111,7 @@ func TestHost_Answers_AreTheHosts(t *testing.T) {
 			t.Error("there are no calls")
 		}
 		for _, c := range calls {
-			if err := c.make(host{current}); err != nil {
+			if err := c.make(host{s: current}); err != nil {
 				t.Error(err)
 			}
 		}

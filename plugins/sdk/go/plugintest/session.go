@@ -158,9 +158,9 @@ func (s *Session) call(f func() int32) int32 {
 	}
 	s.moveTo(len(s.History))
 	s.emitted, s.refusal = "", ""
-	var answers abi.Host = host{s}
+	var answers abi.Host = host{s: s}
 	if s.program != nil && folder != "" {
-		answers = notingHost{host{s}}
+		answers = notingHost{host{s: s}}
 	}
 	defer abi.Use(abi.Use(answers))
 	return f()
@@ -229,7 +229,7 @@ func (s *Session) Draft() []penstock.Token {
 		s.t.Fatalf("draft answered %d; from 0 to %d may be guessed", n, most)
 	}
 	for _, t := range buffer[:n] {
-		if !(host{s}).known(int32(t)) {
+		if !(host{s: s}).known(int32(t)) {
 			s.t.Fatalf("token %d is guessed; there are %d tokens", t, len(s.Pieces))
 		}
 	}

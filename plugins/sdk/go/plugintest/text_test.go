@@ -25,7 +25,7 @@ func TestHost_Text_IsThatOfTheTokensLeft(t *testing.T) {
 			s.Rewind(len(s.Prompt) + c.rewind - 1)
 		}
 		s.Accept(c.accept)
-		n := host{s}.Text(c.from, unsafe.Pointer(&buffer[0]), int32(len(buffer)))
+		n := host{s: s}.Text(c.from, unsafe.Pointer(&buffer[0]), int32(len(buffer)))
 		if got := string(buffer[:n]); got != c.want {
 			t.Errorf("of %v, from %d: %q, want %q", s.History, c.from, got, c.want)
 		}

@@ -37,6 +37,7 @@ extern crate alloc;
 extern crate std;
 
 #[allow(missing_docs)]
+#[path = "abi.gen.rs"]
 pub mod abi;
 mod answer;
 mod bias;

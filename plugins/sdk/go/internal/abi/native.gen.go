@@ -8,6 +8,64 @@ package abi
 
 import "unsafe"
 
+// Host answers the imports in a native build, where tests put their own in.
+type Host interface {
+	Config(ptr unsafe.Pointer, limit int32) int32
+	Messages(ptr unsafe.Pointer, limit int32) int32
+	Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32
+	History(from int32, ptr unsafe.Pointer, limit int32) int32
+	Text(from int32, ptr unsafe.Pointer, limit int32) int32
+	Feature(ptr unsafe.Pointer, len int32) int32
+	Param(kind int32) int64
+	Logprob() float32
+	State(ptr unsafe.Pointer, limit int32) int32
+	Part() int32
+	Request(ptr unsafe.Pointer, limit int32) int32
+	Random() int64
+	Media(ptr unsafe.Pointer, limit int32) int32
+	VocabSize() int32
+	Piece(token int32, ptr unsafe.Pointer, limit int32) int32
+	Vocab(ptr unsafe.Pointer, limit int32) int32
+	TokenAttr(token int32) int32
+	Special(kind int32) int32
+	Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32
+	Output(ptr unsafe.Pointer, len int32) int32
+	Bind(kind int32, ptr unsafe.Pointer, len int32) int32
+	Emit(ptr unsafe.Pointer, len int32)
+	Fail(ptr unsafe.Pointer, len int32)
+	Log(level int32, ptr unsafe.Pointer, len int32)
+	GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32
+	GrammarMask(handle int32) int32
+	GrammarAccept(handle int32, token int32) int32
+	GrammarMaskWithin(handle int32, tokens int32) int32
+	GrammarRest(handle int32) int32
+	GrammarReason(ptr unsafe.Pointer, limit int32) int32
+	BranchOpen(tokens unsafe.Pointer, n int32) int32
+	BranchFork(branch int32) int32
+	BranchClose(branch int32) int32
+	BranchCut(branch int32, len int32) int32
+	BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int32
+	BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
+	BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32
+	BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32
+	BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
+	BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
+	BranchOpenMessages(text unsafe.Pointer, len int32) int32
+	BranchMask(branch int32, words unsafe.Pointer, n int32) int32
+	BranchMix(branch int32, list unsafe.Pointer, n int32) int32
+	BranchGrammar(branch int32, grammar int32) int32
+	ChainOpen(text unsafe.Pointer, len int32) int32
+	BranchSample(branch int32, chain int32) int32
+	BranchRun(branch int32, chain int32, n int32, flags int32) int32
+	BranchState(branch int32) int32
+	BranchReason(ptr unsafe.Pointer, limit int32) int32
+	Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32
+	Adopt(choice int32, branch int32, from int32) int32
+}
+
+// Absent is the host where no test put one in: every answer is 0 and nothing is written.
+type Absent struct{}
+
 var host Host = Absent{}
 
 // Use makes h answer the imports from now on and returns what did before.
@@ -17,16 +75,27 @@ func Use(h Host) (before Host) {
 	return before
 }
 
+// Config implements Host.
+func (Absent) Config(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // Config: The request's configuration for this plugin: JSON that fits the manifest's schema, {} if
 // the request gave none. A property that the request leaves out has the schema's default, if there
 // is one (feature config_defaults); so do properties of nested objects that the request or a
 // default gives. Returns its length in bytes.
 func Config(ptr unsafe.Pointer, limit int32) int32 { return host.Config(ptr, limit) }
 
+// Messages implements Host.
+func (Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // Messages: The conversation as JSON, for penstock_template and penstock_messages; empty in other
 // exports. Returns its length in bytes. The content of a message with pictures or sounds is a list
 // of parts, see pictures and sounds.
 func Messages(ptr unsafe.Pointer, limit int32) int32 { return host.Messages(ptr, limit) }
+
+// Prompt implements Host.
+func (Absent) Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32 {
+	return 0
+}
 
 // Prompt: In penstock_messages and penstock_template, the prompt's text that the model's own
 // template would make from messages, a JSON list like that of messages, with the request's tools
@@ -38,6 +107,9 @@ func Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32)
 	return host.Prompt(messages, len, ptr, limit)
 }
 
+// History implements Host.
+func (Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // History: Token ids so far, prompt first, as u32, from index from on; a negative from counts back
 // from the end. limit and the result count tokens, not bytes. In prepare and sample the history
 // holds all tokens accepted so far; in accept and stop it includes the token. A row of a picture or
@@ -46,6 +118,9 @@ func History(from int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.History(from, ptr, limit)
 }
 
+// Text implements Host.
+func (Absent) Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // Text: The answer's text so far, in UTF-8, from byte from on; a negative from counts back from the
 // end. It is the text of the tokens of history after the prompt, as piece returns it, so it is
 // correct whatever was taken back, injected or spliced. An incomplete character is not in it, and
@@ -53,13 +128,22 @@ func History(from int32, ptr unsafe.Pointer, limit int32) int32 {
 // shown, if another plugin's hold keeps that back. Returns its length in bytes, from from on.
 func Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return host.Text(from, ptr, limit) }
 
+// Feature implements Host.
+func (Absent) Feature(ptr unsafe.Pointer, len int32) int32 { return 0 }
+
 // Feature: 1 if the host has what the text names, else 0: an import, an export or a feature of this
 // document, or of a later one. A plugin asks before it uses anything that was added to v1 later;
 // see growth.
 func Feature(ptr unsafe.Pointer, len int32) int32 { return host.Feature(ptr, len) }
 
+// Param implements Host.
+func (Absent) Param(kind int32) int64 { return 0 }
+
 // Param: A number of the request, see param kinds; −1 for an unknown kind.
 func Param(kind int32) int64 { return host.Param(kind) }
+
+// Logprob implements Host.
+func (Absent) Logprob() float32 { return 0 }
 
 // Logprob: In penstock_accept, the natural logarithm of the probability that the model gave the
 // accepted token: from the raw row, before masks, biases and samplers, as in a client's logprobs.
@@ -67,6 +151,9 @@ func Param(kind int32) int64 { return host.Param(kind) }
 // it follows the first of a forced run; and outside penstock_accept. A plugin that imports it costs
 // a copy of the row and a pass over it for each token of its answers.
 func Logprob() float32 { return host.Logprob() }
+
+// State implements Host.
+func (Absent) State(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // State: In penstock_sample, penstock_accept and penstock_stop, the hidden state behind the logits,
 // as f32: the output of the model's last layer for the previous token, after the norm and before
@@ -79,11 +166,17 @@ func Logprob() float32 { return host.Logprob() }
 // computed only in passes with a row for such a plugin.
 func State(ptr unsafe.Pointer, limit int32) int32 { return host.State(ptr, limit) }
 
+// Part implements Host.
+func (Absent) Part() int32 { return 0 }
+
 // Part: The part of an answer to a conversation in which its text ends, see parts. The API splits
 // answers in the same way. In accept and stop it is the part of the token, in prepare and sample
 // the part of the last text; a tag between two parts belongs to the part before it, until there is
 // text after it. An answer to a prompt without messages is content.
 func Part() int32 { return host.Part() }
+
+// Request implements Host.
+func (Absent) Request(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Request: The model and the request's sampling parameters: a JSON object with the objects model
 // and sampling. Returns its length in bytes. model has name (as in the API), architecture and
@@ -99,10 +192,16 @@ func Part() int32 { return host.Part() }
 // that it does not know.
 func Request(ptr unsafe.Pointer, limit int32) int32 { return host.Request(ptr, limit) }
 
+// Random implements Host.
+func (Absent) Random() int64 { return 0 }
+
 // Random: 64 random bits: a counter-based function of the seed, the plugin's place in the chain,
 // the position and the number of the call at that position, see random numbers. A replay draws the
 // same bits.
 func Random() int64 { return host.Random() }
+
+// Media implements Host.
+func (Absent) Media(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Media: The pictures and sounds of the prompt, in their order there, as a JSON list; [] if there
 // are none, or no request. Each is an object with type (image or audio), hash (the SHA-256 of the
@@ -114,29 +213,52 @@ func Random() int64 { return host.Random() }
 // know. Returns its length in bytes. See pictures and sounds.
 func Media(ptr unsafe.Pointer, limit int32) int32 { return host.Media(ptr, limit) }
 
+// VocabSize implements Host.
+func (Absent) VocabSize() int32 { return 0 }
+
 // VocabSize: The number of tokens, n_vocab.
 func VocabSize() int32 { return host.VocabSize() }
+
+// Piece implements Host.
+func (Absent) Piece(token int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Piece: The bytes of a token, which need not be valid UTF-8 by themselves. Returns their number;
 // −1 if there is no such token.
 func Piece(token int32, ptr unsafe.Pointer, limit int32) int32 { return host.Piece(token, ptr, limit) }
+
+// Vocab implements Host.
+func (Absent) Vocab(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Vocab: All pieces at once: u32 offset[n_vocab+1], then the bytes. Piece i is the bytes from
 // offset[i] up to offset[i+1], counted from the end of the offsets. Returns the length in bytes.
 // Meant for penstock_warm.
 func Vocab(ptr unsafe.Pointer, limit int32) int32 { return host.Vocab(ptr, limit) }
 
+// TokenAttr implements Host.
+func (Absent) TokenAttr(token int32) int32 { return 0 }
+
 // TokenAttr: The kind of a token, see attribute bits; −1 if there is no such token.
 func TokenAttr(token int32) int32 { return host.TokenAttr(token) }
 
+// Special implements Host.
+func (Absent) Special(kind int32) int32 { return 0 }
+
 // Special: The id of a special token, see special kinds; −1 if the model has none.
 func Special(kind int32) int32 { return host.Special(kind) }
+
+// Tokenize implements Host.
+func (Absent) Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32 {
+	return 0
+}
 
 // Tokenize: Token ids of a UTF-8 text, as u32. limit and the result count tokens. Flags are the
 // tokenize bits; the result is −1 for an unknown bit and for a text of more than 64 KiB.
 func Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.Tokenize(text, len, flags, ptr, limit)
 }
+
+// Output implements Host.
+func (Absent) Output(ptr unsafe.Pointer, len int32) int32 { return 0 }
 
 // Output: Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the
 // answer, under the plugin's name and with the number of tokens that the answer had then. 0, or
@@ -147,23 +269,38 @@ func Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, l
 // dropped: the client has them already.
 func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) }
 
+// Bind implements Host.
+func (Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
+
 // Bind: Gives the host a buffer (see buffers); len is in bytes. 0, or −1 if it is refused:
 // outside penstock_open, an unknown kind, not 4-byte aligned, out of memory bounds, too small,
 // overlapping another, or already bound. The buffer must stay in place for the instance's life.
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return host.Bind(kind, ptr, len) }
 
+// Emit implements Host.
+func (Absent) Emit(ptr unsafe.Pointer, len int32) {}
+
 // Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
 // other export it is a fault.
 func Emit(ptr unsafe.Pointer, len int32) { host.Emit(ptr, len) }
+
+// Fail implements Host.
+func (Absent) Fail(ptr unsafe.Pointer, len int32) {}
 
 // Fail: Sets the text of the error for a non-zero answer that follows; the client sees it. The last
 // call counts; at most 4 KiB are kept.
 func Fail(ptr unsafe.Pointer, len int32) { host.Fail(ptr, len) }
 
+// Log implements Host.
+func (Absent) Log(level int32, ptr unsafe.Pointer, len int32) {}
+
 // Log: A log line for the sender of the request, see log levels: the last lines are attached to a
 // fault. The operator's log also has it if the operator enables that. Text beyond the request's log
 // limit is cut.
 func Log(level int32, ptr unsafe.Pointer, len int32) { host.Log(level, ptr, len) }
+
+// GrammarOpen implements Host.
+func (Absent) GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
 
 // GrammarOpen: Compiles a grammar of at most 256 KiB, see grammar kinds. Returns a handle ≥ 0, at
 // most four per instance, or a negative number with the reason in the log. A grammar ends with its
@@ -172,15 +309,24 @@ func GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32 {
 	return host.GrammarOpen(kind, ptr, len)
 }
 
+// GrammarMask implements Host.
+func (Absent) GrammarMask(handle int32) int32 { return 0 }
+
 // GrammarMask: Fills the bound mask with the tokens that the grammar allows next, including an end
 // token if the text may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that
 // has become too ambiguous to follow. Allowed only in penstock_prepare; elsewhere a fault.
 func GrammarMask(handle int32) int32 { return host.GrammarMask(handle) }
 
+// GrammarAccept implements Host.
+func (Absent) GrammarAccept(handle int32, token int32) int32 { return 0 }
+
 // GrammarAccept: Advances the grammar by a token. 0, or −1 for a refused token or an unknown
 // handle, and nothing changes. It cannot go back: if tokens may be taken back, do not export
 // penstock_rewind, and all tokens are replayed to a new instance.
 func GrammarAccept(handle int32, token int32) int32 { return host.GrammarAccept(handle, token) }
+
+// GrammarMaskWithin implements Host.
+func (Absent) GrammarMaskWithin(handle int32, tokens int32) int32 { return 0 }
 
 // GrammarMaskWithin: Fills the bound mask as grammar_mask does, without the tokens after which the
 // text cannot be completed with tokens tokens in all, the next one included. An answer is therefore
@@ -191,31 +337,52 @@ func GrammarMaskWithin(handle int32, tokens int32) int32 {
 	return host.GrammarMaskWithin(handle, tokens)
 }
 
+// GrammarRest implements Host.
+func (Absent) GrammarRest(handle int32) int32 { return 0 }
+
 // GrammarRest: An upper bound of the number of tokens that complete the text: the number that spell
 // its shortest rest, and 0 if the text may end. Results below 0 are the rest answers.
 func GrammarRest(handle int32) int32 { return host.GrammarRest(handle) }
+
+// GrammarReason implements Host.
+func (Absent) GrammarReason(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // GrammarReason: Why the instance's last grammar_open was refused, as a sentence for the author of
 // the grammar; for a JSON schema with the place as a JSON pointer. Empty if it was not refused.
 // Returns its length in bytes.
 func GrammarReason(ptr unsafe.Pointer, limit int32) int32 { return host.GrammarReason(ptr, limit) }
 
+// BranchOpen implements Host.
+func (Absent) BranchOpen(tokens unsafe.Pointer, n int32) int32 { return 0 }
+
 // BranchOpen: Opens a branch with n tokens, as u32; with n = 0 with the request's prompt. Returns a
 // handle ≥ 0, or one of the branch answers.
 func BranchOpen(tokens unsafe.Pointer, n int32) int32 { return host.BranchOpen(tokens, n) }
+
+// BranchFork implements Host.
+func (Absent) BranchFork(branch int32) int32 { return 0 }
 
 // BranchFork: Opens a branch with the tokens, the scores and the row of another. Returns a handle
 // ≥ 0, or one of the branch answers. Nothing is computed twice, whether or not the other branch
 // has been computed.
 func BranchFork(branch int32) int32 { return host.BranchFork(branch) }
 
+// BranchClose implements Host.
+func (Absent) BranchClose(branch int32) int32 { return 0 }
+
 // BranchClose: Closes a branch and returns 0. Its place is free at once. A fork right after it is
 // cheapest, because it takes over the closed branch's cells.
 func BranchClose(branch int32) int32 { return host.BranchClose(branch) }
 
+// BranchCut implements Host.
+func (Absent) BranchCut(branch int32, len int32) int32 { return 0 }
+
 // BranchCut: Keeps the first len tokens of a branch, at least one, and returns 0. Cutting inside a
 // picture or a sound is a fault.
 func BranchCut(branch int32, len int32) int32 { return host.BranchCut(branch, len) }
+
+// BranchAppend implements Host.
+func (Absent) BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int32 { return 0 }
 
 // BranchAppend: Appends n tokens, as u32, and returns how many the branch has then, or one of the
 // branch answers. Flags are the append bits.
@@ -223,11 +390,17 @@ func BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int
 	return host.BranchAppend(branch, tokens, n, flags)
 }
 
+// BranchTokens implements Host.
+func (Absent) BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // BranchTokens: The tokens of a branch, its prompt included, from index from on, as history returns
 // them.
 func BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.BranchTokens(branch, from, ptr, limit)
 }
+
+// BranchesWait implements Host.
+func (Absent) BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32 { return 0 }
 
 // BranchesWait: Waits until the model has computed n branches, whose handles are at list as u32:
 // all of them or, with the wait bit, any. Returns how many have their row, and moves those to the
@@ -239,6 +412,9 @@ func BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32 {
 	return host.BranchesWait(list, n, k, flags)
 }
 
+// BranchCandidates implements Host.
+func (Absent) BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32 { return 0 }
+
 // BranchCandidates: The model's prediction after a branch: f32 log-sum-exp of the logits, f32
 // entropy in nats, u32 id[k], f32 logit[k], best first. The result is how many of the k there are,
 // since some may be impossible. A log-probability is a logit minus the log-sum-exp. k may be 0. The
@@ -247,11 +423,17 @@ func BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32 {
 	return host.BranchCandidates(branch, k, ptr)
 }
 
+// BranchLogits implements Host.
+func (Absent) BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // BranchLogits: The whole row after a branch, an f32 for each token. limit and the result count
 // tokens; nothing is written if the row does not fit.
 func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.BranchLogits(branch, ptr, limit)
 }
+
+// BranchScores implements Host.
+func (Absent) BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // BranchScores: The log-probabilities of a branch's tokens from index from on, an f32 each, given
 // all tokens before them; NaN for those that were not appended with the append bit. limit and the
@@ -259,6 +441,9 @@ func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 {
 func BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.BranchScores(branch, from, ptr, limit)
 }
+
+// BranchOpenMessages implements Host.
+func (Absent) BranchOpenMessages(text unsafe.Pointer, len int32) int32 { return 0 }
 
 // BranchOpenMessages: Opens a branch with the prompt that the model's template makes from messages:
 // a JSON list like that of messages, after which the assistant answers. Pictures and sounds of the
@@ -269,6 +454,9 @@ func BranchOpenMessages(text unsafe.Pointer, len int32) int32 {
 	return host.BranchOpenMessages(text, len)
 }
 
+// BranchMask implements Host.
+func (Absent) BranchMask(branch int32, words unsafe.Pointer, n int32) int32 { return 0 }
+
 // BranchMask: Makes tokens impossible in the row after a branch. The words are like those of the
 // mask buffer: if bit i mod 32 of word i / 32 is set, token i stays. n is (n_vocab + 31) / 32,
 // rounded down. From then on the branch's candidates, logits, log-sum-exp and draws are those of
@@ -278,6 +466,9 @@ func BranchMask(branch int32, words unsafe.Pointer, n int32) int32 {
 	return host.BranchMask(branch, words, n)
 }
 
+// BranchMix implements Host.
+func (Absent) BranchMix(branch int32, list unsafe.Pointer, n int32) int32 { return 0 }
+
 // BranchMix: Replaces the row after a branch by a weighted sum of rows: n entries, each a u32
 // branch, which has a row, and an f32 weight, which is finite. n is from 1 to 64; the branch itself
 // may be among them. A token that is impossible in a row whose weight is not 0 is impossible in the
@@ -285,6 +476,9 @@ func BranchMask(branch int32, words unsafe.Pointer, n int32) int32 {
 func BranchMix(branch int32, list unsafe.Pointer, n int32) int32 {
 	return host.BranchMix(branch, list, n)
 }
+
+// BranchGrammar implements Host.
+func (Absent) BranchGrammar(branch int32, grammar int32) int32 { return 0 }
 
 // BranchGrammar: Constrains a branch to a grammar of grammar_open from here on. The grammar starts
 // at its beginning, whatever grammar_accept did to it. −1 in its place ends that. Candidates,
@@ -296,6 +490,9 @@ func BranchMix(branch int32, list unsafe.Pointer, n int32) int32 {
 // ambiguous to follow, that is a fault.
 func BranchGrammar(branch int32, grammar int32) int32 { return host.BranchGrammar(branch, grammar) }
 
+// ChainOpen implements Host.
+func (Absent) ChainOpen(text unsafe.Pointer, len int32) int32 { return 0 }
+
 // ChainOpen: Opens a sampler chain with the request's sampling parameters. A JSON object of at most
 // 64 KiB changes some of them, under their names in a request's body: temperature, top_k, top_p,
 // min_p, samplers, logit_bias, penalties and so on, but not fields that constrain the answer's
@@ -304,6 +501,9 @@ func BranchGrammar(branch int32, grammar int32) int32 { return host.BranchGramma
 // which.
 func ChainOpen(text unsafe.Pointer, len int32) int32 { return host.ChainOpen(text, len) }
 
+// BranchSample implements Host.
+func (Absent) BranchSample(branch int32, chain int32) int32 { return 0 }
+
 // BranchSample: Draws a token from the row after a branch with a chain. Returns the token, which is
 // not appended, or one of the branch answers: −6 if none is possible. Samplers that count tokens,
 // such as penalties, count those of the branch. Each branch has its own generator for each chain,
@@ -311,6 +511,9 @@ func ChainOpen(text unsafe.Pointer, len int32) int32 { return host.ChainOpen(tex
 // the branch's handle. A branch's draws therefore do not depend on other branches; two draws from
 // one row differ.
 func BranchSample(branch int32, chain int32) int32 { return host.BranchSample(branch, chain) }
+
+// BranchRun implements Host.
+func (Absent) BranchRun(branch int32, chain int32, n int32, flags int32) int32 { return 0 }
 
 // BranchRun: Lets the host continue a branch without the plugin: from the next wait on, n tokens
 // are drawn with the chain and appended. There are fewer if an end token or a stop token of the
@@ -323,13 +526,22 @@ func BranchRun(branch int32, chain int32, n int32, flags int32) int32 {
 	return host.BranchRun(branch, chain, n, flags)
 }
 
+// BranchState implements Host.
+func (Absent) BranchState(branch int32) int32 { return 0 }
+
 // BranchState: The state of a branch after the last wait and the calls since: one of the branch
 // states.
 func BranchState(branch int32) int32 { return host.BranchState(branch) }
 
+// BranchReason implements Host.
+func (Absent) BranchReason(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // BranchReason: Why the last call returned −4 or −5, as a sentence in UTF-8; empty if no call
 // did. Returns its length in bytes.
 func BranchReason(ptr unsafe.Pointer, limit int32) int32 { return host.BranchReason(ptr, limit) }
+
+// Show implements Host.
+func (Absent) Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32 { return 0 }
 
 // Show: Shows the client n tokens, as u32, of a choice. Choices are numbered from 0; param returns
 // how many there are, the request's n. logs is 0, or the address of the tokens' log-probabilities,
@@ -340,6 +552,9 @@ func Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int
 	return host.Show(choice, tokens, logs, n)
 }
 
+// Adopt implements Host.
+func (Absent) Adopt(choice int32, branch int32, from int32) int32 { return 0 }
+
 // Adopt: Lets a choice continue from a branch, as it is now, when the program has returned 0: as an
 // ordinary answer with the request's own chain and all of its other plugins. The branch's first
 // from tokens, at least one, are the prompt, and the others are shown as injected tokens. If
@@ -347,3 +562,97 @@ func Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int
 // length from, followed by what was shown. Otherwise the prompt may be any. Returns 0. A choice is
 // adopted once. Closing the branch afterwards changes nothing.
 func Adopt(choice int32, branch int32, from int32) int32 { return host.Adopt(choice, branch, from) }
+
+// Features are the names that the import feature knows.
+var Features = []string{
+	"config",
+	"messages",
+	"prompt",
+	"history",
+	"text",
+	"feature",
+	"param",
+	"logprob",
+	"state",
+	"part",
+	"request",
+	"random",
+	"media",
+	"vocab_size",
+	"piece",
+	"vocab",
+	"token_attr",
+	"special",
+	"tokenize",
+	"output",
+	"bind",
+	"emit",
+	"fail",
+	"log",
+	"grammar_open",
+	"grammar_mask",
+	"grammar_accept",
+	"grammar_mask_within",
+	"grammar_rest",
+	"grammar_reason",
+	"branch_open",
+	"branch_fork",
+	"branch_close",
+	"branch_cut",
+	"branch_append",
+	"branch_tokens",
+	"branches_wait",
+	"branch_candidates",
+	"branch_logits",
+	"branch_scores",
+	"branch_open_messages",
+	"branch_mask",
+	"branch_mix",
+	"branch_grammar",
+	"chain_open",
+	"branch_sample",
+	"branch_run",
+	"branch_state",
+	"branch_reason",
+	"show",
+	"adopt",
+	"penstock_abi_v1",
+	"penstock_describe",
+	"penstock_warm",
+	"penstock_open",
+	"penstock_messages",
+	"penstock_template",
+	"penstock_close",
+	"_initialize",
+	"penstock_prepare",
+	"penstock_sample",
+	"penstock_accept",
+	"penstock_stop",
+	"penstock_draft",
+	"penstock_rewind",
+	"penstock_run",
+	"branches",
+	"sample_keep",
+	"prepare_force_many",
+	"stop_replay",
+	"sample_bias",
+	"take_back",
+	"strict_mask",
+	"param_time",
+	"param_choice",
+	"config_defaults",
+}
+
+// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
+// the position and the number of earlier draws at that position. See "Random numbers" in
+// docs/abi/v1.md.
+func Draw(seed, place, position, before uint64) uint64 {
+	x := uint64(0)
+	for _, part := range [...]uint64{seed, place, position, before} {
+		x = (x ^ part) + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return x
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"unsafe"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// hostFunction answers a call of an import, whose memory is checked and whose cost by the table is
+// paid. What it returns is the import's result. It ends the call of the export by panicking with a
+// *Violation.
+type hostFunction func(i *Instance, c *call) uint64
+
+// function is an import as the ABI's table describes it, and what answers it.
+type function struct {
+	*abi.Signature
+	run hostFunction
+	in  [exports]bool // where it may be called
+}
+
+// call is a call of a host function.
+type call struct {
+	stack []uint64  // the parameters, in the place of the first of which the result comes
+	in    [2][]byte // what it reads in guest memory, by the entries of the signature's Memory
+	out   []byte    // what of guest memory it may write
+	whole []byte    // what was to be written there
+	err   error     // why the host has no answer, for a watcher
+	// unseen: a watcher does not learn of it, since it changes nothing.
+	unseen bool
+}
+
+// i32 and u32 are a parameter.
+func (c *call) i32(param int) int32  { return int32(uint32(c.stack[param])) }
+func (c *call) u32(param int) uint32 { return uint32(c.stack[param]) }
+
+// newFunction looks up what the table says.
+func newFunction(name string, run hostFunction) *function {
+	f := &function{Signature: abi.Import(name), run: run}
+	for e := none; e < exports; e++ {
+		f.in[e] = f.In == nil
+		for _, allowed := range f.In {
+			f.in[e] = f.in[e] || exportNames[e] == allowed
+		}
+	}
+	return f
+}
+
+// call makes a call: what the table says comes first.
+func (f *function) call(i *Instance, stack []uint64) {
+	if !f.in[i.running] {
+		panic(Violationf(plugin.CauseCall, "%s belongs to %s", f.Name, joined(f.In)))
+	}
+	c := &i.call
+	*c = call{stack: stack}
+	if f.Record != abi.NotRecorded && (i.session.Watcher != nil || i.module.Env.Replay != nil) {
+		f.watched(i, c)
+		return
+	}
+	f.marshal(i, c)
+	f.charge(i, c)
+	if answer := f.run(i, c); len(f.Results) > 0 {
+		stack[0] = answer
+	}
+}
+
+// joined lists names for a sentence.
+func joined(names []string) string {
+	text := names[0]
+	for k, name := range names[1:] {
+		if k == len(names)-2 {
+			text += " and " + name
+		} else {
+			text += ", " + name
+		}
+	}
+	return text
+}
+
+// marshal finds the memory that a call reads and writes.
+func (f *function) marshal(i *Instance, c *call) {
+	for k := range f.Memory {
+		m := &f.Memory[k]
+		at, n := uint64(uint32(c.stack[m.At])), uint64(uint32(c.stack[m.N]))
+		if m.Most > 0 && n > m.Most {
+			panic(Violationf(plugin.CauseCall, "%s with a list of %d; %d are the most", f.Name, n, m.Most))
+		}
+		switch {
+		case m.Access == abi.Keep, m.Null && (at == 0 || n == 0):
+		case m.Access == abi.Write:
+			c.out = i.bytesAt(at, m.List.Size(n))
+		default:
+			c.in[k] = i.bytesAt(at, m.List.Size(n))
+		}
+	}
+}
+
+// charge takes what the table says that a call costs. Others may run before one that takes longer
+// than that.
+func (f *function) charge(i *Instance, c *call) {
+	if f.Long {
+		i.pauseBefore()
+	}
+	cost := &f.Cost
+	units, per := cost.Fixed, uint64(1)
+	if cost.Byte > 0 || cost.Read {
+		for _, b := range c.in {
+			units += cost.Byte * uint64(len(b))
+			if cost.Read {
+				units += uint64(len(b)) / 16
+			}
+		}
+	}
+	if cost.Vocabulary > 0 || cost.Each > 0 {
+		if cost.Per >= 0 {
+			per = uint64(uint32(c.stack[cost.Per]))
+		}
+		units += per * (cost.Each + cost.Vocabulary*uint64(i.module.Env.Vocabulary.Size()))
+	}
+	if units > 0 && !i.meter.Charge(units) {
+		panic(i.outOfFuel("in " + f.Name))
+	}
+}
+
+// write writes data where a call may, in units of size bytes each, charges for it and returns how
+// many units there are. If they do not fit, nothing is written.
+func (c *call) write(i *Instance, size int, data []byte) uint64 {
+	if c.whole = data; len(data) <= len(c.out) {
+		i.chargeBytes(len(data))
+		copy(c.out, data)
+	}
+	return uint64(uint32(len(data) / size))
+}
+
+// text writes a text.
+func (c *call) text(i *Instance, text string) uint64 {
+	return c.write(i, 1, unsafe.Slice(unsafe.StringData(text), len(text)))
+}
+
+// tokens are the tokens of a list that the guest gave. Rows of pictures and sounds have tokens
+// below 0, which are the scheduler's own: no guest names them.
+func (c *call) tokens(i *Instance, list int) []int32 {
+	tokens := tokensIn(c.in[list])
+	for _, t := range tokens {
+		if !i.known(t) {
+			panic(Violationf(plugin.CauseCall, "token %d is not in the vocabulary of %d", uint32(t), i.module.Env.Vocabulary.Size()))
+		}
+	}
+	return tokens
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// resultFunctions are the imports that hand something to the host.
+var resultFunctions = map[string]hostFunction{
+	abi.ImportOutput: hostOutput,
+	abi.ImportBind:   hostBind,
+	abi.ImportEmit:   hostEmit,
+	abi.ImportFail:   hostFail,
+	abi.ImportLog:    hostLog,
+}
+
+func hostOutput(i *Instance, c *call) uint64 {
+	c.unseen = i.session.Replaying
+	if err := i.output(c.in[0]); err != nil {
+		i.session.log.add(abi.LogWarn, []byte(err.Error()))
+		return i32(abi.OutputRefused)
+	}
+	return i32(abi.OutputOk)
+}
+
+func hostBind(i *Instance, c *call) uint64 {
+	if i.running == Open && i.Buffers.bind(c.u32(0), c.u32(1), c.u32(2), i.region.Bytes(), i.module.Env.Vocabulary.Size()) {
+		return i32(abi.BindOk)
+	}
+	return i32(abi.BindRefused)
+}
+
+func hostEmit(i *Instance, c *call) uint64 {
+	if limit := i.module.Env.Limits.Emit; len(i.emitted)+len(c.in[0]) > limit {
+		panic(Violationf(plugin.CauseLimit, "more than %d bytes emitted", limit))
+	}
+	i.emitted = append(i.emitted, c.in[0]...)
+	return 0
+}
+
+func hostFail(i *Instance, c *call) uint64 {
+	text := c.in[0]
+	if most := i.module.Env.Limits.Fail; len(text) > most {
+		text = dropCutCharacter(text[:most])
+	}
+	i.refusal = append(i.refusal[:0], text...)
+	return 0
+}
+
+func hostLog(i *Instance, c *call) uint64 {
+	i.session.log.add(c.i32(0), c.in[0])
+	return 0
+}
