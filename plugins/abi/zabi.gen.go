@@ -240,6 +240,7 @@ const (
 
 // Features: what a host of v1 may lack; ask with the import feature.
 const (
+	FeatureImplements       = "implements"         // the manifest's implements has an effect; without this feature a plugin implements what it exports
 	FeatureBranches         = "branches"           // a plugin may export penstock_run, a program that owns the request; its host functions are separate imports from penstock-optional
 	FeatureSampleKeep       = "sample_keep"        // penstock_sample may return −1 − k: the first k candidates stay
 	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
@@ -443,6 +444,7 @@ var Features = []string{
 	"penstock_draft",
 	"penstock_rewind",
 	"penstock_run",
+	"implements",
 	"branches",
 	"sample_keep",
 	"prepare_force_many",

@@ -291,6 +291,7 @@ var Features = []string{
 	"penstock_draft",
 	"penstock_rewind",
 	"penstock_run",
+	"implements",
 	"branches",
 	"sample_keep",
 	"prepare_force_many",

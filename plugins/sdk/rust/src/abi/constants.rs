@@ -174,6 +174,8 @@ pub const STATE_STUCK: i32 = 5;
 pub const WAIT_ANY: i32 = 1;
 
 // Features: what a host of v1 may lack; ask with the import feature.
+/// the manifest's `implements` has an effect; without this feature a plugin implements what it exports
+pub const FEATURE_IMPLEMENTS: &str = "implements";
 /// a plugin may export `penstock_run`, a program that owns the request; its host functions are separate imports from `penstock-optional`
 pub const FEATURE_BRANCHES: &str = "branches";
 /// `penstock_sample` may return −1 − k: the first k candidates stay

@@ -72,6 +72,7 @@ pub const FEATURES: &[&str] = &[
     "penstock_draft",
     "penstock_rewind",
     "penstock_run",
+    "implements",
     "branches",
     "sample_keep",
     "prepare_force_many",
