@@ -53,6 +53,7 @@ const (
 	ImportTokenize           = "tokenize"
 	ImportOutput             = "output"
 	ImportBind               = "bind"
+	ImportDecline            = "decline"
 	ImportEmit               = "emit"
 	ImportFail               = "fail"
 	ImportLog                = "log"
@@ -202,6 +203,12 @@ const (
 	BindRefused = -1 // see bind
 )
 
+// Decline answers: Result of decline.
+const (
+	DeclineOk      = 0  // the host does not call it in this request
+	DeclineRefused = -1 // see decline
+)
+
 // Output answers: Result of output.
 const (
 	OutputOk      = 0  // the client gets the value
@@ -344,6 +351,7 @@ var Imports = []Signature{
 	{Name: "tokenize", Params: []Type{"i32", "i32", "i32", "i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "output", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "bind", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "decline", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "emit", Params: []Type{"i32", "i32"}},
 	{Name: "fail", Params: []Type{"i32", "i32"}},
 	{Name: "log", Params: []Type{"i32", "i32", "i32"}},
@@ -399,6 +407,7 @@ var Features = []string{
 	"tokenize",
 	"output",
 	"bind",
+	"decline",
 	"emit",
 	"fail",
 	"log",

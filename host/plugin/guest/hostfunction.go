@@ -42,6 +42,7 @@ var functions = map[string]hostFunction{
 	abi.ImportTokenize:           hostTokenize,
 	abi.ImportOutput:             hostOutput,
 	abi.ImportBind:               hostBind,
+	abi.ImportDecline:            hostDecline,
 	abi.ImportEmit:               hostEmit,
 	abi.ImportFail:               hostFail,
 	abi.ImportLog:                hostLog,

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -81,6 +82,33 @@ func hostBind(i *Instance, s []uint64) {
 	if !ok {
 		s[0] = i32(abi.BindRefused)
 	}
+}
+
+func hostDecline(i *Instance, s []uint64) {
+	text := i.read(s[0], s[1])
+	s[0] = i32(abi.DeclineOk)
+	if err := i.decline(string(text[:min(len(text), maxExport+1)])); err != nil {
+		i.session.log.add(abi.LogWarn, []byte(err.Error()))
+		s[0] = i32(abi.DeclineRefused)
+	}
+}
+
+// maxExport is longer than the name of any export.
+const maxExport = 64
+
+// decline has the host make no more calls of an export.
+func (i *Instance) decline(name string) error {
+	e := slices.Index(exportNames[:], name)
+	switch {
+	case i.running != Open:
+		return fmt.Errorf("decline belongs to %s", abi.ExportOpen)
+	case e < 0 || !abi.Has(abi.Exports, name):
+		return fmt.Errorf("decline: there is no export %q", name)
+	case Export(e) <= Open || Export(e) == Template || Export(e) == Run:
+		return fmt.Errorf("decline: a request cannot do without %s", name)
+	}
+	i.declined[e] = true
+	return nil
 }
 
 func hostEmit(i *Instance, s []uint64) {

@@ -187,7 +187,7 @@ func (c *Call) checkOutcome() error {
 		{c.Messages != nil, "messages", []string{CallMessages}},
 		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}},
 		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop, CallRun}},
-		{c.Deeds != nil, "deeds", []string{CallStep, CallRun}},
+		{c.Declined != nil, "declined", []string{CallOpen}}, {c.Deeds != nil, "deeds", []string{CallStep, CallRun}},
 	} {
 		if !o.there {
 			continue

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -25,7 +27,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 		return nil
 	}
 	for _, differs := range []func(want, got *Call) *Difference{
-		differFault, differRefusal, differAnswered, differRun, p.differSample, p.differPrepare, p.differAccept, differStop, differPrompt, differMessages, differOutputs,
+		differFault, differRefusal, differDeclined, differAnswered, differRun, p.differSample, p.differPrepare, p.differAccept, differStop, differPrompt, differMessages, differOutputs,
 	} {
 		if d := differs(want, got); d != nil {
 			return d
@@ -37,7 +39,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 // expects reports whether a call has an outcome to compare.
 func (c *Call) expects() bool {
 	return c.Answer != nil || c.Mask != nil || c.Bias != nil || c.Force != nil || c.Left != nil || c.Splice != nil || c.Prompt != nil || c.Messages != nil ||
-		c.Outputs != nil || c.Refusal != nil || c.Fault != nil || c.Deeds != nil
+		c.Outputs != nil || c.Refusal != nil || c.Declined != nil || c.Fault != nil || c.Deeds != nil
 }
 
 func differ(field, recorded, came string) *Difference {
@@ -70,6 +72,15 @@ func differRefusal(want, got *Call) *Difference {
 		return strconv.Quote(*r)
 	}
 	return differ("refusal", show(want.Refusal), show(got.Refusal))
+}
+
+// differDeclined compares what the plugin has declined, in any order.
+func differDeclined(want, got *Call) *Difference {
+	if want.Declined == nil {
+		return nil
+	}
+	show := func(list []string) string { return strings.Join(slices.Sorted(slices.Values(list)), " ") }
+	return differ("declined", show(want.Declined), show(got.Declined))
 }
 
 // differAnswered finds that there is no answer to compare: the plugin has no such export, or a

@@ -122,6 +122,12 @@ const (
 	BindRefused = -1 // see bind
 )
 
+// Decline answers: Result of decline.
+const (
+	DeclineOk      = 0  // the host does not call it in this request
+	DeclineRefused = -1 // see decline
+)
+
 // Output answers: Result of output.
 const (
 	OutputOk      = 0  // the client gets the value

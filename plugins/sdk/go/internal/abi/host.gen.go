@@ -31,6 +31,7 @@ type Host interface {
 	Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32
 	Output(ptr unsafe.Pointer, len int32) int32
 	Bind(kind int32, ptr unsafe.Pointer, len int32) int32
+	Decline(ptr unsafe.Pointer, len int32) int32
 	Emit(ptr unsafe.Pointer, len int32)
 	Fail(ptr unsafe.Pointer, len int32)
 	Log(level int32, ptr unsafe.Pointer, len int32)
@@ -132,6 +133,9 @@ func (Absent) Output(ptr unsafe.Pointer, len int32) int32 { return 0 }
 
 // Bind implements Host.
 func (Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
+
+// Decline implements Host.
+func (Absent) Decline(ptr unsafe.Pointer, len int32) int32 { return 0 }
 
 // Emit implements Host.
 func (Absent) Emit(ptr unsafe.Pointer, len int32) {}
@@ -246,6 +250,7 @@ var Features = []string{
 	"tokenize",
 	"output",
 	"bind",
+	"decline",
 	"emit",
 	"fail",
 	"log",

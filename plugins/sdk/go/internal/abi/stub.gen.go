@@ -152,6 +152,16 @@ func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) 
 // overlapping another, or already bound. The buffer must stay in place for the instance's life.
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return host.Bind(kind, ptr, len) }
 
+// Decline: Declines an export, named in full, for the rest of this request: the host goes on as if
+// the plugin did not implement it, so a plugin that needs penstock_sample for some requests costs
+// nothing in the others. Buffers that only a declined export needs need not be bound. 0, also if
+// the plugin does not implement the export or has declined it before. −1 if it is refused, with
+// the reason in the log: outside penstock_open, for an unknown name, and for what the request
+// cannot do without: penstock_run, penstock_template, and what is called before or during
+// penstock_open. A new instance that takes the place of this one (see penstock_rewind) declines
+// anew. The manifest's hold stays in force.
+func Decline(ptr unsafe.Pointer, len int32) int32 { return host.Decline(ptr, len) }
+
 // Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
 // other export it is a fault.
 func Emit(ptr unsafe.Pointer, len int32) { host.Emit(ptr, len) }

@@ -131,6 +131,12 @@ pub const BIND_OK: i32 = 0;
 /// see `bind`
 pub const BIND_REFUSED: i32 = -1;
 
+// decline answers: Result of decline.
+/// the host does not call it in this request
+pub const DECLINE_OK: i32 = 0;
+/// see `decline`
+pub const DECLINE_REFUSED: i32 = -1;
+
 // output answers: Result of output.
 /// the client gets the value
 pub const OUTPUT_OK: i32 = 0;

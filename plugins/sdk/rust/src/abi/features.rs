@@ -27,6 +27,7 @@ pub const FEATURES: &[&str] = &[
     "tokenize",
     "output",
     "bind",
+    "decline",
     "emit",
     "fail",
     "log",

@@ -134,6 +134,12 @@ pub unsafe fn bind(kind: i32, ptr: *const u8, len: i32) -> i32 {
 
 /// # Safety
 /// Pointers must be valid for what the import reads or writes.
+pub unsafe fn decline(ptr: *const u8, len: i32) -> i32 {
+    (installed().decline)(ptr, len)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
 pub unsafe fn emit(ptr: *const u8, len: i32) {
     (installed().emit)(ptr, len)
 }
