@@ -22,7 +22,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 	}
 	if got == nil {
 		if want.expects() {
-			return &Difference{Field: "call", Recorded: "a call", Came: "none: the plugin has no such export"}
+			return &Difference{Field: "call", Recorded: "a call", Came: "none: the plugin has no such export, or declined it"}
 		}
 		return nil
 	}
@@ -79,7 +79,12 @@ func differDeclined(want, got *Call) *Difference {
 	if want.Declined == nil {
 		return nil
 	}
-	show := func(list []string) string { return strings.Join(slices.Sorted(slices.Values(list)), " ") }
+	show := func(list []string) string {
+		if len(list) == 0 {
+			return "none"
+		}
+		return strings.Join(slices.Sorted(slices.Values(list)), " ")
+	}
 	return differ("declined", show(want.Declined), show(got.Declined))
 }
 

@@ -197,3 +197,35 @@ func TestOutput_GivesJSON(t *testing.T) {
 		t.Errorf("got %q, want %q", s.Outputs, want)
 	}
 }
+
+// declines is a plugin that declines Sample, and what its configuration names.
+type declines struct{ accepted int }
+
+func (d *declines) Open(r *penstock.Request) error {
+	calls := []penstock.Call{penstock.CallSample, penstock.CallClose}
+	if other := r.Config.Get("other").Text(); other != "" {
+		calls = append(calls, penstock.Call(other))
+	}
+	return r.Decline(calls...)
+}
+func (d *declines) Sample(*penstock.Candidates) penstock.Choice { panic("it was declined") }
+func (d *declines) Accept(penstock.Token) penstock.Accepted {
+	d.accepted++
+	return penstock.Continue
+}
+func (d *declines) Close() { panic("it was declined") }
+
+func TestRequest_Decline(t *testing.T) {
+	penstock.Register[declines](penstock.Manifest{Name: "declines"})
+	s := plugintest.Open[declines](t, plugintest.Request{Pieces: []string{"a"}})
+	s.Accept(0)
+	for _, other := range []string{"penstock_run", "penstock_open", "sample"} {
+		if _, err := plugintest.TryOpen[declines](t, plugintest.Request{Config: `{"other":"` + other + `"}`}); !errors.Is(err, plugintest.ErrRefused) {
+			t.Errorf("%s can be declined: %v", other, err)
+		}
+	}
+	plugintest.Open[declines](t, plugintest.Request{Config: `{"other":"` + string(penstock.CallAccept) + `"}`}).Accept(0)
+	for _, c := range []penstock.Call{penstock.CallRewrite, penstock.CallPrepare, penstock.CallDraft, penstock.CallStop, penstock.CallRewind} {
+		plugintest.Open[declines](t, plugintest.Request{Config: `{"other":"` + string(c) + `"}`}) // what it does not implement
+	}
+}
