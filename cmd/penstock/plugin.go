@@ -18,7 +18,7 @@ import (
 )
 
 func newPlugin() *cobra.Command {
-	return group("plugin", "Plugins: samplers, templates and stop rules in WebAssembly", newPluginNew(), newPluginBuild(), newPluginExports(), newPluginTest(),
+	return group("plugin", "Plugins: samplers, templates and stop rules in WebAssembly", newPluginNew(), newPluginBuild(), newPluginTest(),
 		newPluginBench(), newPluginDev(),
 		newPluginCheck(), newPluginInspect(), newPluginList(), newPluginPush(), newPluginPull())
 }

@@ -53,6 +53,7 @@ const (
 	ImportTokenize           = "tokenize"
 	ImportOutput             = "output"
 	ImportBind               = "bind"
+	ImportDecline            = "decline"
 	ImportEmit               = "emit"
 	ImportFail               = "fail"
 	ImportLog                = "log"
@@ -202,6 +203,12 @@ const (
 	BindRefused = -1 // see bind
 )
 
+// Decline answers: Result of decline.
+const (
+	DeclineOk      = 0  // the host does not call it in this request
+	DeclineRefused = -1 // see decline
+)
+
 // Output answers: Result of output.
 const (
 	OutputOk      = 0  // the client gets the value
@@ -240,6 +247,7 @@ const (
 
 // Features: what a host of v1 may lack; ask with the import feature.
 const (
+	FeatureImplements       = "implements"         // the manifest's implements has an effect; without this feature a plugin implements what it exports
 	FeatureBranches         = "branches"           // a plugin may export penstock_run, a program that owns the request; its host functions are separate imports from penstock-optional
 	FeatureSampleKeep       = "sample_keep"        // penstock_sample may return −1 − k: the first k candidates stay
 	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
@@ -343,6 +351,7 @@ var Imports = []Signature{
 	{Name: "tokenize", Params: []Type{"i32", "i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}, {At: 3, N: 4, List: ListTokens, Access: Write}}, Cost: Cost{Fixed: 10000, Byte: 256, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, Long: true, Record: RecordWhole},
 	{Name: "output", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 1000, Byte: 16, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, Record: RecordFitting},
 	{Name: "bind", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Keep}}},
+	{Name: "decline", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "emit", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportDescribe, ExportMessages, ExportTemplate}},
 	{Name: "fail", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "log", Params: []Type{"i32", "i32", "i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
@@ -398,6 +407,7 @@ var Features = []string{
 	"tokenize",
 	"output",
 	"bind",
+	"decline",
 	"emit",
 	"fail",
 	"log",
@@ -443,6 +453,7 @@ var Features = []string{
 	"penstock_draft",
 	"penstock_rewind",
 	"penstock_run",
+	"implements",
 	"branches",
 	"sample_keep",
 	"prepare_force_many",

@@ -13,24 +13,20 @@
 // TinyGo calls its interface for this (gc.custom) unstable: if it changes, the scaffold's target
 // can name the precise collector again.
 //
-// # Why does an attribute write the exports of a Rust plugin?
+// # Why does a module export all calls, and list those that the plugin implements?
 //
-// The host calls what a module exports, so an export for a method that the author did not write
-// costs a call for each token, and a method without its export does nothing. A trait cannot tell
-// which of its default methods an impl replaces, but the attribute sees the text of the impl. It
-// needs no crates: it looks for `fn` and a name, and leaves the rest to the compiler, whose errors
-// are then reported at the author's own line. A method without an export, or an export without a
-// method, cannot be written.
+// A WebAssembly export is a function that the code has, whatever it does. If exports were the
+// list, something had to write those that a plugin needs: a generated file that an author meets in
+// each build. So the SDKs export everything, and the manifest says what the host is to call. Of
+// what nothing implements the compilers of TinyGo and Rust leave an empty function.
 //
-// # Why does a Go plugin have a generated file?
-//
-// For the same reason, with the means of Go: each export is a package of the SDK, and
-// penstock_exports.go imports the packages for the methods that the plugin's type has. Its
-// assertions turn a method with other parameters into a compiler error. `penstock plugin exports`
-// reads the source and needs no compiler, so it works offline. Only for a type that the plugin
-// embeds from another package does it ask Go for the folder of that package. If the file is not up
-// to date, the module says so in penstock_describe and is not loaded, so no method is silently
-// ignored.
+// In Go, the methods of the type say what the plugin implements, by assertions on interfaces. A
+// method with other parameters is none of them. Reflection finds it, but TinyGo's knows no methods,
+// and in a module of Go's own compiler it would keep 1.3 MB of code. So tests find all such
+// methods, a module finds the likeliest ones when it is loaded, and the compiler finds those that
+// the author asserts. In Rust a trait cannot tell which of its default methods an impl replaces,
+// but an attribute sees the text of the impl. It looks for `fn` and a name, and leaves the rest to
+// the compiler.
 //
 // # Why do config members with a default in the schema need no fallback in the code?
 //

@@ -93,7 +93,7 @@ const (
 // host must refuse.
 func Rules() []Case {
 	return slices.Concat(lifeCases(), requestCases(), vocabularyCases(), bufferCases(), viewCases(), prepareCases(), acceptCases(), rewindCases(),
-		stopCases(), retellCases(), strictCases(), messagesCases(), limitCases(), systemCases(), manifestCases(), moduleCases(), additionCases(),
+		stopCases(), retellCases(), strictCases(), messagesCases(), limitCases(), systemCases(), manifestCases(), moduleCases(), additionCases(), implementsCases(), declineCases(),
 		programCases(), halfPrograms())
 }
 

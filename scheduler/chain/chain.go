@@ -19,6 +19,7 @@ package chain
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/panics"
@@ -26,10 +27,9 @@ import (
 
 // Chain is the sampler chain of one answer.
 type Chain struct {
-	stages        []Stage           // of the links
-	tellsLogprobs bool              // a stage wants to know the log-probabilities of tokens
-	tellsStates   bool              // a stage wants to know the hidden states that rows are computed from
-	outputs       []func() []Output // of the stages that have them
+	stages  []Stage           // of the links
+	needed  atomic.Uint32     // what a stage needs, a bit each: the tick asks while stages begin
+	outputs []func() []Output // of the stages that have them
 
 	links      []link
 	guard      Guard // the first stage that is one; nil if none is
@@ -70,24 +70,10 @@ func Native(stages []Stage) bool { return len(stages) == 1 && stages[0].Native()
 func (c *Chain) Stages() []Stage { return c.stages }
 
 // Prepares reports whether a stage has something to prepare.
-func (c *Chain) Prepares() bool {
-	for i := range c.links {
-		if c.links[i].preparer != nil {
-			return true
-		}
-	}
-	return false
-}
+func (c *Chain) Prepares() bool { return c.needed.Load()&needPrepare != 0 }
 
 // Foresees reports whether a stage may know tokens that come next.
-func (c *Chain) Foresees() bool {
-	for i := range c.links {
-		if c.links[i].foreseer != nil {
-			return true
-		}
-	}
-	return false
-}
+func (c *Chain) Foresees() bool { return c.needed.Load()&needForesee != 0 }
 
 // Foresee gives tokens that are likely to come next, at most so many, by the first stage that
 // knows some.
@@ -170,11 +156,12 @@ func (c *Chain) rewind(stages []Stage, except int, history []Token, prompt int) 
 			return err
 		}
 	}
+	c.askNeeds()
 	return nil
 }
 
 // WantsLogprobs reports whether a stage wants to know the log-probabilities of tokens.
-func (c *Chain) WantsLogprobs() bool { return c.tellsLogprobs }
+func (c *Chain) WantsLogprobs() bool { return c.needed.Load()&needLogprob != 0 }
 
 // TellLogprob tells one stage the log-probability of the token that it is told of next, if it
 // wants to know; nil: there is none.
@@ -190,7 +177,7 @@ func (c *Chain) TellLogprob(i int, logprob *float32) {
 
 // WantsHiddenStates reports whether a stage wants to know the hidden states that rows are computed
 // from.
-func (c *Chain) WantsHiddenStates() bool { return c.tellsStates }
+func (c *Chain) WantsHiddenStates() bool { return c.needed.Load()&needState != 0 }
 
 // TellHiddenState tells the stages that want to know the hidden state of the row that the next
 // token is drawn from, and is taken in with; empty: there is none.

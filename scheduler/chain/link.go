@@ -41,13 +41,38 @@ func linksOf(stages []Stage) []link {
 func (c *Chain) set(links []link) {
 	c.links, c.stages = links, make([]Stage, len(links))
 	c.guard, c.guardAt = nil, -1
-	c.tellsLogprobs, c.tellsStates = false, false
 	for i := range links {
-		c.tellsLogprobs = c.tellsLogprobs || links[i].traits.Logprob != nil
-		c.tellsStates = c.tellsStates || links[i].traits.HiddenState != nil
 		c.stages[i] = links[i].stage
 		if c.guard == nil && links[i].traits.Guards {
 			c.guard, c.guardAt = links[i].stage.(Guard), i
 		}
 	}
+	c.askNeeds()
+}
+
+// What a stage may need, a bit each.
+const (
+	needPrepare = 1 << iota
+	needForesee
+	needLogprob
+	needState
+)
+
+// askNeeds notes what the stages need: when the chain is made, and whenever they know a
+// conversation.
+func (c *Chain) askNeeds() {
+	var needed uint32
+	for i := range c.links {
+		l := &c.links[i]
+		n := Needs{true, true, true, true}
+		if l.traits.Needs != nil {
+			n = l.traits.Needs()
+		}
+		for bit, needs := range [...]bool{n.Prepare && l.preparer != nil, n.Foresee && l.foreseer != nil, n.Logprob && l.traits.Logprob != nil, n.HiddenState && l.traits.HiddenState != nil} {
+			if needs {
+				needed |= 1 << bit
+			}
+		}
+	}
+	c.needed.Store(needed)
 }

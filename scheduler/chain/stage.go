@@ -110,6 +110,9 @@ type Traits struct {
 	// is drawn from; empty: there is no row, or the model gives none. It is valid until it is told
 	// another. Nil: it does not want to know, and unless others do, it is not computed.
 	HiddenState func([]float32)
+	// Needs says, once the stage knows the conversation, what of the above it still needs: a plugin
+	// may decline calls for an answer. Nil: all of it. It may be called beside the tick.
+	Needs func() Needs
 	// Refuse tells the stage which act of its own is not done, and why. An error ends the request.
 	// With nil the request goes on as if the stage had not asked, and the stage asks for nothing
 	// any more. Where there is no Refuse, the refusal ends the request.
@@ -121,6 +124,9 @@ type Traits struct {
 	// be in a call. That call is to return soon, and only Close follows.
 	Interrupt func()
 }
+
+// Needs is what a stage needs of what its traits say. What it does not need is not done for it.
+type Needs struct{ Prepare, Foresee, Logprob, HiddenState bool }
 
 // Effect is what a stage wants after a token was accepted. The zero value lets the answer go on.
 // It is small enough to stay in registers: every token has one of each stage.

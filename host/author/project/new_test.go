@@ -122,7 +122,7 @@ func TestProject_IsSource(t *testing.T) {
 		want     bool
 	}{
 		{Go, "main.go", true}, {TinyGo, "below/more.go", true}, {Go, "go.mod", true}, {TinyGo, "sdk/target.json", true}, {Go, "sdk/penstock/log.go", true},
-		{Go, "main_test.go", false}, {Go, "penstock_exports.go", false}, {Go, "cases/a.json", false}, {Go, ".main.go.swp", false}, {Go, "main.go~", false},
+		{Go, "main_test.go", false}, {Go, "cases/a.json", false}, {Go, ".main.go.swp", false}, {Go, "main.go~", false},
 		{Go, ".git/x.go", false}, {Go, "frog.wasm", false}, {Go, "README.md", false},
 		{Rust, "src/lib.rs", true}, {Rust, "Cargo.toml", true}, {Rust, "sdk/export/src/lib.rs", true}, {Rust, "target/debug/build/x.rs", false},
 		{Rust, "Cargo.lock", false},

@@ -21,8 +21,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/penstock/penstock/host/author/exports"
 )
 
 // Language is what a plugin is written in and which compiler makes the module.
@@ -136,7 +134,7 @@ func (p Project) IsSource(name string) bool {
 	}
 	switch path.Ext(name) {
 	case ".go", ".mod", ".json":
-		return !strings.HasSuffix(name, "_test.go") && path.Base(name) != exports.File && first != "cases"
+		return !strings.HasSuffix(name, "_test.go") && first != "cases"
 	}
 	return false
 }

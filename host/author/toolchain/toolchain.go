@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/penstock/penstock/host/author/exports"
 	"github.com/penstock/penstock/host/author/project"
 )
 
@@ -59,12 +58,6 @@ func Find(ctx context.Context, l project.Language) (Toolchain, error) {
 // Build compiles a project into its module file, which has the old contents or the new ones at any
 // time. The error wraps ErrFailed or the context's.
 func (t Toolchain) Build(ctx context.Context, p project.Project, o Options) error {
-	if p.Language != project.Rust {
-		if _, err := exports.Write(p.Dir); err != nil {
-			fmt.Fprintln(o.Output, err)
-			return ErrFailed
-		}
-	}
 	file := filepath.Join(p.Dir, "."+p.Name+".wasm.new")
 	defer func() { _ = os.Remove(file) }() // it is gone after success
 	if err := t.compiler.compile(ctx, p, file, o); err != nil {

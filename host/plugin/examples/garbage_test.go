@@ -76,9 +76,8 @@ func buildGarbage(t *testing.T) []byte {
 	const module = "github.com/penstock/penstock/plugins/sdk/go"
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"main.go":    string(source),
-		"go.mod":     "module garbage\n\ngo 1.24\n\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + sdk + "\n",
-		"exports.go": "package main\n\nimport _ \"" + module + "/export/sample\"\n",
+		"main.go": string(source),
+		"go.mod":  "module garbage\n\ngo 1.24\n\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + sdk + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -3,19 +3,26 @@
 package examples
 
 import (
+	"bytes"
+	"context"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// Each is loaded by its sessions too, which find an export that is missing.
-func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
+// Each is loaded by its sessions too, which find a call that is missing.
+func TestGo_Load_ListsOnlyWhatIsImplemented(t *testing.T) {
 	exported := map[string]string{
 		"min-p":               "sample",
 		"dynamic-temperature": "sample",
@@ -46,7 +53,7 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		slices.Sort(exports)
 		slices.Sort(got)
 		if !slices.Equal(got, exports) || m.Manifest.Name != strings.TrimPrefix(name, "stdgo/") || m.Manifest.Summary == "" {
-			t.Errorf("%s is %q and exports %v, want %v", name, m.Manifest.Name, got, exports)
+			t.Errorf("%s is %q and implements %v, want %v", name, m.Manifest.Name, got, exports)
 		}
 	}
 }
@@ -190,3 +197,72 @@ func BenchmarkGo_Sample(b *testing.B) {
 		b.Run(c.name+c.config, func(b *testing.B) { benchmarkSample(b, c.name, c.config) })
 	}
 }
+
+// calls counts the calls of each export.
+type calls map[string]int
+
+func (c calls) PluginCalls(_, export string) func(time.Duration) {
+	return func(time.Duration) { c[export]++ }
+}
+func (calls) PluginFault(string, string) {}
+
+// TestGo_Stage_CallsOnlyWhatIsImplemented has a module of TinyGo export everything, and wants no
+// call and no candidates of a row for what its type has no method for. So a token costs what it
+// costs where the module exports nothing else.
+func TestGo_Stage_CallsOnlyWhatIsImplemented(t *testing.T) {
+	wasm := read(t, "repetition-stop") // which has Prepare and Accept
+	for _, s := range abi.Exports {
+		if s.Name != abi.ExportInitialize && !bytes.Contains(wasm, []byte(s.Name)) {
+			t.Errorf("the module does not export %s", s.Name)
+		}
+	}
+	made, rows := calls{}, 0
+	o := plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: newWords(), Observer: made}, Limits: plugin.DefaultLimits()}
+	o.TopK = func([]float32, int, []int32, []float32) int {
+		rows++
+		return 0
+	}
+	o.Limits.Compile, o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute
+	l := load.New(o)
+	m, err := l.Load(t.Context(), wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		m.Release()
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	s := opened(t, m, `{}`)
+	clear(made)
+	c := chain.New([]chain.Stage{chain.Stage(s), &taking{}}, len(newWords()), 0)
+	var row chain.Row
+	for range 10 {
+		row.Lend([][]float32{make([]float32, len(newWords()))}, &sync.WaitGroup{})
+		if err := c.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		token, _, err := c.Draw(&row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row.Return()
+		if _, err := c.Accept(0, token, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Rule() != nil || rows != 0 || !maps.Equal(made, calls{abi.ExportPrepare: 10, abi.ExportAccept: 10}) {
+		t.Errorf("candidates of %d rows, and calls %v", rows, made)
+	}
+}
+
+// taking is a stage that takes tokens one after the other.
+type taking struct{ next scheduler.Token }
+
+func (*taking) Traits() chain.Traits                     { return chain.Traits{} }
+func (*taking) Native() bool                             { return false }
+func (s *taking) Apply(v *chain.View) error              { s.next++; v.Chosen = s.next; return nil }
+func (*taking) Accept(chain.Token) (chain.Effect, error) { return chain.Effect{}, nil }
+func (*taking) Reset([]chain.Token, int) error           { return nil }
+func (*taking) Close() error                             { return nil }

@@ -3,17 +3,21 @@
 package guest
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
 // resultFunctions are the imports that hand something to the host.
 var resultFunctions = map[string]hostFunction{
-	abi.ImportOutput: hostOutput,
-	abi.ImportBind:   hostBind,
-	abi.ImportEmit:   hostEmit,
-	abi.ImportFail:   hostFail,
-	abi.ImportLog:    hostLog,
+	abi.ImportOutput:  hostOutput,
+	abi.ImportBind:    hostBind,
+	abi.ImportDecline: hostDecline,
+	abi.ImportEmit:    hostEmit,
+	abi.ImportFail:    hostFail,
+	abi.ImportLog:     hostLog,
 }
 
 func hostOutput(i *Instance, c *call) uint64 {
@@ -30,6 +34,32 @@ func hostBind(i *Instance, c *call) uint64 {
 		return i32(abi.BindOk)
 	}
 	return i32(abi.BindRefused)
+}
+
+func hostDecline(i *Instance, c *call) uint64 {
+	if err := i.decline(string(c.in[0][:min(len(c.in[0]), maxExport+1)])); err != nil {
+		i.session.log.add(abi.LogWarn, []byte(err.Error()))
+		return i32(abi.DeclineRefused)
+	}
+	return i32(abi.DeclineOk)
+}
+
+// maxExport is longer than the name of any export.
+const maxExport = 64
+
+// decline has the host make no more calls of an export.
+func (i *Instance) decline(name string) error {
+	e := slices.Index(exportNames[:], name)
+	switch {
+	case i.running != Open:
+		return fmt.Errorf("decline belongs to %s", abi.ExportOpen)
+	case e < 0 || !abi.Has(abi.Exports, name):
+		return fmt.Errorf("decline: there is no export %q", name)
+	case Export(e) <= Open || Export(e) == Template || Export(e) == Run:
+		return fmt.Errorf("decline: a request cannot do without %s", name)
+	}
+	i.declined[e] = true
+	return nil
 }
 
 func hostEmit(i *Instance, c *call) uint64 {

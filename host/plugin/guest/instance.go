@@ -32,6 +32,8 @@ type Instance struct {
 	caller caller
 	call   call // of a host function, that the guest makes
 
+	declined [exports]bool // what the guest does not want to be called in this request
+
 	running       Export
 	started       time.Time
 	deadline      time.Time     // of the call
@@ -143,6 +145,20 @@ func (i *Instance) initialize() error {
 	return nil
 }
 
+// Has reports whether an export is to be called: the module has it, and the guest has not declined
+// it.
+func (i *Instance) Has(e Export) bool { return i.module.Has(e) && !i.declined[e] }
+
+// Declined are the exports that the guest has declined although the module has them.
+func (i *Instance) Declined() (list []string) {
+	for e := range exports {
+		if i.declined[e] && i.module.Has(e) {
+			list = append(list, exportNames[e])
+		}
+	}
+	return list
+}
+
 // Memory is all of the guest's memory. A call may grow it; it never moves.
 func (i *Instance) Memory() []byte { return i.region.Bytes() }
 
@@ -154,7 +170,7 @@ func (i *Instance) Fuel() (used, limit int64) { return i.fuelLimit - i.meter.Lef
 
 // Close frees the instance. With tell, penstock_close is called first, unless the guest faulted.
 func (i *Instance) Close(tell bool) error {
-	if tell && !i.unusable && i.module.Has(Close) {
+	if tell && !i.unusable && i.Has(Close) {
 		// A fault of the last call concerns no request any more; it was counted.
 		_, _ = i.Call(Close, 0, 0)
 	}

@@ -19,7 +19,7 @@ import (
 // concurrent use once Warm is done.
 type Module struct {
 	Name    string   // of the plugin; "unnamed" until its manifest is read
-	Exports []string // those of the ABI that it has
+	Exports []string // those of the ABI that it has and that the host calls
 	Env     *Environment
 	Did     []plugin.Deed // what it did when it was warmed for its image, up to 1 MiB
 
@@ -50,7 +50,19 @@ func New(ctx context.Context, h *Environment, code *compile.Code) (*Module, erro
 	return m, nil
 }
 
-// Has reports whether the module has an export.
+// CallOnly has the host call, of the module's exports, only those of a list, and those that a
+// module cannot do without.
+func (m *Module) CallOnly(list []string) {
+	m.Exports = slices.DeleteFunc(m.Exports, func(name string) bool { return !slices.Contains(always, name) && !slices.Contains(list, name) })
+	for e := Warm; e < exports; e++ {
+		m.has[e] = m.has[e] && slices.Contains(m.Exports, exportNames[e])
+	}
+}
+
+// always are the exports that no list takes out.
+var always = []string{abi.ExportABIV1, abi.ExportDescribe, abi.ExportInitialize}
+
+// Has reports whether the module has an export that the host calls.
 func (m *Module) Has(e Export) bool { return m.has[e] }
 
 // Imports reports whether the module imports a function of the ABI.

@@ -5,6 +5,8 @@ package load
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // FuzzParseManifest checks that whatever is accepted is within bounds, stays what it is when it is
@@ -17,7 +19,7 @@ func FuzzParseManifest(f *testing.F) {
 		f.Add([]byte(seed), []byte(`{"x":1}`))
 	}
 	f.Fuzz(func(t *testing.T, text, config []byte) {
-		m, err := parseManifest(text, true)
+		m, err := parseManifest(text, []string{abi.ExportSample})
 		if err != nil {
 			return
 		}
@@ -25,7 +27,7 @@ func FuzzParseManifest(f *testing.F) {
 			t.Errorf("accepted %+v", m)
 		}
 		written := mustWrite(t, m)
-		again, err := parseManifest(written, true)
+		again, err := parseManifest(written, []string{abi.ExportSample})
 		if err != nil || string(mustWrite(t, again)) != string(written) {
 			t.Errorf("%s became %s: %v", written, mustWrite(t, again), err)
 		}

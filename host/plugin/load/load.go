@@ -40,7 +40,7 @@ func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 		_ = code.Close() // the reason is in err
 		return nil, err
 	}
-	p := &Plugin{loaded: &loaded{loader: l, base: module, SHA256: hex.EncodeToString(sum[:]), Exports: module.Exports}, Module: module, model: l.own}
+	p := &Plugin{loaded: &loaded{loader: l, base: module, SHA256: hex.EncodeToString(sum[:])}, Module: module, model: l.own}
 	p.users.Store(1)
 	if err := p.prepare(ctx, code); err != nil {
 		p.Release()
@@ -55,16 +55,20 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	if err != nil {
 		return err
 	}
-	if p.Manifest, err = parseManifest(text, p.Module.Has(guest.Sample)); err != nil {
+	if p.Manifest, err = parseManifest(text, p.Module.Exports); err != nil {
 		return err
 	}
+	if p.Manifest.Implements != nil {
+		p.Module.CallOnly(p.Manifest.Implements)
+	}
+	p.Exports = p.Module.Exports
 	if err := p.checkProgram(); err != nil {
 		return err
 	}
 	p.Name, p.Module.Name = p.Manifest.Name, p.Manifest.Name
 	p.quarantine = quarantine.New(p.Name, p.loader.host.Limits.Faults, p.loader.host.Log)
 	p.Module.Faulted = p.quarantine.Faulted
-	if err := checkSpelling(slices.Collect(maps.Keys(code.Compiled.ExportedFunctions())), p.Manifest.Optional); err != nil {
+	if err := checkSpelling(slices.Collect(maps.Keys(code.Compiled.ExportedFunctions())), &p.Manifest); err != nil {
 		return err
 	}
 	if p.schema, err = compileSchema(p.Manifest.ConfigSchema); err != nil {

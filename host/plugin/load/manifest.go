@@ -50,8 +50,9 @@ type Manifest struct {
 	StrictMask   bool            `json:"strict_mask,omitempty"` // what others force, choose or splice must fit the mask
 	Place        Place           `json:"place"`
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
-	Optional     []string        `json:"optional,omitempty"` // exports that the plugin has for hosts that know them
-	Branches     int             `json:"branches,omitempty"` // of a program: how many it has at once
+	Implements   []string        `json:"implements,omitzero"` // the exports that the host calls; nil: all that there are
+	Optional     []string        `json:"optional,omitempty"`  // exports that the plugin has for hosts that know them
+	Branches     int             `json:"branches,omitempty"`  // of a program: how many it has at once
 	// BranchesConfig is the property of its configuration that says for how many of them a request
 	// asks.
 	BranchesConfig string `json:"branches_config,omitempty"`
@@ -83,7 +84,8 @@ func (m *Manifest) read(text []byte) error {
 	for name, to := range map[string]any{
 		"name": &m.Name, "version": &m.Version, "summary": &m.Summary, "view": &m.View, "candidates": &m.Candidates, "hold": &m.Hold,
 		"take_back": &m.TakeBack, "strict_mask": &m.StrictMask, "place": &m.Place, "config_schema": &m.ConfigSchema, "optional": &m.Optional,
-		"branches": &m.Branches, "branches_config": &m.BranchesConfig,
+		"implements": &m.Implements,
+		"branches":   &m.Branches, "branches_config": &m.BranchesConfig,
 	} {
 		if value, ok := m.Unknown[name]; ok {
 			if err := json.Unmarshal(value, to); err != nil {
@@ -101,9 +103,9 @@ var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString
 // longestText bounds version and summary, in bytes.
 const longestText = 1024
 
-// parseManifest reads and checks what describe emitted. samples reports whether the module exports
-// penstock_sample.
-func parseManifest(text []byte, samples bool) (Manifest, error) {
+// parseManifest reads and checks what describe emitted. exports are those of the ABI that the
+// module has.
+func parseManifest(text []byte, exports []string) (Manifest, error) {
 	m := Manifest{Candidates: abi.LimitDefaultCandidates}
 	if err := checkDepth(text); err != nil {
 		return m, err
@@ -111,8 +113,12 @@ func parseManifest(text []byte, samples bool) (Manifest, error) {
 	if err := m.read(text); err != nil {
 		return m, fmt.Errorf("%w: %w", plugin.ErrManifest, err)
 	}
+	samples := m.implements(exports, abi.ExportSample)
 	m.fill(samples)
-	return m, m.check(samples)
+	if err := m.check(samples); err != nil {
+		return m, err
+	}
+	return m, m.checkImplements(exports)
 }
 
 // fill sets what the manifest leaves open.
@@ -141,7 +147,7 @@ func (m *Manifest) check(samples bool) error {
 	case m.View != ViewCandidates && m.View != ViewLogits && m.View != ViewNone:
 		return fmt.Errorf("%w: view is %q; it must be %q, %q or %q", plugin.ErrManifest, m.View, ViewCandidates, ViewLogits, ViewNone)
 	case m.View != ViewNone && !samples:
-		return fmt.Errorf("%w: view is %q, but %s is not exported; leave view out or make it %q", plugin.ErrManifest, m.View, abi.ExportSample, ViewNone)
+		return fmt.Errorf("%w: view is %q, but %s is not exported, or not in implements; leave view out or make it %q", plugin.ErrManifest, m.View, abi.ExportSample, ViewNone)
 	case m.Candidates < 1 || m.Candidates > abi.LimitCandidates:
 		return fmt.Errorf("%w: candidates is %d; it must be from 1 to %d", plugin.ErrManifest, m.Candidates, abi.LimitCandidates)
 	case m.Hold < 0 || m.Hold > abi.LimitHold:

@@ -26,7 +26,7 @@ type Plugin struct {
 type loaded struct {
 	Name     string
 	SHA256   string   // of the file, in hex
-	Exports  []string // those of the ABI that it has
+	Exports  []string // those of the ABI that it implements
 	Manifest Manifest
 
 	loader     *Loader

@@ -30,19 +30,19 @@ func (p *Plugin) Branches(config json.RawMessage) int {
 	return max(1, min(asked, m.Branches))
 }
 
-// checkProgram checks the manifest of a program, and that no other export uses what the program
-// owns.
+// checkProgram checks the manifest of a program, and that the plugin implements nothing that uses
+// what the program owns.
 func (p *Plugin) checkProgram() error {
 	m := &p.Manifest
 	if !p.IsProgram() {
 		if m.Branches != 0 || m.BranchesConfig != "" {
-			return fmt.Errorf("%w: branches are for plugins that export %s", plugin.ErrManifest, abi.ExportRun)
+			return fmt.Errorf("%w: branches are for plugins with %s", plugin.ErrManifest, abi.ExportRun)
 		}
 		return nil
 	}
 	for _, e := range []guest.Export{guest.Prepare, guest.Sample, guest.Accept, guest.Stop, guest.Rewind, guest.Template} {
 		if p.Module.Has(e) {
-			return fmt.Errorf("%w: it exports %s and %s; a program is called for no token and writes no prompt", plugin.ErrExport, abi.ExportRun, e)
+			return fmt.Errorf("%w: it has %s and %s; a program is called for no token and writes no prompt", plugin.ErrExport, abi.ExportRun, e)
 		}
 	}
 	if m.Branches == 0 {

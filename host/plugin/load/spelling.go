@@ -16,11 +16,14 @@ import (
 const exportPrefix = "penstock_"
 
 // checkSpelling refuses an export with the ABI's prefix that the ABI does not have. It would never
-// be called, and the plugin would seem to do nothing. known are names that the manifest lists as
-// optional.
-func checkSpelling(names, known []string) error {
+// be called, and the plugin would seem to do nothing. What the manifest lists as optional may be
+// there, and so may everything if it says what is to be called.
+func checkSpelling(names []string, m *Manifest) error {
+	if m.Implements != nil {
+		return nil
+	}
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		if !strings.HasPrefix(name, exportPrefix) || slices.Contains(known, name) || abi.Has(abi.Exports, name) {
+		if !strings.HasPrefix(name, exportPrefix) || slices.Contains(m.Optional, name) || abi.Has(abi.Exports, name) {
 			continue
 		}
 		return fmt.Errorf("%w: %s is no export of ABI v1; %s is the nearest. If it is for hosts that know it, name it in the manifest's list optional",

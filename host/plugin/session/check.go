@@ -181,6 +181,7 @@ func (c *Call) checkOutcome() error {
 		{c.Messages != nil, "messages", []string{CallMessages}},
 		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}},
 		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop, CallRun}},
+		{c.Declined != nil, "declined", []string{CallOpen}},
 	} {
 		if !o.there {
 			continue

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -20,12 +22,12 @@ func (p *Player) compare(want, got *Call) *Difference {
 	}
 	if got == nil {
 		if want.expects() {
-			return &Difference{Field: "call", Recorded: "a call", Came: "none: the plugin has no such export"}
+			return &Difference{Field: "call", Recorded: "a call", Came: "none: the plugin has no such export, or declined it"}
 		}
 		return nil
 	}
 	for _, differs := range []func(want, got *Call) *Difference{
-		differFault, differRefusal, differAnswered, differRun, p.differSample, p.differPrepare, p.differAccept, differStop, differPrompt, differMessages, differOutputs,
+		differFault, differRefusal, differDeclined, differAnswered, differRun, p.differSample, p.differPrepare, p.differAccept, differStop, differPrompt, differMessages, differOutputs,
 	} {
 		if d := differs(want, got); d != nil {
 			return d
@@ -37,7 +39,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 // expects reports whether a call has an outcome to compare.
 func (c *Call) expects() bool {
 	return c.Answer != nil || c.Mask != nil || c.Bias != nil || c.Force != nil || c.Left != nil || c.Splice != nil || c.Prompt != nil || c.Messages != nil ||
-		c.Outputs != nil || c.Refusal != nil || c.Fault != nil || c.runs() && c.Deeds != nil
+		c.Outputs != nil || c.Refusal != nil || c.Declined != nil || c.Fault != nil || c.runs() && c.Deeds != nil
 }
 
 func differ(field, recorded, came string) *Difference {
@@ -70,6 +72,20 @@ func differRefusal(want, got *Call) *Difference {
 		return strconv.Quote(*r)
 	}
 	return differ("refusal", show(want.Refusal), show(got.Refusal))
+}
+
+// differDeclined compares what the plugin has declined, in any order.
+func differDeclined(want, got *Call) *Difference {
+	if want.Declined == nil {
+		return nil
+	}
+	show := func(list []string) string {
+		if len(list) == 0 {
+			return "none"
+		}
+		return strings.Join(slices.Sorted(slices.Values(list)), " ")
+	}
+	return differ("declined", show(want.Declined), show(got.Declined))
 }
 
 // differAnswered finds that there is no answer to compare: the plugin has no such export, or a

@@ -58,7 +58,7 @@
 // a fault or a refusal. Of what came out, only what is there is compared: a person may write down
 // the token that counts and nothing else. "answer" is always the number that the export returned.
 //
-//	open         in: tokens (of the answer so far, where it is not empty); out: refusal
+//	open         in: tokens (of the answer so far, where it is not empty); out: refusal, declined
 //	prepare      out: answer; with its bits mask, bias, force
 //	sample       in: ids and logits of the candidates, best first; logits alone: the whole row; neither: a plugin that sees none
 //	             out: answer; if it is −1, left: what the view holds then; if it is −2147483648, bias
@@ -89,6 +89,7 @@
 //	           what they were when the answer began. A player gives the plugin what came out, and compares what went in
 //	"outputs"  JSON values that the call handed to output
 //	"refusal"  the reason
+//	"declined" the exports that the plugin has and has declined in this request, as in ["penstock_sample"]
 //	"fault"    {"export": "penstock_sample", "kind": "trap", "detail": "…"}; kinds as in metrics. Nothing follows it
 //	"asked"    how the SDKs' native drivers, and files of earlier versions, write deeds of plugins that are no programs:
 //	           {"import": "tokenize", "text": …, "flags": 0, "tokens": […]}

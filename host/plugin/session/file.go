@@ -98,6 +98,7 @@ type Call struct {
 	Messages json.RawMessage   `json:"messages,omitempty"`
 	Outputs  []json.RawMessage `json:"outputs,omitempty"`
 	Refusal  *string           `json:"refusal,omitempty"`
+	Declined []string          `json:"declined,omitempty"`
 	Fault    *Fault            `json:"fault,omitempty"`
 	Deeds    []Deed            `json:"deeds,omitempty"`
 }

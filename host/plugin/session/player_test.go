@@ -28,6 +28,13 @@ func example() *asm.Guest {
 		g.Bind(abi.BufferSplice, atSplice, 8+4*2), g.Bind(abi.BufferText, atText, 256), asm.I32(0))
 }
 
+// declining declines sample.
+func declining() *asm.Guest {
+	g := asm.New(`{"name":"guest"}`).Put(hosttest.AtScratch, abi.ExportSample)
+	g.On(abi.ExportOpen, asm.I32(hosttest.AtScratch), asm.I32(len(abi.ExportSample)), g.Call(abi.ImportDecline))
+	return g.On(abi.ExportSample, asm.Unreachable).On(abi.ExportAccept, asm.I32(0))
+}
+
 func TestPlayer_Play_FirstDifference(t *testing.T) {
 	// The second of the candidates is banned: its logit lies after 8 ids and one logit.
 	ban := slices.Concat(asm.PokeF(hosttest.AtBuffer+36, float32(notFinite["-inf"])), asm.I32(-1))
@@ -39,6 +46,10 @@ func TestPlayer_Play_FirstDifference(t *testing.T) {
 	}{
 		"a choice":             {example().On(abi.ExportSample, asm.I32(6)), shown + `,"answer":6}`, ""},
 		"another choice":       {example().On(abi.ExportSample, asm.I32(6)), shown + `,"answer":7}`, `call 2, sample, at answer token 1 (position 2): answer: recorded token 7 "x", came token 6 "x"`},
+		"declined":             {declining(), `{"call":"open","declined":["penstock_sample"]},{"call":"accept","token":5,"answer":0}`, ""},
+		"not declined":         {declining(), `{"call":"open","declined":[]}`, "declined: recorded none, came penstock_sample"},
+		"no more declined":     {example().On(abi.ExportSample, asm.I32(6)), `{"call":"open","declined":["penstock_sample"]}`, "declined: recorded penstock_sample, came none"},
+		"a declined answer":    {declining(), shown + `,"answer":6}`, "none: the plugin has no such export, or declined it"},
 		"edited":               {example().On(abi.ExportSample, ban), shown + `,"answer":-1,"left":{"ids":[5,6,7],"logits":[3,"-inf",1]}}`, ""},
 		"one more is left":     {example().On(abi.ExportSample, ban), shown + `,"answer":-1,"left":{"ids":[5,6,7],"logits":[3,2,1]}}`, `candidate 2 of those left: recorded token 6 "x" with logit 2, came token 7 "x" with logit 1`},
 		"one less is left":     {example().On(abi.ExportSample, ban), shown + `,"answer":-1,"left":{"ids":[5],"logits":[3]}}`, `recorded none, 1 are left, came token 7 "x" with logit 1`},

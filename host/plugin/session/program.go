@@ -44,6 +44,9 @@ func (r *ProgramRecorder) Reset(history []chain.Token, prompt int) error {
 	r.begin(append([]Token(nil), history[:prompt]...))
 	r.notes.begin(Call{Call: CallOpen, Tokens: append([]Token(nil), history[prompt:]...)})
 	err := r.Program.Reset(history, prompt)
+	if c := r.notes.call; c != nil {
+		c.Declined = r.Declined()
+	}
 	r.end(err, true)
 	return err
 }

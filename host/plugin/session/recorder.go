@@ -81,6 +81,9 @@ func (r *Recorder) Reset(history []chain.Token, prompt int) error {
 	if errors.As(err, &refusal) && r.notes.call != nil {
 		r.notes.call.Refusal = &refusal.Message
 	}
+	if c := r.notes.call; c != nil && c.Call == CallOpen {
+		c.Declined = r.Declined()
+	}
 	r.end(true)
 	return err
 }

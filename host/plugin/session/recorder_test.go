@@ -42,3 +42,23 @@ func TestRecorder_Chain_WritesDownWhatTheChainCalls(t *testing.T) {
 		t.Errorf("%v, want %v", calls, want)
 	}
 }
+
+// A recording tells what the plugin has declined; the calls that it declined are not in it.
+func TestRecorder_Reset_WritesDownWhatIsDeclined(t *testing.T) {
+	s, err := stage.New(hosttest.Load(t, hosttest.Open(t, load.New), declining()), plugin.RequestInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []Call
+	r := Record(s, func([]Token) {}, func(c Call) bool { calls = append(calls, c); return true })
+	defer func() { _ = r.Close() }()
+	if err := r.Reset([]chain.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Apply(&chain.View{N: -1, Chosen: -1}); err != nil {
+		t.Error(err)
+	}
+	if len(calls) != 1 || !slices.Equal(calls[0].Declined, []string{abi.ExportSample}) {
+		t.Errorf("%+v", calls)
+	}
+}

@@ -38,7 +38,7 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	told := 0
 	for n, t := range history[s.prompt:] {
 		s.session.History = append(s.session.History, t)
-		if s.module.Has(guest.Accept) {
+		if s.has(guest.Accept) {
 			if _, err := s.instance.Call(guest.Accept, t, 0); err != nil {
 				return err
 			}
@@ -56,11 +56,11 @@ func (s *Stage) checkBound() error {
 	var kind int
 	var what string
 	switch b := &s.instance.Buffers; {
-	case s.plugin.Manifest.View == load.ViewCandidates && !b.Bound(abi.BufferCandidates):
+	case s.has(guest.Sample) && s.plugin.Manifest.View == load.ViewCandidates && !b.Bound(abi.BufferCandidates):
 		kind, what = abi.BufferCandidates, "candidates"
-	case s.plugin.Manifest.View == load.ViewLogits && !b.Bound(abi.BufferLogits):
+	case s.has(guest.Sample) && s.plugin.Manifest.View == load.ViewLogits && !b.Bound(abi.BufferLogits):
 		kind, what = abi.BufferLogits, "logits"
-	case s.module.Has(guest.Stop) && !b.Bound(abi.BufferText):
+	case s.has(guest.Stop) && !b.Bound(abi.BufferText):
 		kind, what = abi.BufferText, "text"
 	default:
 		return nil

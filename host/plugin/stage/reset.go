@@ -28,14 +28,14 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	switch {
 	case s.instance == nil:
 		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Env.Limits.SetupTime)))
-	case s.module.Has(guest.Rewind):
+	case s.has(guest.Rewind):
 		s.session.History = append(s.session.History[:0], history...)
 		returned, err := s.instance.Call(guest.Rewind, int32(len(history)), 0)
 		if err == nil && returned != 0 {
 			err = s.instance.Fail(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", returned))
 		}
 		return s.endOnFault(err)
-	case s.module.Has(guest.Accept) || s.rule.cut && s.module.Has(guest.Stop):
+	case s.has(guest.Accept) || s.rule.cut && s.has(guest.Stop):
 		if err := s.closeInstance(true); err != nil {
 			return err
 		}

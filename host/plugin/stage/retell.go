@@ -15,7 +15,7 @@ import (
 // retells reports whether a fresh instance takes the place of one that was told what does not
 // stand any more.
 func (s *Stage) retells() bool {
-	return !s.module.Has(guest.Rewind) && (s.module.Has(guest.Accept) || s.module.Has(guest.Stop))
+	return !s.has(guest.Rewind) && (s.has(guest.Accept) || s.has(guest.Stop))
 }
 
 // remember keeps what the rule is given.
@@ -44,7 +44,7 @@ func (r *rule) begin() { r.total, r.held, r.cut = 0, r.held[:0], false }
 // when the answer had at most so many tokens. What it answers changes the answer no more, but it
 // may hold the text again that it held. The result is the next index.
 func (r *rule) retell(from, tokens int) (int, error) {
-	for ; from < len(r.told) && r.told[from].after <= tokens; from++ {
+	for ; r.stage.has(guest.Stop) && from < len(r.told) && r.told[from].after <= tokens; from++ {
 		begin := 0
 		if from > 0 {
 			begin = r.told[from-1].end

@@ -38,10 +38,10 @@ func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 	s := r.stage
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.remember(t, text)
 	if !s.canCall(guest.Stop) {
 		return answer.Verdict{}, nil
 	}
+	r.remember(t, text)
 	buffer := s.instance.Buffers.Text()
 	for {
 		part := text[:wholeCharacters(text, len(buffer))]

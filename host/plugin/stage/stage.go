@@ -83,7 +83,7 @@ func (s *Stage) Traits() chain.Traits {
 	traits := chain.Traits{
 		Name: s.name(), Hold: s.plugin.Manifest.Hold, TakeBack: s.plugin.Manifest.TakeBack, Strict: s.plugin.Manifest.StrictMask, Lasts: true, TakesLong: true,
 		Prepares: s.module.Has(guest.Prepare), Foresees: s.drafts(), TakesRow: true, IgnoresRow: true,
-		Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
+		Needs: s.needs, Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
 	}
 	if s.module.Has(guest.Accept) && s.module.Imports(abi.ImportLogprob) {
 		traits.Logprob = s.tellLogprob
@@ -177,5 +177,33 @@ func (s *Stage) Close() error {
 
 // canCall reports whether an export is to be called: the plugin has it, and is open.
 func (s *Stage) canCall(e guest.Export) bool {
-	return !s.disabled && !s.closed && s.instance != nil && s.module.Has(e)
+	return !s.disabled && !s.closed && s.instance != nil && s.instance.Has(e)
+}
+
+// has reports whether the plugin implements an export and has not declined it.
+func (s *Stage) has(e guest.Export) bool {
+	if s.instance == nil {
+		return s.module.Has(e)
+	}
+	return s.instance.Has(e)
+}
+
+// Declined are the exports that the plugin has declined in this request.
+func (s *Stage) Declined() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.instance == nil {
+		return nil
+	}
+	return s.instance.Declined()
+}
+
+// needs is that of chain.Traits.
+func (s *Stage) needs() chain.Needs {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return chain.Needs{
+		Prepare: s.has(guest.Prepare), Foresee: s.has(guest.Draft), Logprob: s.has(guest.Accept),
+		HiddenState: s.has(guest.Sample) || s.has(guest.Accept) || s.has(guest.Stop),
+	}
 }

@@ -61,7 +61,7 @@ func emitted(ctx context.Context, p *load.Plugin, export guest.Export, messages 
 	}
 	defer func() { _ = i.Close(true) }() // the text is there
 	for _, e := range []guest.Export{guest.Open, export} {
-		if !p.Module.Has(e) {
+		if !i.Has(e) {
 			continue
 		}
 		if returned, err := i.Call(e, 0, 0); ctx.Err() != nil {

@@ -100,7 +100,7 @@ func hookExports() []Func {
 		{
 			Name: "penstock_rewind", Params: []Value{{Name: "len", Type: I32}}, Result: I32, Optional: true, When: "when tokens were taken back", Fuel: hookFuel,
 			Doc: "The history is now `len` tokens long, prompt included. It is called for another plugin's splice, a user's rewind, injection or fork, and rejected drafts. " +
-				"0 means success; anything else is a fault. A plugin that exports `accept` but not this gets a new instance instead, to which the tokens are replayed through `accept`; its answers are ignored. " +
+				"0 means success; anything else is a fault. A plugin that implements `accept` but not this gets a new instance instead, to which the tokens are replayed through `accept`; its answers are ignored. " +
 				"So does a plugin with `stop` and without this, if text that it was shown was taken back. Each such instance is also shown the remaining text again, through `stop` (feature `stop_replay`). " +
 				"The answers to these calls only change what the plugin holds back.",
 			Worked: "A stop rule was shown \"One. \", \"Two. \" and \"Thr\", and the user takes the last two tokens back: a new instance is shown \"One. \" again, and then the text that replaces \"Two. \".",

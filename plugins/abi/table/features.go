@@ -4,6 +4,7 @@ package table
 
 func features() []Feature {
 	return []Feature{
+		{"implements", "the manifest's `implements` has an effect; without this feature a plugin implements what it exports"},
 		{"branches", "a plugin may export `penstock_run`, a program that owns the request; its host functions are separate imports from `penstock-optional`"},
 		{"sample_keep", "`penstock_sample` may return −1 − k: the first k candidates stay"},
 		{"prepare_force_many", "`penstock_prepare` may force several tokens with one bit 4: n from 1 to cap, see *prepare bits*; without it n must be 1"},

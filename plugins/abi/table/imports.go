@@ -154,6 +154,14 @@ func resultImports() []Func {
 				"too small, overlapping another, or already bound. The buffer must stay in place for the instance's life.",
 		},
 		{
+			Name: "decline", Added: true, Params: []Value{inPtr, length}, Result: I32, Cost: Cost{Read: true},
+			Doc: "Declines an export, named in full, for the rest of this request: the host goes on as if the plugin did not implement it, so a plugin that needs `penstock_sample` for some requests costs nothing in the others. " +
+				"Buffers that only a declined export needs need not be bound. 0, also if the plugin does not implement the export or has declined it before. −1 if it is refused, with the reason in the log: " +
+				"outside `penstock_open`, for an unknown name, and for what the request cannot do without: `penstock_run`, `penstock_template`, and what is called before or during `penstock_open`. " +
+				"A new instance that takes the place of this one (see `penstock_rewind`) declines anew. The manifest's `hold` stays in force.",
+			Worked: "A plugin whose configuration has `\"active\": false` calls `decline` with \"penstock_sample\" (15 bytes) and with \"penstock_accept\": no row is copied for it, and it is told of no token.",
+		},
+		{
 			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_messages", "penstock_template"}, Cost: Cost{Read: true},
 			Doc: "Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.",
 		},

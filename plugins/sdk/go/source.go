@@ -12,7 +12,7 @@ import (
 )
 
 //go:embed go.mod target.json target-debug.json
-//go:embed export/*/*.go grammar/*.go internal/abi/*.go internal/guest/*.go internal/heap/*.go json/*.go math32/*.go penstock/*.go plugintest/*.go
+//go:embed grammar/*.go internal/abi/*.go internal/guest/*.go internal/heap/*.go json/*.go math32/*.go penstock/*.go plugintest/*.go
 var files embed.FS
 
 // Files are the SDK's files, by their paths with slashes: go.mod, the target of TinyGo and the

@@ -2,7 +2,10 @@
 
 package penstock
 
-import "github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+import (
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+)
 
 // A plugin that would load but not work is not described: the host does not load it, and logs why.
 //
@@ -14,6 +17,9 @@ func exportDescribe() {
 		fail("no plugin is registered: write `var _ = penstock.Register[T](…)` at package level")
 	case p.Before != nil:
 		fail("several plugins are registered: a module is one")
+	}
+	if !Feature(abi.FeatureImplements) {
+		fail("this host calls all that a module exports: the plugin needs a newer one")
 	}
 	text, wrong := p.Manifest()
 	if wrong != "" {
@@ -27,59 +33,47 @@ func fail(reason string) {
 	panic(reason)
 }
 
-// describe is the manifest as JSON, or what is wrong with the plugin's methods and exports.
+// describe is the manifest as JSON, or what is wrong with the plugin's methods.
 func describe(m *Manifest, value any) (text []byte, wrong string) {
-	_, samples := value.(Sampler)
 	_, rows := value.(RowSampler)
-	switch has := pointsOf(value); {
-	case samples && rows:
+	has, works, others := implemented(value)
+	switch wrong := wrongMethod(value); {
+	case wrong != "":
+		return nil, wrong
+	case rows && is[Sampler](value):
 		return nil, "the plugin's type has both Sample and SampleRow: a plugin sees the candidates or the whole row. Take one out"
-	case has&(guest.HasRewrite|guest.HasDraft|guest.HasRender|guest.HasPrepare|guest.HasSample|guest.HasAccept|guest.HasStop|guest.HasRun) == 0:
-		return nil, "the plugin's type has none of the methods Rewrite, Render, Prepare, Sample, SampleRow, Accept, Draft, Stop and Run, or not as the SDK wants them: it would do nothing"
-	case has&guest.HasRun != 0 && has&(guest.HasRewrite|guest.HasDraft|guest.HasRender|guest.HasPrepare|guest.HasSample|guest.HasAccept|guest.HasStop|guest.HasRewind) != 0:
+	case !works:
+		return nil, "the plugin's type has none of the methods Rewrite, Render, Prepare, Sample, SampleRow, Accept, Draft, Stop and Run, or not as the SDK wants them: it would do nothing. (Register wants the type itself, no pointer to it.)"
+	case others && is[Runner](value):
 		return nil, "the plugin's type has Run and a method that is called for a token or a prompt: a program writes the answer itself. Take the other out"
-	case has != guest.Exported:
-		return nil, exportsWrong(has) + ". Run `penstock plugin exports` in the plugin's folder and build it again"
 	}
-	return m.json(rows, pointsOf(value)), ""
+	return m.json(rows, has), ""
 }
 
-// pointsOf are the extension points that a plugin's type has methods for.
-func pointsOf(value any) (has guest.Points) {
+// implemented is the list of the exports that the plugin's type has methods for, as JSON. works
+// tells whether one of them does something, others whether one is called for a token or a prompt.
+func implemented(value any) (list []byte, works, others bool) {
+	list = append(list, `["penstock_open"`...)
 	for _, x := range [...]struct {
 		found bool
-		point guest.Points
+		name  string // without penstock_
+		works bool   // a plugin that has this one does something
 	}{
-		{is[Warmer](value), guest.HasWarm}, {is[Renderer](value), guest.HasRender}, {is[Preparer](value), guest.HasPrepare},
-		{is[Sampler](value) || is[RowSampler](value), guest.HasSample}, {is[Accepter](value), guest.HasAccept},
-		{is[Stopper](value), guest.HasStop}, {is[Rewinder](value), guest.HasRewind}, {is[Closer](value), guest.HasClose},
-		{is[Rewriter](value), guest.HasRewrite}, {is[Drafter](value), guest.HasDraft},
-		{is[Runner](value), guest.HasRun},
+		{is[Warmer](value), "warm", false}, {is[Rewriter](value), "messages", true}, {is[Renderer](value), "template", true},
+		{is[Preparer](value), "prepare", true}, {is[Sampler](value) || is[RowSampler](value), "sample", true},
+		{is[Accepter](value), "accept", true}, {is[Stopper](value), "stop", true}, {is[Drafter](value), "draft", true},
+		{is[Rewinder](value), "rewind", false}, {is[Runner](value), "run", true}, {is[Closer](value), "close", false},
 	} {
 		if x.found {
-			has |= x.point
+			list = append(append(append(list, `,"penstock_`...), x.name...), '"')
+			works = works || x.works
+			others = others || x.name == "rewind" || x.works && x.name != "run"
 		}
 	}
-	return has
+	return append(list, ']'), works, others
 }
 
 func is[I any](value any) bool {
 	_, ok := value.(I)
 	return ok
-}
-
-// exportsWrong names the first method without an export, or export without a method.
-func exportsWrong(has guest.Points) string {
-	method := [...]string{"Warm", "Render", "Prepare", "Sample or SampleRow", "Accept", "Stop", "Rewind", "Close", "Rewrite", "Draft", "Run"}
-	export := [...]string{"warm", "template", "prepare", "sample", "accept", "stop", "rewind", "close", "messages", "draft", "run"}
-	for i := range method {
-		bit := guest.Points(1) << i
-		if has&bit != 0 && guest.Exported&bit == 0 {
-			return "the plugin's type has the method " + method[i] + ", but the module does not export penstock_" + export[i]
-		}
-		if has&bit == 0 && guest.Exported&bit != 0 {
-			return "the module exports penstock_" + export[i] + ", but the plugin's type has no method " + method[i]
-		}
-	}
-	return ""
 }

@@ -20,9 +20,15 @@
 //	}
 //
 // The interfaces of this package list the methods: Opener, Warmer, Renderer, Preparer, Sampler or
-// RowSampler, Accepter, Stopper, Rewinder and Closer. The file penstock_exports.go, which penstock
-// plugin build and penstock plugin exports write, exports the methods that the type has. A method
-// that it does not have is never called and costs nothing.
+// RowSampler, Accepter, Drafter, Stopper, Rewinder, Closer, Rewriter and Runner. The module exports
+// all of them, and its manifest lists those that the type has. A method that it does not have is
+// never called and costs nothing. A line such as
+//
+//	var _ penstock.Sampler = (*coin)(nil)
+//
+// has the compiler refuse a method with other parameters than the SDK's. Without it, a test with
+// package plugintest finds such a method, and a misspelt one; when the module is loaded only the
+// likeliest of these mistakes are found.
 //
 // Each request gets a new value of the type, so its fields belong to that request alone. Calls
 // never overlap.

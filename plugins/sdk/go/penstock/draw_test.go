@@ -11,7 +11,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -57,7 +56,6 @@ func TestDraw_IsThatOfTheRustSDK(t *testing.T) {
 	}
 	penstock.Register[drawer](penstock.Manifest{Name: "drawer"})
 	penstock.Register[rowDrawer](penstock.Manifest{Name: "row-drawer"})
-	guest.Exported = guest.HasSample
 	for i, c := range script.Cases {
 		var logits []float32
 		for _, x := range c.Logits {

@@ -2,10 +2,7 @@
 
 package penstock
 
-import (
-	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
-	"github.com/penstock/penstock/plugins/sdk/go/json"
-)
+import "github.com/penstock/penstock/plugins/sdk/go/json"
 
 // View is what a sampler sees. It follows from the plugin's method: Sample sees candidates,
 // SampleRow the whole row.
@@ -45,7 +42,7 @@ type Manifest struct {
 }
 
 // json writes what penstock_describe emits. Fields with their zero value are left to the host.
-func (m *Manifest) json(rows bool, has guest.Points) []byte {
+func (m *Manifest) json(rows bool, implements []byte) []byte {
 	view := m.View
 	if rows && view == "" {
 		view = "logits"
@@ -66,11 +63,8 @@ func (m *Manifest) json(rows bool, has guest.Points) []byte {
 	if m.ConfigSchema != "" {
 		b = append(append(b, `,"config_schema":`...), m.ConfigSchema...)
 	}
-	return append(append(b, optional[has/guest.HasRewrite&3]...), '}')
+	return append(append(append(b, `,"implements":`...), implements...), '}')
 }
-
-// optional names the exports that an older host may not know: it still loads the plugin.
-var optional = [...]string{"", `,"optional":["penstock_messages"]`, `,"optional":["penstock_draft"]`, `,"optional":["penstock_messages","penstock_draft"]`}
 
 //go:noinline
 func appendText(b []byte, field, text string) []byte {

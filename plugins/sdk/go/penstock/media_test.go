@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
-	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -39,7 +38,6 @@ func TestMessage_Media(t *testing.T) {
 		t.Errorf("the reserved token is %d, not %d", token, abi.TokenMedia)
 	}
 	penstock.Register[blind](penstock.Manifest{Name: "blind"})
-	guest.Exported = guest.HasRewrite
 	const picture = `{"type":"image","text":"<m0>","hash":"ab","width":3,"height":2,"bytes":9,"tokens":5}`
 	s := plugintest.Open[blind](t, plugintest.Request{
 		Messages: `[{"role":"user","content":[{"type":"text","text":"See "},` + picture + `,{"type":"audio","text":"<m1>","hash":"cd","seconds":1.5,"tokens":7,"bytes":80}]},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -26,7 +25,6 @@ func (plain) Render(conversation []penstock.Message) (text string, err error) {
 
 func TestRenderer_Messages(t *testing.T) {
 	penstock.Register[plain](penstock.Manifest{Name: "plain"})
-	guest.Exported = guest.HasRender
 	for messages, want := range map[string]string{
 		`[]`: "",
 		`[{"role":"system","content":"S"},{"role":"user","content":"é\n"}]`:                                        "system: S\nuser: é\n\n",

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -24,20 +23,18 @@ func (probe) Open(r *penstock.Request) error               { return f(r) }
 func (probe) Stop(penstock.Token, []byte) penstock.Verdict { return penstock.Show }
 func (probe) Close()                                       { _ = penstock.Output("closed") }
 
-const probes = guest.HasStop | guest.HasClose
-
 // open opens a request in which a plugin does something.
 func open(t *testing.T, r plugintest.Request, do func(*penstock.Request) error) *plugintest.Session {
 	t.Helper()
 	penstock.Register[probe](penstock.Manifest{Name: "test", ConfigSchema: `{"properties":{"text":{"default":"short"}}}`})
-	guest.Exported, f = probes, do
+	f = do
 	return plugintest.Open[probe](t, r)
 }
 
 func nothing(*penstock.Request) error { return nil }
 
 func TestManifest_JSON(t *testing.T) {
-	guest.Exported, f = probes, nothing
+	f = nothing
 	penstock.Register[probe](penstock.Manifest{
 		Name: "a", Version: "1", Summary: "quotes \" and \\ and\nlines", View: penstock.None, Place: penstock.First, Candidates: 4096, Hold: -10, ConfigSchema: `{"type":"object"}`,
 	})
@@ -50,7 +47,7 @@ func TestManifest_JSON(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	penstock.Register[probe](penstock.Manifest{Name: "test"})
-	if s = plugintest.Open[probe](t, plugintest.Request{}); s.Manifest() != `{"name":"test"}` {
+	if s = plugintest.Open[probe](t, plugintest.Request{}); s.Manifest() != `{"name":"test","implements":["penstock_open","penstock_stop","penstock_close"]}` {
 		t.Errorf("what is not set must be left out: %s", s.Manifest())
 	}
 }
@@ -198,5 +195,37 @@ func TestOutput_GivesJSON(t *testing.T) {
 	})
 	if want := []string{`{"tokens":3,"why":["é"]}`, `"closed"`}; !slices.Equal(s.Outputs, want) {
 		t.Errorf("got %q, want %q", s.Outputs, want)
+	}
+}
+
+// declines is a plugin that declines Sample, and what its configuration names.
+type declines struct{ accepted int }
+
+func (d *declines) Open(r *penstock.Request) error {
+	calls := []penstock.Call{penstock.CallSample, penstock.CallClose}
+	if other := r.Config.Get("other").Text(); other != "" {
+		calls = append(calls, penstock.Call(other))
+	}
+	return r.Decline(calls...)
+}
+func (d *declines) Sample(*penstock.Candidates) penstock.Choice { panic("it was declined") }
+func (d *declines) Accept(penstock.Token) penstock.Accepted {
+	d.accepted++
+	return penstock.Continue
+}
+func (d *declines) Close() { panic("it was declined") }
+
+func TestRequest_Decline(t *testing.T) {
+	penstock.Register[declines](penstock.Manifest{Name: "declines"})
+	s := plugintest.Open[declines](t, plugintest.Request{Pieces: []string{"a"}})
+	s.Accept(0)
+	for _, other := range []string{"penstock_run", "penstock_open", "sample"} {
+		if _, err := plugintest.TryOpen[declines](t, plugintest.Request{Config: `{"other":"` + other + `"}`}); !errors.Is(err, plugintest.ErrRefused) {
+			t.Errorf("%s can be declined: %v", other, err)
+		}
+	}
+	plugintest.Open[declines](t, plugintest.Request{Config: `{"other":"` + string(penstock.CallAccept) + `"}`}).Accept(0)
+	for _, c := range []penstock.Call{penstock.CallRewrite, penstock.CallPrepare, penstock.CallDraft, penstock.CallStop, penstock.CallRewind} {
+		plugintest.Open[declines](t, plugintest.Request{Config: `{"other":"` + string(c) + `"}`}) // what it does not implement
 	}
 }

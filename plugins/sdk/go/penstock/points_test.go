@@ -48,7 +48,6 @@ func openAll(t *testing.T, m penstock.Manifest) *plugintest.Session {
 	t.Helper()
 	m.Name = "all"
 	penstock.Register[all](m)
-	guest.Exported = guest.HasWarm | guest.HasPrepare | guest.HasSample | guest.HasAccept | guest.HasStop
 	does.accept = func(penstock.Token) penstock.Accepted { return penstock.Continue }
 	return plugintest.Open[all](t, plugintest.Request{Pieces: words, Prompt: []penstock.Token{0}, Seed: 3})
 }
@@ -162,7 +161,7 @@ func TestSampler_OlderHost(t *testing.T) {
 		t.Errorf("after a rewind %v is forced", got)
 	}
 	penstock.Register[probe](penstock.Manifest{Name: "test", ConfigSchema: `{"properties":{"a":{"default":1}}}`})
-	guest.Exported, f = probes, func(r *penstock.Request) error {
+	f = func(r *penstock.Request) error {
 		if r.Model().Get("name").Text() != "" || r.Sampling().Len() != 0 || !errors.Is(penstock.Output(1), penstock.ErrNoOutput) {
 			t.Error("the host tells what it does not know")
 		}
@@ -238,7 +237,6 @@ func (r *row) SampleRow(v *penstock.Row) penstock.Choice {
 
 func TestRowSampler_Choices(t *testing.T) {
 	penstock.Register[row](penstock.Manifest{Name: "row"})
-	guest.Exported = guest.HasSample
 	s := plugintest.Open[row](t, plugintest.Request{Pieces: words})
 	if !strings.Contains(s.Manifest(), `"view":"logits"`) {
 		t.Errorf("the manifest asks for another view: %s", s.Manifest())
@@ -264,7 +262,6 @@ func (none) Sample(c *penstock.Candidates) penstock.Choice {
 
 func TestSampler_NoView(t *testing.T) {
 	penstock.Register[none](penstock.Manifest{Name: "none", View: penstock.None})
-	guest.Exported = guest.HasSample
 	s := plugintest.Open[none](t, plugintest.Request{Pieces: words, Prompt: []penstock.Token{2}})
 	if got := s.Sample(nil, nil); got != penstock.Take(2) {
 		t.Errorf("chose %d, want the last token", got)
@@ -274,31 +271,89 @@ func TestSampler_NoView(t *testing.T) {
 type (
 	both    struct{ none }
 	useless struct{}
+	ruled   struct{ stopping }
+	runs    struct{ stopping }
 )
 
 func (both) SampleRow(*penstock.Row) penstock.Choice { return penstock.Edited }
 func (useless) Open(*penstock.Request) error         { return nil }
+func (runs) Run(*penstock.Run) error                 { return nil }
+
+// stopping has the methods of types that embed it.
+type stopping struct{}
+
+func (*stopping) Stop(penstock.Token, []byte) penstock.Verdict { return penstock.Show }
+func (*stopping) Rewind(int) error                             { return nil }
+
+// What is wrong only in a name or a parameter.
+type (
+	value   struct{ stopping }
+	silent  struct{ stopping }
+	smaple  struct{ stopping }
+	lower   struct{ stopping }
+	longer  struct{ stopping }
+	alike   struct{ stopping }
+	closing struct{ stopping }
+)
+
+func (value) Sample(penstock.Candidates) penstock.Choice { return penstock.Edited }
+func (silent) Accept(penstock.Token)                     {}
+func (smaple) Smaple()                                   {}
+func (lower) SAMPLE()                                    {}
+func (longer) Accepts()                                  {}
+func (closing) Close() error                             { return nil }
+func (alike) String() string                             { return "" }
+func (alike) Reset()                                     {}
+func (alike) Len() int                                   { return 0 }
+func (alike) Less(int, int) bool                         { return false }
+func (alike) Swap(int, int)                              {}
+func (alike) Write([]byte) (int, error)                  { return 0, nil }
+func (alike) Error() string                              { return "" }
+func (alike) Reopen2()                                   {}
 
 // TestRegister_Manifest_Mistakes wants the host to be told of what would not work, instead of a
 // manifest.
 func TestRegister_Manifest_Mistakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		register func(penstock.Manifest) penstock.Registration
-		exported guest.Points
 		want     string
 	}{
-		"no export":   {penstock.Register[none], 0, "has the method Sample or SampleRow, but the module does not export penstock_sample. Run `penstock plugin exports`"},
-		"one missing": {penstock.Register[probe], guest.HasStop, "has the method Close, but the module does not export penstock_close"},
-		"one more":    {penstock.Register[none], guest.HasSample | guest.HasRewind, "exports penstock_rewind, but the plugin's type has no method Rewind"},
-		"both views":  {penstock.Register[both], guest.HasSample, "has both Sample and SampleRow"},
-		"nothing":     {penstock.Register[useless], 0, "has none of the methods"},
-		"fine":        {penstock.Register[none], guest.HasSample, ""},
+		"both views":       {penstock.Register[both], "has both Sample and SampleRow"},
+		"nothing":          {penstock.Register[useless], "has none of the methods"},
+		"a pointer":        {penstock.Register[*none], "Register wants the type itself"},
+		"a program":        {penstock.Register[runs], "has Run and a method that is called for a token"},
+		"a parameter":      {penstock.Register[value], "the method Sample as a func(penstock.Candidates) penstock.Choice, which nothing calls; it must be a func(*penstock.Candidates) penstock.Choice"},
+		"no result":        {penstock.Register[silent], "the method Accept as a func(uint32), which nothing calls; it must be a func(uint32) penstock.Accepted"},
+		"one more result":  {penstock.Register[closing], "the method Close as a func() error, which nothing calls; it must be a func()"},
+		"misspelt":         {penstock.Register[smaple], "a method Smaple, which nothing calls; Sample is"},
+		"other letters":    {penstock.Register[lower], "a method SAMPLE, which nothing calls; Sample is"},
+		"a letter more":    {penstock.Register[longer], "a method Accepts, which nothing calls; Accept is"},
+		"names of its own": {penstock.Register[alike], ""},
+		"embedded":         {penstock.Register[ruled], ""},
+		"fine":             {penstock.Register[none], ""},
 	} {
 		c.register(penstock.Manifest{Name: "mistake"})
-		guest.Exported = c.exported
 		text, wrong := guest.Registered.Manifest()
-		if !strings.Contains(wrong, c.want) || (wrong == "") != (c.want == "") || (wrong == "") != (string(text) == `{"name":"mistake"}`) {
+		if !strings.Contains(wrong, c.want) || (wrong == "") != (c.want == "") || (wrong == "") != strings.HasPrefix(string(text), `{"name":"mistake","implements":["penstock_open",`) {
 			t.Errorf("%s: got %q and %s, want %q", name, wrong, text, c.want)
+		}
+	}
+}
+
+func TestRegister_Manifest_ListsWhatTheTypeImplements(t *testing.T) {
+	for _, c := range []struct {
+		register func(penstock.Manifest) penstock.Registration
+		want     string
+	}{
+		{penstock.Register[none], `"penstock_sample"`},
+		{penstock.Register[row], `"penstock_sample"`},
+		{penstock.Register[ruled], `"penstock_stop","penstock_rewind"`},
+		{penstock.Register[all], `"penstock_warm","penstock_prepare","penstock_sample","penstock_accept","penstock_stop"`},
+	} {
+		c.register(penstock.Manifest{Name: "list"})
+		text, wrong := guest.Registered.Manifest()
+		if want := `"implements":["penstock_open",` + c.want + `]}`; !strings.HasSuffix(string(text), want) {
+			t.Errorf("got %s, %s, want %s", text, wrong, want)
 		}
 	}
 }

@@ -97,9 +97,3 @@ func refuse(err error) int32 {
 }
 
 func emit(text []byte) { abi.Emit(unsafe.Pointer(unsafe.SliceData(text)), int32(len(text))) }
-
-//go:wasmexport penstock_abi_v1
-func exportVersion() {}
-
-//go:wasmexport penstock_open
-func exportOpen() int32 { return guest.Open() }

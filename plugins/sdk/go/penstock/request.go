@@ -34,6 +34,38 @@ func (r *Request) Sampling() json.Value { return asked("sampling") }
 // missing. It is Null on a host without this function.
 func (r *Request) Model() json.Value { return asked("model") }
 
+// Call is a call of the host that a plugin can decline for a request, by the method that it is of.
+type Call string
+
+// The calls that can be declined. CallSample is of SampleRow, too.
+const (
+	CallRewrite Call = "penstock_messages"
+	CallPrepare Call = "penstock_prepare"
+	CallSample  Call = "penstock_sample"
+	CallAccept  Call = "penstock_accept"
+	CallDraft   Call = "penstock_draft"
+	CallStop    Call = "penstock_stop"
+	CallRewind  Call = "penstock_rewind"
+	CallClose   Call = "penstock_close"
+)
+
+var errDecline = errors.New("the host does not let this call be declined here")
+
+// Decline has the host go on, in this request, as if the plugin did not have these methods, so that
+// they cost nothing. It is to be called in Open; the error says that it was not. On a host without
+// this function the methods are called nevertheless.
+func (r *Request) Decline(calls ...Call) error {
+	if !Feature("decline") {
+		return nil
+	}
+	for _, c := range calls {
+		if abi.Decline(unsafe.Pointer(unsafe.StringData(string(c))), int32(len(c))) != abi.DeclineOk {
+			return errDecline
+		}
+	}
+	return nil
+}
+
 func asked(what string) json.Value {
 	if !Feature("request") {
 		return json.Value{}

@@ -69,6 +69,7 @@ type call struct {
 	Messages json.RawMessage   `json:"messages,omitempty"`
 	Outputs  []json.RawMessage `json:"outputs,omitempty"`
 	Refusal  *string           `json:"refusal,omitempty"`
+	Declined []string          `json:"declined,omitempty"`
 	Asked    []asked           `json:"asked,omitempty"`
 	Deeds    []deed            `json:"deeds,omitempty"`
 }

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
@@ -261,6 +262,38 @@ func (h host) Bind(kind int32, p unsafe.Pointer, size int32) int32 {
 	}
 	b[kind] = unsafe.Slice((*byte)(p), size)
 	return abi.BindOk
+}
+
+// Decline implements abi.Host. A method whose export is declined is as if it were not there.
+func (h host) Decline(p unsafe.Pointer, size int32) int32 {
+	if !h.s.opening {
+		return abi.DeclineRefused
+	}
+	name := take(p, size)
+	switch penstock.Call(name) {
+	case penstock.CallRewrite:
+		guest.Rewrite = nil
+	case penstock.CallPrepare:
+		guest.Prepare = nil
+	case penstock.CallSample:
+		guest.Sample = nil
+	case penstock.CallAccept:
+		guest.Accept = nil
+	case penstock.CallDraft:
+		guest.Draft = nil
+	case penstock.CallStop:
+		guest.Stop = nil
+	case penstock.CallRewind:
+		guest.Rewind = nil
+	case penstock.CallClose:
+		guest.Close = nil
+	default:
+		return abi.DeclineRefused
+	}
+	if !slices.Contains(h.s.declined, name) {
+		h.s.declined = append(h.s.declined, name)
+	}
+	return abi.DeclineOk
 }
 
 // Emit implements abi.Host.

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
@@ -133,8 +132,6 @@ var (
 	asks asking
 	_    = penstock.Register[asking](penstock.Manifest{Name: "test"})
 )
-
-func init() { guest.Exported = guest.HasRender }
 
 func (*asking) Open(*penstock.Request) error { asks.open(); return nil }
 

@@ -39,6 +39,7 @@ type Session struct {
 	replaying bool // a fresh plugin is told again what was said before
 	stopTexts []shown
 	buffers   [abi.BufferText + 1][]byte
+	declined  []string // exports
 	emitted   string
 	refusal   string // the reason of an error
 	prompted  prompted
@@ -105,7 +106,7 @@ func open(t testing.TB, p *guest.Plugin, r Request) (*Session, error) {
 	s.History = append(s.History, r.Prompt...)
 	s.record(t, s.manifest.Name, r)
 	err := s.begin()
-	s.note(call{Call: "open", Refusal: reason(err, s.refusal)})
+	s.note(call{Call: "open", Refusal: reason(err, s.refusal), Declined: s.declined})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (s *Session) begin() error {
 	s.t.Helper()
 	current, s.begun = s, false
 	s.plugin.Begin()
-	s.buffers = [abi.BufferText + 1][]byte{}
+	s.buffers, s.declined = [abi.BufferText + 1][]byte{}, nil
 	if guest.Warm != nil && s.call(guest.Warm) != 0 {
 		return s.refused()
 	}
@@ -154,7 +155,7 @@ func (s *Session) call(f func() int32) int32 {
 	case current != s:
 		s.t.Fatal("another session was opened since; natively there is one at a time")
 	case f == nil:
-		s.t.Fatal("the plugin's type has no method that this calls")
+		s.t.Fatal("the plugin's type has no method that this calls, or has declined it")
 	}
 	s.moveTo(len(s.History))
 	s.emitted, s.refusal = "", ""

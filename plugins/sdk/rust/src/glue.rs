@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Turns calls of the ABI's exports into calls of a plugin's methods. The attribute
-//! [`crate::export`] writes the exports.
+//! Turns calls of the ABI's exports into calls of a plugin's methods. A module exports all calls;
+//! its manifest lists those that the plugin has methods for, and the host makes no others.
 
 use crate::buffers::Buffers;
 use crate::forced::Forced;
@@ -44,11 +44,36 @@ impl Methods {
         run: false,
         close: false,
     };
+
+    /// The exports that have a method, as JSON.
+    pub(crate) fn json(&self) -> String {
+        let mut list = String::from(r#"["penstock_open""#);
+        for (has, name) in [
+            (self.warm, "penstock_warm"),
+            (self.rewrite, "penstock_messages"),
+            (self.render, "penstock_template"),
+            (self.prepare, "penstock_prepare"),
+            (self.sample || self.sample_row, "penstock_sample"),
+            (self.accept, "penstock_accept"),
+            (self.stop, "penstock_stop"),
+            (self.draft, "penstock_draft"),
+            (self.rewind, "penstock_rewind"),
+            (self.run, "penstock_run"),
+            (self.close, "penstock_close"),
+        ] {
+            if has {
+                list += ",\"";
+                list += name;
+                list += "\"";
+            }
+        }
+        list + "]"
+    }
 }
 
-/// A plugin whose exports are written.
+/// A plugin that the attribute [`crate::export`] stands on.
 pub trait Exported: Plugin {
-    /// The methods that have an export.
+    /// The methods that it has.
     const METHODS: Methods;
 }
 
@@ -88,6 +113,9 @@ impl<P: Exported> Instance<P> {
     }
 
     pub fn describe(&mut self) {
+        if !host::feature(abi::FEATURE_IMPLEMENTS) {
+            panic!("this host calls all that a module exports: the plugin needs a newer one");
+        }
         host::emit(&P::MANIFEST.json(&P::METHODS));
     }
 
@@ -236,4 +264,94 @@ impl<P: Exported> Place<P> {
         // import calls back.
         unsafe { &mut *self.0.get() }
     }
+}
+
+/// Exports a plugin. A method that it does not have is left out of its export's code.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! exports {
+    (std $plugin:ty) => {
+        // The message of std about a panic goes to the host; then std traps.
+        $crate::exports!($plugin, ::std::panic::set_hook(::std::boxed::Box::new(|info| $crate::host::panicked(info))));
+    };
+    (no_std $plugin:ty) => {
+        $crate::exports!($plugin, ());
+    };
+    ($plugin:ty, $begin:expr) => {
+        #[cfg(target_arch = "wasm32")]
+        const _: () = {
+            use $crate::glue::{Exported, Instance, Methods, Place};
+
+            static INSTANCE: Place<$plugin> = Place::new();
+            const HAS: Methods = <$plugin as Exported>::METHODS;
+
+            fn call(has: bool, method: impl FnOnce(&mut Instance<$plugin>) -> i32) -> i32 {
+                has.then(|| method(INSTANCE.instance())).unwrap_or(0) // the host does not call others
+            }
+
+            #[no_mangle]
+            pub extern "C" fn penstock_abi_v1() {} // never called: its presence is the version
+            #[no_mangle]
+            pub extern "C" fn penstock_describe() {
+                $begin;
+                INSTANCE.instance().describe();
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_warm() -> i32 {
+                $begin; // only warm comes before open
+                call(HAS.warm, |i| i.warm())
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_open() -> i32 {
+                $begin;
+                INSTANCE.instance().open()
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_messages() -> i32 {
+                call(HAS.rewrite, |i| i.rewrite())
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_template() -> i32 {
+                call(HAS.render, |i| i.render())
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_prepare() -> i32 {
+                call(HAS.prepare, |i| i.prepare())
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_sample(n: i32) -> i32 {
+                if HAS.sample_row {
+                    call(true, |i| i.sample_row(n))
+                } else {
+                    call(HAS.sample, |i| i.sample(n))
+                }
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_accept(token: i32) -> i32 {
+                call(HAS.accept, |i| i.accept(token))
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_stop(token: i32, len: i32) -> i32 {
+                call(HAS.stop, |i| i.stop(token, len))
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_draft(n: i32) -> i32 {
+                call(HAS.draft, |i| i.draft(n))
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_rewind(len: i32) -> i32 {
+                call(HAS.rewind, |i| i.rewind(len))
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_run() -> i32 {
+                call(HAS.run, |i| i.run())
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_close() {
+                if HAS.close {
+                    INSTANCE.instance().close()
+                }
+            }
+        };
+    };
 }

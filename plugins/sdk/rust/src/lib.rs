@@ -4,7 +4,7 @@
 //! host as WebAssembly.
 //!
 //! A plugin is a type with those methods of the trait [`Plugin`] that it needs. The attribute
-//! [`export`] writes the exports. A method that is not written is not exported and costs nothing:
+//! [`export`] tells the host which these are. A method that is not written costs nothing:
 //!
 //! ```
 //! use penstock::{Candidates, Choice, Manifest, Plugin, Request};
@@ -79,7 +79,7 @@ pub use next::Next;
 pub use part::Part;
 pub use penstock_export::export;
 pub use plugin::Plugin;
-pub use request::Request;
+pub use request::{Call, Request};
 pub use row::Row;
 pub use run::{BranchError, Run};
 pub use table::{table, Table};

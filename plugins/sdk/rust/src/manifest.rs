@@ -104,7 +104,7 @@ impl Manifest {
             (true, config) => alloc::format!(r#""branches":{},"branches_config":{},"#, self.branches, quote(config)),
         };
         alloc::format!(
-            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}{}"config_schema":{}}}"#,
+            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}"implements":{},"config_schema":{}}}"#,
             quote(self.name),
             quote(self.version),
             quote(self.summary),
@@ -115,12 +115,7 @@ impl Manifest {
             self.take_back,
             self.strict_mask,
             branches,
-            match (methods.rewrite, methods.draft) {
-                (false, false) => "",
-                (true, false) => r#""optional":["penstock_messages"],"#,
-                (false, true) => r#""optional":["penstock_draft"],"#,
-                (true, true) => r#""optional":["penstock_messages","penstock_draft"],"#,
-            },
+            methods.json(),
             self.config_schema
         )
     }
@@ -130,6 +125,7 @@ impl Manifest {
 mod tests {
     use super::*;
     use crate::json;
+    use alloc::string::ToString;
 
     #[test]
     fn manifest_json_is_what_the_host_reads() {
@@ -139,6 +135,7 @@ mod tests {
         assert_eq!(value.get("summary").and_then(json::Value::text), Some("say \"hi\""));
         assert_eq!(value.get("hold").and_then(json::Value::integer), Some(3));
         assert_eq!(value.get("place"), None);
+        assert_eq!(value.get("implements").unwrap().to_string(), r#"["penstock_open"]"#);
         let placed = json::parse(&Manifest { place: Place::First, ..manifest }.json(&Methods::NONE)).unwrap();
         assert_eq!(placed.get("place").and_then(json::Value::text), Some("first"));
         assert!(value.get("config_schema").unwrap().get("type").is_some());
@@ -146,6 +143,8 @@ mod tests {
 
     #[test]
     fn manifest_of_a_program_says_how_many_branches_it_has() {
+        let all = Methods { warm: true, sample_row: true, accept: true, close: true, ..Methods::NONE };
+        assert_eq!(all.json(), r#"["penstock_open","penstock_warm","penstock_sample","penstock_accept","penstock_close"]"#);
         let run = Methods { run: true, ..Methods::NONE };
         let manifest = Manifest { branches: 4, branches_config: "width", ..Manifest::DEFAULT };
         let value = json::parse(&manifest.json(&run)).unwrap();

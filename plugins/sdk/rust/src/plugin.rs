@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 /// A plugin: one value of the type serves one request.
 ///
-/// Write the methods that the plugin needs, and the attribute [`crate::export`] exports them. A
-/// method that is not written is never called and costs nothing.
+/// Write the methods that the plugin needs; the attribute [`crate::export`] tells the host which
+/// these are. A method that is not written is never called and costs nothing.
 pub trait Plugin: Sized + 'static {
     /// The description of the plugin.
     const MANIFEST: Manifest;

@@ -26,7 +26,61 @@ pub struct Request {
     pub choices: usize,
 }
 
+/// A call that a plugin can decline for a request, by the method that it is of.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Rewrite,
+    Prepare,
+    /// Of `sample_row`, too.
+    Sample,
+    Accept,
+    Draft,
+    Stop,
+    Rewind,
+    Close,
+}
+
+impl Call {
+    fn export(self) -> &'static str {
+        match self {
+            Call::Rewrite => "penstock_messages",
+            Call::Prepare => "penstock_prepare",
+            Call::Sample => "penstock_sample",
+            Call::Accept => "penstock_accept",
+            Call::Draft => "penstock_draft",
+            Call::Stop => "penstock_stop",
+            Call::Rewind => "penstock_rewind",
+            Call::Close => "penstock_close",
+        }
+    }
+}
+
 impl Request {
+    /// Has the host go on, in this request, as if the plugin did not have these methods, so that
+    /// they cost nothing. It is to be called in [`crate::Plugin::open`]; the error says that it was
+    /// not. On a host without this function the methods are called nevertheless.
+    ///
+    /// ```
+    /// # use penstock::{Call, Request};
+    /// # struct Coin;
+    /// fn open(request: &Request) -> Result<Coin, String> {
+    ///     if !request.config.read("active")? {
+    ///         request.decline(&[Call::Sample, Call::Accept])?;
+    ///     }
+    ///     Ok(Coin)
+    /// }
+    /// ```
+    pub fn decline(&self, calls: &[Call]) -> Result<(), String> {
+        if calls.is_empty() || !host::feature("decline") {
+            return Ok(());
+        }
+        match calls.iter().find(|call| !host::decline(call.export())) {
+            None => Ok(()),
+            Some(call) => Err(alloc::format!("the host does not let {} be declined here", call.export())),
+        }
+    }
+
     /// The request's sampling parameters, see [`host::sampling`].
     pub fn sampling(&self) -> Value {
         host::sampling()

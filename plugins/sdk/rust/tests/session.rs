@@ -3,7 +3,7 @@
 //! Sessions with a plugin that has all methods but sample_row and rewind.
 
 use penstock::testing::{Request, Session};
-use penstock::{host, table, Accepted, Candidates, Choice, Manifest, Message, Next, Plugin, Table, Token, Verdict, Vocabulary};
+use penstock::{host, table, Accepted, Call, Candidates, Choice, Manifest, Message, Next, Plugin, Table, Token, Verdict, Vocabulary};
 use std::cell::Cell;
 
 thread_local! {
@@ -181,4 +181,33 @@ fn session_ends_the_test_where_the_host_would_end_the_request() {
     ] {
         assert!(said.contains(want), "{:?} must contain {:?}", said, want);
     }
+}
+
+/// Declines what its config names.
+struct Declines;
+
+#[penstock::export]
+impl Plugin for Declines {
+    const MANIFEST: Manifest = Manifest { name: "declines", ..Manifest::DEFAULT };
+
+    fn open(request: &penstock::Request) -> Result<Self, String> {
+        request.decline(&[Call::Accept, Call::Stop, Call::Rewind, Call::Draft])?;
+        Ok(Declines)
+    }
+
+    fn sample(&mut self, _: &mut Candidates) -> Choice {
+        Choice::Keep(1)
+    }
+
+    fn accept(&mut self, _: Token) -> Accepted {
+        panic!("it was declined")
+    }
+}
+
+#[test]
+fn session_calls_nothing_that_the_plugin_declined() {
+    let mut session = Session::<Declines>::open(Request::new().pieces(&["a", "b"]));
+    assert_eq!(session.sample(&mut [0, 1], &mut [1.0, 0.0]), Choice::Keep(1));
+    session.accept(0);
+    session.rewind(0);
 }

@@ -122,6 +122,12 @@ const (
 	BindRefused = -1 // see bind
 )
 
+// Decline answers: Result of decline.
+const (
+	DeclineOk      = 0  // the host does not call it in this request
+	DeclineRefused = -1 // see decline
+)
+
 // Output answers: Result of output.
 const (
 	OutputOk      = 0  // the client gets the value
@@ -160,6 +166,7 @@ const (
 
 // Features: what a host of v1 may lack; ask with the import feature.
 const (
+	FeatureImplements       = "implements"         // the manifest's implements has an effect; without this feature a plugin implements what it exports
 	FeatureBranches         = "branches"           // a plugin may export penstock_run, a program that owns the request; its host functions are separate imports from penstock-optional
 	FeatureSampleKeep       = "sample_keep"        // penstock_sample may return −1 − k: the first k candidates stay
 	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1

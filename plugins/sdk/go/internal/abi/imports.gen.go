@@ -200,6 +200,19 @@ func Output(ptr unsafe.Pointer, len int32) int32
 //go:noescape
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 
+// Decline: Declines an export, named in full, for the rest of this request: the host goes on as if
+// the plugin did not implement it, so a plugin that needs penstock_sample for some requests costs
+// nothing in the others. Buffers that only a declined export needs need not be bound. 0, also if
+// the plugin does not implement the export or has declined it before. −1 if it is refused, with
+// the reason in the log: outside penstock_open, for an unknown name, and for what the request
+// cannot do without: penstock_run, penstock_template, and what is called before or during
+// penstock_open. A new instance that takes the place of this one (see penstock_rewind) declines
+// anew. The manifest's hold stays in force.
+//
+//go:wasmimport penstock-optional decline
+//go:noescape
+func Decline(ptr unsafe.Pointer, len int32) int32
+
 // Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
 // other export it is a fault.
 //

@@ -31,6 +31,7 @@ type Host interface {
 	Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32
 	Output(ptr unsafe.Pointer, len int32) int32
 	Bind(kind int32, ptr unsafe.Pointer, len int32) int32
+	Decline(ptr unsafe.Pointer, len int32) int32
 	Emit(ptr unsafe.Pointer, len int32)
 	Fail(ptr unsafe.Pointer, len int32)
 	Log(level int32, ptr unsafe.Pointer, len int32)
@@ -276,6 +277,19 @@ func (Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
 // outside penstock_open, an unknown kind, not 4-byte aligned, out of memory bounds, too small,
 // overlapping another, or already bound. The buffer must stay in place for the instance's life.
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return host.Bind(kind, ptr, len) }
+
+// Decline implements Host.
+func (Absent) Decline(ptr unsafe.Pointer, len int32) int32 { return 0 }
+
+// Decline: Declines an export, named in full, for the rest of this request: the host goes on as if
+// the plugin did not implement it, so a plugin that needs penstock_sample for some requests costs
+// nothing in the others. Buffers that only a declined export needs need not be bound. 0, also if
+// the plugin does not implement the export or has declined it before. −1 if it is refused, with
+// the reason in the log: outside penstock_open, for an unknown name, and for what the request
+// cannot do without: penstock_run, penstock_template, and what is called before or during
+// penstock_open. A new instance that takes the place of this one (see penstock_rewind) declines
+// anew. The manifest's hold stays in force.
+func Decline(ptr unsafe.Pointer, len int32) int32 { return host.Decline(ptr, len) }
 
 // Emit implements Host.
 func (Absent) Emit(ptr unsafe.Pointer, len int32) {}
@@ -586,6 +600,7 @@ var Features = []string{
 	"tokenize",
 	"output",
 	"bind",
+	"decline",
 	"emit",
 	"fail",
 	"log",
@@ -631,6 +646,7 @@ var Features = []string{
 	"penstock_draft",
 	"penstock_rewind",
 	"penstock_run",
+	"implements",
 	"branches",
 	"sample_keep",
 	"prepare_force_many",

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package guest connects the exports of a plugin with its type. Package penstock fills it in when
-// the plugin registers and when a request is opened; the packages below export turn it into
-// WebAssembly exports; package plugintest calls it in native tests.
+// the plugin registers and exports it to the host; package plugintest calls it in native tests.
 package guest
 
 // Plugin is a registered plugin.
@@ -15,7 +14,7 @@ type Plugin struct {
 	Begin func()
 
 	Before *Plugin // that was registered before this one
-	// Manifest is the plugin's manifest, or an error about its methods and exports.
+	// Manifest is the plugin's manifest, or an error about its methods.
 	Manifest func() (text []byte, wrong string)
 }
 
@@ -23,28 +22,7 @@ type Plugin struct {
 // several in a test program.
 var Registered *Plugin
 
-// Points are extension points of a plugin, a bit each.
-type Points uint16
-
-// The extension points that a plugin may leave out.
-const (
-	HasWarm Points = 1 << iota
-	HasRender
-	HasPrepare
-	HasSample
-	HasAccept
-	HasStop
-	HasRewind
-	HasClose
-	HasRewrite
-	HasDraft
-	HasRun
-)
-
-// Exported are the extension points that the module exports.
-var Exported Points
-
-// What the exports call.
+// What the exports call; nil where the plugin has no such method: then the host does not call it.
 var (
 	Open    func() int32
 	Warm    func() int32

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! The attribute `penstock::export`. It reads which methods an `impl Plugin for …` has, and writes
-//! an export for each.
+//! The attribute `penstock::export`. It reads which methods an `impl Plugin for …` has, for the
+//! plugin's manifest.
 
 #![warn(missing_docs)]
 
@@ -14,7 +14,7 @@ use proc_macro::{Span, TokenStream, TokenTree};
 
 /// Exports a plugin: `#[penstock::export] impl Plugin for MinP { … }`.
 ///
-/// The host sees the methods that the `impl` has, and nothing else of the trait. A panic becomes a
+/// The host calls the methods that the `impl` has, and nothing else of the trait. A panic becomes a
 /// fault with the panic's text and place. A crate with `#![no_std]` writes
 /// `#[penstock::export(no_std)]` and has its own allocator and panic handler, which needs Rust 1.68
 /// or newer; the handler may call `penstock::host::panicked`.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-//! Reads an `impl Plugin for TYPE { … }` as far as the exports need it. The compiler reports other
-//! mistakes.
+//! Reads an `impl Plugin for TYPE { … }` as far as the manifest needs it. The compiler reports
+//! other mistakes.
 
 use crate::Wrong;
 use proc_macro::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use std::iter::Peekable;
 
-/// What the exports depend on.
+/// What the manifest depends on.
 pub(crate) struct Plugin {
     /// The type, as it was written.
     pub name: TokenStream,

@@ -33,7 +33,7 @@ impl<P: Exported> Session<P> {
     /// Calls the plugin's `prepare`.
     #[track_caller]
     pub fn prepare(&mut self) -> Prepared {
-        assert!(P::METHODS.prepare, "the plugin has no method prepare");
+        assert!(self.has(P::METHODS.prepare, "penstock_prepare"), "the plugin has no method prepare, or has declined it");
         let filled = self.call(Instance::prepare);
         let (b, n) = (&self.instance.buffers, self.state.vocab_size());
         let mut prepared = Prepared::default();
@@ -105,7 +105,7 @@ impl<P: Exported> Session<P> {
             call = call.with("logprob", record::logit(logprob));
         }
         let mut accepted = Accepted::Continue;
-        if P::METHODS.accept {
+        if self.has(P::METHODS.accept, "penstock_accept") {
             self.state.accepting = first;
             let answer = self.call_with_state(|i| i.accept(token as i32));
             self.state.accepting = false;
@@ -149,10 +149,10 @@ impl<P: Exported> Session<P> {
         let left = self.state.shown.iter().take_while(|shown| shown.after <= len).count();
         let unseen = left < self.state.shown.len();
         self.state.shown.truncate(left);
-        if P::METHODS.rewind {
+        if self.has(P::METHODS.rewind, "penstock_rewind") {
             let answer = self.call(|i| i.rewind(len as i32));
             assert_eq!(answer, 0, "rewind to {} tokens: {}", len, self.state.failed);
-        } else if P::METHODS.accept || P::METHODS.stop && unseen {
+        } else if self.has(P::METHODS.accept, "penstock_accept") || self.has(P::METHODS.stop, "penstock_stop") && unseen {
             self.begin_anew();
         }
         self.note(Call::new("rewind").with("keep", len));
@@ -184,7 +184,7 @@ impl<P: Exported> Session<P> {
     /// Shows the plugin new text.
     #[track_caller]
     pub fn stop(&mut self, token: Token, text: &str) -> Verdict {
-        assert!(P::METHODS.stop, "the plugin has no method stop");
+        assert!(self.has(P::METHODS.stop, "penstock_stop"), "the plugin has no method stop, or has declined it");
         let answer = self.show(token, text);
         self.state.shown.push(Shown { token, text: String::from(text), after: self.state.history.len() });
         self.note(Call::new("stop").with("token", token).with("text", quote(text)).with("answer", answer));

@@ -29,7 +29,8 @@ pub(super) struct State {
     pub replaying: bool, // a fresh instance is told the answer again
     pub history: Vec<Token>,
     pub shown: Vec<Shown>, // what stop was shown and still stands
-    pub bound: Vec<i32>, // kinds of buffers
+    pub bound: Vec<i32>,       // kinds of buffers
+    pub declined: Vec<String>, // exports
     pub emitted: Vec<u8>,
     pub failed: String,
     pub logs: Vec<String>,
@@ -242,6 +243,18 @@ impl State {
         }
     }
 
+    fn decline(&mut self, export: String) -> i32 {
+        const NEEDED: [&str; 6] =
+            ["penstock_abi_v1", "penstock_describe", "penstock_warm", "penstock_open", "penstock_template", "penstock_run"];
+        if !self.opening || NEEDED.contains(&&*export) || !export.starts_with("penstock_") || !abi::FEATURES.contains(&&*export) {
+            return abi::DECLINE_REFUSED;
+        }
+        if !self.declined.contains(&export) {
+            self.declined.push(export);
+        }
+        abi::DECLINE_OK
+    }
+
     /// As a host without a grammar engine.
     fn grammar_open(&mut self, kind: i32, text: &str) -> i32 {
         let error = NO_GRAMMARS;
@@ -338,6 +351,7 @@ const TABLE: abi::Host = abi::Host {
         ask(|s| s.tokenize(&unsafe { taken(from, len) }).map_or(-1, |tokens| unsafe { give(&tokens, p, n) }))
     },
     output: |p, n| ask(|s| s.output(unsafe { text(p, n) })),
+    decline: |p, n| ask(|s| s.decline(unsafe { text(p, n) })),
     bind: |kind, p, _| ask(|s| s.bind(kind, p as usize)),
     emit: |p, n| ask(|s| s.emitted.extend(unsafe { taken(p, n) })),
     fail: |p, n| ask(|s| s.failed = unsafe { text(p, n) }),

@@ -14,7 +14,7 @@ impl<P: Exported> Session<P> {
     /// logit come last and are not shown.
     #[track_caller]
     pub fn sample(&mut self, ids: &mut [Token], logits: &mut [f32]) -> Choice {
-        assert!(P::METHODS.sample, "the plugin has no method sample");
+        assert!(self.has(P::METHODS.sample, "penstock_sample"), "the plugin has no method sample, or has declined it");
         assert_eq!(ids.len(), logits.len(), "there must be as many logits as ids");
         let n = logits.iter().position(|x| *x == f32::NEG_INFINITY).unwrap_or(logits.len());
         assert!(logits[n..].iter().all(|x| *x == f32::NEG_INFINITY), "candidates with the logit −∞ come last");
@@ -69,7 +69,7 @@ impl<P: Exported> Session<P> {
     /// Shows the plugin a whole row, and returns its decision. `logits` then has the result.
     #[track_caller]
     pub fn sample_row(&mut self, logits: &mut [f32]) -> Choice {
-        assert!(P::METHODS.sample_row, "the plugin has no method sample_row");
+        assert!(self.has(P::METHODS.sample_row, "penstock_sample"), "the plugin has no method sample_row, or has declined it");
         let n = self.instance.buffers.logits.len();
         assert_eq!(logits.len(), n, "a row has a logit for each token of the vocabulary");
         self.instance.buffers.row(n).logits_mut().copy_from_slice(logits);

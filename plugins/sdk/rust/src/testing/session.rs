@@ -37,7 +37,11 @@ impl<P: Exported> Session<P> {
         let begun = session.begin();
         let call = Call::new("open");
         session.note(match &begun {
-            Ok(()) => call,
+            Ok(()) if session.state.declined.is_empty() => call,
+            Ok(()) => {
+                let quoted: Vec<String> = session.state.declined.iter().map(|d| json::quote(d)).collect();
+                call.with("declined", std::format!("[{}]", quoted.join(",")))
+            }
             Err(reason) => call.with("refusal", json::quote(reason)),
         });
         begun.map(|_| session)
@@ -61,6 +65,7 @@ impl<P: Exported> Session<P> {
     pub(super) fn begin(&mut self) -> Result<(), String> {
         self.instance = Instance::new();
         self.state.bound.clear();
+        self.state.declined.clear();
         self.state.opening = true;
         let answer = self.call(Instance::open);
         self.state.opening = false;
@@ -68,6 +73,11 @@ impl<P: Exported> Session<P> {
             return Ok(());
         }
         Err(self.state.failed.clone())
+    }
+
+    /// Whether the plugin has a method, and has not declined its export.
+    pub(super) fn has(&self, method: bool, export: &str) -> bool {
+        method && !self.state.declined.iter().any(|d| d == export)
     }
 
     /// Writes down a call.
@@ -120,7 +130,7 @@ impl<P: Exported> Session<P> {
     /// The conversation that the plugin made, JSON, or the reason why it is refused.
     #[track_caller]
     pub fn rewrite(&mut self) -> Result<String, String> {
-        assert!(P::METHODS.rewrite, "the plugin has no method rewrite");
+        assert!(self.has(P::METHODS.rewrite, "penstock_messages"), "the plugin has no method rewrite, or has declined it");
         self.state.rendering = true;
         let answer = self.call(Instance::rewrite);
         self.state.rendering = false;
@@ -137,7 +147,7 @@ impl<P: Exported> Session<P> {
     /// The plugin's draft of the next tokens.
     #[track_caller]
     pub fn draft(&mut self) -> Vec<Token> {
-        assert!(P::METHODS.draft, "the plugin has no method draft");
+        assert!(self.has(P::METHODS.draft, "penstock_draft"), "the plugin has no method draft, or has declined it");
         let most = (abi::LIMIT_DRAFT as usize).min(self.instance.buffers.splice.len() - 2);
         let n = self.call(|i| i.draft(most as i32)) as usize;
         let guessed = self.instance.buffers.splice[2..2 + n].to_vec();
@@ -175,7 +185,7 @@ impl<P: Exported> Drop for Session<P> {
         if std::thread::panicking() {
             return;
         }
-        if P::METHODS.close && self.instance.plugin.is_some() {
+        if self.has(P::METHODS.close, "penstock_close") && self.instance.plugin.is_some() {
             self.call(Instance::close);
         }
         self.record.write(P::MANIFEST.name, &self.state);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package run_test
+package plugintest_test
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/penstock/penstock/plugins/sdk/go/export/run"
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
