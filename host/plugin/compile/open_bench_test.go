@@ -15,7 +15,7 @@ import (
 // BenchmarkOpen is what a module takes to code that is in the cache, as doc.go tells.
 func BenchmarkOpen(b *testing.B) {
 	limits := fuel.DefaultLimits()
-	for _, name := range []string{"min-p", "best-of-rust", "regex-stop", "stdgo/min-p"} {
+	for _, name := range []string{"min-p", "beam-rust", "regex-stop", "stdgo/min-p"} {
 		wasm, err := os.ReadFile(filepath.Join("../../../build/plugins", name+".wasm"))
 		if err != nil {
 			b.Fatalf("%v: run `make plugins`", err)

@@ -4,13 +4,10 @@ package examples
 
 import (
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/scheduler"
-	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -47,138 +44,6 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(got, exports) || m.Manifest.Name != strings.TrimPrefix(name, "stdgo/") || m.Manifest.Summary == "" {
 			t.Errorf("%s is %q and exports %v, want %v", name, m.Manifest.Name, got, exports)
-		}
-	}
-}
-
-// TestGoMinP_Apply_SameFromEveryToolchain wants TinyGo's module, stock Go's and the one in Rust to
-// leave the same candidates.
-func TestGoMinP_Apply_SameFromEveryToolchain(t *testing.T) {
-	w := newWords()
-	stages := []chain.Stage{
-		opened(t, loaded(t, "min-p", w), `{"min_p":0.03}`),
-		opened(t, loaded(t, "stdgo/min-p", w), `{"min_p":0.03}`),
-		opened(t, loaded(t, "min-p-rust", w), `{"min_p":0.03}`),
-	}
-	for seed := range uint64(200) {
-		row := randomRow(seed, len(w))
-		var want chain.View
-		for i, s := range stages {
-			v := chain.View{Row: row, ID: make([]scheduler.Token, len(row)), Logit: make([]float32, len(row)), N: -1, Chosen: -1}
-			if err := s.Apply(&v); err != nil {
-				t.Fatal(err)
-			}
-			if i == 0 {
-				want = v
-			}
-			if !slices.Equal(v.ID[:v.N], want.ID[:want.N]) || !slices.Equal(v.Logit[:v.N], want.Logit[:want.N]) {
-				t.Fatalf("seed %d: toolchain %d leaves %d candidates, the first %d", seed, i, v.N, want.N)
-			}
-		}
-	}
-}
-
-// TestGoBannedPhrases_NeverAppear lets a model that picks at random among few tokens run into the
-// phrases.
-func TestGoBannedPhrases_NeverAppear(t *testing.T) {
-	w := newWords()
-	m := loaded(t, "banned-phrases", w)
-	choices := []scheduler.Token{'a', 'b', 'c', 'A', 'B', ' '}
-	for i, piece := range w {
-		if piece == "ab" || piece == "abc" || piece == " a" {
-			choices = append(choices, scheduler.Token(i))
-		}
-	}
-	for seed := range uint64(10) {
-		r := rand.New(rand.NewPCG(seed, 9))
-		s := opened(t, m, `{"phrases":["abc","b a"]}`)
-		history, splices := []scheduler.Token{0}, 0
-		for len(history) < 300 {
-			p, err := s.Prepare()
-			if err != nil {
-				t.Fatal(err)
-			}
-			token := choices[r.IntN(len(choices))]
-			if slices.ContainsFunc(p.Bias, func(b chain.Bias) bool { return b.Token == token }) {
-				continue
-			}
-			history = append(history, token)
-			e, err := s.Accept(token)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e.Splice {
-				splices++
-				history = history[:len(history)-int(e.Backtrack)]
-			}
-		}
-		var text strings.Builder
-		for _, token := range history[1:] {
-			text.WriteString(w.Piece(token))
-		}
-		for _, phrase := range []string{"abc", "b a"} {
-			if strings.Contains(strings.ToLower(text.String()), phrase) || splices == 0 {
-				t.Fatalf("seed %d, %d splices: %q is in %q", seed, splices, phrase, text.String())
-			}
-		}
-	}
-}
-
-func TestGoStopRules_Check(t *testing.T) {
-	w := newWords()
-	for name, config := range map[string]string{"regex-stop": `{"pattern":"c\\w+b"}`} {
-		s := opened(t, loaded(t, name, w), config)
-		rule, shown, held, ended := s.Rule(), "", "", false
-		for _, b := range []byte("ab ab abcab cab cab") {
-			if _, err := s.Accept(scheduler.Token(b)); err != nil {
-				t.Fatal(err)
-			}
-			v, err := rule.Check(scheduler.Token(b), string(b))
-			if err != nil {
-				t.Fatal(err)
-			}
-			held += string(b)
-			switch {
-			case v.End && v.Show >= 0:
-				held, ended = held[:v.Show], true
-				fallthrough
-			case !v.Hold:
-				shown, held = shown+held, ""
-			}
-			if ended {
-				break
-			}
-		}
-		if want := "ab ab ab"; !ended || shown != want {
-			t.Errorf("%s: shown %q, ended %v; want %q", name, shown, ended, want)
-		}
-	}
-}
-
-// TestGoAnswerLength_Prepare_Bias looks at the bias before, near and after the wanted length.
-func TestGoAnswerLength_Prepare_Bias(t *testing.T) {
-	w := newWords()
-	s := opened(t, loaded(t, "answer-length", w), `{"tokens":8}`)
-	end := w.Special(1)
-	for n, want := range map[int]struct {
-		token scheduler.Token
-		value float32
-		none  bool
-	}{0: {token: end, value: -10}, 7: {none: true}, 12: {token: '.', value: 10}} {
-		history := []scheduler.Token{0}
-		for range n {
-			history = append(history, 'a')
-		}
-		if err := s.Reset(history, 1); err != nil {
-			t.Fatal(err)
-		}
-		p, err := s.Prepare()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := slices.Contains(p.Bias, chain.Bias{Token: want.token, Value: want.value})
-		if found == want.none || want.none && len(p.Bias) > 0 {
-			t.Errorf("after %d tokens: %v", n, p.Bias)
 		}
 	}
 }
