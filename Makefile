@@ -222,7 +222,7 @@ test: test-built ## all tests that end within minutes, step by step (FROM=web: f
 RACED := ./host/access ./host/api/... ./host/chat ./host/completion ./host/embedding ./host/encoder ./host/operation ./host/pausing \
 	./host/plugin/guest ./host/plugin/load ./host/plugin/memory ./host/plugin/quarantine ./host/plugin/stage ./host/policy ./host/recording \
 	./host/remote ./host/residency ./host/telemetry ./scheduler ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
-MEETING := Hammer|Spare|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
+MEETING := Hammer|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
 # These compute for long, or measure: they run without it.
 ALONE := RandomWork|RandomCells|NeverRight|GPU_KeepsTarget|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork
 TEST_FILES = $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $(RACED))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/penstock/penstock/host/author/cost"
+	"github.com/penstock/penstock/host/author/lines"
 )
 
 func newPluginBench() *cobra.Command {
@@ -40,7 +41,7 @@ A sampler is measured on whole rows, as the first of a chain, and on the best 25
 			o.Config = []byte(config)
 			report, err := cost.Module(ctx, wasm, o)
 			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
+				return fmt.Errorf("%s: %w", file, lines.Of(wasm).Err(err))
 			}
 			if asJSON {
 				return printJSON(cmd, report)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/penstock/penstock/host/author/check"
+	"github.com/penstock/penstock/host/author/lines"
 )
 
 var errFindings = errors.New("something is wrong with a plugin")
@@ -52,10 +53,14 @@ func checkPlugins(cmd *cobra.Command, files []string, o check.Options, asJSON bo
 			errs = append(errs, err)
 			continue
 		}
+		named := lines.Of(wasm)
 		r, err := check.Module(cmd.Context(), wasm, o)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", file, err))
+			errs = append(errs, fmt.Errorf("%s: %w", file, named.Err(err)))
 			continue
+		}
+		for i, finding := range r.Findings {
+			r.Findings[i] = named.In(finding)
 		}
 		if len(r.Findings) > 0 {
 			errs = append(errs, fmt.Errorf("%s: %w", file, errFindings))

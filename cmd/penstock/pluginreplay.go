@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/penstock/penstock/host/author/lines"
 	"github.com/penstock/penstock/host/plugin"
 	recorded "github.com/penstock/penstock/host/plugin/session"
 )
@@ -36,7 +37,7 @@ type replayedPart struct {
 
 // replayPlugin plays the sessions of a file on a module.
 func replayPlugin(ctx context.Context, cmd *cobra.Command, module, path string, asJSON bool) error {
-	report, err := replay(ctx, module, path)
+	report, err := replay(ctx, cmd, module, path)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func replayPlugin(ctx context.Context, cmd *cobra.Command, module, path string, 
 	return err
 }
 
-func replay(ctx context.Context, module, path string) (_ *replayReport, err error) {
+func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *replayReport, err error) {
 	wasm, err := os.ReadFile(module)
 	if err != nil {
 		return nil, err
@@ -65,9 +66,11 @@ func replay(ctx context.Context, module, path string) (_ *replayReport, err erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	named := lines.Of(wasm)
+	cmd.SetOut(named.Writer(cmd.OutOrStdout()))
 	player, err := recorded.NewPlayer(ctx, wasm, file, plugin.HostOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", module, err)
+		return nil, fmt.Errorf("%s: %w", module, named.Err(err))
 	}
 	defer func() { err = errors.Join(err, player.Close()) }()
 	report := &replayReport{Module: module, Replay: path, Same: true}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/penstock/penstock/host/author/check"
+	"github.com/penstock/penstock/host/author/lines"
 )
 
 // testFlags are the flags of `plugin test`.
@@ -80,18 +81,20 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 	if err != nil {
 		return err
 	}
+	named := lines.Of(wasm)
+	cmd.SetOut(named.Writer(cmd.OutOrStdout()))
 	cases, err := check.ReadCases(cmp.Or(flags.cases, folder))
 	if err != nil {
 		return err
 	}
 	report := testReport{Module: file}
 	if err := report.check(ctx, wasm, flags, cases); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w", file, named.Err(err))
 	}
 	for _, c := range cases {
 		results, err := c.Run(ctx, wasm, flags.update)
 		if err != nil {
-			return err
+			return named.Err(err)
 		}
 		report.Cases = append(report.Cases, results...)
 	}

@@ -11,8 +11,9 @@ import (
 // partTeller tells a plugin which part of an answer its text ends in. It is a serving.Parts.
 type partTeller struct {
 	*Parts
-	text string
-	last serving.Part
+	text  string
+	first serving.Part // of an answer without text: what the prompt has opened
+	last  serving.Part
 }
 
 // tellParts begins to take an answer apart for a plugin.
@@ -21,7 +22,9 @@ func (r *TextRequest) tellParts() (serving.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &partTeller{Parts: parts, last: serving.PartContent}, nil
+	p := &partTeller{Parts: parts, first: serving.PartContent}
+	p.first = p.Part("a") // any word
+	return p, nil
 }
 
 // Part implements serving.Parts.
@@ -36,7 +39,7 @@ func (p *partTeller) Part(text string) serving.Part {
 	if grown {
 		d, err = p.Take(more, 0)
 	} else {
-		p.last = serving.PartContent
+		p.last = p.first
 		d, err = p.Retake(text, 0)
 	}
 	switch {

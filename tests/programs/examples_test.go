@@ -5,6 +5,7 @@ package programs
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -28,65 +29,54 @@ var programs = map[string]string{
 	"smc":       `{"without":"z","particles":3}`,
 }
 
-// inBothLanguages opens a host with all programs, and calls f with each of them in each language.
-func inBothLanguages(t *testing.T, f func(t *testing.T, h *host.Host, name, suffix string)) {
+// openPrograms opens a host with all programs, among them the one that is there in Rust too.
+func openPrograms(t *testing.T) (h *host.Host, names []string) {
 	t.Helper()
-	var modules []string
-	for name := range programs {
-		modules = append(modules, name, name+"-rust")
-	}
-	h := hosts.SharedWithExamples(t, modules...)
-	for name := range programs {
-		for _, suffix := range []string{"", "-rust"} {
-			t.Run(name+suffix, func(t *testing.T) { f(t, h, name, suffix) })
-		}
-	}
+	names = append(slices.Sorted(maps.Keys(programs)), "beam-rust")
+	return hosts.SharedWithExamples(t, names...), names
 }
+
+// configOf is what a program can answer with.
+func configOf(name string) string { return programs[strings.TrimSuffix(name, "-rust")] }
 
 // Each program answers whole, in a stream and over the WebSocket, in the same way.
 func TestPrograms_AnswerInEveryWay(t *testing.T) {
-	inBothLanguages(t, func(t *testing.T, h *host.Host, name, suffix string) {
-		fields := `"max_tokens":24,"seed":5,"temperature":0,"plugins":[{"name":"` + name + suffix + `","config":` + programs[name] + `}]}`
-		request := `{"messages":[{"role":"user","content":"Tell me a story about a frog."}],` + fields
-		text, err := hosts.Whole(t, h, request)
-		if err != nil || text == "" {
-			t.Fatalf("it answers %q: %v", text, err)
-		}
-		if got, err := hosts.Streamed(t, h, request); err != nil || got != text {
-			t.Errorf("in a stream it answers %q, not %q: %v", got, text, err)
-		}
-		c := hosts.Dial(t, h)
-		c.Send(`{"type":"generate","id":"a","request":` + request + `}`)
-		if end := c.Until("end"); c.Texts["a"] != text {
-			t.Errorf("over the WebSocket it answers %q, not %q (%s)", c.Texts["a"], text, end.Reason)
-		}
-	})
+	h, names := openPrograms(t)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			fields := `"max_tokens":24,"seed":5,"temperature":0,"plugins":[{"name":"` + name + `","config":` + configOf(name) + `}]}`
+			request := `{"messages":[{"role":"user","content":"Tell me a story about a frog."}],` + fields
+			text, err := hosts.Whole(t, h, request)
+			if err != nil || text == "" {
+				t.Fatalf("it answers %q: %v", text, err)
+			}
+			if got, err := hosts.Streamed(t, h, request); err != nil || got != text {
+				t.Errorf("in a stream it answers %q, not %q: %v", got, text, err)
+			}
+			c := hosts.Dial(t, h)
+			c.Send(`{"type":"generate","id":"a","request":` + request + `}`)
+			if end := c.Until("end"); c.Texts["a"] != text {
+				t.Errorf("over the WebSocket it answers %q, not %q (%s)", c.Texts["a"], text, end.Reason)
+			}
+		})
+	}
 }
 
-// A program in Rust gives the answers that the one in Go does, draws included, and tells its
-// client as much. Near ties are told apart.
+// The program in Rust gives the answers that the one in Go does, and tells its client as much. Near
+// ties are told apart.
 func TestPrograms_RustSaysWhatGoDoes(t *testing.T) {
-	o, said := newOracle(t, builtInModel), map[string][]written{}
-	inBothLanguages(t, func(t *testing.T, h *host.Host, name, suffix string) {
-		for i, opening := range openings[:4] {
-			fields := map[string]any{"prompt": opening, "n_predict": 24, "seed": i, "temperature": 0, "cache_prompt": false}
-			if name == "best-of" || name == "guidance" {
-				fields["temperature"] = 0.8
-			}
-			w := writes(t, h, fields, name+suffix, json.RawMessage(programs[name]))
-			if suffix == "" {
-				said[name] = append(said[name], w)
-				continue
-			}
-			inGo := said[name][i]
-			if w.Content != inGo.Content && !nearTie(o, opening, w.Content, inGo.Content) {
-				t.Errorf("after %q it writes %q, the one in Go %q", opening, w.Content, inGo.Content)
-			}
-			if len(w.Outputs) != len(inGo.Outputs) || len(w.Outputs) > 0 && w.Content == inGo.Content && !alike(w.Outputs[0].Value, inGo.Outputs[0].Value) {
-				t.Errorf("it tells %s, the one in Go %s", w.Outputs, inGo.Outputs)
-			}
+	o := newOracle(t, builtInModel)
+	h, _ := openPrograms(t)
+	for i, opening := range openings[:4] {
+		fields := map[string]any{"prompt": opening, "n_predict": 24, "seed": i, "temperature": 0, "cache_prompt": false}
+		inGo, inRust := writes(t, h, fields, "beam", json.RawMessage(programs["beam"])), writes(t, h, fields, "beam-rust", json.RawMessage(programs["beam"]))
+		if inRust.Content != inGo.Content && !nearTie(o, opening, inRust.Content, inGo.Content) {
+			t.Errorf("after %q the one in Rust writes %q, the one in Go %q", opening, inRust.Content, inGo.Content)
 		}
-	})
+		if len(inRust.Outputs) != len(inGo.Outputs) || len(inRust.Outputs) > 0 && inRust.Content == inGo.Content && !alike(inRust.Outputs[0].Value, inGo.Outputs[0].Value) {
+			t.Errorf("the one in Rust tells %s, the one in Go %s", inRust.Outputs, inGo.Outputs)
+		}
+	}
 }
 
 // alike reports whether two JSON values are the same but for the rounding of numbers.

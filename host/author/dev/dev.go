@@ -19,6 +19,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/penstock/penstock/host/author/lines"
 	"github.com/penstock/penstock/host/author/project"
 	"github.com/penstock/penstock/host/author/toolchain"
 )
@@ -108,14 +109,15 @@ func (o Options) round(ctx context.Context, tools toolchain.Toolchain, before *T
 	if err != nil {
 		return r.failed(err, true)
 	}
+	named := lines.Of(wasm)
 	loaded, err := o.Host.put(ctx, wasm, o.Project.Name)
 	lap(&r.LoadMS)
 	if err != nil {
-		return r.failed(err, !errors.Is(err, ErrPlugin))
+		return r.failed(named.Err(err), !errors.Is(err, ErrPlugin))
 	}
 	r.Plugin, r.SHA256 = loaded.Name, loaded.SHA256
 	if r.After, err = o.Host.Ask(ctx, o.Question, loaded.Name); err != nil {
-		return r.failed(err, !errors.Is(err, ErrPlugin))
+		return r.failed(named.Err(err), !errors.Is(err, ErrPlugin))
 	}
 	lap(&r.AnswerMS)
 	r.Difference = compare(before, r.After, "plugin:"+loaded.Name)

@@ -52,8 +52,8 @@ func runIn(t *testing.T, dir string, g *asm.Guest) string {
 	return log.String()
 }
 
-// What is damaged is compiled anew and never run: the head, the skeleton, the offsets of
-// functions, the code, the end. An entry without a head is none, and is made anew too.
+// What is damaged is compiled anew and never run: the checksum, the offsets of
+// functions, the code, the end. An entry without a checksum is none, and is made anew too.
 func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 	inChild := func() *asm.Guest {
 		return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild))
@@ -90,7 +90,7 @@ func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 				if err := os.Remove(path); err != nil {
 					t.Fatal(err)
 				}
-				if log := runIn(t, dir, guest()); strings.Contains(log, "compiled anew") == (filepath.Base(path) == headFile) || !bytes.Equal(cached(t, dir)[path], good) {
+				if log := runIn(t, dir, guest()); strings.Contains(log, "compiled anew") == (filepath.Base(path) == sumFile) || !bytes.Equal(cached(t, dir)[path], good) {
 					t.Errorf("%s is missing: the entry was not fixed, or not what is there was said: %s", path, log)
 				}
 			}
@@ -117,7 +117,7 @@ func TestCache_Size_IsBounded(t *testing.T) {
 	}
 	fill := func(module string, size int) {
 		entry := c.entry(module)
-		if err := errors.Join(os.Mkdir(entry, 0o700), os.WriteFile(filepath.Join(entry, headFile), make([]byte, size), 0o600)); err != nil {
+		if err := errors.Join(os.Mkdir(entry, 0o700), os.WriteFile(filepath.Join(entry, sumFile), make([]byte, size), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		c.markUsed(entry)

@@ -20,7 +20,7 @@ func Check(wasm []byte, limits fuel.Limits) error {
 	if versioned, err := fuel.Exports(wasm, abi.ExportABIV1, limits); err != nil {
 		return rewriteError(err)
 	} else if !versioned {
-		return fmt.Errorf("%w: it does not export %s; build it with an SDK of this version", plugin.ErrVersion, abi.ExportABIV1)
+		return fmt.Errorf("%w: it does not export %s; a plugin in Rust needs #[penstock::export] before its impl, and others an SDK of this version", plugin.ErrVersion, abi.ExportABIV1)
 	}
 	return nil
 }

@@ -24,7 +24,6 @@ import (
 
 // compileEnv makes this program a child that meters and compiles a module: see Main. Any value
 // does. A compileOrder, as a line of JSON, and then the module come on the child's standard input.
-// If that ends before, the child is not needed any more.
 const compileEnv = "PENSTOCK_COMPILE"
 
 // compileOrder tells the child what to do with the module.
@@ -75,14 +74,11 @@ func endChild(err error) {
 	os.Exit(exitFailed)
 }
 
-// compileAsChild waits for an order and carries it out. Of low priority, it may use all processors.
+// compileAsChild reads an order and carries it out. Of low priority, it may use all processors.
 func compileAsChild(in *bufio.Reader) error {
-	lowerPriority(0)
+	lowerPriority()
 	keepWithin(cgroup.Processors())
 	line, err := in.ReadBytes('\n')
-	if errors.Is(err, io.EOF) && len(line) == 0 {
-		return nil
-	}
 	var order compileOrder
 	if err := errors.Join(err, json.Unmarshal(line, &order)); err != nil {
 		return fmt.Errorf("the order is %.200q: %w", line, err)

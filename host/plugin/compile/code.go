@@ -38,8 +38,8 @@ var errNotKept = errors.New("no code was kept")
 // newCode compiles a metered module. wazero keeps the code in the folder dir, or takes it from
 // there if it has it; "" is no folder. Compiling is given up between two functions when ctx is
 // done; that a single function cannot take long is the rewriter's doing.
-func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir string, pages uint32) (_ *Code, err error) {
-	config = config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages)
+func newCode(ctx context.Context, wasm []byte, dir string, pages uint32) (_ *Code, err error) {
+	config := newConfig().WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages)
 	c := &Code{}
 	if dir != "" {
 		if c.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
@@ -64,7 +64,7 @@ func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir 
 // keeps the code. The file's path below dir names the module, wazero's version and what the
 // processor can do. The error wraps errNotKept where there is no file.
 func makeCode(ctx context.Context, wasm []byte, dir string, pages uint32) (file string, err error) {
-	code, err := newCode(ctx, newConfig(), wasm, dir, pages)
+	code, err := newCode(ctx, wasm, dir, pages)
 	if isDisk(err) {
 		err = fmt.Errorf("%w: %w", errNotKept, err)
 	}

@@ -21,7 +21,6 @@ type Compiler struct {
 	limits fuel.Limits
 	bounds bounds // of a child
 	log    *slog.Logger
-	spare  spare
 }
 
 // mostMemory is how many bytes a child may have. Stock Go needs an eighth of it.
@@ -41,10 +40,6 @@ func New(dir string, limits fuel.Limits, limit time.Duration, log *slog.Logger) 
 	}
 	return c
 }
-
-// Close ends the process that waits for the next module. What is compiled afterwards leaves none
-// behind. It may be called again.
-func (c *Compiler) Close() { c.spare.close() }
 
 // patience is how many times the processor time that compiling may take it may last. It is the
 // last resort on a machine that does something else.
@@ -96,9 +91,9 @@ func (c *Compiler) isLight(wasm []byte) bool {
 // cache or no code could be kept, the module is compiled for this once.
 func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
 	if entry == "" {
-		return compileHere(ctx, wasm, c.limits)
+		return compileHere(ctx, wasm, c.limits, "")
 	}
-	code, err := openEntry(ctx, entry, c.limits.MemoryPages)
+	code, err := openEntry(ctx, wasm, entry, c.limits)
 	if err == nil {
 		c.cache.markUsed(entry)
 		return code, nil
@@ -113,10 +108,10 @@ func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child 
 	if err := c.cache.replace(entry, func(dir string) (bool, error) { return fill(ctx, wasm, dir) }); err != nil {
 		return nil, err
 	}
-	if code, err := openEntry(ctx, entry, c.limits.MemoryPages); err == nil {
+	if code, err := openEntry(ctx, wasm, entry, c.limits); err == nil {
 		return code, nil
 	}
-	return compileHere(ctx, wasm, c.limits)
+	return compileHere(ctx, wasm, c.limits, "")
 }
 
 // filler fills a folder with what comes of a module; false where it could not.
@@ -132,13 +127,14 @@ func (c *Compiler) fillHere(ctx context.Context, wasm []byte, dir string) (bool,
 	return err == nil, err
 }
 
-// compileHere meters and compiles a module in this process, and keeps nothing of it.
-func compileHere(ctx context.Context, wasm []byte, limits fuel.Limits) (*Code, error) {
+// compileHere meters and compiles a module in this process. wazero takes the code from the folder
+// dir if it has it, or keeps it there; "" is no folder.
+func compileHere(ctx context.Context, wasm []byte, limits fuel.Limits, dir string) (*Code, error) {
 	m, err := fuel.Rewrite(wasm, limits)
 	if err != nil {
 		return nil, rewriteError(err)
 	}
-	code, err := newCode(ctx, newConfig(), m.Wasm, "", limits.MemoryPages)
+	code, err := newCode(ctx, m.Wasm, dir, limits.MemoryPages)
 	if err != nil {
 		return nil, compileError(err)
 	}

@@ -38,73 +38,56 @@
 // clock is the last resort: an upload is answered after two minutes.
 // TestRegistry_Upload_Bombs_CostLittle prints what remains.
 //
-// # Why does a child wait for the next module?
-//
-// Starting one takes as long as compiling a small module. Most of that is the set-up of the
-// program's packages, so it can be done before the module is there. A child still compiles one
-// module only: a module finds nothing of the one before it, and the memory is given back. The
-// first one is started for the first module, so a server to which nobody uploads has none. The
-// next waits for five minutes, at the niceness of one that compiles, in which somebody who works
-// on a plugin comes back. It has about 19 MB in memory, of which 4 MB are its own; the rest are
-// pages of the program that the server shares. It waits for its standard input, which ends when
-// the server does. Of the server's environment a child has only what Go and the loader of shared
-// libraries read, and so no keys.
-//
-// # Why does the server load a skeleton instead of the module?
+// # Why is a module metered each time it is loaded?
 //
 // Code is kept in wazero's own directory cache. Before wazero takes code from it, wazero decodes
-// the module and validates each function, although the child had validated the same functions
-// already. So an entry has a skeleton: the metered module, in which every function only traps. The
-// code of the real module lies in the file in which wazero looks for the skeleton's.
+// the module and validates each function. So an entry could hold the metered module, or only a
+// skeleton of it, whose functions trap, with the code in the file where wazero looks for the
+// skeleton's. Until November 2026 it was a skeleton, with guards against ever running it. Medians
+// of 30 loads on 2 cores of an Intel Xeon that others kept busy, in ms, without the instance, and
+// the heap that stays in use (BenchmarkOpen has the last column):
 //
-// Medians of 30 loads on 2 cores of an Intel Xeon that others kept busy, in ms, without the
-// instance (BenchmarkOpen):
+//	                               skeleton         metered module   metered at each load
+//	min-p (TinyGo, 75 KB)          0.6 ms,  67 KB           2.1 ms         3.6 ms, 145 KB
+//	best-of (Rust, 139 KB)         0.9 ms,  94 KB           4.1 ms         6.7 ms, 279 KB
+//	regex-stop (TinyGo, 272 KB)    1.7 ms                   5.8 ms         9.4 ms
+//	min-p (stock Go, 2.1 MB)        20 ms, 2.3 MB            50 ms          82 ms, 4.3 MB
 //
-//	                               skeleton   whole module   metered at each load
-//	min-p (TinyGo, 75 KB)               0.6            2.1                    3.6
-//	best-of (Rust, 139 KB)              0.9            4.1                    6.7
-//	regex-stop (TinyGo, 272 KB)         1.7            5.8                    9.4
-//	min-p (stock Go, 2.1 MB)             20             50                     82
+// A plugin is loaded when the server starts or its file changes, and never for a request. That is
+// not worth a format of our own. The worst module of 16 MB takes 0.8 s.
 //
-// Until November 2026 the server put a store of its own into a private field of wazero's cache,
-// because wazero reads a file in pieces of 8 bytes. That saved nothing with small modules and 4 ms
-// with stock Go (24 against 28 ms, with the instance), so it is gone.
+// For the same reason no child waits for the next module: starting one takes 10 ms.
 //
 // # What if wazero does not find the code?
 //
-// Then it compiles the skeleton, whose functions trap, and says nothing. There are two guards:
-//
-//   - The name of an entry has the path in it under which wazero keeps the code of an empty module:
-//     its version and what the processor can do. Another machine, or another version, has other
-//     entries in the same folder.
-//   - wazero writes what it compiles into the entry's folder. If there is another file after
-//     loading than before, the code is closed before anything runs, and the entry is made again.
+// Then it compiles the module in the server. It should not come to that: the name of an entry has
+// the path in it under which wazero keeps the code of an empty module, with its version and what
+// the processor can do. So another machine, or another version, has other entries in the same
+// folder.
 //
 // Sometimes wazero interprets: it has no compiler for the processor, or memory cannot be made
 // executable, as under systemd's MemoryDenyWriteExecute. It then keeps no code of an empty module,
 // so this shows beforehand. There every module is loaded without a child and without the cache.
 //
-// # Why do a cache entry and a compile job name the program that made them?
+// # Why does a compile job name the program that gave it?
 //
 // The child is this program started again from its path. If the file was replaced while the
 // server runs, the child is the new version, and its output would be stored under the old
 // version's name, after a rollback without the checks that a newer rewriter adds. So the child
-// does nothing if it is another version; the server then compiles by itself and says so. An entry
-// of another version is made again.
+// does nothing if it is another version; the server then compiles by itself and says so.
 //
 // # Why does the code cache have its own checksums?
 //
 // wazero checks the machine code in an entry, but not the table of where functions begin. A plugin
-// whose entry is cut short would fail to load instead of being compiled. So an entry has two
-// checksums: of its head with the skeleton, and of the file that wazero reads. They are compared
-// before wazero gets anything. They are no signature: anybody who can write to the folder could
-// write the checksums too. That is why they are xxHash and not SHA-256. The folder must therefore
-// belong to the user alone, in a place where nobody else can replace it. Otherwise Penstock reports
-// it and compiles at each start.
+// whose entry is cut short would fail to load instead of being compiled. So an entry has a checksum
+// of the file that wazero reads. It is compared before wazero gets anything. It is no signature:
+// anybody who can write to the folder could write the checksum too. That is why it is xxHash and
+// not SHA-256. The folder must therefore belong to the user alone, in a place where nobody else can
+// replace it. Otherwise Penstock reports it and compiles at each start.
 //
 // # Why is a plugin not described from the cache, without running it?
 //
-// Describing takes a twentieth of a millisecond, a fiftieth of loading a module whose code is
+// Describing takes a twentieth of a millisecond, much less than loading a module whose code is
 // cached. A stored manifest would save no more, and would have to be forgotten whenever a host
 // has other features.
 package compile

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -45,9 +44,8 @@ func entryOf(t *testing.T, c *Compiler, g *asm.Guest) string {
 	return c.cache.entry(entryName(sha256.Sum256(g.Wasm()), c.cache.maker, c.limits))
 }
 
-// Where wazero interprets it does not look for code: it would run the skeleton. A child would
-// compile for nothing there.
-func TestCompiler_Interpreted_RunsNoSkeleton(t *testing.T) {
+// Where wazero interprets it does not look for code, and a child would compile for nothing.
+func TestCompiler_Interpreted_StartsNoChild(t *testing.T) {
 	load := func(dir string) *bytes.Buffer {
 		t.Helper()
 		c, log := newCompiler(t, dir)
@@ -71,40 +69,6 @@ func TestCompiler_Interpreted_RunsNoSkeleton(t *testing.T) {
 	}
 }
 
-// What another program left under this one's name is made anew.
-func TestCompiler_Cached_OfAnotherVersion_IsMadeAnew(t *testing.T) {
-	dir := t.TempDir()
-	c, _ := newCompiler(t, dir)
-	run(t, c, large("b"))
-	b, a := entryOf(t, c, large("b")), entryOf(t, c, large("a"))
-	if err := os.CopyFS(a, os.DirFS(b)); err != nil {
-		t.Fatal(err)
-	}
-	rewriteHead(t, a, func(h *head) { h.Version = "1 another" })
-	if name := run(t, c, large("a")).name(t); name != "a" {
-		t.Errorf("running is %q", name)
-	}
-}
-
-// rewriteHead gives an entry another head.
-func rewriteHead(t *testing.T, entry string, change func(*head)) {
-	t.Helper()
-	path := filepath.Join(entry, headFile)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, skeleton, err := readHead(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	change(h)
-	text, err := json.Marshal(h)
-	if err := errors.Join(err, os.Remove(path), writeParts(path, prefixOf(text, skeleton), text, skeleton)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A module's rewritten bytes are of use to the compiler only.
 func TestCompiler_KeepsNoBytes(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
@@ -114,63 +78,6 @@ func TestCompiler_KeepsNoBytes(t *testing.T) {
 				t.Errorf("in %q: %d bytes", dir, len(r.Metered.Wasm))
 			}
 		}
-	}
-}
-
-// Code under another name is of another processor or version of wazero, which then compiles the
-// skeleton. That is never run.
-func TestOpenEntry_WithoutCode_IsNotUsed(t *testing.T) {
-	for name, move := range map[string]func(code string) string{
-		"of another module or processor": func(code string) string {
-			return filepath.Join(filepath.Dir(code), strings.Repeat("0", 2*sha256.Size))
-		},
-		"of another version": func(code string) string {
-			return filepath.Join(filepath.Dir(filepath.Dir(code)), "wazero-v0.0.1-cpu-os", filepath.Base(code))
-		},
-	} {
-		dir := t.TempDir()
-		if err := fillEntry(t.Context(), large("guest").Wasm(), dir, fuel.DefaultLimits()); err != nil {
-			t.Fatal(err)
-		}
-		code, err := onlyFile(filepath.Join(dir, codeDir))
-		if err := errors.Join(err, os.MkdirAll(filepath.Dir(move(code)), 0o700), os.Rename(code, move(code))); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := openEntry(t.Context(), dir, fuel.DefaultLimits().MemoryPages); !errors.Is(err, errNoCode) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if left, err := filesOf(dir); err != nil || len(left) > 0 {
-			t.Errorf("%s: %v is left, %v", name, left, err)
-		}
-	}
-}
-
-// If wazero throws the code away and writes its own in its place, as for a file of another version
-// under this one's name, that is noticed.
-func TestOpenEntry_WrittenAnew_IsNotUsed(t *testing.T) {
-	dir := t.TempDir()
-	if err := fillEntry(t.Context(), large("guest").Wasm(), dir, fuel.DefaultLimits()); err != nil {
-		t.Fatal(err)
-	}
-	path, err := onlyFile(filepath.Join(dir, codeDir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code[len("WAZEVO")+1]++ // the first byte of the version
-	if err := os.WriteFile(path, code, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sum, err := sumOf(bytes.NewReader(code))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rewriteHead(t, dir, func(h *head) { h.Code = sum })
-	if _, err := openEntry(t.Context(), dir, fuel.DefaultLimits().MemoryPages); !errors.Is(err, errNoCode) {
-		t.Error(err)
 	}
 }
 
@@ -227,7 +134,7 @@ func TestCache_LeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	if err := os.WriteFile(filepath.Join(killed, headFile), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(killed, sumFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := newCompiler(t, dir)
@@ -249,27 +156,25 @@ func TestCache_LeavesNothing(t *testing.T) {
 func TestFillEntry_CannotBeKept_CompilesOnce(t *testing.T) {
 	wasm, limits := large("guest").Wasm(), fuel.DefaultLimits()
 	full := t.TempDir()
-	if err := os.Mkdir(filepath.Join(full, headFile), 0o700); err != nil { // no file can be made there
+	if err := os.Mkdir(filepath.Join(full, sumFile), 0o700); err != nil { // no file can be made there
 		t.Fatal(err)
 	}
 	times := configured(t, wazero.NewRuntimeConfig)
 	err := fillEntry(t.Context(), wasm, full, limits)
-	if !errors.Is(err, errNotKept) || errors.Is(err, plugin.ErrNotWasm) || *times != 2 { // the module, and its skeleton
+	if !errors.Is(err, errNotKept) || errors.Is(err, plugin.ErrNotWasm) || *times != 1 {
 		t.Errorf("compiled %d times: %v", *times, err)
 	}
 }
 
 // Nor is a disk that takes no more while wazero writes.
 func TestFillEntry_WazeroCannotWrite_CompilesOnce(t *testing.T) {
-	for _, name := range []string{"made", codeDir} {
-		full := t.TempDir()
-		if err := os.WriteFile(filepath.Join(full, name), nil, 0o600); err != nil { // no folder can be made there
-			t.Fatal(err)
-		}
-		err := fillEntry(t.Context(), large("guest").Wasm(), full, fuel.DefaultLimits())
-		if !errors.Is(err, errNotKept) || errors.Is(err, plugin.ErrNotWasm) {
-			t.Errorf("%s: %v", name, err)
-		}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, codeDir), nil, 0o600); err != nil { // no folder can be made there
+		t.Fatal(err)
+	}
+	err := fillEntry(t.Context(), large("guest").Wasm(), full, fuel.DefaultLimits())
+	if !errors.Is(err, errNotKept) || errors.Is(err, plugin.ErrNotWasm) {
+		t.Error(err)
 	}
 }
 
@@ -277,11 +182,11 @@ func TestFillEntry_WazeroCannotWrite_CompilesOnce(t *testing.T) {
 func TestCompiler_FillHere_CannotBeKept_IsLogged(t *testing.T) {
 	c, log := newCompiler(t, t.TempDir())
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, headFile), 0o700); err != nil { // no file can be made there
+	if err := os.Mkdir(filepath.Join(dir, sumFile), 0o700); err != nil { // no file can be made there
 		t.Fatal(err)
 	}
 	filled, err := c.fillHere(t.Context(), newGuest("guest").Wasm(), dir)
-	if filled || err != nil || !strings.Contains(log.String(), headFile) {
+	if filled || err != nil || !strings.Contains(log.String(), sumFile) {
 		t.Errorf("%v, %v: %s", filled, err, log)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // ownGroup and lowerPriority do nothing where priorities are set in other ways.
 func ownGroup(*exec.Cmd) {}
 
-func lowerPriority(int) {}
+func lowerPriority() {}
 
 var started = time.Now()
 

@@ -19,10 +19,10 @@ const niceness = 10
 // its own as much as all streams.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// lowerPriority lowers the priority of a process's group, which is all of its threads: for the
-// process, Linux would change one thread only. Group 0 is this process's. If it fails, compiling
-// takes time from the streams and all else works.
-func lowerPriority(group int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, group, niceness) }
+// lowerPriority lowers the priority of this process's group, which is all of its threads: for the
+// process, Linux would change one thread only. If it fails, compiling takes time from the streams
+// and all else works.
+func lowerPriority() { _ = syscall.Setpriority(syscall.PRIO_PGRP, 0, niceness) }
 
 // processorTime is what this process has used of all processors.
 func processorTime() time.Duration {

@@ -73,8 +73,7 @@
 //
 // The start function becomes the export StartExport, so that instantiating
 // runs no guest code. Table and memory maxima are written into the module.
-// Custom sections other than function names are dropped; of debug information
-// the lines stay, for where the code is then (lines.go). Mutable numeric
+// Custom sections other than function names are dropped (see places.go). Mutable numeric
 // globals are exported, for snapshots of an instance. Imports other than
 // functions are refused.
 //
@@ -92,16 +91,11 @@
 // about 100 KB, is embedded in the program. After each change of it large modules are compiled
 // anew once.
 //
-// # Why does the rewriter make a line table of its own?
+// # How does a trap name a line?
 //
 // Metering moves every instruction, so the line numbers that a debug build carries are wrong
-// afterwards. The rewriter notes where it copies code from and to, which it does only for a
-// module with line numbers, and writes a small DWARF section with the new places; wazero reads
-// that one, and never what the module brought. So a hostile section meets only a reader of line
-// programs that is bounded in bytes, rows and files, in the child that compiles. It ends at the
-// first thing that is wrong, keeps what it has, and changes nothing of the module (FuzzLines,
-// TestRewrite_Lines_HostileAreCheap). The calls that the compiler inlined stand elsewhere, in
-// `.debug_info`, where tables refer to tables and little input can cost much. That is not read:
-// code inlined from a library is named by the line of the author's before it, and the fault says
-// "at or after".
+// afterwards. For a module with line numbers the rewriter notes where it copied code from and to,
+// and a fault names offsets in the module as it was built. The author's commands look these up in
+// the module that they have built, with debug/dwarf (host/author/lines). Nothing else reads what
+// a module says of its lines, so no hostile one can make that cost much.
 package fuel

@@ -25,8 +25,7 @@ type module struct {
 
 	lined    bool  // it says which lines its code is from
 	codeBase int   // where the code section's content begins
-	moves    moves // of all functions so far, if it is lined
-	bodies   []body
+	moves    Moves // of all functions so far, if it is lined
 
 	refillType uint32         // index in the rewritten module
 	extraTypes []signature    // appended types

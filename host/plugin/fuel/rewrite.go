@@ -16,7 +16,7 @@ const (
 
 // Module is a metered module and what a host must know of it.
 type Module struct {
-	Wasm []byte `json:"-"` // the rewritten module
+	Wasm []byte // the rewritten module
 
 	// Start reports that the original had a start function. Instantiating
 	// the rewritten module runs no guest code; the host calls StartExport
@@ -29,6 +29,9 @@ type Module struct {
 
 	// Immovable says why no snapshot can be taken; empty = one can.
 	Immovable string
+
+	// Moves tell where code was before; none unless the module says which lines it is from.
+	Moves Moves
 }
 
 // Rewrite validates what metering rests on and inserts it. The result behaves
@@ -43,7 +46,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, lined: l.lines != nil}
+	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, lined: l.lined}
 	m.refillType = m.extraType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
 	var out [sections][]byte
 	for _, step := range steps {
@@ -63,7 +66,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 		out[step.id] = body
 	}
 	out[secType] = m.typeSection(l.body[secType])
-	return m.assemble(out, m.functionNames(l.names), m.lineSections(l.lines)), nil
+	return m.assemble(out, m.functionNames(l.names)), nil
 }
 
 // steps read sections in an order in which each finds the counts it needs.
@@ -89,12 +92,12 @@ var steps = []struct {
 }
 
 // assemble writes the module; a start section is left out on purpose.
-func (m *module) assemble(out [sections][]byte, names, lines []byte) *Module {
+func (m *module) assemble(out [sections][]byte, names []byte) *Module {
 	size := 8
 	for _, b := range out {
 		size += len(b) + 8
 	}
-	wasm := append(make([]byte, 0, size+len(names)+len(lines)+8), "\x00asm\x01\x00\x00\x00"...)
+	wasm := append(make([]byte, 0, size+len(names)+len(anyPlace)+8), "\x00asm\x01\x00\x00\x00"...)
 	for _, id := range order {
 		if id != secStart && len(out[id]) > 0 {
 			wasm = appendSection(wasm, id, out[id])
@@ -103,8 +106,10 @@ func (m *module) assemble(out [sections][]byte, names, lines []byte) *Module {
 	if names != nil {
 		wasm = appendSection(wasm, secCustom, names)
 	}
-	wasm = append(wasm, lines...)
-	result := &Module{Wasm: wasm, Start: m.start >= 0, Immovable: m.immovable}
+	if len(m.moves) > 0 {
+		wasm = append(wasm, anyPlace...)
+	}
+	result := &Module{Wasm: wasm, Start: m.start >= 0, Immovable: m.immovable, Moves: m.moves}
 	for _, i := range m.mutable {
 		result.Globals = append(result.Globals, globalName(i))
 	}

@@ -27,14 +27,14 @@ var order = [...]byte{secType, secImport, secFunction, secTable, secMemory, secG
 type layout struct {
 	body  [sections]*reader
 	names *reader // the custom section "name", after its name
-	lines *reader // ".debug_line"
+	lined bool    // it has a section ".debug_line"
 }
 
 // mostCustom bounds the custom sections. Toolchains write about ten.
 const mostCustom = 1000
 
 // split cuts the module into sections and checks their order. Custom
-// sections other than the first "name" and ".debug_line" are dropped.
+// sections other than the first "name" are dropped.
 func split(wasm []byte) (*layout, error) {
 	r := &reader{data: wasm}
 	if magic := r.bytes(8); string(magic) != "\x00asm\x01\x00\x00\x00" {
@@ -60,8 +60,8 @@ func split(wasm []byte) (*layout, error) {
 				return nil, body.err
 			} else if name == "name" && l.names == nil {
 				l.names = body
-			} else if name == ".debug_line" && l.lines == nil {
-				l.lines = body
+			} else if name == ".debug_line" {
+				l.lined = true
 			}
 		case int(id) >= sections:
 			r.fail(ErrUnsupported, "section %d", id)

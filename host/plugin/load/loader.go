@@ -62,7 +62,4 @@ func (l *Loader) remove(m *Model) {
 // Close waits until no request uses a plugin any more, or the context is done: then the error
 // tells how many still do. What a plugin holds is freed with its last Release. Models are to be
 // closed before. Close may be called again.
-func (l *Loader) Close(ctx context.Context) error {
-	l.compiler.Close()
-	return l.own.Close(ctx)
-}
+func (l *Loader) Close(ctx context.Context) error { return l.own.Close(ctx) }

@@ -63,6 +63,8 @@ func (g *Registry) Scan(ctx context.Context) error {
 // read loads a file that is new or has changed. If that fails, or if it works with no model in
 // memory and the plugin that the file held before does, that one stays in use.
 func (g *Registry) read(ctx context.Context, base string, now stamp) {
+	g.setLoads(base)
+	defer g.setLoads("")
 	next := &file{base: base, stamp: now}
 	old := g.file(base)
 	wasm, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
@@ -99,6 +101,12 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 		g.log.Info("plugin loaded", "plugin", next.plugin.Name, "version", next.plugin.Manifest.Version, "sha256", next.plugin.SHA256)
 	}
 	g.set(base, next)
+}
+
+func (g *Registry) setLoads(base string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.loads = base
 }
 
 // load loads a module that the lock allows.

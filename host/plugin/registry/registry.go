@@ -5,6 +5,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,7 @@ type Registry struct {
 	mu     sync.RWMutex
 	files  map[string]*file        // by base name
 	byName map[string]*load.Plugin // by plugin name
+	loads  string                  // the base name of the file that is being loaded; empty: none
 	closed bool
 }
 
@@ -67,9 +69,18 @@ func (g *Registry) Find(name string) (*load.Plugin, error) {
 	defer g.mu.RUnlock()
 	p := g.byName[name]
 	if p == nil || !p.Retain() {
-		return nil, plugin.Unknown(name)
+		return nil, g.unknown(name)
 	}
 	return p, nil
+}
+
+// unknown is the error of a name that no plugin has, and says so if a file of that name is being
+// loaded. The caller holds mu.
+func (g *Registry) unknown(name string) error {
+	if g.loads == name+suffix {
+		return fmt.Errorf("%w: %s is being loaded; try again in some seconds", plugin.ErrUnknown, g.loads)
+	}
+	return plugin.Unknown(name)
 }
 
 // List describes all plugins and the files that are none, by name.
@@ -91,7 +102,7 @@ func (g *Registry) Get(name string) (Info, error) {
 	if f := g.fileOf(name); f != nil {
 		return g.info(f), nil
 	}
-	return Info{}, plugin.Unknown(name)
+	return Info{}, g.unknown(name)
 }
 
 // Path is the path of the file that Info describes.
@@ -103,7 +114,7 @@ func (g *Registry) Reset(name string) (Info, error) {
 	defer g.mu.RUnlock()
 	f := g.fileOf(name)
 	if f == nil {
-		return Info{}, plugin.Unknown(name)
+		return Info{}, g.unknown(name)
 	}
 	f.plugin.Reset()
 	return g.info(f), nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +122,33 @@ func TestRegistry_Scan_FollowsTheFolder(t *testing.T) {
 	scan(t, g)
 	expect(t, g, "a 4 ready, c 1 ready")
 }
+
+// A request that names a file's plugin while the file is being loaded hears that it is.
+func TestRegistry_Find_BeingLoaded_SaysSo(t *testing.T) {
+	dir := t.TempDir()
+	g := openRegistry(t, dir)
+	heard := ""
+	g.log = slog.New(listener(func() { _, err := g.Get("slow"); heard = err.Error() }))
+	broken := asm.New("{") // what is logged of it is logged before it is done
+	place(t, dir, "slow.wasm", broken.Wasm())
+	if err := g.Scan(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "no such plugin: slow.wasm is being loaded"; !strings.Contains(heard, want) {
+		t.Errorf("heard %q, want %q", heard, want)
+	}
+	if _, err := g.Get("slow"); !errors.Is(err, plugin.ErrUnknown) || strings.Contains(err.Error(), "loaded") {
+		t.Error(err)
+	}
+}
+
+// listener is a log's handler that calls itself for each line.
+type listener func()
+
+func (listener) Enabled(context.Context, slog.Level) bool    { return true }
+func (l listener) Handle(context.Context, slog.Record) error { l(); return nil }
+func (l listener) WithAttrs([]slog.Attr) slog.Handler        { return l }
+func (l listener) WithGroup(string) slog.Handler             { return l }
 
 func TestRegistry_Scan_NoFolder(t *testing.T) {
 	expect(t, openRegistry(t, filepath.Join(t.TempDir(), "none")), "")

@@ -113,6 +113,5 @@ func (c *called) Calling(e guest.Export, _, _ int32, _ *guest.Buffers) {
 	c.names = append(c.names, e.String())
 }
 func (*called) Answered(guest.Export, int32, *guest.Buffers) {}
-func (*called) Asked(guest.Question)                         {}
 func (*called) Failed(*plugin.Fault)                         {}
-func (*called) Did(*guest.Deed)                              {}
+func (*called) Did(*plugin.Deed)                             {}

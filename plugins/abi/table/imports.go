@@ -87,7 +87,7 @@ func requestImports() []Func {
 		{
 			Name: "part", Added: true, Result: I32, Record: RecordFitting, Cost: Cost{Fixed: 5_000, More: "1 for each 4 tokens of the answer, and 16 × bytes of its text"},
 			Doc: "The part of an answer to a conversation in which its text ends, see *parts*. The API splits answers in the same way. In `accept` and `stop` it is the part of the token, in `prepare` and `sample` the part of the last text; " +
-				"a tag between two parts belongs to the part before it, until there is text after it. An answer to a prompt without messages is content.",
+				"a tag between two parts belongs to the part before it, until there is text after it. Before the first token it is the part that the prompt has opened. An answer to a prompt without messages is content.",
 			Worked: "After the text `<think>Hm` it is 1, after `<think>Hm</think>` still 1, and after `<think>Hm</think>Hello` it is 0.",
 		},
 		{

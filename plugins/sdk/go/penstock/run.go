@@ -114,7 +114,8 @@ func (r *Run) Wait(k int, branches ...*Branch) bool {
 }
 
 // WaitAny waits until the model has computed any of some branches, and returns those that are
-// ready.
+// ready. Which are ready first depends on what else the server computes, and not on the seed: an
+// answer that depends on it is not the same each time.
 func (r *Run) WaitAny(k int, branches ...*Branch) (ready []*Branch) {
 	n := r.wait(k, abi.WaitAny, branches)
 	for _, handle := range r.list[:n] {

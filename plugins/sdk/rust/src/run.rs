@@ -130,7 +130,8 @@ impl Run {
     }
 
     /// Waits until the model has computed any of some branches, and returns the places of those
-    /// that are ready.
+    /// that are ready. Which are ready first depends on what else the server computes, and not on
+    /// the seed: an answer that depends on it is not the same each time.
     pub fn wait_any<'a, 'r: 'a>(&'r self, k: usize, branches: impl IntoIterator<Item = &'a Branch<'r>>) -> Result<Vec<usize>, BranchError> {
         let mut handles: Vec<i32> = branches.into_iter().map(Branch::handle).collect();
         let given = handles.clone();

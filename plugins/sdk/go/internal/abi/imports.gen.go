@@ -96,7 +96,8 @@ func State(ptr unsafe.Pointer, limit int32) int32
 // Part: The part of an answer to a conversation in which its text ends, see parts. The API splits
 // answers in the same way. In accept and stop it is the part of the token, in prepare and sample
 // the part of the last text; a tag between two parts belongs to the part before it, until there is
-// text after it. An answer to a prompt without messages is content.
+// text after it. Before the first token it is the part that the prompt has opened. An answer to a
+// prompt without messages is content.
 //
 //go:wasmimport penstock-optional part
 //go:noescape

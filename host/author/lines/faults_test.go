@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package examples
+package lines
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
@@ -41,9 +42,9 @@ var debugBuilds = []struct {
 	},
 }
 
-// A fault of a module that was built for debugging tells the line of the author's code, and what
-// the guest printed: at once, with its code from the cache, and with its code compiled in the
-// process.
+// A fault of a module that was built for debugging tells the line of the author's code, once lines
+// are put in place of offsets, and what the guest printed: at once, with its code from the cache,
+// and with its code compiled in the process. The server itself names no file.
 func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 	for _, build := range debugBuilds {
 		t.Run(build.name, func(t *testing.T) {
@@ -59,14 +60,14 @@ func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 				}
 			}
 			wasm := buildFaults(t, dir, build.tool, build.command, build.env)
-			cache := t.TempDir()
+			lines, cache := Of(wasm), t.TempDir()
 			for _, dir := range []string{cache, cache, ""} {
 				p, log := loadLogged(t, wasm, dir)
 				for seed := 1; seed <= 4; seed++ {
 					fault := failing(t, p, uint64(seed))
 					want := fmt.Sprintf("%s:%d", build.source, lineOf(t, string(text), seed))
-					if !strings.Contains(fault.Told(), want) {
-						t.Errorf("%d: %s\nwant %s", seed, fault.Told(), want)
+					if told := lines.In(fault.Told()); !strings.Contains(told, want) || strings.Contains(fault.Error(), build.source) {
+						t.Errorf("%d: %s\n%s\nwant %s", seed, fault.Told(), told, want)
 					}
 					if build.prints && !strings.Contains(log.String(), fmt.Sprintf("seed is %d", seed)) {
 						t.Errorf("%d: what it printed is not in the log:\n%s", seed, log)
@@ -123,7 +124,7 @@ func loadLogged(t *testing.T, wasm []byte, cache string) (*load.Plugin, *bytes.B
 	t.Helper()
 	log, limits := &bytes.Buffer{}, plugin.DefaultLimits()
 	limits.Compile, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute // machines under load
-	l := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}, CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
+	l := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: hosttest.Words{}}, CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
 	p, err := l.Load(context.Background(), wasm)
 	if err != nil {
 		t.Fatal(err)
