@@ -23,6 +23,7 @@ func TestCheck_NoPermission_IsErrPermission(t *testing.T) {
 		if err := syscall.Setfsuid(nobody); err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = syscall.Setfsuid(0) }() // for what removes the folders
 	}
 	if _, err := Check(t.Context(), path, CheckOptions{CacheDir: cache}); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v", err)
