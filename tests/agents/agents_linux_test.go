@@ -226,7 +226,9 @@ func run(t *testing.T, w work, args []string) (string, error) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // it is an agent's
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = w.dir, &out, &out, time.Second
-	cmd.Env = []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
+	// Agents need Node.js 22, which package.json has for Linux; Debian 12's is older.
+	path := filepath.Dir(program(t, "node")) + string(os.PathListSeparator) + os.Getenv("PATH")
+	cmd.Env = []string{"HOME=" + w.home, "PATH=" + path, "TERM=dumb"}
 	err := cmd.Run()
 	return out.String(), err
 }
