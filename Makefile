@@ -30,6 +30,7 @@ UI_MODULES := web/node_modules/.package-lock.json
 CLIENT_MODULES := host/api/clients/node_modules/.package-lock.json
 AGENTS := tests/agents/node_modules/.package-lock.json build/agents/.installed
 PYTHON_CLIENTS := build/python/quick/installed
+LOCKED := --quiet --disable-pip-version-check --no-compile --no-deps --only-binary :all: --require-hashes
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
@@ -106,18 +107,22 @@ $(LLAMA_STAMP): FORCE | setup
 tests/agents/node_modules/.package-lock.json: tests/agents/package.json tests/agents/package-lock.json | setup
 	cd tests/agents && npm install --no-save --no-audit --no-fund && touch node_modules/.package-lock.json
 
-build/agents/.installed: tests/agents/requirements.txt | setup-test
-	python3 -m venv build/agents && build/agents/bin/pip install --quiet --no-deps --requirement $< && touch $@
+build/agents/.installed: tests/agents/aider.lock | setup-test
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/pip install $(LOCKED) -r $<
+	@touch $@
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json | setup
 	cd $* && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
 
-# A lock file names all packages, so pip need not look for what they need. It installs from outside:
-# Debian's venv cannot make one with pip inside.
+# A lock file names all packages with their hashes, so pip need not look for what they need, and
+# wheels alone, since building from source fetches what no lock file names. It installs from
+# outside: Debian's venv cannot make one with pip inside.
 build/python/%/installed: tests/clients/%.lock | setup-test
 	rm -rf $(@D)
 	python3 -m venv --without-pip $(@D)
-	python3 -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
+	python3 -m pip --python $(@D)/bin/python install $(LOCKED) -r $<
 	@touch $@
 
 $(UI): $(UI_SOURCES) $(UI_MODULES)

@@ -4,6 +4,10 @@ package scheduler
 
 import "github.com/penstock/penstock/scheduler/kvcache"
 
+// minFollowed is the shortest prefix that is waited for: a shorter one is computed beside the other
+// in about the time of a pass.
+const minFollowed = 32
+
 // follows reports whether a running job is computing a prefix that a queued one has in common with
 // it: the queued one waits and then shares those cells. If the leader ends or stalls, the follower
 // computes the prefix itself.
@@ -35,7 +39,7 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 			}
 			common := s.config.Pieces.Border(tokens, r.scope.Common(j.scope, kvcache.CommonPrefix(l.tokens(), tokens[:len(tokens)-1])))
 			near := common > cached && l.computed() >= cached // it already has all that was found and gains more with each chunk
-			if common >= kvcache.MinShared && (near || common-cached >= kvcache.MinShared) && l.leads(common) {
+			if common >= minFollowed && (near || common-cached >= minFollowed) && l.leads(common) {
 				s.cache.Want(l.seq, common)
 				return l, common
 			}

@@ -66,26 +66,47 @@ func TestAPI_Stream_RefusedInTheFirstMoment(t *testing.T) {
 			if name == "before" {
 				close(held)
 			}
-			q, err := http.NewRequest(http.MethodPost, r.url+"/v1/completions", strings.NewReader(`{"prompt":"a","stream":true}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, err := http.DefaultClient.Do(q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer a.Body.Close()
-			if name == "after" {
-				close(held) // the headers are there
-			}
-			body, err := io.ReadAll(a.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			late := strings.HasSuffix(string(body), "data: [DONE]\n\n")
-			if want := map[string]int{"before": 500, "after": 200}[name]; a.StatusCode != want || late != (want == 200) || !strings.Contains(string(body), "no pass") {
-				t.Errorf("%d %s", a.StatusCode, body)
+			status, body := whenBegun(t, r.url+"/v1/completions", `{"prompt":"a","stream":true}`, func() {
+				if name == "after" {
+					close(held) // the headers are there
+				}
+			})
+			late := strings.HasSuffix(body, "data: [DONE]\n\n")
+			if want := map[string]int{"before": 500, "after": 200}[name]; status != want || late != (want == 200) || !strings.Contains(body, "no pass") {
+				t.Errorf("%d %s", status, body)
 			}
 		})
 	}
+}
+
+// Anthropic's message begins before its error, too: AI SDK repeats a request whose stream begins
+// with one.
+func TestAPI_Messages_BeginBeforeTheirError(t *testing.T) {
+	held := make(chan struct{})
+	r := newRig(t, func(s *setup) {
+		s.StreamGrace = time.Nanosecond
+		s.fail = func(*scheduler.Batch) error { <-held; return errors.New("no pass") }
+	})
+	status, body := whenBegun(t, r.url+"/v1/messages", `{"max_tokens":9,"stream":true,`+hello+`}`, func() { close(held) })
+	start, failed := strings.Index(body, "event: message_start\n"), strings.Index(body, "event: error\n")
+	if status != 200 || start < 0 || failed < start {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// whenBegun is the status of an answer, and its text, of which the rest may come when its headers
+// are there.
+func whenBegun(t *testing.T, url, body string, begun func()) (status int, text string) {
+	t.Helper()
+	a, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	begun()
+	all, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.StatusCode, string(all)
 }

@@ -184,7 +184,19 @@ type inputReader struct {
 // mostBefore is how many bytes the arguments have at most before the input.
 const mostBefore = 100
 
-var inputBegins = regexp.MustCompile(`^\s*\{\s*"` + peg.InputName + `"\s*:\s*"`)
+// inputBegins finds the name of the first member, which may have escapes, before a text.
+var inputBegins = regexp.MustCompile(`^\s*\{\s*("(?:[^"\\]|\\.)*")\s*:\s*"`)
+
+// beginOf is how many bytes of arguments are before the text of the input; 0: it does not begin
+// there, or not yet.
+func beginOf(arguments string) int {
+	var name string
+	begin := inputBegins.FindStringSubmatch(arguments)
+	if begin == nil || json.Unmarshal([]byte(begin[1]), &name) != nil || name != peg.InputName {
+		return 0
+	}
+	return len(begin[0])
+}
 
 // add is what more of the arguments' text adds to the input.
 func (r *inputReader) add(text string) string {
@@ -192,14 +204,14 @@ func (r *inputReader) add(text string) string {
 		return text
 	}
 	if r.text += text; !r.begun {
-		begin := inputBegins.FindStringIndex(r.text)
-		if r.other = begin == nil && (len(r.text) > mostBefore || strings.Contains(r.text, "}")); r.other {
+		begin := beginOf(r.text)
+		if r.other = begin == 0 && (len(r.text) > mostBefore || strings.Contains(r.text, "}")); r.other {
 			return r.text
 		}
-		if begin == nil {
+		if begin == 0 {
 			return ""
 		}
-		r.begun, r.text = true, r.text[begin[1]:]
+		r.begun, r.text = true, r.text[begin:]
 	}
 	var input strings.Builder
 	for r.text != "" && !r.over {

@@ -80,6 +80,8 @@ func TestCustomCalls(t *testing.T) {
 		` { "input" :"\"\\\/\b\f\r\tä\u00e4\ud83d\ude00😀</x>" }`: "\"\\/\b\f\r\tää😀😀</x>",
 		`{"input":"\ud83dx\ud83d"}`:                              "\uFFFDx\uFFFD",
 		`{"input":"\ud83d\u0041"}`:                               "\uFFFDA",
+		`{"\u0069nput":"a"}`:                                     "a",
+		`{"\u0069nput\"":"a"}`:                                   `{"\u0069nput\"":"a"}`,
 		`{"input":""}`:                                           "",
 		`{"input":"cut \u00`:                                     "cut ",
 		`{"input": 12}`:                                          `{"input": 12}`, // nothing gets lost

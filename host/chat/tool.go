@@ -142,8 +142,9 @@ func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 			Name string `json:"name"`
 		} `json:"custom"`
 		Name    string        `json:"name"`          // of a custom tool in a response
-		Allowed *allowedTools `json:"allowed_tools"` // of a chat
-		allowedTools
+		Allowed *allowedTools `json:"allowed_tools"` // of a chat; in a response the two are here
+		Mode    string        `json:"mode"`
+		Tools   []allowedTool `json:"tools"`
 	}
 	if err := unmarshal(raw, &choice, "tool_choice", "a choice of a function"); err != nil {
 		return ToolChoice{}, err
@@ -152,7 +153,7 @@ func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 	case choice.Type == "allowed_tools" && choice.Allowed != nil:
 		return choice.Allowed.choose("tool_choice.allowed_tools", tools)
 	case choice.Type == "allowed_tools":
-		return choice.choose("tool_choice", tools)
+		return allowedTools{choice.Mode, choice.Tools}.choose("tool_choice", tools)
 	case slices.Contains(modes, choice.Type):
 		return chooseMode(choice.Type, "tool_choice", tools)
 	case choice.Type == typeCustom && choice.Custom != nil:
@@ -177,17 +178,19 @@ func chooseMode(mode, field string, tools []Tool) (ToolChoice, error) {
 
 // allowedTools are the tools that may be called, each with its name as in a chat or in a response.
 type allowedTools struct {
-	Mode  string `json:"mode"`
-	Tools []struct {
-		Type     string `json:"type"`
-		Name     string `json:"name"`
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
-		Custom struct {
-			Name string `json:"name"`
-		} `json:"custom"`
-	} `json:"tools"`
+	Mode  string        `json:"mode"`
+	Tools []allowedTool `json:"tools"`
+}
+
+type allowedTool struct {
+	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Function struct {
+		Name string `json:"name"`
+	} `json:"function"`
+	Custom struct {
+		Name string `json:"name"`
+	} `json:"custom"`
 }
 
 // choose is the choice of some tools, which a field names. Those of other types than function and

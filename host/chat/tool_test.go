@@ -82,6 +82,8 @@ func TestParseToolChoice(t *testing.T) {
 		`{"type":"allowed_tools","tools":[{"name":"g"},{"name":"f"},{"name":"g"}]}`:                                          {choice: ToolChoice{Mode: "auto", Allowed: []string{"g", "f"}}},
 		`{"type":"allowed_tools","tools":[{"type":"function","name":"h"}]}`:                                                  {field: "tool_choice.tools[0]"},
 		`{"type":"allowed_tools","mode":"required","tools":[]}`:                                                              {field: "tool_choice.mode"},
+		`{"type":"allowed_tools","mode":7}`:                                                                                  {field: "tool_choice.mode"},
+		`{"type":"allowed_tools","allowed_tools":{"mode":7}}`:                                                                {field: "tool_choice.allowed_tools.mode"},
 		`"required"`: {choice: ToolChoice{Mode: "required"}},
 		`{"type":"function","function":{"name":"g"}}`: {choice: ToolChoice{Mode: "required", Name: "g"}},
 		`"maybe"`:               {field: "tool_choice"},

@@ -73,6 +73,7 @@ type Engine struct {
 	templateOptions TemplateOptions
 	needs           *need // of conversations without tools
 	needsWithTools  *need
+	fences          sync.Map // by fenceKind: what takesFence has found
 	grammars        grammars
 	arrange         sync.Once
 	arranged        *grammar.Vocabulary // see tokens

@@ -110,12 +110,29 @@ func (e *Engine) besideCalls(ctx context.Context, c *chat.Conversation, n native
 	return f, nil
 }
 
+// fenceKind is what of a conversation decides how llama.cpp reads its answer in JSON.
+type fenceKind struct {
+	thinks, begins  bool
+	reasoningFormat string
+}
+
 // takesFence reports whether an answer in JSON may stand in a fence: where llama.cpp's parser of
-// such answers, without tools, has one.
+// such answers, without tools, has one. The template is asked once for each kind.
 func (e *Engine) takesFence(ctx context.Context, n native.Conversation) bool {
-	n.Tools, n.ToolChoice, n.JSONSchema, n.Continue = nil, "", `{"type":"object"}`, ""
-	p, err := e.renderMessages(ctx, n, []chat.Message{{Role: "user", Content: "Hi"}})
-	return err == nil && strings.Contains(p.Parser, peg.Fence)
+	kind := fenceKind{n.EnableThinking, n.AddGenerationPrompt, n.ReasoningFormat}
+	if found, known := e.fences.Load(kind); known {
+		return found.(bool) //nolint:forcetypeassert // stored below
+	}
+	p, err := e.renderMessages(ctx, native.Conversation{
+		JSONSchema: `{"type":"object"}`, TemplateArgs: e.templateOptions.Args, // not the client's
+		EnableThinking: kind.thinks, AddGenerationPrompt: kind.begins, ReasoningFormat: kind.reasoningFormat,
+	}, []chat.Message{{Role: "user", Content: "Hi"}})
+	if err != nil {
+		return false
+	}
+	found := strings.Contains(p.Parser, peg.Fence)
+	e.fences.Store(kind, found)
+	return found
 }
 
 // parts is llama.cpp's parser of the answers to a prompt that tells reasoning from content, also

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -314,4 +316,23 @@ func doublings(n int) string {
 		fmt.Fprintf(&s, `,"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i-1, i-1)
 	}
 	return s.String()
+}
+
+// Whether an answer may stand in a fence is a matter of the template: it is asked once, whatever
+// else a conversation has, and not with what a client tells it.
+func TestEngine_TakesFence_AsksOnce(t *testing.T) {
+	e := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
+	n := native.Conversation{ReasoningFormat: "deepseek", AddGenerationPrompt: true}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if e.takesFence(left, n) {
+		t.Error("what could not be asked is taken for a yes")
+	}
+	if !e.takesFence(t.Context(), n) {
+		t.Error("an answer may not stand in a fence")
+	}
+	n.TemplateArgs = map[string]json.RawMessage{"x": json.RawMessage("1")}
+	if !e.takesFence(left, n) {
+		t.Error("it was asked again")
+	}
 }

@@ -42,6 +42,17 @@ func TestCache_Acquire_TakesOverOrShares(t *testing.T) {
 	}
 }
 
+// A short question that is asked again is not computed again, however long its answer was.
+func TestCache_Acquire_SharesAShortPrompt(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Sequences: 4}, 0)
+	for i := range 3 {
+		if _, found := w.answer(prompt(20, 1), 200); found != 19*min(i, 1) {
+			t.Errorf("asked for the %d. time: %d tokens found", i+1, found)
+		}
+	}
+	w.agree()
+}
+
 // Nothing is taken from a sequence that another request has, and it is shared by as many as come.
 func TestCache_Acquire_SharesWithRunningRequests(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Sequences: 4}, 0)

@@ -5,8 +5,11 @@ package kvcache
 import "slices"
 
 // MinShared is the shortest prefix that is shared: a memory whose sequences have cells of their
-// own copies it, and a token at the beginning of every prompt is not worth that.
-const MinShared = 32
+// own copies it, and a token at the beginning of every prompt is not worth that. A short question
+// that is asked again is: it does not take over the sequence of the first time, whose answer is
+// longer than itself. (Two CPUs computed 21 tokens of a 135M model in 72 ms, and copied 20 and
+// computed one in 15.)
+const MinShared = 8
 
 // LongestPrefix is how many tokens of a request it could use of a sequence or of the archive, its
 // last one not counted.

@@ -30,7 +30,7 @@ type agent struct {
 	calls   func(story, summaryPath string) []call // what the model calls
 	command func(t *testing.T, w work) []string    // the program; it may write files into w.home
 
-	variants int // of a request that is refused, of which it hopes that one is taken
+	whole bool // it asks once more, for a whole answer, where a stream fails that has begun
 }
 
 // work is where an agent does its task, and with whom.
@@ -59,23 +59,23 @@ func program(t *testing.T, name string) string {
 }
 
 var agents = []agent{
-	{"claude-messages", filesBy("Read", "Write", "Edit", "file_path", "old_string", "new_string"), claude, 8},
-	{"codex-responses", codexCalls, func(t *testing.T, w work) []string { return codex(t, w, "model_provider = \"penstock\"\n") }, 0},
+	{"claude-messages", filesBy("Read", "Write", "Edit", "file_path", "old_string", "new_string"), claude, true},
+	{"codex-responses", codexCalls, func(t *testing.T, w work) []string { return codex(t, w, "model_provider = \"penstock\"\n") }, false},
 	{"codex-ollama", codexCalls, func(t *testing.T, w work) []string {
 		return codex(t, w, "", "--oss", "--local-provider", "ollama", "-m", w.model)
-	}, 0},
+	}, false},
 	{"codex-lmstudio", codexCalls, func(t *testing.T, w work) []string {
 		return codex(t, w, "", "--oss", "--local-provider", "lmstudio", "-m", w.model)
-	}, 0},
-	{"opencode-chat", opencodeCalls, opencode("@ai-sdk/openai-compatible"), 0},
-	{"opencode-responses", opencodeCalls, opencode("@ai-sdk/openai"), 0},
-	{"opencode-messages", opencodeCalls, opencode("@ai-sdk/anthropic"), 0},
-	{"qwen-chat", qwenCalls, qwen("openai", "OPENAI", "/v1"), 0},
-	{"qwen-responses", qwenCalls, qwen("openai-responses", "OPENAI", "/v1"), 0},
-	{"qwen-messages", qwenCalls, qwen("anthropic", "ANTHROPIC", ""), 0},
-	{"aider-chat", nil, aider("openai", "OPENAI", "/v1"), 0},
-	{"aider-ollama", nil, aider("ollama_chat", "OLLAMA", ""), 0},
-	{"aider-messages", nil, aider("anthropic", "ANTHROPIC", ""), 0},
+	}, false},
+	{"opencode-chat", opencodeCalls, opencode("@ai-sdk/openai-compatible"), false},
+	{"opencode-responses", opencodeCalls, opencode("@ai-sdk/openai"), false},
+	{"opencode-messages", opencodeCalls, opencode("@ai-sdk/anthropic"), false},
+	{"qwen-chat", qwenCalls, qwen("openai", "OPENAI", "/v1"), false},
+	{"qwen-responses", qwenCalls, qwen("openai-responses", "OPENAI", "/v1"), false},
+	{"qwen-messages", qwenCalls, qwen("anthropic", "ANTHROPIC", ""), false},
+	{"aider-chat", nil, aider("openai", "OPENAI", "/v1"), false},
+	{"aider-ollama", nil, aider("ollama_chat", "OLLAMA", ""), false},
+	{"aider-messages", nil, aider("anthropic", "ANTHROPIC", ""), false},
 }
 
 var (
@@ -210,7 +210,7 @@ func TestAgents_FaultIsNotRepeated(t *testing.T) {
 			out, _ := run(t, w, a.command(t, w))
 			s.mu.Lock() // an agent that was stopped may still ask
 			defer s.mu.Unlock()
-			if s.asks < 1 || s.asks > max(1, a.variants) {
+			if s.asks != 1 && !(a.whole && s.asks == 2) { // a stream begins where the prompt takes long
 				t.Errorf("it has asked %d times", s.asks)
 			}
 			t.Logf("%s\n%s", out, strings.Join(s.seen, "\n"))
@@ -226,7 +226,9 @@ func run(t *testing.T, w work, args []string) (string, error) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // it is an agent's
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = w.dir, &out, &out, time.Second
-	cmd.Env = []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
+	// Agents need Node.js 22, which package.json has for Linux; Debian 12's is older.
+	path := filepath.Dir(program(t, "node")) + string(os.PathListSeparator) + os.Getenv("PATH")
+	cmd.Env = []string{"HOME=" + w.home, "PATH=" + path, "TERM=dumb"}
 	err := cmd.Run()
 	return out.String(), err
 }

@@ -155,10 +155,11 @@ func (p place) putModels(t *testing.T) {
 }
 
 // untilReady takes the place of bin/penstock: `serve` ends as soon as the server is ready, on a
-// port that is free.
+// port that is free of this machine alone, whatever host the command names.
 const untilReady = `#!/usr/bin/env bash
 set -euo pipefail
 [ "${1:-}" = serve ] || exec PENSTOCK "$@"
+for ((i = 1; i < $#; i++)); do [ "${!i}" != --host ] || set -- "${@:1:i-1}" "${@:i+2}"; done
 coproc SERVER { exec PENSTOCK "$@" --host 127.0.0.1 --port 0 --threads 1 --log-level error; }
 server=$SERVER_PID
 read -r url <&"${SERVER[0]}"

@@ -190,8 +190,8 @@ func TestPlugins_LazyGrammar(t *testing.T) {
 	}{
 		"asleep":                {lazily(`root ::= "x"`, "no such text"), 200, strings.Repeat(piece, 6)},
 		"woken, fits":           {lazily("root ::= "+many+"{6}", piece+piece), 200, strings.Repeat(piece, 6)},
-		"woken, does not fit":   {lazily("root ::= "+many+"{3} \"!\"", piece+piece), 422, "does not fit its grammar"},
-		"its trigger is no fit": {lazily(`root ::= "x"`, piece+piece), 422, "does not fit its grammar"},
+		"woken, does not fit":   {lazily("root ::= "+many+"{3} \"!\"", piece+piece), 424, "does not fit its grammar"},
+		"its trigger is no fit": {lazily(`root ::= "x"`, piece+piece), 424, "does not fit its grammar"},
 	} {
 		status, text, _ := hosts.Complete(t, h, c.fields+`,"plugins":["always"]`)
 		if status != c.status || !strings.Contains(text, c.want) {

@@ -172,7 +172,7 @@ func TestPlugins_Generate_Refuses(t *testing.T) {
 		`,"samplers":["plugin:always","plugin:always"]`:     `400 invalid_value samplers`,
 		`,"samplers":["top_k","plugin:whole"]`:              `400 invalid_value samplers`,
 		`,"plugins":["refusing"]`:                           `400 plugin_refused plugins`,
-		`,"plugins":["faulty"]`:                             `422 plugin_fault plugins`,
+		`,"plugins":["faulty"]`:                             `424 plugin_fault plugins`,
 	} {
 		status, message, about := hosts.Complete(t, h, fields)
 		if got := fmt.Sprint(status, " ", about); got != want || message == "" {
@@ -268,7 +268,7 @@ func TestPlugins_Faults_AreTold(t *testing.T) {
 	}
 	before := time.Now()
 	for range abi.LimitFaults {
-		if status, message, _ := hosts.Complete(t, h, `,"plugins":["faulty"]`); status != 422 {
+		if status, message, _ := hosts.Complete(t, h, `,"plugins":["faulty"]`); status != 424 {
 			t.Fatalf("%d %s", status, message)
 		}
 	}

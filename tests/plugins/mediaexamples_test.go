@@ -141,7 +141,7 @@ func TestPluginMedia_HostileGuests(t *testing.T) {
 	for name, c := range hostile() {
 		s.uploads(c.wasm)
 		status, a := s.try(`,"plugins":["hostile"]`, talk...)
-		if status != http.StatusUnprocessableEntity || !strings.Contains(a.Error.Message, c.says) {
+		if status != http.StatusFailedDependency || !strings.Contains(a.Error.Message, c.says) {
 			t.Errorf("%s: %d %s; want %q", name, status, a.Error.Message, c.says)
 		}
 		if a := s.ask(`,"plugins":[{"name":"hostile","on_error":"skip"}]`, talk...); a.text() != plain.text() {

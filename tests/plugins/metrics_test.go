@@ -67,7 +67,7 @@ func TestPlugins_Metrics_FaultsByKind(t *testing.T) {
 	for _, kind := range []string{"trap", "fuel", "answer"} {
 		labels := fmt.Sprintf(`kind="%s",model_name="[^"]+",plugin="%s"`, kind, kind)
 		for want := 1.0; want <= 2; want++ {
-			if status, text, _ := hosts.Complete(t, h, `,"samplers":["plugin:`+kind+`"]`); status != 422 {
+			if status, text, _ := hosts.Complete(t, h, `,"samplers":["plugin:`+kind+`"]`); status != 424 {
 				t.Errorf("%s: %d %s", kind, status, text)
 			}
 			if n := hosts.Metric(t, h, "penstock_plugin_faults_total", labels); n != want {

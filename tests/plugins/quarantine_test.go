@@ -68,7 +68,7 @@ func TestPlugins_Quarantine_OfATemplate(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": trapping})
 	const body = `{"messages":[{"role":"user","content":"Hello"}],"plugins":["trapping"]}`
 	for range abi.LimitFaults {
-		if status, answer := hosts.Post(t, h.URL()+"/v1/chat/completions", body); status != 422 {
+		if status, answer := hosts.Post(t, h.URL()+"/v1/chat/completions", body); status != 424 {
 			t.Fatalf("%d %s", status, answer)
 		}
 	}
@@ -82,7 +82,7 @@ func TestPlugins_Quarantine_OfATemplate(t *testing.T) {
 func TestPlugins_Quarantine_NeverOfADefault(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"plugins.default": []string{"faulty"}}, map[string][]byte{"a.wasm": faulty()})
 	for range 3 * abi.LimitFaults {
-		if status, message, about := hosts.Complete(t, h, ""); status != 422 || !strings.Contains(about, "plugin_fault") {
+		if status, message, about := hosts.Complete(t, h, ""); status != 424 || !strings.Contains(about, "plugin_fault") {
 			t.Fatalf("%d %s %s", status, about, message)
 		}
 	}

@@ -18,7 +18,7 @@ func TestSocket_Live_MeasuresAreTheMetrics(t *testing.T) {
 	if status, text, _ := hosts.Complete(t, h, `,"plugins":["busy"]`); status != 200 {
 		t.Fatal(text)
 	}
-	if status, text, _ := hosts.Complete(t, h, `,"samplers":["plugin:trap"]`); status != 422 {
+	if status, text, _ := hosts.Complete(t, h, `,"samplers":["plugin:trap"]`); status != 424 {
 		t.Fatal(text)
 	}
 	all := hosts.Live(t, h)

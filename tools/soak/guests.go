@@ -67,7 +67,7 @@ func hostilePlugin(ctx context.Context, s *soak, rng *rand.Rand) error {
 	lacks := func(word string) bool { return !strings.Contains(text, word) }
 	names, cause := c.Want.Error[:2], c.Want.Error[2]
 	slow := !lacks("too slow") // on a busy machine its time may end before it has broken the rule
-	if a.status != http.StatusUnprocessableEntity && !inStream || lacks("plugin_fault") || slices.ContainsFunc(names, lacks) || lacks(cause) && !slow {
+	if a.status != http.StatusFailedDependency && !inStream || lacks("plugin_fault") || slices.ContainsFunc(names, lacks) || lacks(cause) && !slow {
 		return &wrong{request.String(), a.String(), fmt.Sprintf("a fault that names %q (%s)", c.Want.Error, c.Rule)}
 	}
 	s.tally.add(kind, "a fault")

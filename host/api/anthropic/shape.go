@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
@@ -107,6 +108,10 @@ func (s *shape) Last(c *completion.Choice) []any {
 	end := endEvent{Type: "message_delta", Delta: ending{s.StopReason, s.StopSequence}, Usage: s.Usage, Recording: s.Recording}
 	return s.after(append(s.blocks.close(), end, plainEvent{"message_stop"}))
 }
+
+// Failed implements wire.Failing. A message that was waited for begins before its error: clients
+// that find the error first take it for one of the connection, and repeat the request.
+func (s *shape) Failed(e *refusal.Error) []any { return s.after([]any{Error(e)}) }
 
 // Closing implements wire.Shape.
 func (*shape) Closing([]*completion.Choice) []any { return nil }

@@ -46,7 +46,7 @@ var kinds = map[refusal.Kind]inHTTP{
 	refusal.KindTooLarge:        {http.StatusRequestEntityTooLarge, typeInvalid},
 	refusal.KindWrongMedia:      {http.StatusUnsupportedMediaType, typeInvalid},
 	refusal.KindImpossible:      {http.StatusUnprocessableEntity, typeInvalid},
-	refusal.KindPluginFault:     {http.StatusUnprocessableEntity, typeInvalid}, // opencode repeats what is the server's
+	refusal.KindPluginFault:     {http.StatusFailedDependency, typeInvalid}, // Claude Code repeats a 400 and a 422, opencode what is the server's
 	refusal.KindBusy:            {http.StatusTooManyRequests, typeBusy},
 	refusal.KindPluginsBusy:     {http.StatusServiceUnavailable, typeBusy},
 	refusal.KindLacking:         {http.StatusNotImplemented, typeLacking},

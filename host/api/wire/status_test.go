@@ -30,7 +30,7 @@ func TestStatusOf_EachKind_HasItsStatusAndType(t *testing.T) {
 		{refusal.KindTooLarge, 413, "invalid_request_error"},
 		{refusal.KindWrongMedia, 415, "invalid_request_error"},
 		{refusal.KindImpossible, 422, "invalid_request_error"},
-		{refusal.KindPluginFault, 422, "invalid_request_error"},
+		{refusal.KindPluginFault, 424, "invalid_request_error"},
 		{refusal.KindBusy, 429, "rate_limit_error"},
 		{refusal.KindPluginsBusy, 503, "rate_limit_error"},
 		{refusal.KindLacking, 501, "not_supported_error"},
