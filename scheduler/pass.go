@@ -118,10 +118,15 @@ func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
 	}
 }
 
-// noteComputed puts what a pass has computed into the books of the KV cache.
+// noteComputed puts what a pass has computed into the tick's record and the books of the KV cache.
 func (s *Scheduler) noteComputed(branches []*branch) {
 	each(s, branches, func(_ int, b *branch) {
 		j, at := b.job, b.seq.Len()
+		if b.generating() {
+			s.record.Decode += b.scheduled
+		} else {
+			s.record.Prefill += b.scheduled
+		}
 		s.cache.Append(b.seq, b.tokens()[at:at+b.scheduled])
 		if s.drafting {
 			s.cache.Append(b.seq, j.guess.draft)

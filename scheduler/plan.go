@@ -22,7 +22,6 @@ func (s *Scheduler) plan() {
 	s.share.note(s.decoding > 0)
 	s.prefill()
 	s.joinByAdapters()
-	s.record.Decode = s.decoding
 }
 
 // planJob plans the tokens of those branches of a job that generate.
@@ -112,9 +111,8 @@ func (s *Scheduler) prefill() {
 		s.planChunk(together)
 	}
 	for _, b := range s.planned[s.decoding:] { // not those that were preempted after they were planned
-		s.record.Prefill += b.scheduled
+		s.prefilled += b.scheduled
 	}
-	s.prefilled += s.record.Prefill
 }
 
 // hasNoCells reports whether a branch has made room for others.
