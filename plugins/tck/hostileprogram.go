@@ -68,7 +68,6 @@ func (d *draft) zeros(function string, first int) []byte {
 
 // strangeNumbers are counts, places and values that cannot be.
 func strangeNumbers() []Case {
-	const end = rowPages << 16
 	calls := func(name, rule, cause, function string, args ...int) Case {
 		return breaks(name, rule, cause, func(d *draft) []byte {
 			return slices.Concat(d.is("ready", 1, d.waits(0, 0, asm.Local(root))), d.call(function, args...), asm.Drop)

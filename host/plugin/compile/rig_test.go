@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"log/slog"
 	"testing"
 	"time"
@@ -94,18 +93,4 @@ func (r *running) accept(token int32) (int32, error) {
 		return 0, err
 	}
 	return int32(uint32(answer[0])), nil
-}
-
-// name is the one in the guest's manifest.
-func (r *running) name(t *testing.T) string {
-	t.Helper()
-	r.meter.Fill(1e6, 1<<16, time.Now())
-	if _, err := r.guest.ExportedFunction(abi.ExportDescribe).Call(r.ctx); err != nil {
-		t.Fatal(err)
-	}
-	var manifest struct{ Name string }
-	if err := json.Unmarshal(r.emitted, &manifest); err != nil {
-		t.Fatal(err)
-	}
-	return manifest.Name
 }

@@ -121,10 +121,7 @@ func argumentGroups() []Group {
 			Prefix: "bind", Title: "bind answers", Doc: "Result of `bind`.",
 			Constants: []Constant{{"ok", 0, "bound"}, {"refused", -1, "see `bind`"}},
 		},
-		{
-			Prefix: "decline", Title: "decline answers", Doc: "Result of `decline`.",
-			Constants: []Constant{{"ok", 0, "the host does not call it in this request"}, {"refused", -1, "see `decline`"}},
-		},
+		{Prefix: "decline", Title: "decline answers", Doc: "Result of `decline`.", Constants: []Constant{{"ok", 0, "the host does not call it in this request"}, {"refused", -1, "see `decline`"}}},
 		{
 			Prefix: "output", Title: "output answers", Doc: "Result of `output`.",
 			Constants: []Constant{{"ok", 0, "the client gets the value"}, {"refused", -1, "see `output`"}},
