@@ -109,8 +109,8 @@ tests/agents/node_modules/.package-lock.json: tests/agents/package.json tests/ag
 
 build/agents/.installed: tests/agents/aider.lock | setup-test
 	rm -rf $(@D)
-	python3 -m venv $(@D)
-	$(@D)/bin/pip install $(LOCKED) -r $<
+	python3 -m venv --without-pip $(@D)
+	python3 -m pip --python $(@D)/bin/python install $(LOCKED) -r $<
 	@touch $@
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json | setup

@@ -93,6 +93,8 @@ func pluginError(err error, param string) error {
 		return nil
 	case errors.Is(err, plugin.ErrUnknown):
 		kind, code = refusal.KindNotFound, "plugin_not_found"
+	case errors.Is(err, plugin.ErrLoading):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "plugin_loading", Field: param, Message: err.Error(), Retry: 2}
 	case errors.Is(err, plugin.ErrBusy):
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "busy", Field: param, Message: err.Error(), Retry: 1}
 	case errors.Is(err, plugin.ErrTooLarge):

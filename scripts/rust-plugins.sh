@@ -19,6 +19,9 @@ if [ "${1:-}" = test ]; then
 fi
 /usr/bin/cargo build --quiet --release --locked --offline --target wasm32-unknown-unknown
 mkdir -p "$out"
+for built in "$out"/*-rust.wasm; do # tests take what is there for the examples of today
+  [ -d "examples/$(basename "$built" .wasm)" ] || rm -f "$built"
+done
 for manifest in examples/*/Cargo.toml; do
   name=$(basename "$(dirname "$manifest")")
   built=../build/rust/wasm32-unknown-unknown/release/${name//-/_}.wasm

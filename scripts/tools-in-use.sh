@@ -21,7 +21,7 @@ pip download --no-deps -r "$from/bfcl.lock" -d "$work"
 python3 -m zipfile -e "$work"/bfcl_eval-*.whl "$work/bfcl"
 cp "$from/package.json" "$from/package-lock.json" "$work"
 npm --prefix "$work" ci --ignore-scripts --no-audit --no-fund --silent
-export PATH=$work/node_modules/.bin:$PATH # with a Node.js as new as the servers need, on Linux
+export PATH=$PWD/$work/node_modules/.bin:$PATH # with a Node.js as new as the servers need, on Linux
 
 python3 "$from/list.py" "$work/bfcl/bfcl_eval/data" "$work/node_modules" "$work/venv/bin" >"$work/list"
 mv "$work/list" "$into"

@@ -22,7 +22,7 @@ func (r *TextRequest) tellParts() (serving.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &partTeller{Parts: parts, first: serving.PartContent}
+	p := &partTeller{Parts: parts, first: serving.PartContent, last: serving.PartContent}
 	p.first = p.Part("a") // any word
 	return p, nil
 }

@@ -25,6 +25,7 @@ var (
 // Why a plugin cannot be used.
 var (
 	ErrUnknown     = errors.New("no such plugin")
+	ErrLoading     = errors.New("the plugin is being loaded")
 	ErrQuarantined = errors.New("plugin in quarantine")
 	ErrBusy        = errors.New("the host is busy, try again")
 	ErrConfig      = errors.New("bad plugin configuration")

@@ -173,6 +173,8 @@ func useError(u *use, err error) error {
 	case errors.As(err, &quarantine):
 		return &refusal.Error{Kind: refusal.KindBusy, Code: "plugin_quarantined", Field: u.Field,
 			Message: quarantine.Error(), Retry: quarantine.Seconds()}
+	case errors.Is(err, plugin.ErrLoading):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "plugin_loading", Field: u.Field, Message: err.Error(), Retry: 2}
 	case errors.Is(err, plugin.ErrUnknown):
 		return refusal.Invalid(u.Field, "%v", err)
 	}

@@ -230,3 +230,54 @@ func TestChain_Draw_Traces(t *testing.T) {
 		t.Errorf("%+v, %v", trace, err)
 	}
 }
+
+// fickle is a stage that needs its Prepare until it is told otherwise.
+type fickle struct {
+	stage
+	needs bool
+}
+
+func (s *fickle) Traits() chain.Traits {
+	t := s.stage.Traits()
+	t.Needs = func() chain.Needs { return chain.Needs{Prepare: s.needs} }
+	return t
+}
+
+// chooser is a stage that prepares nothing.
+type chooser struct{ stage }
+
+func (*chooser) Traits() chain.Traits { return chain.Traits{} }
+
+// What a stage has prepared does not outlast its being asked.
+func TestChain_Prepare_NeededNoMore(t *testing.T) {
+	s := &fickle{stage: stage{prepared: chain.Prepared{Forced: []chain.Token{2}}}, needs: true}
+	c := chain.New([]chain.Stage{s, &chooser{stage{choice: 1}}}, 4, 0)
+	draw := func() chain.Token {
+		t.Helper()
+		if c.Prepares() {
+			if err := c.Prepare(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var row chain.Row
+		row.Lend([][]float32{make([]float32, 4)}, &sync.WaitGroup{})
+		token, _, err := c.Draw(&row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	if err := c.Begin([]chain.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := draw(); got != 2 {
+		t.Errorf("drew %d, the forced one is 2", got)
+	}
+	s.needs = false
+	if err := c.Reset([]chain.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := draw(); got != 1 {
+		t.Errorf("drew %d, nothing is forced any more", got)
+	}
+}

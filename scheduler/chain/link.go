@@ -75,4 +75,7 @@ func (c *Chain) askNeeds() {
 		}
 	}
 	c.needed.Store(needed)
+	if needed&needPrepare == 0 { // nobody is asked any more, so nobody would lift it
+		c.restriction.clear(len(c.links))
+	}
 }

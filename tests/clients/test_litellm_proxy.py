@@ -25,11 +25,22 @@ def client(server, tmp_path_factory):
     (work / "config.yaml").write_text(json.dumps(config))  # which is YAML, too
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    run = "from litellm import run_server; run_server()"
+    # As in this process (conftest.py), no name but this machine's is found.
+    run = """
+import socket
+find = socket.getaddrinfo
+def find_here(host, *rest, **named):
+    if host not in (None, "127.0.0.1", "localhost", "::1", b"127.0.0.1", b"localhost"):
+        raise socket.gaierror(f"these tests do not look for {host}")
+    return find(host, *rest, **named)
+socket.getaddrinfo = find_here
+from litellm import run_server
+run_server()
+"""
     process = subprocess.Popen(
         [sys.executable, "-c", run, "--config", work / "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"],
         cwd=work,
-        env=os.environ | {"HOME": str(work), "LITELLM_MASTER_KEY": KEY},
+        env={"PATH": os.environ["PATH"], "HOME": str(work), "LITELLM_MASTER_KEY": KEY},
         stdout=subprocess.DEVNULL,
     )
     try:
@@ -37,7 +48,10 @@ def client(server, tmp_path_factory):
         yield openai.OpenAI(base_url=f"http://127.0.0.1:{port}", api_key=KEY, max_retries=0)
     finally:
         process.terminate()
-        process.wait()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def test_answer_is_the_same_streamed_and_whole(client):

@@ -170,7 +170,8 @@ func today(theirs, ours string) string {
 		said := days[0]
 		days = days[1:]
 		for _, layout := range layouts {
-			if at, err := time.ParseInLocation(layout, said, time.Local); err == nil && time.Since(at).Abs() < 48*time.Hour {
+			at, err := time.ParseInLocation(layout, said, time.Local)
+			if _, other := time.Parse(layout, day); err == nil && other == nil && time.Since(at).Abs() < 48*time.Hour {
 				return said
 			}
 		}

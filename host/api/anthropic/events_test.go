@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // Each part of an answer is a block of its own, which ends before the next begins.
@@ -61,5 +63,17 @@ func TestBlocks_Add_Order(t *testing.T) {
 	}
 	if b.calls != 2 {
 		t.Errorf("%d calls were counted", b.calls)
+	}
+}
+
+// A message begins before its error, also where it never had a slot.
+func TestShape_Failed_BeginsTheMessage(t *testing.T) {
+	s := newShape(&completion.TextRequest{Model: &serving.Model{}}, &messagesBody{})
+	for i, want := range []int{2, 1} { // the second time it has begun
+		if events := s.Failed(refusal.Invalid("x", "wrong")); len(events) != want {
+			t.Errorf("%d: %v", i, events)
+		} else if _, ok := events[0].(startEvent); ok != (want == 2) {
+			t.Errorf("%d: %+v", i, events[0])
+		}
 	}
 }

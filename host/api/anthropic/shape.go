@@ -67,6 +67,7 @@ type shape struct {
 	stops  []string // of the client
 	limit  int      // the most tokens that it wants
 	begin  []any    // the event that is still to be sent before all others
+	begun  bool     // it was sent
 	blocks blocks
 }
 
@@ -98,7 +99,7 @@ func (s *shape) after(events []any) []any {
 		return nil
 	}
 	events = append(s.begin, events...)
-	s.begin = nil
+	s.begin, s.begun = nil, true
 	return events
 }
 
@@ -111,7 +112,12 @@ func (s *shape) Last(c *completion.Choice) []any {
 
 // Failed implements wire.Failing. A message that was waited for begins before its error: clients
 // that find the error first take it for one of the connection, and repeat the request.
-func (s *shape) Failed(e *refusal.Error) []any { return s.after([]any{Error(e)}) }
+func (s *shape) Failed(e *refusal.Error) []any {
+	if s.begin == nil && !s.begun { // it has waited for a slot all the time
+		s.begin = []any{startEvent{"message_start", s.message}}
+	}
+	return s.after([]any{Error(e)})
+}
 
 // Closing implements wire.Shape.
 func (*shape) Closing([]*completion.Choice) []any { return nil }

@@ -158,7 +158,7 @@ func (c *conversation) step(a *drive.Answer, place uint64) error {
 
 // call is a drive.Caller.
 func (c *conversation) call(s *stage.Stage, export string, call func() error, did func() []any) error {
-	if err := call(); err != nil {
+	if err := call(); err != nil || slices.Contains(s.Declined(), export) {
 		return err
 	}
 	if export == abi.ExportAccept && s.Traits().Foresees {

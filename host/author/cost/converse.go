@@ -90,7 +90,7 @@ func (c *conversation) inputOf(s *stage.Stage, export string) string {
 // time is a drive.Caller that measures the calls for a token, of exports that the plugin has.
 func (c *conversation) time(s *stage.Stage, export string, call func() error, _ func() []any) error {
 	drafts := export == abi.ExportAccept && s.Traits().Foresees // with the same call
-	if export == abi.ExportOpen || export == abi.ExportRewind || !slices.Contains(c.exports, export) && !drafts {
+	if export == abi.ExportOpen || export == abi.ExportRewind || !slices.Contains(c.exports, export) && !drafts || slices.Contains(s.Declined(), export) {
 		return call()
 	}
 	key := [2]string{export, c.inputOf(s, export)}

@@ -133,7 +133,7 @@ func (f *function) gave(i *Instance, c *call, d *plugin.Deed) {
 // besides.
 func (f *function) give(i *Instance, c *call, d *plugin.Deed) {
 	g := &d.Gave
-	if f.Fills == abi.BufferMask {
+	if f.Fills == abi.BufferMask && len(g.Mask) > 0 && i.Buffers.Bound(abi.BufferMask) {
 		copy(i.Buffers.Mask(i.module.Env.Vocabulary.Size()), g.Mask)
 	}
 	for k := range f.Memory {

@@ -22,7 +22,7 @@ var grammarFunctions = map[string]hostFunction{
 	abi.ImportGrammarReason:     func(i *Instance, c *call) uint64 { return c.text(i, i.grammarReason) },
 }
 
-// What grammars cost that branches follow, and what reading one has cost at least.
+// What grammars cost that branches follow.
 const (
 	maskFuel   = 16
 	acceptFuel = 2_000

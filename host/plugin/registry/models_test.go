@@ -215,7 +215,7 @@ func TestRegistry_Hammer_ModelsComeAndGo(t *testing.T) {
 func useOnce(t *testing.T, g *Registry, name string, m *load.Model) {
 	p, err := g.FindFor(context.Background(), name, m)
 	var failed *plugin.ModelError
-	if errors.Is(err, plugin.ErrUnknown) || errors.As(err, &failed) && name == "b" {
+	if errors.Is(err, plugin.ErrUnknown) || errors.Is(err, plugin.ErrLoading) || errors.As(err, &failed) && name == "b" {
 		return
 	}
 	if err != nil {

@@ -63,7 +63,7 @@ func Open(ctx context.Context, l *load.Loader, dir string, lock plugin.Lock, log
 }
 
 // Find gives a plugin, for the caller to Release; FindFor gives it for use. The error wraps
-// ErrUnknown.
+// ErrUnknown or ErrLoading.
 func (g *Registry) Find(name string) (*load.Plugin, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -74,11 +74,11 @@ func (g *Registry) Find(name string) (*load.Plugin, error) {
 	return p, nil
 }
 
-// unknown is the error of a name that no plugin has, and says so if a file of that name is being
+// unknown is the error of a name that no plugin has: ErrLoading if a file of that name is being
 // loaded. The caller holds mu.
 func (g *Registry) unknown(name string) error {
 	if g.loads == name+suffix {
-		return fmt.Errorf("%w: %s is being loaded; try again in some seconds", plugin.ErrUnknown, g.loads)
+		return fmt.Errorf("%w: %s is new in the folder; try again in some seconds", plugin.ErrLoading, g.loads)
 	}
 	return plugin.Unknown(name)
 }

@@ -54,8 +54,8 @@ func newAnswers(f *File) *answers {
 // learn keeps what texts became. A model always makes the same of a text.
 func (a *answers) learn(list []Deed) {
 	for i := range list {
-		if d := &list[i]; d.Do == abi.ImportTokenize && len(d.Args) > 1 {
-			a.tokenized[question{textOf(d.Text), uint32(d.Args[1])}] = d
+		if d := &list[i]; d.Do == abi.ImportTokenize && len(d.Args) > 1 && !d.Failed {
+			a.tokenized[question{cleanText(textOf(d.Text)), uint32(d.Args[1])}] = d
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (a *answers) next(g *plugin.Deed) error {
 
 // asks reports whether a guest does the same once more. How much room it has does not matter.
 func (d *Deed) asks(g *plugin.Deed) bool {
-	if d.Do != g.Import || textOf(d.Text) != g.Text {
+	if d.Do != g.Import || cleanText(textOf(d.Text)) != cleanText(g.Text) { // earlier files have it cleaned
 		return false
 	}
 	s := abi.Import(d.Do)
@@ -227,3 +227,6 @@ func (a *answers) Part(text string) int32 {
 
 // Close implements plugin.Parts.
 func (a *answers) Close() {}
+
+// cleanText is a text as the host reads it: what is no UTF-8 is U+FFFD.
+func cleanText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -66,11 +66,12 @@ func TestRead_Questions_GrammarsAreNumbered(t *testing.T) {
 func TestRecorder_Deeds_AreReplayed(t *testing.T) {
 	asks := func(token int) *asm.Guest {
 		g := example()
-		g.Put(4096, "hello")
+		g.Put(4096, "hel\xc3o") // which is no UTF-8
 		g.On(abi.ExportPrepare,
 			asm.I32(4096), asm.I32(5), asm.I32(0), asm.I32(4200), asm.I32(0), g.Call(abi.ImportTokenize), asm.Drop,
 			asm.I32(0), asm.I32(4096), asm.I32(5), g.Call(abi.ImportGrammarOpen), asm.Drop,
 			asm.I32(4300), asm.I32(64), g.Call(abi.ImportGrammarReason), asm.Drop,
+			asm.I32(0), g.Call(abi.ImportGrammarMask), asm.Drop,
 			asm.I32(0), asm.I32(token), g.Call(abi.ImportGrammarAccept), asm.Drop,
 			g.Call(abi.ImportPart), asm.Drop, asm.I32(4400), asm.I32(8), g.Call(abi.ImportState), asm.Drop,
 			asm.I32(4300), asm.LoadByte) // the answer depends on the reason
@@ -96,7 +97,7 @@ func TestRecorder_Deeds_AreReplayed(t *testing.T) {
 	for _, d := range f.Sessions[0].Calls[1].Deeds {
 		did = append(did, d.Do)
 	}
-	if got := strings.Join(did, " "); got != "tokenize grammar_open grammar_reason grammar_accept part state" {
+	if got := strings.Join(did, " "); got != "tokenize grammar_open grammar_reason grammar_mask grammar_accept part state" {
 		t.Errorf("%s", got)
 	}
 	var b bytes.Buffer

@@ -182,7 +182,10 @@ func (n *notes) Did(g *plugin.Deed) {
 	if c.Call != CallStep || d.Failed {
 		return
 	}
-	if n.step += d.size(); d.Do == abi.ImportBranchesWait || n.step > mostStep {
+	if d.ofProgram() { // what is asked beside does not end a step
+		n.step += d.size()
+	}
+	if d.Do == abi.ImportBranchesWait || n.step > mostStep {
 		n.end(true)
 		n.step = 0
 		n.begin(Call{Call: CallStep})

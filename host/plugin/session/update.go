@@ -39,7 +39,7 @@ func (c *Call) with(outcome *Call) Call {
 	if outcome != nil {
 		after.Answer, after.Mask, after.Bias, after.Force = outcome.Answer, outcome.Mask, outcome.Bias, outcome.Force
 		after.Left, after.Splice, after.Prompt, after.Outputs = outcome.Left, outcome.Splice, outcome.Prompt, outcome.Outputs
-		after.Messages, after.Refusal, after.Fault = outcome.Messages, outcome.Refusal, outcome.Fault
+		after.Messages, after.Refusal, after.Declined, after.Fault = outcome.Messages, outcome.Refusal, outcome.Declined, outcome.Fault
 	}
 	return after
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi/table"
 )
 
-// accesses and lists are the names of the host's constants.
+// accesses and records are the names of the host's constants.
 var (
 	accesses = map[table.Access]string{table.Read: "Read", table.Write: "Write", table.Update: "Update", table.Keep: "Keep"}
 	records  = map[table.Record]string{table.RecordFitting: "RecordFitting", table.RecordWhole: "RecordWhole"}

@@ -269,28 +269,28 @@ func (h host) Decline(p unsafe.Pointer, size int32) int32 {
 	if !h.s.opening {
 		return abi.DeclineRefused
 	}
-	name := take(p, size)
+	name, had := take(p, size), false
 	switch penstock.Call(name) {
 	case penstock.CallRewrite:
-		guest.Rewrite = nil
+		had, guest.Rewrite = guest.Rewrite != nil, nil
 	case penstock.CallPrepare:
-		guest.Prepare = nil
+		had, guest.Prepare = guest.Prepare != nil, nil
 	case penstock.CallSample:
-		guest.Sample = nil
+		had, guest.Sample = guest.Sample != nil, nil
 	case penstock.CallAccept:
-		guest.Accept = nil
+		had, guest.Accept = guest.Accept != nil, nil
 	case penstock.CallDraft:
-		guest.Draft = nil
+		had, guest.Draft = guest.Draft != nil, nil
 	case penstock.CallStop:
-		guest.Stop = nil
+		had, guest.Stop = guest.Stop != nil, nil
 	case penstock.CallRewind:
-		guest.Rewind = nil
+		had, guest.Rewind = guest.Rewind != nil, nil
 	case penstock.CallClose:
-		guest.Close = nil
+		had, guest.Close = guest.Close != nil, nil
 	default:
 		return abi.DeclineRefused
 	}
-	if !slices.Contains(h.s.declined, name) {
+	if had { // what it does not have is no news
 		h.s.declined = append(h.s.declined, name)
 	}
 	return abi.DeclineOk

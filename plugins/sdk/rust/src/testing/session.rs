@@ -3,7 +3,7 @@
 use super::host::State;
 use super::record::{Call, Record};
 use super::Request;
-use crate::glue::{Exported, Instance};
+use crate::glue::{Exported, Instance, Methods};
 use crate::{abi, defaults, json, Token};
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -37,10 +37,13 @@ impl<P: Exported> Session<P> {
         let begun = session.begin();
         let call = Call::new("open");
         session.note(match &begun {
-            Ok(()) if session.state.declined.is_empty() => call,
             Ok(()) => {
-                let quoted: Vec<String> = session.state.declined.iter().map(|d| json::quote(d)).collect();
-                call.with("declined", std::format!("[{}]", quoted.join(",")))
+                let had: Vec<String> = session.state.declined.iter().filter(|d| implements(&P::METHODS, d)).map(|d| json::quote(d)).collect();
+                if had.is_empty() {
+                    call
+                } else {
+                    call.with("declined", std::format!("[{}]", had.join(",")))
+                }
             }
             Err(reason) => call.with("refusal", json::quote(reason)),
         });
@@ -189,5 +192,19 @@ impl<P: Exported> Drop for Session<P> {
             self.call(Instance::close);
         }
         self.record.write(P::MANIFEST.name, &self.state);
+    }
+}
+
+/// Whether a plugin has what an export calls, of those that can be declined.
+fn implements(has: &Methods, export: &str) -> bool {
+    match export {
+        "penstock_messages" => has.rewrite,
+        "penstock_draft" => has.draft,
+        "penstock_prepare" => has.prepare,
+        "penstock_sample" => has.sample || has.sample_row,
+        "penstock_accept" => has.accept,
+        "penstock_stop" => has.stop,
+        "penstock_rewind" => has.rewind,
+        _ => has.close,
     }
 }
