@@ -54,7 +54,7 @@ func (r *request) grow(bytes int) bool {
 	limit := r.recorder.store.limits.Size
 	switch {
 	case r.over || r.cut != "":
-	case r.bytes+int64(bytes) > limit:
+	case int64(bytes) > limit-r.bytes:
 		r.cut = fmt.Sprintf("the recording has its %d bytes (recordings.size)", limit)
 	case !r.recorder.store.take(int64(bytes)):
 		r.cut = "other recordings have taken the memory for all"

@@ -24,6 +24,7 @@ type answers struct {
 	program  *prompter // answers what only programs do; nil: none runs
 	call     *Call     // that is made
 	queue    []Deed    // of it: what is still to be done
+	state    *Deed     // the hidden state that it was given last
 	open     int32     // grammars
 	refused  string    // why the last one was not opened
 	problem  string    // what was done that has no answer
@@ -62,7 +63,7 @@ func (a *answers) learn(list []Deed) {
 
 // expect has the next call's answers ready.
 func (a *answers) expect(c *Call) {
-	a.call, a.queue, a.problem = c, a.queue[:0], ""
+	a.call, a.queue, a.state, a.problem = c, a.queue[:0], nil, ""
 	for _, d := range c.Deeds {
 		switch {
 		case d.Do == abi.ImportTokenize || d.ofProgram():
@@ -82,6 +83,8 @@ func (a *answers) answer(g *plugin.Deed) (bool, error) {
 		return false, nil
 	case isProgram(g.Import):
 		return true, a.program.answer(g)
+	case g.Import == abi.ImportState:
+		return a.hiddenState(g)
 	case len(a.queue) > 0 && a.queue[0].asks(g):
 		return true, a.next(g)
 	case g.Import == abi.ImportGrammarReason:
@@ -95,6 +98,23 @@ func (a *answers) answer(g *plugin.Deed) (bool, error) {
 		_ = a.unanswered("it asks for %s; in the session %s", name(g.Import, g.Args, g.Text), came)
 	}
 	return false, nil
+}
+
+// hiddenState gives the state that the call has, whenever and however often it asks; false: the
+// session has none.
+func (a *answers) hiddenState(g *plugin.Deed) (bool, error) {
+	if at := slices.IndexFunc(a.queue, func(d Deed) bool { return d.Do == abi.ImportState }); at >= 0 {
+		d := a.queue[at]
+		a.state, a.queue = &d, slices.Delete(a.queue, at, at+1)
+	}
+	switch {
+	case a.state == nil:
+		return false, nil
+	case a.state.Failed:
+		return true, failed(a.call)
+	}
+	a.state.answer(g, len(a.Pieces))
+	return true, nil
 }
 
 // next gives the next answer.

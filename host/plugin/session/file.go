@@ -4,6 +4,7 @@ package session
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/penstock/penstock/host/plugin"
 )
@@ -101,6 +102,10 @@ type Call struct {
 	Declined []string          `json:"declined,omitempty"`
 	Fault    *Fault            `json:"fault,omitempty"`
 	Deeds    []Deed            `json:"deeds,omitempty"`
+
+	// Endless is set by a recorder that has stopped to write down what the call did. No recording
+	// has room for it.
+	Endless bool `json:"-"`
 }
 
 // Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its
@@ -129,6 +134,9 @@ func (c *Call) over() bool { return c.Fault != nil || c.Refusal != nil }
 
 // Size is about how many bytes a call has in memory.
 func (c *Call) Size() int {
+	if c.Endless {
+		return math.MaxInt
+	}
 	size := 256 + 4*(len(c.IDs)+len(c.Logits)+len(c.Tokens)+len(c.Force)) + 8*len(c.Bias) + c.Mask.size()
 	for _, t := range []*Text{c.Text, c.Prompt} {
 		if t != nil {

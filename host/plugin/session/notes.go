@@ -27,11 +27,12 @@ type notes struct {
 	made bool  // the guest was called
 	over bool  // nothing is written down any more
 	step int   // bytes that the deeds of a program's step have
+	held int   // bytes of all deeds of the call
 }
 
 // begin begins a call.
 func (n *notes) begin(c Call) {
-	n.call, n.made = &c, false
+	n.call, n.made, n.held = &c, false, 0
 }
 
 // end writes the call down. A call that was not made is written down with always only.
@@ -162,6 +163,10 @@ func leftRow(row Logits) *Left {
 // mostStep is how many bytes the deeds of a program's step have before another begins.
 const mostStep = 64 << 10
 
+// mostHeld is how many bytes the deeds of one call have at most. A call can ask for very little
+// very often, and a recording counts its bytes only when it is over.
+const mostHeld = 32 << 20
+
 // Did implements guest.Watcher.
 func (n *notes) Did(g *plugin.Deed) {
 	c := n.call
@@ -178,6 +183,10 @@ func (n *notes) Did(g *plugin.Deed) {
 		return
 	}
 	d := deedOf(g, n.vocabulary)
+	if n.held += d.size(); n.held > mostHeld {
+		c.Endless = true
+		return
+	}
 	c.Deeds = append(c.Deeds, d)
 	if c.Call != CallStep || d.Failed {
 		return

@@ -3,7 +3,9 @@
 package session
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -60,5 +62,19 @@ func TestRecorder_Reset_WritesDownWhatIsDeclined(t *testing.T) {
 	}
 	if len(calls) != 1 || !slices.Equal(calls[0].Declined, []string{abi.ExportSample}) {
 		t.Errorf("%+v", calls)
+	}
+}
+
+// What one call does is written down up to a bound. A recording then has no room for the call.
+func TestNotes_Did_IsBounded(t *testing.T) {
+	var taken Call
+	n := &notes{vocabulary: 8, take: func(c Call) bool { taken = c; return true }}
+	n.begin(Call{Call: CallOpen})
+	for range 2 * mostHeld >> 20 {
+		n.Did(&plugin.Deed{Import: abi.ImportTokenize, Text: strings.Repeat("x", 1<<20)})
+	}
+	n.end(true)
+	if len(taken.Deeds) >= mostHeld>>20+1 || taken.Size() != math.MaxInt {
+		t.Errorf("%d deeds, size %d", len(taken.Deeds), taken.Size())
 	}
 }
