@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -42,6 +43,9 @@ func write(root string, t table.Table) error {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
+		}
+		if had, err := os.ReadFile(path); err == nil && bytes.Equal(had, text) {
+			continue // a newer file would have every plugin built again
 		}
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			return err
