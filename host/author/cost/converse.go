@@ -76,24 +76,18 @@ func (r *Report) answer(ctx context.Context, p *load.Plugin, request plugin.Requ
 	return nil
 }
 
-// inputOf tells what a call was given, where its work depends on it.
-func (c *conversation) inputOf(s *stage.Stage, export string) string {
-	switch {
-	case export == abi.ExportSample:
-		return c.input
-	case export == abi.ExportAccept && s.Traits().Foresees:
-		return "with a draft"
-	}
-	return ""
-}
-
 // time is a drive.Caller that measures the calls for a token, of exports that the plugin has.
 func (c *conversation) time(s *stage.Stage, export string, call func() error, _ func() []any) error {
+	key := [2]string{export, ""}
 	drafts := export == abi.ExportAccept && s.Traits().Foresees // with the same call
-	if export == abi.ExportOpen || export == abi.ExportRewind || !slices.Contains(c.exports, export) && !drafts || slices.Contains(s.Declined(), export) {
+	switch {
+	case export == abi.ExportOpen, export == abi.ExportRewind, !slices.Contains(c.exports, export) && !drafts, slices.Contains(s.Declined(), export):
 		return call()
+	case export == abi.ExportSample:
+		key[1] = c.input
+	case drafts:
+		key[1] = "with a draft"
 	}
-	key := [2]string{export, c.inputOf(s, export)}
 	figure := c.figures[key]
 	if figure == nil {
 		figure = &Figure{Name: key[0], Input: key[1]}
