@@ -124,10 +124,8 @@ func (h *Host) openFirst(ctx context.Context) error {
 func (h *Host) api(o Options) http.Handler {
 	s := o.Config.Server
 	var proxies []*net.IPNet
-	for _, text := range s.TrustedProxies {
-		if network, err := config.ParseNetwork(text); err == nil { // it was checked
-			proxies = append(proxies, network)
-		}
+	for _, network := range s.TrustedProxies {
+		proxies = append(proxies, network.IPNet())
 	}
 	options := api.Options{
 		Models: h.models, Catalog: catalog{h.plugins.Registry, o.Config.Plugins.Default}, Folder: folder{h.models},

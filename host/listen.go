@@ -19,11 +19,7 @@ import (
 
 // Listen begins to listen on an address, with SO_REUSEPORT if reuse says so. Of a server that
 // crashed the path of a Unix socket may be left; nobody answers there, so it is replaced.
-func Listen(ctx context.Context, address string, reuse bool) (net.Listener, error) {
-	a, err := config.ParseAddress(address)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
-	}
+func Listen(ctx context.Context, a config.Address, reuse bool) (net.Listener, error) {
 	if len(a.Socket) > longestSocket {
 		return nil, fmt.Errorf("listen on %s: the path of a Unix socket has at most %d bytes, and this one %d; name a shorter path", a, longestSocket, len(a.Socket))
 	}

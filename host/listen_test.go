@@ -9,7 +9,18 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/host/config"
 )
+
+func parsed(t *testing.T, address string) config.Address {
+	t.Helper()
+	a, err := config.ParseAddress(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
 
 // Two servers may listen on the same port where both say so.
 func TestListen_ReusePort(t *testing.T) {
@@ -22,7 +33,7 @@ func TestListen_ReusePort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	c.Listen = first.Addr().String()
+	c.Listen = parsed(t, first.Addr().String())
 	second, err := Listen(t.Context(), c.Listen, c.ReusePort)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +53,7 @@ func TestListen_AsAsked(t *testing.T) {
 	for address, want := range map[string]string{
 		"127.0.0.1:0": "127.0.0.1:", "[::1]:0": "[::1]:", "0.0.0.0:0": "of all IPv4 addresses", "[::1%lo]:0": "[::1", "localhost:0": ":",
 	} {
-		l, err := Listen(t.Context(), address, false)
+		l, err := Listen(t.Context(), parsed(t, address), false)
 		if err != nil {
 			if strings.Contains(address, "::1") {
 				continue // a machine without IPv6, or with another name for its loopback interface
@@ -60,7 +71,7 @@ func TestListen_AsAsked(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), strings.Repeat("x", longestSocket)+".sock")
-	if _, err := Listen(t.Context(), path, false); err == nil || !strings.Contains(err.Error(), fmt.Sprint("at most ", longestSocket, " bytes")) {
+	if _, err := Listen(t.Context(), parsed(t, path), false); err == nil || !strings.Contains(err.Error(), fmt.Sprint("at most ", longestSocket, " bytes")) {
 		t.Errorf("a path that is too long: %v", err)
 	}
 }

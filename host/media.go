@@ -3,7 +3,6 @@
 package host
 
 import (
-	"net/netip"
 	"sync"
 
 	"github.com/penstock/penstock/host/config"
@@ -21,15 +20,8 @@ func MediaOptions(c config.Media) media.Bounds {
 		return o
 	}
 	o.Fetch = &fetch.Options{HTTP: c.URLs == "http", Limit: c.URLLimit, Timeout: c.URLTimeout}
-	for _, text := range c.URLNetworks {
-		network, err := config.ParseNetwork(text)
-		if err != nil { // it was checked
-			continue
-		}
-		a, ok := netip.AddrFromSlice(network.IP)
-		if ones, bits := network.Mask.Size(); ok && bits > 0 {
-			o.Fetch.Networks = append(o.Fetch.Networks, netip.PrefixFrom(a, ones))
-		}
+	for _, network := range c.URLNetworks {
+		o.Fetch.Networks = append(o.Fetch.Networks, network.Prefix)
 	}
 	return o
 }

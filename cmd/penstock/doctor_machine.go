@@ -135,8 +135,8 @@ func cacheFinding(dir string) finding {
 
 // listenFinding reports whether the server could listen on the address.
 func listenFinding(ctx context.Context, s config.Server) finding {
-	address := s.Listen
-	listener, err := (&net.ListenConfig{}).Listen(ctx, s.Network(), address)
+	address := s.Listen.String()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, s.Listen.Network(), address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return finding{stateWarn, "listen", address + " is in use, perhaps by another penstock",
 			"end what uses it, or choose another address with --listen"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/author/dev"
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/web"
 	"github.com/spf13/cobra"
 )
@@ -29,7 +30,7 @@ func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Client, end func()
 		return nil, nil, err
 	}
 	s := &cfg.Server
-	s.Listen, s.Host, s.Port, s.AdminKey = "127.0.0.1:0", "", -1, rand.Text()
+	s.Listen, s.AdminKey = config.Address{Host: "127.0.0.1", Port: "0"}, rand.Text()
 	s.APIKeys, s.APIKeyFile, s.SSLCertFile, s.SSLKeyFile = nil, "", "", ""
 	s.RateLimitRequests, s.RateLimitTokens = 0, 0
 	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.Lock = folder, nil, nil

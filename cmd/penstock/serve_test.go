@@ -96,6 +96,10 @@ func TestServe_AddressInUse(t *testing.T) {
 	defer cancel()
 	s := startServer(ctx, t)
 	address := strings.TrimPrefix(s.url, "http://")
+	listen, err := config.ParseAddress(address)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := penstock(t, "", "serve", "--listen", address)
 	for _, want := range []string{address, "address already in use", "--listen"} {
 		if !strings.Contains(got.err, want) {
@@ -105,7 +109,7 @@ func TestServe_AddressInUse(t *testing.T) {
 	if got.code != exitFailed {
 		t.Errorf("exit %d, want %d", got.code, exitFailed)
 	}
-	if f := listenFinding(ctx, config.Server{Listen: address}); f.State != stateWarn || !strings.Contains(f.Detail, "in use") {
+	if f := listenFinding(ctx, config.Server{Listen: listen}); f.State != stateWarn || !strings.Contains(f.Detail, "in use") {
 		t.Errorf("the doctor finds %+v, want a warning that the address is in use", f)
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {

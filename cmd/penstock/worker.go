@@ -78,7 +78,8 @@ func work(cmd *cobra.Command, f workerFlags) error {
 			return usageError{fmt.Errorf("--%s is empty, and this worker would do without TLS; name a PEM file, or leave out --tls-cert, --tls-key and --tls-ca", name)}
 		}
 	}
-	if a, err := config.ParseAddress(f.listen); err != nil || a.Socket != "" {
+	address, err := config.ParseAddress(f.listen)
+	if err != nil || address.Socket != "" {
 		return usageError{fmt.Errorf("--listen is %q; it must be HOST:PORT", f.listen)}
 	}
 	if err := f.security.Check(f.listen); err != nil {
@@ -115,7 +116,7 @@ func work(cmd *cobra.Command, f workerFlags) error {
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	listener, err := host.Listen(ctx, f.listen, false)
+	listener, err := host.Listen(ctx, address, false)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; end what uses it, or choose another address with --listen", err)
 	}

@@ -17,9 +17,15 @@ type Address struct {
 	Socket string // the path of a Unix socket, in place of the others
 }
 
-// ParseAddress reads HOST:PORT, or the path of a Unix socket that ends in .sock. What it does not
+// UnmarshalText reads HOST:PORT, or the path of a Unix socket that ends in .sock. What it does not
 // understand is an error: an empty host would have the server listen on all addresses, so only
 // :PORT stands for that, and not brackets with nothing in them.
+func (a *Address) UnmarshalText(text []byte) (err error) {
+	*a, err = ParseAddress(string(text))
+	return err
+}
+
+// ParseAddress reads an address, as UnmarshalText does.
 func ParseAddress(text string) (Address, error) {
 	if strings.HasSuffix(text, ".sock") {
 		return parseSocket(text)
@@ -120,11 +126,6 @@ func (a Address) CheckOpened(got net.Addr) error {
 		return fmt.Errorf("%s is %s here, which other machines can reach; write that address if it is what you want", a, tcp)
 	}
 	return nil
-}
-
-func isAddress(v any) bool {
-	_, err := ParseAddress(v.(string))
-	return err == nil
 }
 
 func isHost(v any) bool {

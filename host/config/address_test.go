@@ -59,7 +59,7 @@ func TestLoad_Listens(t *testing.T) {
 		if err == nil {
 			c, err = Load(Sources{Flags: FlagValues(fs)})
 		}
-		if (err != nil) != (tc.want == "") || c.Server.Listen != tc.want {
+		if (err != nil) != (tc.want == "") || err == nil && c.Server.Listen.String() != tc.want {
 			t.Errorf("%q listens on %q, %v; want %q", tc.args, c.Server.Listen, err, tc.want)
 		}
 		if err != nil && !strings.Contains(err.Error(), "host") && !strings.Contains(err.Error(), "listen") {
@@ -67,7 +67,7 @@ func TestLoad_Listens(t *testing.T) {
 		}
 	}
 	c, err := Load(Sources{Environ: []string{"PENSTOCK_SERVER_HOST=[::1]", "PENSTOCK_SERVER_PORT=9"}})
-	if err != nil || c.Server.Listen != "[::1]:9" || len(c.Risks()) > 0 {
+	if err != nil || c.Server.Listen.String() != "[::1]:9" || len(c.Risks()) > 0 {
 		t.Errorf("variables: %q, %v", c.Server.Listen, err)
 	}
 	if _, err := Load(Sources{File: write(t, "server: {listen: '[::1]', port: 9}\n")}); !errors.Is(err, ErrWrongValue) {

@@ -3,8 +3,6 @@
 package config
 
 import (
-	"encoding/json"
-	"net"
 	"net/url"
 	"os"
 	"path"
@@ -50,26 +48,6 @@ func noBlanks(v any) bool {
 	return !slices.ContainsFunc(v.([]string), func(s string) bool { return s == "" || strings.ContainsAny(s, " \t\r\n") })
 }
 
-func areNetworks(v any) bool {
-	return !slices.ContainsFunc(v.([]string), func(s string) bool {
-		_, err := ParseNetwork(s)
-		return err != nil
-	})
-}
-
-// ParseNetwork reads a network, or an address as the network that has it alone.
-func ParseNetwork(s string) (*net.IPNet, error) {
-	if ip := net.ParseIP(s); ip != nil {
-		bits := 8 * net.IPv6len
-		if v4 := ip.To4(); v4 != nil {
-			ip, bits = v4, 8*net.IPv4len
-		}
-		return &net.IPNet{IP: ip, Mask: net.CIDRMask(bits, bits)}, nil
-	}
-	_, network, err := net.ParseCIDR(s)
-	return network, err
-}
-
 func areOrigins(v any) bool {
 	return !slices.ContainsFunc(v.([]string), func(s string) bool {
 		if s == "*" || s == "localhost" {
@@ -109,10 +87,4 @@ func isPrefix(v any) bool {
 
 func isLetterOrDigit(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-}
-
-func isObject(v any) bool {
-	text := v.(string)
-	var object map[string]json.RawMessage
-	return text == "" || json.Unmarshal([]byte(text), &object) == nil && object != nil
 }

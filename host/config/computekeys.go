@@ -14,11 +14,11 @@ var computeKeys = []Key{
 		Allowed: "names that penstock doctor shows, or none", Help: "devices besides the CPU that compute; none: only the CPU; empty: all GPUs"},
 	{Name: "model.split_mode", Flag: "split-mode", Aliases: []string{"-sm"}, Kind: Text, Default: "layer", check: oneOf("none", "layer", "row", "tensor"),
 		Allowed: "none, layer, row or tensor", Help: "how several GPUs share the model: not at all, by layers, by rows of weights, or by weights and KV cache"},
-	{Name: "model.tensor_split", Flag: "tensor-split", Aliases: []string{"-ts"}, Kind: Text, Default: "", check: areShares,
+	{Name: "model.tensor_split", Flag: "tensor-split", Aliases: []string{"-ts"}, Kind: Text, Default: "", check: reads[Shares],
 		Allowed: "numbers from 0 on such as 3,1, not all 0", Help: "share of the model that each GPU gets, in the order of the devices; empty: by their free memory"},
 	{Name: "model.main_gpu", Flag: "main-gpu", Aliases: []string{"-mg"}, Kind: Integer, Default: 0, check: between(0, 1<<10),
 		Allowed: "0 to 1024", Help: "number of the GPU, from 0 on, that has the whole model in split mode none, and the parts that are not split in split mode row"},
-	{Name: "model.override_tensor", Flag: "override-tensor", Aliases: []string{"-ot"}, Kind: List, Default: []string{}, check: areTensorOverrides,
+	{Name: "model.override_tensor", Flag: "override-tensor", Aliases: []string{"-ot"}, Kind: List, Default: []string{}, check: reads[TensorOverride],
 		Allowed: "PATTERN=BUFFER with a regular expression for names of tensors", Help: "where tensors are kept, such as ffn_up=CPU; the first pattern that matches is used"},
 	{Name: "model.cpu_moe", Flag: "cpu-moe", Aliases: []string{"-cmoe"}, Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "keep the experts of all layers in main memory"},
@@ -42,7 +42,7 @@ var computeKeys = []Key{
 		Allowed: "on, auto or off", Help: "whether the lookup tables of some models are read row by row; auto: those above 4 GiB"},
 	{Name: "model.check_tensors", Flag: "check-tensors", Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "check for damaged weights at each load, and not only for a new file"},
-	{Name: "model.override_kv", Flag: "override-kv", Kind: List, Default: []string{}, check: areMetadataOverrides,
+	{Name: "model.override_kv", Flag: "override-kv", Kind: List, Default: []string{}, check: reads[MetadataOverride],
 		Allowed: "KEY=TYPE:VALUE with the type int, float, bool or str", Help: "entries of the file's metadata to override, such as tokenizer.ggml.add_bos_token=bool:false"},
 
 	{Name: "model.threads_batch", Flag: "threads-batch", Aliases: []string{"-tb"}, Kind: Integer, Default: 0, check: between(0, 512),
@@ -80,37 +80,37 @@ var computeKeys = []Key{
 
 // Compute is how llama.cpp loads a model and computes with it.
 type Compute struct {
-	Device         []string `koanf:"device"` // names, or none; empty: all GPUs
-	SplitMode      string   `koanf:"split_mode"`
-	TensorSplit    string   `koanf:"tensor_split"` // for ParseShares
-	MainGPU        int      `koanf:"main_gpu"`
-	OverrideTensor []string `koanf:"override_tensor"` // for ParseTensorOverride
-	CPUMoE         bool     `koanf:"cpu_moe"`
-	NCPUMoE        int      `koanf:"n_cpu_moe"`
-	NCPUFFN        int      `koanf:"n_cpu_ffn"`
-	KVOffload      bool     `koanf:"kv_offload"`
-	OpOffload      bool     `koanf:"op_offload"`
-	Repack         bool     `koanf:"repack"`
-	NoHost         bool     `koanf:"no_host"`
-	LoadMode       string   `koanf:"load_mode"`
-	LazyMode       string   `koanf:"lazy_mode"`
-	CheckTensors   bool     `koanf:"check_tensors"`
-	OverrideKV     []string `koanf:"override_kv"`   // for ParseMetadataOverride
-	ThreadsBatch   int      `koanf:"threads_batch"` // 0: Model.Threads
-	NUMA           string   `koanf:"numa"`
-	CacheTypeK     string   `koanf:"cache_type_k"`
-	CacheTypeV     string   `koanf:"cache_type_v"`
-	FlashAttn      string   `koanf:"flash_attn"` // on, off, auto
-	SWAFull        bool     `koanf:"swa_full"`
-	RopeScaling    string   `koanf:"rope_scaling"`
-	RopeScale      float64  `koanf:"rope_scale"`
-	RopeFreqBase   float64  `koanf:"rope_freq_base"`
-	RopeFreqScale  float64  `koanf:"rope_freq_scale"`
-	YarnOrigCtx    int      `koanf:"yarn_orig_ctx"`
-	YarnExtFactor  float64  `koanf:"yarn_ext_factor"`
-	YarnAttnFactor float64  `koanf:"yarn_attn_factor"`
-	YarnBetaSlow   float64  `koanf:"yarn_beta_slow"`
-	YarnBetaFast   float64  `koanf:"yarn_beta_fast"`
+	Device         []string           `koanf:"device"` // names, or none; empty: all GPUs
+	SplitMode      string             `koanf:"split_mode"`
+	TensorSplit    Shares             `koanf:"tensor_split"` // none: by the memory that is free
+	MainGPU        int                `koanf:"main_gpu"`
+	OverrideTensor []TensorOverride   `koanf:"override_tensor"`
+	CPUMoE         bool               `koanf:"cpu_moe"`
+	NCPUMoE        int                `koanf:"n_cpu_moe"`
+	NCPUFFN        int                `koanf:"n_cpu_ffn"`
+	KVOffload      bool               `koanf:"kv_offload"`
+	OpOffload      bool               `koanf:"op_offload"`
+	Repack         bool               `koanf:"repack"`
+	NoHost         bool               `koanf:"no_host"`
+	LoadMode       string             `koanf:"load_mode"`
+	LazyMode       string             `koanf:"lazy_mode"`
+	CheckTensors   bool               `koanf:"check_tensors"`
+	OverrideKV     []MetadataOverride `koanf:"override_kv"`
+	ThreadsBatch   int                `koanf:"threads_batch"` // 0: Model.Threads
+	NUMA           string             `koanf:"numa"`
+	CacheTypeK     string             `koanf:"cache_type_k"`
+	CacheTypeV     string             `koanf:"cache_type_v"`
+	FlashAttn      string             `koanf:"flash_attn"` // on, off, auto
+	SWAFull        bool               `koanf:"swa_full"`
+	RopeScaling    string             `koanf:"rope_scaling"`
+	RopeScale      float64            `koanf:"rope_scale"`
+	RopeFreqBase   float64            `koanf:"rope_freq_base"`
+	RopeFreqScale  float64            `koanf:"rope_freq_scale"`
+	YarnOrigCtx    int                `koanf:"yarn_orig_ctx"`
+	YarnExtFactor  float64            `koanf:"yarn_ext_factor"`
+	YarnAttnFactor float64            `koanf:"yarn_attn_factor"`
+	YarnBetaSlow   float64            `koanf:"yarn_beta_slow"`
+	YarnBetaFast   float64            `koanf:"yarn_beta_fast"`
 }
 
 // hasQuantisedV tells whether values of the KV cache are stored in blocks, which only flash

@@ -53,12 +53,12 @@ type Model struct {
 	Compute   `koanf:",squash"`
 	Projector `koanf:",squash"`
 
-	Lora                    []string `koanf:"lora"`                       // files
-	LoraScaled              []string `koanf:"lora_scaled"`                // for ParseScaled
-	LoraInitWithoutApply    bool     `koanf:"lora_init_without_apply"`    // they count only in requests that name them
-	ControlVector           []string `koanf:"control_vector"`             // files
-	ControlVectorScaled     []string `koanf:"control_vector_scaled"`      // for ParseScaled
-	ControlVectorLayerRange string   `koanf:"control_vector_layer_range"` // for ParseLayers
+	Lora                    []string `koanf:"lora"` // files
+	LoraScaled              []Scaled `koanf:"lora_scaled"`
+	LoraInitWithoutApply    bool     `koanf:"lora_init_without_apply"` // they count only in requests that name them
+	ControlVector           []string `koanf:"control_vector"`          // files
+	ControlVectorScaled     []Scaled `koanf:"control_vector_scaled"`
+	ControlVectorLayerRange Layers   `koanf:"control_vector_layer_range"`
 }
 
 // Models says where models lie and come from, and how many are served.
@@ -75,10 +75,10 @@ type Models struct {
 // Chat says how conversations become prompts, and what their answers are taken for, unless a
 // request says otherwise.
 type Chat struct {
-	Template          string `koanf:"template"`        // Jinja, a file of it, or a name of llama.cpp's; empty: the model's own
-	TemplateFile      string `koanf:"template_file"`   // a file of Jinja
-	TemplateArgs      string `koanf:"template_kwargs"` // a JSON object
-	Reasoning         string `koanf:"reasoning"`       // on, off, auto
+	Template          string `koanf:"template"`      // Jinja, a file of it, or a name of llama.cpp's; empty: the model's own
+	TemplateFile      string `koanf:"template_file"` // a file of Jinja
+	TemplateArgs      Object `koanf:"template_kwargs"`
+	Reasoning         string `koanf:"reasoning"` // on, off, auto
 	ReasoningFormat   string `koanf:"reasoning_format"`
 	ReasoningEffort   string `koanf:"reasoning_effort"` // default: the template's own
 	ReasoningPreserve bool   `koanf:"reasoning_preserve"`
@@ -106,7 +106,7 @@ type Media struct {
 	SoundLength  time.Duration `koanf:"sound_length"`  // of a sound
 	DecodeMemory int64         `koanf:"decode_memory"` // bytes for all requests together
 	URLs         string        `koanf:"urls"`          // off, https, http
-	URLNetworks  []string      `koanf:"url_networks"`  // for ParseNetwork: reached besides public addresses
+	URLNetworks  []Network     `koanf:"url_networks"`  // reached besides public addresses
 	URLLimit     int64         `koanf:"url_limit"`     // bytes of a request's files
 	URLTimeout   time.Duration `koanf:"url_timeout"`   // of a file
 	Cache        int64         `koanf:"cache"`         // bytes of what a model's encoder has made
@@ -115,9 +115,7 @@ type Media struct {
 
 // Server is the HTTP side.
 type Server struct {
-	Listen            string        `koanf:"listen"` // HOST:PORT, where port 0 takes a free one, or the path of a Unix socket
-	Host              string        `koanf:"host"`   // it and Port are in Listen already
-	Port              int           `koanf:"port"`
+	Listen            Address       `koanf:"listen"` // with server.host and server.port in it
 	UI                bool          `koanf:"ui"`
 	UIDir             string        `koanf:"ui_dir"`        // files in place of the UI's; empty: none
 	APIPrefix         string        `koanf:"api_prefix"`    // of all paths; empty: none
@@ -125,7 +123,6 @@ type Server struct {
 	MetricsRoute      bool          `koanf:"metrics_route"` // GET /metrics is answered
 	PropsRoute        bool          `koanf:"props_route"`   // POST /props says success
 	ReusePort         bool          `koanf:"reuse_port"`    // several servers may listen on the port
-	Timeout           time.Duration `koanf:"timeout"`       // it is in BodyTimeout and WriteTimeout already
 	SSLCertFile       string        `koanf:"ssl_cert_file"`
 	SSLKeyFile        string        `koanf:"ssl_key_file"`
 	APIKeys           []string      `koanf:"api_keys"`
@@ -133,7 +130,7 @@ type Server struct {
 	AdminKey          string        `koanf:"admin_key"`
 	PriorityKeys      []string      `koanf:"priority_keys"`       // keys that may ask for a priority above 0
 	CacheScope        string        `koanf:"cache_scope"`         // key, all
-	TrustedProxies    []string      `koanf:"trusted_proxies"`     // addresses and networks whose X-Forwarded-For is believed
+	TrustedProxies    []Network     `koanf:"trusted_proxies"`     // whose X-Forwarded-For is believed
 	CORSOrigins       []string      `koanf:"cors_origins"`        // other origins whose pages may call; "*": any
 	RateLimitRequests int           `koanf:"rate_limit_requests"` // a minute for each client; 0: any number
 	RateLimitTokens   int           `koanf:"rate_limit_tokens"`   // likewise
@@ -151,15 +148,6 @@ type Server struct {
 
 // NeedsKey reports whether clients must send a key.
 func (s Server) NeedsKey() bool { return len(s.APIKeys) > 0 || s.APIKeyFile != "" }
-
-// Network is what package net calls the network of Listen.
-func (s Server) Network() string {
-	a, err := ParseAddress(s.Listen)
-	if err != nil {
-		return "tcp" // for package net to say what is wrong
-	}
-	return a.Network()
-}
 
 // Scheduler is how requests share the model.
 type Scheduler struct {

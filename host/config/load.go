@@ -61,7 +61,7 @@ func Load(s Sources) (Config, error) {
 	l.placeTimeout()
 	c, err := l.config()
 	c.named, c.services = l.namedModels(), l.services
-	if err := errors.Join(append(l.problems, err, c.Validate())...); err != nil {
+	if err := errors.Join(append(l.problems, err)...); err != nil {
 		return Config{}, err
 	}
 	return c, nil
@@ -150,18 +150,53 @@ func (l *loader) find(name string) *Setting {
 	return &l.settings[i]
 }
 
+// config has the settings with their values as what they stand for. Its error joins what is wrong
+// with them by themselves, for which it has the defaults, and with each other.
 func (l *loader) config() (Config, error) {
+	c := Config{settings: l.settings}
+	var problems []error
 	values := make(map[string]any, len(l.settings))
 	for _, s := range l.settings {
 		values[s.Key.Name] = s.Value
+		if s.Key.check != nil && !s.Key.check(s.Value) {
+			values[s.Key.Name] = s.Key.Default
+			problems = append(problems, wrong(s, nil))
+		}
 	}
 	k := koanf.New(".")
-	c := Config{settings: l.settings}
-	if err := k.Load(confmap.Provider(values, "."), nil); err != nil {
+	err := k.Load(confmap.Provider(values, "."), nil)
+	if err == nil {
+		err = k.Unmarshal("", &c)
+	}
+	if err != nil {
 		return c, fmt.Errorf("merge the configuration: %w", err)
 	}
-	if err := k.Unmarshal("", &c); err != nil {
-		return c, fmt.Errorf("merge the configuration: %w", err)
+	for _, s := range l.settings {
+		if fits := relations[s.Key.Name]; fits != nil && !fits(c) {
+			problems = append(problems, wrong(s, nil))
+		}
 	}
-	return c, nil
+	return c, errors.Join(problems...)
+}
+
+// relations are false for a key whose value does not fit another's.
+var relations = map[string]func(Config) bool{
+	"chat.template_file":     func(c Config) bool { return c.Chat.TemplateFile == "" || c.Chat.Template == "" },
+	"model.image_min_tokens": func(c Config) bool { return c.Model.tokensInOrder() },
+	"model.cache_type_v":     func(c Config) bool { return c.Model.FlashAttn != "off" || !c.Model.hasQuantisedV() },
+	"model.rope_scale":       func(c Config) bool { return c.Model.RopeScale == 0 || c.Model.RopeFreqScale == 0 },
+	"scheduler.ubatch_size":  func(c Config) bool { return c.Scheduler.UBatchSize <= c.Scheduler.BatchSize },
+	"server.priority_keys":   func(c Config) bool { return c.Server.knowsPriorityKeys() },
+	"server.ssl_cert_file":   func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },
+	"server.ssl_key_file":    func(c Config) bool { return c.Server.SSLKeyFile != "" || c.Server.SSLCertFile == "" },
+	"workers.tls_ca":         func(c Config) bool { return c.Workers.tlsWhole() },
+	"workers.tls_cert":       func(c Config) bool { return c.Workers.tlsWhole() },
+	"workers.tls_key":        func(c Config) bool { return c.Workers.tlsWhole() },
+}
+
+// knowsPriorityKeys is false where a key may raise priorities that would not be let in. The keys
+// of a file are not known here.
+func (s Server) knowsPriorityKeys() bool {
+	return len(s.APIKeys) == 0 || s.APIKeyFile != "" ||
+		!slices.ContainsFunc(s.PriorityKeys, func(key string) bool { return !slices.Contains(s.APIKeys, key) })
 }

@@ -14,7 +14,7 @@ var mediaKeys = []Key{
 		Allowed: "1MiB to 1TiB", Help: "most memory for decoding the pictures and sounds of all requests together, and for what they have become; requests wait for it, and one that needs more is refused"},
 	{Name: "media.urls", Kind: Text, Default: "off", check: oneOf("off", "https", "http"),
 		Allowed: "off, https or http", Help: "which URLs of pictures and sounds are fetched: none but data: URLs, https alone, or http too; only from public addresses, and without a proxy"},
-	{Name: "media.url_networks", Kind: List, Default: []string{}, check: areNetworks,
+	{Name: "media.url_networks", Kind: List, Default: []string{}, check: reads[Network],
 		Allowed: "addresses or networks such as 10.1.0.0/16", Help: "addresses that such URLs may lead to besides public ones; none: no other"},
 	{Name: "media.url_limit", Kind: Bytes, Default: int64(16 << 20), check: sized(1<<10, 1<<30),
 		Allowed: "1KiB to 1GiB", Help: "most bytes of the files that a request names by URL, together"},

@@ -78,7 +78,7 @@ func (l *loader) namedModels() map[string]Config {
 		}
 		own.fitMicroBatch()
 		c, err := own.config()
-		if err = errors.Join(append(own.problems, err, c.Validate())...); err != nil {
+		if err = errors.Join(append(own.problems, err)...); err != nil {
 			l.problems = append(l.problems, fmt.Errorf("model %q (%s.%s): %w", m.name, modelsSection, m.name, err))
 		}
 		configs[m.name] = c

@@ -49,7 +49,7 @@ func Respell(args []string) []string {
 				value, hasValue = stands, true
 			}
 		}
-		if i+2 < len(args) && arg == layerRange && areLayers(args[i+1]+","+args[i+2]) {
+		if i+2 < len(args) && arg == layerRange && reads[Layers](args[i+1]+","+args[i+2]) {
 			out = append(out, arg+"="+args[i+1]+","+args[i+2])
 			skip = 2
 			continue

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -36,11 +37,11 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 		args []string
 		want func(Config) bool
 	}{
-		{[]string{"--host", "0.0.0.0", "--port", "9000"}, func(c Config) bool { return c.Server.Listen == "0.0.0.0:9000" }},
-		{[]string{"--port", "9000"}, func(c Config) bool { return c.Server.Listen == "127.0.0.1:9000" }},
-		{[]string{"--host", "::1"}, func(c Config) bool { return c.Server.Listen == "[::1]:8080" }},
-		{[]string{"--host", "/run/p.sock"}, func(c Config) bool { return c.Server.Listen == "/run/p.sock" }},
-		{[]string{"--listen", ":7000", "--port", "7001"}, func(c Config) bool { return c.Server.Listen == ":7001" }},
+		{[]string{"--host", "0.0.0.0", "--port", "9000"}, func(c Config) bool { return c.Server.Listen.String() == "0.0.0.0:9000" }},
+		{[]string{"--port", "9000"}, func(c Config) bool { return c.Server.Listen.String() == "127.0.0.1:9000" }},
+		{[]string{"--host", "::1"}, func(c Config) bool { return c.Server.Listen.String() == "[::1]:8080" }},
+		{[]string{"--host", "/run/p.sock"}, func(c Config) bool { return c.Server.Listen.String() == "/run/p.sock" }},
+		{[]string{"--listen", ":7000", "--port", "7001"}, func(c Config) bool { return c.Server.Listen.String() == ":7001" }},
 		{[]string{"-v"}, func(c Config) bool { return c.Log.Level == "debug" }},
 		{[]string{"--verbose"}, func(c Config) bool { return c.Log.Level == "debug" }},
 		{[]string{"-lv", "0"}, func(c Config) bool { return c.Log.Level == "error" }},
@@ -69,7 +70,7 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 			}},
 		{[]string{"--no-ui"}, func(c Config) bool { return !c.Server.UI }},
 		{[]string{"-sm", "row", "-ts", "3,1", "-mg", "1", "-dev", "CUDA0,CUDA1", "-ngl", "all"}, func(c Config) bool {
-			return c.Model.SplitMode == "row" && c.Model.TensorSplit == "3,1" && c.Model.MainGPU == 1 && len(c.Model.Device) == 2 && c.Model.GPULayers == -1
+			return c.Model.SplitMode == "row" && slices.Equal(c.Model.TensorSplit, Shares{3, 1}) && c.Model.MainGPU == 1 && len(c.Model.Device) == 2 && c.Model.GPULayers == -1
 		}},
 		{[]string{"-ot", `blk\.[0-9]+\.ffn=CPU,output=CPU`, "-cmoe", "-ncmoe", "4", "-ncffn", "2"}, func(c Config) bool {
 			return len(c.Model.OverrideTensor) == 2 && c.Model.CPUMoE && c.Model.NCPUMoE == 4 && c.Model.NCPUFFN == 2

@@ -4,7 +4,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 )
 
 // Risk is something that the configuration allows and that is rarely meant.
@@ -17,14 +16,15 @@ type Risk struct {
 // a proxy or a container may hide it.
 func (c Config) Risks() []Risk {
 	s := c.Server
-	public := s.Network() != "unix" && !isLoopback(s.Listen)
+	public := s.Listen.Socket == "" && !s.Listen.Loopback()
 	var risks []Risk
+	isEverywhere := func(n Network) bool { return n.Bits() == 0 }
 	add := func(holds bool, what, remedy string) {
 		if holds {
 			risks = append(risks, Risk{what, remedy})
 		}
 	}
-	add(public && !s.NeedsKey(), "everybody who can reach "+s.Listen+" may use the model", "ask for a key with --api-key or --api-key-file, or listen on 127.0.0.1")
+	add(public && !s.NeedsKey(), "everybody who can reach "+s.Listen.String()+" may use the model", "ask for a key with --api-key or --api-key-file, or listen on 127.0.0.1")
 	add(public && s.SSLCertFile == "" && (s.NeedsKey() || s.AdminKey != ""), "keys and texts cross the network unencrypted",
 		"set --ssl-cert-file and --ssl-key-file, or listen on 127.0.0.1 behind a proxy that has TLS")
 	add(slices.Contains(s.CORSOrigins, "*") && !s.NeedsKey(), "every page that a user of this network visits may use the model",
@@ -33,9 +33,9 @@ func (c Config) Risks() []Risk {
 	add(slices.ContainsFunc(s.APIKeys, short) || s.AdminKey != "" && short(s.AdminKey), "a key has fewer than 16 characters and may be guessed",
 		"make one with openssl rand -hex 32")
 	add(slices.Contains(s.APIKeys, s.AdminKey), "an API key is the admin key, so that clients may remove plugins", "use different keys")
-	add(slices.ContainsFunc(s.TrustedProxies, func(n string) bool { return strings.HasSuffix(n, "/0") }), "every client may claim any address",
+	add(slices.ContainsFunc(s.TrustedProxies, isEverywhere), "every client may claim any address",
 		"name the addresses of the proxies in server.trusted_proxies")
-	add(c.Media.URLs != "off" && slices.ContainsFunc(c.Media.URLNetworks, func(n string) bool { return strings.HasSuffix(n, "/0") }),
+	add(c.Media.URLs != "off" && slices.ContainsFunc(c.Media.URLNetworks, isEverywhere),
 		"every client may have the server fetch from its own machine and network", "name the addresses of the servers with pictures in media.url_networks")
 	return risks
 }

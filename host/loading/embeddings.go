@@ -98,10 +98,7 @@ func (o embeddingOpener) own(ctx context.Context, kind, arg string) (*embedding.
 	if arg != of.Path {
 		of = c.ForModel(arg).Model // without what is said of the model that chats alone
 	}
-	loading, err := modelOptions(of)
-	if err != nil {
-		return nil, err
-	}
+	loading := modelOptions(of)
 	file, err := model.Open(ctx, arg, model.CheckOptions{
 		Folder:  c.Models.Dir,
 		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left, Broken: o.Broken, Beside: o.Beside,

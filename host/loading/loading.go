@@ -73,10 +73,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 			err = errors.Join(err, l.opened.Close())
 		}
 	}()
-	wished, err := engineOptions(c)
-	if err != nil {
-		return nil, err
-	}
+	wished := engineOptions(c)
 	if err := native.UseNUMA(c.Model.NUMA); err != nil {
 		return nil, err
 	}
@@ -210,10 +207,8 @@ func loraFiles(m config.Model) (files []adapter.File) {
 	for _, path := range m.Lora {
 		files = append(files, adapter.File{Path: path, Scale: 1})
 	}
-	for _, text := range m.LoraScaled {
-		if path, scale, err := config.ParseScaled(text); err == nil { // it was checked
-			files = append(files, adapter.File{Path: path, Scale: scale})
-		}
+	for _, s := range m.LoraScaled {
+		files = append(files, adapter.File{Path: s.Path, Scale: s.Scale})
 	}
 	if m.LoraInitWithoutApply {
 		for i := range files {

@@ -4,9 +4,9 @@ package loading
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
@@ -22,36 +22,26 @@ const (
 )
 
 // engineOptions are the configured sizes and devices of a model.
-func engineOptions(c config.Config) (engine.Options, error) {
-	loading, err := modelOptions(c.Model)
+func engineOptions(c config.Config) engine.Options {
 	slots := c.Scheduler.Slots
 	return engine.Options{
 		Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots), ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize,
 		UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout,
-		Model: loading, Context: contextOptions(c.Model), DraftRows: draftRows(c.Speculation), Snapshots: snapshots(c.Speculation),
-	}, err
+		Model: modelOptions(c.Model), Context: contextOptions(c.Model), DraftRows: draftRows(c.Speculation), Snapshots: snapshots(c.Speculation),
+	}
 }
 
-// modelOptions says how llama.cpp is to load a model. What cannot be read was refused when the
-// configuration was loaded.
-func modelOptions(c config.Model) (native.ModelOptions, error) {
+// modelOptions says how llama.cpp is to load a model.
+func modelOptions(c config.Model) native.ModelOptions {
 	o := native.ModelOptions{
-		Devices: c.Device, SplitMode: c.SplitMode, MainGPU: c.MainGPU, LoadMode: c.LoadMode, LazyMode: c.LazyMode,
+		Devices: c.Device, TensorSplit: c.TensorSplit, SplitMode: c.SplitMode, MainGPU: c.MainGPU, LoadMode: c.LoadMode, LazyMode: c.LazyMode,
 		GPULayers: c.GPULayers, CheckTensors: c.CheckTensors, NoRepack: !c.Repack, NoHost: c.NoHost,
 	}
-	var err error
-	if o.TensorSplit, err = config.ParseShares(c.TensorSplit); err != nil {
-		return o, fmt.Errorf("model.tensor_split: %w", err)
+	for _, t := range c.OverrideTensor {
+		o.TensorOverrides = append(o.TensorOverrides, native.TensorOverride(t))
 	}
-	for _, text := range c.OverrideTensor {
-		pattern, buffer, badOne := config.ParseTensorOverride(text)
-		o.TensorOverrides = append(o.TensorOverrides, native.TensorOverride{Pattern: pattern, Buffer: buffer})
-		err = errors.Join(err, badOne)
-	}
-	for _, text := range c.OverrideKV {
-		key, kind, value, badOne := config.ParseMetadataOverride(text)
-		o.KVOverrides = append(o.KVOverrides, native.MetadataOverride{Key: key, Type: kind, Value: value})
-		err = errors.Join(err, badOne)
+	for _, m := range c.OverrideKV {
+		o.KVOverrides = append(o.KVOverrides, native.MetadataOverride(m))
 	}
 	onCPU := func(pattern string) {
 		o.TensorOverrides = append(o.TensorOverrides, native.TensorOverride{Pattern: pattern, Buffer: "CPU"})
@@ -65,7 +55,7 @@ func modelOptions(c config.Model) (native.ModelOptions, error) {
 	for layer := range c.NCPUFFN {
 		onCPU(fmt.Sprintf(`blk\.%d%s`, layer, denseFF))
 	}
-	return o, err
+	return o
 }
 
 // contextOptions says how llama.cpp is to compute.
@@ -135,12 +125,10 @@ func controlVectors(m config.Model) (v engine.ControlVectors) {
 	for _, path := range m.ControlVector {
 		v.Vectors = append(v.Vectors, engine.ControlVector{Path: path, Scale: 1})
 	}
-	for _, text := range m.ControlVectorScaled {
-		if path, scale, err := config.ParseScaled(text); err == nil { // it was checked
-			v.Vectors = append(v.Vectors, engine.ControlVector{Path: path, Scale: scale})
-		}
+	for _, s := range m.ControlVectorScaled {
+		v.Vectors = append(v.Vectors, engine.ControlVector(s))
 	}
-	v.First, v.Last, _ = config.ParseLayers(m.ControlVectorLayerRange) // it was checked
+	v.First, v.Last = m.ControlVectorLayerRange.First, m.ControlVectorLayerRange.Last
 	return v
 }
 
@@ -148,9 +136,7 @@ func controlVectors(m config.Model) (v engine.ControlVectors) {
 func templateOptions(c config.Chat, template model.Template) engine.TemplateOptions {
 	o := engine.TemplateOptions{Source: template.Source, ReasoningFormat: c.ReasoningFormat, NoThinking: c.Reasoning == "off",
 		NoPrefill: !c.PrefillAssistant, Args: map[string]json.RawMessage{}}
-	if c.TemplateArgs != "" {
-		_ = json.Unmarshal([]byte(c.TemplateArgs), &o.Args) // it was checked
-	}
+	maps.Copy(o.Args, c.TemplateArgs)
 	set := func(name string, value any) { o.Args[name], _ = json.Marshal(value) }
 	if _, given := o.Args["preserve_reasoning"]; !given || !c.ReasoningPreserve {
 		set("preserve_reasoning", c.ReasoningPreserve)

@@ -21,11 +21,7 @@ func TestEngineOptions_NoKeyIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		loading, err := modelOptions(c.Model)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return options{loading, contextOptions(c.Model)}
+		return options{modelOptions(c.Model), contextOptions(c.Model)}
 	}
 	plain := of(nil)
 	for key, value := range map[string]string{

@@ -20,10 +20,7 @@ import (
 // Plan finds out how a model would be served by a configuration with so much main memory (0: any
 // amount), and what that takes. With model.fit off it is as configured.
 func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p fit.Plan, err error) {
-	o, err := engineOptions(c)
-	if err != nil {
-		return p, err
-	}
+	o := engineOptions(c)
 	o.Path = path
 	o = expectProjector(ctx, c, path).passes(o)
 	layers, text, err := planLayers(ctx, c, o, memory)

@@ -78,11 +78,7 @@ func (l *loader) tryProjector(ctx context.Context, file *model.File, path string
 // projectorOptions say how a projector encodes, and how it is tried.
 func projectorOptions(ctx context.Context, c config.Config) (o native.ProjectorOptions, trial model.CheckOptions, err error) {
 	m := c.Model
-	loading, err := modelOptions(m)
-	if err != nil {
-		return o, trial, err
-	}
-	trial = model.CheckOptions{Folder: c.Models.Dir, Kernels: native.KernelChoice(m.Kernels), Loading: withoutGPU(loading), Computing: contextOptions(m)}
+	trial = model.CheckOptions{Folder: c.Models.Dir, Kernels: native.KernelChoice(m.Kernels), Loading: withoutGPU(modelOptions(m)), Computing: contextOptions(m)}
 	o = native.ProjectorOptions{Threads: m.Threads, FlashAttention: m.FlashAttn, ImageMinTokens: m.ImageMinTokens, ImageMaxTokens: m.ImageMaxTokens}
 	gpus, err := model.GPUs(ctx)
 	o.Device = m.ProjectorDevice(gpus)
