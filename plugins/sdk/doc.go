@@ -30,21 +30,22 @@
 //
 // # Why do config members with a default in the schema need no fallback in the code?
 //
-// Two places could contradict each other. The host fills in the defaults, and so do both SDKs' test
-// drivers. On a host without config_defaults the Rust SDK does it, in modules whose schema has any.
+// Two places could contradict each other. The host fills in the defaults, and so do both SDKs'
+// stubs. On a host without config_defaults the Rust SDK does it, in modules whose schema has any.
 // The Go SDK refuses the request there: filling them in would add 10 KB to a module of 69 KB.
 //
-// # Why do both SDKs have a stand-in for the host?
+// # Why is there a stub of the host in both SDKs?
 //
-// An author's `go test` and `cargo test` run the plugin's code natively, in a second and with a
-// debugger, without a WebAssembly toolchain and without Penstock. This needs something that answers
-// the host functions, so each SDK has one stand-in, and nothing else runs plugins besides the host.
-// Tests cover what could differ: plugins/abi/testdata/hostcalls.json has calls of host functions to
-// which the host and both stand-ins must give the same answers. The random numbers come from one
-// definition in the ABI's table. plugins/abi/testdata/draws.json has draws that both SDKs must make
-// in the same way. host/plugin/examples repeats each session of the examples' tests under the host,
-// with the modules that TinyGo, stock Go and Rust build. `penstock plugin check` tries an author's
-// built plugin under the real runtime, with its fuel and its limits.
+// An author's `go test` and `cargo test` run the plugin's own methods natively, in a second and
+// with a debugger, without a WebAssembly toolchain and without Penstock. This needs something that
+// answers what they ask: the config, the vocabulary, the history, random numbers. A stub does no
+// more than that. Branches, rows and grammars would have to be written again in each language, and
+// would differ from the host's where it counts. So whoever tests what comes of a model's logits
+// runs the built module in the player, on the model of a golden case, and the stubs say so. The
+// random numbers come from one definition in the ABI's table. plugins/abi/testdata/draws.json has
+// draws that both SDKs must make in the same way. host/plugin/examples plays the examples' cases on
+// the modules that TinyGo and Rust build. `penstock plugin check` tries an author's built plugin
+// under the real runtime, with its fuel and its limits.
 //
 // # Why does TinyGo build without debug information?
 //

@@ -35,28 +35,6 @@ func TestGo_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 	}
 }
 
-// TestRust_Sessions_AreTheSameNativelyAndInTheHost does the same with the examples in Rust.
-func TestRust_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
-	const cargo = "/usr/bin/cargo"
-	if _, err := os.Stat(cargo); err != nil {
-		t.Skipf("%v: `scripts/setup.sh rust` installs it", err)
-	}
-	names := []string{"beam-rust", "chatml", "confidence", "llama3", "min-p-rust", "multiple-choice", "watermark"}
-	tests := exec.Command(cargo, "test", "--quiet", "--locked", "--offline", "--test", "*")
-	for _, name := range names {
-		tests.Args = append(tests.Args, "-p", name)
-	}
-	tests.Dir = filepath.Join("..", "..", "..", "plugins")
-	folder := t.TempDir()
-	tests.Env = append(os.Environ(), "PENSTOCK_RECORD="+folder)
-	if out, err := tests.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) { playAll(t, name, filepath.Join(folder, name+".*.json")) })
-	}
-}
-
 // playAll plays the files of a plugin's sessions.
 func playAll(t *testing.T, name, pattern string) {
 	t.Helper()

@@ -14,8 +14,17 @@ func (f *File) check() error {
 	if err := f.Vocabulary.check(); err != nil {
 		return err
 	}
+	n := len(f.Vocabulary.Pieces)
+	if err := f.Table.Check("table", n); err != nil {
+		return err
+	}
 	for i := range f.Sessions {
-		if err := f.Sessions[i].check(len(f.Vocabulary.Pieces)); err != nil {
+		s := &f.Sessions[i]
+		err := s.check(n)
+		if err == nil {
+			err = s.checkModel(n, f.modelOf(s) != nil)
+		}
+		if err != nil {
 			return fmt.Errorf("sessions[%d].%w", i, err)
 		}
 	}
@@ -165,34 +174,6 @@ func (c *Call) checkView(n int) error {
 			return fmt.Errorf("ids[%d]: token %d is there twice", i, t)
 		}
 		seen[t] = true
-	}
-	return nil
-}
-
-// checkOutcome refuses an outcome that another call has.
-func (c *Call) checkOutcome() error {
-	for _, o := range []struct {
-		there bool
-		field string
-		calls []string
-	}{
-		{c.Mask != nil, "mask", []string{CallPrepare}}, {c.Bias != nil, "bias", []string{CallPrepare, CallSample}}, {c.Force != nil, "force", []string{CallPrepare}},
-		{c.Left != nil, "left", []string{CallSample}}, {c.Splice != nil, "splice", []string{CallAccept}}, {c.Prompt != nil, "prompt", []string{CallRender}},
-		{c.Messages != nil, "messages", []string{CallMessages}},
-		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}},
-		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop, CallRun}},
-		{c.Declined != nil, "declined", []string{CallOpen}},
-	} {
-		if !o.there {
-			continue
-		}
-		found := false
-		for _, name := range o.calls {
-			found = found || c.Call == name
-		}
-		if !found {
-			return fmt.Errorf("%s: it belongs to %v, not to %s", o.field, o.calls, c.Call)
-		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
@@ -86,11 +88,11 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 	if err != nil {
 		return fmt.Errorf("request.config does not fit the plugin: %w", err)
 	}
-	p.answers.open, p.answers.program, p.answers.sampling = 0, nil, []byte("{}")
+	p.answers.open, p.answers.program, p.answers.sampling, p.answers.modelled = 0, nil, []byte("{}"), p.file.modelOf(s) != nil
 	if s.Request.Sampling != nil {
 		p.answers.sampling = s.Request.Sampling
 	}
-	r := &run{player: p, session: s, config: config, prompt: len(s.Request.Prompt)}
+	r := &run{player: p, session: s, model: p.file.modelOf(s), config: config, prompt: len(s.Request.Prompt)}
 	r.history = append(r.history, s.Request.Prompt...)
 	defer r.close()
 	for i := range s.Calls {
@@ -102,11 +104,13 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 			return nil // what the request or the machine did
 		}
 		if want.runs() {
-			if r.program == nil {
+			if r.stage == nil || !r.stage.isProgram {
 				return fmt.Errorf("call %d, %s: the plugin is no program: it does not export %s", i+1, want.Call, abi.ExportRun)
 			}
-			r.playProgram(i, each)
-			return nil
+			if r.model == nil {
+				r.playProgram(i, each)
+				return nil
+			}
 		}
 		p.answers.expect(want)
 		got, err := r.make(ctx, want)
@@ -136,6 +140,11 @@ func (r *run) request() plugin.RequestInfo {
 	if q.Time != 0 {
 		request.Time = time.UnixMilli(q.Time)
 	}
+	if r.model != nil {
+		request.Chain, request.Prompt = drive.Chains(q.Sampling), r.template
+		request.ContextSize = cmp.Or(q.ContextSize, defaultContext)
+		request.MaxTokens = cmp.Or(q.MaxTokens, max(0, request.ContextSize-len(q.Prompt)))
+	}
 	return request
 }
 
@@ -143,7 +152,8 @@ func (r *run) request() plugin.RequestInfo {
 type run struct {
 	player  *Player
 	session *Session
-	config  []byte // with the defaults of the plugin's schema
+	model   drive.Table // that the program runs on; nil: none
+	config  []byte      // with the defaults of the plugin's schema
 	stage   *Recorder
 	rule    answer.StopRule
 	history []Token
@@ -151,8 +161,7 @@ type run struct {
 	shown   []shown // to the rule, where the file does not say what of it is taken back
 	made    *Call   // the last call, as it came out
 
-	program  *ProgramRecorder // in the place of the stage
-	prompter *prompter        // once it runs
+	prompter *prompter // once a program runs
 }
 
 // shown is a text that stop was called with.
@@ -162,9 +171,6 @@ func (r *run) close() {
 	if r.stage != nil {
 		_ = r.stage.Close() // a fault of close concerns nobody
 	}
-	if r.program != nil {
-		_ = r.program.Close()
-	}
 }
 
 // make makes a call. It returns how it came out; nil: the plugin has no such export.
@@ -172,10 +178,8 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	r.made = nil
 	var err error
 	switch c.Call {
-	case CallRender:
-		_, r.made, err = Render(ctx, r.player.plugin, r.session.Request.Messages, r.request())
-	case CallMessages:
-		r.made, err = Rewrite(ctx, r.player.plugin, r.session.Request.Messages, r.request(), isJSON)
+	case CallRender, CallMessages:
+		_, r.made, err = Render(ctx, r.player.plugin, c.Call, r.session.Request.Messages, r.request(), isJSON)
 	case CallOpen:
 		err = r.open(c)
 	case CallPrepare:
@@ -202,6 +206,8 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 			_, err = r.rule.Check(*c.Token, string(*c.Text))
 			r.shown = append(r.shown, shown{len(r.history) - r.prompt, len(*c.Text)})
 		}
+	case CallRun:
+		return r.write(ctx)
 	case CallStopRewind:
 		if r.rule != nil {
 			r.rule.(answer.RewindRule).Rewind(c.Count, c.Bytes)
@@ -233,10 +239,7 @@ func (r *run) open(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if r.player.plugin.IsProgram() {
-		return r.openProgram(s, append(r.history, c.Tokens...))
-	}
-	r.stage = Record(s, func([]Token) {}, func(c Call) bool { r.made = &c; return true })
+	r.stage = Record(s, func([]Token) {}, r.taken)
 	r.rule = r.stage.Rule()
 	r.history = append(r.history, c.Tokens...)
 	return r.stage.Reset(r.history, r.prompt)
