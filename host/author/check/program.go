@@ -66,7 +66,7 @@ func (w *writing) run(config []byte) (err error) {
 	history, media := w.words.Prompt(w.seed)
 	count, memory := 0, 0
 	used, err := drive.Writing{
-		Words: w.words, Summarizer: program.Portable{}, Masker: masker{}, Row: w.row, Draw: draw,
+		Vocabulary: w.words, Summarizer: program.Portable{}, Masker: masker{}, Row: w.row, Draw: draw,
 		Opened: func(u stage.Usage) {
 			w.report.used(abi.ExportOpen, u, w.words)
 			memory = u.Memory

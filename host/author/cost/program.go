@@ -27,7 +27,7 @@ func (r *Report) write(ctx context.Context, p *load.Plugin, request plugin.Reque
 	figure := Figure{Name: abi.ExportRun, Input: fmt.Sprintf("each wait, %d branches", p.Branches(request.Config))}
 	began := time.Now()
 	used, err := drive.Writing{
-		Words: r.words, Summarizer: nativeRows{}, Masker: nativeRows{}, Draw: likeliest,
+		Vocabulary: r.words, Summarizer: nativeRows{}, Masker: nativeRows{}, Draw: likeliest,
 		Row: func(tokens []program.Token) []float32 {
 			h := fnv.New32a()
 			fmt.Fprint(h, tokens[len(tokens)-1], len(tokens)) // hashes do not fail

@@ -21,6 +21,7 @@ type answers struct {
 	tokenized map[question]*Deed
 
 	sampling []byte
+	modelled bool      // the session has a model for what only programs do
 	program  *prompter // answers what only programs do; nil: none runs
 	call     *Call     // that is made
 	queue    []Deed    // of it: what is still to be done
@@ -80,6 +81,8 @@ func (a *answers) expect(c *Call) {
 func (a *answers) answer(g *plugin.Deed) (bool, error) {
 	switch {
 	case abi.Import(g.Import).Record == abi.RecordWhole || g.Import == abi.ImportOutput:
+		return false, nil
+	case isProgram(g.Import) && a.modelled:
 		return false, nil
 	case isProgram(g.Import):
 		return true, a.program.answer(g)

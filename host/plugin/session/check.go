@@ -14,8 +14,17 @@ func (f *File) check() error {
 	if err := f.Vocabulary.check(); err != nil {
 		return err
 	}
+	n := len(f.Vocabulary.Pieces)
+	if err := f.Table.Check("table", n); err != nil {
+		return err
+	}
 	for i := range f.Sessions {
-		if err := f.Sessions[i].check(len(f.Vocabulary.Pieces)); err != nil {
+		s := &f.Sessions[i]
+		err := s.check(n)
+		if err == nil {
+			err = s.checkModel(n, f.modelOf(s) != nil)
+		}
+		if err != nil {
 			return fmt.Errorf("sessions[%d].%w", i, err)
 		}
 	}

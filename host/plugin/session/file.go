@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
 )
 
@@ -21,6 +22,7 @@ type File struct {
 	Note       string       `json:"note,omitempty"`
 	Model      plugin.Model `json:"model,omitzero"`
 	Vocabulary Vocabulary   `json:"vocabulary"`
+	Table      drive.Table  `json:"table,omitzero"` // the made-up model of sessions with a run that have none of their own
 	Sessions   []Session    `json:"sessions"`
 	Recording  *Recording   `json:"recording,omitempty"` // nil: the sessions come from elsewhere
 }
@@ -31,9 +33,13 @@ type Session struct {
 	Choice  int          `json:"choice,omitempty"` // of the recording, from 0
 	Plugin  Plugin       `json:"plugin"`
 	Request RequestFacts `json:"request"`
-	Warm    []Deed       `json:"warm,omitempty"`
-	Calls   []Call       `json:"calls"`
-	Cut     string       `json:"cut,omitempty"` // why the calls end before the answer did
+	// Model is the made-up model that the session's program runs on; nil: it is the file's table, or
+	// the program's deeds are answered as recorded.
+	Model     drive.Table `json:"model,omitzero"`
+	Templates []Template  `json:"templates,omitempty"`
+	Warm      []Deed      `json:"warm,omitempty"`
+	Calls     []Call      `json:"calls"`
+	Cut       string      `json:"cut,omitempty"` // why the calls end before the answer did
 }
 
 // Plugin is which module answered.
@@ -102,6 +108,7 @@ type Call struct {
 	Declined []string          `json:"declined,omitempty"`
 	Fault    *Fault            `json:"fault,omitempty"`
 	Deeds    []Deed            `json:"deeds,omitempty"`
+	*Written
 
 	// Endless is set by a recorder that has stopped to write down what the call did. No recording
 	// has room for it.

@@ -3,12 +3,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
@@ -86,11 +88,11 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 	if err != nil {
 		return fmt.Errorf("request.config does not fit the plugin: %w", err)
 	}
-	p.answers.open, p.answers.program, p.answers.sampling = 0, nil, []byte("{}")
+	p.answers.open, p.answers.program, p.answers.sampling, p.answers.modelled = 0, nil, []byte("{}"), p.file.modelOf(s) != nil
 	if s.Request.Sampling != nil {
 		p.answers.sampling = s.Request.Sampling
 	}
-	r := &run{player: p, session: s, config: config, prompt: len(s.Request.Prompt)}
+	r := &run{player: p, session: s, model: p.file.modelOf(s), config: config, prompt: len(s.Request.Prompt)}
 	r.history = append(r.history, s.Request.Prompt...)
 	defer r.close()
 	for i := range s.Calls {
@@ -105,8 +107,10 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 			if r.program == nil {
 				return fmt.Errorf("call %d, %s: the plugin is no program: it does not export %s", i+1, want.Call, abi.ExportRun)
 			}
-			r.playProgram(i, each)
-			return nil
+			if r.model == nil {
+				r.playProgram(i, each)
+				return nil
+			}
 		}
 		p.answers.expect(want)
 		got, err := r.make(ctx, want)
@@ -136,6 +140,11 @@ func (r *run) request() plugin.RequestInfo {
 	if q.Time != 0 {
 		request.Time = time.UnixMilli(q.Time)
 	}
+	if r.model != nil {
+		request.Chain, request.Prompt = drive.Chains(q.Sampling), r.template
+		request.ContextSize = cmp.Or(q.ContextSize, defaultContext)
+		request.MaxTokens = cmp.Or(q.MaxTokens, max(0, request.ContextSize-len(q.Prompt)))
+	}
 	return request
 }
 
@@ -143,7 +152,8 @@ func (r *run) request() plugin.RequestInfo {
 type run struct {
 	player  *Player
 	session *Session
-	config  []byte // with the defaults of the plugin's schema
+	model   drive.Table // that the program runs on; nil: none
+	config  []byte      // with the defaults of the plugin's schema
 	stage   *Recorder
 	rule    answer.StopRule
 	history []Token
@@ -202,6 +212,8 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 			_, err = r.rule.Check(*c.Token, string(*c.Text))
 			r.shown = append(r.shown, shown{len(r.history) - r.prompt, len(*c.Text)})
 		}
+	case CallRun:
+		return r.write(ctx)
 	case CallStopRewind:
 		if r.rule != nil {
 			r.rule.(answer.RewindRule).Rewind(c.Count, c.Bytes)

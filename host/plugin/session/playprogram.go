@@ -30,11 +30,15 @@ func (r *run) openProgram(s *stage.Stage, history []Token) error {
 
 // taken takes what came of a call: that of open, or a step of what is played.
 func (r *run) taken(c Call) bool {
-	if r.prompter == nil {
-		r.made = &c
-		return true
+	if r.prompter != nil {
+		return r.prompter.taken(&c)
 	}
-	return r.prompter.taken(&c)
+	if r.made != nil { // the step of a program that runs on a model
+		c.Outputs = append(r.made.Outputs, c.Outputs...)
+		c.Call, c.Deeds = CallRun, nil
+	}
+	r.made = &c
+	return true
 }
 
 // play plays a program from call from of the session on.

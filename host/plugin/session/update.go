@@ -14,7 +14,7 @@ func (p *Player) Update(ctx context.Context, s *Session) (changed int, _ error) 
 		if d == nil && (got == nil || c.expects()) {
 			return true
 		}
-		if c.runs() { // only a model knows what would come of other deeds
+		if c.runs() && p.file.modelOf(s) == nil { // only a model knows what would come of other deeds
 			return false
 		}
 		if after := c.with(got); d != nil || after.expects() {
@@ -40,6 +40,7 @@ func (c *Call) with(outcome *Call) Call {
 		after.Answer, after.Mask, after.Bias, after.Force = outcome.Answer, outcome.Mask, outcome.Bias, outcome.Force
 		after.Left, after.Splice, after.Prompt, after.Outputs = outcome.Left, outcome.Splice, outcome.Prompt, outcome.Outputs
 		after.Messages, after.Refusal, after.Declined, after.Fault = outcome.Messages, outcome.Refusal, outcome.Declined, outcome.Fault
+		after.Written = outcome.Written
 	}
 	return after
 }

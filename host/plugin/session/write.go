@@ -23,7 +23,7 @@ func (f *File) Write(to io.Writer) error {
 }
 
 // broken are the lists and objects whose entries stand on lines of their own, by their paths.
-var broken = []string{"", "/sessions", "/sessions/", "/sessions//calls"}
+var broken = []string{"", "/sessions", "/sessions/", "/sessions//calls", "/sessions//model", "/table"}
 
 // lines lays out compact JSON.
 func lines(text []byte) []byte {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+
+package drive
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// parameters are those of a chain that draws from a made-up model, with the server's defaults.
+type parameters struct {
+	Temperature float64  `json:"temperature"`
+	TopK        int      `json:"top_k"` // 0 or less: off
+	TopP        float64  `json:"top_p"`
+	MinP        float64  `json:"min_p"`
+	Samplers    []string `json:"samplers"` // others than these four do nothing
+}
+
+// Chains makes the chains of a program as plugin.RequestInfo.Chain does, in Go: of the parameters
+// temperature, top_k, top_p, min_p and samplers. sampling is the request's, JSON; what else it has
+// does nothing.
+func Chains(sampling []byte) func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
+	return func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
+		p := parameters{Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, Samplers: []string{"top_k", "top_p", "min_p", "temperature"}}
+		if err := json.Unmarshal(sampling, &p); len(sampling) > 0 && err != nil {
+			return nil, fmt.Errorf("sampling: %w", err)
+		}
+		strict := json.NewDecoder(bytes.NewReader(changes))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(&p); len(changes) > 0 && err != nil {
+			return nil, fmt.Errorf("%w; a chain that draws from a made-up model has temperature, top_k, top_p, min_p and samplers", err)
+		}
+		if p.Temperature < 0 || p.TopP < 0 || p.TopP > 1 || p.MinP < 0 || p.MinP > 1 {
+			return nil, fmt.Errorf("temperature is %v, top_p %v and min_p %v; a temperature is at least 0, the others are from 0 to 1", p.Temperature, p.TopP, p.MinP)
+		}
+		return chains(p.draw), nil
+	}
+}
+
+// chains makes chains of one stage, which draws.
+func chains(draw func(*chain.View, *rand.Rand) error) func(seed uint32) ([]chain.Stage, error) {
+	return func(seed uint32) ([]chain.Stage, error) {
+		return []chain.Stage{&sampler{draw, rand.New(rand.NewPCG(uint64(seed), 2))}}, nil
+	}
+}
+
+// draw draws a token as the parameters say.
+func (p *parameters) draw(v *chain.View, random *rand.Rand) error {
+	var ids []scheduler.Token
+	for t, l := range v.Row {
+		if l > Banned {
+			ids = append(ids, scheduler.Token(t))
+		}
+	}
+	if len(ids) == 0 {
+		return chain.ErrNoToken
+	}
+	slices.SortStableFunc(ids, func(a, b scheduler.Token) int { return cmp.Compare(v.Row[b], v.Row[a]) })
+	temperature := 1.0
+	for _, name := range p.Samplers {
+		weights, sum := weigh(v.Row, ids, temperature)
+		n, kept := len(ids), 0.0
+		switch {
+		case name == "temperature" && p.Temperature == 0:
+			n = 1
+		case name == "temperature":
+			temperature *= p.Temperature
+		case name == "top_k" && p.TopK > 0:
+			n = min(n, p.TopK)
+		case name == "top_p" && p.TopP < 1:
+			for n = 0; n < len(ids) && (n == 0 || kept < p.TopP*sum); n++ {
+				kept += weights[n]
+			}
+		case name == "min_p":
+			for n > 1 && weights[n-1] < p.MinP {
+				n--
+			}
+		}
+		ids = ids[:n]
+	}
+	weights, sum := weigh(v.Row, ids, temperature)
+	v.Chosen = ids[len(ids)-1]
+	at := random.Float64() * sum
+	for i, w := range weights {
+		if at -= w; at < 0 {
+			v.Chosen = ids[i]
+			break
+		}
+	}
+	return nil
+}
+
+// weigh gives how likely tokens are as shares of the first, the likeliest, and the sum.
+func weigh(row []float32, ids []scheduler.Token, temperature float64) (weights []float64, sum float64) {
+	for _, t := range ids {
+		w := math.Exp((float64(row[t]) - float64(row[ids[0]])) / temperature)
+		weights, sum = append(weights, w), sum+w
+	}
+	return weights, sum
+}
+
+// sampler is the one stage of a chain.
+type sampler struct {
+	draw   func(v *chain.View, random *rand.Rand) error
+	random *rand.Rand
+}
+
+// Traits implements chain.Stage.
+func (*sampler) Traits() chain.Traits { return chain.Traits{Name: "dist"} }
+
+// Native implements chain.Stage.
+func (*sampler) Native() bool { return false }
+
+// Apply implements chain.Stage.
+func (s *sampler) Apply(v *chain.View) error { return s.draw(v, s.random) }
+
+// Accept implements chain.Stage.
+func (*sampler) Accept(scheduler.Token) (chain.Effect, error) { return chain.Effect{}, nil }
+
+// Reset implements chain.Stage.
+func (*sampler) Reset([]scheduler.Token, int) error { return nil }
+
+// Close implements chain.Stage.
+func (*sampler) Close() error { return nil }

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/penstock/penstock/host/author/drive"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
+)
+
+// This file runs a program of a session that has a model, and compares what it has written.
+
+// Written is what a program has written, with the model of its session.
+type Written struct {
+	Shown    ByChoice[Token] `json:"shown,omitempty"`
+	Logprobs ByChoice[Logit] `json:"logprobs,omitempty"`
+	Adopted  []Adopted       `json:"adopted,omitempty"`
+	Computed int             `json:"computed,omitempty"` // rows that the model was asked for
+}
+
+// Adopted is a choice that the host goes on with when the program has returned.
+type Adopted struct {
+	Choice int     `json:"choice,omitempty"`
+	Tokens []Token `json:"tokens"` // of the branch
+	From   int     `json:"from"`   // so many of them are the prompt
+}
+
+// Template is what the model's template makes of messages, for a program.
+type Template struct {
+	Messages json.RawMessage `json:"messages"`
+	Tokens   []Token         `json:"tokens"`
+}
+
+// ByChoice is a list for each choice of a request: in JSON a list of lists, or one list if there is
+// one choice.
+type ByChoice[T any] [][]T
+
+// MarshalJSON implements json.Marshaler.
+func (b ByChoice[T]) MarshalJSON() ([]byte, error) {
+	if len(b) == 1 {
+		return json.Marshal(append([]T{}, b[0]...))
+	}
+	return json.Marshal([][]T(b))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *ByChoice[T]) UnmarshalJSON(text []byte) error {
+	if json.Unmarshal(text, (*[][]T)(b)) == nil && len(*b) > 0 {
+		return nil
+	}
+	*b = make([][]T, 1)
+	return json.Unmarshal(text, &(*b)[0])
+}
+
+// defaultContext is the context of a session with a model that does not say how long it is.
+const defaultContext = 4096
+
+// modelOf is the made-up model of a session; nil: it has none.
+func (f *File) modelOf(s *Session) drive.Table {
+	runs := func(c Call) bool { return c.Call == CallRun }
+	if s.Model == nil && slices.ContainsFunc(s.Calls, runs) {
+		return f.Table
+	}
+	return s.Model
+}
+
+// checkModel checks what a session has with a model, and that it has nothing of it without one.
+func (s *Session) checkModel(n int, modelled bool) error {
+	if err := s.Model.Check("model", n); err != nil {
+		return err
+	}
+	for i, t := range s.Templates {
+		if err := checkTokens(fmt.Sprintf("templates[%d].tokens", i), t.Tokens, n); err != nil {
+			return err
+		}
+	}
+	if !modelled && s.Templates != nil {
+		return errors.New("templates: they belong to a session with a model")
+	}
+	if q := s.Request; modelled && (q.MaxTokens < 0 || q.ContextSize < 0 || q.Choices < 0 || q.Choices > mostChoices) {
+		return fmt.Errorf("request: max_tokens %d, context_size %d, choices %d; they are 0 or more, and there are %d choices at most", q.MaxTokens, q.ContextSize, q.Choices, mostChoices)
+	}
+	for i := range s.Calls {
+		switch c := &s.Calls[i]; {
+		case c.Written != nil && (!modelled || c.Call != CallRun):
+			return fmt.Errorf("calls[%d]: shown, logprobs, adopted and computed belong to the run of a session with a model", i)
+		case modelled && c.Call != CallOpen && c.Call != CallRun:
+			return fmt.Errorf("calls[%d].call: %q; a session with a model has open, and run", i, c.Call)
+		}
+	}
+	return nil
+}
+
+// mostChoices bounds the choices of a request.
+const mostChoices = 64
+
+// write has the program of a session with a model write its answers, and returns the call of that.
+func (r *run) write(ctx context.Context) (*Call, error) {
+	a, request, n := r.player.answers, r.request(), len(r.player.file.Vocabulary.Pieces)
+	prompt, err := drive.WithPictures(r.session.Request.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	r.made = &Call{Call: CallRun}
+	written, err := drive.Writing{
+		Vocabulary: a, Summarizer: program.Portable{}, Masker: masker{},
+		Row:    func(tokens []Token) []float32 { return r.model.Row(n, plugin.SeenTokens(tokens)) },
+		Waited: func([]program.Shown) bool { return ctx.Err() == nil },
+	}.Run(&program.Program{Main: r.program.Main, Branches: r.player.plugin.Branches(r.config)}, request, prompt)
+	var fault *plugin.Fault
+	var refusal *plugin.Refusal
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && !errors.As(err, &fault) && !errors.As(err, &refusal):
+		return nil, err
+	}
+	r.made.Written = writtenOf(written)
+	return r.made, nil
+}
+
+func writtenOf(from drive.Written) *Written {
+	w := &Written{Computed: from.Computed, Shown: make([][]Token, len(from.Shown))}
+	logprobs, some := make(ByChoice[Logit], len(from.Shown)), false
+	for c, list := range from.Shown {
+		for _, t := range list {
+			l := Logit(math.NaN())
+			if t.Logprob != nil {
+				l, some = Logit(*t.Logprob), true
+			}
+			w.Shown[c], logprobs[c] = append(w.Shown[c], t.Token), append(logprobs[c], l)
+		}
+	}
+	if some {
+		w.Logprobs = logprobs
+	}
+	for c, a := range from.Adopted {
+		if a != nil {
+			w.Adopted = append(w.Adopted, Adopted{c, plugin.SeenTokens(a.Tokens), a.From})
+		}
+	}
+	return w
+}
+
+// masker masks rows of programs.
+type masker struct{}
+
+// MaskRow implements chain.Masker.
+func (masker) MaskRow(to, row []float32, allowed []uint32) { chain.MaskRow(to, row, allowed) }
+
+// template is what a program gets for messages.
+func (r *run) template(_ context.Context, messages []byte) ([]Token, error) {
+	for _, t := range r.session.Templates {
+		if near(decoded(t.Messages), decoded(messages)) {
+			return t.Tokens, nil
+		}
+	}
+	return nil, r.player.answers.unanswered("it opens a branch with the messages %.200s, which templates does not have", messages)
+}
+
+// differWritten compares what a program has written.
+func (p *Player) differWritten(want, got *Call) *Difference {
+	if want.Written == nil || got.Written == nil {
+		return nil
+	}
+	w, g := want.Written, got.Written
+	if w.Shown != nil {
+		for c := range max(len(w.Shown), len(g.Shown)) {
+			if d := differ(fmt.Sprintf("shown of choice %d", c), p.tokens(at(w.Shown, c)), p.tokens(at(g.Shown, c))); d != nil {
+				return d
+			}
+		}
+	}
+	if w.Logprobs != nil {
+		for c := range max(len(w.Logprobs), len(g.Logprobs)) {
+			a, b := at(w.Logprobs, c), at(g.Logprobs, c)
+			for i := range max(len(a), len(b)) {
+				if i >= len(a) || i >= len(b) || !nearly(float64(a[i]), float64(b[i])) {
+					return differ(fmt.Sprintf("logprobs of choice %d", c), fmt.Sprint(a), fmt.Sprint(b))
+				}
+			}
+		}
+	}
+	if w.Adopted != nil {
+		if d := differ("adopted", asJSON(w.Adopted), asJSON(g.Adopted)); d != nil {
+			return d
+		}
+	}
+	if w.Computed == 0 {
+		return nil
+	}
+	return differ("computed", fmt.Sprint(w.Computed), fmt.Sprint(g.Computed))
+}
+
+func at[T any](lists [][]T, i int) []T {
+	if i >= len(lists) {
+		return nil
+	}
+	return lists[i]
+}
+
+// near reports whether two JSON values are the same, but for the last digits of numbers: those of
+// exponentials are the compiler's.
+func near(a, b any) bool {
+	switch a := a.(type) {
+	case float64:
+		b, ok := b.(float64)
+		return ok && nearly(a, b)
+	case []any:
+		b, ok := b.([]any)
+		ok = ok && len(a) == len(b)
+		for i := 0; ok && i < len(a); i++ {
+			ok = near(a[i], b[i])
+		}
+		return ok
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		ok = ok && len(a) == len(b)
+		for name := range a {
+			other, there := b[name]
+			ok = ok && there && near(a[name], other)
+		}
+		return ok
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// nearly reports whether two numbers are the same, but for the last digits.
+func nearly(a, b float64) bool {
+	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-4*max(1, math.Abs(a))
+}
+
+func decoded(text []byte) (v any) {
+	if json.Unmarshal(text, &v) != nil {
+		return nil
+	}
+	return v
+}
+
+func asJSON(v any) string {
+	var text bytes.Buffer
+	if json.NewEncoder(&text).Encode(v) != nil { // what was read is JSON
+		return ""
+	}
+	return string(bytes.TrimSpace(text.Bytes()))
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestRead_RefusesModels(t *testing.T) {
+	for session, want := range map[string]string{
+		`"model":[{"after":[2],"logits":[1,2]}],"calls":[]`:                              "sessions[0].model[0].after[0]: there is no token 2; the vocabulary has 2",
+		`"model":[{"after":[-2],"logits":[1,2]}],"calls":[]`:                             "model[0].after[0]: there is no token -2",
+		`"model":[{},{"says":[1]}],"calls":[]`:                                           "model[0].probabilities, logits and says: 0 of them are given; an entry has one",
+		`"model":[{"says":[1],"logits":[1,2]}],"calls":[]`:                               "2 of them are given",
+		`"model":[{"logits":[1]}],"calls":[]`:                                            "model[0].logits: 1 numbers; give one for each of the 2 tokens",
+		`"model":[{"logits":[1,"inf"]}],"calls":[]`:                                      "string into Go struct field",
+		`"model":[{"logits":[1,1e39]}],"calls":[]`:                                       "1e39",
+		`"model":[{"probabilities":[0.5,-0.1]}],"calls":[]`:                              "model[0].probabilities[1]: -0.1; a probability is 0 or more",
+		`"model":[{"probabilities":[0,0]}],"calls":[]`:                                   "probabilities: their sum is 0",
+		`"model":[{"probabilities":[1e300,0]}],"calls":[]`:                               "probabilities: their sum is 1e+300",
+		`"model":[{"says":[-1]}],"calls":[]`:                                             "model[0].says[0]: there is no token -1",
+		`"model":[{"says":[1` + strings.Repeat(",1", 1024) + `]}],"calls":[]`:            "model[0].says: 1025 tokens; there are 1024 at most",
+		`"model":[{"says":[1]}` + strings.Repeat(`,{"says":[1]}`, 4096) + `],"calls":[]`: "sessions[0].model: 4097 entries; it has 4096 at most",
+		`"model":[],"calls":[{"call":"open"},{"call":"step"}]`:                           `calls[1].call: "step"; a session with a model has open, and run`,
+		`"model":[],"calls":[{"call":"open"},{"call":"accept","token":1}]`:               `calls[1].call: "accept"; a session with a model has open, and run`,
+		`"calls":[{"call":"open"},{"call":"run","shown":[1]}]`:                           "calls[1]: shown, logprobs, adopted and computed belong to the run of a session with a model",
+		`"model":[],"calls":[{"call":"open","computed":3}]`:                              "calls[0]: shown, logprobs",
+		`"templates":[{"messages":[],"tokens":[]}],"calls":[]`:                           "templates: they belong to a session with a model",
+		`"model":[],"templates":[{"messages":[],"tokens":[9]}],"calls":[]`:               "templates[0].tokens[0]: there is no token 9",
+		`"model":[],"request":{"choices":65},"calls":[]`:                                 "choices 65; they are 0 or more, and there are 64 choices at most",
+		`"model":[],"calls":[{"call":"open"},{"call":"run","shown":[[1],"a"]}]`:          "calls[1]: json: cannot unmarshal",
+		`"model":[],"calls":[{"call":"open"},{"call":"run","logprobs":["low"]}]`:         `"low" is no logit`,
+	} {
+		_, err := Read(strings.NewReader(`{"penstock_session":1,"vocabulary":{"pieces":["a","b"]},"sessions":[{"plugin":{"name":"p"},` + session + `}]}`))
+		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.100s\ngot %v, want %q", session, err, want)
+		}
+	}
+}
+
+func TestRead_RefusesATable(t *testing.T) {
+	_, err := Read(strings.NewReader(`{"penstock_session":1,"vocabulary":{"pieces":["a","b"]},"table":[{"logits":[1]}]}`))
+	if err == nil || !strings.Contains(err.Error(), "table[0].logits: 1 numbers") {
+		t.Error(err)
+	}
+}
