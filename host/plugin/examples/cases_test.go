@@ -3,28 +3,11 @@
 package examples
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin/session"
 )
-
-// TestCases_ComeOutAsTheySay plays the golden cases of the examples on the modules that were built
-// of them.
-func TestCases_ComeOutAsTheySay(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "..", "plugins", "examples", "*", "cases", "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("there are none: %v", err)
-	}
-	for _, file := range files {
-		name := filepath.Base(filepath.Dir(filepath.Dir(file)))
-		t.Run(name+"/"+filepath.Base(file), func(t *testing.T) {
-			f := readSessions(t, file)
-			play(t, newPlayer(t, name, f), f)
-		})
-	}
-}
 
 // TestCases_Model_TellWhatDiffers has a program run on a model, and says what comes of it wrongly.
 func TestCases_Model_TellWhatDiffers(t *testing.T) {
