@@ -97,19 +97,20 @@ func (r *request) Watch(of serving.RecordedChoice, p serving.Policy) serving.Pol
 	c.RecordedChoice, c.Choice.Seed = of, of.Seed
 	r.mu.Unlock()
 	for i, one := range p.Stages {
-		if program, ok := one.(stage.Program); ok && p.Program != nil {
-			w := r.watchProgram(program, of.Index)
-			watched := *p.Program
-			watched.Main = w.Main
-			p.Stages[i], p.Program = w, &watched
-			continue
-		}
 		s, ok := one.(*stage.Stage)
+		if program, is := one.(stage.Program); is && p.Program != nil {
+			s, ok = program.Stage, true
+		}
 		if !ok {
 			continue
 		}
 		w := r.watch(s, of.Index)
 		p.Stages[i] = w
+		if _, is := one.(stage.Program); is {
+			watched := *p.Program
+			watched.Main = w.Main
+			p.Program = &watched
+		}
 		for j, rule := range p.Rules {
 			if rule == s.Rule() {
 				p.Rules[j] = w.Rule()
@@ -128,44 +129,20 @@ type watched struct {
 
 var _ chain.Stage = (*watched)(nil)
 
+// watch begins the session of a plugin, which uses the recording until it is closed.
 func (r *request) watch(s *stage.Stage, choice int) *watched {
-	begin, take := r.use(s, choice)
-	return &watched{Recorder: session.Record(s, begin, take), of: r}
-}
-
-// use begins the session of a plugin, which uses the recording until it is closed.
-func (r *request) use(s *stage.Stage, choice int) (begin func([]session.Token), take func(session.Call) bool) {
 	p, q := s.Plugin()
 	to := r.begin(p, q, choice)
 	r.mu.Lock()
 	r.users++
 	r.mu.Unlock()
-	return func(prompt []session.Token) {
+	return &watched{of: r, Recorder: session.Record(s, func(prompt []session.Token) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.grow(4 * len(prompt)) {
 			to.Request.Prompt = prompt
 		}
-	}, func(c session.Call) bool { return r.add(to, c) }
-}
-
-// watchedProgram is watched for a program.
-type watchedProgram struct {
-	*session.ProgramRecorder
-	once sync.Once
-	of   *request
-}
-
-func (r *request) watchProgram(s stage.Program, choice int) *watchedProgram {
-	begin, take := r.use(s.Stage, choice)
-	return &watchedProgram{ProgramRecorder: session.RecordProgram(s, begin, take), of: r}
-}
-
-// Close implements chain.Stage.
-func (w *watchedProgram) Close() error {
-	err := w.ProgramRecorder.Close()
-	w.once.Do(w.of.Release)
-	return err
+	}, func(c session.Call) bool { return r.add(to, c) })}
 }
 
 // Close implements chain.Stage.
@@ -268,8 +245,13 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Reque
 	if !ok {
 		return stage.Render(ctx, p, messages, q)
 	}
+	return r.render(ctx, p, session.CallRender, messages, q, nil)
+}
+
+// render records what a plugin makes of a conversation.
+func (r *request) render(ctx context.Context, p *load.Plugin, export string, messages []byte, q plugin.RequestInfo, check func([]byte) error) (string, error) {
 	s := r.begin(p, q, 0)
-	text, call, err := session.Render(ctx, p, messages, q)
+	text, call, err := session.Render(ctx, p, export, messages, q, check)
 	r.mu.Lock()
 	if r.grow(len(messages)) {
 		s.Request.Messages = messages
@@ -289,15 +271,6 @@ func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Requ
 		_, err := stage.RewriteMessages(ctx, p, messages, q, nil, check)
 		return err
 	}
-	s := r.begin(p, q, 0)
-	call, err := session.Rewrite(ctx, p, messages, q, check)
-	r.mu.Lock()
-	if r.grow(len(messages)) {
-		s.Request.Messages = messages
-	}
-	r.mu.Unlock()
-	if call != nil {
-		r.add(s, *call)
-	}
+	_, err := r.render(ctx, p, session.CallMessages, messages, q, check)
 	return err
 }

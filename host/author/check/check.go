@@ -21,8 +21,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/host/plugin/load"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/host/plugin/stage"
 )
 

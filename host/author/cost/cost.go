@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/penstock/penstock/host/author/drive"
+	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 

@@ -177,31 +177,3 @@ func (c *Call) checkView(n int) error {
 	}
 	return nil
 }
-
-// checkOutcome refuses an outcome that another call has.
-func (c *Call) checkOutcome() error {
-	for _, o := range []struct {
-		there bool
-		field string
-		calls []string
-	}{
-		{c.Mask != nil, "mask", []string{CallPrepare}}, {c.Bias != nil, "bias", []string{CallPrepare, CallSample}}, {c.Force != nil, "force", []string{CallPrepare}},
-		{c.Left != nil, "left", []string{CallSample}}, {c.Splice != nil, "splice", []string{CallAccept}}, {c.Prompt != nil, "prompt", []string{CallRender}},
-		{c.Messages != nil, "messages", []string{CallMessages}},
-		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}},
-		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop, CallRun}},
-		{c.Declined != nil, "declined", []string{CallOpen}},
-	} {
-		if !o.there {
-			continue
-		}
-		found := false
-		for _, name := range o.calls {
-			found = found || c.Call == name
-		}
-		if !found {
-			return fmt.Errorf("%s: it belongs to %v, not to %s", o.field, o.calls, c.Call)
-		}
-	}
-	return nil
-}

@@ -27,6 +27,7 @@
 //	    "longest_piece": true                             how tokenize answers where a session does not say: the longest piece
 //	  },                                                  that fits, again and again; without it such a question is a difference
 //	  "model": {"name": "tiny", …},              what the import request tells of the model
+//	  "table": [],                               the made-up model of each session with a run that has no model; see below
 //	  "sessions": [{
 //	    "name": "TestMinP",                      of the test or case
 //	    "choice": 0,                             of a recording: which answer the plugin was at work in
@@ -41,6 +42,8 @@
 //	      "choice": 0, "choices": 1,             which of the answers to its prompt, and how many there are
 //	      "sampling": {}                         what the import request tells of the sampling parameters, when the answer begins
 //	    },
+//	    "model": [],                             a made-up model that a program runs on; see below
+//	    "templates": [{"messages": [], "tokens": []}],    what the model's template makes of messages for a program, with a model
 //	    "warm": [],                              what the plugin did when it was loaded, as in "deeds" below
 //	    "calls": [],                             in their order; see below
 //	    "cut": "…"                               why the calls end before the answer did
@@ -103,6 +106,32 @@
 //	           {"import": "state", "count": 192, "state": […]}, as logits are written; without the numbers where there was no room for them
 //	           {"import": "request", "sampling": {}}, where they are no more what they were when the answer began
 //	           each with "error" instead of its answer where the host could not
+//
+// # Models
+//
+// A session of a program that has a model, or whose file has a table, has the calls open and run
+// alone. The run is made with the scheduler's own branches, whose rows of logits the model says. A
+// model is a list of entries, 4,096 at most. The entry counts whose "after" the tokens of a branch
+// end with: of several the longest, and of equally long ones the first. After other tokens all
+// logits are 0. An entry has one of three:
+//
+//	{"after": [4], "probabilities": [0.1, 0.9, 0]}    of each token of the vocabulary, like shares of 1; 0: it never comes
+//	{"after": [4, 1], "logits": [0.5, 3, -2]}         of each token of the vocabulary, finite
+//	{"after": [2], "says": [1, 1, 0]}                 one token after another: the next has the logit 10, and the others have 0
+//
+// "after" and "says" have 1,024 tokens at most. An entry without "after" counts where no other
+// does. A row of a picture or a sound is −1. Of the request, context_size is 4096 where it is left
+// out, and max_tokens what the prompt leaves of it. Chains draw by the request's seed, with the
+// parameters temperature, top_k, top_p, min_p and samplers. There are no grammars. What a run with
+// a model has in the place of deeds:
+//
+//	"shown"     the tokens of the answer, or a list of them for each choice. As with a server it ends before an end token, and with max_tokens
+//	"logprobs"  in the same form, those that the program has given; of a token that it gave none "nan"
+//	"adopted"   [{"choice": 0, "tokens": […], "from": 1}]: choices that go on from a branch, of which so many tokens are the prompt
+//	"computed"  how many rows the model was asked for
+//
+// In these, and in "outputs" of the run, numbers may differ by a ten-thousandth: the last digits of
+// exponentials are the compiler's.
 //
 // # What a driver must keep to
 //

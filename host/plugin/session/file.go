@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"math"
 
-	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/drive"
 )
 
 // Version is that of the format which this package reads and writes.

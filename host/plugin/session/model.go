@@ -12,8 +12,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
 )
@@ -116,7 +116,7 @@ func (r *run) write(ctx context.Context) (*Call, error) {
 		Vocabulary: a, Summarizer: program.Portable{}, Masker: masker{},
 		Row:    func(tokens []Token) []float32 { return r.model.Row(n, plugin.SeenTokens(tokens)) },
 		Waited: func([]program.Shown) bool { return ctx.Err() == nil },
-	}.Run(&program.Program{Main: r.program.Main, Branches: r.player.plugin.Branches(r.config)}, request, prompt)
+	}.Run(&program.Program{Main: r.stage.Main, Branches: r.player.plugin.Branches(r.config)}, request, prompt)
 	var fault *plugin.Fault
 	var refusal *plugin.Refusal
 	switch {
@@ -170,36 +170,28 @@ func (r *run) template(_ context.Context, messages []byte) ([]Token, error) {
 
 // differWritten compares what a program has written.
 func (p *Player) differWritten(want, got *Call) *Difference {
-	if want.Written == nil || got.Written == nil {
+	w, g := want.Written, got.Written
+	if g == nil {
 		return nil
 	}
-	w, g := want.Written, got.Written
-	if w.Shown != nil {
-		for c := range max(len(w.Shown), len(g.Shown)) {
-			if d := differ(fmt.Sprintf("shown of choice %d", c), p.tokens(at(w.Shown, c)), p.tokens(at(g.Shown, c))); d != nil {
-				return d
-			}
-		}
-	}
-	if w.Logprobs != nil {
-		for c := range max(len(w.Logprobs), len(g.Logprobs)) {
-			a, b := at(w.Logprobs, c), at(g.Logprobs, c)
-			for i := range max(len(a), len(b)) {
-				if i >= len(a) || i >= len(b) || !nearly(float64(a[i]), float64(b[i])) {
-					return differ(fmt.Sprintf("logprobs of choice %d", c), fmt.Sprint(a), fmt.Sprint(b))
-				}
-			}
-		}
-	}
-	if w.Adopted != nil {
-		if d := differ("adopted", asJSON(w.Adopted), asJSON(g.Adopted)); d != nil {
+	for c := range max(len(w.Shown), len(g.Shown)) {
+		if d := differ(fmt.Sprintf("shown of choice %d", c), p.tokens(at(w.Shown, c)), p.tokens(at(g.Shown, c))); d != nil && w.Shown != nil {
 			return d
 		}
 	}
-	if w.Computed == 0 {
-		return nil
+	for c := range max(len(w.Logprobs), len(g.Logprobs)) {
+		alike := func(a, b Logit) bool { return nearly(float64(a), float64(b)) }
+		if a, b := at(w.Logprobs, c), at(g.Logprobs, c); w.Logprobs != nil && !slices.EqualFunc(a, b, alike) {
+			return differ(fmt.Sprintf("logprobs of choice %d", c), fmt.Sprint(a), fmt.Sprint(b))
+		}
 	}
-	return differ("computed", fmt.Sprint(w.Computed), fmt.Sprint(g.Computed))
+	if d := differ("adopted", asJSON(w.Adopted), asJSON(g.Adopted)); d != nil && w.Adopted != nil {
+		return d
+	}
+	if d := differ("computed", fmt.Sprint(w.Computed), fmt.Sprint(g.Computed)); w.Computed != 0 {
+		return d
+	}
+	return nil
 }
 
 func at[T any](lists [][]T, i int) []T {

@@ -47,6 +47,14 @@ func (n *notes) end(always bool) {
 	}
 }
 
+// refused writes down the refusal that a call ended with, if it did.
+func (n *notes) refused(err error) {
+	var refusal *plugin.Refusal
+	if errors.As(err, &refusal) && n.call != nil {
+		n.call.Refusal = &refusal.Message
+	}
+}
+
 // Calling implements guest.Watcher.
 func (n *notes) Calling(e guest.Export, a, b int32, buffers *guest.Buffers) {
 	c := n.call

@@ -10,8 +10,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
@@ -104,7 +104,7 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 			return nil // what the request or the machine did
 		}
 		if want.runs() {
-			if r.program == nil {
+			if r.stage == nil || !r.stage.isProgram {
 				return fmt.Errorf("call %d, %s: the plugin is no program: it does not export %s", i+1, want.Call, abi.ExportRun)
 			}
 			if r.model == nil {
@@ -161,8 +161,7 @@ type run struct {
 	shown   []shown // to the rule, where the file does not say what of it is taken back
 	made    *Call   // the last call, as it came out
 
-	program  *ProgramRecorder // in the place of the stage
-	prompter *prompter        // once it runs
+	prompter *prompter // once a program runs
 }
 
 // shown is a text that stop was called with.
@@ -172,9 +171,6 @@ func (r *run) close() {
 	if r.stage != nil {
 		_ = r.stage.Close() // a fault of close concerns nobody
 	}
-	if r.program != nil {
-		_ = r.program.Close()
-	}
 }
 
 // make makes a call. It returns how it came out; nil: the plugin has no such export.
@@ -182,10 +178,8 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	r.made = nil
 	var err error
 	switch c.Call {
-	case CallRender:
-		_, r.made, err = Render(ctx, r.player.plugin, r.session.Request.Messages, r.request())
-	case CallMessages:
-		r.made, err = Rewrite(ctx, r.player.plugin, r.session.Request.Messages, r.request(), isJSON)
+	case CallRender, CallMessages:
+		_, r.made, err = Render(ctx, r.player.plugin, c.Call, r.session.Request.Messages, r.request(), isJSON)
 	case CallOpen:
 		err = r.open(c)
 	case CallPrepare:
@@ -245,10 +239,7 @@ func (r *run) open(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if r.player.plugin.IsProgram() {
-		return r.openProgram(s, append(r.history, c.Tokens...))
-	}
-	r.stage = Record(s, func([]Token) {}, func(c Call) bool { r.made = &c; return true })
+	r.stage = Record(s, func([]Token) {}, r.taken)
 	r.rule = r.stage.Rule()
 	r.history = append(r.history, c.Tokens...)
 	return r.stage.Reset(r.history, r.prompt)

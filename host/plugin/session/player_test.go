@@ -120,10 +120,12 @@ func TestPlayer_Play_DigestOfARow(t *testing.T) {
 	left := leftRow(row)
 	row[7] = 8
 	other := leftRow(row)
-	if d := (&Player{file: &File{}}).differDigest(left, left); d != nil {
+	edited := int32(abi.SampleEdited)
+	was := &Call{Answer: &edited, Left: left}
+	if d := (&Player{file: &File{}}).differLeft(was, was); d != nil {
 		t.Errorf("got %v", d)
 	}
-	d := (&Player{file: &File{}}).differDigest(left, other)
+	d := (&Player{file: &File{}}).differLeft(was, &Call{Answer: &edited, Left: other})
 	if d == nil || !strings.Contains(d.String(), "candidate 1 of those left of the row, by logit: recorded token 7 with logit 9, came token 7 with logit 8") {
 		t.Errorf("got %v", d)
 	}

@@ -22,12 +22,6 @@ type prompter struct {
 	over   bool // no more is wanted
 }
 
-// openProgram opens a program.
-func (r *run) openProgram(s *stage.Stage, history []Token) error {
-	r.program = RecordProgram(stage.Program{Stage: s}, func([]Token) {}, func(c Call) bool { return r.taken(c) })
-	return r.program.Reset(history, r.prompt)
-}
-
 // taken takes what came of a call: that of open, or a step of what is played.
 func (r *run) taken(c Call) bool {
 	if r.prompter != nil {
@@ -55,7 +49,7 @@ func (r *run) playProgram(from int, each func(i int, d *Difference, got *Call) b
 	}}
 	r.prompter = q
 	q.begin()
-	_ = r.program.Replay() // what it ends with is written down
+	_ = r.stage.run(stage.Program{Stage: r.stage.Stage}.Replay) // what it ends with is written down
 	if q.parted != nil && !q.over {
 		q.each(q.step, q.parted, nil)
 	}

@@ -4,6 +4,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 
@@ -12,11 +13,15 @@ import (
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
-// Recorder is a plugin's stage that writes its calls down.
+// Recorder is a plugin's stage, or that of a program, that writes its calls down: of a program a
+// step for each wait, and the run when it is over.
 type Recorder struct {
 	*stage.Stage
+	of        chain.Stage // the stage, or the program
+	isProgram bool
 
 	notes   notes
 	logprob float32 // of the token that is accepted next
@@ -35,12 +40,29 @@ var (
 // turn, on the goroutines that the stage is called on.
 func Record(s *stage.Stage, begin func(prompt []Token), take func(Call) bool) *Recorder {
 	p, q := s.Plugin()
-	r := &Recorder{Stage: s, logprob: float32(math.NaN()), begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Env.Vocabulary.Size(), take: take}}
+	r := &Recorder{Stage: s, of: s, isProgram: p.IsProgram(), logprob: float32(math.NaN()), begin: begin,
+		notes: notes{view: p.Manifest.View, vocabulary: p.Module.Env.Vocabulary.Size(), take: take}}
+	if r.isProgram {
+		r.of = stage.Program{Stage: s}
+	}
 	if q.Sampling != nil {
 		r.notes.sampling = string(q.Sampling())
 	}
 	s.Watch(&r.notes)
 	return r
+}
+
+// Main is a program's.
+func (r *Recorder) Main(run *program.Run) error {
+	return r.run(func() error { return stage.Program{Stage: r.Stage}.Main(run) })
+}
+
+func (r *Recorder) run(main func() error) error {
+	r.notes.begin(Call{Call: CallStep})
+	err := main()
+	r.notes.refused(err)
+	r.notes.end(false)
+	return err
 }
 
 // end ends a call, and the watching where it was the last one.
@@ -52,8 +74,10 @@ func (r *Recorder) end(always bool) {
 
 // Traits implements chain.Stage: those of the plugin, whose refusals are written down.
 func (r *Recorder) Traits() chain.Traits {
-	t := r.Stage.Traits()
-	t.Refuse = r.refuse
+	t := r.of.Traits()
+	if !r.isProgram {
+		t.Refuse = r.refuse
+	}
 	if tell := t.Logprob; tell != nil {
 		t.Logprob = func(l float32) {
 			r.logprob = l
@@ -65,6 +89,9 @@ func (r *Recorder) Traits() chain.Traits {
 
 // Reset implements chain.Stage.
 func (r *Recorder) Reset(history []chain.Token, prompt int) error {
+	if r.isProgram && r.opened {
+		return r.of.Reset(history, prompt)
+	}
 	history = plugin.SeenTokens(history)
 	if r.opened {
 		r.notes.begin(rewound(r.history, history))
@@ -76,11 +103,8 @@ func (r *Recorder) Reset(history []chain.Token, prompt int) error {
 	if !r.notes.over {
 		r.history = append(r.history[:0], history...)
 	}
-	err := r.Stage.Reset(history, prompt)
-	var refusal *plugin.Refusal
-	if errors.As(err, &refusal) && r.notes.call != nil {
-		r.notes.call.Refusal = &refusal.Message
-	}
+	err := r.of.Reset(history, prompt)
+	r.notes.refused(err)
 	if c := r.notes.call; c != nil && c.Call == CallOpen {
 		c.Declined = r.Declined()
 	}
@@ -108,13 +132,16 @@ func (r *Recorder) Prepare() (chain.Prepared, error) {
 // Apply implements chain.Stage.
 func (r *Recorder) Apply(v *chain.View) error {
 	r.notes.begin(Call{Call: CallSample})
-	err := r.Stage.Apply(v)
+	err := r.of.Apply(v)
 	r.end(false)
 	return err
 }
 
 // Accept implements chain.Stage.
 func (r *Recorder) Accept(t chain.Token) (chain.Effect, error) {
+	if r.isProgram {
+		return r.of.Accept(t)
+	}
 	call := Call{Call: CallAccept, Token: &t}
 	if l := Logit(r.logprob); l == l { // it is known
 		call.Logprob = &l
@@ -188,21 +215,31 @@ func warmth(p *load.Plugin) []Deed {
 	return list
 }
 
-// Render is stage.Render, and what is written down of it.
-func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo) (string, *Call, error) {
-	var done *Call
+// Render has a plugin render a conversation, with CallRender as stage.Render does, or rewrite it,
+// with CallMessages as stage.RewriteMessages. It returns what that made, and what is written down.
+func Render(ctx context.Context, p *load.Plugin, call string, messages []byte, r plugin.RequestInfo, check func([]byte) error) (made string, done *Call, err error) {
 	n := &notes{vocabulary: p.Module.Env.Vocabulary.Size(), take: func(c Call) bool { done = &c; return true }}
-	n.begin(Call{Call: CallRender})
-	text, err := stage.RenderWatched(ctx, p, messages, r, n)
-	var refusal *plugin.Refusal
-	switch {
-	case n.call == nil:
-	case errors.As(err, &refusal):
-		n.call.Refusal = &refusal.Message
-	case err == nil:
-		prompt := Text(text)
-		n.call.Prompt = &prompt
+	n.begin(Call{Call: call})
+	var rewritten []byte
+	if call == CallRender {
+		made, err = stage.RenderWatched(ctx, p, messages, r, n)
+	} else {
+		rewritten, err = stage.RewriteMessages(ctx, p, messages, r, n, check)
+	}
+	if n.refused(err); n.call != nil && err == nil {
+		if call == CallRender {
+			n.call.Prompt = newText(made)
+		}
+		n.call.Messages = rewritten
 	}
 	n.end(true)
-	return text, done, err
+	return made, done, err
+}
+
+// isJSON is the check of a replay: what the messages must be like is the host's business.
+func isJSON(text []byte) error {
+	if !json.Valid(text) {
+		return errors.New("what was handed to emit is no JSON")
+	}
+	return nil
 }

@@ -4,7 +4,8 @@
 // grammars, pictures and what comes of each call, as a host would.
 //
 // Each call is made through a function of the caller's, which compares what came of it
-// (host/author/check) or measures it (host/author/cost).
+// (host/author/check) or measures it (host/author/cost). Programs run on rows of the caller's, or
+// of a table (host/plugin/session).
 package drive
 
 import (
