@@ -78,3 +78,23 @@ fn best(mut all: Vec<Hypothesis>, most: usize) -> Vec<Hypothesis> {
     all.truncate(most);
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use penstock::testing::{Request, Session};
+
+    // What it does with a model is in the folder cases.
+
+    #[test]
+    fn best_are_the_likeliest_and_few() {
+        let all = [-2.0, -0.5, -1.0].map(|sum| Hypothesis { sum, ..Hypothesis::default() });
+        assert_eq!(best(all.to_vec(), 2).iter().map(|h| h.sum).collect::<Vec<_>>(), [-0.5, -1.0]);
+    }
+
+    #[test]
+    fn open_reads_the_config() {
+        let session = Session::<Beam>::open(Request::new().config(r#"{"length_penalty":0}"#));
+        assert_eq!((session.plugin().width, session.plugin().penalty), (4, 0.0));
+    }
+}

@@ -60,11 +60,6 @@ impl<'a> Candidates<'a> {
         self.ids
     }
 
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn ids_mut(&mut self) -> &mut [Token] {
-        self.ids
-    }
-
     /// The logits; −∞ for a banned candidate.
     pub fn logits(&self) -> &[f32] {
         self.logits

@@ -15,7 +15,7 @@ struct Told {
     keep: usize,
     force: Vec<Token>,
     accepted: Vec<Token>,
-    prepared: usize,
+    shown: String,
 }
 
 /// How many tokens are text.
@@ -47,7 +47,7 @@ impl Plugin for Told {
         let texts: &Texts = table();
         penstock::log!("{} texts", texts.0);
         host::output(r#"{"opened":true}"#)?;
-        Ok(Told { keep: config.read("keep")?, force: config.read("force")?, accepted: Vec::new(), prepared: 0 })
+        Ok(Told { keep: config.read("keep")?, force: config.read("force")?, accepted: Vec::new(), shown: String::new() })
     }
 
     fn sample(&mut self, _: &mut Candidates) -> Choice {
@@ -55,7 +55,6 @@ impl Plugin for Told {
     }
 
     fn prepare(&mut self, next: &mut Next) {
-        self.prepared += 1;
         next.mask().allow(1);
         assert!(next.bias(0, -1.5));
         next.force(&self.force);
@@ -70,7 +69,8 @@ impl Plugin for Told {
         }
     }
 
-    fn stop(&mut self, _: Token, text: &str) -> Verdict {
+    fn stop(&mut self, token: Token, text: &str) -> Verdict {
+        self.shown += &format!("{}{} ", token, text);
         Verdict::EndAfter(text.len())
     }
 
@@ -99,38 +99,23 @@ fn session_open_warms_opens_and_closes() {
 }
 
 #[test]
-fn session_sample_keeps_also_on_an_older_host() {
+fn session_sample_keeps_the_first() {
     let mut logits = [3.0, 2.0, 1.0];
     assert_eq!(Session::<Told>::open(request()).sample(&mut [2, 0, 1], &mut logits), Choice::Keep(2));
     assert_eq!(logits, [3.0, 2.0, f32::NEG_INFINITY]);
-    let mut logits = [3.0, 2.0, 1.0];
-    assert_eq!(Session::<Told>::open(request().without("sample_keep")).sample(&mut [2, 0, 1], &mut logits), Choice::Edited);
-    assert_eq!(logits, [3.0, 2.0, f32::NEG_INFINITY]);
 }
 
 #[test]
-fn session_config_has_defaults_also_on_an_older_host() {
-    for request in [request(), request().without("config_defaults")] {
-        assert_eq!(Session::<Told>::open(request.config(r#"{"force":[1]}"#)).plugin().keep, 2);
-    }
+fn session_config_has_defaults() {
+    assert_eq!(Session::<Told>::open(request().config(r#"{"force":[1]}"#)).plugin().keep, 2);
 }
 
 #[test]
-fn session_prepare_forces_one_after_another_on_an_older_host() {
+fn session_prepare_gives_what_the_plugin_sets() {
     let mut session = Session::<Told>::open(request().config(r#"{"force":[1,0,1]}"#));
     let prepared = session.prepare();
-    assert_eq!((prepared.forced, prepared.bias), (vec![1, 0, 1], vec![(0, -1.5)]));
-    assert_eq!(prepared.mask, Some(vec![2]));
-
-    let mut session = Session::<Told>::open(request().config(r#"{"force":[1,0,1]}"#).without("prepare_force_many"));
-    for token in [1, 0, 1] {
-        assert_eq!(session.prepare().forced, [token]);
-        session.accept(token);
-    }
-    assert_eq!(session.plugin().prepared, 1);
-    assert_eq!(session.prepare().forced, [1], "a new run");
-    session.accept(4);
-    assert_eq!((session.prepare().forced, session.plugin().prepared), (vec![1], 3), "what else came ends the run");
+    assert!(prepared.allowed(1) && !prepared.allowed(0));
+    assert_eq!((prepared.mask, prepared.bias, prepared.forced), (Some(vec![2]), vec![(0, -1.5)], vec![1, 0, 1]));
 }
 
 #[test]
@@ -144,6 +129,21 @@ fn session_accept_splices_and_rewind_begins_anew() {
     assert_eq!((session.history(), &session.plugin().accepted[..]), (&[0, 1, 1][..], &[1, 1][..]));
     assert_eq!(session.outputs().len(), 1, "what a replay gives is dropped");
     assert_eq!(session.accept(2), Accepted::Stop);
+}
+
+#[test]
+fn session_rewind_replays_text_after_the_tokens_that_it_came_with() {
+    let mut session = Session::<Told>::open(request());
+    session.stop(0, "p");
+    for (token, text) in [(0, "a"), (1, "b"), (0, "c"), (1, "d")] {
+        session.accept(token);
+        session.stop(token, text);
+    }
+    session.accept(0);
+    session.rewind(4);
+    assert_eq!((&session.plugin().accepted[..], &session.plugin().shown[..]), (&[0, 1, 0][..], "0p 0a 1b 0c "));
+    session.rewind(2);
+    assert_eq!((&session.plugin().accepted[..], &session.plugin().shown[..]), (&[0][..], "0p 0a "));
 }
 
 #[test]
@@ -169,7 +169,6 @@ fn session_ends_the_test_where_the_host_would_end_the_request() {
     for (said, want) in [
         (told(|s| s.sample(&mut [0, 1], &mut [1.0, 0.5]), r#"{"keep":3}"#), "Keep(3) of 2 candidates"),
         (told(|s| s.sample(&mut [0, 1], &mut [0.5, 1.0]), "{}"), "best first"),
-        (told(|s| s.sample(&mut [1, 1], &mut [1.0, 1.0]), "{}"), "which another is too"),
         (told(|s| s.sample(&mut [9, 1], &mut [1.0, 1.0]), "{}"), "the view names token 9; the vocabulary has 5"),
         (told(|s| s.sample_row(&mut [0.0]), "{}"), "no method sample_row"),
         (told(|s| s.prepare(), r#"{"force":[7]}"#), "force names token 7"),

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-//! Takes the host's place in native tests: a [`Session`] runs a plugin in one request, call by
-//! call.
+//! Takes the host's place in native tests: a [`Session`] opens a plugin in one request and calls
+//! its methods.
 //!
-//! It gives the same answers as the host, and ends the test where the host would end the request. A
-//! panic of the plugin is the test's own, with its file and line. Fuel, memory limits and the build
-//! for WebAssembly are not covered: `penstock plugin check` tries a built plugin. With
-//! `PENSTOCK_RECORD=FOLDER` in the environment each session is written to a file in that folder,
-//! and `penstock plugin test --replay FILE` repeats its calls under the host.
+//! It ends the test where the host would end the request. A panic of the plugin is the test's own,
+//! with its file and line.
+//!
+//! It has no model and no grammar engine, and says so when a test needs one. What a program writes,
+//! and what a plugin does with a grammar, is tested on the built plugin: `penstock plugin test`
+//! plays the cases in `cases/`, under the real runtime and with its fuel and memory.
+//! `docs/plugins/debugging.md` says which test is for what.
 //!
 //! ```
 //! # use penstock::{Candidates, Choice, Manifest, Plugin};
@@ -29,50 +31,11 @@
 //! assert_eq!(session.sample(&mut ids, &mut logits), Choice::Take(1));
 //! ```
 
-//!
-//! [`Session::run`] runs a program. Its model is a function of the test, which returns the logits
-//! after some tokens.
-//!
-//! ```
-//! # use penstock::{Manifest, Plugin, Run};
-//! use penstock::testing::{Request, Session};
-//! # struct First;
-//! # #[penstock::export]
-//! # impl Plugin for First {
-//! #     const MANIFEST: Manifest = Manifest { name: "first", ..Manifest::DEFAULT };
-//! #     fn open(_: &penstock::Request) -> Result<Self, String> {
-//! #         Ok(First)
-//! #     }
-//! #     fn run(&mut self, run: &Run) -> Result<(), String> {
-//! #         let branch = run.prompt()?;
-//! #         run.wait(1, [&branch])?;
-//! #         run.show(&[branch.best(1)[0].0]);
-//! #         Ok(())
-//! #     }
-//! # }
-//!
-//! let request = Request::new().pieces(&["the", "a", "tree"]).prompt(&[0]);
-//! let request = request.says(|tokens| match tokens {
-//!     [.., 0] => vec![0.0, 1.0, 3.0],
-//!     _ => vec![1.0, 0.0, 0.0],
-//! });
-//! let shown = Session::<First>::open(request).run().unwrap();
-//! assert_eq!(shown[0].token, 2);
-//! ```
-
-mod accept;
-mod deed;
-mod draw;
+mod calls;
 mod host;
-mod program;
-mod record;
 mod request;
-mod rows;
-mod sample;
 mod session;
-mod sha256;
 
-pub use accept::Prepared;
-pub use program::{Adopted, Shown};
+pub use calls::Prepared;
 pub use request::Request;
 pub use session::Session;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-use super::host::State;
-use super::program::{Model, Template};
+use super::host::{Call, State};
 use crate::host::Special;
 use crate::{abi, Token};
-use std::rc::Rc;
 use std::string::String;
 use std::vec::Vec;
 
 /// The request that a plugin gets. A new one is empty and has no vocabulary.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Request {
     pub(super) config: String,
     pub(super) messages: String,
@@ -25,34 +23,52 @@ pub struct Request {
     pub(super) choices: usize,
     pub(super) model: String,
     pub(super) sampling: String,
-    pub(super) lacking: Vec<String>,
-    pub(super) says: Option<Model>,
-    pub(super) template: Option<Template<Vec<Token>>>,
-    pub(super) prompt_text: Option<Template<String>>,
+    pub(super) prompt_text: Option<fn(&str) -> Result<String, String>>,
+    lacking: Vec<String>, // features
+}
+
+/// Writes methods that set a field.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $field:ident: $type:ty => $value:expr;)*) => {
+        impl Request {
+            $($(#[$doc])*
+            pub fn $field(mut self, $field: $type) -> Request {
+                self.$field = $value;
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// The plugin's configuration, JSON. The defaults of the manifest's schema are filled in.
+    config: &str => config.into();
+    /// The conversation, JSON.
+    messages: &str => messages.into();
+    /// What [`crate::host::media`] reads, JSON.
+    media: &str => media.into();
+    /// The tokens of the prompt.
+    prompt: &[Token] => prompt.to_vec();
+    /// The maximum number of tokens to generate.
+    max_tokens: usize => max_tokens;
+    /// How many tokens fit the slot.
+    context_size: usize => context_size;
+    /// The seed of random numbers.
+    seed: u64 => seed;
+    /// When the request arrived, in milliseconds since 1970. It is not known in a new one.
+    time: u64 => Some(time);
+    /// The model, a JSON object.
+    model: &str => model.into();
+    /// The request's sampling parameters, a JSON object.
+    sampling: &str => sampling.into();
+    /// The text that the model's template makes from messages, JSON, or why it refuses them.
+    prompt_text: fn(&str) -> Result<String, String> => Some(prompt_text);
 }
 
 impl Request {
     /// An empty request.
     pub fn new() -> Request {
         Request::default()
-    }
-
-    /// The plugin's configuration, JSON. The defaults of the manifest's schema are filled in.
-    pub fn config(mut self, json: &str) -> Request {
-        self.config = String::from(json);
-        self
-    }
-
-    /// The conversation, JSON.
-    pub fn messages(mut self, json: &str) -> Request {
-        self.messages = String::from(json);
-        self
-    }
-
-    /// What [`crate::host::media`] reads, JSON.
-    pub fn media(mut self, json: &str) -> Request {
-        self.media = String::from(json);
-        self
     }
 
     /// Adds tokens that are text to the vocabulary.
@@ -79,86 +95,32 @@ impl Request {
         self
     }
 
-    /// The tokens of the prompt.
-    pub fn prompt(mut self, tokens: &[Token]) -> Request {
-        self.prompt = tokens.to_vec();
-        self
-    }
-
-    /// The maximum number of tokens to generate.
-    pub fn max_tokens(mut self, n: usize) -> Request {
-        self.max_tokens = n;
-        self
-    }
-
-    /// How many tokens fit the slot.
-    pub fn context_size(mut self, n: usize) -> Request {
-        self.context_size = n;
-        self
-    }
-
-    /// The seed of random numbers.
-    pub fn seed(mut self, seed: u64) -> Request {
-        self.seed = seed;
-        self
-    }
-
-    /// When the request arrived, in milliseconds since 1970. It is not known in a new one.
-    pub fn time(mut self, milliseconds: u64) -> Request {
-        self.time = Some(milliseconds);
-        self
-    }
-
     /// The number of this answer among those to its prompt, and how many there are. A new one is
     /// the only one.
-    pub fn choice(mut self, choice: usize, choices: usize) -> Request {
-        self.choice = choice;
-        self.choices = choices;
-        self
-    }
-
-    /// The model, a JSON object.
-    pub fn model(mut self, json: &str) -> Request {
-        self.model = String::from(json);
-        self
-    }
-
-    /// The request's sampling parameters, a JSON object.
-    pub fn sampling(mut self, json: &str) -> Request {
-        self.sampling = String::from(json);
-        self
+    pub fn choice(self, choice: usize, choices: usize) -> Request {
+        Request { choice, choices, ..self }
     }
 
     /// Makes the host an older one, which lacks a feature of the ABI.
     pub fn without(mut self, feature: &str) -> Request {
-        self.lacking.push(String::from(feature));
-        self
-    }
-
-    /// The model of a program: it returns the logits after some tokens, one for each token of the
-    /// vocabulary.
-    pub fn says(mut self, model: impl Fn(&[Token]) -> Vec<f32> + 'static) -> Request {
-        self.says = Some(Model(Rc::new(model)));
-        self
-    }
-
-    /// The model's template: it returns the prompt for messages, JSON, or why it refuses them.
-    pub fn template(mut self, template: impl Fn(&str) -> Result<Vec<Token>, String> + 'static) -> Request {
-        self.template = Some(Template(Rc::new(template)));
-        self
-    }
-
-    /// The text that the model's template makes from messages, JSON, or why it refuses them.
-    pub fn prompt_text(mut self, template: impl Fn(&str) -> Result<String, String> + 'static) -> Request {
-        self.prompt_text = Some(Template(Rc::new(template)));
+        self.lacking.push(feature.into());
         self
     }
 
     /// Runs `f` and answers its calls of the host, as while a plugin without settings is opened.
     /// For tests of a plugin's parts.
     pub fn within<R>(self, f: impl FnOnce() -> R) -> R {
-        let mut state = State::new(self);
-        state.begin("{}");
-        state.enter(f)
+        State::new(self, String::from("{}")).enter(Call::Open, f)
+    }
+
+    pub(super) fn has(&self, feature: &str) -> bool {
+        abi::FEATURES.contains(&feature) && !self.lacking.iter().any(|f| f == feature)
+    }
+
+    /// The model, and the sampling parameters if they are known.
+    pub(super) fn described(&self, known: bool) -> String {
+        let object = |text: &str| String::from(if text.is_empty() { "{}" } else { text });
+        let sampling = if known { &self.sampling } else { "" };
+        std::format!(r#"{{"model":{},"sampling":{}}}"#, object(&self.model), object(sampling))
     }
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-use super::host::State;
-use super::record::{Call, Record};
+use super::host::{Call, State};
 use super::Request;
-use crate::glue::{Exported, Instance, Methods};
-use crate::{abi, defaults, json, Token};
+use crate::glue::Exported;
+use crate::json::{self, Value};
+use crate::{defaults, table, Message, Part, Token, Vocabulary};
+use std::boxed::Box;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// A plugin that serves one request. Its methods end the test if the plugin breaks the ABI.
+/// A plugin that serves one request. Its methods end the test where the host would end the request.
 pub struct Session<P: Exported> {
     pub(super) state: State,
-    pub(super) instance: Instance<P>,
-    record: Record,
+    pub(super) mask: Vec<u32>,                     // that prepare left
+    pub(super) shown: Vec<(Token, String, usize)>, // to stop, and how many tokens there were then
+    plugin: Option<P>,
 }
 
 impl<P: Exported> Session<P> {
@@ -28,143 +30,121 @@ impl<P: Exported> Session<P> {
     /// Begins a request. The error is the plugin's reason for refusing it.
     #[track_caller]
     pub fn try_open(request: Request) -> Result<Session<P>, String> {
-        let mut session = Session { state: State::new(request), instance: Instance::new(), record: Record::default() };
-        let config = session.configured();
-        if P::METHODS.warm && session.call(Instance::warm) != 0 {
-            return Err(session.state.failed.clone());
+        let given = if request.config.is_empty() { "{}" } else { &request.config };
+        let mut config = json::parse(given).unwrap_or_else(|e| panic!("the config is no JSON: {}", e));
+        defaults::fill(P::MANIFEST.config_schema, &mut config).unwrap_or_else(|e| panic!("the manifest's {}", e));
+        let mut state = State::new(request, config.to_string());
+        if P::METHODS.warm {
+            state.enter(Call::Warm, || P::warm(&Vocabulary::read()).map(|built| table::keep(Some(Box::leak(built)))))?;
         }
-        session.state.begin(&config);
-        let begun = session.begin();
-        let call = Call::new("open");
-        session.note(match &begun {
-            Ok(()) => {
-                let had: Vec<String> = session.state.declined.iter().filter(|d| implements(&P::METHODS, d)).map(|d| json::quote(d)).collect();
-                if had.is_empty() {
-                    call
-                } else {
-                    call.with("declined", std::format!("[{}]", had.join(",")))
-                }
-            }
-            Err(reason) => call.with("refusal", json::quote(reason)),
-        });
-        begun.map(|_| session)
+        let mut session = Session { state, mask: Vec::new(), shown: Vec::new(), plugin: None };
+        session.begin().map(|_| session)
     }
 
-    /// The config that the host passes.
-    #[track_caller]
-    fn configured(&self) -> String {
-        let given = &self.state.request.config;
-        let read = json::parse(if given.is_empty() { "{}" } else { given });
-        let mut config = read.unwrap_or_else(|e| panic!("the config is no JSON: {}", e));
-        if self.state.has(abi::FEATURE_CONFIG_DEFAULTS) {
-            if let Err(reason) = defaults::fill(P::MANIFEST.config_schema, &mut config) {
-                panic!("the manifest's {}", reason);
-            }
-        }
-        config.to_string()
-    }
-
-    /// Opens an instance in this request.
-    pub(super) fn begin(&mut self) -> Result<(), String> {
-        self.instance = Instance::new();
-        self.state.bound.clear();
+    /// Begins the plugin anew.
+    fn begin(&mut self) -> Result<(), String> {
         self.state.declined.clear();
-        self.state.opening = true;
-        let answer = self.call(Instance::open);
-        self.state.opening = false;
-        if answer == 0 {
-            return Ok(());
-        }
-        Err(self.state.failed.clone())
+        self.mask = std::vec![0; (self.state.request.vocabulary.len() + 31) / 32];
+        self.plugin = Some(self.state.enter(Call::Open, || P::open(&crate::Request::read()?))?);
+        Ok(())
     }
 
-    /// Whether the plugin has a method, and has not declined its export.
-    pub(super) fn has(&self, method: bool, export: &str) -> bool {
-        method && !self.state.declined.iter().any(|d| d == export)
+    /// Whether the plugin has a method, and has not declined its call.
+    pub(super) fn has(&self, written: bool, method: &str) -> bool {
+        let export = [("rewrite", "messages"), ("sample_row", "sample")].iter().find(|(m, _)| *m == method).map_or(method, |e| e.1);
+        written && !self.state.declined.iter().any(|d| d.strip_prefix("penstock_") == Some(export))
     }
 
-    /// Writes down a call.
-    pub(super) fn note(&mut self, call: Call) {
-        self.record.note(&mut self.state, call);
+    #[track_caller]
+    pub(super) fn must_have(&self, written: bool, method: &str) {
+        assert!(self.has(written, method), "the plugin has no method {}, or has declined it", method);
     }
 
-    /// Writes down a step of a program, before which so many outputs were told.
-    pub(super) fn note_step(&mut self, call: Call, outputs: usize) {
-        self.record.note_until(&mut self.state, call, outputs);
-    }
-
-    /// Calls the plugin as the host does at this place.
-    pub(super) fn call<R>(&mut self, f: impl FnOnce(&mut Instance<P>) -> R) -> R {
-        let instance = &mut self.instance;
-        self.state.enter(|| f(instance))
-    }
-
-    /// Is `call` with the hidden state of a token.
-    pub(super) fn call_with_state<R>(&mut self, f: impl FnOnce(&mut Instance<P>) -> R) -> R {
-        self.state.stateful = true;
-        let answer = self.call(f);
-        self.state.stateful = false;
-        answer
-    }
-
-    /// The plugin's manifest, JSON.
-    pub fn manifest(&mut self) -> String {
-        self.call(Instance::describe);
-        self.emitted()
+    /// Calls the plugin as the host does.
+    pub(super) fn call<R>(&mut self, call: Call, f: impl FnOnce(&mut P) -> R) -> R {
+        let plugin = self.plugin.as_mut().expect("the request is open");
+        self.state.enter(call, || f(plugin))
     }
 
     /// The prompt's text, or the reason why there is none.
     #[track_caller]
     pub fn render(&mut self) -> Result<String, String> {
-        assert!(P::METHODS.render, "the plugin has no method render");
-        self.state.rendering = true;
-        let answer = self.call(Instance::render);
-        self.state.rendering = false;
-        let (call, failed) = (Call::new("render"), self.state.failed.clone());
-        if answer == 0 {
-            let prompt = self.emitted();
-            self.record.rendered(&mut self.state, call.with("prompt", json::quote(&prompt)));
-            return Ok(prompt);
-        }
-        self.record.rendered(&mut self.state, call.with("refusal", json::quote(&failed)));
-        Err(failed)
+        self.must_have(P::METHODS.render, "render");
+        let messages = self.messages()?;
+        self.call(Call::Prompt, |p| p.render(&messages))
     }
 
     /// The conversation that the plugin made, JSON, or the reason why it is refused.
     #[track_caller]
     pub fn rewrite(&mut self) -> Result<String, String> {
-        assert!(self.has(P::METHODS.rewrite, "penstock_messages"), "the plugin has no method rewrite, or has declined it");
-        self.state.rendering = true;
-        let answer = self.call(Instance::rewrite);
-        self.state.rendering = false;
-        let (call, failed) = (Call::new("messages"), self.state.failed.clone());
-        if answer == 0 {
-            let messages = self.emitted();
-            self.record.rendered(&mut self.state, call.with("messages", &messages));
-            return Ok(messages);
-        }
-        self.record.rendered(&mut self.state, call.with("refusal", json::quote(&failed)));
-        Err(failed)
+        self.must_have(P::METHODS.rewrite, "rewrite");
+        let messages = self.messages()?;
+        let rewritten = self.call(Call::Prompt, |p| p.rewrite(messages))?;
+        Ok(Value::Array(rewritten.into_iter().map(Message::into_value).collect()).to_string())
     }
 
-    /// The plugin's draft of the next tokens.
+    fn messages(&self) -> Result<Vec<Message>, String> {
+        Message::list(&json::parse(&self.state.request.messages).map_err(|e| std::format!("messages: {}", e))?)
+    }
+
+    /// A program needs a model, which a native test has not: it panics and says where to test it.
     #[track_caller]
-    pub fn draft(&mut self) -> Vec<Token> {
-        assert!(self.has(P::METHODS.draft, "penstock_draft"), "the plugin has no method draft, or has declined it");
-        let most = (abi::LIMIT_DRAFT as usize).min(self.instance.buffers.splice.len() - 2);
-        let n = self.call(|i| i.draft(most as i32)) as usize;
-        let guessed = self.instance.buffers.splice[2..2 + n].to_vec();
-        self.state.must_know("draft", &guessed);
-        guessed
+    pub fn run(&mut self) -> ! {
+        panic!("programs run in the player: write a case with a model, docs/plugins/programs.md")
     }
 
-    fn emitted(&self) -> String {
-        String::from_utf8(self.state.emitted.clone()).expect("what is emitted must be UTF-8")
+    /// Takes tokens back, as another plugin or a user would: `len` are left, prompt included. A
+    /// plugin without a method for it is started again if it was told something that no longer
+    /// holds; then the tokens and the text are replayed to it.
+    #[track_caller]
+    pub fn rewind(&mut self, len: usize) {
+        let (prompt, has) = (self.state.request.prompt.len(), self.state.history.len());
+        assert!((prompt..=has).contains(&len), "{} tokens cannot be left of {}", len, has);
+        self.state.history.truncate(len);
+        let shown = self.shown.len();
+        self.shown.retain(|(_, _, after)| *after <= len);
+        if self.has(P::METHODS.rewind, "rewind") {
+            let answer = self.call(Call::Other, |p| p.rewind(len));
+            assert_eq!(answer, Ok(()), "rewind to {} tokens", len);
+        } else if self.has(P::METHODS.accept, "accept") || self.has(P::METHODS.stop, "stop") && self.shown.len() < shown {
+            self.begin_anew();
+        }
+    }
+
+    /// Replaces a plugin that cannot go back by a new one, and replays the remaining tokens and
+    /// text to it. What it gives the client then is dropped.
+    fn begin_anew(&mut self) {
+        let (outputs, shown) = (self.state.outputs.len(), self.shown.clone());
+        let mut tokens = self.state.history.split_off(self.state.request.prompt.len()).into_iter();
+        self.begin().unwrap_or_else(|reason| panic!("the plugin refuses to be begun anew: {}", reason));
+        for (token, text, after) in &shown {
+            let before = after.saturating_sub(self.state.history.len());
+            tokens.by_ref().take(before).for_each(|t| drop(self.accept_one(Call::Other, t)));
+            self.call(Call::Other, |p| p.stop(*token, text));
+        }
+        tokens.for_each(|t| drop(self.accept_one(Call::Other, t)));
+        self.state.outputs.truncate(outputs);
+    }
+
+    /// Sets the log-probability of the next accepted token only.
+    pub fn logprob(&mut self, logprob: f32) {
+        self.state.logprob = Some(logprob);
+    }
+
+    /// Sets the hidden state that `sample`, `accept` and `stop` get until the next splice; empty: it
+    /// is not known. Tokens of a splice have none.
+    pub fn hidden_state(&mut self, state: &[f32]) {
+        self.state.hidden_state = state.to_vec();
+    }
+
+    /// Sets the part that the answer is in from now on. It is unknown in a new session.
+    pub fn part(&mut self, part: Part) {
+        self.state.part = Some(part);
     }
 
     /// The plugin itself.
     pub fn plugin(&self) -> &P {
-        self.instance.plugin.as_ref().expect("the request is open")
+        self.plugin.as_ref().expect("the request is open")
     }
 
     /// All tokens so far, prompt first; `accept` and `rewind` change it.
@@ -185,26 +165,8 @@ impl<P: Exported> Session<P> {
 
 impl<P: Exported> Drop for Session<P> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            return;
+        if !std::thread::panicking() && self.plugin.is_some() && self.has(P::METHODS.close, "close") {
+            self.call(Call::Other, P::close);
         }
-        if self.has(P::METHODS.close, "penstock_close") && self.instance.plugin.is_some() {
-            self.call(Instance::close);
-        }
-        self.record.write(P::MANIFEST.name, &self.state);
-    }
-}
-
-/// Whether a plugin has what an export calls, of those that can be declined.
-fn implements(has: &Methods, export: &str) -> bool {
-    match export {
-        "penstock_messages" => has.rewrite,
-        "penstock_draft" => has.draft,
-        "penstock_prepare" => has.prepare,
-        "penstock_sample" => has.sample || has.sample_row,
-        "penstock_accept" => has.accept,
-        "penstock_stop" => has.stop,
-        "penstock_rewind" => has.rewind,
-        _ => has.close,
     }
 }
