@@ -31,20 +31,24 @@
 // # Why do config members with a default in the schema need no fallback in the code?
 //
 // Two places could contradict each other. The host fills in the defaults, and so do both SDKs' test
-// drivers. On a host without config_defaults the Rust SDK does it, in modules whose schema has any.
-// The Go SDK refuses the request there: filling them in would add 10 KB to a module of 69 KB.
+// drivers, for properties. On a host without config_defaults the Rust SDK does it, in modules whose
+// schema has any. The Go SDK refuses the request there: filling them in would add 10 KB to a module
+// of 69 KB.
 //
-// # Why do both SDKs have a stand-in for the host?
+// # Why do both SDKs have a stub of the host, and no more?
 //
 // An author's `go test` and `cargo test` run the plugin's code natively, in a second and with a
 // debugger, without a WebAssembly toolchain and without Penstock. This needs something that answers
-// the host functions, so each SDK has one stand-in, and nothing else runs plugins besides the host.
-// Tests cover what could differ: plugins/abi/testdata/hostcalls.json has calls of host functions to
-// which the host and both stand-ins must give the same answers. The random numbers come from one
-// definition in the ABI's table. plugins/abi/testdata/draws.json has draws that both SDKs must make
-// in the same way. host/plugin/examples repeats each session of the examples' tests under the host,
-// with the modules that TinyGo, stock Go and Rust build. `penstock plugin check` tries an author's
-// built plugin under the real runtime, with its fuel and its limits.
+// the host functions, so each SDK has a stub, for a plugin's own methods. It has no model, no
+// branches and no grammars: two more implementations of these, in two languages, would be right
+// only as long as somebody compares them with the host. A plugin is tried with a model on its
+// module, by the driver that `penstock plugin test`, `check` and `bench` share, in any language.
+//
+// Where the stubs could differ from the host, tests compare them: the Go stub makes the calls of
+// plugins/abi/testdata/hostcalls.json, which the host must answer in the same way. Random numbers
+// come from one definition in the ABI's table, and draws.json beside that file has draws that both
+// SDKs must make. A call that the stub has no answer for ends the test: the generated Absent does
+// that, so a new import needs nothing here.
 //
 // # Why does TinyGo build without debug information?
 //

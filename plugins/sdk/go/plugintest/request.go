@@ -2,7 +2,7 @@
 
 // Package plugintest stands in for the host in go test: it calls the methods of a plugin natively.
 //
-// It is for a plugin's own logic, and has no model, no branches and no grammar engine: a plugin that
+// It is for a plugin's own logic. It has no model, no branches and no grammar engine: a plugin that
 // asks for one of them ends the test. What a plugin does with a model is tested on its module, by
 // cases that `penstock plugin test` plays in the real runtime. docs/plugins/debugging.md shows how
 // to test each kind of plugin.
