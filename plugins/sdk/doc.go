@@ -30,25 +30,25 @@
 //
 // # Why do config members with a default in the schema need no fallback in the code?
 //
-// Two places could contradict each other. The host fills in the defaults, and so do both SDKs' test
-// drivers, for properties. On a host without config_defaults the Rust SDK does it, in modules whose
-// schema has any. The Go SDK refuses the request there: filling them in would add 10 KB to a module
-// of 69 KB.
+// Two places could contradict each other. The host fills in the defaults, and so do both SDKs'
+// stubs. On a host without config_defaults the Rust SDK does it, in modules whose schema has any.
+// The Go SDK refuses the request there: filling them in would add 10 KB to a module of 69 KB.
 //
-// # Why do both SDKs have a stub of the host, and no more?
+// # Why is there a stub of the host in both SDKs?
 //
-// An author's `go test` and `cargo test` run the plugin's code natively, in a second and with a
-// debugger, without a WebAssembly toolchain and without Penstock. This needs something that answers
-// the host functions, so each SDK has a stub, for a plugin's own methods. It has no model, no
-// branches and no grammars: two more implementations of these, in two languages, would be right
-// only as long as somebody compares them with the host. A plugin is tried with a model on its
-// module, by the driver that `penstock plugin test`, `check` and `bench` share, in any language.
+// An author's `go test` and `cargo test` run the plugin's own methods natively, in a second and
+// with a debugger, without a WebAssembly toolchain and without Penstock. This needs something that
+// answers what they ask: the config, the vocabulary, the history, random numbers. A stub does no
+// more than that. Branches, rows and grammars would have to be written again in each language, and
+// would differ from the host's where it counts. So whoever tests what comes of a model's logits
+// runs the built module in the player, on the model of a golden case, and the stubs say so. An
+// import that a stub has no answer for ends the test, so a new one needs nothing there.
 //
-// Where the stubs could differ from the host, tests compare them: the Go stub makes the calls of
-// plugins/abi/testdata/hostcalls.json, which the host must answer in the same way. Random numbers
-// come from one definition in the ABI's table, and draws.json beside that file has draws that both
-// SDKs must make. A call that the stub has no answer for ends the test: the generated Absent does
-// that, so a new import needs nothing here.
+// The random numbers come from one definition in the ABI's table. plugins/abi/testdata has draws
+// that both SDKs must make in the same way, and calls that the Go stub must answer as the host
+// does. host/plugin/examples plays the examples' cases on the modules that TinyGo and Rust build.
+// `penstock plugin check` tries an author's built plugin under the real runtime, with its fuel and
+// its limits.
 //
 // # Why does TinyGo build without debug information?
 //

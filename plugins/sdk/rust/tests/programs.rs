@@ -47,7 +47,7 @@ impl Plugin for Guided {
 }
 
 #[test]
-#[should_panic(expected = "no grammar engine: write a case, docs/plugins/debugging.md")]
+#[should_panic(expected = "no grammar engine: record a request, docs/plugins/record.md")]
 fn session_open_says_where_grammars_are_tested() {
     Session::<Guided>::open(Request::new());
 }

@@ -191,6 +191,6 @@ const TABLE: abi::Host = abi::Host {
         declined.map_or(abi::DECLINE_REFUSED, |_| abi::DECLINE_OK)
     },
     log: |_, p, n| ask(|s| s.logs.push(text(p, n))),
-    grammar_open: |_, _, _| panic!("a native test has no grammar engine: write a case, docs/plugins/debugging.md"),
+    grammar_open: |_, _, _| panic!("a native test has no grammar engine: record a request, docs/plugins/record.md"),
     ..abi::ABSENT
 };

@@ -131,8 +131,8 @@ impl<P: Exported> Session<P> {
         self.state.logprob = Some(logprob);
     }
 
-    /// Sets the hidden state that `sample`, `accept` and `stop` get until the next splice; empty: it
-    /// is not known. Tokens of a splice have none.
+    /// Sets the hidden state that `sample`, `accept` and `stop` get until the next splice; empty:
+    /// it is not known. Tokens of a splice have none.
     pub fn hidden_state(&mut self, state: &[f32]) {
         self.state.hidden_state = state.to_vec();
     }
