@@ -168,39 +168,6 @@ func (r *run) template(_ context.Context, messages []byte) ([]Token, error) {
 	return nil, r.player.answers.unanswered("it opens a branch with the messages %.200s, which templates does not have", messages)
 }
 
-// differWritten compares what a program has written.
-func (p *Player) differWritten(want, got *Call) *Difference {
-	w, g := want.Written, got.Written
-	if g == nil {
-		return nil
-	}
-	for c := range max(len(w.Shown), len(g.Shown)) {
-		if d := differ(fmt.Sprintf("shown of choice %d", c), p.tokens(at(w.Shown, c)), p.tokens(at(g.Shown, c))); d != nil && w.Shown != nil {
-			return d
-		}
-	}
-	for c := range max(len(w.Logprobs), len(g.Logprobs)) {
-		alike := func(a, b Logit) bool { return nearly(float64(a), float64(b)) }
-		if a, b := at(w.Logprobs, c), at(g.Logprobs, c); w.Logprobs != nil && !slices.EqualFunc(a, b, alike) {
-			return differ(fmt.Sprintf("logprobs of choice %d", c), fmt.Sprint(a), fmt.Sprint(b))
-		}
-	}
-	if d := differ("adopted", asJSON(w.Adopted), asJSON(g.Adopted)); d != nil && w.Adopted != nil {
-		return d
-	}
-	if d := differ("computed", fmt.Sprint(w.Computed), fmt.Sprint(g.Computed)); w.Computed != 0 {
-		return d
-	}
-	return nil
-}
-
-func at[T any](lists [][]T, i int) []T {
-	if i >= len(lists) {
-		return nil
-	}
-	return lists[i]
-}
-
 // near reports whether two JSON values are the same, but for the last digits of numbers: those of
 // exponentials are the compiler's.
 func near(a, b any) bool {
