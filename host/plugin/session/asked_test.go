@@ -62,6 +62,17 @@ func TestPlayer_Play_Questions_GrammarsAfterARewind(t *testing.T) {
 	}
 }
 
+// A call of a host function that has ended the plugin's call ends it again, also of one that the
+// player answers by itself.
+func TestPlayer_Play_FailedDeeds(t *testing.T) {
+	g := example()
+	g.On(abi.ExportPrepare, asm.I32(4300), asm.I32(8), g.Call(abi.ImportRequest), asm.Drop, asm.I32(0))
+	d := play(t, file(t, `"calls":[{"call":"open"},{"call":"prepare","deeds":[{"do":"request","args":[8],"failed":true}],"fault":{"export":"penstock_prepare","kind":"fuel"}}]`), g.Wasm())
+	if d != nil {
+		t.Error(d)
+	}
+}
+
 // What is recorded of host functions is replayed, also from a file, and a plugin that asks for
 // something else differs.
 func TestRecorder_Deeds_AreReplayed(t *testing.T) {

@@ -158,8 +158,8 @@ func textOf(t *Text) string {
 	return string(*t)
 }
 
-// shows are the tokens that a call of a program has shown of a choice.
-func (c *Call) shows(choice int) (tokens []Token) {
+// Shows are the tokens that a call of a program has shown of a choice.
+func (c *Call) Shows(choice int) (tokens []Token) {
 	for i := range c.Deeds {
 		if d := &c.Deeds[i]; d.Do == abi.ImportShow && !d.Failed && len(d.Args) > 0 && int(d.Args[0]) == choice && d.Answer == 0 {
 			tokens = append(tokens, d.Tokens...)

@@ -123,7 +123,7 @@
 // In these, and in "outputs" of the run, numbers may differ by a ten-thousandth: the last digits of
 // exponentials are the compiler's.
 //
-// # What a driver must keep to
+// # What the calls of a session keep to
 //
 // Every token that joins the conversation is an accept, also for a plugin that has no
 // penstock_accept: then without an answer. A splice takes its tokens back at once; those that it
