@@ -14,7 +14,6 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/drive"
-	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
 )
 
@@ -87,8 +86,14 @@ func (s *Session) checkModel(n int, modelled bool) error {
 	if !modelled && s.Templates != nil {
 		return errors.New("templates: they belong to a session with a model")
 	}
-	if q := s.Request; modelled && (q.MaxTokens < 0 || q.ContextSize < 0 || q.Choices < 0 || q.Choices > mostChoices) {
-		return fmt.Errorf("request: max_tokens %d, context_size %d, choices %d; they are 0 or more, and there are %d choices at most", q.MaxTokens, q.ContextSize, q.Choices, mostChoices)
+	q := s.Request
+	for _, f := range []struct {
+		name        string
+		value, most int
+	}{{"max_tokens", q.MaxTokens, mostContext}, {"context_size", q.ContextSize, mostContext}, {"choices", q.Choices, mostChoices}} {
+		if modelled && (f.value < 0 || f.value > f.most) {
+			return fmt.Errorf("request.%s: %d; with a model it is from 0 to %d", f.name, f.value, f.most)
+		}
 	}
 	for i := range s.Calls {
 		switch c := &s.Calls[i]; {
@@ -101,8 +106,11 @@ func (s *Session) checkModel(n int, modelled bool) error {
 	return nil
 }
 
-// mostChoices bounds the choices of a request.
-const mostChoices = 64
+// Bounds of the request of a session with a model.
+const (
+	mostContext = 1 << 20
+	mostChoices = 64
+)
 
 // write has the program of a session with a model write its answers, and returns the call of that.
 func (r *run) write(ctx context.Context) (*Call, error) {
@@ -113,9 +121,9 @@ func (r *run) write(ctx context.Context) (*Call, error) {
 	}
 	r.made = &Call{Call: CallRun}
 	written, err := drive.Writing{
-		Vocabulary: a, Summarizer: program.Portable{}, Masker: masker{},
-		Row:    func(tokens []Token) []float32 { return r.model.Row(n, plugin.SeenTokens(tokens)) },
-		Waited: func([]program.Shown) bool { return ctx.Err() == nil },
+		Vocabulary: a,
+		Row:        func(tokens []Token) []float32 { return r.model.Row(n, plugin.SeenTokens(tokens)) },
+		Waited:     func([]program.Shown) bool { return ctx.Err() == nil },
 	}.Run(&program.Program{Main: r.stage.Main, Branches: r.player.plugin.Branches(r.config)}, request, prompt)
 	var fault *plugin.Fault
 	var refusal *plugin.Refusal
@@ -151,12 +159,6 @@ func writtenOf(from drive.Written) *Written {
 	}
 	return w
 }
-
-// masker masks rows of programs.
-type masker struct{}
-
-// MaskRow implements chain.Masker.
-func (masker) MaskRow(to, row []float32, allowed []uint32) { chain.MaskRow(to, row, allowed) }
 
 // template is what a program gets for messages.
 func (r *run) template(_ context.Context, messages []byte) ([]Token, error) {
