@@ -72,7 +72,7 @@ func (r *request) file() (*session.File, head) {
 		if c.Reason == "" {
 			c.Reason = "cancelled" // its client did not wait for the end
 		}
-		session.Attribute(c.Tokens, c.Prompt, own)
+		attribute(c.Tokens, c.Prompt, own)
 		h.Tokens += len(c.Tokens)
 		f.Recording.Choices = append(f.Recording.Choices, c.Choice)
 	}

@@ -41,11 +41,14 @@
 // answers what they ask: the config, the vocabulary, the history, random numbers. A stub does no
 // more than that. Branches, rows and grammars would have to be written again in each language, and
 // would differ from the host's where it counts. So whoever tests what comes of a model's logits
-// runs the built module in the player, on the model of a golden case, and the stubs say so. The
-// random numbers come from one definition in the ABI's table. plugins/abi/testdata/draws.json has
-// draws that both SDKs must make in the same way. host/plugin/examples plays the examples' cases on
-// the modules that TinyGo and Rust build. `penstock plugin check` tries an author's built plugin
-// under the real runtime, with its fuel and its limits.
+// runs the built module in the player, on the model of a golden case, and the stubs say so. An
+// import that a stub has no answer for ends the test, so a new one needs nothing there.
+//
+// The random numbers come from one definition in the ABI's table. plugins/abi/testdata has draws
+// that both SDKs must make in the same way, and calls that the Go stub must answer as the host
+// does. host/plugin/examples plays the examples' cases on the modules that TinyGo and Rust build.
+// `penstock plugin check` tries an author's built plugin under the real runtime, with its fuel and
+// its limits.
 //
 // # Why does TinyGo build without debug information?
 //

@@ -9,10 +9,9 @@
 //
 // # Why are golden cases session files?
 //
-// What a plugin did in a live answer, in a native test and in a case that a person wrote is the
-// same thing: what went into each call, and what came out. With one format, one player under the
-// real runtime compares all of them, and a recorded request becomes a case by being copied into
-// the folder.
+// What a plugin did in a live answer and in a case that a person wrote is the same thing: what
+// went into each call, and what came out. With one format, one player under the real runtime
+// compares both, and a recorded request becomes a case by being copied into the folder.
 package check
 
 import (

@@ -66,7 +66,7 @@ func (w *writing) run(config []byte) (err error) {
 	history, media := w.words.Prompt(w.seed)
 	count, memory := 0, 0
 	used, err := drive.Writing{
-		Vocabulary: w.words, Summarizer: program.Portable{}, Masker: masker{}, Row: w.row, Draw: draw,
+		Vocabulary: w.words, Row: w.row, Draw: draw,
 		Opened: func(u stage.Usage) {
 			w.report.used(abi.ExportOpen, u, w.words)
 			memory = u.Memory
@@ -106,12 +106,6 @@ func (w *writing) row(tokens []program.Token) []float32 {
 	}
 	return row
 }
-
-// masker masks rows of programs.
-type masker struct{}
-
-// MaskRow implements chain.Masker.
-func (masker) MaskRow(to, row []float32, allowed []uint32) { chain.MaskRow(to, row, allowed) }
 
 // draw draws any token that has a logit.
 func draw(v *chain.View, random *rand.Rand) error {

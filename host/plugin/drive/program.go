@@ -20,8 +20,8 @@ import (
 // Writing is what a program writes an answer with.
 type Writing struct {
 	Vocabulary plugin.Vocabulary
-	Summarizer program.Summarizer
-	Masker     chain.Masker
+	Summarizer program.Summarizer // nil: the portable one
+	Masker     chain.Masker       // nil: the portable one
 	// Row is what the model says after some tokens.
 	Row func(tokens []program.Token) []float32
 	// Draw draws a token from a row, in the place of every chain that the program asks for.
@@ -64,6 +64,12 @@ type Written struct {
 // token, and with the request's last token. The error is the program's.
 func (w Writing) Run(p *program.Program, r plugin.RequestInfo, prompt []program.Token) (Written, error) {
 	ends := func(t program.Token) bool { return w.Vocabulary.Attributes(t)&abi.AttrEnd != 0 }
+	if w.Summarizer == nil {
+		w.Summarizer = program.Portable{}
+	}
+	if w.Masker == nil {
+		w.Masker = masker{}
+	}
 	run := program.New(p, program.Options{Prompt: prompt, Vocabulary: w.Vocabulary.Size(),
 		Pieces:  program.Pieces{Table: pieces, Has: func(piece.Shape) bool { return true }},
 		Longest: r.ContextSize - 1, Tokens: program.DefaultTokens(len(prompt), r.MaxTokens, p.Branches), Summarizer: w.Summarizer, Masker: w.Masker, Ends: ends})
@@ -95,6 +101,12 @@ func (w Writing) Run(p *program.Program, r plugin.RequestInfo, prompt []program.
 	}
 	return made, err
 }
+
+// masker masks rows of programs.
+type masker struct{}
+
+// MaskRow implements chain.Masker.
+func (masker) MaskRow(to, row []float32, allowed []uint32) { chain.MaskRow(to, row, allowed) }
 
 // WithPictures gives rows of −1, as a session has them, to a picture for each run of them. Nobody
 // sees what it shows.

@@ -4,10 +4,8 @@ package examples
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -15,41 +13,41 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
-// TestGo_Sessions_AreTheSameNativelyAndInTheHost runs the tests of the examples in Go, which try
-// them natively. Then it makes the calls of each of their sessions once more, on the modules that
-// TinyGo and stock Go built, and wants each to come out the same. smc is left out: what it tells
-// has exponentials, whose last digits are the compiler's.
-func TestGo_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
-	tests := exec.Command("go", "test", "-count=1", "./...")
-	tests.Dir = filepath.Join("..", "..", "..", "plugins", "examples")
-	folder := t.TempDir()
-	tests.Env = append(os.Environ(), "PENSTOCK_RECORD="+folder)
-	if out, err := tests.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, name := range []string{"answer-length", "banned-phrases", "dynamic-temperature", "min-p", "no-repeat", "probe", "prompt-lookup", "reasoning-budget", "redact", "regex-stop", "repetition-stop", "shorten", "last-pictures",
-		"transcript", "stdgo/min-p", "beam", "best-of", "choice", "form", "guidance", "heal", "lookahead"} {
-		t.Run(name, func(t *testing.T) {
-			playAll(t, name, filepath.Join(folder, filepath.Base(name)+".Test*.json"))
-		})
-	}
+// sources is where the examples are.
+var sources = filepath.Join("..", "..", "..", "plugins", "examples")
+
+// caseless are the examples without cases, and why that is so.
+var caseless = map[string]string{
+	"prompt-lookup": "sessions have no drafts",
+	"grammar":       "the host's grammars decide; host's tests have it on the built-in model",
+	"json-schema":   "this package's tests of schemas have it",
 }
 
-// playAll plays the files of a plugin's sessions.
-func playAll(t *testing.T, name, pattern string) {
-	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("its tests open no session; %v", err)
+// TestCases_ComeOutAsTheySay makes the calls of each example's golden cases, on the modules that
+// were built of it: in Go with TinyGo, and of some with Go's own compiler.
+func TestCases_ComeOutAsTheySay(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(sources, "*", "README.md"))
+	if err != nil || len(folders) < 25 {
+		t.Fatalf("there are %d examples; %v", len(folders), err)
 	}
-	players := map[[sha256.Size]byte]*session.Player{} // by what loading the module depends on
-	for _, file := range files {
-		f := readSessions(t, file)
-		key := sha256.Sum256(mustJSON(t, f.Vocabulary))
-		if players[key] == nil {
-			players[key] = newPlayer(t, name, f)
+	for _, readme := range folders {
+		name := filepath.Base(filepath.Dir(readme))
+		files, err := filepath.Glob(filepath.Join(filepath.Dir(readme), "cases", "*.json"))
+		if err != nil || (len(files) == 0) != (caseless[name] != "") {
+			t.Errorf("%s has %d cases, %q, %v", name, len(files), caseless[name], err)
 		}
-		play(t, players[key], f)
+		modules := []string{name}
+		if _, err := os.Stat(filepath.Join("..", "..", "..", "build", "plugins", "stdgo", name+".wasm")); err == nil {
+			modules = append(modules, "stdgo/"+name)
+		}
+		for _, module := range modules {
+			t.Run(module, func(t *testing.T) {
+				for _, file := range files {
+					f := readSessions(t, file)
+					play(t, newPlayer(t, module, f), f)
+				}
+			})
+		}
 	}
 }
 
@@ -94,8 +92,8 @@ func play(t *testing.T, p *session.Player, f *session.File) {
 	}
 }
 
-// TestGo_Sessions_FindAChange plays sessions of one configuration with another.
-func TestGo_Sessions_FindAChange(t *testing.T) {
+// TestCases_FindAChange plays sessions of one configuration with another.
+func TestCases_FindAChange(t *testing.T) {
 	text := `{"penstock_session":1,"vocabulary":{"pieces":["a","b","c"]},"sessions":[{"plugin":{"name":"min-p"},"request":{"config":{"min_p":0.5}},
 		"calls":[{"call":"open"},{"call":"sample","ids":[0,1,2],"logits":[3,2.5,2],"answer":-3}]}]}`
 	f, err := session.Read(bytes.NewReader([]byte(text)))

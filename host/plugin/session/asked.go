@@ -10,14 +10,16 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// asked is how files had what plugins other than programs asked the host, and how the SDKs' native
-// drivers write it: as questions, without the parameters of the calls.
+// This file reads what earlier files have: questions of plugins other than programs, without the
+// parameters of the calls. They become deeds.
+
+// asked is a question.
 type asked struct {
 	Import   string          `json:"import"`
 	Text     *Text           `json:"text"`
-	Flags    uint32          `json:"flags"`
+	Flags    int32           `json:"flags"`
 	Kind     int32           `json:"kind"`
-	Handle   int32           `json:"handle"`
+	Handle   int32           `json:"handle"` // by a count of the writer's
 	Token    Token           `json:"token"`
 	Tokens   []Token         `json:"tokens"`
 	Mask     *Mask           `json:"mask"`
@@ -26,6 +28,59 @@ type asked struct {
 	Error    string          `json:"error"`
 	State    Logits          `json:"state"`
 	Sampling json.RawMessage `json:"sampling"`
+}
+
+// unknown is a handle that a file does not tell: in args any, as an answer the next one.
+const unknown = -1 << 31
+
+// deed makes a deed of a question.
+func (a *asked) deed() (d Deed, err error) {
+	d = Deed{Do: a.Import, Error: a.Error, Got: &Got{}}
+	size, good, bad := int32(len(textOf(a.Text))), int32(0), int32(-1)
+	switch a.Import {
+	case abi.ImportTokenize:
+		d.Text, d.Args, d.Got.Tokens, good = a.Text, []int32{size, a.Flags, 0}, a.Tokens, int32(len(a.Tokens))
+	case abi.ImportGrammarOpen:
+		d.Text, d.Args, good = a.Text, []int32{a.Kind, size}, unknown
+	case abi.ImportGrammarMask:
+		d.Args, d.Got.Mask = []int32{unknown}, a.Mask
+	case abi.ImportGrammarMaskWithin:
+		if d.Args, d.Got.Mask = []int32{unknown, a.Count}, a.Mask; !a.OK {
+			good = abi.WithinTooFew
+		}
+	case abi.ImportGrammarRest:
+		if d.Args, good, bad = []int32{unknown}, a.Count, abi.RestUnknown; a.OK {
+			good = abi.RestEnded
+		}
+	case abi.ImportGrammarAccept:
+		if d.Args = []int32{unknown, a.Token}; !a.OK {
+			good = -1
+		}
+	case abi.ImportPart:
+		good = a.Count
+	case abi.ImportState:
+		d.Args, d.Got.Numbers, good = []int32{0}, a.State, a.Count
+	case abi.ImportPrompt:
+		d.Got.Text, good = a.Text, size
+	case abi.ImportRequest:
+		if a.Sampling == nil {
+			return d, errors.New("sampling: it is missing")
+		}
+		d.Got.Text = newText(`{"sampling":` + string(a.Sampling) + `}`)
+	default:
+		return d, fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part, state, prompt and request", a.Import)
+	}
+	needsText := a.Import == abi.ImportTokenize || a.Import == abi.ImportGrammarOpen || a.Import == abi.ImportPrompt && a.Error == ""
+	if needsText && a.Text == nil {
+		return d, errors.New("text: it is missing")
+	}
+	if d.Got.empty() {
+		d.Got = nil
+	}
+	if d.Answer = good; a.Error != "" {
+		d.Answer = bad
+	}
+	return d, nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It reads both forms.
@@ -41,74 +96,11 @@ func (d *Deed) UnmarshalJSON(text []byte) error {
 		return strict(text, (*fields)(d))
 	}
 	var a asked
-	if err := strict(text, &a); err != nil {
-		return err
+	err := strict(text, &a)
+	if err == nil {
+		*d, err = a.deed()
 	}
-	return a.deed(d)
-}
-
-// opensNext is the answer of grammar_open that numbered replaces.
-const opensNext = -1 << 31
-
-// deed makes a deed of a question.
-func (a *asked) deed(d *Deed) error {
-	*d = Deed{Do: a.Import, Got: &Got{}, Error: a.Error}
-	refused := a.Error != ""
-	answer := func(good, bad int32) {
-		if d.Answer = good; refused {
-			d.Answer = bad
-		}
-	}
-	switch a.Import {
-	case abi.ImportTokenize, abi.ImportGrammarOpen:
-		if d.Text = a.Text; a.Text == nil {
-			return errors.New("text: it is missing")
-		}
-		if d.Args = []int32{int32(len(*a.Text)), int32(a.Flags), 0}; a.Import == abi.ImportTokenize {
-			d.Got.Tokens = a.Tokens
-			answer(int32(len(a.Tokens)), -1)
-		} else {
-			d.Args = []int32{a.Kind, int32(len(*a.Text))}
-			answer(opensNext, -1)
-		}
-	case abi.ImportGrammarMask, abi.ImportGrammarMaskWithin:
-		d.Args, d.Got.Mask = []int32{a.Handle}, a.Mask
-		if answer(0, -1); a.Import == abi.ImportGrammarMaskWithin {
-			if d.Args = append(d.Args, a.Count); !a.OK && !refused {
-				d.Answer = abi.WithinTooFew
-			}
-		}
-	case abi.ImportGrammarRest:
-		d.Args = []int32{a.Handle}
-		if answer(a.Count, abi.RestUnknown); a.OK {
-			d.Answer = abi.RestEnded
-		}
-	case abi.ImportGrammarAccept:
-		if d.Args = []int32{a.Handle, a.Token}; !a.OK {
-			d.Answer = -1
-		}
-	case abi.ImportPart:
-		d.Answer = a.Count
-	case abi.ImportState:
-		d.Answer, d.Args, d.Got.Numbers = a.Count, []int32{0}, a.State
-	case abi.ImportPrompt:
-		if d.Got.Text = a.Text; a.Text == nil && !refused {
-			return errors.New("text: it is missing")
-		}
-		answer(int32(len(textOf(a.Text))), -1)
-	case abi.ImportRequest:
-		if a.Sampling == nil {
-			return errors.New("sampling: it is missing")
-		}
-		told := Text(`{"sampling":` + string(a.Sampling) + `}`)
-		d.Got.Text = &told
-	default:
-		return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part, state, prompt and request", a.Import)
-	}
-	if d.Got.empty() {
-		d.Got = nil
-	}
-	return nil
+	return err
 }
 
 // UnmarshalJSON implements json.Unmarshaler. Questions are read as deeds, before the others.
@@ -130,32 +122,4 @@ func (c *Call) UnmarshalJSON(text []byte) error {
 		c.Deeds = append(questions, deeds...)
 	}
 	return nil
-}
-
-// numbered gives grammars of questions their handles: an instance's count from 0, and a rewind may
-// be told to a new one.
-func (s *Session) numbered() {
-	number(s.Warm, 0)
-	next := int32(0)
-	for i := range s.Calls {
-		if s.Calls[i].Call == CallRewind {
-			next = 0
-		}
-		next = number(s.Calls[i].Deeds, next)
-	}
-}
-
-// number numbers grammars from a handle on, and returns the one after them.
-func number(deeds []Deed, next int32) int32 {
-	for i := range deeds {
-		d := &deeds[i]
-		if d.Do != abi.ImportGrammarOpen || d.Answer < 0 && d.Answer != opensNext {
-			continue
-		}
-		if d.Answer == opensNext {
-			d.Answer = next
-		}
-		next = d.Answer + 1
-	}
-	return next
 }

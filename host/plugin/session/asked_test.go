@@ -23,16 +23,16 @@ func TestRead_Questions_AreDeeds(t *testing.T) {
 	for question, deed := range map[string]string{
 		`{"import":"tokenize","text":"hi","flags":2,"tokens":[3,4]}`:                `{"do":"tokenize","args":[2,2,0],"text":"hi","answer":2,"got":{"tokens":[3,4]}}`,
 		`{"import":"tokenize","text":"hi","error":"no"}`:                            `{"do":"tokenize","args":[2,0,0],"text":"hi","answer":-1,"error":"no"}`,
-		`{"import":"grammar_open","kind":1,"text":"{}"}`:                            `{"do":"grammar_open","args":[1,2],"text":"{}"}`,
+		`{"import":"grammar_open","kind":1,"text":"{}"}`:                            `{"do":"grammar_open","args":[1,2],"text":"{}","answer":-2147483648}`,
 		`{"import":"grammar_open","text":"x","error":"no"}`:                         `{"do":"grammar_open","args":[0,1],"text":"x","answer":-1,"error":"no"}`,
-		`{"import":"grammar_mask","handle":1,"mask":{"allow":[7]}}`:                 `{"do":"grammar_mask","args":[1],"got":{"mask":{"allow":[7]}}}`,
-		`{"import":"grammar_mask_within","handle":1,"count":9,"ok":true,"mask":{}}`: `{"do":"grammar_mask_within","args":[1,9],"got":{"mask":{}}}`,
-		`{"import":"grammar_mask_within","count":1,"mask":{"allow":[]}}`:            `{"do":"grammar_mask_within","args":[0,1],"answer":-2,"got":{"mask":{"allow":[]}}}`,
-		`{"import":"grammar_rest","count":12}`:                                      `{"do":"grammar_rest","args":[0],"answer":12}`,
-		`{"import":"grammar_rest","ok":true}`:                                       `{"do":"grammar_rest","args":[0],"answer":-1}`,
-		`{"import":"grammar_rest","error":"no"}`:                                    `{"do":"grammar_rest","args":[0],"answer":-2,"error":"no"}`,
-		`{"import":"grammar_accept","token":5,"ok":true}`:                           `{"do":"grammar_accept","args":[0,5]}`,
-		`{"import":"grammar_accept","token":5}`:                                     `{"do":"grammar_accept","args":[0,5],"answer":-1}`,
+		`{"import":"grammar_mask","handle":1,"mask":{"allow":[7]}}`:                 `{"do":"grammar_mask","args":[-2147483648],"got":{"mask":{"allow":[7]}}}`,
+		`{"import":"grammar_mask_within","handle":1,"count":9,"ok":true,"mask":{}}`: `{"do":"grammar_mask_within","args":[-2147483648,9],"got":{"mask":{}}}`,
+		`{"import":"grammar_mask_within","count":1,"mask":{"allow":[]}}`:            `{"do":"grammar_mask_within","args":[-2147483648,1],"answer":-2,"got":{"mask":{"allow":[]}}}`,
+		`{"import":"grammar_rest","count":12}`:                                      `{"do":"grammar_rest","args":[-2147483648],"answer":12}`,
+		`{"import":"grammar_rest","ok":true}`:                                       `{"do":"grammar_rest","args":[-2147483648],"answer":-1}`,
+		`{"import":"grammar_rest","error":"no"}`:                                    `{"do":"grammar_rest","args":[-2147483648],"answer":-2,"error":"no"}`,
+		`{"import":"grammar_accept","token":5,"ok":true}`:                           `{"do":"grammar_accept","args":[-2147483648,5]}`,
+		`{"import":"grammar_accept","token":5}`:                                     `{"do":"grammar_accept","args":[-2147483648,5],"answer":-1}`,
 		`{"import":"part","count":1}`:                                               `{"do":"part","answer":1}`,
 		`{"import":"prompt","text":"<s>"}`:                                          `{"do":"prompt","answer":3,"got":{"text":"<s>"}}`,
 		`{"import":"prompt","error":"no"}`:                                          `{"do":"prompt","answer":-1,"error":"no"}`,
@@ -46,17 +46,29 @@ func TestRead_Questions_AreDeeds(t *testing.T) {
 	}
 }
 
-// Handles of grammars count from 0 in each instance.
-func TestRead_Questions_GrammarsAreNumbered(t *testing.T) {
-	const opens = `{"import":"grammar_open","text":"x"}`
-	f := file(t, `"calls":[{"call":"open","asked":[`+opens+`,{"import":"grammar_open","text":"y","error":"no"},`+opens+`]},{"call":"prepare","asked":[`+opens+`]},{"call":"rewind","keep":0,"asked":[`+opens+`]}]`)
-	var got []int32
-	for _, c := range f.Sessions[0].Calls {
-		for _, d := range c.Deeds {
-			got = append(got, d.Answer)
+// Earlier files count handles of grammars anew after a rewind, whether or not the plugin's instance
+// did. The plugin gets handles of its own.
+func TestPlayer_Play_Questions_GrammarsAfterARewind(t *testing.T) {
+	g := example()
+	g.Put(4096, "x")
+	g.On(abi.ExportPrepare, asm.I32(0), asm.I32(4096), asm.I32(1), g.Call(abi.ImportGrammarOpen), g.Call(abi.ImportGrammarMask), asm.Drop, asm.I32(abi.PrepareMask))
+	g.On(abi.ExportRewind, asm.I32(0))
+	const asked = `{"call":"prepare","answer":1,"mask":{"allow":[7]},"asked":[{"import":"grammar_open","text":"x"},{"import":"grammar_mask","handle":0,"mask":{"allow":[7]}}]}`
+	for _, second := range []string{"0", "1"} {
+		f := file(t, `"calls":[{"call":"open"},`+asked+`,{"call":"rewind","keep":0},`+strings.Replace(asked, `"handle":0`, `"handle":`+second, 1)+`]`)
+		if d := play(t, f, g.Wasm()); d != nil {
+			t.Errorf("handle %s: %v", second, d)
 		}
 	}
-	if d := cmp.Diff([]int32{0, -1, 1, 2, 0}, got); d != "" {
+}
+
+// A call of a host function that has ended the plugin's call ends it again, also of one that the
+// player answers by itself.
+func TestPlayer_Play_FailedDeeds(t *testing.T) {
+	g := example()
+	g.On(abi.ExportPrepare, asm.I32(4300), asm.I32(8), g.Call(abi.ImportRequest), asm.Drop, asm.I32(0))
+	d := play(t, file(t, `"calls":[{"call":"open"},{"call":"prepare","deeds":[{"do":"request","args":[8],"failed":true}],"fault":{"export":"penstock_prepare","kind":"fuel"}}]`), g.Wasm())
+	if d != nil {
 		t.Error(d)
 	}
 }

@@ -92,15 +92,6 @@ func (d *Deed) answer(g *plugin.Deed, vocabulary int) {
 	}
 }
 
-// size is about how many bytes a deed has in memory.
-func (d *Deed) size() int {
-	size := 256 + 4*(len(d.Args)+len(d.Tokens)+len(d.Numbers)) + len(d.SHA256) + len(textOf(d.Text)) + len(d.Error)
-	if d.Got != nil {
-		size += 4*(len(d.Got.Tokens)+len(d.Got.Numbers)) + len(textOf(d.Got.Text)) + d.Got.Mask.size()
-	}
-	return size
-}
-
 // check looks for what no deed can have.
 func (d *Deed) check(n int) error {
 	s := abi.Import(d.Do)
@@ -167,8 +158,8 @@ func textOf(t *Text) string {
 	return string(*t)
 }
 
-// shows are the tokens that a call of a program has shown of a choice.
-func (c *Call) shows(choice int) (tokens []Token) {
+// Shows are the tokens that a call of a program has shown of a choice.
+func (c *Call) Shows(choice int) (tokens []Token) {
 	for i := range c.Deeds {
 		if d := &c.Deeds[i]; d.Do == abi.ImportShow && !d.Failed && len(d.Args) > 0 && int(d.Args[0]) == choice && d.Answer == 0 {
 			tokens = append(tokens, d.Tokens...)

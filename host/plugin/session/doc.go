@@ -4,8 +4,7 @@
 // calls once more without a model.
 //
 // A session is what one plugin was asked in one request, and what it answered. Sessions come from
-// requests with "record": true, from the native drivers of the SDKs (package plugintest in Go,
-// penstock::testing in Rust), and from people who write them by hand. Whatever wrote it, the
+// requests with "record": true, and from people who write them by hand. Whatever wrote it, the
 // player makes the same calls once more under the real runtime and finds the first that comes out
 // differently.
 //
@@ -94,18 +93,9 @@
 //	"refusal"  the reason
 //	"declined" the exports that the plugin has and has declined in this request, as in ["penstock_sample"]
 //	"fault"    {"export": "penstock_sample", "kind": "trap", "detail": "…"}; kinds as in metrics. Nothing follows it
-//	"asked"    how the SDKs' native drivers, and files of earlier versions, write deeds of plugins that are no programs:
-//	           {"import": "tokenize", "text": …, "flags": 0, "tokens": […]}
-//	           {"import": "grammar_open", "kind": 0, "text": …}
-//	           {"import": "grammar_mask", "handle": 0, "mask": {…}}
-//	           {"import": "grammar_mask_within", "handle": 0, "count": 20, "ok": true, "mask": {…}}
-//	           {"import": "grammar_rest", "handle": 0, "count": 12}, with "ok": true where the text has ended
-//	           {"import": "grammar_accept", "handle": 0, "token": 5, "ok": true}
-//	           {"import": "part", "count": 1}, a part by its number
-//	           {"import": "prompt", "text": "…"}
-//	           {"import": "state", "count": 192, "state": […]}, as logits are written; without the numbers where there was no room for them
-//	           {"import": "request", "sampling": {}}, where they are no more what they were when the answer began
-//	           each with "error" instead of its answer where the host could not
+//	"asked"    how files of earlier versions have deeds of plugins that are no programs: {"import": "tokenize", "text": …, "flags": 0, "tokens": […]}
+//	           and so on. They are read as deeds (asked.go has the fields). A handle of −2147483648 in "args" is one that the file does not
+//	           tell: any is the same, and grammar_open answers it with the next one
 //
 // # Models
 //
@@ -133,7 +123,7 @@
 // In these, and in "outputs" of the run, numbers may differ by a ten-thousandth: the last digits of
 // exponentials are the compiler's.
 //
-// # What a driver must keep to
+// # What the calls of a session keep to
 //
 // Every token that joins the conversation is an accept, also for a plugin that has no
 // penstock_accept: then without an answer. A splice takes its tokens back at once; those that it

@@ -5,6 +5,7 @@ package session
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/drive"
@@ -144,29 +145,32 @@ func (c *Call) Size() int {
 	if c.Endless {
 		return math.MaxInt
 	}
-	size := 256 + 4*(len(c.IDs)+len(c.Logits)+len(c.Tokens)+len(c.Force)) + 8*len(c.Bias) + c.Mask.size()
-	for _, t := range []*Text{c.Text, c.Prompt} {
-		if t != nil {
-			size += len(*t)
-		}
-	}
-	if c.Left != nil {
-		size += 4 * (len(c.Left.IDs) + len(c.Left.Logits))
-	}
-	for _, o := range c.Outputs {
-		size += len(o)
-	}
-	for i := range c.Deeds {
-		size += c.Deeds[i].size()
-	}
-	return size
+	return sizeOf(reflect.ValueOf(c))
 }
 
-// Size is about how many bytes a session has in memory without its calls.
-func (s *Session) Size() int {
-	size := 512 + len(s.Request.Config) + len(s.Request.Messages) + len(s.Request.Media) + 4*len(s.Request.Prompt) + len(s.Request.Sampling)
-	for i := range s.Warm {
-		size += s.Warm[i].size()
+// Size is about how many bytes a session has in memory, with its calls.
+func (s *Session) Size() int { return sizeOf(reflect.ValueOf(s)) }
+
+// sizeOf is about how many bytes a value has in memory, with what it points to.
+func sizeOf(v reflect.Value) (size int) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			size = sizeOf(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			size += sizeOf(v.Field(i))
+		}
+	case reflect.String:
+		size = v.Len()
+	case reflect.Slice:
+		if kind := v.Type().Elem().Kind(); kind <= reflect.Float64 { // numbers
+			return 24 + v.Len()*int(v.Type().Elem().Size())
+		}
+		for i := range v.Len() {
+			size += sizeOf(v.Index(i))
+		}
 	}
-	return size
+	return size + int(v.Type().Size())
 }

@@ -129,21 +129,13 @@ type Bias struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (b Bias) MarshalJSON() ([]byte, error) {
-	text := strconv.AppendInt([]byte{'['}, int64(b.Token), 10)
-	return append(appendLogit(append(text, ','), b.Amount), ']'), nil
-}
+func (b Bias) MarshalJSON() ([]byte, error) { return json.Marshal([]any{b.Token, Logit(b.Amount)}) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (b *Bias) UnmarshalJSON(text []byte) error {
-	var pair []json.RawMessage
+	pair := []any{&b.Token, (*Logit)(&b.Amount)}
 	if err := json.Unmarshal(text, &pair); err != nil || len(pair) != 2 {
 		return fmt.Errorf("%.60s is no bias: [token, amount]", text)
 	}
-	if err := json.Unmarshal(pair[0], &b.Token); err != nil {
-		return fmt.Errorf("%.30s is no token", pair[0])
-	}
-	var err error
-	b.Amount, err = parseLogit(pair[1])
-	return err
+	return nil
 }

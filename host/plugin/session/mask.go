@@ -85,11 +85,3 @@ func (m *Mask) check(n int) error {
 	}
 	return checkTokens("mask.ban", m.Ban, n)
 }
-
-// size is about how many bytes the mask has in memory.
-func (m *Mask) size() int {
-	if m == nil {
-		return 0
-	}
-	return 4*(len(m.Allow)+len(m.Ban)) + len(m.Bits)
-}

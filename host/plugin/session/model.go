@@ -14,7 +14,6 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/drive"
-	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
 )
 
@@ -87,8 +86,14 @@ func (s *Session) checkModel(n int, modelled bool) error {
 	if !modelled && s.Templates != nil {
 		return errors.New("templates: they belong to a session with a model")
 	}
-	if q := s.Request; modelled && (q.MaxTokens < 0 || q.ContextSize < 0 || q.Choices < 0 || q.Choices > mostChoices) {
-		return fmt.Errorf("request: max_tokens %d, context_size %d, choices %d; they are 0 or more, and there are %d choices at most", q.MaxTokens, q.ContextSize, q.Choices, mostChoices)
+	q := s.Request
+	for _, f := range []struct {
+		name        string
+		value, most int
+	}{{"max_tokens", q.MaxTokens, mostContext}, {"context_size", q.ContextSize, mostContext}, {"choices", q.Choices, mostChoices}} {
+		if modelled && (f.value < 0 || f.value > f.most) {
+			return fmt.Errorf("request.%s: %d; with a model it is from 0 to %d", f.name, f.value, f.most)
+		}
 	}
 	for i := range s.Calls {
 		switch c := &s.Calls[i]; {
@@ -101,8 +106,11 @@ func (s *Session) checkModel(n int, modelled bool) error {
 	return nil
 }
 
-// mostChoices bounds the choices of a request.
-const mostChoices = 64
+// Bounds of the request of a session with a model.
+const (
+	mostContext = 1 << 20
+	mostChoices = 64
+)
 
 // write has the program of a session with a model write its answers, and returns the call of that.
 func (r *run) write(ctx context.Context) (*Call, error) {
@@ -113,9 +121,9 @@ func (r *run) write(ctx context.Context) (*Call, error) {
 	}
 	r.made = &Call{Call: CallRun}
 	written, err := drive.Writing{
-		Vocabulary: a, Summarizer: program.Portable{}, Masker: masker{},
-		Row:    func(tokens []Token) []float32 { return r.model.Row(n, plugin.SeenTokens(tokens)) },
-		Waited: func([]program.Shown) bool { return ctx.Err() == nil },
+		Vocabulary: a,
+		Row:        func(tokens []Token) []float32 { return r.model.Row(n, plugin.SeenTokens(tokens)) },
+		Waited:     func([]program.Shown) bool { return ctx.Err() == nil },
 	}.Run(&program.Program{Main: r.stage.Main, Branches: r.player.plugin.Branches(r.config)}, request, prompt)
 	var fault *plugin.Fault
 	var refusal *plugin.Refusal
@@ -152,12 +160,6 @@ func writtenOf(from drive.Written) *Written {
 	return w
 }
 
-// masker masks rows of programs.
-type masker struct{}
-
-// MaskRow implements chain.Masker.
-func (masker) MaskRow(to, row []float32, allowed []uint32) { chain.MaskRow(to, row, allowed) }
-
 // template is what a program gets for messages.
 func (r *run) template(_ context.Context, messages []byte) ([]Token, error) {
 	for _, t := range r.session.Templates {
@@ -166,39 +168,6 @@ func (r *run) template(_ context.Context, messages []byte) ([]Token, error) {
 		}
 	}
 	return nil, r.player.answers.unanswered("it opens a branch with the messages %.200s, which templates does not have", messages)
-}
-
-// differWritten compares what a program has written.
-func (p *Player) differWritten(want, got *Call) *Difference {
-	w, g := want.Written, got.Written
-	if g == nil {
-		return nil
-	}
-	for c := range max(len(w.Shown), len(g.Shown)) {
-		if d := differ(fmt.Sprintf("shown of choice %d", c), p.tokens(at(w.Shown, c)), p.tokens(at(g.Shown, c))); d != nil && w.Shown != nil {
-			return d
-		}
-	}
-	for c := range max(len(w.Logprobs), len(g.Logprobs)) {
-		alike := func(a, b Logit) bool { return nearly(float64(a), float64(b)) }
-		if a, b := at(w.Logprobs, c), at(g.Logprobs, c); w.Logprobs != nil && !slices.EqualFunc(a, b, alike) {
-			return differ(fmt.Sprintf("logprobs of choice %d", c), fmt.Sprint(a), fmt.Sprint(b))
-		}
-	}
-	if d := differ("adopted", asJSON(w.Adopted), asJSON(g.Adopted)); d != nil && w.Adopted != nil {
-		return d
-	}
-	if d := differ("computed", fmt.Sprint(w.Computed), fmt.Sprint(g.Computed)); w.Computed != 0 {
-		return d
-	}
-	return nil
-}
-
-func at[T any](lists [][]T, i int) []T {
-	if i >= len(lists) {
-		return nil
-	}
-	return lists[i]
 }
 
 // near reports whether two JSON values are the same, but for the last digits of numbers: those of

@@ -29,7 +29,7 @@ func TestRead_RefusesModels(t *testing.T) {
 		`"model":[],"calls":[{"call":"open","computed":3}]`:                              "calls[0]: shown, logprobs",
 		`"templates":[{"messages":[],"tokens":[]}],"calls":[]`:                           "templates: they belong to a session with a model",
 		`"model":[],"templates":[{"messages":[],"tokens":[9]}],"calls":[]`:               "templates[0].tokens[0]: there is no token 9",
-		`"model":[],"request":{"choices":65},"calls":[]`:                                 "choices 65; they are 0 or more, and there are 64 choices at most",
+		`"model":[],"request":{"choices":65},"calls":[]`:                                 "request.choices: 65; with a model it is from 0 to 64",
 		`"model":[],"calls":[{"call":"open"},{"call":"run","shown":[[1],"a"]}]`:          "calls[1]: json: cannot unmarshal",
 		`"model":[],"calls":[{"call":"open"},{"call":"run","logprobs":["low"]}]`:         `"low" is no logit`,
 	} {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -191,7 +192,7 @@ func (n *notes) Did(g *plugin.Deed) {
 		return
 	}
 	d := deedOf(g, n.vocabulary)
-	if n.held += d.size(); n.held > mostHeld {
+	if n.held += sizeOf(reflect.ValueOf(&d)); n.held > mostHeld {
 		c.Endless = true
 		return
 	}
@@ -200,7 +201,7 @@ func (n *notes) Did(g *plugin.Deed) {
 		return
 	}
 	if d.ofProgram() { // what is asked beside does not end a step
-		n.step += d.size()
+		n.step += sizeOf(reflect.ValueOf(&d))
 	}
 	if d.Do == abi.ImportBranchesWait || n.step > mostStep {
 		n.end(true)

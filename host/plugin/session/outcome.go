@@ -63,7 +63,16 @@ var outcomes = []outcome{
 		return asJSON(decoded(c.Messages))
 	}},
 	{field: "outputs", there: func(c *Call) bool { return c.Outputs != nil }, first: differOutputs},
-	{field: "shown", there: func(c *Call) bool { return c.Written != nil }, first: (*Player).differWritten},
+	{field: "shown", there: func(c *Call) bool { return c.Written != nil && c.Shown != nil }, show: func(p *Player, c *Call) string {
+		return byChoice(c, func(w *Written) [][]Token { return w.Shown }, p.tokens)
+	}},
+	{field: "logprobs", there: func(c *Call) bool { return c.Written != nil && c.Logprobs != nil }, first: differLogprobs},
+	{field: "adopted", there: func(c *Call) bool { return c.Written != nil && c.Adopted != nil }, show: func(_ *Player, c *Call) string {
+		return byChoice(c, func(w *Written) [][]Adopted { return [][]Adopted{w.Adopted} }, func(list []Adopted) string { return asJSON(list) })
+	}},
+	{field: "computed", there: func(c *Call) bool { return c.Written != nil && c.Computed != 0 }, show: func(_ *Player, c *Call) string {
+		return byChoice(c, func(w *Written) [][]int { return [][]int{{w.Computed}} }, func(list []int) string { return strconv.Itoa(list[0]) })
+	}},
 }
 
 // expects reports whether a call has an outcome to compare.
@@ -203,6 +212,19 @@ func differOutputs(_ *Player, want, got *Call) *Difference {
 	return differ("outputs", a, b)
 }
 
+func differLogprobs(_ *Player, want, got *Call) *Difference {
+	alike := func(a, b []Logit) bool {
+		return slices.EqualFunc(a, b, func(x, y Logit) bool { return nearly(float64(x), float64(y)) })
+	}
+	if got.Written != nil && slices.EqualFunc(want.Logprobs, got.Logprobs, alike) {
+		return nil
+	}
+	show := func(c *Call) string {
+		return byChoice(c, func(w *Written) [][]Logit { return w.Logprobs }, func(list []Logit) string { return fmt.Sprint(list) })
+	}
+	return differ("logprobs", show(want), show(got))
+}
+
 // differLeft finds the first candidate that differs of those left, or a row that does: by its
 // digest, and then by its best entries. If those are the same, the difference is in one that was
 // not recorded.
@@ -288,6 +310,22 @@ func joined[T any](list []T, show func(T) string) string {
 		all = append(all, show(x))
 	}
 	return strings.Join(all, ", ")
+}
+
+// byChoice shows what a program has written: a list, or one for each choice.
+func byChoice[T any](c *Call, of func(*Written) [][]T, show func([]T) string) string {
+	if c.Written == nil {
+		return "none"
+	}
+	lists := of(c.Written)
+	if len(lists) == 1 {
+		return show(lists[0])
+	}
+	var all []string
+	for i, list := range lists {
+		all = append(all, fmt.Sprintf("choice %d: %s", i, show(list)))
+	}
+	return strings.Join(all, "; ")
 }
 
 func orNone(text string) string {

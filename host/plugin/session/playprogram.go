@@ -41,7 +41,7 @@ func (r *run) playProgram(from int, each func(i int, d *Difference, got *Call) b
 		if d != nil {
 			d.Call, d.Name, d.Position = from+i+1, r.session.Calls[from+i].Call, r.prompt
 			for k := range i {
-				d.Answered += len(r.session.Calls[from+k].shows(r.session.Choice))
+				d.Answered += len(r.session.Calls[from+k].Shows(r.session.Choice))
 			}
 			d.Position += d.Answered
 		}

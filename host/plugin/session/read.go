@@ -112,11 +112,7 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	if err := strict(text, &parts); err != nil {
 		return err
 	}
-	if err := eachOf("calls", parts.Calls, &s.Calls); err != nil {
-		return err
-	}
-	s.numbered()
-	return nil
+	return eachOf("calls", parts.Calls, &s.Calls)
 }
 
 // eachOf decodes the entries of a list, so that an error can name the entry.

@@ -35,12 +35,11 @@ func (p *Player) Update(ctx context.Context, s *Session) (changed int, _ error) 
 
 // with is the call with the outcome of another; nil: with none.
 func (c *Call) with(outcome *Call) Call {
-	after := Call{Call: c.Call, Token: c.Token, Text: c.Text, IDs: c.IDs, Logits: c.Logits, Keep: c.Keep, Tokens: c.Tokens, Count: c.Count, Bytes: c.Bytes, Logprob: c.Logprob, Deeds: c.Deeds}
+	var after Call
 	if outcome != nil {
-		after.Answer, after.Mask, after.Bias, after.Force = outcome.Answer, outcome.Mask, outcome.Bias, outcome.Force
-		after.Left, after.Splice, after.Prompt, after.Outputs = outcome.Left, outcome.Splice, outcome.Prompt, outcome.Outputs
-		after.Messages, after.Refusal, after.Declined, after.Fault = outcome.Messages, outcome.Refusal, outcome.Declined, outcome.Fault
-		after.Written = outcome.Written
+		after = *outcome
 	}
+	after.Call, after.Token, after.Text, after.IDs, after.Logits, after.Keep = c.Call, c.Token, c.Text, c.IDs, c.Logits, c.Keep
+	after.Tokens, after.Count, after.Bytes, after.Logprob, after.Deeds = c.Tokens, c.Count, c.Bytes, c.Logprob, c.Deeds
 	return after
 }

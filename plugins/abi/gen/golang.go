@@ -140,15 +140,18 @@ func guestNative(t table.Table) ([]byte, error) {
 	for _, f := range t.Imports {
 		fmt.Fprintf(&b, "%s%s\n", camel(f.Name), goSignature(f))
 	}
-	b.WriteString("}\n\n// Absent is the host where no test put one in: every answer is 0 and nothing is written.\ntype Absent struct{}\n\n" +
+	b.WriteString("}\n\n// Absent has no answer to a call: it tells Missing the name, and panics if that returns.\n" +
+		"type Absent struct{ Missing func(name string) }\n\n" +
+		"func (a Absent) answers(name string) {\nif a.Missing != nil {\na.Missing(name)\n}\n" +
+		"panic(name + \" is called where no host answers: call plugintest.Open first\")\n}\n\n" +
 		"var host Host = Absent{}\n\n// Use makes h answer the imports from now on and returns what did before.\n" +
 		"// It is meant for tests; it does not exist in a Wasm build.\nfunc Use(h Host) (before Host) {\nbefore, host = host, h\nreturn before\n}\n\n")
 	for _, f := range t.Imports {
-		verb, body := "", "{}"
+		verb, body := "", fmt.Sprintf("a.answers(%q)", f.Name)
 		if f.Result != "" {
-			verb, body = "return ", "{ return 0 }"
+			verb, body = "return ", body+"; return 0"
 		}
-		fmt.Fprintf(&b, "// %s implements Host.\nfunc (Absent) %s%s %s\n\n", camel(f.Name), camel(f.Name), goSignature(f), body)
+		fmt.Fprintf(&b, "// %s implements Host.\nfunc (a Absent) %s%s { %s }\n\n", camel(f.Name), camel(f.Name), goSignature(f), body)
 		fmt.Fprintf(&b, "%sfunc %s%s { %shost.%s(%s) }\n\n", wrapped(camel(f.Name), f.Doc), camel(f.Name), goSignature(f), verb, camel(f.Name), names(f.Params))
 	}
 	goFeatures(&b, t)

@@ -97,8 +97,7 @@ func TestMinP_Open_RefusesBrokenConfig(t *testing.T) {
 	}
 }
 
-// TestMinP_Sample_Draws lets the plugin choose. Package host/plugin/examples repeats what is drawn
-// here with TinyGo's module and with stock Go's, and wants the same tokens and the same bits.
+// TestMinP_Sample_Draws lets the plugin choose.
 func TestMinP_Sample_Draws(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for seed := range uint64(8) {
@@ -112,5 +111,18 @@ func TestMinP_Sample_Draws(t *testing.T) {
 		if len(chosen) < 50 {
 			t.Errorf("seed %d: only %d different tokens were drawn, so nothing was tested", seed, len(chosen))
 		}
+	}
+}
+
+// TestMinP_Sample_DrawsAsModulesDo has the same session as a case that the modules play.
+func TestMinP_Sample_DrawsAsModulesDo(t *testing.T) {
+	s := plugintest.Open[minP](t, request(`{"min_p":0.02,"draw":true}`, 3))
+	for i, want := range []penstock.Token{4, 3, 1, 4, 2, 0, 2, 3, 4, 4, 7, 0} {
+		ids, logits := []penstock.Token{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, []float32{3, 2.5, 2.25, 2, 1.5, 1.25, 1, 0.5, 0, -4}
+		token, _ := s.Sample(ids, logits).Token()
+		if token != want {
+			t.Errorf("draw %d is %d, want %d", i, token, want)
+		}
+		s.Accept(token)
 	}
 }

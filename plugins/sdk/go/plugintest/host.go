@@ -5,76 +5,122 @@ package plugintest
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
-	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
-	"github.com/penstock/penstock/plugins/sdk/go/json"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
 // host answers what the plugin of a session asks. plugins/abi/testdata/hostcalls.json has calls
-// that the real host must answer in the same way. What it has no method for is answered by 0.
+// that the real host must answer in the same way. What it has no method for ends the test.
 type host struct {
 	abi.Absent
 	s *Session
 }
 
-var _ abi.Host = host{}
-
-// give writes a text if it fits.
-func give(text string, to unsafe.Pointer, limit int32) int32 {
-	if len(text) <= int(limit) {
-		copy(unsafe.Slice((*byte)(to), limit), text)
+// give writes what there is if it fits, and returns how much that is.
+func give[T byte | float32 | penstock.Token](all []T, to unsafe.Pointer, limit int32) int32 {
+	if len(all) <= int(limit) {
+		copy(unsafe.Slice((*T)(to), limit), all)
 	}
-	return int32(len(text))
+	return int32(len(all))
 }
 
-func giveTokens(tokens []penstock.Token, to unsafe.Pointer, limit int32) int32 {
-	if len(tokens) <= int(limit) {
-		copy(unsafe.Slice((*penstock.Token)(to), limit), tokens)
+func giveIf(there bool, text string, to unsafe.Pointer, limit int32) int32 {
+	if !there {
+		return 0
 	}
-	return int32(len(tokens))
+	return give([]byte(text), to, limit)
 }
 
 func take(from unsafe.Pointer, size int32) string {
 	return strings.Clone(unsafe.String((*byte)(from), size))
 }
 
-// Config implements abi.Host.
+// during reports whether one of these calls is made.
+func (h host) during(calls ...penstock.Call) bool { return slices.Contains(calls, h.s.now) }
+func (h host) converses() bool                    { return h.during("penstock_template", penstock.CallRewrite) }
+
 func (h host) Config(p unsafe.Pointer, limit int32) int32 {
-	if !h.s.begun {
-		return give("", p, limit)
+	config := cmp.Or(h.s.Config, "{}")
+	var object map[string]any
+	if json.Unmarshal([]byte(config), &object) == nil && fill(object, h.s.declared.Schema) {
+		text, _ := json.Marshal(object) // it was JSON
+		config = string(text)
 	}
-	return give(withDefaults(cmp.Or(h.s.Config, "{}"), string(h.s.manifest.Schema)), p, limit)
+	return giveIf(!h.during("penstock_warm"), config, p, limit)
 }
 
-// Messages implements abi.Host.
+// fill fills in what a schema's properties have a default for, and reports whether there was any.
+func fill(object, schema map[string]any) (filled bool) {
+	properties, _ := schema["properties"].(map[string]any)
+	for name, property := range properties {
+		of, _ := property.(map[string]any)
+		value, has := of["default"]
+		if _, given := object[name]; has && !given {
+			object[name], filled = value, true
+		}
+		if inner, ok := object[name].(map[string]any); ok {
+			filled = fill(inner, of) || filled
+		}
+	}
+	return filled
+}
+
 func (h host) Messages(p unsafe.Pointer, limit int32) int32 {
-	if !h.s.rendering {
-		return give("", p, limit)
-	}
-	return give(h.s.Messages, p, limit)
+	return giveIf(h.converses(), h.s.Messages, p, limit)
 }
 
-// Media implements abi.Host.
 func (h host) Media(p unsafe.Pointer, limit int32) int32 {
-	if !h.s.begun {
-		return give("[]", p, limit)
+	return giveIf(!h.during("penstock_warm"), cmp.Or(h.s.Media, "[]"), p, limit)
+}
+
+func (h host) Prompt(messages unsafe.Pointer, size int32, p unsafe.Pointer, limit int32) int32 {
+	if h.converses() && h.s.PromptText != nil {
+		if text, err := h.s.PromptText(cmp.Or(take(messages, size), h.s.Messages)); err == nil {
+			return giveIf(true, text, p, limit)
+		}
 	}
-	return give(cmp.Or(h.s.Media, "[]"), p, limit)
+	return -1
 }
 
-// History implements abi.Host.
+func (h host) Request(p unsafe.Pointer, limit int32) int32 {
+	return giveIf(true, `{"model":`+cmp.Or(h.s.Model, "{}")+`,"sampling":`+cmp.Or(h.s.Sampling, "{}")+`}`, p, limit)
+}
+
 func (h host) History(from int32, p unsafe.Pointer, limit int32) int32 {
-	tokens := h.s.History
-	return giveTokens(tokens[beginning(from, len(tokens)):], p, limit)
+	return give(after(h.s.History, from), p, limit)
 }
 
-// Feature implements abi.Host.
+// after is a list from an index on; a negative one counts back from the end.
+func after[T any](list []T, from int32) []T {
+	if from < 0 {
+		return list[max(0, len(list)+int(from)):]
+	}
+	return list[min(int(from), len(list)):]
+}
+
+// Text leaves out the beginning of a character at the end.
+func (h host) Text(from int32, p unsafe.Pointer, limit int32) int32 {
+	text := ""
+	for _, t := range h.s.History[min(len(h.s.Prompt), len(h.s.History)):] {
+		if h.known(int32(t)) {
+			text += h.s.Pieces[t]
+		}
+	}
+	for i := max(0, len(text)-utf8.UTFMax+1); i < len(text); i++ {
+		if !utf8.FullRuneInString(text[i:]) {
+			text = text[:i]
+		}
+	}
+	return give(after([]byte(strings.ToValidUTF8(text, "\uFFFD")), from), p, limit)
+}
+
 func (h host) Feature(name unsafe.Pointer, size int32) int32 {
 	if slices.Contains(abi.Features, take(name, size)) {
 		return 1
@@ -82,141 +128,62 @@ func (h host) Feature(name unsafe.Pointer, size int32) int32 {
 	return 0
 }
 
-// Param implements abi.Host.
 func (h host) Param(kind int32) int64 {
-	switch kind {
-	case abi.ParamPromptTokens:
-		return int64(len(h.s.Prompt))
-	case abi.ParamMaxTokens:
-		return int64(h.s.MaxTokens)
-	case abi.ParamContextSize:
-		return int64(h.s.ContextSize)
-	case abi.ParamSeed:
-		return int64(h.s.Seed)
-	case abi.ParamTime:
-		if h.s.Time == 0 {
-			return -1
-		}
-		return h.s.Time
-	case abi.ParamChoice:
-		return int64(h.s.Choice)
-	case abi.ParamChoices:
-		return int64(max(1, h.s.Choices))
+	s := h.s
+	values := []int64{
+		abi.ParamPromptTokens: int64(len(s.Prompt)), abi.ParamMaxTokens: int64(s.MaxTokens), abi.ParamContextSize: int64(s.ContextSize),
+		abi.ParamSeed: int64(s.Seed), abi.ParamTime: cmp.Or(s.Time, -1), abi.ParamChoice: int64(s.Choice), abi.ParamChoices: int64(max(1, s.Choices)),
 	}
-	return -1
+	if kind < 0 || int(kind) >= len(values) {
+		return -1
+	}
+	return values[kind]
 }
 
-// Logprob implements abi.Host.
 func (h host) Logprob() float32 {
-	if !h.s.accepting || h.s.Logprob == nil {
+	if !h.during(penstock.CallAccept) || h.s.again || h.s.Logprob == nil {
 		return float32(math.NaN())
 	}
 	return *h.s.Logprob
 }
 
-// State implements abi.Host.
 func (h host) State(p unsafe.Pointer, limit int32) int32 {
-	var state []float32
-	if h.s.stateful {
-		state = slices.Clone(h.s.HiddenState)
+	if !h.during(penstock.CallSample, penstock.CallAccept, penstock.CallStop) || h.s.again {
+		return 0
 	}
-	a := asked{Import: "state", Count: int32(len(state))}
-	if len(state) <= int(limit) {
-		copy(unsafe.Slice((*float32)(p), limit), state)
-		a.State = state
-	}
-	h.s.asked = append(h.s.asked, a)
-	return int32(len(state))
+	return give(h.s.HiddenState, p, limit)
 }
 
-// Prompt implements abi.Host.
-func (h host) Prompt(messages unsafe.Pointer, size int32, p unsafe.Pointer, limit int32) int32 {
-	of := cmp.Or(take(messages, size), h.s.Messages)
-	if !h.s.rendering || h.s.PromptText == nil {
-		return -1
-	}
-	if last := &h.s.prompted; !last.made || last.of != of {
-		text, err := h.s.PromptText(of)
-		*last = prompted{made: true, of: of, text: text, refused: err != nil}
-		a := asked{Import: "prompt", Text: newText(text)}
-		if err != nil {
-			a.Text, a.Error = nil, err.Error()
-		}
-		h.s.asked = append(h.s.asked, a)
-	}
-	if h.s.prompted.refused {
-		return -1
-	}
-	return give(h.s.prompted.text, p, limit)
-}
-
-// prompted is what the template made of messages last.
-type prompted struct {
-	made     bool
-	of, text string
-	refused  bool
-}
-
-// Part implements abi.Host.
 func (h host) Part() int32 {
-	part := penstock.UnknownPart
-	if h.s.Part != nil {
-		part = *h.s.Part
-	}
-	h.s.asked = append(h.s.asked, asked{Import: "part", Count: int32(part)})
-	return int32(part)
+	unknown := penstock.UnknownPart
+	return int32(*cmp.Or(h.s.Part, &unknown))
 }
 
-// Request implements abi.Host.
-func (h host) Request(p unsafe.Pointer, limit int32) int32 {
-	model, sampling := cmp.Or(h.s.Model, "{}"), cmp.Or(h.s.Sampling, "{}")
-	return give(`{"model":`+model+`,"sampling":`+sampling+`}`, p, limit)
-}
-
-// Output implements abi.Host. It does not count values.
-func (h host) Output(p unsafe.Pointer, size int32) int32 {
-	value := take(p, size)
-	if _, err := json.Parse([]byte(value)); err != nil || !h.s.begun || h.s.rendering {
-		return abi.OutputRefused
-	}
-	if !h.s.replaying { // else the client has it
-		h.s.Outputs = append(h.s.Outputs, value)
-	}
-	return abi.OutputOk
-}
-
-// Random implements abi.Host: as for the first plugin of a chain.
+// Random draws as for the first plugin of a chain.
 func (h host) Random() int64 {
-	x := abi.Draw(h.s.Seed, 0, uint64(h.s.position), h.s.draws)
 	h.s.draws++
-	return int64(x)
+	return int64(abi.Draw(h.s.Seed, 0, uint64(h.s.position), h.s.draws-1))
 }
 
-// VocabSize implements abi.Host.
-func (h host) VocabSize() int32 { return int32(len(h.s.Pieces)) }
-
+func (h host) VocabSize() int32   { return int32(len(h.s.Pieces)) }
 func (h host) known(t int32) bool { return t >= 0 && int(t) < len(h.s.Pieces) }
 
-// Piece implements abi.Host.
 func (h host) Piece(t int32, p unsafe.Pointer, limit int32) int32 {
 	if !h.known(t) {
 		return -1
 	}
-	return give(h.s.Pieces[t], p, limit)
+	return give([]byte(h.s.Pieces[t]), p, limit)
 }
 
-// Vocab implements abi.Host.
 func (h host) Vocab(p unsafe.Pointer, limit int32) int32 {
-	b := make([]byte, 4, 4*(len(h.s.Pieces)+1))
-	at := uint32(0)
-	for _, piece := range h.s.Pieces {
-		at += uint32(len(piece))
+	b := make([]byte, 4)
+	for at, t := uint32(0), 0; t < len(h.s.Pieces); t++ {
+		at += uint32(len(h.s.Pieces[t]))
 		b = binary.LittleEndian.AppendUint32(b, at)
 	}
-	return give(string(b)+strings.Join(h.s.Pieces, ""), p, limit)
+	return give(append(b, strings.Join(h.s.Pieces, "")...), p, limit)
 }
 
-// TokenAttr implements abi.Host.
 func (h host) TokenAttr(t int32) int32 {
 	if !h.known(t) {
 		return -1
@@ -224,7 +191,6 @@ func (h host) TokenAttr(t int32) int32 {
 	return int32(h.s.Attributes[penstock.Token(t)])
 }
 
-// Special implements abi.Host.
 func (h host) Special(kind int32) int32 {
 	if t, ok := h.s.Special[penstock.Special(kind)]; ok {
 		return int32(t)
@@ -232,104 +198,60 @@ func (h host) Special(kind int32) int32 {
 	return -1
 }
 
-// Tokenize implements abi.Host. In place of a model's tokenizer it takes the longest piece that
-// fits, again and again.
+// Tokenize takes the longest piece that fits, again and again, in place of a model's tokenizer.
 func (h host) Tokenize(text unsafe.Pointer, size, flags int32, p unsafe.Pointer, limit int32) int32 {
 	if flags&^(abi.TokenizeAddSpecial|abi.TokenizeParseSpecial) != 0 || size > abi.LimitTokenizeBytes {
 		return -1
 	}
 	var tokens []penstock.Token
 	for rest := take(text, size); rest != ""; {
-		best, length := -1, 0
+		best, length := penstock.Token(0), 0
 		for t, piece := range h.s.Pieces {
 			if len(piece) > length && strings.HasPrefix(rest, piece) {
-				best, length = t, len(piece)
+				best, length = penstock.Token(t), len(piece)
 			}
 		}
-		if best < 0 {
+		if length == 0 {
 			return -1
 		}
-		tokens, rest = append(tokens, penstock.Token(best)), rest[length:]
+		tokens, rest = append(tokens, best), rest[length:]
 	}
-	return giveTokens(tokens, p, limit)
+	return give(tokens, p, limit)
 }
 
-// Bind implements abi.Host. It does not look at sizes: the SDK makes the buffers.
+// Bind does not look at sizes: the SDK makes the buffers.
 func (h host) Bind(kind int32, p unsafe.Pointer, size int32) int32 {
 	b := &h.s.buffers
-	if !h.s.opening || kind < abi.BufferCandidates || kind > abi.BufferText || b[kind] != nil || uintptr(p)%4 != 0 {
+	if !h.during("penstock_open") || kind < abi.BufferCandidates || int(kind) >= len(b) || b[kind] != nil || uintptr(p)%4 != 0 {
 		return abi.BindRefused
 	}
 	b[kind] = unsafe.Slice((*byte)(p), size)
 	return abi.BindOk
 }
 
-// Decline implements abi.Host. A method whose export is declined is as if it were not there.
 func (h host) Decline(p unsafe.Pointer, size int32) int32 {
-	if !h.s.opening {
-		return abi.DeclineRefused
+	switch name := penstock.Call(take(p, size)); name {
+	case penstock.CallRewrite, penstock.CallPrepare, penstock.CallSample, penstock.CallAccept, penstock.CallDraft, penstock.CallStop, penstock.CallRewind, penstock.CallClose:
+		if h.during("penstock_open") {
+			h.s.declined = append(h.s.declined, name)
+			return abi.DeclineOk
+		}
 	}
-	name, had := take(p, size), false
-	switch penstock.Call(name) {
-	case penstock.CallRewrite:
-		had, guest.Rewrite = guest.Rewrite != nil, nil
-	case penstock.CallPrepare:
-		had, guest.Prepare = guest.Prepare != nil, nil
-	case penstock.CallSample:
-		had, guest.Sample = guest.Sample != nil, nil
-	case penstock.CallAccept:
-		had, guest.Accept = guest.Accept != nil, nil
-	case penstock.CallDraft:
-		had, guest.Draft = guest.Draft != nil, nil
-	case penstock.CallStop:
-		had, guest.Stop = guest.Stop != nil, nil
-	case penstock.CallRewind:
-		had, guest.Rewind = guest.Rewind != nil, nil
-	case penstock.CallClose:
-		had, guest.Close = guest.Close != nil, nil
-	default:
-		return abi.DeclineRefused
-	}
-	if had { // what it does not have is no news
-		h.s.declined = append(h.s.declined, name)
-	}
-	return abi.DeclineOk
+	return abi.DeclineRefused
 }
 
-// Emit implements abi.Host.
-func (h host) Emit(p unsafe.Pointer, size int32) { h.s.emitted += take(p, size) }
+// Output does not count values.
+func (h host) Output(p unsafe.Pointer, size int32) int32 {
+	value := take(p, size)
+	if !json.Valid([]byte(value)) || h.during("penstock_warm") || h.converses() {
+		return abi.OutputRefused
+	}
+	if !h.s.again { // else the client has it
+		h.s.Outputs = append(h.s.Outputs, value)
+	}
+	return abi.OutputOk
+}
 
-// Fail implements abi.Host.
-func (h host) Fail(p unsafe.Pointer, size int32) { h.s.refusal = take(p, size) }
-
-// Log implements abi.Host.
+func (h host) Emit(p unsafe.Pointer, size int32)         { h.s.emitted += take(p, size) }
+func (h host) Fail(p unsafe.Pointer, size int32)         { h.s.refusal = take(p, size) }
 func (h host) Log(_ int32, p unsafe.Pointer, size int32) { h.s.Logs = append(h.s.Logs, take(p, size)) }
-
-// GrammarOpen implements abi.Host: as a host without a grammar engine.
-func (h host) GrammarOpen(kind int32, p unsafe.Pointer, size int32) int32 {
-	h.s.asked = append(h.s.asked, asked{Import: "grammar_open", Kind: kind, Text: newText(take(p, size)), Error: noGrammars})
-	return -1
-}
-
-// noGrammars is why no grammar is opened here.
-const noGrammars = "this host has no grammar engine"
-
-// GrammarReason implements abi.Host.
-func (h host) GrammarReason(p unsafe.Pointer, limit int32) int32 {
-	if !slices.ContainsFunc(h.s.asked, func(a asked) bool { return a.Import == "grammar_open" }) {
-		return give("", p, limit)
-	}
-	return give(noGrammars, p, limit)
-}
-
-// GrammarMaskWithin implements abi.Host.
-func (h host) GrammarMaskWithin(int32, int32) int32 { return abi.WithinRefused }
-
-// GrammarRest implements abi.Host.
-func (h host) GrammarRest(int32) int32 { return abi.RestUnknown }
-
-// GrammarMask implements abi.Host.
-func (h host) GrammarMask(int32) int32 { return -1 }
-
-// GrammarAccept implements abi.Host.
-func (h host) GrammarAccept(int32, int32) int32 { return -1 }

@@ -110,18 +110,46 @@ func TestHost_Answers_AreTheHosts(t *testing.T) {
 			t.Error("there are no calls")
 		}
 		for _, c := range calls {
+			if strings.HasPrefix(c.Call, "grammar_") {
+				continue // the real host's, which a native test has none of
+			}
 			if err := c.make(host{s: current}); err != nil {
 				t.Error(err)
 			}
 		}
 	}
 	asks = asking{func() { all(script.Open) }, func() { all(script.Template) }}
-	s := Open[asking](t, Request{q.Config, q.Messages, q.Media, q.Pieces, attributes, q.Special, q.Prompt, q.MaxTokens, q.ContextSize, q.Seed, q.Model, q.Sampling, q.Time, q.Choice, q.Choices, nil, nil, nil})
+	s := Open[asking](t, Request{q.Config, q.Messages, q.Media, q.Pieces, attributes, q.Special, q.Prompt, q.MaxTokens, q.ContextSize, q.Seed, q.Model, q.Sampling, q.Time, q.Choice, q.Choices, nil})
 	if len(s.Logs) != 1 || s.Logs[0] != "a line" || s.refusal != "no reason" || len(s.Outputs) != 1 || s.Outputs[0] != `{"a": 1}` {
 		t.Errorf("logged %q, failed with %q, gave %q", s.Logs, s.refusal, s.Outputs)
 	}
 	if got, err := s.Render(); err != nil || got != "a prompt" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestHost_Config_HasDefaults fills in what the schema says, as the host does.
+func TestHost_Config_HasDefaults(t *testing.T) {
+	penstock.Register[asking](penstock.Manifest{Name: "defaults", ConfigSchema: `{"properties":{
+		"a":{"default":1}, "b":{"type":"string"}, "n":{"default":null}, "d":{"default":{},"properties":{"in":{"default":2}}}, "o":{"properties":{"x":{"default":"<y>"}}}}}`})
+	for config, want := range map[string]string{
+		``:                            `{"a":1,"d":{"in":2},"n":null}`,
+		`{"a":2,"n":3,"d":5}`:         `{"a":2,"d":5,"n":3}`,
+		`{"o":{},"d":{"in":7},"b":0}`: `{"a":1,"b":0,"d":{"in":7},"n":null,"o":{"x":"<y>"}}`,
+	} {
+		asks = asking{func() {}, nil}
+		s := Open[asking](t, Request{Config: config})
+		var got [256]byte
+		n := host{s: s}.Config(unsafe.Pointer(&got[0]), 256)
+		var value any
+		text := string(got[:n])
+		if json.Unmarshal(got[:n], &value) == nil {
+			again, _ := json.Marshal(value)
+			text = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(again))
+		}
+		if text != want {
+			t.Errorf("%s: got %s, want %s", config, text, want)
+		}
 	}
 }
 

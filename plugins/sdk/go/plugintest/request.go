@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package plugintest stands in for the host in go test: it runs the plugin that the test program
-// registers, natively and call by call.
+// Package plugintest stands in for the host in go test: it calls the methods of a plugin natively.
 //
-// It gives the same answers as the host, and ends the test where the host would end the request.
-// Fuel, memory limits and the build for WebAssembly are not covered: penstock plugin test tries a
-// built plugin.
-//
-// With PENSTOCK_RECORD=FOLDER in the environment each session is written to a session file in that
-// folder. penstock plugin test repeats its calls under the host; files in a plugin's folder cases
-// are its golden cases.
+// It is for a plugin's own logic. It has no model, no branches and no grammar engine: a plugin that
+// asks for one of them ends the test. What a plugin does with a model is tested on its module, by
+// cases that `penstock plugin test` plays in the real runtime. docs/plugins/debugging.md shows how
+// to test each kind of plugin.
 package plugintest
 
 import "github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -17,7 +13,7 @@ import "github.com/penstock/penstock/plugins/sdk/go/penstock"
 // Request is the request that the plugin gets. The zero value is an empty request without a
 // vocabulary.
 type Request struct {
-	Config      string // JSON; empty: {}. What it leaves out has the default of the manifest's schema
+	Config      string // JSON; empty: {}. It gets the defaults of the schema's properties, but not those behind items, allOf or a $ref
 	Messages    string // JSON
 	Media       string // JSON, what RequestMedia reads; empty: []
 	Pieces      []string
@@ -35,9 +31,4 @@ type Request struct {
 
 	// PromptText returns the text that the model's template makes from messages, a JSON list.
 	PromptText func(messages string) (string, error) `json:"-"`
-	// Says is the model for Session.Run: it returns the logits after some tokens, one for each of
-	// Pieces.
-	Says func(tokens []penstock.Token) []float32 `json:"-"`
-	// Template makes the prompt from messages, a JSON list, for Run.OpenMessages.
-	Template func(messages string) ([]penstock.Token, error) `json:"-"`
 }

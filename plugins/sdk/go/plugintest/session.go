@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
@@ -28,39 +29,22 @@ type Session struct {
 
 	Part *penstock.Part // what AnswerPart gives; nil: it is not known
 
-	t         testing.TB
-	plugin    *guest.Plugin
-	manifest  manifest
-	begun     bool // the request is known: it is not while warm runs
-	opening   bool // buffers may be bound
-	rendering bool // messages are there
-	accepting bool
-	stateful  bool // the hidden state is there
-	replaying bool // a fresh plugin is told again what was said before
-	stopTexts []shown
-	buffers   [abi.BufferText + 1][]byte
-	declined  []string // exports
-	emitted   string
-	refusal   string // the reason of an error
-	prompted  prompted
-	position  int    // where random draws are made
-	draws     uint64 // made there
-	program   *program
-	answer    []Shown // of the program
-	adopted   []Adopted
-	computed  int
-	recording
-}
-
-// manifest is the part of the plugin's manifest that a session needs.
-type manifest struct {
-	Name     string `json:"name"`
-	Hold     int    `json:"hold"`
-	Branches int    `json:"branches"`
-
-	BranchesConfig string `json:"branches_config"`
-
-	Schema json.RawMessage `json:"config_schema"`
+	t        testing.TB
+	plugin   *guest.Plugin
+	manifest []byte
+	declared struct {
+		Hold   int
+		Schema map[string]any `json:"config_schema"`
+	}
+	now      penstock.Call // that is made; empty: none is
+	again    bool          // a new plugin is told what the one before was told
+	declined []penstock.Call
+	buffers  [abi.BufferText + 1][]byte
+	texts    []shown // to the stop rule
+	emitted  string
+	refusal  string // the reason of an error
+	position int    // where random numbers are drawn
+	draws    uint64 // that were made there
 }
 
 // ErrRefused wraps the reason why a plugin refused something.
@@ -83,156 +67,108 @@ func Open[T any](t testing.TB, r Request) *Session {
 // TryOpen is Open with an error that wraps ErrRefused if the plugin refuses the request.
 func TryOpen[T any](t testing.TB, r Request) (*Session, error) {
 	t.Helper()
-	for p := guest.Registered; p != nil; p = p.Before {
+	p := guest.Registered
+	for ; p != nil; p = p.Before {
 		if _, ok := p.New().(*T); ok {
-			return open(t, p, r)
+			break
 		}
 	}
-	t.Fatalf("%T is not registered: write `var _ = penstock.Register[…](…)` in the plugin", *new(T))
-	return nil, nil
-}
-
-func open(t testing.TB, p *guest.Plugin, r Request) (*Session, error) {
-	t.Helper()
-	s := &Session{t: t, plugin: p}
-	text, wrong := p.Manifest()
-	if wrong != "" {
+	if p == nil {
+		t.Fatalf("%T is not registered: write `var _ = penstock.Register[…](…)` in the plugin", *new(T))
+	}
+	s := &Session{Request: r, History: slices.Clone(r.Prompt), t: t, plugin: p, position: -1}
+	var wrong string
+	if s.manifest, wrong = p.Manifest(); wrong != "" {
 		t.Fatal(wrong)
 	}
-	if err := json.Unmarshal(text, &s.manifest); err != nil {
-		t.Fatalf("the manifest is no JSON: %v: %s", err, text)
+	if err := json.Unmarshal(s.manifest, &s.declared); err != nil {
+		t.Fatalf("the manifest is no JSON: %v: %s", err, s.manifest)
 	}
-	s.Request, s.position = r, -1
-	s.History = append(s.History, r.Prompt...)
-	s.record(t, s.manifest.Name, r)
 	err := s.begin()
-	s.note(call{Call: "open", Refusal: reason(err, s.refusal), Declined: s.declined})
+	t.Cleanup(func() { s.end(err == nil) })
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(s.close)
 	return s, nil
 }
 
-// begin makes a new plugin the active one.
+// begin makes a new plugin the active one. From now on the host answers, also a test's own calls.
 func (s *Session) begin() error {
 	s.t.Helper()
-	current, s.begun = s, false
+	current = s
+	abi.Use(host{abi.Absent{Missing: s.lack}, s})
 	s.plugin.Begin()
-	s.buffers, s.declined = [abi.BufferText + 1][]byte{}, nil
-	if guest.Warm != nil && s.call(guest.Warm) != 0 {
-		return s.refused()
-	}
-	s.begun, s.opening = true, true
-	defer func() { s.opening = false }()
-	if s.call(guest.Open) != 0 {
+	clear(s.buffers[:])
+	s.declined = nil
+	if guest.Warm != nil && s.call("penstock_warm", true, guest.Warm) != 0 || s.call("penstock_open", true, guest.Open) != 0 {
 		return s.refused()
 	}
 	return nil
 }
 
-// close tells the plugin that its request is over, unless another is open already.
-func (s *Session) close() {
-	if current == s && guest.Close != nil {
-		s.call(func() int32 { guest.Close(); return 0 })
+// lack ends a test that asks for what only the real host has.
+func (s *Session) lack(name string) {
+	s.t.Helper()
+	s.t.Fatalf("%s is called, and a native test has no model, no branches and no grammars: "+
+		"write a case for `penstock plugin test`, see docs/plugins/debugging.md#testing", name)
+}
+
+// end tells the plugin that its request is over, unless another is open already.
+func (s *Session) end(opened bool) {
+	if current != s {
+		return
 	}
+	if opened && s.has(penstock.CallClose, guest.Close != nil) {
+		s.call(penstock.CallClose, true, func() int32 { guest.Close(); return 0 })
+	}
+	current = nil
+	abi.Use(abi.Absent{})
 }
 
 func (s *Session) refused() error { return fmt.Errorf("%w: %s", ErrRefused, s.refusal) }
 
-// reason is that of an error; nil without one.
-func reason(err error, refusal string) *string {
-	if err == nil {
-		return nil
-	}
-	return &refusal
-}
-
-// call runs one of the plugin's functions, as the host does at this place in the conversation.
-func (s *Session) call(f func() int32) int32 {
+// has reports whether the plugin has a method for a call and has not declined it.
+func (s *Session) has(c penstock.Call, method bool) bool {
 	s.t.Helper()
-	switch {
-	case current != s:
+	if current != s {
 		s.t.Fatal("another session was opened since; natively there is one at a time")
-	case f == nil:
-		s.t.Fatal("the plugin's type has no method that this calls, or has declined it")
 	}
-	s.moveTo(len(s.History))
-	s.emitted, s.refusal = "", ""
-	var answers abi.Host = host{s: s}
-	if s.program != nil && folder != "" {
-		answers = notingHost{host{s: s}}
-	}
-	defer abi.Use(abi.Use(answers))
-	return f()
+	return method && !slices.Contains(s.declined, c)
 }
 
-// callWithState is call with the hidden state of a token.
-func (s *Session) callWithState(f func() int32) int32 {
+// call calls one of the plugin's methods, if it has it.
+func (s *Session) call(c penstock.Call, has bool, method func() int32) int32 {
 	s.t.Helper()
-	s.stateful = !s.replaying
-	defer func() { s.stateful = false }()
-	return s.call(f)
-}
-
-// with is f with an argument; nil if f is nil.
-func with(f func(int32) int32, argument int32) func() int32 {
-	if f == nil {
-		return nil
+	if !s.has(c, has) {
+		s.t.Fatalf("the plugin's type has no method for %s, or has declined it", c)
 	}
-	return func() int32 { return f(argument) }
+	if n := len(s.History); n != s.position {
+		s.position, s.draws = n, 0
+	}
+	s.now, s.emitted, s.refusal = c, "", ""
+	defer func() { s.now = "" }()
+	return method()
 }
 
 // Manifest is the plugin's manifest as JSON.
-func (s *Session) Manifest() string {
-	text, _ := s.plugin.Manifest()
-	return string(text)
-}
+func (s *Session) Manifest() string { return string(s.manifest) }
 
 // Render returns the prompt's text.
 func (s *Session) Render() (string, error) {
 	s.t.Helper()
-	s.rendering = true
-	answer := s.call(guest.Render)
-	s.rendering = false
-	if answer != 0 {
-		s.rendered(call{Call: "render", Refusal: &s.refusal})
-		return "", s.refused()
-	}
-	s.rendered(call{Call: "render", Prompt: newText(s.emitted)})
-	return s.emitted, nil
+	return s.converse("penstock_template", guest.Render)
 }
 
 // Rewrite returns the conversation that the plugin made, as JSON.
 func (s *Session) Rewrite() (string, error) {
 	s.t.Helper()
-	s.rendering = true
-	answer := s.call(guest.Rewrite)
-	s.rendering = false
-	if answer != 0 {
-		s.rendered(call{Call: "messages", Refusal: &s.refusal})
-		return "", s.refused()
-	}
-	s.rendered(call{Call: "messages", Messages: json.RawMessage(s.emitted)})
-	return s.emitted, nil
+	return s.converse(penstock.CallRewrite, guest.Rewrite)
 }
 
-// draftMost is the maximum number of tokens in a draft.
-const draftMost = abi.LimitDraft
-
-// Draft returns the plugin's draft of the next tokens.
-func (s *Session) Draft() []penstock.Token {
+func (s *Session) converse(c penstock.Call, method func() int32) (string, error) {
 	s.t.Helper()
-	buffer := numbers[uint32](s.bound(abi.BufferSplice))[2:]
-	most := min(draftMost, len(buffer))
-	n := s.call(with(guest.Draft, int32(most)))
-	if n < 0 || int(n) > most {
-		s.t.Fatalf("draft answered %d; from 0 to %d may be guessed", n, most)
+	if s.call(c, method != nil, method) != 0 {
+		return "", s.refused()
 	}
-	for _, t := range buffer[:n] {
-		if !(host{s: s}).known(int32(t)) {
-			s.t.Fatalf("token %d is guessed; there are %d tokens", t, len(s.Pieces))
-		}
-	}
-	return append([]penstock.Token(nil), buffer[:n]...)
+	return s.emitted, nil
 }

@@ -64,8 +64,15 @@ type Host interface {
 	Adopt(choice int32, branch int32, from int32) int32
 }
 
-// Absent is the host where no test put one in: every answer is 0 and nothing is written.
-type Absent struct{}
+// Absent has no answer to a call: it tells Missing the name, and panics if that returns.
+type Absent struct{ Missing func(name string) }
+
+func (a Absent) answers(name string) {
+	if a.Missing != nil {
+		a.Missing(name)
+	}
+	panic(name + " is called where no host answers: call plugintest.Open first")
+}
 
 var host Host = Absent{}
 
@@ -77,7 +84,7 @@ func Use(h Host) (before Host) {
 }
 
 // Config implements Host.
-func (Absent) Config(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) Config(ptr unsafe.Pointer, limit int32) int32 { a.answers("config"); return 0 }
 
 // Config: The request's configuration for this plugin: JSON that fits the manifest's schema, {} if
 // the request gave none. A property that the request leaves out has the schema's default, if there
@@ -86,7 +93,7 @@ func (Absent) Config(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 func Config(ptr unsafe.Pointer, limit int32) int32 { return host.Config(ptr, limit) }
 
 // Messages implements Host.
-func (Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { a.answers("messages"); return 0 }
 
 // Messages: The conversation as JSON, for penstock_template and penstock_messages; empty in other
 // exports. Returns its length in bytes. The content of a message with pictures or sounds is a list
@@ -94,7 +101,8 @@ func (Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 func Messages(ptr unsafe.Pointer, limit int32) int32 { return host.Messages(ptr, limit) }
 
 // Prompt implements Host.
-func (Absent) Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32 {
+func (a Absent) Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("prompt")
 	return 0
 }
 
@@ -109,7 +117,10 @@ func Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32)
 }
 
 // History implements Host.
-func (Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("history")
+	return 0
+}
 
 // History: Token ids so far, prompt first, as u32, from index from on; a negative from counts back
 // from the end. limit and the result count tokens, not bytes. In prepare and sample the history
@@ -120,7 +131,7 @@ func History(from int32, ptr unsafe.Pointer, limit int32) int32 {
 }
 
 // Text implements Host.
-func (Absent) Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) Text(from int32, ptr unsafe.Pointer, limit int32) int32 { a.answers("text"); return 0 }
 
 // Text: The answer's text so far, in UTF-8, from byte from on; a negative from counts back from the
 // end. It is the text of the tokens of history after the prompt, as piece returns it, so it is
@@ -130,7 +141,7 @@ func (Absent) Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0
 func Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return host.Text(from, ptr, limit) }
 
 // Feature implements Host.
-func (Absent) Feature(ptr unsafe.Pointer, len int32) int32 { return 0 }
+func (a Absent) Feature(ptr unsafe.Pointer, len int32) int32 { a.answers("feature"); return 0 }
 
 // Feature: 1 if the host has what the text names, else 0: an import, an export or a feature of this
 // document, or of a later one. A plugin asks before it uses anything that was added to v1 later;
@@ -138,13 +149,13 @@ func (Absent) Feature(ptr unsafe.Pointer, len int32) int32 { return 0 }
 func Feature(ptr unsafe.Pointer, len int32) int32 { return host.Feature(ptr, len) }
 
 // Param implements Host.
-func (Absent) Param(kind int32) int64 { return 0 }
+func (a Absent) Param(kind int32) int64 { a.answers("param"); return 0 }
 
 // Param: A number of the request, see param kinds; −1 for an unknown kind.
 func Param(kind int32) int64 { return host.Param(kind) }
 
 // Logprob implements Host.
-func (Absent) Logprob() float32 { return 0 }
+func (a Absent) Logprob() float32 { a.answers("logprob"); return 0 }
 
 // Logprob: In penstock_accept, the natural logarithm of the probability that the model gave the
 // accepted token: from the raw row, before masks, biases and samplers, as in a client's logprobs.
@@ -154,7 +165,7 @@ func (Absent) Logprob() float32 { return 0 }
 func Logprob() float32 { return host.Logprob() }
 
 // State implements Host.
-func (Absent) State(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) State(ptr unsafe.Pointer, limit int32) int32 { a.answers("state"); return 0 }
 
 // State: In penstock_sample, penstock_accept and penstock_stop, the hidden state behind the logits,
 // as f32: the output of the model's last layer for the previous token, after the norm and before
@@ -168,7 +179,7 @@ func (Absent) State(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 func State(ptr unsafe.Pointer, limit int32) int32 { return host.State(ptr, limit) }
 
 // Part implements Host.
-func (Absent) Part() int32 { return 0 }
+func (a Absent) Part() int32 { a.answers("part"); return 0 }
 
 // Part: The part of an answer to a conversation in which its text ends, see parts. The API splits
 // answers in the same way. In accept and stop it is the part of the token, in prepare and sample
@@ -178,7 +189,7 @@ func (Absent) Part() int32 { return 0 }
 func Part() int32 { return host.Part() }
 
 // Request implements Host.
-func (Absent) Request(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) Request(ptr unsafe.Pointer, limit int32) int32 { a.answers("request"); return 0 }
 
 // Request: The model and the request's sampling parameters: a JSON object with the objects model
 // and sampling. Returns its length in bytes. model has name (as in the API), architecture and
@@ -195,7 +206,7 @@ func (Absent) Request(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 func Request(ptr unsafe.Pointer, limit int32) int32 { return host.Request(ptr, limit) }
 
 // Random implements Host.
-func (Absent) Random() int64 { return 0 }
+func (a Absent) Random() int64 { a.answers("random"); return 0 }
 
 // Random: 64 random bits: a counter-based function of the seed, the plugin's place in the chain,
 // the position and the number of the call at that position, see random numbers. A replay draws the
@@ -203,7 +214,7 @@ func (Absent) Random() int64 { return 0 }
 func Random() int64 { return host.Random() }
 
 // Media implements Host.
-func (Absent) Media(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) Media(ptr unsafe.Pointer, limit int32) int32 { a.answers("media"); return 0 }
 
 // Media: The pictures and sounds of the prompt, in their order there, as a JSON list; [] if there
 // are none, or no request. Each is an object with type (image or audio), hash (the SHA-256 of the
@@ -216,20 +227,23 @@ func (Absent) Media(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 func Media(ptr unsafe.Pointer, limit int32) int32 { return host.Media(ptr, limit) }
 
 // VocabSize implements Host.
-func (Absent) VocabSize() int32 { return 0 }
+func (a Absent) VocabSize() int32 { a.answers("vocab_size"); return 0 }
 
 // VocabSize: The number of tokens, n_vocab.
 func VocabSize() int32 { return host.VocabSize() }
 
 // Piece implements Host.
-func (Absent) Piece(token int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) Piece(token int32, ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("piece")
+	return 0
+}
 
 // Piece: The bytes of a token, which need not be valid UTF-8 by themselves. Returns their number;
 // −1 if there is no such token.
 func Piece(token int32, ptr unsafe.Pointer, limit int32) int32 { return host.Piece(token, ptr, limit) }
 
 // Vocab implements Host.
-func (Absent) Vocab(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) Vocab(ptr unsafe.Pointer, limit int32) int32 { a.answers("vocab"); return 0 }
 
 // Vocab: All pieces at once: u32 offset[n_vocab+1], then the bytes. Piece i is the bytes from
 // offset[i] up to offset[i+1], counted from the end of the offsets. Returns the length in bytes.
@@ -237,19 +251,20 @@ func (Absent) Vocab(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 func Vocab(ptr unsafe.Pointer, limit int32) int32 { return host.Vocab(ptr, limit) }
 
 // TokenAttr implements Host.
-func (Absent) TokenAttr(token int32) int32 { return 0 }
+func (a Absent) TokenAttr(token int32) int32 { a.answers("token_attr"); return 0 }
 
 // TokenAttr: The kind of a token, see attribute bits; −1 if there is no such token.
 func TokenAttr(token int32) int32 { return host.TokenAttr(token) }
 
 // Special implements Host.
-func (Absent) Special(kind int32) int32 { return 0 }
+func (a Absent) Special(kind int32) int32 { a.answers("special"); return 0 }
 
 // Special: The id of a special token, see special kinds; −1 if the model has none.
 func Special(kind int32) int32 { return host.Special(kind) }
 
 // Tokenize implements Host.
-func (Absent) Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32 {
+func (a Absent) Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("tokenize")
 	return 0
 }
 
@@ -260,7 +275,7 @@ func Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, l
 }
 
 // Output implements Host.
-func (Absent) Output(ptr unsafe.Pointer, len int32) int32 { return 0 }
+func (a Absent) Output(ptr unsafe.Pointer, len int32) int32 { a.answers("output"); return 0 }
 
 // Output: Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the
 // answer, under the plugin's name and with the number of tokens that the answer had then. 0, or
@@ -272,7 +287,7 @@ func (Absent) Output(ptr unsafe.Pointer, len int32) int32 { return 0 }
 func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) }
 
 // Bind implements Host.
-func (Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
+func (a Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { a.answers("bind"); return 0 }
 
 // Bind: Gives the host a buffer (see buffers); len is in bytes. 0, or −1 if it is refused:
 // outside penstock_open, an unknown kind, not 4-byte aligned, out of memory bounds, too small,
@@ -280,7 +295,7 @@ func (Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return host.Bind(kind, ptr, len) }
 
 // Decline implements Host.
-func (Absent) Decline(ptr unsafe.Pointer, len int32) int32 { return 0 }
+func (a Absent) Decline(ptr unsafe.Pointer, len int32) int32 { a.answers("decline"); return 0 }
 
 // Decline: Declines an export, named in full, for the rest of this request: the host goes on as if
 // the plugin did not implement it, so a plugin that needs penstock_sample for some requests costs
@@ -293,21 +308,21 @@ func (Absent) Decline(ptr unsafe.Pointer, len int32) int32 { return 0 }
 func Decline(ptr unsafe.Pointer, len int32) int32 { return host.Decline(ptr, len) }
 
 // Emit implements Host.
-func (Absent) Emit(ptr unsafe.Pointer, len int32) {}
+func (a Absent) Emit(ptr unsafe.Pointer, len int32) { a.answers("emit") }
 
 // Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
 // other export it is a fault.
 func Emit(ptr unsafe.Pointer, len int32) { host.Emit(ptr, len) }
 
 // Fail implements Host.
-func (Absent) Fail(ptr unsafe.Pointer, len int32) {}
+func (a Absent) Fail(ptr unsafe.Pointer, len int32) { a.answers("fail") }
 
 // Fail: Sets the text of the error for a non-zero answer that follows; the client sees it. The last
 // call counts; at most 4 KiB are kept.
 func Fail(ptr unsafe.Pointer, len int32) { host.Fail(ptr, len) }
 
 // Log implements Host.
-func (Absent) Log(level int32, ptr unsafe.Pointer, len int32) {}
+func (a Absent) Log(level int32, ptr unsafe.Pointer, len int32) { a.answers("log") }
 
 // Log: A log line for the sender of the request, see log levels: the last lines are attached to a
 // fault. The operator's log also has it if the operator enables that. Text beyond the request's log
@@ -315,7 +330,10 @@ func (Absent) Log(level int32, ptr unsafe.Pointer, len int32) {}
 func Log(level int32, ptr unsafe.Pointer, len int32) { host.Log(level, ptr, len) }
 
 // GrammarOpen implements Host.
-func (Absent) GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
+func (a Absent) GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32 {
+	a.answers("grammar_open")
+	return 0
+}
 
 // GrammarOpen: Compiles a grammar of at most 256 KiB, see grammar kinds. Returns a handle ≥ 0, at
 // most four per instance, or a negative number with the reason in the log. A grammar ends with its
@@ -325,7 +343,7 @@ func GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32 {
 }
 
 // GrammarMask implements Host.
-func (Absent) GrammarMask(handle int32) int32 { return 0 }
+func (a Absent) GrammarMask(handle int32) int32 { a.answers("grammar_mask"); return 0 }
 
 // GrammarMask: Fills the bound mask with the tokens that the grammar allows next, including an end
 // token if the text may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that
@@ -333,7 +351,7 @@ func (Absent) GrammarMask(handle int32) int32 { return 0 }
 func GrammarMask(handle int32) int32 { return host.GrammarMask(handle) }
 
 // GrammarAccept implements Host.
-func (Absent) GrammarAccept(handle int32, token int32) int32 { return 0 }
+func (a Absent) GrammarAccept(handle int32, token int32) int32 { a.answers("grammar_accept"); return 0 }
 
 // GrammarAccept: Advances the grammar by a token. 0, or −1 for a refused token or an unknown
 // handle, and nothing changes. It cannot go back: if tokens may be taken back, do not export
@@ -341,7 +359,10 @@ func (Absent) GrammarAccept(handle int32, token int32) int32 { return 0 }
 func GrammarAccept(handle int32, token int32) int32 { return host.GrammarAccept(handle, token) }
 
 // GrammarMaskWithin implements Host.
-func (Absent) GrammarMaskWithin(handle int32, tokens int32) int32 { return 0 }
+func (a Absent) GrammarMaskWithin(handle int32, tokens int32) int32 {
+	a.answers("grammar_mask_within")
+	return 0
+}
 
 // GrammarMaskWithin: Fills the bound mask as grammar_mask does, without the tokens after which the
 // text cannot be completed with tokens tokens in all, the next one included. An answer is therefore
@@ -353,14 +374,17 @@ func GrammarMaskWithin(handle int32, tokens int32) int32 {
 }
 
 // GrammarRest implements Host.
-func (Absent) GrammarRest(handle int32) int32 { return 0 }
+func (a Absent) GrammarRest(handle int32) int32 { a.answers("grammar_rest"); return 0 }
 
 // GrammarRest: An upper bound of the number of tokens that complete the text: the number that spell
 // its shortest rest, and 0 if the text may end. Results below 0 are the rest answers.
 func GrammarRest(handle int32) int32 { return host.GrammarRest(handle) }
 
 // GrammarReason implements Host.
-func (Absent) GrammarReason(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) GrammarReason(ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("grammar_reason")
+	return 0
+}
 
 // GrammarReason: Why the instance's last grammar_open was refused, as a sentence for the author of
 // the grammar; for a JSON schema with the place as a JSON pointer. Empty if it was not refused.
@@ -368,14 +392,14 @@ func (Absent) GrammarReason(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 func GrammarReason(ptr unsafe.Pointer, limit int32) int32 { return host.GrammarReason(ptr, limit) }
 
 // BranchOpen implements Host.
-func (Absent) BranchOpen(tokens unsafe.Pointer, n int32) int32 { return 0 }
+func (a Absent) BranchOpen(tokens unsafe.Pointer, n int32) int32 { a.answers("branch_open"); return 0 }
 
 // BranchOpen: Opens a branch with n tokens, as u32; with n = 0 with the request's prompt. Returns a
 // handle ≥ 0, or one of the branch answers.
 func BranchOpen(tokens unsafe.Pointer, n int32) int32 { return host.BranchOpen(tokens, n) }
 
 // BranchFork implements Host.
-func (Absent) BranchFork(branch int32) int32 { return 0 }
+func (a Absent) BranchFork(branch int32) int32 { a.answers("branch_fork"); return 0 }
 
 // BranchFork: Opens a branch with the tokens, the scores and the row of another. Returns a handle
 // ≥ 0, or one of the branch answers. Nothing is computed twice, whether or not the other branch
@@ -383,21 +407,24 @@ func (Absent) BranchFork(branch int32) int32 { return 0 }
 func BranchFork(branch int32) int32 { return host.BranchFork(branch) }
 
 // BranchClose implements Host.
-func (Absent) BranchClose(branch int32) int32 { return 0 }
+func (a Absent) BranchClose(branch int32) int32 { a.answers("branch_close"); return 0 }
 
 // BranchClose: Closes a branch and returns 0. Its place is free at once. A fork right after it is
 // cheapest, because it takes over the closed branch's cells.
 func BranchClose(branch int32) int32 { return host.BranchClose(branch) }
 
 // BranchCut implements Host.
-func (Absent) BranchCut(branch int32, len int32) int32 { return 0 }
+func (a Absent) BranchCut(branch int32, len int32) int32 { a.answers("branch_cut"); return 0 }
 
 // BranchCut: Keeps the first len tokens of a branch, at least one, and returns 0. Cutting inside a
 // picture or a sound is a fault.
 func BranchCut(branch int32, len int32) int32 { return host.BranchCut(branch, len) }
 
 // BranchAppend implements Host.
-func (Absent) BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int32 { return 0 }
+func (a Absent) BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int32 {
+	a.answers("branch_append")
+	return 0
+}
 
 // BranchAppend: Appends n tokens, as u32, and returns how many the branch has then, or one of the
 // branch answers. Flags are the append bits.
@@ -406,7 +433,10 @@ func BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int
 }
 
 // BranchTokens implements Host.
-func (Absent) BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("branch_tokens")
+	return 0
+}
 
 // BranchTokens: The tokens of a branch, its prompt included, from index from on, as history returns
 // them.
@@ -415,7 +445,10 @@ func BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int
 }
 
 // BranchesWait implements Host.
-func (Absent) BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32 { return 0 }
+func (a Absent) BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32 {
+	a.answers("branches_wait")
+	return 0
+}
 
 // BranchesWait: Waits until the model has computed n branches, whose handles are at list as u32:
 // all of them or, with the wait bit, any. Returns how many have their row, and moves those to the
@@ -428,7 +461,10 @@ func BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32 {
 }
 
 // BranchCandidates implements Host.
-func (Absent) BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32 { return 0 }
+func (a Absent) BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32 {
+	a.answers("branch_candidates")
+	return 0
+}
 
 // BranchCandidates: The model's prediction after a branch: f32 log-sum-exp of the logits, f32
 // entropy in nats, u32 id[k], f32 logit[k], best first. The result is how many of the k there are,
@@ -439,7 +475,10 @@ func BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32 {
 }
 
 // BranchLogits implements Host.
-func (Absent) BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("branch_logits")
+	return 0
+}
 
 // BranchLogits: The whole row after a branch, an f32 for each token. limit and the result count
 // tokens; nothing is written if the row does not fit.
@@ -448,7 +487,10 @@ func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 {
 }
 
 // BranchScores implements Host.
-func (Absent) BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("branch_scores")
+	return 0
+}
 
 // BranchScores: The log-probabilities of a branch's tokens from index from on, an f32 each, given
 // all tokens before them; NaN for those that were not appended with the append bit. limit and the
@@ -458,7 +500,10 @@ func BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int
 }
 
 // BranchOpenMessages implements Host.
-func (Absent) BranchOpenMessages(text unsafe.Pointer, len int32) int32 { return 0 }
+func (a Absent) BranchOpenMessages(text unsafe.Pointer, len int32) int32 {
+	a.answers("branch_open_messages")
+	return 0
+}
 
 // BranchOpenMessages: Opens a branch with the prompt that the model's template makes from messages:
 // a JSON list like that of messages, after which the assistant answers. Pictures and sounds of the
@@ -470,7 +515,10 @@ func BranchOpenMessages(text unsafe.Pointer, len int32) int32 {
 }
 
 // BranchMask implements Host.
-func (Absent) BranchMask(branch int32, words unsafe.Pointer, n int32) int32 { return 0 }
+func (a Absent) BranchMask(branch int32, words unsafe.Pointer, n int32) int32 {
+	a.answers("branch_mask")
+	return 0
+}
 
 // BranchMask: Makes tokens impossible in the row after a branch. The words are like those of the
 // mask buffer: if bit i mod 32 of word i / 32 is set, token i stays. n is (n_vocab + 31) / 32,
@@ -482,7 +530,10 @@ func BranchMask(branch int32, words unsafe.Pointer, n int32) int32 {
 }
 
 // BranchMix implements Host.
-func (Absent) BranchMix(branch int32, list unsafe.Pointer, n int32) int32 { return 0 }
+func (a Absent) BranchMix(branch int32, list unsafe.Pointer, n int32) int32 {
+	a.answers("branch_mix")
+	return 0
+}
 
 // BranchMix: Replaces the row after a branch by a weighted sum of rows: n entries, each a u32
 // branch, which has a row, and an f32 weight, which is finite. n is from 1 to 64; the branch itself
@@ -493,7 +544,10 @@ func BranchMix(branch int32, list unsafe.Pointer, n int32) int32 {
 }
 
 // BranchGrammar implements Host.
-func (Absent) BranchGrammar(branch int32, grammar int32) int32 { return 0 }
+func (a Absent) BranchGrammar(branch int32, grammar int32) int32 {
+	a.answers("branch_grammar")
+	return 0
+}
 
 // BranchGrammar: Constrains a branch to a grammar of grammar_open from here on. The grammar starts
 // at its beginning, whatever grammar_accept did to it. −1 in its place ends that. Candidates,
@@ -506,7 +560,7 @@ func (Absent) BranchGrammar(branch int32, grammar int32) int32 { return 0 }
 func BranchGrammar(branch int32, grammar int32) int32 { return host.BranchGrammar(branch, grammar) }
 
 // ChainOpen implements Host.
-func (Absent) ChainOpen(text unsafe.Pointer, len int32) int32 { return 0 }
+func (a Absent) ChainOpen(text unsafe.Pointer, len int32) int32 { a.answers("chain_open"); return 0 }
 
 // ChainOpen: Opens a sampler chain with the request's sampling parameters. A JSON object of at most
 // 64 KiB changes some of them, under their names in a request's body: temperature, top_k, top_p,
@@ -517,7 +571,7 @@ func (Absent) ChainOpen(text unsafe.Pointer, len int32) int32 { return 0 }
 func ChainOpen(text unsafe.Pointer, len int32) int32 { return host.ChainOpen(text, len) }
 
 // BranchSample implements Host.
-func (Absent) BranchSample(branch int32, chain int32) int32 { return 0 }
+func (a Absent) BranchSample(branch int32, chain int32) int32 { a.answers("branch_sample"); return 0 }
 
 // BranchSample: Draws a token from the row after a branch with a chain. Returns the token, which is
 // not appended, or one of the branch answers: −6 if none is possible. Samplers that count tokens,
@@ -528,7 +582,10 @@ func (Absent) BranchSample(branch int32, chain int32) int32 { return 0 }
 func BranchSample(branch int32, chain int32) int32 { return host.BranchSample(branch, chain) }
 
 // BranchRun implements Host.
-func (Absent) BranchRun(branch int32, chain int32, n int32, flags int32) int32 { return 0 }
+func (a Absent) BranchRun(branch int32, chain int32, n int32, flags int32) int32 {
+	a.answers("branch_run")
+	return 0
+}
 
 // BranchRun: Lets the host continue a branch without the plugin: from the next wait on, n tokens
 // are drawn with the chain and appended. There are fewer if an end token or a stop token of the
@@ -542,21 +599,27 @@ func BranchRun(branch int32, chain int32, n int32, flags int32) int32 {
 }
 
 // BranchState implements Host.
-func (Absent) BranchState(branch int32) int32 { return 0 }
+func (a Absent) BranchState(branch int32) int32 { a.answers("branch_state"); return 0 }
 
 // BranchState: The state of a branch after the last wait and the calls since: one of the branch
 // states.
 func BranchState(branch int32) int32 { return host.BranchState(branch) }
 
 // BranchReason implements Host.
-func (Absent) BranchReason(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (a Absent) BranchReason(ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("branch_reason")
+	return 0
+}
 
 // BranchReason: Why the last call returned −4 or −5, as a sentence in UTF-8; empty if no call
 // did. Returns its length in bytes.
 func BranchReason(ptr unsafe.Pointer, limit int32) int32 { return host.BranchReason(ptr, limit) }
 
 // Show implements Host.
-func (Absent) Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32 { return 0 }
+func (a Absent) Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32 {
+	a.answers("show")
+	return 0
+}
 
 // Show: Shows the client n tokens, as u32, of a choice. Choices are numbered from 0; param returns
 // how many there are, the request's n. logs is 0, or the address of the tokens' log-probabilities,
@@ -568,7 +631,7 @@ func Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int
 }
 
 // Adopt implements Host.
-func (Absent) Adopt(choice int32, branch int32, from int32) int32 { return 0 }
+func (a Absent) Adopt(choice int32, branch int32, from int32) int32 { a.answers("adopt"); return 0 }
 
 // Adopt: Lets a choice continue from a branch, as it is now, when the program has returned 0: as an
 // ordinary answer with the request's own chain and all of its other plugins. The branch's first
