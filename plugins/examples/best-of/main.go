@@ -5,6 +5,7 @@
 package main
 
 import (
+	"math"
 	"regexp"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -48,11 +49,15 @@ func (p *bestOf) Run(r *penstock.Run) error {
 		for _, s := range scores {
 			means[i] += s / float32(len(scores))
 		}
+		mean := any(means[i])
+		if len(scores) == 0 { // no token tells how likely an empty answer is, so it wins over none
+			mean, means[i] = nil, -math.MaxFloat32
+		}
 		if p.vote != nil {
 			said[i] = p.extract(text)
 		}
 		votes[said[i]]++
-		list = append(list, map[string]any{"text": text, "logprob": means[i], "vote": said[i]})
+		list = append(list, map[string]any{"text": text, "logprob": mean, "vote": said[i]})
 	}
 	delete(votes, "") // who says nothing has no vote
 	for i := range branches {
