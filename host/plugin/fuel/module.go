@@ -14,11 +14,14 @@ type module struct {
 	imported  int      // functions
 	tables    int
 	memories  int
-	globals   int
-	elements  int
-	datas     int  // as the data count section says
-	counted   bool // whether that section is there
-	start     int  // function index, −1 = none
+	// memoryPages is what the memory may become.
+	memoryPages uint32
+
+	globals  int
+	elements int
+	datas    int  // as the data count section says
+	counted  bool // whether that section is there
+	start    int  // function index, −1 = none
 
 	mutable   []uint32 // indices of mutable globals of numeric types
 	immovable string   // why instances cannot start from a snapshot; empty = they can

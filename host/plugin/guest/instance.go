@@ -47,6 +47,7 @@ type Instance struct {
 	grammarReason string    // why the last one was refused; empty if it was not
 	branches      *branches // of a program; nil: it is none, or does not run
 	clock         uint64    // of WASI, in ns
+	sizeBefore    int       // of its memory in bytes, when the call began
 	unusable      bool
 }
 
@@ -82,7 +83,7 @@ func (m *Module) NewInstance(ctx context.Context, s *Session) (*Instance, error)
 
 // instantiate makes an instance that has run nothing yet.
 func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err error) {
-	region, err := memory.New(uint64(m.Env.Limits.Module.MemoryPages)<<16, m.Env.budget)
+	region, err := memory.New(uint64(m.code.Metered.MemoryPages)<<16, m.Env.budget)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
 	}

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +50,36 @@ func TestModule_Memory_IsBounded(t *testing.T) {
 	if peek(s, hosttest.AtScratch) != -1 {
 		t.Errorf("grew to %d pages", peek(s, hosttest.AtScratch))
 	}
+}
+
+// A guest that is refused memory and then fails is told so, whatever it does then; one that goes on
+// and fails in a later call is not.
+func TestInstance_OutOfMemory_IsCalledSo(t *testing.T) {
+	const said = "out of memory: it asked for 64.3 MiB, an instance has at most 64 MiB"
+	wants := [][]byte{i32c(abi.LimitMemoryPages), grow, drop} // it has four pages already
+	for _, c := range []struct {
+		name  string
+		then  []byte
+		want  string
+		cause error
+	}{
+		{"trap", unreachable, said + "; trap: unreachable", plugin.CauseLimit},
+		{"out of fuel", forever, "it was out of memory: it asked for 64.3 MiB and has 0.3 MiB", plugin.CauseFuel},
+	} {
+		g := hosttest.Plain().On(abi.ExportAccept, append(wants, c.then)...)
+		_, err := use(t, g, 1).accept(1)
+		hosttest.MustFault(t, err, abi.ExportAccept, c.cause, c.want)
+	}
+	later := use(t, hosttest.Plain().On(abi.ExportPrepare, append(wants, i32c(0))...).On(abi.ExportAccept, unreachable), 1)
+	if _, err := later.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := later.accept(1); err == nil || strings.Contains(err.Error(), "memory") {
+		t.Errorf("it failed for another reason: %v", err)
+	}
+	much := hosttest.Plain().On(abi.ExportAccept, i32c(800), grow, drop, forever)
+	_, err := use(t, much, 1).accept(1)
+	hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseFuel, "its memory grew from 0.3 MiB to 50.3 MiB in this call")
 }
 
 // tally is an Observer.
