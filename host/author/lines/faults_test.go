@@ -44,8 +44,8 @@ var debugBuilds = []struct {
 
 // A fault of a module that was built for debugging tells the line of the author's code, once lines
 // are put in place of offsets, and what the guest printed: at once, with its code from the cache,
-// and with its code compiled in the process. The server itself names no file. Memory that ran out is
-// called so.
+// and with its code compiled in the process. The server itself names no file. Memory that ran out
+// is called so.
 func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 	for _, build := range debugBuilds {
 		t.Run(build.name, func(t *testing.T) {

@@ -26,9 +26,10 @@ type module struct {
 	mutable   []uint32 // indices of mutable globals of numeric types
 	immovable string   // why instances cannot start from a snapshot; empty = they can
 
-	lined    bool  // it says which lines its code is from
-	codeBase int   // where the code section's content begins
-	moves    Moves // of all functions so far, if it is lined
+	names    *reader // the custom section "name"; nil: none
+	lined    bool    // it says which lines its code is from
+	codeBase int     // where the code section's content begins
+	moves    Moves   // of all functions so far, if it is lined
 
 	refillType uint32         // index in the rewritten module
 	extraTypes []signature    // appended types

@@ -50,7 +50,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, lined: l.lined}
+	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, lined: l.lined, names: l.names}
 	m.refillType = m.extraType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
 	var out [sections][]byte
 	for _, step := range steps {
@@ -70,7 +70,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 		out[step.id] = body
 	}
 	out[secType] = m.typeSection(l.body[secType])
-	return m.assemble(out, m.functionNames(l.names)), nil
+	return m.assemble(out, m.functionNames()), nil
 }
 
 // steps read sections in an order in which each finds the counts it needs.

@@ -83,9 +83,10 @@ func mebibytes(bytes uint64) string {
 	return strconv.FormatFloat(math.Ceil(float64(bytes)/(1<<20)*10)/10, 'f', -1, 64) + " MiB"
 }
 
-// hint says how a build without line numbers that printed no panic is made to tell more.
+// hint says how a build without line numbers that printed no panic is made to tell more. One that
+// can print, as all of Go's own compiler can, has told all it knows.
 func (i *Instance) hint() string {
-	if len(i.module.code.Metered.Moves) > 0 || slices.ContainsFunc(i.session.log.last(), isPanic) {
+	if len(i.module.code.Metered.Moves) > 0 || i.module.imports("fd_write", wasiModule) || slices.ContainsFunc(i.session.log.last(), isPanic) {
 		return ""
 	}
 	return "; a build with --debug tells the text of a panic and the line"

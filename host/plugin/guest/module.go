@@ -5,6 +5,7 @@ package guest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -66,10 +67,12 @@ var always = []string{abi.ExportABIV1, abi.ExportDescribe, abi.ExportInitialize}
 func (m *Module) Has(e Export) bool { return m.has[e] }
 
 // Imports reports whether the module imports a function of the ABI.
-func (m *Module) Imports(name string) bool {
+func (m *Module) Imports(name string) bool { return m.imports(name, abi.Module, abi.Optional) }
+
+func (m *Module) imports(name string, from ...string) bool {
 	return slices.ContainsFunc(m.code.Compiled.ImportedFunctions(), func(f api.FunctionDefinition) bool {
 		module, imported, _ := f.Import()
-		return imported == name && (module == abi.Module || module == abi.Optional)
+		return imported == name && slices.Contains(from, module)
 	})
 }
 
@@ -93,6 +96,17 @@ func (m *Module) Close() {
 	}
 }
 
+// notInitialized adds to the fault of the first call what it may come from: Go builds a command,
+// which begins with _start, unless it is told not to.
+func (m *Module) notInitialized(err error) error {
+	var fault *plugin.Fault
+	if _, command := m.code.Compiled.ExportedFunctions()["_start"]; !command || m.Has(Initialize) || !errors.As(err, &fault) {
+		return err
+	}
+	fault.Detail += "; it exports _start and not _initialize: build a plugin in Go with -buildmode=c-shared"
+	return fault
+}
+
 // Describe asks for the manifest, in an instance of its own.
 func (m *Module) Describe(ctx context.Context) ([]byte, error) {
 	i, err := m.instantiate(ctx, m.loading(ctx))
@@ -104,7 +118,7 @@ func (m *Module) Describe(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if _, err := i.Call(Describe, 0, 0); err != nil {
-		return nil, err
+		return nil, m.notInitialized(err)
 	}
 	if len(i.emitted) == 0 {
 		return nil, fmt.Errorf("%w: %s emitted nothing; hand the manifest to emit", plugin.ErrManifest, abi.ExportDescribe)
