@@ -23,6 +23,8 @@ type Module struct {
 	Exports []string // those of the ABI that it has and that the host calls
 	Env     *Environment
 	Did     []plugin.Deed // what it did when it was warmed for its image, up to 1 MiB
+	// WarmFuel is what its penstock_warm used of its fuel when the module was warmed; 0: it has none.
+	WarmFuel int64
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
 	Faulted func(*plugin.Fault, *plugin.RequestInfo)
@@ -80,7 +82,7 @@ func (m *Module) imports(name string, from ...string) bool {
 // of no use once m is closed.
 func (m *Module) For(h *Environment) *Module {
 	other := *m
-	other.Env, other.Did, other.image, other.borrows = h, nil, nil, true
+	other.Env, other.Did, other.WarmFuel, other.image, other.borrows = h, nil, 0, nil, true
 	return &other
 }
 
