@@ -54,6 +54,7 @@ const (
 	ImportOutput             = "output"
 	ImportBind               = "bind"
 	ImportDecline            = "decline"
+	ImportHold               = "hold"
 	ImportEmit               = "emit"
 	ImportFail               = "fail"
 	ImportLog                = "log"
@@ -209,6 +210,12 @@ const (
 	DeclineRefused = -1 // see decline
 )
 
+// Hold answers: Result of hold.
+const (
+	HoldOk      = 0  // so many tokens may be taken back in this request
+	HoldRefused = -1 // see hold
+)
+
 // Output answers: Result of output.
 const (
 	OutputOk      = 0  // the client gets the value
@@ -352,6 +359,7 @@ var Imports = []Signature{
 	{Name: "output", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 1000, Byte: 16, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, Record: RecordFitting},
 	{Name: "bind", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Keep}}},
 	{Name: "decline", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
+	{Name: "hold", Params: []Type{"i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "emit", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportDescribe, ExportMessages, ExportTemplate}},
 	{Name: "fail", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "log", Params: []Type{"i32", "i32", "i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
@@ -408,6 +416,7 @@ var Features = []string{
 	"output",
 	"bind",
 	"decline",
+	"hold",
 	"emit",
 	"fail",
 	"log",

@@ -126,7 +126,11 @@ type Traits struct {
 }
 
 // Needs is what a stage needs of what its traits say. What it does not need is not done for it.
-type Needs struct{ Prepare, Foresee, Logprob, HiddenState bool }
+type Needs struct {
+	Prepare, Foresee, Logprob, HiddenState bool
+
+	Hold int // tokens, at most those of its traits
+}
 
 // Effect is what a stage wants after a token was accepted. The zero value lets the answer go on.
 // It is small enough to stay in registers: every token has one of each stage.

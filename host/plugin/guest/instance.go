@@ -32,6 +32,7 @@ type Instance struct {
 	caller caller
 	call   call // of a host function, that the guest makes
 
+	hold     int           // how many tokens it may take back in this request
 	declined [exports]bool // what the guest does not want to be called in this request
 
 	running       Export
@@ -87,7 +88,7 @@ func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err 
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
-	i := &Instance{module: m, session: s, region: region}
+	i := &Instance{module: m, session: s, region: region, hold: m.Hold}
 	defer func() {
 		if p := recover(); p != nil { // without memory, wazero panics instead of returning an error
 			err = i.noMemory(p)
@@ -159,6 +160,9 @@ func (i *Instance) Declined() (list []string) {
 	}
 	return list
 }
+
+// Hold is how many tokens the guest may take back in its request.
+func (i *Instance) Hold() int { return i.hold }
 
 // Memory is all of the guest's memory. A call may grow it; it never moves.
 func (i *Instance) Memory() []byte { return i.region.Bytes() }

@@ -23,6 +23,7 @@ type Module struct {
 	Exports []string // those of the ABI that it has and that the host calls
 	Env     *Environment
 	Did     []plugin.Deed // what it did when it was warmed for its image, up to 1 MiB
+	Hold    int           // how many tokens an instance may take back at most
 	// WarmFuel is what its penstock_warm used of its fuel when the module was warmed; 0: it has none.
 	WarmFuel int64
 

@@ -63,9 +63,9 @@ func (s *Stage) readEdit() (chain.Effect, error) {
 		return s.acceptFault(v)
 	}
 	generated := len(s.session.History) - s.prompt
-	if limit := min(s.plugin.Manifest.Hold, generated); backtrack > uint32(limit) {
+	if limit := min(s.instance.Hold(), generated); backtrack > uint32(limit) {
 		return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "%d tokens are taken back; hold is %d and %d were generated",
-			backtrack, s.plugin.Manifest.Hold, generated))
+			backtrack, s.instance.Hold(), generated))
 	}
 	s.session.History = s.session.History[:len(s.session.History)-int(backtrack)]
 	s.spliced = len(tokens)

@@ -202,7 +202,15 @@ func (s *Stage) Declined() []string {
 func (s *Stage) needs() chain.Needs {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	hold := s.plugin.Manifest.Hold
+	switch {
+	case s.disabled:
+		hold = 0
+	case s.instance != nil:
+		hold = s.instance.Hold()
+	}
 	return chain.Needs{
+		Hold:    hold,
 		Prepare: s.has(guest.Prepare), Foresee: s.has(guest.Draft), Logprob: s.has(guest.Accept),
 		HiddenState: s.has(guest.Sample) || s.has(guest.Accept) || s.has(guest.Stop),
 	}

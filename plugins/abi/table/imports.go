@@ -158,8 +158,15 @@ func resultImports() []Func {
 			Doc: "Declines an export, named in full, for the rest of this request: the host goes on as if the plugin did not implement it, so a plugin that needs `penstock_sample` for some requests costs nothing in the others. " +
 				"Buffers that only a declined export needs need not be bound. 0, also if the plugin does not implement the export or has declined it before. −1 if it is refused, with the reason in the log: " +
 				"outside `penstock_open`, for an unknown name, and for what the request cannot do without: `penstock_run`, `penstock_template`, and what is called before or during `penstock_open`. " +
-				"A new instance that takes the place of this one (see `penstock_rewind`) declines anew. The manifest's `hold` stays in force.",
+				"A new instance that takes the place of this one (see `penstock_rewind`) declines anew. What `hold` says stays in force.",
 			Worked: "A plugin whose configuration has `\"active\": false` calls `decline` with \"penstock_sample\" (15 bytes) and with \"penstock_accept\": no row is copied for it, and it is told of no token.",
+		},
+		{
+			Name: "hold", Added: true, Params: []Value{count}, Result: I32,
+			Doc: "Says how many of the last tokens the plugin may take back in this request, n, in place of the manifest's `hold`, which is the most that n may be: the stream runs so far behind. The last call counts. " +
+				"0, or −1 if it is refused, with the reason in the log: outside `penstock_open`, and for an n that is negative or larger than the manifest's. " +
+				"A new instance that takes the place of this one (see `penstock_rewind`) says it anew.",
+			Worked: "The manifest has `\"hold\": 24`. A configuration bans only one word, of at most three tokens: after `hold(3)` the client gets each token three tokens later, and a splice may take back up to three.",
 		},
 		{
 			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_messages", "penstock_template"}, Cost: Cost{Read: true},

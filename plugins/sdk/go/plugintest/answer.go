@@ -72,7 +72,7 @@ func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 func (s *Session) splice() (backtrack int, tokens []penstock.Token) {
 	s.t.Helper()
 	w := numbers[uint32](s.bound(abi.BufferSplice))
-	generated, hold := len(s.History)-len(s.Prompt), s.manifest.Hold
+	generated, hold := len(s.History)-len(s.Prompt), s.hold
 	if int(w[1]) > len(w)-2 || int(w[0]) > min(generated, hold) {
 		s.t.Fatalf("a splice of %d tokens that takes %d back: there is room for %d (the manifest's Splice), %d may be taken back (its Hold) and %d were generated",
 			w[1], w[0], len(w)-2, hold, generated)

@@ -296,6 +296,15 @@ func (h host) Decline(p unsafe.Pointer, size int32) int32 {
 	return abi.DeclineOk
 }
 
+// Hold implements abi.Host.
+func (h host) Hold(n int32) int32 {
+	if !h.s.opening || n < 0 || int(n) > h.s.manifest.Hold {
+		return abi.HoldRefused
+	}
+	h.s.hold = int(n)
+	return abi.HoldOk
+}
+
 // Emit implements abi.Host.
 func (h host) Emit(p unsafe.Pointer, size int32) { h.s.emitted += take(p, size) }
 

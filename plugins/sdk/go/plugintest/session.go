@@ -31,6 +31,7 @@ type Session struct {
 	t         testing.TB
 	plugin    *guest.Plugin
 	manifest  manifest
+	hold      int  // tokens that may be taken back
 	begun     bool // the request is known: it is not while warm runs
 	opening   bool // buffers may be bound
 	rendering bool // messages are there
@@ -120,6 +121,7 @@ func (s *Session) begin() error {
 	current, s.begun = s, false
 	s.plugin.Begin()
 	s.buffers, s.declined = [abi.BufferText + 1][]byte{}, nil
+	s.hold = s.manifest.Hold
 	if guest.Warm != nil && s.call(guest.Warm) != 0 {
 		return s.refused()
 	}

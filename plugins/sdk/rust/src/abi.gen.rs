@@ -137,6 +137,12 @@ pub const DECLINE_OK: i32 = 0;
 /// see `decline`
 pub const DECLINE_REFUSED: i32 = -1;
 
+// hold answers: Result of hold.
+/// so many tokens may be taken back in this request
+pub const HOLD_OK: i32 = 0;
+/// see `hold`
+pub const HOLD_REFUSED: i32 = -1;
+
 // output answers: Result of output.
 /// the client gets the value
 pub const OUTPUT_OK: i32 = 0;
@@ -367,8 +373,10 @@ mod imports {
         pub fn media(ptr: *mut u8, limit: i32) -> i32;
         /// Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. 0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.
         pub fn output(ptr: *const u8, len: i32) -> i32;
-        /// Declines an export, named in full, for the rest of this request: the host goes on as if the plugin did not implement it, so a plugin that needs `penstock_sample` for some requests costs nothing in the others. Buffers that only a declined export needs need not be bound. 0, also if the plugin does not implement the export or has declined it before. −1 if it is refused, with the reason in the log: outside `penstock_open`, for an unknown name, and for what the request cannot do without: `penstock_run`, `penstock_template`, and what is called before or during `penstock_open`. A new instance that takes the place of this one (see `penstock_rewind`) declines anew. The manifest's `hold` stays in force.
+        /// Declines an export, named in full, for the rest of this request: the host goes on as if the plugin did not implement it, so a plugin that needs `penstock_sample` for some requests costs nothing in the others. Buffers that only a declined export needs need not be bound. 0, also if the plugin does not implement the export or has declined it before. −1 if it is refused, with the reason in the log: outside `penstock_open`, for an unknown name, and for what the request cannot do without: `penstock_run`, `penstock_template`, and what is called before or during `penstock_open`. A new instance that takes the place of this one (see `penstock_rewind`) declines anew. What `hold` says stays in force.
         pub fn decline(ptr: *const u8, len: i32) -> i32;
+        /// Says how many of the last tokens the plugin may take back in this request, n, in place of the manifest's `hold`, which is the most that n may be: the stream runs so far behind. The last call counts. 0, or −1 if it is refused, with the reason in the log: outside `penstock_open`, and for an n that is negative or larger than the manifest's. A new instance that takes the place of this one (see `penstock_rewind`) says it anew.
+        pub fn hold(n: i32) -> i32;
         /// Fills the bound mask as `grammar_mask` does, without the tokens after which the text cannot be completed with `tokens` tokens in all, the next one included. An answer is therefore complete in time if each of its tokens is in such a mask and `tokens` is one less each time. If computing this would take too long, the mask may have fewer tokens, but never none. Answers are the *within answers*. Allowed only in `penstock_prepare`; elsewhere a fault.
         pub fn grammar_mask_within(handle: i32, tokens: i32) -> i32;
         /// An upper bound of the number of tokens that complete the text: the number that spell its shortest rest, and 0 if the text may end. Results below 0 are the *rest answers*.
@@ -451,6 +459,7 @@ mod native {
         pub output: unsafe fn(*const u8, i32) -> i32,
         pub bind: unsafe fn(i32, *const u8, i32) -> i32,
         pub decline: unsafe fn(*const u8, i32) -> i32,
+        pub hold: unsafe fn(i32) -> i32,
         pub emit: unsafe fn(*const u8, i32),
         pub fail: unsafe fn(*const u8, i32),
         pub log: unsafe fn(i32, *const u8, i32),
@@ -507,6 +516,7 @@ mod native {
         output: |_, _| 0,
         bind: |_, _, _| 0,
         decline: |_, _| 0,
+        hold: |_| 0,
         emit: |_, _| {},
         fail: |_, _| {},
         log: |_, _, _| {},
@@ -678,6 +688,12 @@ mod native {
     /// Pointers must be valid for what the import reads or writes.
     pub unsafe fn decline(ptr: *const u8, len: i32) -> i32 {
         (HOST.with(Cell::get).decline)(ptr, len)
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn hold(n: i32) -> i32 {
+        (HOST.with(Cell::get).hold)(n)
     }
 
     /// # Safety
@@ -884,6 +900,7 @@ mod native {
         "output",
         "bind",
         "decline",
+        "hold",
         "emit",
         "fail",
         "log",

@@ -101,6 +101,10 @@ pub(crate) fn decline(export: &str) -> bool {
     unsafe { abi::decline(export.as_ptr(), export.len() as i32) == abi::DECLINE_OK }
 }
 
+pub(crate) fn hold(tokens: usize) -> bool {
+    unsafe { abi::hold(tokens.min(i32::MAX as usize) as i32) == abi::HOLD_OK }
+}
+
 /// How many tokens there are so far, prompt included. It copies nothing.
 pub fn history_len() -> usize {
     unsafe { abi::history(0, core::ptr::NonNull::<u32>::dangling().as_ptr() as *mut u8, 0) }.max(0) as usize

@@ -128,6 +128,12 @@ const (
 	DeclineRefused = -1 // see decline
 )
 
+// Hold answers: Result of hold.
+const (
+	HoldOk      = 0  // so many tokens may be taken back in this request
+	HoldRefused = -1 // see hold
+)
+
 // Output answers: Result of output.
 const (
 	OutputOk      = 0  // the client gets the value

@@ -208,11 +208,21 @@ func Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 // the reason in the log: outside penstock_open, for an unknown name, and for what the request
 // cannot do without: penstock_run, penstock_template, and what is called before or during
 // penstock_open. A new instance that takes the place of this one (see penstock_rewind) declines
-// anew. The manifest's hold stays in force.
+// anew. What hold says stays in force.
 //
 //go:wasmimport penstock-optional decline
 //go:noescape
 func Decline(ptr unsafe.Pointer, len int32) int32
+
+// Hold: Says how many of the last tokens the plugin may take back in this request, n, in place of
+// the manifest's hold, which is the most that n may be: the stream runs so far behind. The last
+// call counts. 0, or −1 if it is refused, with the reason in the log: outside penstock_open, and
+// for an n that is negative or larger than the manifest's. A new instance that takes the place of
+// this one (see penstock_rewind) says it anew.
+//
+//go:wasmimport penstock-optional hold
+//go:noescape
+func Hold(n int32) int32
 
 // Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
 // other export it is a fault.

@@ -32,6 +32,7 @@ type Host interface {
 	Output(ptr unsafe.Pointer, len int32) int32
 	Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 	Decline(ptr unsafe.Pointer, len int32) int32
+	Hold(n int32) int32
 	Emit(ptr unsafe.Pointer, len int32)
 	Fail(ptr unsafe.Pointer, len int32)
 	Log(level int32, ptr unsafe.Pointer, len int32)
@@ -289,8 +290,18 @@ func (Absent) Decline(ptr unsafe.Pointer, len int32) int32 { return 0 }
 // the reason in the log: outside penstock_open, for an unknown name, and for what the request
 // cannot do without: penstock_run, penstock_template, and what is called before or during
 // penstock_open. A new instance that takes the place of this one (see penstock_rewind) declines
-// anew. The manifest's hold stays in force.
+// anew. What hold says stays in force.
 func Decline(ptr unsafe.Pointer, len int32) int32 { return host.Decline(ptr, len) }
+
+// Hold implements Host.
+func (Absent) Hold(n int32) int32 { return 0 }
+
+// Hold: Says how many of the last tokens the plugin may take back in this request, n, in place of
+// the manifest's hold, which is the most that n may be: the stream runs so far behind. The last
+// call counts. 0, or −1 if it is refused, with the reason in the log: outside penstock_open, and
+// for an n that is negative or larger than the manifest's. A new instance that takes the place of
+// this one (see penstock_rewind) says it anew.
+func Hold(n int32) int32 { return host.Hold(n) }
 
 // Emit implements Host.
 func (Absent) Emit(ptr unsafe.Pointer, len int32) {}
@@ -602,6 +613,7 @@ var Features = []string{
 	"output",
 	"bind",
 	"decline",
+	"hold",
 	"emit",
 	"fail",
 	"log",

@@ -131,7 +131,7 @@ impl<P: Exported> Session<P> {
     fn splice(&mut self) -> (usize, Vec<Token>) {
         let splice = &self.instance.buffers.splice;
         let (backtrack, tokens) = (splice[0] as usize, splice[2..2 + splice[1] as usize].to_vec());
-        let most = (self.state.history.len() - self.state.prompt_len()).min(P::MANIFEST.hold as usize);
+        let most = (self.state.history.len() - self.state.prompt_len()).min(self.state.hold);
         assert!(backtrack <= most, "a splice takes {} tokens back; hold and what was generated allow {}", backtrack, most);
         self.state.must_know("the splice", &tokens);
         self.state.history.truncate(self.state.history.len() - backtrack);

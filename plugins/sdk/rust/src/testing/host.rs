@@ -31,6 +31,8 @@ pub(super) struct State {
     pub shown: Vec<Shown>, // what stop was shown and still stands
     pub bound: Vec<i32>,       // kinds of buffers
     pub declined: Vec<String>, // exports
+    pub hold: usize,           // tokens that may be taken back
+    pub most_hold: usize,      // as the manifest says
     pub emitted: Vec<u8>,
     pub failed: String,
     pub logs: Vec<String>,
@@ -255,6 +257,14 @@ impl State {
         abi::DECLINE_OK
     }
 
+    fn hold(&mut self, n: i32) -> i32 {
+        if !self.opening || n < 0 || n as usize > self.most_hold {
+            return abi::HOLD_REFUSED;
+        }
+        self.hold = n as usize;
+        abi::HOLD_OK
+    }
+
     /// As a host without a grammar engine.
     fn grammar_open(&mut self, kind: i32, text: &str) -> i32 {
         let error = NO_GRAMMARS;
@@ -352,6 +362,7 @@ const TABLE: abi::Host = abi::Host {
     },
     output: |p, n| ask(|s| s.output(unsafe { text(p, n) })),
     decline: |p, n| ask(|s| s.decline(unsafe { text(p, n) })),
+    hold: |n| ask(|s| s.hold(n)),
     bind: |kind, p, _| ask(|s| s.bind(kind, p as usize)),
     emit: |p, n| ask(|s| s.emitted.extend(unsafe { taken(p, n) })),
     fail: |p, n| ask(|s| s.failed = unsafe { text(p, n) }),

@@ -69,6 +69,8 @@ impl<P: Exported> Session<P> {
         self.instance = Instance::new();
         self.state.bound.clear();
         self.state.declined.clear();
+        self.state.most_hold = P::MANIFEST.hold as usize;
+        self.state.hold = self.state.most_hold;
         self.state.opening = true;
         let answer = self.call(Instance::open);
         self.state.opening = false;
