@@ -194,9 +194,11 @@ func (c *Chain) Accept(i int, t Token, trace *Trace) (Effect, error) {
 	}
 	start := time.Now()
 	effect, err := stage.Accept(t)
-	if l := &c.links[i]; l.traits.TakesLong {
+	l := &c.links[i]
+	if l.traits.TakesLong {
 		trace.Accepted = append(trace.Accepted, Timed{l.name, time.Since(start)})
 	}
+	l.note(trace)
 	return effect, err
 }
 

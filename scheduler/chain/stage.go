@@ -120,6 +120,9 @@ type Traits struct {
 	// Outputs returns what the stage has given the client since the last call, besides what it
 	// does to the text. It may be called after the stage has failed.
 	Outputs func() []Output
+	// Notes returns what the stage says of the token that it was told of last, or of the one that
+	// is about to be chosen. It is asked for tokens with a trace alone. Nil: it says nothing.
+	Notes func() []string
 	// Interrupt is called when the request has ended, from another goroutine than the one that may
 	// be in a call. That call is to return soon, and only Close follows.
 	Interrupt func()

@@ -13,6 +13,7 @@ import (
 // resultFunctions are the imports that hand something to the host.
 var resultFunctions = map[string]hostFunction{
 	abi.ImportOutput:  hostOutput,
+	abi.ImportNote:    hostNote,
 	abi.ImportBind:    hostBind,
 	abi.ImportDecline: hostDecline,
 	abi.ImportHold:    hostHold,

@@ -15,6 +15,7 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session.History = append(s.session.History, t)
+	s.session.Accepting()
 	effect, err := s.accept(t)
 	if err == nil && !effect.Stop && !effect.Splice {
 		err = s.draft()

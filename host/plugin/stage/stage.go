@@ -88,10 +88,20 @@ func (s *Stage) Traits() chain.Traits {
 	if s.module.Has(guest.Accept) && s.module.Imports(abi.ImportLogprob) {
 		traits.Logprob = s.tellLogprob
 	}
+	if s.module.Imports(abi.ImportNote) {
+		traits.Notes = s.notes
+	}
 	if s.plugin.WantsHiddenState() {
 		traits.HiddenState = s.tellHiddenState
 	}
 	return traits
+}
+
+// notes is that of chain.Traits.
+func (s *Stage) notes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.session.TakeNotes()
 }
 
 // tellHiddenState is that of chain.Traits.

@@ -144,9 +144,15 @@ func resultImports() []Func {
 			Name: "output", Added: true, Params: []Value{inPtr, length}, Result: I32, Record: RecordFitting, Cost: Cost{Fixed: 1_000, Byte: 16},
 			Doc: "Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. " +
 				"0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, " +
-				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. " +
+				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. " +
 				"While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.",
 			Worked: "A plugin \"count\" outputs `{\"seen\":3}` (10 bytes) when it accepts the third token: the client gets `{\"plugin\":\"count\",\"tokens\":3,\"value\":{\"seen\":3}}`.",
+		},
+		{
+			Name: "note", Added: true, Params: []Value{inPtr, length}, Result: I32, Record: RecordWhole, Cost: Cost{Fixed: 1_000, Read: true},
+			Doc: "Attaches a short text in UTF-8 to one token, for its trace: it is shown to clients that ask for `trace`, in the page's inspector and in recordings. In `penstock_prepare` and `penstock_sample` this is the token that is about to be chosen, in `penstock_accept` the accepted one, which keeps it if it is taken back. " +
+				"0, also if nobody asks for traces, or −1 if it is refused, with the reason in the log: in other exports, if it is not UTF-8, or exceeds `note_bytes` or `notes`. While the answer is replayed to a new instance (see `penstock_rewind`), notes are dropped.",
+			Worked: "A plugin \"banned\" takes the token ` there` back and calls `note` with \"banned: there\" (13 bytes): that token's trace, in `taken_back` of the token that replaces it, has `\"notes\":[{\"by\":\"plugin:banned\",\"text\":\"banned: there\"}]`.",
 		},
 		{
 			Name: "bind", Params: []Value{kind, {Name: "ptr", Type: I32, Access: Keep, List: Bytes}, length}, Result: I32,

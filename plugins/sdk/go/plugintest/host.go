@@ -296,6 +296,15 @@ func (h host) Decline(p unsafe.Pointer, size int32) int32 {
 	return abi.DeclineOk
 }
 
+// Note implements abi.Host.
+func (h host) Note(p unsafe.Pointer, size int32) int32 {
+	if h.s.opening || size > abi.LimitNoteBytes {
+		return abi.NoteRefused
+	}
+	h.s.Notes = append(h.s.Notes, take(p, size))
+	return abi.NoteOk
+}
+
 // Hold implements abi.Host.
 func (h host) Hold(n int32) int32 {
 	if !h.s.opening || n < 0 || int(n) > h.s.manifest.Hold {

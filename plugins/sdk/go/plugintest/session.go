@@ -20,6 +20,7 @@ import (
 type Session struct {
 	Request
 	History []penstock.Token // prompt first; Accept and Rewind change it
+	Notes   []string         // what the plugin said of tokens
 	Logs    []string         // what the plugin logged
 	Outputs []string         // JSON, what the plugin gave the client
 	Logprob *float32         // of the token that Accept tells next, and of no other; nil: it is not known

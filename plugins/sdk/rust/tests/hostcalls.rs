@@ -66,6 +66,7 @@ unsafe fn make(name: &str, a: &mut Args) -> i64 {
         "token_attr" => abi::token_attr(a.number(0)),
         "special" => abi::special(a.number(0)),
         "tokenize" => abi::tokenize(a.buffer(0), a.number(1), a.number(2), a.buffer(3), a.number(4)),
+        "note" => abi::note(a.buffer(0), a.number(1)),
         "hold" => abi::hold(a.number(0)),
         "decline" => abi::decline(a.buffer(0), a.number(1)),
         "bind" => abi::bind(a.number(0), a.buffer(1), a.number(2)),

@@ -30,6 +30,7 @@ type Host interface {
 	Special(kind int32) int32
 	Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32
 	Output(ptr unsafe.Pointer, len int32) int32
+	Note(ptr unsafe.Pointer, len int32) int32
 	Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 	Decline(ptr unsafe.Pointer, len int32) int32
 	Hold(n int32) int32
@@ -267,10 +268,22 @@ func (Absent) Output(ptr unsafe.Pointer, len int32) int32 { return 0 }
 // answer, under the plugin's name and with the number of tokens that the answer had then. 0, or
 // −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds
 // output_bytes or outputs, or if the call is outside penstock_open, penstock_prepare,
-// penstock_sample, penstock_accept, penstock_stop and penstock_rewind. A value stays when tokens
-// are taken back. While the answer is replayed to a new instance (see penstock_rewind), values are
-// dropped: the client has them already.
+// penstock_sample, penstock_accept, penstock_stop, penstock_rewind and penstock_run. It is refused
+// in penstock_close, which is called after the answer has been sent, so that no answer waits for
+// it. A value stays when tokens are taken back. While the answer is replayed to a new instance (see
+// penstock_rewind), values are dropped: the client has them already.
 func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) }
+
+// Note implements Host.
+func (Absent) Note(ptr unsafe.Pointer, len int32) int32 { return 0 }
+
+// Note: Attaches a short text in UTF-8 to one token, for its trace: it is shown to clients that ask
+// for trace, in the page's inspector and in recordings. In penstock_prepare and penstock_sample
+// this is the token that is about to be chosen, in penstock_accept the accepted one, which keeps it
+// if it is taken back. 0, also if nobody asks for traces, or −1 if it is refused, with the reason
+// in the log: in other exports, if it is not UTF-8, or exceeds note_bytes or notes. While the
+// answer is replayed to a new instance (see penstock_rewind), notes are dropped.
+func Note(ptr unsafe.Pointer, len int32) int32 { return host.Note(ptr, len) }
 
 // Bind implements Host.
 func (Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
@@ -611,6 +624,7 @@ var Features = []string{
 	"special",
 	"tokenize",
 	"output",
+	"note",
 	"bind",
 	"decline",
 	"hold",

@@ -31,6 +31,7 @@ pub(super) struct State {
     pub shown: Vec<Shown>, // what stop was shown and still stands
     pub bound: Vec<i32>,       // kinds of buffers
     pub declined: Vec<String>, // exports
+    pub notes: Vec<String>, // of all tokens
     pub hold: usize,           // tokens that may be taken back
     pub most_hold: usize,      // as the manifest says
     pub emitted: Vec<u8>,
@@ -257,6 +258,14 @@ impl State {
         abi::DECLINE_OK
     }
 
+    fn note(&mut self, text: String) -> i32 {
+        if self.opening || text.len() as i64 > abi::LIMIT_NOTE_BYTES {
+            return abi::NOTE_REFUSED;
+        }
+        self.notes.push(text);
+        abi::NOTE_OK
+    }
+
     fn hold(&mut self, n: i32) -> i32 {
         if !self.opening || n < 0 || n as usize > self.most_hold {
             return abi::HOLD_REFUSED;
@@ -362,6 +371,7 @@ const TABLE: abi::Host = abi::Host {
     },
     output: |p, n| ask(|s| s.output(unsafe { text(p, n) })),
     decline: |p, n| ask(|s| s.decline(unsafe { text(p, n) })),
+    note: |p, n| ask(|s| s.note(unsafe { text(p, n) })),
     hold: |n| ask(|s| s.hold(n)),
     bind: |kind, p, _| ask(|s| s.bind(kind, p as usize)),
     emit: |p, n| ask(|s| s.emitted.extend(unsafe { taken(p, n) })),

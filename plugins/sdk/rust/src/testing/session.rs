@@ -179,6 +179,11 @@ impl<P: Exported> Session<P> {
         &self.state.outputs
     }
 
+    /// What the plugin noted of tokens.
+    pub fn notes(&self) -> &[String] {
+        &self.state.notes
+    }
+
     /// What the plugin logged.
     pub fn logs(&self) -> &[String] {
         &self.state.logs
