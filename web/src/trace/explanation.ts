@@ -121,7 +121,10 @@ function rankMoved(from: number | undefined, to: number | undefined, token: stri
 }
 
 function noteLines(trace: TokenTrace): ExplanationLine[] {
-  return (trace.notes ?? []).map(({ by, text }) => ({ text: `${actor(by)} notes: ${text}`, kind: kindOf(by) }));
+  return (trace.notes ?? []).map(({ by, text }) => ({
+    text: `${actor(by)} notes: ${text}`,
+    kind: kindOf(by),
+  }));
 }
 
 function endLines(trace: TokenTrace): ExplanationLine[] {
