@@ -52,8 +52,10 @@ const (
 	ImportSpecial            = "special"
 	ImportTokenize           = "tokenize"
 	ImportOutput             = "output"
+	ImportNote               = "note"
 	ImportBind               = "bind"
 	ImportDecline            = "decline"
+	ImportHold               = "hold"
 	ImportEmit               = "emit"
 	ImportFail               = "fail"
 	ImportLog                = "log"
@@ -209,6 +211,18 @@ const (
 	DeclineRefused = -1 // see decline
 )
 
+// Hold answers: Result of hold.
+const (
+	HoldOk      = 0  // so many tokens may be taken back in this request
+	HoldRefused = -1 // see hold
+)
+
+// Note answers: Result of note.
+const (
+	NoteOk      = 0  // the token's trace has it, if there is one
+	NoteRefused = -1 // see note
+)
+
 // Output answers: Result of output.
 const (
 	OutputOk      = 0  // the client gets the value
@@ -291,6 +305,8 @@ const (
 	LimitFeatureBytes        = 64         // bytes of a feature's name
 	LimitOutputBytes         = 65536      // bytes of all values of a plugin in a choice
 	LimitOutputs             = 64         // values of a plugin in a choice
+	LimitNoteBytes           = 256        // bytes of a note
+	LimitNotes               = 8          // notes of a plugin for a token
 	LimitHeldBytes           = 4096       // bytes of text held back by stop plugins
 	LimitTextBytes           = 256        // bytes
 	LimitGrammarBytes        = 262144     // bytes of a grammar
@@ -350,8 +366,10 @@ var Imports = []Signature{
 	{Name: "special", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "tokenize", Params: []Type{"i32", "i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}, {At: 3, N: 4, List: ListTokens, Access: Write}}, Cost: Cost{Fixed: 10000, Byte: 256, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, Long: true, Record: RecordWhole},
 	{Name: "output", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 1000, Byte: 16, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, Record: RecordFitting},
+	{Name: "note", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 1000, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, Record: RecordWhole},
 	{Name: "bind", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Keep}}},
 	{Name: "decline", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
+	{Name: "hold", Params: []Type{"i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "emit", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportDescribe, ExportMessages, ExportTemplate}},
 	{Name: "fail", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "log", Params: []Type{"i32", "i32", "i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
@@ -406,8 +424,10 @@ var Features = []string{
 	"special",
 	"tokenize",
 	"output",
+	"note",
 	"bind",
 	"decline",
+	"hold",
 	"emit",
 	"fail",
 	"log",

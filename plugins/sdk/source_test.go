@@ -117,7 +117,7 @@ func built(t *testing.T) []byte {
 	t.Helper()
 	const cargo = "/usr/bin/cargo"
 	if _, err := os.Stat(cargo); err != nil {
-		t.Skipf("%v: `scripts/setup.sh rust` installs it", err)
+		t.Fatalf("%v: `scripts/setup.sh rust` installs it", err)
 	}
 	folder := t.TempDir()
 	if err := os.CopyFS(filepath.Join(folder, "sdk"), sdk.Rust()); err != nil {

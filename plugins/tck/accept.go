@@ -19,6 +19,7 @@ func acceptCases() []Case {
 		answered("a splice appends after it", appends()),
 		answered("a splice may take tokens back and put none in their place", takesBack()),
 		answered("hold bounds how many, the one just accepted among them", takesBackThree()),
+		answered("as many as hold has said in open, at most the manifest's", takesBackAsSaid()),
 	}
 }
 
@@ -58,6 +59,15 @@ func takesBackThree() *draft {
 	back := once(splice(3), asm.I32(2), asm.SetGlobal(2), asm.I32(abi.AcceptSplice), asm.Return)
 	return d.on(abi.ExportAccept, d.generated(), asm.I32(4), asm.Equal, asm.When(back),
 		asm.Global(2), asm.When(d.equal("history is without the tokens taken back", d.generated(), asm.Global(2)), count(2)), asm.I32(abi.AcceptContinue))
+}
+
+// takesBackAsSaid says in open how many tokens it takes back, at most.
+func takesBackAsSaid() *draft {
+	d := newDraft("takes-back-as-said", `"hold":3,`)
+	hold := func(n int) []byte { return slices.Concat(asm.I32(n), d.Call(abi.ImportHold)) }
+	d.open(d.bind(abi.BufferSplice), d.is("more than the manifest's", abi.HoldRefused, hold(4)), d.is("fewer than none", abi.HoldRefused, hold(-1)),
+		d.is("all", abi.HoldOk, hold(3)), d.is("the last counts", abi.HoldOk, hold(1)))
+	return d.on(abi.ExportAccept, d.is("outside open", abi.HoldRefused, hold(2)), once(splice(1), asm.I32(abi.AcceptSplice), asm.Return), asm.I32(abi.AcceptContinue))
 }
 
 // rewindCases are about plugins beside one that changes the answer: global 1 counts what they

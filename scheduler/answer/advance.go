@@ -97,6 +97,7 @@ func (a *Answer) Along(n int, draft []chain.Token) int {
 func (a *Answer) endAt(t chain.Token, d Details) {
 	a.generated++
 	a.traceTakenBack(d.Trace)
+	a.chain.TakeNotes(d.Trace)
 	if slices.Contains(a.settings.Preserved, t) {
 		a.window = append(a.window, heldToken{t, d})
 		a.finish(ReasonStop)

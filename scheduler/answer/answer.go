@@ -106,7 +106,11 @@ func (a *Answer) Generated() int { return a.generated }
 func (a *Answer) Released() int { return a.generated - len(a.window) }
 
 // Begin tells the stages what the prompt is, before anything else.
-func (a *Answer) Begin() error { return a.chain.Begin(a.tokens, a.prompt) }
+func (a *Answer) Begin() error {
+	err := a.chain.Begin(a.tokens, a.prompt)
+	a.windowSize = a.chain.Hold() // a stage may need less for this conversation
+	return err
+}
 
 // Expected is the context with what the answer takes in as it begins.
 func (a *Answer) Expected() []chain.Token {
@@ -167,7 +171,9 @@ func (a *Answer) Rebase(prompt []chain.Token) error {
 	}
 	a.tokens, a.prompt, a.left, a.context = prompt, len(prompt), 0, nil
 	a.output.Unchanged = 0
-	return a.chain.Reset(a.tokens, a.prompt)
+	err := a.chain.Reset(a.tokens, a.prompt)
+	a.windowSize = a.chain.Hold()
+	return err
 }
 
 var errRebased = errors.New("an answer that has tokens gets another prompt")
@@ -181,6 +187,7 @@ func (a *Answer) Rewind(n int) error {
 	a.noteTakenBack("", n)
 	a.takeBack(n)
 	err := a.chain.Reset(a.tokens, a.prompt)
+	a.windowSize = max(a.windowSize, a.chain.Hold())
 	if a.takeOutputs(); err != nil {
 		a.Fail(err)
 	}

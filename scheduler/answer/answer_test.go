@@ -139,6 +139,35 @@ func TestAnswer_Advance_HoldsWhatMayBeTakenBack(t *testing.T) {
 	}
 }
 
+// A stage that needs less than its most for a conversation has less held.
+func TestAnswer_Begin_HoldsWhatTheConversationNeeds(t *testing.T) {
+	a := begin(t, Settings{}, modest{&editor{hold: 5}})
+	for i, want := range []string{"", "4 ", "4 5 "} {
+		if a.Advance([]chain.Token{4, 5, 6}[i], Details{}); shown(a) != want {
+			t.Errorf("after %d tokens %q is shown, want %q", i+1, shown(a), want)
+		}
+	}
+}
+
+// modest needs one token held, once it knows the conversation.
+type modest struct{ *editor }
+
+func (m modest) Traits() chain.Traits {
+	traits := m.editor.Traits()
+	traits.Needs = func() chain.Needs {
+		if m.told == nil {
+			return chain.Needs{Hold: traits.Hold}
+		}
+		return chain.Needs{Hold: 1}
+	}
+	return traits
+}
+
+func (m modest) Reset(history []chain.Token, prompt int) error {
+	m.editor.told = append([]chain.Token{}, history[prompt:]...)
+	return nil
+}
+
 func TestAnswer_Splice_BeyondTheHoldIsRefused(t *testing.T) {
 	e := &editor{hold: 1}
 	a := begin(t, Settings{}, e)

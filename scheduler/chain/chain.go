@@ -28,6 +28,7 @@ import (
 // Chain is the sampler chain of one answer.
 type Chain struct {
 	stages  []Stage           // of the links
+	hold    int               // tokens that the stages may take back
 	needed  atomic.Uint32     // what a stage needs, a bit each: the tick asks while stages begin
 	outputs []func() []Output // of the stages that have them
 
@@ -88,13 +89,8 @@ func (c *Chain) Foresee(most int) []Token {
 	return nil
 }
 
-// Hold is how many tokens the stages may take back.
-func (c *Chain) Hold() (hold int) {
-	for i := range c.links {
-		hold = max(hold, c.links[i].traits.Hold)
-	}
-	return hold
-}
+// Hold is how many tokens the stages may take back: at most, until they know the conversation.
+func (c *Chain) Hold() int { return c.hold }
 
 // Lasting names the stages that stay as long as the answer goes on.
 func (c *Chain) Lasting() (names []string) {
@@ -198,9 +194,11 @@ func (c *Chain) Accept(i int, t Token, trace *Trace) (Effect, error) {
 	}
 	start := time.Now()
 	effect, err := stage.Accept(t)
-	if l := &c.links[i]; l.traits.TakesLong {
+	l := &c.links[i]
+	if l.traits.TakesLong {
 		trace.Accepted = append(trace.Accepted, Timed{l.name, time.Since(start)})
 	}
+	l.note(trace)
 	return effect, err
 }
 

@@ -62,12 +62,14 @@ const (
 // conversation.
 func (c *Chain) askNeeds() {
 	var needed uint32
+	c.hold = 0
 	for i := range c.links {
 		l := &c.links[i]
-		n := Needs{true, true, true, true}
+		n := Needs{true, true, true, true, l.traits.Hold}
 		if l.traits.Needs != nil {
 			n = l.traits.Needs()
 		}
+		c.hold = max(c.hold, n.Hold)
 		for bit, needs := range [...]bool{n.Prepare && l.preparer != nil, n.Foresee && l.foreseer != nil, n.Logprob && l.traits.Logprob != nil, n.HiddenState && l.traits.HiddenState != nil} {
 			if needs {
 				needed |= 1 << bit

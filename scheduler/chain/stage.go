@@ -120,13 +120,20 @@ type Traits struct {
 	// Outputs returns what the stage has given the client since the last call, besides what it
 	// does to the text. It may be called after the stage has failed.
 	Outputs func() []Output
+	// Notes returns what the stage says of the token that it was told of last, or of the one that
+	// is about to be chosen. It is asked for tokens with a trace alone. Nil: it says nothing.
+	Notes func() []string
 	// Interrupt is called when the request has ended, from another goroutine than the one that may
 	// be in a call. That call is to return soon, and only Close follows.
 	Interrupt func()
 }
 
 // Needs is what a stage needs of what its traits say. What it does not need is not done for it.
-type Needs struct{ Prepare, Foresee, Logprob, HiddenState bool }
+type Needs struct {
+	Prepare, Foresee, Logprob, HiddenState bool
+
+	Hold int // tokens, at most those of its traits
+}
 
 // Effect is what a stage wants after a token was accepted. The zero value lets the answer go on.
 // It is small enough to stay in registers: every token has one of each stage.

@@ -15,6 +15,8 @@ type Trace struct {
 	Stages   []StageTrace
 	Accepted []Timed // stages whose calls can take long, as they were told of the token
 
+	Notes []Note // what stages say of the token
+
 	TakenBack []TakenBack // just before the token, in order
 }
 
@@ -53,6 +55,9 @@ type Timed struct {
 	Took time.Duration
 }
 
+// Note is what a stage says of a token.
+type Note struct{ By, Text string }
+
 // TakenBack are tokens that were taken back together.
 type TakenBack struct {
 	By     string // name of the stage; empty if the client did
@@ -84,6 +89,26 @@ type Ranked struct {
 	Rank  int // 1 is the most likely; 0: it is no candidate
 	Logit float32
 	P     float32
+}
+
+// note has a trace tell what a stage says of the token.
+func (l *link) note(trace *Trace) {
+	if l.traits.Notes == nil {
+		return
+	}
+	for _, text := range l.traits.Notes() {
+		trace.Notes = append(trace.Notes, Note{l.name, text})
+	}
+}
+
+// TakeNotes has the trace of a token tell what the stages say of it, where they are told of it no
+// more since it ends the answer.
+func (c *Chain) TakeNotes(trace *Trace) {
+	for i := range c.links {
+		if trace != nil {
+			c.links[i].note(trace)
+		}
+	}
 }
 
 // StageName is the name of a stage in traces.

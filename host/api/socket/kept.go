@@ -247,6 +247,9 @@ func bytesOfTrace(t *chain.Trace) int64 {
 	}
 	const candidate = 16
 	n := int64(256 + candidate*len(t.Before.Best) + 64*len(t.Prepared) + 32*len(t.Accepted))
+	for _, note := range t.Notes {
+		n += int64(32 + len(note.Text))
+	}
 	for _, s := range t.Stages {
 		n += int64(96 + candidate*len(s.After.Best))
 	}

@@ -25,7 +25,13 @@ type TokenTrace struct {
 	Prepared  []preparedTrace `json:"prepared,omitempty"`
 	Stages    []stageTrace    `json:"stages"`
 	Accepted  []timed         `json:"accepted,omitempty"`
+	Notes     []note          `json:"notes,omitempty"`
 	TakenBack []takenBack     `json:"taken_back,omitempty"`
+}
+
+type note struct {
+	By   string `json:"by"`
+	Text string `json:"text"`
 }
 
 type timed struct {
@@ -90,6 +96,9 @@ func TraceOf(engine serving.Engine, token scheduler.Token, t *chain.Trace) *Toke
 	}
 	for i, a := range t.Accepted {
 		out.Accepted[i] = timedOf(a)
+	}
+	for _, n := range t.Notes {
+		out.Notes = append(out.Notes, note{n.By, n.Text})
 	}
 	for _, p := range t.Prepared {
 		one := preparedTrace{timed: timedOf(p.Timed), Banned: p.Banned, Biased: p.Biased}

@@ -24,3 +24,11 @@ func TestTrace_Infinity_IsWritten(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What plugins say of a token is in its trace.
+func TestTrace_Notes(t *testing.T) {
+	got := TraceOf(servingtest.Toy{}, 'a', &chain.Trace{Notes: []chain.Note{{By: "plugin:x", Text: "banned"}}})
+	if diff := cmp.Diff([]note{{"plugin:x", "banned"}}, got.Notes); diff != "" {
+		t.Error(diff)
+	}
+}

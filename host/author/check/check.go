@@ -23,6 +23,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // Options say how to try a plugin.
@@ -54,6 +56,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives one, and so does a golden case", err)
 	}
 	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
+	r.warmed(p, words)
 	converse := r.converse
 	if p.IsProgram() {
 		converse = r.write
@@ -106,12 +109,18 @@ const real = 128_256
 
 var manyWords = sync.OnceValue(func() *drive.Words { return drive.NewWords(real) })
 
+// warmed notes what the warm-up took.
+func (r *Report) warmed(p *load.Plugin, w *drive.Words) {
+	r.used(abi.ExportWarm, stage.Usage{Fuel: p.Module.WarmFuel, Limit: abi.LimitSetupFuel}, w)
+}
+
 // weigh notes what calls take with a vocabulary of a real model's size.
 func (r *Report) weigh(ctx context.Context, l *load.Loader, p *load.Plugin, o Options) (err error) {
 	many := manyWords()
 	m := l.Model(plugin.ModelOptions{Vocabulary: many, Grammars: drive.Grammars{Words: many}})
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
 	if p, err = p.For(ctx, m); err == nil {
+		r.warmed(p, many)
 		switch few := min(o.Tokens, 8); {
 		case p.IsProgram():
 			err = (&writing{plugin: p, words: many, tokens: few, waits: 2, report: r}).run(o.Config)

@@ -215,3 +215,20 @@ func TestModule_Programs(t *testing.T) {
 		})
 	}
 }
+
+// The table has the fuel of a warm-up, of which there is one for each model.
+func TestModule_Warm_FuelIsTold(t *testing.T) {
+	g := asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportWarm, asm.I32(8192), asm.I32(0), asm.I32(2<<16), asm.Fill, asm.I32(0))
+	r, err := Module(t.Context(), g.Wasm(), Options{Conversations: 1, Limits: patient()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range r.Exports {
+		if e.Name == abi.ExportWarm && (e.Calls != 1 || e.Fuel < 2<<16/16) {
+			t.Errorf("%+v", e)
+		}
+	}
+	if len(r.Exports) != 2 || len(r.Findings) > 0 {
+		t.Errorf("%+v, %q", r.Exports, r.Findings)
+	}
+}

@@ -38,7 +38,8 @@ func (r *Report) Print(to io.Writer) error {
 
 // limit is the default fuel limit of an export.
 func limit(export string) float64 {
-	if export == abi.ExportOpen {
+	switch export {
+	case abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportOpen, abi.ExportMessages, abi.ExportTemplate:
 		return abi.LimitSetupFuel
 	}
 	return abi.LimitHookFuel

@@ -44,7 +44,8 @@ var debugBuilds = []struct {
 
 // A fault of a module that was built for debugging tells the line of the author's code, once lines
 // are put in place of offsets, and what the guest printed: at once, with its code from the cache,
-// and with its code compiled in the process. The server itself names no file.
+// and with its code compiled in the process. The server itself names no file. Memory that ran out
+// is called so.
 func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 	for _, build := range debugBuilds {
 		t.Run(build.name, func(t *testing.T) {
@@ -73,6 +74,9 @@ func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 						t.Errorf("%d: what it printed is not in the log:\n%s", seed, log)
 					}
 				}
+				if fault := failing(t, p, 5); !strings.Contains(fault.Error(), "limit exceeded: out of memory: it asked for ") {
+					t.Errorf("it takes memory without end: %s", fault.Told())
+				}
 			}
 		})
 	}
@@ -82,7 +86,7 @@ func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 func buildFaults(t *testing.T, dir, tool string, command, env []string) []byte {
 	t.Helper()
 	if path, err := exec.LookPath(tool); err != nil {
-		t.Skipf("%s is missing: run `make plugins` first", tool)
+		t.Fatalf("%s is missing: run `make plugins` first", tool)
 	} else if tool, err = filepath.Abs(path); err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func (c *cache) tryCode(ctx context.Context) (key string, err error) {
 		return "", err
 	}
 	defer done()
-	file, err := makeCode(ctx, []byte("\x00asm\x01\x00\x00\x00"), dir, 1)
+	file, err := makeCode(ctx, []byte("\x00asm\x01\x00\x00\x00"), dir)
 	if err != nil {
 		return "", err
 	}

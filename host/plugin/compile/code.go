@@ -38,8 +38,8 @@ var errNotKept = errors.New("no code was kept")
 // newCode compiles a metered module. wazero keeps the code in the folder dir, or takes it from
 // there if it has it; "" is no folder. Compiling is given up between two functions when ctx is
 // done; that a single function cannot take long is the rewriter's doing.
-func newCode(ctx context.Context, wasm []byte, dir string, pages uint32) (_ *Code, err error) {
-	config := newConfig().WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages)
+func newCode(ctx context.Context, wasm []byte, dir string) (_ *Code, err error) {
+	config := newConfig().WithCoreFeatures(api.CoreFeaturesV2)
 	c := &Code{}
 	if dir != "" {
 		if c.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
@@ -63,8 +63,8 @@ func newCode(ctx context.Context, wasm []byte, dir string, pages uint32) (_ *Cod
 // makeCode has wazero compile a module, and returns the file below dir, a new folder, in which it
 // keeps the code. The file's path below dir names the module, wazero's version and what the
 // processor can do. The error wraps errNotKept where there is no file.
-func makeCode(ctx context.Context, wasm []byte, dir string, pages uint32) (file string, err error) {
-	code, err := newCode(ctx, wasm, dir, pages)
+func makeCode(ctx context.Context, wasm []byte, dir string) (file string, err error) {
+	code, err := newCode(ctx, wasm, dir)
 	if isDisk(err) {
 		err = fmt.Errorf("%w: %w", errNotKept, err)
 	}

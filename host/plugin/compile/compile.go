@@ -134,7 +134,7 @@ func compileHere(ctx context.Context, wasm []byte, limits fuel.Limits, dir strin
 	if err != nil {
 		return nil, rewriteError(err)
 	}
-	code, err := newCode(ctx, m.Wasm, dir, limits.MemoryPages)
+	code, err := newCode(ctx, m.Wasm, dir)
 	if err != nil {
 		return nil, compileError(err)
 	}

@@ -54,7 +54,7 @@ func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits)
 	if err != nil {
 		return rewriteError(err)
 	}
-	path, err := makeCode(ctx, m.Wasm, filepath.Join(dir, codeDir), limits.MemoryPages)
+	path, err := makeCode(ctx, m.Wasm, filepath.Join(dir, codeDir))
 	if err != nil {
 		return compileError(err)
 	}

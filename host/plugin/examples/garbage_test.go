@@ -63,7 +63,7 @@ func buildGarbage(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(tool); err != nil {
-		t.Skip("TinyGo is missing: run `make plugins` first")
+		t.Fatal("TinyGo is missing: run `make plugins` first")
 	}
 	sdk, err := filepath.Abs("../../../plugins/sdk/go")
 	if err != nil {

@@ -30,11 +30,14 @@ func (m *module) rewriteCode(r *reader) []byte {
 			body.fail(ErrLimit, "more than %d locals in all functions", m.limits.AllLocals)
 		}
 		work += f.shape.work(f.locals) + functionWork + int64(m.globals)
-		if f.shape.alone(f.locals) > m.limits.FunctionWork || work > m.limits.Work {
-			body.fail(ErrLimit, tooMuchWork)
+		switch {
+		case f.shape.alone(f.locals) > m.limits.FunctionWork:
+			body.fail(ErrLimit, functionIsMuch)
+		case work > m.limits.Work:
+			body.fail(ErrLimit, moduleIsMuch)
 		}
 		if body.err != nil {
-			r.err = fmt.Errorf("function %d: %w", m.imported+i, body.err)
+			r.err = fmt.Errorf("function %d%s: %w", m.imported+i, m.named(m.imported+i), body.err)
 			return nil
 		}
 	}

@@ -72,7 +72,8 @@
 // Functions move up by one, since an import comes before them.
 //
 // The start function becomes the export StartExport, so that instantiating
-// runs no guest code. Table and memory maxima are written into the module.
+// runs no guest code. Table maxima are written into the module; what its memory
+// may become is for the host to keep (Module.MemoryPages).
 // Custom sections other than function names are dropped (see places.go). Mutable numeric
 // globals are exported, for snapshots of an instance. Imports other than
 // functions are refused.

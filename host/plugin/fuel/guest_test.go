@@ -9,7 +9,9 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/penstock/penstock/host/plugin/memory"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -104,7 +106,12 @@ func instantiate(t testing.TB, r wazero.Runtime, wasm []byte) *live {
 	if err != nil {
 		t.Fatalf("rewrite: %v", err)
 	}
-	mod, err := r.InstantiateWithConfig(context.Background(), info.Wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	region, err := memory.New(uint64(info.MemoryPages)<<16, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := experimental.WithMemoryAllocator(context.Background(), region)
+	mod, err := r.InstantiateWithConfig(ctx, info.Wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		t.Fatalf("instantiate: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +126,20 @@ func TestHostile_Module_IsRefused(t *testing.T) {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
 		})
+	}
+}
+
+// A function that takes too long to compile is named, if the module names it.
+func TestHostile_MuchWork_NamesTheFunction(t *testing.T) {
+	wasm := guest{funcs: []fn{{}, {code: repeat(50_000, seq(i32c(0), opBrIf, 0))}}}.wasm()
+	named := appendSection(wasm, secCustom, appendSection(appendName(nil, "name"), 1, appendName([]byte{1, 1}, "net.lookup")))
+	for _, c := range []struct {
+		wasm []byte
+		want string
+	}{{wasm, "function 1 (a build with --debug names it): it has so many branches"}, {named, `function 1 ("net.lookup"): it has so many branches`}} {
+		if _, err := Rewrite(c.wasm, DefaultLimits()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
 	}
 }
 

@@ -7,7 +7,7 @@ package fuel
 func (f *function) instructions() {
 	for len(f.frames) > 0 && f.in.err == nil {
 		if f.shape.alone(f.locals) > f.limits.FunctionWork { // looked at often, so that reading it takes no longer either
-			f.in.fail(ErrLimit, tooMuchWork)
+			f.in.fail(ErrLimit, functionIsMuch)
 			return
 		}
 		at := f.in.pos

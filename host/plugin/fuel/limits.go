@@ -22,7 +22,7 @@ type Limits struct {
 	Globals       int    // defined globals
 	Tables        int    // defined tables
 	TableElements uint32 // all tables together, written into the module; and all segments together
-	MemoryPages   uint32 // of 64 KiB; written into the module
+	MemoryPages   uint32 // of 64 KiB; see Module.MemoryPages
 	FunctionWork  int64  // of compiling one function, see shape
 	Work          int64  // of compiling all of them
 }

@@ -14,18 +14,22 @@ type module struct {
 	imported  int      // functions
 	tables    int
 	memories  int
-	globals   int
-	elements  int
-	datas     int  // as the data count section says
-	counted   bool // whether that section is there
-	start     int  // function index, −1 = none
+	// memoryPages is what the memory may become.
+	memoryPages uint32
+
+	globals  int
+	elements int
+	datas    int  // as the data count section says
+	counted  bool // whether that section is there
+	start    int  // function index, −1 = none
 
 	mutable   []uint32 // indices of mutable globals of numeric types
 	immovable string   // why instances cannot start from a snapshot; empty = they can
 
-	lined    bool  // it says which lines its code is from
-	codeBase int   // where the code section's content begins
-	moves    Moves // of all functions so far, if it is lined
+	names    *reader // the custom section "name"; nil: none
+	lined    bool    // it says which lines its code is from
+	codeBase int     // where the code section's content begins
+	moves    Moves   // of all functions so far, if it is lined
 
 	refillType uint32         // index in the rewritten module
 	extraTypes []signature    // appended types

@@ -30,7 +30,7 @@ var rustTargets = map[string]string{"rust": "", "rust-simd": "-Ctarget-feature=+
 func rust(t testing.TB, feature string) []byte {
 	compiler := rustc()
 	if compiler == "" {
-		t.Skip("no rustc with the target wasm32-unknown-unknown (Debian: rustc libstd-rust-dev-wasm32 lld)")
+		t.Fatal("no rustc with the target wasm32-unknown-unknown: `scripts/setup.sh rust` installs it")
 	}
 	args := strings.Fields("--edition 2021 --crate-type cdylib --target wasm32-unknown-unknown -Awarnings -Copt-level=3 -Cpanic=abort -Ccodegen-units=1 -Clto=fat")
 	return build(t, compiler, nil, append(append(args, strings.Fields(feature)...), "-o", "OUT", "testdata/rust/guest.rs")...)

@@ -27,6 +27,10 @@ type Module struct {
 	// together with memory are what a snapshot of an instance consists of.
 	Globals []string
 
+	// MemoryPages is how many pages of 64 KiB its memory may have. The rewritten module does not say
+	// so: the memory that the host gives it keeps to it.
+	MemoryPages uint32
+
 	// Immovable says why no snapshot can be taken; empty = one can.
 	Immovable string
 
@@ -46,7 +50,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, lined: l.lined}
+	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, lined: l.lined, names: l.names}
 	m.refillType = m.extraType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
 	var out [sections][]byte
 	for _, step := range steps {
@@ -66,7 +70,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 		out[step.id] = body
 	}
 	out[secType] = m.typeSection(l.body[secType])
-	return m.assemble(out, m.functionNames(l.names)), nil
+	return m.assemble(out, m.functionNames()), nil
 }
 
 // steps read sections in an order in which each finds the counts it needs.
@@ -109,7 +113,7 @@ func (m *module) assemble(out [sections][]byte, names []byte) *Module {
 	if len(m.moves) > 0 {
 		wasm = append(wasm, anyPlace...)
 	}
-	result := &Module{Wasm: wasm, Start: m.start >= 0, Immovable: m.immovable, Moves: m.moves}
+	result := &Module{Wasm: wasm, Start: m.start >= 0, MemoryPages: m.memoryPages, Immovable: m.immovable, Moves: m.moves}
 	for _, i := range m.mutable {
 		result.Globals = append(result.Globals, globalName(i))
 	}

@@ -75,7 +75,7 @@ func TestRewrite_PrivateExport_Refused(t *testing.T) {
 	}
 }
 
-func TestRewrite_Maxima_AreWritten(t *testing.T) {
+func TestRewrite_Maxima_Hold(t *testing.T) {
 	grow := seq(opLocalGet, 0, 0x40, 0)
 	tables := seq(0xd0, typeFuncref, opLocalGet, 0, 0xfc, 15, 0)
 	g := guest{memory: []byte{0, 1}, table: []byte{typeFuncref, 0, 1}, funcs: []fn{
@@ -94,6 +94,24 @@ func TestRewrite_Maxima_AreWritten(t *testing.T) {
 		res, _, err := l.call(c.name, c.arg)
 		if err != nil || int32(res[0]) != c.want {
 			t.Errorf("%s(%d) = %v, %v; want %d", c.name, c.arg, res, err, c.want)
+		}
+	}
+}
+
+// What a memory may become is told. The module asks for as much as it wants, and the host refuses.
+func TestRewrite_MemoryPages_AreTold(t *testing.T) {
+	for _, c := range []struct {
+		memory []byte
+		pages  uint32
+	}{
+		{[]byte{0, 1}, 1024},
+		{[]byte{1, 1, 20}, 20},
+		{append([]byte{1, 1}, index(65_536)...), 1024},
+		{nil, 0},
+	} {
+		m, err := Rewrite(guest{memory: c.memory, funcs: []fn{{name: "run", code: nil}}}.wasm(), DefaultLimits())
+		if err != nil || m.MemoryPages != c.pages {
+			t.Errorf("%v: %d pages, %v; want %d", c.memory, m.MemoryPages, err, c.pages)
 		}
 	}
 }

@@ -44,7 +44,12 @@ const functionWork = 150
 // the code.
 func (s *shape) alone(locals int) int64 { return s.work(locals) + 150*int64(s.traps) }
 
-const tooMuchWork = "so many branches, values that live across them, locals used in loops, wide calls or memory accesses, that compiling would take too long"
+// What is said of a function and of a module that take too long to compile.
+const (
+	workCounts     = "so many branches, values that live across them, locals used in loops, wide calls or memory accesses, that compiling would take too long"
+	functionIsMuch = "it has " + workCounts + "; split it, or leave out the package that it comes from"
+	moduleIsMuch   = "the functions up to here have " + workCounts + "; leave out large packages"
+)
 
 // startBlock counts the start of a basic block.
 func (f *function) startBlock() {

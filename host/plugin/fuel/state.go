@@ -38,7 +38,8 @@ func (m *module) rewriteTables(r *reader) []byte {
 	return b
 }
 
-// rewriteMemory writes the maximum into the only memory.
+// rewriteMemory notes what the only memory may become, and lets the module ask for as much as it
+// wants: the host's memory refuses what is more, and so knows that it did.
 func (m *module) rewriteMemory(r *reader) []byte {
 	n := r.count(1, "memories")
 	b := appendU32(nil, uint32(n))
@@ -47,8 +48,8 @@ func (m *module) rewriteMemory(r *reader) []byte {
 		if low > m.limits.MemoryPages {
 			r.fail(ErrLimit, "memory of %d pages, at most %d are allowed", low, m.limits.MemoryPages)
 		}
-		b = append(b, 1)
-		b = appendU32(appendU32(b, low), min(high, m.limits.MemoryPages))
+		m.memoryPages = min(high, m.limits.MemoryPages)
+		b = appendU32(append(b, 0), low)
 	}
 	m.memories = n
 	return b

@@ -10,10 +10,11 @@ import (
 // rustSigns are what Rust's older mangling writes for signs that a symbol cannot have.
 var rustSigns = strings.NewReplacer("$LT$", "<", "$GT$", ">", "$RF$", "&", "$BP$", "*", "$LP$", "(", "$RP$", ")", "$C$", ",", "$u20$", " ", "$u7b$", "{", "$u7d$", "}", "..", "::")
 
-// demangled turns a symbol of Rust like _ZN6faults4fail17h0123456789abcdefE into faults::fail.
-// Others stay.
+// demangled turns a symbol of Rust like _ZN6faults4fail17h0123456789abcdefE into faults::fail, also
+// where LLVM made it unique with a suffix like .llvm.123. Others stay.
 func demangled(name string) string {
-	rest, ok := strings.CutPrefix(name, "_ZN")
+	symbol, _, _ := strings.Cut(name, ".llvm.")
+	rest, ok := strings.CutPrefix(symbol, "_ZN")
 	var parts []string
 	for ok && rest != "E" {
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))

@@ -3,9 +3,12 @@
 package guest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -31,6 +34,9 @@ func Violationf(cause error, format string, args ...any) *Violation {
 func (i *Instance) diagnose(err error) *Violation {
 	var v *Violation
 	if errors.As(err, &v) {
+		if v.cause == plugin.CauseExit {
+			return cmp.Or(i.outOfMemory(v.Error()), v)
+		}
 		return v
 	}
 	where := innermost(err, i.module.code.Metered.Moves)
@@ -38,18 +44,49 @@ func (i *Instance) diagnose(err error) *Violation {
 	case errors.Is(exhausted, fuel.ErrStack):
 		return Violationf(plugin.CauseStack, "%s", where)
 	case errors.Is(exhausted, fuel.ErrFuel):
-		return i.outOfFuel(where + i.hint())
+		return i.outOfFuel(where + i.growth() + i.hint())
 	}
 	if i.region.Refused() { // the guest trapped since it got no memory, which is not its fault
 		return i.module.Env.budget.exceeded()
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return Violationf(plugin.CauseTrap, "%s, %s%s", strings.TrimPrefix(first, "wasm error: "), where, i.hint())
+	trap := Violationf(plugin.CauseTrap, "%s, %s%s", strings.TrimPrefix(first, "wasm error: "), where, i.hint())
+	return cmp.Or(i.outOfMemory(trap.Error()), trap)
 }
 
-// hint says how a build without line numbers that printed no panic is made to tell more.
+// outOfMemory is the violation of a call that asked for more memory than an instance may have, and
+// then ended as text says; nil: it did not ask.
+func (i *Instance) outOfMemory(text string) *Violation {
+	asked, limit := i.region.Exceeded()
+	if asked == 0 {
+		return nil
+	}
+	return Violationf(plugin.CauseLimit, "out of memory: it asked for %s, an instance has at most %s; %s", mebibytes(asked), mebibytes(limit), text)
+}
+
+// growth says how a call that used up its fuel has used memory, if that was much: filling memory
+// and collecting garbage cost fuel.
+func (i *Instance) growth() string {
+	const much = 8 << 20
+	size := len(i.Memory())
+	switch asked, _ := i.region.Exceeded(); {
+	case asked > 0:
+		return fmt.Sprintf("; it was out of memory: it asked for %s and has %s, the most for an instance", mebibytes(asked), mebibytes(uint64(size)))
+	case size-i.sizeBefore > much:
+		return fmt.Sprintf("; its memory grew from %s to %s in this call", mebibytes(uint64(i.sizeBefore)), mebibytes(uint64(size)))
+	}
+	return ""
+}
+
+// mebibytes writes a size with at most one decimal.
+func mebibytes(bytes uint64) string {
+	return strconv.FormatFloat(math.Ceil(float64(bytes)/(1<<20)*10)/10, 'f', -1, 64) + " MiB"
+}
+
+// hint says how a build without line numbers that printed no panic is made to tell more. One that
+// can print, as all of Go's own compiler can, has told all it knows.
 func (i *Instance) hint() string {
-	if len(i.module.code.Metered.Moves) > 0 || slices.ContainsFunc(i.session.log.last(), isPanic) {
+	if len(i.module.code.Metered.Moves) > 0 || i.module.imports("fd_write", wasiModule) || slices.ContainsFunc(i.session.log.last(), isPanic) {
 		return ""
 	}
 	return "; a build with --debug tells the text of a panic and the line"

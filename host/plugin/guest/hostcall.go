@@ -57,13 +57,14 @@ func (f *function) call(i *Instance, stack []uint64) {
 	*c = call{stack: stack}
 	if f.Record != abi.NotRecorded && (i.session.Watcher != nil || i.module.Env.Replay != nil) {
 		f.watched(i, c)
-		return
+	} else {
+		f.marshal(i, c)
+		f.charge(i, c)
+		if answer := f.run(i, c); len(f.Results) > 0 {
+			stack[0] = answer
+		}
 	}
-	f.marshal(i, c)
-	f.charge(i, c)
-	if answer := f.run(i, c); len(f.Results) > 0 {
-		stack[0] = answer
-	}
+	c.whole = nil // an instance may live long, and need not keep a text that nobody else has any more
 }
 
 // joined lists names for a sentence.

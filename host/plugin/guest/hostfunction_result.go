@@ -13,8 +13,10 @@ import (
 // resultFunctions are the imports that hand something to the host.
 var resultFunctions = map[string]hostFunction{
 	abi.ImportOutput:  hostOutput,
+	abi.ImportNote:    hostNote,
 	abi.ImportBind:    hostBind,
 	abi.ImportDecline: hostDecline,
+	abi.ImportHold:    hostHold,
 	abi.ImportEmit:    hostEmit,
 	abi.ImportFail:    hostFail,
 	abi.ImportLog:     hostLog,
@@ -60,6 +62,20 @@ func (i *Instance) decline(name string) error {
 	}
 	i.declined[e] = true
 	return nil
+}
+
+func hostHold(i *Instance, c *call) uint64 {
+	n, most := c.i32(0), i.module.Hold
+	switch {
+	case i.running != Open:
+		i.session.log.add(abi.LogWarn, []byte("hold belongs to "+abi.ExportOpen))
+	case n < 0 || int(n) > most:
+		i.session.log.add(abi.LogWarn, fmt.Appendf(nil, "hold: %d tokens; the manifest's hold, %d, is the most", n, most))
+	default:
+		i.hold = int(n)
+		return i32(abi.HoldOk)
+	}
+	return i32(abi.HoldRefused)
 }
 
 func hostEmit(i *Instance, c *call) uint64 {

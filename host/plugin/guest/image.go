@@ -28,8 +28,14 @@ func (m *Module) Warm(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = i.Close(false) }() // it lives on in the image
-	if err := i.ready(); err != nil || m.code.Metered.Immovable != "" {
+	if err := i.ready(); err != nil {
 		return err
+	}
+	if m.Has(Warm) && m.Env.HasModel() {
+		m.WarmFuel, _ = i.Fuel()
+	}
+	if m.code.Metered.Immovable != "" {
+		return nil
 	}
 	taken := &image{}
 	if taken.memory, err = i.region.Snapshot(); err != nil {

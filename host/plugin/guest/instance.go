@@ -32,6 +32,7 @@ type Instance struct {
 	caller caller
 	call   call // of a host function, that the guest makes
 
+	hold     int           // how many tokens it may take back in this request
 	declined [exports]bool // what the guest does not want to be called in this request
 
 	running       Export
@@ -47,6 +48,7 @@ type Instance struct {
 	grammarReason string    // why the last one was refused; empty if it was not
 	branches      *branches // of a program; nil: it is none, or does not run
 	clock         uint64    // of WASI, in ns
+	sizeBefore    int       // of its memory in bytes, when the call began
 	unusable      bool
 }
 
@@ -82,11 +84,11 @@ func (m *Module) NewInstance(ctx context.Context, s *Session) (*Instance, error)
 
 // instantiate makes an instance that has run nothing yet.
 func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err error) {
-	region, err := memory.New(uint64(m.Env.Limits.Module.MemoryPages)<<16, m.Env.budget)
+	region, err := memory.New(uint64(m.code.Metered.MemoryPages)<<16, m.Env.budget)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
-	i := &Instance{module: m, session: s, region: region}
+	i := &Instance{module: m, session: s, region: region, hold: m.Hold}
 	defer func() {
 		if p := recover(); p != nil { // without memory, wazero panics instead of returning an error
 			err = i.noMemory(p)
@@ -158,6 +160,9 @@ func (i *Instance) Declined() (list []string) {
 	}
 	return list
 }
+
+// Hold is how many tokens the guest may take back in its request.
+func (i *Instance) Hold() int { return i.hold }
 
 // Memory is all of the guest's memory. A call may grow it; it never moves.
 func (i *Instance) Memory() []byte { return i.region.Bytes() }

@@ -5,6 +5,7 @@ package guest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,6 +23,9 @@ type Module struct {
 	Exports []string // those of the ABI that it has and that the host calls
 	Env     *Environment
 	Did     []plugin.Deed // what it did when it was warmed for its image, up to 1 MiB
+	Hold    int           // how many tokens an instance may take back at most
+	// WarmFuel is what its penstock_warm used of its fuel when the module was warmed; 0: it has none.
+	WarmFuel int64
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
 	Faulted func(*plugin.Fault, *plugin.RequestInfo)
@@ -66,10 +70,12 @@ var always = []string{abi.ExportABIV1, abi.ExportDescribe, abi.ExportInitialize}
 func (m *Module) Has(e Export) bool { return m.has[e] }
 
 // Imports reports whether the module imports a function of the ABI.
-func (m *Module) Imports(name string) bool {
+func (m *Module) Imports(name string) bool { return m.imports(name, abi.Module, abi.Optional) }
+
+func (m *Module) imports(name string, from ...string) bool {
 	return slices.ContainsFunc(m.code.Compiled.ImportedFunctions(), func(f api.FunctionDefinition) bool {
 		module, imported, _ := f.Import()
-		return imported == name && (module == abi.Module || module == abi.Optional)
+		return imported == name && slices.Contains(from, module)
 	})
 }
 
@@ -77,7 +83,7 @@ func (m *Module) Imports(name string) bool {
 // of no use once m is closed.
 func (m *Module) For(h *Environment) *Module {
 	other := *m
-	other.Env, other.Did, other.image, other.borrows = h, nil, nil, true
+	other.Env, other.Did, other.WarmFuel, other.image, other.borrows = h, nil, 0, nil, true
 	return &other
 }
 
@@ -93,6 +99,17 @@ func (m *Module) Close() {
 	}
 }
 
+// notInitialized adds to the fault of the first call what it may come from: Go builds a command,
+// which begins with _start, unless it is told not to.
+func (m *Module) notInitialized(err error) error {
+	var fault *plugin.Fault
+	if _, command := m.code.Compiled.ExportedFunctions()["_start"]; !command || m.Has(Initialize) || !errors.As(err, &fault) {
+		return err
+	}
+	fault.Detail += "; it exports _start and not _initialize: build a plugin in Go with -buildmode=c-shared"
+	return fault
+}
+
 // Describe asks for the manifest, in an instance of its own.
 func (m *Module) Describe(ctx context.Context) ([]byte, error) {
 	i, err := m.instantiate(ctx, m.loading(ctx))
@@ -104,7 +121,7 @@ func (m *Module) Describe(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if _, err := i.Call(Describe, 0, 0); err != nil {
-		return nil, err
+		return nil, m.notInitialized(err)
 	}
 	if len(i.emitted) == 0 {
 		return nil, fmt.Errorf("%w: %s emitted nothing; hand the manifest to emit", plugin.ErrManifest, abi.ExportDescribe)

@@ -3,11 +3,15 @@
 package guest
 
 import (
+	"crypto/sha256"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -48,6 +52,79 @@ func TestModule_Memory_IsBounded(t *testing.T) {
 	}
 	if peek(s, hosttest.AtScratch) != -1 {
 		t.Errorf("grew to %d pages", peek(s, hosttest.AtScratch))
+	}
+}
+
+// A guest that is refused memory and then fails is told so, whatever it does then; one that goes on
+// and fails in a later call is not.
+func TestInstance_OutOfMemory_IsCalledSo(t *testing.T) {
+	const said = "out of memory: it asked for 64.3 MiB, an instance has at most 64 MiB"
+	wants := [][]byte{i32c(abi.LimitMemoryPages), grow, drop} // it has four pages already
+	for _, c := range []struct {
+		name  string
+		then  []byte
+		want  string
+		cause error
+	}{
+		{"trap", unreachable, said + "; trap: unreachable", plugin.CauseLimit},
+		{"out of fuel", forever, "it was out of memory: it asked for 64.3 MiB and has 0.3 MiB", plugin.CauseFuel},
+	} {
+		g := hosttest.Plain().On(abi.ExportAccept, append(wants, c.then)...)
+		_, err := use(t, g, 1).accept(1)
+		hosttest.MustFault(t, err, abi.ExportAccept, c.cause, c.want)
+	}
+	later := use(t, hosttest.Plain().On(abi.ExportPrepare, append(wants, i32c(0))...).On(abi.ExportAccept, unreachable), 1)
+	if _, err := later.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := later.accept(1); err == nil || strings.Contains(err.Error(), "memory") {
+		t.Errorf("it failed for another reason: %v", err)
+	}
+	much := hosttest.Plain().On(abi.ExportAccept, i32c(800), grow, drop, forever)
+	_, err := use(t, much, 1).accept(1)
+	hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseFuel, "its memory grew from 0.3 MiB to 50.3 MiB in this call")
+}
+
+// Go builds a command unless it is told not to; then nothing has initialised it when it is called.
+func TestModule_Describe_Command(t *testing.T) {
+	const want = "build a plugin in Go with -buildmode=c-shared"
+	for _, c := range []struct {
+		name  string
+		extra string // another export
+		said  bool
+	}{{"command", "_start", true}, {"library", abi.ExportInitialize, false}} {
+		g := (&asm.Guest{Pages: 1}).On(abi.ExportABIV1).On(abi.ExportDescribe, unreachable).Function(abi.Signature{Name: c.extra}, 0)
+		wasm := g.Wasm()
+		h := newTestHost(t)
+		code, err := compile.New("", h.Limits.Module, time.Minute, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := New(t.Context(), h, code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(m.Close)
+		if _, err := m.Describe(t.Context()); err == nil || strings.Contains(err.Error(), want) != c.said {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// An Open that takes too long is told where its work belongs.
+func TestInstance_SlowOpen_IsToldOfWarm(t *testing.T) {
+	h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.SetupTime = time.Nanosecond })
+	for config, want := range map[string]string{"{}": "penstock_warm", `"` + strings.Repeat("x", 2<<20) + `"`: "the configuration has 2.1 MiB"} {
+		m := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, forever))
+		i, err := m.NewInstance(t.Context(), m.NewSession(&plugin.RequestInfo{Config: []byte(config)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = i.Call(Open, 0, 0)
+		hosttest.MustFault(t, err, abi.ExportOpen, plugin.CauseTime, want)
+		if err := i.Close(false); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -42,6 +42,8 @@ var givesOutput = [exports]bool{Open: true, Prepare: true, Sample: true, Accept:
 func (i *Instance) output(value []byte) error {
 	s, limits := i.session, i.module.Env.Limits
 	switch {
+	case i.running == Close:
+		return errors.New("output refused: the answer has been sent when penstock_close is called; give the value before, in accept or stop")
 	case !givesOutput[i.running]:
 		return fmt.Errorf("output refused: %s is no place for it", i.running)
 	case s.Replaying:

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"fmt"
 	"runtime"
 	"time"
 
@@ -54,7 +55,19 @@ func (i *Instance) tooLate() *Violation {
 	if worked := took - i.waited; worked < took/3 {
 		return Violationf(plugin.CauseBusy, "it computed for %v of %v; try again in a moment", worked.Round(time.Millisecond), took.Round(time.Millisecond))
 	}
-	return Violationf(plugin.CauseTime, "it is not done after %v", took.Round(time.Millisecond))
+	return Violationf(plugin.CauseTime, "it is not done after %v%s", took.Round(time.Millisecond), i.slowRemedy())
+}
+
+// slowRemedy says what to do about an Open that takes too long.
+func (i *Instance) slowRemedy() string {
+	const large = 1 << 20
+	switch size := len(i.session.config); {
+	case i.running != Open:
+		return ""
+	case size > large:
+		return fmt.Sprintf("; the configuration has %s", mebibytes(uint64(size)))
+	}
+	return "; build what all requests share in penstock_warm (the SDKs' Warm), which runs once for each model"
 }
 
 // pauseBefore lets others run before work of a host function whose time its fuel does not reflect.

@@ -33,6 +33,7 @@ type Session struct {
 	promptText promptText
 	log        guestLog
 	outputs
+	notes
 }
 
 // NewSession begins a session of a request.

@@ -38,8 +38,9 @@ func TestInnermost_Text(t *testing.T) {
 
 func TestDemangled_Rust(t *testing.T) {
 	for name, want := range map[string]string{
-		"_ZN6faults4fail17ha0e347436ea05222E": "faults::fail",
-		"_ZN4core3fmt9Formatter3padE":         "core::fmt::Formatter::pad",
+		"_ZN6faults4fail17ha0e347436ea05222E":                          "faults::fail",
+		"_ZN6faults4fail17ha0e347436ea05222E.llvm.7780950044298308947": "faults::fail", "main.f.llvm.1": "main.f.llvm.1",
+		"_ZN4core3fmt9Formatter3padE": "core::fmt::Formatter::pad",
 		"_ZN57_$LT$faults..Boom$u20$as$u20$penstock..plugin..Plugin$GT$6sample17h0123456789abcdefE": "<faults::Boom as penstock::plugin::Plugin>::sample",
 		"main.(*boom).pick": "main.(*boom).pick", "_ZN": "_ZN", "_ZN9xE": "_ZN9xE", "_ZNE": "_ZNE", "_ZN99999999999999999999xE": "_ZN99999999999999999999xE",
 	} {

@@ -65,7 +65,7 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	if err := p.checkProgram(); err != nil {
 		return err
 	}
-	p.Name, p.Module.Name = p.Manifest.Name, p.Manifest.Name
+	p.Name, p.Module.Name, p.Module.Hold = p.Manifest.Name, p.Manifest.Name, p.Manifest.Hold
 	p.quarantine = quarantine.New(p.Name, p.loader.host.Limits.Faults, p.loader.host.Log)
 	p.Module.Faulted = p.quarantine.Faulted
 	if err := checkSpelling(slices.Collect(maps.Keys(code.Compiled.ExportedFunctions())), &p.Manifest); err != nil {

@@ -23,6 +23,7 @@ type Region struct {
 	size     uint64
 	account  Account
 	refused  bool
+	exceeded uint64
 }
 
 // Account bounds what many regions may become together. It is safe for
@@ -59,9 +60,10 @@ func (r *Region) Allocate(_, _ uint64) experimental.LinearMemory { return r }
 
 // Reallocate implements experimental.LinearMemory: it makes size bytes
 // accessible, the new ones zero. The address stays. It returns nil beyond the
-// limit, and where the account has too little.
+// limit, which Exceeded tells, and where the account has too little.
 func (r *Region) Reallocate(size uint64) []byte {
 	if size > uint64(len(r.reserved)) {
+		r.exceeded = size
 		return nil
 	}
 	if size > r.size {
@@ -86,6 +88,13 @@ func (r *Region) give(bytes uint64) {
 
 // Refused tells that the account once had too little.
 func (r *Region) Refused() bool { return r.refused }
+
+// Exceeded is the size in bytes beyond the limit that was last asked for since Forget, and the
+// limit; 0: none was.
+func (r *Region) Exceeded() (size, limit uint64) { return r.exceeded, uint64(len(r.reserved)) }
+
+// Forget forgets what Exceeded tells: the instance has come to terms with what it has.
+func (r *Region) Forget() { r.exceeded = 0 }
 
 // Free implements experimental.LinearMemory. wazero calls it when the instance
 // is closed; a host calls it where no instance came to be. Twice does no harm.

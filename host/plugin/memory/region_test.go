@@ -65,8 +65,18 @@ func TestRegion_Grow_KeepsAddressAndContent(t *testing.T) {
 	if _, ok := mod.Memory().Grow(1); ok {
 		t.Error("grew beyond the maximum")
 	}
+	if asked, _ := region.Exceeded(); asked != 0 {
+		t.Errorf("%d bytes asked for; the module's own maximum was in the way", asked)
+	}
 	if region.Reallocate(limit+1) != nil {
 		t.Error("reallocated beyond the limit")
+	}
+	if asked, most := region.Exceeded(); asked != limit+1 || most != limit {
+		t.Errorf("%d bytes of %d asked for", asked, most)
+	}
+	region.Forget()
+	if asked, _ := region.Exceeded(); asked != 0 {
+		t.Errorf("%d bytes are not forgotten", asked)
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -35,7 +37,7 @@ func (g *Registry) Scan(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("failed to read the plugin folder: %w", err)
 	}
-	present := map[string]bool{}
+	present, changed := map[string]bool{}, map[string]stamp{}
 	for _, e := range entries {
 		base := e.Name()
 		if filepath.Ext(base) != suffix || base[0] == '.' {
@@ -48,8 +50,13 @@ func (g *Registry) Scan(ctx context.Context) error {
 		present[base] = true
 		now := stamp{info.Size(), info.ModTime()}
 		if old := g.file(base); old == nil || old.stamp != now {
-			g.read(ctx, base, now)
+			changed[base] = now
 		}
+	}
+	g.setLoads(changed)
+	for _, base := range slices.Sorted(maps.Keys(changed)) {
+		g.read(ctx, base, changed[base])
+		g.loaded(base)
 	}
 	for _, base := range g.bases() {
 		if !present[base] {
@@ -63,8 +70,6 @@ func (g *Registry) Scan(ctx context.Context) error {
 // read loads a file that is new or has changed. If that fails, or if it works with no model in
 // memory and the plugin that the file held before does, that one stays in use.
 func (g *Registry) read(ctx context.Context, base string, now stamp) {
-	g.setLoads(base)
-	defer g.setLoads("")
 	next := &file{base: base, stamp: now}
 	old := g.file(base)
 	wasm, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
@@ -103,10 +108,18 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	g.set(base, next)
 }
 
-func (g *Registry) setLoads(base string) {
+// setLoads notes which files are about to be loaded, one after another.
+func (g *Registry) setLoads(files map[string]stamp) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.loads = base
+	g.loads = maps.Clone(files)
+}
+
+// loaded notes that a file is loaded, or could not be.
+func (g *Registry) loaded(base string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.loads, base)
 }
 
 // load loads a module that the lock allows.

@@ -32,7 +32,7 @@ type Registry struct {
 	mu     sync.RWMutex
 	files  map[string]*file        // by base name
 	byName map[string]*load.Plugin // by plugin name
-	loads  string                  // the base name of the file that is being loaded; empty: none
+	loads  map[string]stamp        // the files that are new or changed and are being loaded, by base name
 	closed bool
 }
 
@@ -77,8 +77,8 @@ func (g *Registry) Find(name string) (*load.Plugin, error) {
 // unknown is the error of a name that no plugin has: ErrLoading if a file of that name is being
 // loaded. The caller holds mu.
 func (g *Registry) unknown(name string) error {
-	if g.loads == name+suffix {
-		return fmt.Errorf("%w: %s is new in the folder; try again in some seconds", plugin.ErrLoading, g.loads)
+	if _, loads := g.loads[name+suffix]; loads {
+		return fmt.Errorf("%w: %s is new in the folder; try again in some seconds", plugin.ErrLoading, name+suffix)
 	}
 	return plugin.Unknown(name)
 }

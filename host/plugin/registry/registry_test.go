@@ -123,19 +123,28 @@ func TestRegistry_Scan_FollowsTheFolder(t *testing.T) {
 	expect(t, g, "a 4 ready, c 1 ready")
 }
 
-// A request that names a file's plugin while the file is being loaded hears that it is.
+// A request that names a file's plugin hears that it is being loaded, also while it waits for
+// another one.
 func TestRegistry_Find_BeingLoaded_SaysSo(t *testing.T) {
 	dir := t.TempDir()
 	g := openRegistry(t, dir)
-	var heard error
-	g.log = slog.New(listener(func() { _, heard = g.Get("slow") }))
+	var heard []error // of both, when the first is done, and when the second is
+	g.log = slog.New(listener(func() {
+		for _, name := range []string{"slow", "waiting"} {
+			_, err := g.Get(name)
+			heard = append(heard, err)
+		}
+	}))
 	broken := asm.New("{") // what is logged of it is logged before it is done
 	place(t, dir, "slow.wasm", broken.Wasm())
+	place(t, dir, "waiting.wasm", broken.Wasm())
 	if err := g.Scan(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(heard, plugin.ErrLoading) || !strings.Contains(heard.Error(), "slow.wasm") {
-		t.Errorf("heard %v", heard)
+	for i, want := range []string{"slow.wasm is new", "waiting.wasm is new", "no such plugin", "waiting.wasm is new"} {
+		if len(heard) != 4 || !strings.Contains(heard[i].Error(), want) {
+			t.Fatalf("heard %v, want %s", heard, want)
+		}
 	}
 	if _, err := g.Get("slow"); !errors.Is(err, plugin.ErrUnknown) {
 		t.Error(err)

@@ -67,7 +67,7 @@ func (a *answers) expect(c *Call) {
 	a.call, a.queue, a.state, a.problem = c, a.queue[:0], nil, ""
 	for _, d := range c.Deeds {
 		switch {
-		case d.Do == abi.ImportTokenize || d.ofProgram():
+		case d.Do == abi.ImportTokenize || d.Do == abi.ImportNote || d.ofProgram():
 		case d.Do == abi.ImportRequest && !d.Failed:
 			a.sampling = []byte(sampling(textOf(d.Got.text())))
 		default:

@@ -15,6 +15,7 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session.History = append(s.session.History, t)
+	s.session.Accepting()
 	effect, err := s.accept(t)
 	if err == nil && !effect.Stop && !effect.Splice {
 		err = s.draft()
@@ -63,9 +64,9 @@ func (s *Stage) readEdit() (chain.Effect, error) {
 		return s.acceptFault(v)
 	}
 	generated := len(s.session.History) - s.prompt
-	if limit := min(s.plugin.Manifest.Hold, generated); backtrack > uint32(limit) {
+	if limit := min(s.instance.Hold(), generated); backtrack > uint32(limit) {
 		return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "%d tokens are taken back; hold is %d and %d were generated",
-			backtrack, s.plugin.Manifest.Hold, generated))
+			backtrack, s.instance.Hold(), generated))
 	}
 	s.session.History = s.session.History[:len(s.session.History)-int(backtrack)]
 	s.spliced = len(tokens)

@@ -5,6 +5,7 @@ package stage
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -80,6 +81,26 @@ func TestStage_Accept_HoldBoundsBacktrack(t *testing.T) {
 	s.session.History = append(s.session.History, 2, 3, 4) // generated
 	_, err := s.Accept(5)
 	hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseAnswer, "hold is 2 and 4 were generated")
+}
+
+// A plugin may take back as many tokens as it has said in open, and the chain holds so many.
+func TestStage_Accept_HoldOfTheRequest(t *testing.T) {
+	for _, c := range []struct{ most, said, hold int }{{3, 1, 1}, {3, 3, 3}, {3, 0, 0}, {3, 4, 3}, {3, -1, 3}, {0, 1, 0}} {
+		g := asm.New(fmt.Sprintf(`{"name":"guest","hold":%d}`, c.most))
+		answer := abi.HoldOk
+		if c.said != c.hold {
+			answer = abi.HoldRefused
+		}
+		g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, atSplice, 20), i32(c.said), g.Call(abi.ImportHold), i32(answer), asm.Subtract)
+		g.On(abi.ExportAccept, i32(1), g.Call(abi.ImportHold), drop, splice(c.hold+1), i32(2)) // too late to say more
+		s := use(t, g, 1)
+		if needs := s.Traits().Needs(); needs.Hold != c.hold || s.Traits().Hold != c.most {
+			t.Errorf("%+v: %d tokens are held, of %d", c, needs.Hold, s.Traits().Hold)
+		}
+		s.session.History = append(s.session.History, 2, 3, 4, 5)
+		_, err := s.Accept(6)
+		hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseAnswer, fmt.Sprintf("%d tokens are taken back; hold is %d and", c.hold+1, c.hold))
+	}
 }
 
 func TestStage_Accept_SpliceInAnswerToItself(t *testing.T) {

@@ -88,10 +88,20 @@ func (s *Stage) Traits() chain.Traits {
 	if s.module.Has(guest.Accept) && s.module.Imports(abi.ImportLogprob) {
 		traits.Logprob = s.tellLogprob
 	}
+	if s.module.Imports(abi.ImportNote) {
+		traits.Notes = s.notes
+	}
 	if s.plugin.WantsHiddenState() {
 		traits.HiddenState = s.tellHiddenState
 	}
 	return traits
+}
+
+// notes is that of chain.Traits.
+func (s *Stage) notes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.session.TakeNotes()
 }
 
 // tellHiddenState is that of chain.Traits.
@@ -202,7 +212,15 @@ func (s *Stage) Declined() []string {
 func (s *Stage) needs() chain.Needs {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	hold := s.plugin.Manifest.Hold
+	switch {
+	case s.disabled:
+		hold = 0
+	case s.instance != nil:
+		hold = s.instance.Hold()
+	}
 	return chain.Needs{
+		Hold:    hold,
 		Prepare: s.has(guest.Prepare), Foresee: s.has(guest.Draft), Logprob: s.has(guest.Accept),
 		HiddenState: s.has(guest.Sample) || s.has(guest.Accept) || s.has(guest.Stop),
 	}

@@ -122,6 +122,8 @@ func argumentGroups() []Group {
 			Constants: []Constant{{"ok", 0, "bound"}, {"refused", -1, "see `bind`"}},
 		},
 		{Prefix: "decline", Title: "decline answers", Doc: "Result of `decline`.", Constants: []Constant{{"ok", 0, "the host does not call it in this request"}, {"refused", -1, "see `decline`"}}},
+		{Prefix: "hold", Title: "hold answers", Doc: "Result of `hold`.", Constants: []Constant{{"ok", 0, "so many tokens may be taken back in this request"}, {"refused", -1, "see `hold`"}}},
+		{Prefix: "note", Title: "note answers", Doc: "Result of `note`.", Constants: []Constant{{"ok", 0, "the token's trace has it, if there is one"}, {"refused", -1, "see `note`"}}},
 		{
 			Prefix: "output", Title: "output answers", Doc: "Result of `output`.",
 			Constants: []Constant{{"ok", 0, "the client gets the value"}, {"refused", -1, "see `output`"}},

@@ -144,9 +144,15 @@ func resultImports() []Func {
 			Name: "output", Added: true, Params: []Value{inPtr, length}, Result: I32, Record: RecordFitting, Cost: Cost{Fixed: 1_000, Byte: 16},
 			Doc: "Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. " +
 				"0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, " +
-				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. " +
+				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. " +
 				"While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.",
 			Worked: "A plugin \"count\" outputs `{\"seen\":3}` (10 bytes) when it accepts the third token: the client gets `{\"plugin\":\"count\",\"tokens\":3,\"value\":{\"seen\":3}}`.",
+		},
+		{
+			Name: "note", Added: true, Params: []Value{inPtr, length}, Result: I32, Record: RecordWhole, Cost: Cost{Fixed: 1_000, Read: true},
+			Doc: "Attaches a short text in UTF-8 to one token, for its trace: it is shown to clients that ask for `trace`, in the page's inspector and in recordings. In `penstock_prepare` and `penstock_sample` this is the token that is about to be chosen, in `penstock_accept` the accepted one, which keeps it if it is taken back. " +
+				"0, also if nobody asks for traces, or −1 if it is refused, with the reason in the log: in other exports, if it is not UTF-8, or exceeds `note_bytes` or `notes`. While the answer is replayed to a new instance (see `penstock_rewind`), notes are dropped.",
+			Worked: "A plugin \"banned\" takes the token ` there` back and calls `note` with \"banned: there\" (13 bytes): that token's trace, in `taken_back` of the token that replaces it, has `\"notes\":[{\"by\":\"plugin:banned\",\"text\":\"banned: there\"}]`.",
 		},
 		{
 			Name: "bind", Params: []Value{kind, {Name: "ptr", Type: I32, Access: Keep, List: Bytes}, length}, Result: I32,
@@ -158,8 +164,15 @@ func resultImports() []Func {
 			Doc: "Declines an export, named in full, for the rest of this request: the host goes on as if the plugin did not implement it, so a plugin that needs `penstock_sample` for some requests costs nothing in the others. " +
 				"Buffers that only a declined export needs need not be bound. 0, also if the plugin does not implement the export or has declined it before. −1 if it is refused, with the reason in the log: " +
 				"outside `penstock_open`, for an unknown name, and for what the request cannot do without: `penstock_run`, `penstock_template`, and what is called before or during `penstock_open`. " +
-				"A new instance that takes the place of this one (see `penstock_rewind`) declines anew. The manifest's `hold` stays in force.",
+				"A new instance that takes the place of this one (see `penstock_rewind`) declines anew. What `hold` says stays in force.",
 			Worked: "A plugin whose configuration has `\"active\": false` calls `decline` with \"penstock_sample\" (15 bytes) and with \"penstock_accept\": no row is copied for it, and it is told of no token.",
+		},
+		{
+			Name: "hold", Added: true, Params: []Value{count}, Result: I32,
+			Doc: "Says how many of the last tokens the plugin may take back in this request, n, in place of the manifest's `hold`, which is the most that n may be: the stream runs so far behind. The last call counts. " +
+				"0, or −1 if it is refused, with the reason in the log: outside `penstock_open`, and for an n that is negative or larger than the manifest's. " +
+				"A new instance that takes the place of this one (see `penstock_rewind`) says it anew.",
+			Worked: "The manifest has `\"hold\": 24`. A configuration bans only one word, of at most three tokens: after `hold(3)` the client gets each token three tokens later, and a splice may take back up to three.",
 		},
 		{
 			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_messages", "penstock_template"}, Cost: Cost{Read: true},

@@ -33,6 +33,8 @@ func limits() []Limit {
 		{"feature_bytes", 64, "bytes of a feature's name", "`feature` answers 0"},
 		{"output_bytes", 64 << 10, "bytes of all values of a plugin in a choice", "`output` answers −1"},
 		{"outputs", 64, "values of a plugin in a choice", "`output` answers −1"},
+		{"note_bytes", 256, "bytes of a note", "`note` answers −1"},
+		{"notes", 8, "notes of a plugin for a token", "`note` answers −1"},
 		{"held_bytes", 4 << 10, "bytes of text held back by stop plugins", "a fault"},
 		{"text_bytes", 256, "bytes", "minimum size of a text buffer"},
 		{"grammar_bytes", 256 << 10, "bytes of a grammar", "`grammar_open` returns a negative number"},

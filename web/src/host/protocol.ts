@@ -172,6 +172,7 @@ export interface TokenTrace extends TokenName {
   prepared?: Prepared[];
   stages: StageTrace[];
   accepted?: Timed[];
+  notes?: Note[];
   taken_back?: TakenBack[];
 }
 
@@ -183,6 +184,12 @@ export interface TokenName {
 export interface Timed {
   name: string;
   ms: number;
+}
+
+/** What a plugin says of the token. */
+export interface Note {
+  by: string;
+  text: string;
 }
 
 /** What a plugin asked for before the token was drawn, in tokens. */

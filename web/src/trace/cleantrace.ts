@@ -3,6 +3,7 @@
 // Makes a valid trace of what the host sent or the browser stored.
 import type {
   Candidate,
+  Note,
   Prepared,
   StageTrace,
   Survey,
@@ -40,6 +41,7 @@ export function cleanTrace(value: unknown, nested = false): TokenTrace | undefin
   if (trace.by === "") trace.by = trace.stages.at(-1)?.name || "client";
   if (Array.isArray(raw.prepared)) trace.prepared = list(raw.prepared, cleanPrepared);
   if (Array.isArray(raw.accepted)) trace.accepted = list(raw.accepted, cleanTimed);
+  if (Array.isArray(raw.notes)) trace.notes = list(raw.notes, cleanNote);
   if (Array.isArray(raw.taken_back) && !nested) trace.taken_back = list(raw.taken_back, cleanTakenBack);
   return trace;
 }
@@ -87,6 +89,11 @@ function cleanTakenBack(value: unknown): TakenBack {
 function cleanTimed(value: unknown): Timed {
   const { name, ms } = record(value);
   return { name: text(name), ms: number(ms) };
+}
+
+function cleanNote(value: unknown): Note {
+  const { by, text: noted } = record(value);
+  return { by: text(by), text: text(noted) };
 }
 
 function cleanName(value: unknown): TokenName | undefined {

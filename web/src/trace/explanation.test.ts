@@ -53,11 +53,13 @@ test("explanationOf: ranks that move, and the same step many times", () => {
   trace.stages[0] = stage("plugin:taste", 1, left(1000, { " cat": 0.9, " dog": 0.1 }, [1, 0.9]));
   const back = { by: "client", text: " x", tokens: [{ id: 1, token: " x" }] };
   trace.taken_back = [back, back];
+  trace.notes = [{ by: "plugin:taste", text: "two animals" }];
   assert.deepEqual(said({ text: " cat", place: 0, trace }), [
     "You took back 1 token: ␣x, 2 times.",
     "The model’s first choice was ␣dog (42 %). ␣cat was 2nd (31 %).",
     "plugin:taste changed the probabilities. ␣cat rose from 2nd to 1st.",
     "Top-k kept 3 of 1,000. ␣cat fell from 1st to 2nd.",
+    "plugin:taste notes: two animals",
     "The random draw chose ␣cat (37 %).",
   ]);
 });

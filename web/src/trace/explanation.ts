@@ -26,6 +26,7 @@ export function explanationOf(item: TokenItem): ExplanationLine[] {
     ...modelLines(trace),
     ...preparedLines(trace),
     ...stageLines(trace),
+    ...noteLines(trace),
     ...endLines(trace),
     ...fateOf(item),
   ];
@@ -117,6 +118,13 @@ function rankMoved(from: number | undefined, to: number | undefined, token: stri
     "rose",
     to < from ? "rose" : "fell",
   );
+}
+
+function noteLines(trace: TokenTrace): ExplanationLine[] {
+  return (trace.notes ?? []).map(({ by, text }) => ({
+    text: `${actor(by)} notes: ${text}`,
+    kind: kindOf(by),
+  }));
 }
 
 function endLines(trace: TokenTrace): ExplanationLine[] {

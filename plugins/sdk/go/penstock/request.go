@@ -66,6 +66,19 @@ func (r *Request) Decline(calls ...Call) error {
 	return nil
 }
 
+var errHold = errors.New("the host does not let so many tokens be held here: the manifest's Hold is the most")
+
+// Hold says how many of the last tokens the plugin may take back in this request, at most as many
+// as the manifest's Hold: the stream runs so far behind. It is to be called in Open; the error says
+// that it was not, or that tokens is more. On a host without this function the manifest's Hold
+// stays in force.
+func (r *Request) Hold(tokens int) error {
+	if Feature("hold") && abi.Hold(int32(tokens)) != abi.HoldOk {
+		return errHold
+	}
+	return nil
+}
+
 func asked(what string) json.Value {
 	if !Feature("request") {
 		return json.Value{}

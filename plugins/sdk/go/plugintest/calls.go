@@ -49,7 +49,7 @@ func (s *Session) accept(t penstock.Token) (a Accepted) {
 	answer := s.call(penstock.CallAccept, true, func() int32 { return guest.Accept(int32(t)) })
 	a.Stop, a.Splice = answer == abi.AcceptStop, answer == abi.AcceptSplice && !s.again // what is told again was made then
 	if a.Splice {
-		a.Backtrack, a.Tokens = s.splice(min(len(s.History)-len(s.Prompt), s.declared.Hold))
+		a.Backtrack, a.Tokens = s.splice(min(len(s.History)-len(s.Prompt), s.hold))
 		s.History = s.History[:len(s.History)-a.Backtrack]
 	}
 	return a

@@ -240,6 +240,23 @@ func (h host) Decline(p unsafe.Pointer, size int32) int32 {
 	return abi.DeclineRefused
 }
 
+func (h host) Hold(n int32) int32 {
+	if !h.during("penstock_open") || n < 0 || int(n) > h.s.declared.Hold {
+		return abi.HoldRefused
+	}
+	h.s.hold = int(n)
+	return abi.HoldOk
+}
+
+// Note does not count notes.
+func (h host) Note(p unsafe.Pointer, size int32) int32 {
+	if size > abi.LimitNoteBytes || !h.during(penstock.CallPrepare, penstock.CallSample, penstock.CallAccept) {
+		return abi.NoteRefused
+	}
+	h.s.Notes = append(h.s.Notes, take(p, size))
+	return abi.NoteOk
+}
+
 // Output does not count values.
 func (h host) Output(p unsafe.Pointer, size int32) int32 {
 	value := take(p, size)

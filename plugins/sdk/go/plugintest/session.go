@@ -22,6 +22,7 @@ type Session struct {
 	Request
 	History []penstock.Token // prompt first; Accept and Rewind change it
 	Logs    []string         // what the plugin logged
+	Notes   []string         // what the plugin said of tokens
 	Outputs []string         // JSON, what the plugin gave the client
 	Logprob *float32         // of the token that Accept tells next, and of no other; nil: it is not known
 
@@ -39,6 +40,7 @@ type Session struct {
 	now      penstock.Call // that is made; empty: none is
 	again    bool          // a new plugin is told what the one before was told
 	declined []penstock.Call
+	hold     int // tokens that may be taken back
 	buffers  [abi.BufferText + 1][]byte
 	texts    []shown // to the stop rule
 	emitted  string
@@ -99,7 +101,7 @@ func (s *Session) begin() error {
 	abi.Use(host{abi.Absent{Missing: s.lack}, s})
 	s.plugin.Begin()
 	clear(s.buffers[:])
-	s.declined = nil
+	s.declined, s.hold = nil, s.declared.Hold
 	if guest.Warm != nil && s.call("penstock_warm", true, guest.Warm) != 0 || s.call("penstock_open", true, guest.Open) != 0 {
 		return s.refused()
 	}

@@ -137,6 +137,18 @@ pub const DECLINE_OK: i32 = 0;
 /// see `decline`
 pub const DECLINE_REFUSED: i32 = -1;
 
+// hold answers: Result of hold.
+/// so many tokens may be taken back in this request
+pub const HOLD_OK: i32 = 0;
+/// see `hold`
+pub const HOLD_REFUSED: i32 = -1;
+
+// note answers: Result of note.
+/// the token's trace has it, if there is one
+pub const NOTE_OK: i32 = 0;
+/// see `note`
+pub const NOTE_REFUSED: i32 = -1;
+
 // output answers: Result of output.
 /// the client gets the value
 pub const OUTPUT_OK: i32 = 0;
@@ -262,6 +274,10 @@ pub const LIMIT_FEATURE_BYTES: i64 = 64;
 pub const LIMIT_OUTPUT_BYTES: i64 = 65536;
 /// values of a plugin in a choice
 pub const LIMIT_OUTPUTS: i64 = 64;
+/// bytes of a note
+pub const LIMIT_NOTE_BYTES: i64 = 256;
+/// notes of a plugin for a token
+pub const LIMIT_NOTES: i64 = 8;
 /// bytes of text held back by stop plugins
 pub const LIMIT_HELD_BYTES: i64 = 4096;
 /// bytes
@@ -365,10 +381,14 @@ mod imports {
         pub fn request(ptr: *mut u8, limit: i32) -> i32;
         /// The pictures and sounds of the prompt, in their order there, as a JSON list; `[]` if there are none, or no request. Each is an object with `type` (`image` or `audio`), `hash` (the SHA-256 of the file, in hexadecimal digits), `bytes` (of the file), `tokens` (how many tokens of the prompt it takes, with those that the model expects around it), `width` and `height` in pixels or `seconds`, and `detail` if the client has set it. `at` is the index in `history` of the first of its tokens, when the answer begins. In `penstock_messages` and `penstock_template` the list has those of the conversation, each once, with their marker as `text` instead of `at`. A plugin must accept members that it does not know. Returns its length in bytes. See *pictures and sounds*.
         pub fn media(ptr: *mut u8, limit: i32) -> i32;
-        /// Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. 0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.
+        /// Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. 0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.
         pub fn output(ptr: *const u8, len: i32) -> i32;
-        /// Declines an export, named in full, for the rest of this request: the host goes on as if the plugin did not implement it, so a plugin that needs `penstock_sample` for some requests costs nothing in the others. Buffers that only a declined export needs need not be bound. 0, also if the plugin does not implement the export or has declined it before. −1 if it is refused, with the reason in the log: outside `penstock_open`, for an unknown name, and for what the request cannot do without: `penstock_run`, `penstock_template`, and what is called before or during `penstock_open`. A new instance that takes the place of this one (see `penstock_rewind`) declines anew. The manifest's `hold` stays in force.
+        /// Attaches a short text in UTF-8 to one token, for its trace: it is shown to clients that ask for `trace`, in the page's inspector and in recordings. In `penstock_prepare` and `penstock_sample` this is the token that is about to be chosen, in `penstock_accept` the accepted one, which keeps it if it is taken back. 0, also if nobody asks for traces, or −1 if it is refused, with the reason in the log: in other exports, if it is not UTF-8, or exceeds `note_bytes` or `notes`. While the answer is replayed to a new instance (see `penstock_rewind`), notes are dropped.
+        pub fn note(ptr: *const u8, len: i32) -> i32;
+        /// Declines an export, named in full, for the rest of this request: the host goes on as if the plugin did not implement it, so a plugin that needs `penstock_sample` for some requests costs nothing in the others. Buffers that only a declined export needs need not be bound. 0, also if the plugin does not implement the export or has declined it before. −1 if it is refused, with the reason in the log: outside `penstock_open`, for an unknown name, and for what the request cannot do without: `penstock_run`, `penstock_template`, and what is called before or during `penstock_open`. A new instance that takes the place of this one (see `penstock_rewind`) declines anew. What `hold` says stays in force.
         pub fn decline(ptr: *const u8, len: i32) -> i32;
+        /// Says how many of the last tokens the plugin may take back in this request, n, in place of the manifest's `hold`, which is the most that n may be: the stream runs so far behind. The last call counts. 0, or −1 if it is refused, with the reason in the log: outside `penstock_open`, and for an n that is negative or larger than the manifest's. A new instance that takes the place of this one (see `penstock_rewind`) says it anew.
+        pub fn hold(n: i32) -> i32;
         /// Fills the bound mask as `grammar_mask` does, without the tokens after which the text cannot be completed with `tokens` tokens in all, the next one included. An answer is therefore complete in time if each of its tokens is in such a mask and `tokens` is one less each time. If computing this would take too long, the mask may have fewer tokens, but never none. Answers are the *within answers*. Allowed only in `penstock_prepare`; elsewhere a fault.
         pub fn grammar_mask_within(handle: i32, tokens: i32) -> i32;
         /// An upper bound of the number of tokens that complete the text: the number that spell its shortest rest, and 0 if the text may end. Results below 0 are the *rest answers*.
@@ -449,8 +469,10 @@ mod native {
         pub special: unsafe fn(i32) -> i32,
         pub tokenize: unsafe fn(*const u8, i32, i32, *mut u8, i32) -> i32,
         pub output: unsafe fn(*const u8, i32) -> i32,
+        pub note: unsafe fn(*const u8, i32) -> i32,
         pub bind: unsafe fn(i32, *const u8, i32) -> i32,
         pub decline: unsafe fn(*const u8, i32) -> i32,
+        pub hold: unsafe fn(i32) -> i32,
         pub emit: unsafe fn(*const u8, i32),
         pub fail: unsafe fn(*const u8, i32),
         pub log: unsafe fn(i32, *const u8, i32),
@@ -505,8 +527,10 @@ mod native {
         special: |_| 0,
         tokenize: |_, _, _, _, _| 0,
         output: |_, _| 0,
+        note: |_, _| 0,
         bind: |_, _, _| 0,
         decline: |_, _| 0,
+        hold: |_| 0,
         emit: |_, _| {},
         fail: |_, _| {},
         log: |_, _, _| {},
@@ -670,6 +694,12 @@ mod native {
 
     /// # Safety
     /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn note(ptr: *const u8, len: i32) -> i32 {
+        (HOST.with(Cell::get).note)(ptr, len)
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
     pub unsafe fn bind(kind: i32, ptr: *const u8, len: i32) -> i32 {
         (HOST.with(Cell::get).bind)(kind, ptr, len)
     }
@@ -678,6 +708,12 @@ mod native {
     /// Pointers must be valid for what the import reads or writes.
     pub unsafe fn decline(ptr: *const u8, len: i32) -> i32 {
         (HOST.with(Cell::get).decline)(ptr, len)
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn hold(n: i32) -> i32 {
+        (HOST.with(Cell::get).hold)(n)
     }
 
     /// # Safety
@@ -882,8 +918,10 @@ mod native {
         "special",
         "tokenize",
         "output",
+        "note",
         "bind",
         "decline",
+        "hold",
         "emit",
         "fail",
         "log",

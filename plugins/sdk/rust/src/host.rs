@@ -101,6 +101,10 @@ pub(crate) fn decline(export: &str) -> bool {
     unsafe { abi::decline(export.as_ptr(), export.len() as i32) == abi::DECLINE_OK }
 }
 
+pub(crate) fn hold(tokens: usize) -> bool {
+    unsafe { abi::hold(tokens.min(i32::MAX as usize) as i32) == abi::HOLD_OK }
+}
+
 /// How many tokens there are so far, prompt included. It copies nothing.
 pub fn history_len() -> usize {
     unsafe { abi::history(0, core::ptr::NonNull::<u32>::dangling().as_ptr() as *mut u8, 0) }.max(0) as usize
@@ -130,7 +134,20 @@ fn described(part: &str) -> Value {
     value.and_then(|value| value.get(part).cloned()).unwrap_or_default()
 }
 
-/// Gives the client a JSON value, which is sent with the answer, under the plugin's name. An error
+/// Attaches a short text to one token, for its trace: in `prepare` and `sample` to the token that
+/// is about to be chosen, in `accept` to the accepted one. It is shown to clients that ask for
+/// traces, in the page's inspector and in recordings. A note has at most 256 bytes, and a token at
+/// most 8; an error means that it is refused, and the log has the reason. On a host without this
+/// function it does nothing.
+pub fn note(text: &str) -> Result<(), &'static str> {
+    if !feature("note") || unsafe { abi::note(text.as_ptr(), text.len() as i32) } == abi::NOTE_OK {
+        return Ok(());
+    }
+    Err("the host refuses the note; its log says why")
+}
+
+/// Gives the client a JSON value, which is sent with the answer, under the plugin's name; not in
+/// `close`, which is called after the answer has been sent. An error
 /// means that the host has no such function or refuses the value, because it is not JSON or too
 /// large; the log then has the reason.
 pub fn output(value: impl Display) -> Result<(), &'static str> {
@@ -285,7 +302,7 @@ pub enum Level {
     Error = abi::LOG_ERROR as isize,
 }
 
-/// Writes a line to the operator's log. The last lines are attached to the error if the plugin
+/// Writes a line to the request's log. The last lines are attached to the error if the plugin
 /// fails. [`crate::log!`] formats a line and says where it comes from.
 pub fn log(level: Level, text: &str) {
     unsafe { abi::log(level as i32, text.as_ptr(), text.len() as i32) }

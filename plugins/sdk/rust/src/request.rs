@@ -81,6 +81,17 @@ impl Request {
         }
     }
 
+    /// Says how many of the last tokens the plugin may take back in this request, at most as many
+    /// as the manifest's `hold`: the stream runs so far behind. It is to be called in
+    /// [`crate::Plugin::open`]; the error says that it was not, or that `tokens` is more. On a host
+    /// without this function the manifest's `hold` stays in force.
+    pub fn hold(&self, tokens: usize) -> Result<(), String> {
+        if !host::feature("hold") || host::hold(tokens) {
+            return Ok(());
+        }
+        Err("the host does not let so many tokens be held here: the manifest's hold is the most".into())
+    }
+
     /// The request's sampling parameters, see [`host::sampling`].
     pub fn sampling(&self) -> Value {
         host::sampling()

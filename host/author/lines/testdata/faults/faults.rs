@@ -31,6 +31,15 @@ fn fail(n: i64, numbers: &[i32]) -> i32 {
         2 => std::process::abort(),   // fails for 2
         3 => panic!("no way"),        // fails for 3
         4 => unreachable!("said so"), // fails for 4
+        5 => fill(), // fails for 5
         _ => 0,
+    }
+}
+
+/// Takes memory without end.
+fn fill() -> i32 {
+    let mut all = Vec::new();
+    loop {
+        all.push(vec![1u8; 1 << 16]);
     }
 }

@@ -128,6 +128,18 @@ const (
 	DeclineRefused = -1 // see decline
 )
 
+// Hold answers: Result of hold.
+const (
+	HoldOk      = 0  // so many tokens may be taken back in this request
+	HoldRefused = -1 // see hold
+)
+
+// Note answers: Result of note.
+const (
+	NoteOk      = 0  // the token's trace has it, if there is one
+	NoteRefused = -1 // see note
+)
+
 // Output answers: Result of output.
 const (
 	OutputOk      = 0  // the client gets the value
@@ -210,6 +222,8 @@ const (
 	LimitFeatureBytes        = 64         // bytes of a feature's name
 	LimitOutputBytes         = 65536      // bytes of all values of a plugin in a choice
 	LimitOutputs             = 64         // values of a plugin in a choice
+	LimitNoteBytes           = 256        // bytes of a note
+	LimitNotes               = 8          // notes of a plugin for a token
 	LimitHeldBytes           = 4096       // bytes of text held back by stop plugins
 	LimitTextBytes           = 256        // bytes
 	LimitGrammarBytes        = 262144     // bytes of a grammar

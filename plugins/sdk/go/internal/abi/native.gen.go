@@ -30,8 +30,10 @@ type Host interface {
 	Special(kind int32) int32
 	Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32
 	Output(ptr unsafe.Pointer, len int32) int32
+	Note(ptr unsafe.Pointer, len int32) int32
 	Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 	Decline(ptr unsafe.Pointer, len int32) int32
+	Hold(n int32) int32
 	Emit(ptr unsafe.Pointer, len int32)
 	Fail(ptr unsafe.Pointer, len int32)
 	Log(level int32, ptr unsafe.Pointer, len int32)
@@ -281,10 +283,22 @@ func (a Absent) Output(ptr unsafe.Pointer, len int32) int32 { a.answers("output"
 // answer, under the plugin's name and with the number of tokens that the answer had then. 0, or
 // −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds
 // output_bytes or outputs, or if the call is outside penstock_open, penstock_prepare,
-// penstock_sample, penstock_accept, penstock_stop and penstock_rewind. A value stays when tokens
-// are taken back. While the answer is replayed to a new instance (see penstock_rewind), values are
-// dropped: the client has them already.
+// penstock_sample, penstock_accept, penstock_stop, penstock_rewind and penstock_run. It is refused
+// in penstock_close, which is called after the answer has been sent, so that no answer waits for
+// it. A value stays when tokens are taken back. While the answer is replayed to a new instance (see
+// penstock_rewind), values are dropped: the client has them already.
 func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) }
+
+// Note implements Host.
+func (a Absent) Note(ptr unsafe.Pointer, len int32) int32 { a.answers("note"); return 0 }
+
+// Note: Attaches a short text in UTF-8 to one token, for its trace: it is shown to clients that ask
+// for trace, in the page's inspector and in recordings. In penstock_prepare and penstock_sample
+// this is the token that is about to be chosen, in penstock_accept the accepted one, which keeps it
+// if it is taken back. 0, also if nobody asks for traces, or −1 if it is refused, with the reason
+// in the log: in other exports, if it is not UTF-8, or exceeds note_bytes or notes. While the
+// answer is replayed to a new instance (see penstock_rewind), notes are dropped.
+func Note(ptr unsafe.Pointer, len int32) int32 { return host.Note(ptr, len) }
 
 // Bind implements Host.
 func (a Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { a.answers("bind"); return 0 }
@@ -304,8 +318,18 @@ func (a Absent) Decline(ptr unsafe.Pointer, len int32) int32 { a.answers("declin
 // the reason in the log: outside penstock_open, for an unknown name, and for what the request
 // cannot do without: penstock_run, penstock_template, and what is called before or during
 // penstock_open. A new instance that takes the place of this one (see penstock_rewind) declines
-// anew. The manifest's hold stays in force.
+// anew. What hold says stays in force.
 func Decline(ptr unsafe.Pointer, len int32) int32 { return host.Decline(ptr, len) }
+
+// Hold implements Host.
+func (a Absent) Hold(n int32) int32 { a.answers("hold"); return 0 }
+
+// Hold: Says how many of the last tokens the plugin may take back in this request, n, in place of
+// the manifest's hold, which is the most that n may be: the stream runs so far behind. The last
+// call counts. 0, or −1 if it is refused, with the reason in the log: outside penstock_open, and
+// for an n that is negative or larger than the manifest's. A new instance that takes the place of
+// this one (see penstock_rewind) says it anew.
+func Hold(n int32) int32 { return host.Hold(n) }
 
 // Emit implements Host.
 func (a Absent) Emit(ptr unsafe.Pointer, len int32) { a.answers("emit") }
@@ -663,8 +687,10 @@ var Features = []string{
 	"special",
 	"tokenize",
 	"output",
+	"note",
 	"bind",
 	"decline",
+	"hold",
 	"emit",
 	"fail",
 	"log",

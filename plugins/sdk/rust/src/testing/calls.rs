@@ -132,7 +132,7 @@ impl<P: Exported> Session<P> {
         self.state.logprob = None;
         if let Accepted::Splice { backtrack, tokens } = &accepted {
             let (room, length) = (P::MANIFEST.splice as usize, self.state.history.len());
-            let most = (length - self.state.request.prompt.len()).min(P::MANIFEST.hold as usize);
+            let most = (length - self.state.request.prompt.len()).min(self.state.hold);
             assert!(*backtrack <= most, "a splice takes {} tokens back; hold and what was generated allow {}", backtrack, most);
             assert!(tokens.len() <= room, "{} tokens at once; the manifest's splice has room for {}", tokens.len(), room);
             self.state.must_know("the splice", tokens);

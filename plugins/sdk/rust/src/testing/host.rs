@@ -30,6 +30,9 @@ pub(super) struct State {
     pub call: Call,
     pub history: Vec<Token>,
     pub declined: Vec<String>, // exports
+    pub hold: usize,           // tokens that may be taken back
+    pub most_hold: usize,      // as the manifest says
+    pub notes: Vec<String>,    // of tokens; they are not counted
     pub part: Option<Part>,    // of the answer
     pub logprob: Option<f32>,  // of the token that is accepted next
     pub hidden_state: Vec<f32>,
@@ -189,6 +192,15 @@ const TABLE: abi::Host = abi::Host {
     decline: |p, n| {
         let declined = ask(|s| (s.call == Call::Open).then(|| s.declined.push(text(p, n))));
         declined.map_or(abi::DECLINE_REFUSED, |_| abi::DECLINE_OK)
+    },
+    hold: |n| {
+        let held = ask(|s| (s.call == Call::Open && n >= 0 && n as usize <= s.most_hold).then(|| s.hold = n as usize));
+        held.map_or(abi::HOLD_REFUSED, |_| abi::HOLD_OK)
+    },
+    note: |p, n| {
+        let takes = |s: &State| matches!(s.call, Call::Accept | Call::Sample | Call::Other) && i64::from(n) <= abi::LIMIT_NOTE_BYTES;
+        let noted = ask(|s| takes(s).then(|| s.notes.push(text(p, n))));
+        noted.map_or(abi::NOTE_REFUSED, |_| abi::NOTE_OK)
     },
     log: |_, p, n| ask(|s| s.logs.push(text(p, n))),
     grammar_open: |_, _, _| panic!("a native test has no grammar engine: record a request, docs/plugins/record.md"),

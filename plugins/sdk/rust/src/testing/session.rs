@@ -44,6 +44,8 @@ impl<P: Exported> Session<P> {
     /// Begins the plugin anew.
     fn begin(&mut self) -> Result<(), String> {
         self.state.declined.clear();
+        self.state.most_hold = P::MANIFEST.hold as usize;
+        self.state.hold = self.state.most_hold;
         self.mask = std::vec![0; (self.state.request.vocabulary.len() + 31) / 32];
         self.plugin = Some(self.state.enter(Call::Open, || P::open(&crate::Request::read()?))?);
         Ok(())
@@ -155,6 +157,11 @@ impl<P: Exported> Session<P> {
     /// What the plugin gave the client, JSON.
     pub fn outputs(&self) -> &[String] {
         &self.state.outputs
+    }
+
+    /// What the plugin noted of tokens.
+    pub fn notes(&self) -> &[String] {
+        &self.state.notes
     }
 
     /// What the plugin logged.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// noting is a guest that says something of each token: n times in prepare, and once when it is told
+// of it. It traps where that is not answered so.
+func noting(n int, prepared, accepted string, answer int32) *asm.Guest {
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch, prepared).Put(hosttest.AtScratch+1024, accepted)
+	say := func(at, size int, answer int32) []byte {
+		return slices.Concat(i32(at), i32(size), g.Call(abi.ImportNote), i32(int(answer)), asm.Equal, asm.EqualZero, asm.When(asm.Unreachable))
+	}
+	g.On(abi.ExportPrepare, slices.Concat(slices.Repeat(say(hosttest.AtScratch, len(prepared), abi.NoteOk), n)), i32(0))
+	g.On(abi.ExportAccept, say(hosttest.AtScratch+1024, len(accepted), answer), i32(0))
+	return g.On(abi.ExportOpen, say(hosttest.AtScratch, len(prepared), abi.NoteRefused), i32(0))
+}
+
+// A plugin's notes are in the trace of the token that they are about, and are bounded. Where nobody
+// traces they are dropped.
+func TestStage_Notes_AreInTheTrace(t *testing.T) {
+	for name, c := range map[string]struct {
+		times    int
+		accepted string
+		answer   int32
+		want     []string
+	}{
+		"of two calls": {1, "banned", abi.NoteOk, []string{"likely", "banned"}},
+		"too many":     {abi.LimitNotes, "banned", abi.NoteRefused, slices.Repeat([]string{"likely"}, abi.LimitNotes)},
+		"too long":     {1, strings.Repeat("x", abi.LimitNoteBytes+1), abi.NoteRefused, []string{"likely"}},
+		"no UTF-8":     {1, "\xff", abi.NoteRefused, []string{"likely"}},
+	} {
+		for _, traced := range []bool{true, false} {
+			s := use(t, noting(c.times, "likely", c.accepted, c.answer), 1)
+			ch := chain.New([]chain.Stage{s}, 100, 1)
+			for token := range int32(3) {
+				if _, err := s.Prepare(); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				var trace *chain.Trace
+				if traced {
+					trace = &chain.Trace{}
+				}
+				if _, err := ch.Accept(0, token+2, trace); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if trace == nil {
+					continue
+				}
+				var got []string
+				for _, n := range trace.Notes {
+					got = append(got, n.Text)
+					if n.By != "plugin:guest" {
+						t.Errorf("%s: by %s", name, n.By)
+					}
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("%s, token %d: %q, want %q", name, token, got, c.want)
+				}
+			}
+		}
+	}
+}
