@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/host/jinja"
 	"github.com/penstock/penstock/native"
@@ -207,6 +208,28 @@ func TestTemplate_Render_PythonRefuses(t *testing.T) {
 		if got := prompt(t, tmpl, native.Conversation{Messages: c.Messages}); !strings.Contains(got, "x") {
 			t.Errorf("%s, without tools: %s", file, got)
 		}
+	}
+}
+
+// That a template has to be rendered leniently is found once for all forms of a conversation.
+func TestTemplate_RenderIn_WayIsKept(t *testing.T) {
+	tmpl, runs := with(t, "{{ strftime_now('%Y') }}{{ none + messages[0].content }}"), 0
+	tmpl.plain.Now = func() time.Time { runs++; return time.Now() }
+	var w Way
+	said := func(text string) native.Conversation {
+		return native.Conversation{Messages: json.RawMessage(`[{"role":"user","content":"` + text + `"}]`)}
+	}
+	var took []int
+	for _, text := range []string{"frog", "toad"} {
+		runs = 0
+		if p, err := tmpl.RenderIn(t.Context(), said(text), &w); err != nil || !strings.HasSuffix(p.Text, text) {
+			t.Errorf("%q, %v", p.Text, err)
+		}
+		took = append(took, runs)
+	}
+	runs = 0
+	if _, err := tmpl.Render(t.Context(), said("newt")); err != nil || took[0] != runs || took[1] != runs-1 {
+		t.Errorf("%d runs after %v, %v", runs, took, err)
 	}
 }
 
