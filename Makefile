@@ -258,7 +258,7 @@ test-clients:
 	build/python/quick/bin/python $(PYTEST) $(patsubst %,tests/clients/test_%.py,openai anthropic ollama)
 
 .PHONY: test-clients-python
-test-clients-python: setup-test $(BINARY) $(REAL_MODELS) build/python/all/installed ## other projects' Python clients, with a real model (ARGS="-k langchain" for one)
+test-clients-python: setup-test $(BINARY) $(REAL_MODELS) build/python/all/installed build/python/webui/installed ## other projects' Python clients, with a real model (ARGS="-k langchain" for one)
 	build/python/all/bin/python $(PYTEST) tests/clients $(ARGS)
 
 test-author:

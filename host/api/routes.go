@@ -103,7 +103,7 @@ func (s *service) dialects() []Dialect {
 	answers.Media = media.NewLoader(s.Media)
 	server := &wire.Server{Service: answers, Version: s.Version, Memory: s.memory, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
-		{"OpenAI", openai.API{Server: server, Verbose: llamaserver.Verbose}.Routes(), wire.OpenAIError},
+		{"OpenAI", openai.API{Server: server, Describe: llamaserver.Describe}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},

@@ -54,6 +54,60 @@ func TestAPI_Verbose(t *testing.T) {
 	}
 }
 
+// In streams of OpenAI's API, too, the frames of tokens have the times until then, and frames tell
+// how far the prompt is computed, if llama-server's fields ask for that.
+func TestAPI_Measured(t *testing.T) {
+	r := newRig(t, nil)
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{` + hello + `,"max_tokens":3,"stream":true`, "/v1/completions": `{"prompt":"abc","max_tokens":3,"stream":true`,
+	} {
+		for fields, want := range map[string]struct{ timed, progress bool }{
+			``: {}, `,"timings_per_token":true`: {timed: true}, `,"return_progress":true`: {progress: true},
+			`,"timings_per_token":true,"return_progress":true,"verbose":true`: {true, true},
+		} {
+			status, _, text := r.call(http.MethodPost, path, body+fields+`}`)
+			var told []int // of the prompt's tokens
+			tokens, plain := 0, 0
+			for _, frame := range frames(t, text) {
+				var f struct {
+					Timings  *wire.Timings
+					Progress *wire.Progress `json:"prompt_progress"`
+					Choices  []struct {
+						Text   string
+						Delta  struct{ Content string }
+						Finish string `json:"finish_reason"`
+					}
+				}
+				if json.Unmarshal([]byte(frame), &f) != nil || len(f.Choices) != 1 {
+					continue
+				}
+				said := f.Choices[0].Text + f.Choices[0].Delta.Content
+				switch {
+				case f.Progress != nil:
+					told = append(told, f.Progress.Processed)
+					if f.Choices[0].Finish != "" || said != "" || (f.Timings != nil) != want.timed || len(told) > 1 && told[len(told)-1] < told[len(told)-2] {
+						t.Errorf("%s%s: %s", path, fields, frame)
+					}
+				case f.Choices[0].Finish != "":
+					if f.Timings == nil || f.Timings.PredictedN != 3 {
+						t.Errorf("%s%s: %s", path, fields, frame)
+					}
+				case said == "":
+				case f.Timings == nil:
+					plain++
+				default:
+					if tokens++; f.Timings.PredictedN < tokens || f.Timings.PromptN < 1 {
+						t.Errorf("%s%s: %s", path, fields, frame)
+					}
+				}
+			}
+			if status != http.StatusOK || (tokens > 0) != want.timed || (plain > 0) == want.timed || (len(told) > 0) != want.progress {
+				t.Errorf("%s%s: %d, %d and %d frames, progress %v: %s", path, fields, status, tokens, plain, told, text)
+			}
+		}
+	}
+}
+
 // What a request says of its answer's form is in the settings as it was given.
 func TestAPI_GenerationSettings_Form(t *testing.T) {
 	r := newRig(t, nil)

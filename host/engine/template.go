@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 )
 
@@ -190,8 +191,9 @@ func (e *Engine) say(ctx context.Context, c *chat.Conversation, n native.Convers
 	if err != nil {
 		return p, err
 	}
+	var way template.Way // found once for all forms
 	p, c.Messages, err = form.Say(ctx, needed, c.Messages, renderings(c.Messages, n.Tools), func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
-		p, err := e.renderMessages(ctx, n, messages)
+		p, err := e.renderMessagesIn(ctx, n, messages, &way)
 		if e.template.Refuses(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
 			err = form.Refused{Err: err}
 		}
@@ -224,11 +226,15 @@ func hasBrokenCall(m chat.Message) bool {
 	return slices.ContainsFunc(m.ToolCalls, func(c chat.ToolCall) bool { return !json.Valid([]byte(c.Function.Arguments)) })
 }
 
-func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, messages []chat.Message) (p native.Prompt, err error) {
+func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, messages []chat.Message) (native.Prompt, error) {
+	return e.renderMessagesIn(ctx, n, messages, new(template.Way))
+}
+
+func (e *Engine) renderMessagesIn(ctx context.Context, n native.Conversation, messages []chat.Message, way *template.Way) (p native.Prompt, err error) {
 	if n.Messages, err = messagesJSON(messages); err != nil {
 		return p, err
 	}
-	p, err = e.template.Render(ctx, n)
+	p, err = e.template.RenderIn(ctx, n, way)
 	p.Parser = peg.Mended(p.Parser)
 	return p, err
 }

@@ -132,14 +132,18 @@ func (r *run) operate(op string, left, right Value) Value {
 	return nil
 }
 
-// textBeside is v, or its text where the other is one: that of a number, and none of what is
-// undefined or None.
+// textBeside is v, or its text where the other is one: that of a number, a list or a dict, and none
+// of what is undefined or None.
 func (r *run) textBeside(other, v Value) Value {
 	if _, ok := textOf(other); !ok {
 		return v
 	}
 	if _, undefined := v.(*Undefined); undefined || v == nil {
 		return ""
+	}
+	switch v.(type) {
+	case *List, *Dict:
+		return r.repr(v)
 	}
 	if number(v) != nil {
 		return r.repr(v)

@@ -78,9 +78,9 @@ type Template struct {
 	Limits Limits
 	Now    func() time.Time // of strftime_now
 
-	// Lenient takes what is undefined or None for an empty text where one is added to it, and a number
-	// for its text, and writes as JSON what Python's cannot. Some templates are written for programs
-	// that do so.
+	// Lenient takes what is undefined or None for an empty text where one is added to it, and a
+	// number, a list or a dict for its text, and writes as JSON what Python's cannot. Some templates
+	// are written for programs that do so.
 	Lenient bool
 }
 

@@ -66,14 +66,21 @@ func (t *Template) Close() error { return t.llama.Close() }
 // A template that does what Python refuses, such as to add a value that only some programs tell it,
 // is rendered leniently.
 func (t *Template) Render(ctx context.Context, c native.Conversation) (native.Prompt, error) {
+	return t.RenderIn(ctx, c, new(Way))
+}
+
+// RenderIn is Render in a way that an earlier rendering of the conversation has found, which it
+// replaces if another is needed: the template's tries to render it otherwise are not repeated.
+func (t *Template) RenderIn(ctx context.Context, c native.Conversation, w *Way) (native.Prompt, error) {
 	if t.plain == nil {
 		return t.llama.Render(ctx, c, nil)
 	}
-	return t.llama.Render(ctx, c, func(told []byte) (string, error) {
-		text, err := t.write(ctx, told, c, way{})
-		for _, other := range []way{{alternatives: true}, {lenient: true}} {
-			if err != nil && other.mends(err, c) {
+	return t.llama.Render(ctx, c, func(told []byte) (string, error) { // of one conversation more than once
+		text, err := t.write(ctx, told, c, *w)
+		for _, other := range []Way{{alternatives: true}, {lenient: true}} {
+			if err != nil && other != *w && other.mends(err, c) {
 				if text, err := t.write(ctx, told, c, other); err == nil {
+					*w = other
 					return text, nil
 				}
 			}
@@ -82,8 +89,8 @@ func (t *Template) Render(ctx context.Context, c native.Conversation) (native.Pr
 	})
 }
 
-// way is another way to render a template than the usual one.
-type way struct {
+// Way is how a template has to be rendered for a conversation. The zero value is the usual way.
+type Way struct {
 	// The tools have no lists of types, but say the same with anyOf: Hermes 3's template, for one,
 	// calls itself for ever at the type null in a list.
 	alternatives bool
@@ -92,7 +99,7 @@ type way struct {
 }
 
 // mends reports whether an error may be one that there is not in this way.
-func (w way) mends(err error, c native.Conversation) bool {
+func (w Way) mends(err error, c native.Conversation) bool {
 	var complaint *jinja.Error
 	if !errors.As(err, &complaint) {
 		return false
@@ -111,7 +118,7 @@ func (t *Template) Refuses(err error) bool {
 }
 
 // write makes the text of what llama.cpp tells.
-func (t *Template) write(ctx context.Context, told []byte, c native.Conversation, w way) (string, error) {
+func (t *Template) write(ctx context.Context, told []byte, c native.Conversation, w Way) (string, error) {
 	values, err := jinja.FromJSON(told)
 	if err != nil {
 		return "", fmt.Errorf("what the template is told: %w", err)

@@ -106,14 +106,15 @@ func (s *session) note(r *http.Response) error {
 	return nil
 }
 
-// prescribe adds a plugin to a request for an answer, which writes what the model is to say.
+// prescribe adds a plugin to a request for an answer, which writes what the model is to say. A
+// request with an empty input asks for none: it has the model loaded.
 func (s *session) prescribe(r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		s.t.Error(err)
 	}
 	var body map[string]any
-	if err := json.Unmarshal(text, &body); err == nil && (body["messages"] != nil || body["input"] != nil) {
+	if err := json.Unmarshal(text, &body); err == nil && (body["messages"] != nil || body["input"] != nil && body["input"] != "") {
 		says := s.format.thought + s.answer
 		if at := results(body); at < len(s.calls) && body["tools"] != nil {
 			says = s.format.call(s.calls[at])

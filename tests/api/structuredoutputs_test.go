@@ -22,6 +22,8 @@ func TestHost_StructuredOutputs(t *testing.T) {
 		`{"regex":"[ab]{3}"}`:                            `^[ab]{3}$`,
 		`{"grammar":"root ::= \"x\" [yz]"}`:              `^x[yz]$`,
 		`{"grammar":"%llguidance {}\nstart: \"x\" /y/"}`: `^xy$`,
+		`{"grammar":"// Lark's\nstart: \"x\" /y/"}`:      `^xy$`,
+		`{"grammar":"start: \"::=\""}`:                   `^::=$`,
 		`{"json":{"enum":[7]},"whitespace_pattern":""}`:  `^7$`,
 		`{"json":"{\"enum\":[7]}"}`:                      `^7$`,
 		`{"json_object":true}`:                           `^\{`,

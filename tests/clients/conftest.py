@@ -20,6 +20,16 @@ os.environ |= {
     "HF_DATASETS_OFFLINE": "1",
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
 }
+# Begins a program of its own in Python, which gets to no other machine either: see alone.
+ALONE = """
+import socket
+find = socket.getaddrinfo
+def find_here(host, *rest, **named):
+    if host not in (None, "127.0.0.1", "localhost", "::1", b"127.0.0.1", b"localhost"):
+        raise socket.gaierror(f"these tests do not look for {host}")
+    return find(host, *rest, **named)
+socket.getaddrinfo = find_here
+"""
 PATIENCE = 300  # seconds; the machine may be busy
 
 
@@ -56,6 +66,21 @@ def wait_for(url: str, process: subprocess.Popen) -> None:
             pass
         time.sleep(0.05)
     raise RuntimeError(f"{process.args[0]} did not answer at {url}; it has ended with {process.poll()}")
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def stop(process: subprocess.Popen) -> None:
+    """Ends a process, at once where it does not end by itself."""
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,13 @@
 import json
 import os
 import secrets
-import socket
 import subprocess
 import sys
 
 import openai
 import pytest
 from asked import ANNA, DAYS, PARIS, GetWeather, Person, user
-from conftest import wait_for
+from conftest import ALONE, free_port, stop, wait_for
 from openai import pydantic_function_tool
 
 KEY = "sk-" + secrets.token_hex(16)  # without one it does not start
@@ -23,20 +22,7 @@ def client(server, tmp_path_factory):
     behind = {"model": f"openai/{server.model}", "api_base": server.v1, "api_key": server.key, "max_retries": 0}
     config = {"model_list": [{"model_name": "small", "litellm_params": behind}]}
     (work / "config.yaml").write_text(json.dumps(config))  # which is YAML, too
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    # As in this process (conftest.py), no name but this machine's is found.
-    run = """
-import socket
-find = socket.getaddrinfo
-def find_here(host, *rest, **named):
-    if host not in (None, "127.0.0.1", "localhost", "::1", b"127.0.0.1", b"localhost"):
-        raise socket.gaierror(f"these tests do not look for {host}")
-    return find(host, *rest, **named)
-socket.getaddrinfo = find_here
-from litellm import run_server
-run_server()
-"""
+    port, run = free_port(), ALONE + "from litellm import run_server\nrun_server()"
     process = subprocess.Popen(
         [sys.executable, "-c", run, "--config", work / "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"],
         cwd=work,
@@ -47,11 +33,7 @@ run_server()
         wait_for(f"http://127.0.0.1:{port}/health/readiness", process)
         yield openai.OpenAI(base_url=f"http://127.0.0.1:{port}", api_key=KEY, max_retries=0)
     finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        stop(process)
 
 
 def test_answer_is_the_same_streamed_and_whole(client):

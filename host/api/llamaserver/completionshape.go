@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
@@ -45,19 +46,10 @@ type partialAnswer struct {
 	Slot      int               `json:"id_slot"` // always -1, as from llama-server
 	Predicted int               `json:"tokens_predicted"`
 	Evaluated int               `json:"tokens_evaluated"`
-	Timings   *wire.Timings     `json:"timings,omitempty"`
-	Progress  *progress         `json:"prompt_progress,omitempty"`
-	Probs     []tokenProb       `json:"completion_probabilities,omitempty"`
-	Trace     []wire.TokenTrace `json:"trace,omitempty"`
+	wire.Measured
+	Probs []tokenProb       `json:"completion_probabilities,omitempty"`
+	Trace []wire.TokenTrace `json:"trace,omitempty"`
 	wire.Branches
-}
-
-// progress is how far a prompt is computed.
-type progress struct {
-	Total     int   `json:"total"`
-	Cache     int   `json:"cache"`
-	Processed int   `json:"processed"`
-	TimeMS    int64 `json:"time_ms"`
 }
 
 // Event implements wire.Detailed.
@@ -87,8 +79,8 @@ func (s *completionShape) progress(c *completion.Choice, st *state, computed int
 		return nil
 	}
 	took := time.Since(st.begun)
-	p := &partialAnswer{Index: c.Index, Tokens: []scheduler.Token{0}, Slot: -1, Evaluated: c.Start.PromptTokens,
-		Progress: &progress{Total: c.Start.PromptTokens, Cache: c.Start.CachedTokens, Processed: computed, TimeMS: took.Milliseconds()}}
+	p := &partialAnswer{Index: c.Index, Tokens: []scheduler.Token{0}, Slot: -1, Evaluated: c.Start.PromptTokens}
+	p.Progress = &wire.Progress{Total: c.Start.PromptTokens, Cache: c.Start.CachedTokens, Processed: computed, TimeMS: took.Milliseconds()}
 	if s.body.TimingsPerToken {
 		t := wire.TimingsOf(scheduler.End{Usage: scheduler.Usage{Prompt: computed, Cached: c.Start.CachedTokens}, Timing: scheduler.Timing{Prefill: took}})
 		p.Timings = &t
@@ -207,11 +199,11 @@ func (*completionShape) Closing([]*completion.Choice) []any { return nil }
 // Framing implements wire.Shape.
 func (*completionShape) Framing() wire.Framing { return wire.Events }
 
-// Verbose is the shape of a completion for a request that came by another API, which shows it
+// Describe is the shape of a completion for a request that came by OpenAI's API, which shows it
 // beside its own.
-func Verbose(r *completion.TextRequest, stream bool) wire.Detailed {
+func Describe(r *completion.TextRequest, of *openai.AnswerFields) wire.Detailed {
 	b := defaultBody()
-	b.CommonFields, b.Stream = *r.Common, stream
+	b.CommonFields, b.Stream, b.ReturnProgress, b.TimingsPerToken = *r.Common, of.Stream, of.ReturnProgress, of.TimingsPerToken
 	if r.MaxTokens > 0 {
 		b.NPredict = &r.MaxTokens
 	}

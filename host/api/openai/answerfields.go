@@ -16,10 +16,14 @@ type AnswerFields struct {
 
 	Model         string `json:"model"`
 	Stream        bool   `json:"stream"`
-	Verbose       bool   `json:"verbose"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+
+	// What llama-server tells besides; see describedShape.
+	Verbose         bool `json:"verbose"`
+	ReturnProgress  bool `json:"return_progress"`
+	TimingsPerToken bool `json:"timings_per_token"`
 
 	N    *int            `json:"n"`
 	Stop json.RawMessage `json:"stop"`
@@ -61,7 +65,7 @@ func (b *AnswerFields) Check() error {
 
 // Fill completes a request with the body's fields for its answers.
 func (b *AnswerFields) Fill(r *completion.TextRequest) (err error) {
-	r.Choices = b.Choices()
+	r.Choices, r.Progress = b.Choices(), b.ReturnProgress && b.Stream
 	if err := cmp.Or(b.takeFormat(r), b.takeStructuredOutputs(r)); err != nil {
 		return err
 	}

@@ -16,9 +16,9 @@ type chatShape struct {
 
 type chatChunk struct {
 	head
-	Choices []chatDelta   `json:"choices"`
-	Usage   any           `json:"usage,omitempty"` // see answerHeads.noUsage
-	Timings *wire.Timings `json:"timings,omitempty"`
+	Choices []chatDelta `json:"choices"`
+	Usage   any         `json:"usage,omitempty"` // see answerHeads.noUsage
+	wire.Measured
 
 	Recording string `json:"recording,omitempty"` // an addition of ours, in the last frame of a choice
 }

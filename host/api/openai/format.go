@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/grammar/lark"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -66,6 +67,18 @@ func (b *AnswerFields) takeFormat(r *completion.TextRequest) error {
 	return r.RequireSchema(f.schema, "response_format", "response_format"+f.in)
 }
 
+// gbnfRule is the beginning of a rule in GBNF, which no grammar in Lark's notation has.
+var gbnfRule = regexp.MustCompile(`(?m)^[ \t]*[\w-]+[ \t]*::=`)
+
+// grammarOf is a grammar of structured_outputs as Constraint has it. As with vLLM, what has no rule
+// in GBNF is in Lark's notation.
+func grammarOf(text string) string {
+	if text == "" || lark.Is(text) || gbnfRule.MatchString(text) {
+		return text
+	}
+	return lark.Prefix + " {} " + text
+}
+
 // takeStructuredOutputs gives a request the constraint of structured_outputs, which is vLLM's word
 // for it.
 func (b *AnswerFields) takeStructuredOutputs(r *completion.TextRequest) error {
@@ -113,7 +126,7 @@ func (b *AnswerFields) takeStructuredOutputs(r *completion.TextRequest) error {
 	case r.Params.Constraint.IsSet():
 		return refusal.Invalid(field, "%s and %s cannot be used together", field, r.Params.Constraint.Field())
 	}
-	r.Params.Grammar, r.Params.Regex, r.ConstraintField = said.Grammar, said.Regex, field+".regex"
+	r.Params.Grammar, r.Params.Regex, r.ConstraintField = grammarOf(said.Grammar), said.Regex, field+".regex"
 	switch {
 	case said.Grammar != "":
 		r.ConstraintField = field + ".grammar"

@@ -18,9 +18,9 @@ import (
 // API answers OpenAI's routes.
 type API struct {
 	*wire.Server
-	// Verbose makes the shape that describes an answer to clients which ask for that with verbose,
-	// as llama-server's do.
-	Verbose func(r *completion.TextRequest, stream bool) wire.Detailed
+	// Describe makes the shape of llama-server's own API, for clients that ask for what it tells
+	// besides; nil: those hear nothing of that.
+	Describe func(r *completion.TextRequest, b *AnswerFields) wire.Detailed
 }
 
 // Routes are the routes of the API.

@@ -20,9 +20,9 @@ type textShape struct {
 
 type textAnswer struct {
 	head
-	Choices []textChoice  `json:"choices"`
-	Usage   any           `json:"usage,omitempty"` // see answerHeads.noUsage
-	Timings *wire.Timings `json:"timings,omitempty"`
+	Choices []textChoice `json:"choices"`
+	Usage   any          `json:"usage,omitempty"` // see answerHeads.noUsage
+	wire.Measured
 
 	Recording string `json:"recording,omitempty"` // an addition of ours, in the last frame of a choice
 }

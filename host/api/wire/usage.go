@@ -70,6 +70,23 @@ type Timings struct {
 	BranchN            int     `json:"branch_n,omitempty"` // tokens that a program has had computed besides
 }
 
+// Progress is llama-server's: how far a prompt is computed.
+type Progress struct {
+	Total     int   `json:"total"`
+	Cache     int   `json:"cache"`
+	Processed int   `json:"processed"`
+	TimeMS    int64 `json:"time_ms"`
+}
+
+// Measured is what a frame tells of the answer's pace, if its client has asked for that.
+type Measured struct {
+	Timings  *Timings  `json:"timings,omitempty"`
+	Progress *Progress `json:"prompt_progress,omitempty"`
+}
+
+// Measures is m itself, to be read or set in a frame that has it.
+func (m *Measured) Measures() *Measured { return m }
+
 // TimingsOf describes how long an answer took.
 func TimingsOf(e scheduler.End) Timings {
 	t := Timings{
