@@ -25,10 +25,12 @@ type Entry struct {
 	Says          []program.Token `json:"says,omitempty"`          // each has the logit 10 in its turn, and the others 0
 }
 
-// Bounds of a table: entries, and tokens of each list.
+// Bounds of a table: entries, tokens of each list, and tokens of all lists, each of which a row may
+// look at.
 const (
 	mostEntries = 4096
 	mostTokens  = 1024
+	mostOfAll   = 1 << 16
 )
 
 // sayLogit is the logit of a token that the model says.
@@ -40,9 +42,13 @@ func (t Table) Check(field string, n int) error {
 	if len(t) > mostEntries {
 		return fmt.Errorf("%s: %d entries; it has %d at most", field, len(t), mostEntries)
 	}
+	all := 0
 	for i := range t {
 		if err := t[i].check(n); err != nil {
 			return fmt.Errorf("%s[%d].%w", field, i, err)
+		}
+		if all += len(t[i].After) + len(t[i].Says); all > mostOfAll {
+			return fmt.Errorf("%s: more than %d tokens in after and says of all entries; leave some out", field, mostOfAll)
 		}
 	}
 	return nil

@@ -121,5 +121,9 @@ func (c *Call) UnmarshalJSON(text []byte) error {
 	if parts.Asked != nil || parts.Deeds != nil {
 		c.Deeds = append(questions, deeds...)
 	}
+	if c.Left != nil && c.Answer == nil { // something is left where a sampler says that it has edited
+		edited := int32(abi.SampleEdited)
+		c.Answer = &edited
+	}
 	return nil
 }

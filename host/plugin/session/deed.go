@@ -81,6 +81,19 @@ func isProgram(name string) bool {
 	return s != nil && slices.Equal(s.In, []string{abi.ExportRun})
 }
 
+// inStep is what a deed counts in a program's step. It decides where steps end, also those of files
+// that were written before, so it stays as it is.
+func (d *Deed) inStep() int {
+	size := 256 + 4*(len(d.Args)+len(d.Tokens)+len(d.Numbers)) + len(d.SHA256) + len(textOf(d.Text)) + len(d.Error)
+	if g := d.Got; g != nil {
+		size += 4*(len(g.Tokens)+len(g.Numbers)) + len(textOf(g.Text))
+		if g.Mask != nil {
+			size += 4*(len(g.Mask.Allow)+len(g.Mask.Ban)) + len(g.Mask.Bits)
+		}
+	}
+	return size
+}
+
 // answer gives a guest that does the same once more what came of it.
 func (d *Deed) answer(g *plugin.Deed, vocabulary int) {
 	g.Answer, g.Fuel, g.Added = d.Answer, d.Fuel, d.Added

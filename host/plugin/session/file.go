@@ -160,7 +160,7 @@ func sizeOf(v reflect.Value) (size int) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			size += sizeOf(v.Field(i))
+			size += sizeOf(v.Field(i)) - int(v.Field(i).Type().Size())
 		}
 	case reflect.String:
 		size = v.Len()

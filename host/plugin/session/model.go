@@ -4,6 +4,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,7 @@ type Written struct {
 	Shown    ByChoice[Token] `json:"shown,omitempty"`
 	Logprobs ByChoice[Logit] `json:"logprobs,omitempty"`
 	Adopted  []Adopted       `json:"adopted,omitempty"`
-	Computed int             `json:"computed,omitempty"` // rows that the model was asked for
+	Computed *int            `json:"computed,omitempty"` // rows that the model was asked for
 }
 
 // Adopted is a choice that the host goes on with when the program has returned.
@@ -95,12 +96,17 @@ func (s *Session) checkModel(n int, modelled bool) error {
 			return fmt.Errorf("request.%s: %d; with a model it is from 0 to %d", f.name, f.value, f.most)
 		}
 	}
+	if context := cmp.Or(q.ContextSize, defaultContext); modelled && len(q.Prompt) >= context {
+		return fmt.Errorf("request.prompt: %d tokens; a context of %d has room for less; raise request.context_size", len(q.Prompt), context)
+	}
 	for i := range s.Calls {
 		switch c := &s.Calls[i]; {
 		case c.Written != nil && (!modelled || c.Call != CallRun):
 			return fmt.Errorf("calls[%d]: shown, logprobs, adopted and computed belong to the run of a session with a model", i)
 		case modelled && c.Call != CallOpen && c.Call != CallRun:
 			return fmt.Errorf("calls[%d].call: %q; a session with a model has open, and run", i, c.Call)
+		case modelled && slices.ContainsFunc(c.Deeds, func(d Deed) bool { return d.ofProgram() }):
+			return fmt.Errorf("calls[%d].deeds: the model answers what the program does; leave them out, or the model", i)
 		}
 	}
 	return nil
@@ -108,7 +114,7 @@ func (s *Session) checkModel(n int, modelled bool) error {
 
 // Bounds of the request of a session with a model.
 const (
-	mostContext = 1 << 20
+	mostContext = 1 << 16
 	mostChoices = 64
 )
 
@@ -122,8 +128,13 @@ func (r *run) write(ctx context.Context) (*Call, error) {
 	r.made = &Call{Call: CallRun}
 	written, err := drive.Writing{
 		Vocabulary: a,
-		Row:        func(tokens []Token) []float32 { return r.model.Row(n, plugin.SeenTokens(tokens)) },
-		Waited:     func([]program.Shown) bool { return ctx.Err() == nil },
+		Row: func(tokens []Token) []float32 {
+			if ctx.Err() != nil { // the program may ask for many more before it waits
+				return make([]float32, n)
+			}
+			return r.model.Row(n, plugin.SeenTokens(tokens))
+		},
+		Waited: func([]program.Shown) bool { return ctx.Err() == nil },
 	}.Run(&program.Program{Main: r.stage.Main, Branches: r.player.plugin.Branches(r.config)}, request, prompt)
 	var fault *plugin.Fault
 	var refusal *plugin.Refusal
@@ -138,7 +149,7 @@ func (r *run) write(ctx context.Context) (*Call, error) {
 }
 
 func writtenOf(from drive.Written) *Written {
-	w := &Written{Computed: from.Computed, Shown: make([][]Token, len(from.Shown))}
+	w := &Written{Computed: &from.Computed, Shown: make([][]Token, len(from.Shown))}
 	logprobs, some := make(ByChoice[Logit], len(from.Shown)), false
 	for c, list := range from.Shown {
 		for _, t := range list {
@@ -196,9 +207,11 @@ func near(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// nearly reports whether two numbers are the same, but for the last digits.
+// nearly reports whether two numbers are the same, but for the last digits of one that is not
+// whole.
 func nearly(a, b float64) bool {
-	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-4*max(1, math.Abs(a))
+	whole := a == math.Trunc(a) && b == math.Trunc(b)
+	return a == b || math.IsNaN(a) && math.IsNaN(b) || !whole && math.Abs(a-b) <= 1e-6+1e-4*math.Abs(a)
 }
 
 func decoded(text []byte) (v any) {

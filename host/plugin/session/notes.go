@@ -169,7 +169,7 @@ func leftRow(row Logits) *Left {
 	return l
 }
 
-// mostStep is how many bytes the deeds of a program's step have before another begins.
+// mostStep is how much the deeds of a program's step count before another begins.
 const mostStep = 64 << 10
 
 // mostHeld is how many bytes the deeds of one call have at most. A call can ask for very little
@@ -201,7 +201,7 @@ func (n *notes) Did(g *plugin.Deed) {
 		return
 	}
 	if d.ofProgram() { // what is asked beside does not end a step
-		n.step += sizeOf(reflect.ValueOf(&d))
+		n.step += d.inStep()
 	}
 	if d.Do == abi.ImportBranchesWait || n.step > mostStep {
 		n.end(true)

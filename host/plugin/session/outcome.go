@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,10 +69,13 @@ var outcomes = []outcome{
 	}},
 	{field: "logprobs", there: func(c *Call) bool { return c.Written != nil && c.Logprobs != nil }, first: differLogprobs},
 	{field: "adopted", there: func(c *Call) bool { return c.Written != nil && c.Adopted != nil }, show: func(_ *Player, c *Call) string {
-		return byChoice(c, func(w *Written) [][]Adopted { return [][]Adopted{w.Adopted} }, func(list []Adopted) string { return asJSON(list) })
+		return byChoice(c, func(w *Written) [][]Adopted { return [][]Adopted{w.Adopted} }, func(list []Adopted) string { return asJSON(append([]Adopted{}, list...)) })
 	}},
-	{field: "computed", there: func(c *Call) bool { return c.Written != nil && c.Computed != 0 }, show: func(_ *Player, c *Call) string {
-		return byChoice(c, func(w *Written) [][]int { return [][]int{{w.Computed}} }, func(list []int) string { return strconv.Itoa(list[0]) })
+	{field: "computed", there: func(c *Call) bool { return c.Written != nil && c.Computed != nil }, show: func(_ *Player, c *Call) string {
+		if c.Written == nil || c.Computed == nil {
+			return "none"
+		}
+		return strconv.Itoa(*c.Computed)
 	}},
 }
 
@@ -213,11 +217,23 @@ func differOutputs(_ *Player, want, got *Call) *Difference {
 }
 
 func differLogprobs(_ *Player, want, got *Call) *Difference {
-	alike := func(a, b []Logit) bool {
-		return slices.EqualFunc(a, b, func(x, y Logit) bool { return nearly(float64(x), float64(y)) })
+	told := func(list []Logit) []Logit { // of tokens without any, none is
+		if !slices.ContainsFunc(list, func(l Logit) bool { return !math.IsNaN(float64(l)) }) {
+			return nil
+		}
+		return list
 	}
-	if got.Written != nil && slices.EqualFunc(want.Logprobs, got.Logprobs, alike) {
-		return nil
+	alike := func(a, b []Logit) bool {
+		return slices.EqualFunc(told(a), told(b), func(x, y Logit) bool { return nearly(float64(x), float64(y)) })
+	}
+	if got.Written != nil {
+		came := append(make(ByChoice[Logit], 0, len(got.Shown)), got.Logprobs...)
+		for len(came) < len(got.Shown) {
+			came = append(came, nil)
+		}
+		if slices.EqualFunc(want.Logprobs, came, alike) {
+			return nil
+		}
 	}
 	show := func(c *Call) string {
 		return byChoice(c, func(w *Written) [][]Logit { return w.Logprobs }, func(list []Logit) string { return fmt.Sprint(list) })

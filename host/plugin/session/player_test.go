@@ -205,3 +205,39 @@ func TestPlayer_Play_WhatCannotBe(t *testing.T) {
 		t.Error("what is no module was loaded")
 	}
 }
+
+// Where a long step of a program ends is a part of the format.
+func TestPlayer_Play_LongSteps(t *testing.T) {
+	g := asm.New(`{"name":"guest","branches":1}`)
+	var run [][]byte
+	for range 300 {
+		run = append(run, asm.I32(0), g.Call(abi.ImportBranchClose), asm.Drop)
+	}
+	g.On(abi.ExportRun, append(run, asm.I32(0))...)
+	deeds := func(n int) string {
+		return `"deeds":[` + strings.Repeat(`{"do":"branch_close","args":[0],"answer":-1},`, n-1) + `{"do":"branch_close","args":[0],"answer":-1}]`
+	}
+	for last, want := range map[int]string{47: "", 46: "recorded none, came branch_close"} {
+		d := play(t, file(t, `"calls":[{"call":"open"},{"call":"step",`+deeds(253)+`},{"call":"run",`+deeds(last)+`,"answer":0}]`), g.Wasm())
+		if (d == nil) != (want == "") || d != nil && !strings.Contains(d.String(), want) {
+			t.Errorf("with %d deeds after the step: %v, want %q", last, d, want)
+		}
+	}
+}
+
+// A text that is longer than the plugin's buffer comes in several calls of the guest.
+func TestPlayer_Play_LongText(t *testing.T) {
+	g := example().On(abi.ExportStop, asm.I32(abi.StopShow))
+	if d := play(t, file(t, `"calls":[{"call":"open"},{"call":"stop","token":3,"text":"`+strings.Repeat("x", 300)+`","answer":0}]`), g.Wasm()); d != nil {
+		t.Error(d)
+	}
+}
+
+// What is left is compared also where the file does not say that the sampler has edited.
+func TestPlayer_Play_LeftAlone(t *testing.T) {
+	g := example().On(abi.ExportSample, asm.I32(abi.SampleEdited))
+	d := play(t, file(t, `"calls":[{"call":"open"},{"call":"sample","ids":[1,2],"logits":[2,1],"left":{"ids":[5],"logits":[9]}}]`), g.Wasm())
+	if d == nil || !strings.Contains(d.String(), "candidate 1 of those left") {
+		t.Error(d)
+	}
+}

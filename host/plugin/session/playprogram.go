@@ -27,7 +27,7 @@ func (r *run) taken(c Call) bool {
 	if r.prompter != nil {
 		return r.prompter.taken(&c)
 	}
-	if r.made != nil { // the step of a program that runs on a model
+	if r.made != nil && r.made.Call == CallRun { // the step of a program that runs on a model
 		c.Outputs = append(r.made.Outputs, c.Outputs...)
 		c.Call, c.Deeds = CallRun, nil
 	}
