@@ -136,6 +136,14 @@ func TestAppendText_ReadBack(t *testing.T) {
 	}
 }
 
+func TestValue_JSON_IsItsText(t *testing.T) {
+	const text = `{"a":[1,2.5,"x",null,true]}`
+	v, err := Parse([]byte(text))
+	if err != nil || v.JSON() != text {
+		t.Errorf("got %s and %v, want %s", v.JSON(), err, text)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, text := range samples {
 		f.Add([]byte(text))

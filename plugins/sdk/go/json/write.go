@@ -136,3 +136,9 @@ func AppendText(b []byte, text string) []byte {
 	}
 	return append(b, '"')
 }
+
+// JSON is the value's text, as Append writes it.
+func (v Value) JSON() string {
+	text, _ := Append(nil, v) // it was read, or made by the reader
+	return string(text)
+}
