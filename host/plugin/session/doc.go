@@ -109,8 +109,8 @@
 //	{"after": [4, 1], "logits": [0.5, 3, -2]}         of each token of the vocabulary, finite
 //	{"after": [2], "says": [1, 1, 0]}                 one token after another: the next has the logit 10, and the others have 0
 //
-// "after" and "says" have 1,024 tokens at most, and those of all entries 65,536. An entry without "after" counts where no other
-// does. A row of a picture or a sound is −1. Of the request, context_size is 4096 where it is left
+// "after" and "says" have 1,024 tokens at most, and those of all entries 65,536. An entry without
+// "after" counts where no other does. A row of a picture or a sound is −1. Of the request, context_size is 4096 where it is left
 // out, and max_tokens what the prompt leaves of it. Chains draw by the request's seed, with the
 // parameters temperature, top_k, top_p, min_p and samplers. There are no grammars. What a run with
 // a model has in the place of deeds:
@@ -121,7 +121,8 @@
 //	"computed"  how many rows the model was asked for
 //
 // In "logprobs", and in "outputs" of the run, numbers that are not whole may differ by a
-// ten-thousandth of their value, or a millionth: the last digits of exponentials are the compiler's.
+// ten-thousandth of their value, or a millionth: the last digits of exponentials are the
+// compiler's.
 //
 // # What the calls of a session keep to
 //

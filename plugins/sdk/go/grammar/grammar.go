@@ -17,8 +17,8 @@ type Kind int32
 
 // The notations.
 const (
-	GBNF       Kind = abi.GrammarGBNF // llama.cpp's
-	JSONSchema Kind = abi.GrammarJSONSchema
+	GBNF       Kind = abi.GrammarGBNF       // llama.cpp's
+	JSONSchema Kind = abi.GrammarJSONSchema // a JSON schema
 )
 
 // Grammar is a compiled grammar with its current state.
@@ -26,7 +26,7 @@ type Grammar struct{ handle int32 }
 
 var (
 	// ErrGrammar means that the host could not compile a grammar. The error of Open has the reason
-	// if the host returns it; else it is in the operator's log.
+	// if the host returns it; else it is in the request's log.
 	ErrGrammar = errors.New("the grammar is not valid, or the request has four already")
 	// ErrMask means that the mask could not be filled.
 	ErrMask = errors.New("the mask cannot be filled: the grammar was not opened for this request, or has become too ambiguous")
@@ -70,7 +70,8 @@ func Open(k Kind, text string) (Grammar, error) {
 }
 
 // Fill sets the mask of the next token to the tokens that the grammar allows. It may only be called
-// in Prepare.
+// in Prepare, and fills the mask of Prepare's Next, whatever it is given: call next.Mask() for it,
+// so that the mask counts.
 func (g Grammar) Fill(*penstock.Mask) error {
 	if abi.GrammarMask(g.handle) != 0 {
 		return ErrMask

@@ -102,7 +102,7 @@ func TestValue_Kinds(t *testing.T) {
 func TestAppend_ReadBack(t *testing.T) {
 	value := mustParse(t, `{"b":[1.5,null,true,{"c":"é\n"}],"a":-1e-300}`)
 	for _, v := range []any{
-		nil, true, "a\"b", 7, uint32(8), uint64(1) << 63, float32(0.1), -1e300, value, []any{1, "x", nil}, []string{"a"}, []uint32{1, 2}, []uint32(nil),
+		nil, true, "a\"b", 7, uint32(8), uint64(1) << 63, float32(0.1), -1e300, value, []any{1, "x", nil}, []string{"a"}, []int{1, -2}, []uint32{1, 2}, []uint32(nil),
 		[]float32{0.5}, []Value{value, value}, map[string]any{"z": 1, "a": map[string]any{}},
 	} {
 		got, err := Append([]byte(" "), v)
@@ -133,6 +133,14 @@ func TestAppendText_ReadBack(t *testing.T) {
 		if err := stdjson.Unmarshal(AppendText(nil, text), &back); err != nil || back != text {
 			t.Errorf("%q came back as %q, %v", text, back, err)
 		}
+	}
+}
+
+func TestValue_JSON_IsItsText(t *testing.T) {
+	const text = `{"a":[1,2.5,"x",null,true]}`
+	v, err := Parse([]byte(text))
+	if err != nil || v.JSON() != text {
+		t.Errorf("got %s and %v, want %s", v.JSON(), err, text)
 	}
 }
 

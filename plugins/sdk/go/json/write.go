@@ -12,13 +12,13 @@ import (
 
 // Errors of Append.
 var (
-	ErrType   = errors.New("not a kind of value that JSON is written of: nil, bool, string, int, uint32, uint64, float32, float64, Value, or a list or map of these")
+	ErrType   = errors.New("not a kind of value that JSON is written of: nil, bool, string, int, uint32, uint64, float32, float64, Value, a list that Append names, or a map[string]any")
 	ErrFinite = errors.New("JSON has no infinite numbers and no NaN")
 )
 
 // Append writes a value: nil, a bool, string, int, uint32, uint64, float32, float64 or Value, a
-// []any, []string, []uint32, []float32 or []Value, or a map[string]any, whose names are written in
-// their order.
+// []any, []string, []int, []uint32, []float32 or []Value, or a map[string]any, whose names are
+// written in their order.
 func Append(b []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
@@ -42,6 +42,8 @@ func Append(b []byte, value any) ([]byte, error) {
 	case []any:
 		return appendList(b, v)
 	case []string:
+		return appendList(b, v)
+	case []int:
 		return appendList(b, v)
 	case []uint32:
 		return appendList(b, v)
@@ -135,4 +137,10 @@ func AppendText(b []byte, text string) []byte {
 		b = append(b, byte(r))
 	}
 	return append(b, '"')
+}
+
+// JSON is the value's text, as Append writes it.
+func (v Value) JSON() string {
+	text, _ := Append(nil, v) // it was read, or made by the reader
+	return string(text)
 }

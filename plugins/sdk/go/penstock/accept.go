@@ -12,8 +12,8 @@ type Accepted int32
 
 // How to go on.
 const (
-	Continue Accepted = abi.AcceptContinue
-	Stop     Accepted = abi.AcceptStop // end the answer after this token
+	Continue Accepted = abi.AcceptContinue // go on
+	Stop     Accepted = abi.AcceptStop     // end the answer after this token
 )
 
 // Splice takes tokens back and inserts others in their place. backtrack counts from the token just

@@ -14,7 +14,7 @@ type State int32
 // The states.
 const (
 	Pending State = abi.StatePending // it has no row: wait for it
-	Ready   State = abi.StateReady
+	Ready   State = abi.StateReady   // it has its row
 	Running State = abi.StateRunning // as Run said
 	Ran     State = abi.StateRan     // a run has its tokens, or there was no room for more
 	Ended   State = abi.StateEnded   // a run has come to an end token, which was not appended
@@ -51,6 +51,9 @@ func (b *Branch) State() State {
 	}
 	return State(abi.BranchState(b.handle))
 }
+
+// Status is another name of State, which is not the model's hidden state.
+func (b *Branch) Status() State { return b.State() }
 
 // NewMask returns an empty set of tokens for Branch.Mask.
 func NewMask() *Mask { return &Mask{make([]uint32, (VocabSize()+31)/32)} }

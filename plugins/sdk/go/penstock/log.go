@@ -19,7 +19,7 @@ const (
 	Error Level = abi.LogError
 )
 
-// Log writes a line to the operator's log. The last lines are attached to the error if the plugin
+// Log writes a line to the request's log. The last lines are attached to the error if the plugin
 // fails.
 func Log(l Level, line string) {
 	abi.Log(int32(l), unsafe.Pointer(unsafe.StringData(line)), int32(len(line)))

@@ -27,8 +27,10 @@ var (
 	ErrContextFull = errors.New("the context is full")
 	ErrBudget      = errors.New("the program has put as many tokens into branches as it may")
 	ErrNoToken     = errors.New("no token is possible after the branch")
-	ErrRefused     = errors.New("the host refuses it") // Err says why: it wraps this one
 )
+
+// ErrRefused means that the host refuses what it was given: Err says why, and wraps this one.
+var ErrRefused = errors.New("the host refuses it")
 
 // Run is the request of a program. The first error stays: from then on branches are empty, waits
 // return nothing, and Err returns it.

@@ -43,3 +43,6 @@ func Logprob() (logprob float32, known bool) {
 	l := abi.Logprob()
 	return l, l == l
 }
+
+// LogProb is another name of Logprob.
+func LogProb() (logprob float32, known bool) { return Logprob() }

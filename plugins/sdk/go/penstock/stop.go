@@ -20,6 +20,9 @@ const (
 	Hold Verdict = abi.StopHold // go on; hold back what came since the last Show. More than 4 KiB held is an error
 )
 
+// HoldText is another name of Hold, which holds text back; the manifest's Hold is about tokens.
+const HoldText = Hold
+
 // EndAfter ends the answer and shows only the first n bytes since the last Show. They must be
 // whole characters.
 func EndAfter(n int) Verdict { return Verdict(-n - 1) }

@@ -14,6 +14,9 @@ import (
 // Choice is a sampler's decision: Edited, Biased, or a result of Keep or Take.
 type Choice int32
 
+// Decision is another name of Choice, which is not to be confused with the Choice of a Request.
+type Decision = Choice
+
 // Edited leaves the choice to later stages: the view was edited, or left as it was.
 const Edited Choice = abi.SampleEdited
 

@@ -21,6 +21,9 @@ pub enum Choice {
     Take(Token),
 }
 
+/// Another name of [`Choice`], which is not to be confused with the `choice` of a request.
+pub type Decision = Choice;
+
 /// A plugin's answer to an accepted token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepted {

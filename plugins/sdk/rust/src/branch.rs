@@ -158,6 +158,11 @@ impl<'r> Branch<'r> {
         }
     }
 
+    /// Another name of [`Branch::state`], which is not the model's hidden state.
+    pub fn status(&self) -> State {
+        self.state()
+    }
+
     /// Makes tokens impossible after the branch, until tokens are appended: `fill` gets a mask that
     /// allows none, and tokens that it does not allow are left out of candidates, logits, sums and
     /// draws.

@@ -24,7 +24,7 @@ pub struct Grammar {
 
 impl Grammar {
     /// Compiles a grammar; a request may have up to four. The error says why a grammar is refused,
-    /// and for a JSON schema the place; on an old host only the operator's log has it.
+    /// and for a JSON schema the place; on an old host only the request's log has it.
     pub fn open(kind: Kind, text: &str) -> Result<Grammar, String> {
         let kind = match kind {
             Kind::Gbnf => abi::GRAMMAR_GBNF,

@@ -283,7 +283,14 @@ pub fn special(kind: Special) -> Option<Token> {
     }
 }
 
-/// The tokens of a text. `flags`: the ABI's tokenize bits.
+/// For [`tokenize`]: add the tokens that the model expects at the beginning and end.
+pub const ADD_SPECIAL: i32 = abi::TOKENIZE_ADD_SPECIAL;
+
+/// For [`tokenize`]: read the text of control tokens as control tokens.
+pub const PARSE_SPECIAL: i32 = abi::TOKENIZE_PARSE_SPECIAL;
+
+/// The tokens of a text. `flags` are [`ADD_SPECIAL`] and [`PARSE_SPECIAL`], joined by `|`; 0 is
+/// neither.
 pub fn tokenize(text: &str, flags: i32) -> Vec<Token> {
     let len = text.len() as i32;
     filled(text.len() + 2, |p, n| unsafe { abi::tokenize(text.as_ptr(), len, flags, p, n) })

@@ -68,7 +68,7 @@ mod table;
 pub mod testing;
 mod vocabulary;
 
-pub use answer::{Accepted, Choice, Verdict};
+pub use answer::{Accepted, Choice, Decision, Verdict};
 pub use branch::{Branch, Chain, State};
 pub use candidates::Candidates;
 pub use manifest::{Manifest, Place, View};
