@@ -106,7 +106,7 @@ func (l *loader) fitMicroBatch() {
 }
 
 // placeListener puts server.host and server.port in the place of those of server.listen. A Unix
-// socket has no port. What cannot be read stays where it is, for Validate to refuse.
+// socket has no port. What cannot be read stays where it is, to be refused later.
 func (l *loader) placeListener() {
 	listen, host, port := l.find("server.listen"), l.find("server.host"), l.find("server.port")
 	address, err := ParseAddress(listen.Value.(string))
@@ -150,26 +150,21 @@ func (l *loader) find(name string) *Setting {
 	return &l.settings[i]
 }
 
-// config has the settings with their values as what they stand for. Its error joins what is wrong
-// with them by themselves, for which it has the defaults, and with each other.
+// config checks the settings, and has them as what they stand for. Its error joins what is wrong
+// with each; where nothing is, what is wrong between them.
 func (l *loader) config() (Config, error) {
-	c := Config{settings: l.settings}
 	var problems []error
-	values := make(map[string]any, len(l.settings))
 	for _, s := range l.settings {
-		values[s.Key.Name] = s.Value
 		if s.Key.check != nil && !s.Key.check(s.Value) {
-			values[s.Key.Name] = s.Key.Default
 			problems = append(problems, wrong(s, nil))
 		}
 	}
-	k := koanf.New(".")
-	err := k.Load(confmap.Provider(values, "."), nil)
-	if err == nil {
-		err = k.Unmarshal("", &c)
+	if problems != nil {
+		return Config{settings: l.settings}, errors.Join(problems...)
 	}
+	c, err := l.merged()
 	if err != nil {
-		return c, fmt.Errorf("merge the configuration: %w", err)
+		return c, err
 	}
 	for _, s := range l.settings {
 		if fits := relations[s.Key.Name]; fits != nil && !fits(c) {
@@ -177,6 +172,25 @@ func (l *loader) config() (Config, error) {
 		}
 	}
 	return c, errors.Join(problems...)
+}
+
+// merged has settings that were checked as what they stand for. It does not check them again: a
+// folder may have gone since.
+func (l *loader) merged() (Config, error) {
+	values := make(map[string]any, len(l.settings))
+	for _, s := range l.settings {
+		values[s.Key.Name] = s.Value
+	}
+	k := koanf.New(".")
+	c := Config{settings: l.settings}
+	err := k.Load(confmap.Provider(values, "."), nil)
+	if err == nil {
+		err = k.Unmarshal("", &c)
+	}
+	if err != nil {
+		return c, fmt.Errorf("merge the configuration: %w", err)
+	}
+	return c, nil
 }
 
 // relations are false for a key whose value does not fit another's.

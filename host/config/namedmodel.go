@@ -124,7 +124,7 @@ func (c Config) ForModel(name string) Config {
 	}
 	l := loader{settings: slices.Clone(c.settings)}
 	l.only(name)
-	own, err := l.config()
+	own, err := l.merged()
 	if err != nil {
 		return c // it cannot fail: the settings were merged before
 	}

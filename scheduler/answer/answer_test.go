@@ -301,3 +301,30 @@ func TestAnswer_Fail_KeepsTheError(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// noter says something of each token when it is asked, and forgets it with a reset.
+type noter struct {
+	shrinking
+	says []string
+}
+
+func (n *noter) Traits() chain.Traits { return chain.Traits{Notes: n.take} }
+func (n *noter) take() (said []string) {
+	said, n.says = n.says, nil
+	return said
+}
+
+func (*noter) Accept(chain.Token) (chain.Effect, error) { return chain.Effect{}, nil }
+
+// What a stage has said of a token stays with it, also where a stage before takes the token back.
+func TestAnswer_Splice_NotesStayWithTheTokenTakenBack(t *testing.T) {
+	n := &noter{}
+	a := begin(t, Settings{}, &editor{hold: 2}, n)
+	a.Advance(4, Details{Trace: &chain.Trace{}})
+	n.says = []string{"likely"}
+	taken := &chain.Trace{}
+	a.Advance(13, Details{Trace: taken}) // 7 and 8 come in its place
+	if len(taken.Notes) != 1 || taken.Notes[0].Text != "likely" || len(n.says) > 0 {
+		t.Errorf("of the token taken back %v is told, of the next %v", taken.Notes, n.says)
+	}
+}

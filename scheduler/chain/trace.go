@@ -101,8 +101,8 @@ func (l *link) note(trace *Trace) {
 	}
 }
 
-// TakeNotes has the trace of a token tell what the stages say of it, where they are told of it no
-// more since it ends the answer.
+// TakeNotes has the trace of a token tell what the stages say of it that are not told of it: it
+// ends the answer, or another stage has put others in its place.
 func (c *Chain) TakeNotes(trace *Trace) {
 	for i := range c.links {
 		if trace != nil {

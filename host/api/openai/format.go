@@ -67,8 +67,9 @@ func (b *AnswerFields) takeFormat(r *completion.TextRequest) error {
 	return r.RequireSchema(f.schema, "response_format", "response_format"+f.in)
 }
 
-// gbnfRule is the beginning of a rule in GBNF, which no grammar in Lark's notation has.
-var gbnfRule = regexp.MustCompile(`(?m)^[ \t]*[\w-]+[ \t]*::=`)
+// gbnfRule is the beginning of a rule in GBNF or a notation like it. In Lark's it may stand in a
+// text or a comment alone.
+var gbnfRule = regexp.MustCompile(`(?m)^[^"'/#\n]*::=`)
 
 // grammarOf is a grammar of structured_outputs as Constraint has it. As with vLLM, what has no rule
 // in GBNF is in Lark's notation.

@@ -49,7 +49,9 @@ func (m *module) rewriteMemory(r *reader) []byte {
 			r.fail(ErrLimit, "memory of %d pages, at most %d are allowed", low, m.limits.MemoryPages)
 		}
 		m.memoryPages = min(high, m.limits.MemoryPages)
-		b = appendU32(append(b, 0), low)
+		if b = appendU32(append(b, 0), low); high == 0 { // a region has a page
+			b = append(b[:len(b)-2], 1, 0, 0)
+		}
 	}
 	m.memories = n
 	return b

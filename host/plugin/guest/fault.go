@@ -34,7 +34,10 @@ func Violationf(cause error, format string, args ...any) *Violation {
 func (i *Instance) diagnose(err error) *Violation {
 	var v *Violation
 	if errors.As(err, &v) {
-		if v.cause == plugin.CauseExit {
+		if v.cause == plugin.CauseExit { // as the runtimes of some languages do where they get no memory
+			if i.region.Refused() {
+				return i.module.Env.budget.exceeded()
+			}
 			return cmp.Or(i.outOfMemory(v.Error()), v)
 		}
 		return v
@@ -69,9 +72,9 @@ func (i *Instance) outOfMemory(text string) *Violation {
 func (i *Instance) growth() string {
 	const much = 8 << 20
 	size := len(i.Memory())
-	switch asked, _ := i.region.Exceeded(); {
+	switch asked, limit := i.region.Exceeded(); {
 	case asked > 0:
-		return fmt.Sprintf("; it was out of memory: it asked for %s and has %s, the most for an instance", mebibytes(asked), mebibytes(uint64(size)))
+		return fmt.Sprintf("; it was out of memory: it asked for %s, an instance has at most %s", mebibytes(asked), mebibytes(limit))
 	case size-i.sizeBefore > much:
 		return fmt.Sprintf("; its memory grew from %s to %s in this call", mebibytes(uint64(i.sizeBefore)), mebibytes(uint64(size)))
 	}

@@ -67,7 +67,7 @@ func TestInstance_OutOfMemory_IsCalledSo(t *testing.T) {
 		cause error
 	}{
 		{"trap", unreachable, said + "; trap: unreachable", plugin.CauseLimit},
-		{"out of fuel", forever, "it was out of memory: it asked for 64.3 MiB and has 0.3 MiB", plugin.CauseFuel},
+		{"out of fuel", forever, "it was out of memory: it asked for 64.3 MiB, an instance has at most 64 MiB", plugin.CauseFuel},
 	} {
 		g := hosttest.Plain().On(abi.ExportAccept, append(wants, c.then)...)
 		_, err := use(t, g, 1).accept(1)

@@ -39,9 +39,8 @@ var (
 )
 
 // New reserves a region of limit bytes, rounded up to whole pages of 64 KiB.
-// Nothing of it is accessible or takes memory yet. The limit must be at least
-// the maximum of the module that will use it, and is at most 4 GiB. What
-// becomes accessible is taken from the account, which may be nil.
+// Nothing of it is accessible or takes memory yet. The limit is at least a page and at most 4 GiB.
+// What becomes accessible is taken from the account, which may be nil.
 func New(limit uint64, account Account) (*Region, error) {
 	if limit > mostMemory {
 		return nil, fmt.Errorf("%d bytes of guest memory, at most %d can be addressed: %w", limit, uint64(mostMemory), ErrSize)
@@ -86,15 +85,15 @@ func (r *Region) give(bytes uint64) {
 	}
 }
 
-// Refused tells that the account once had too little.
+// Refused tells that the account had too little since Forget.
 func (r *Region) Refused() bool { return r.refused }
 
 // Exceeded is the size in bytes beyond the limit that was last asked for since Forget, and the
 // limit; 0: none was.
 func (r *Region) Exceeded() (size, limit uint64) { return r.exceeded, uint64(len(r.reserved)) }
 
-// Forget forgets what Exceeded tells: the instance has come to terms with what it has.
-func (r *Region) Forget() { r.exceeded = 0 }
+// Forget forgets what Refused and Exceeded tell: the instance has come to terms with what it has.
+func (r *Region) Forget() { r.exceeded, r.refused = 0, false }
 
 // Free implements experimental.LinearMemory. wazero calls it when the instance
 // is closed; a host calls it where no instance came to be. Twice does no harm.

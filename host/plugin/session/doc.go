@@ -110,10 +110,10 @@
 //	{"after": [2], "says": [1, 1, 0]}                 one token after another: the next has the logit 10, and the others have 0
 //
 // "after" and "says" have 1,024 tokens at most, and those of all entries 65,536. An entry without
-// "after" counts where no other does. A row of a picture or a sound is −1. Of the request, context_size is 4096 where it is left
-// out, and max_tokens what the prompt leaves of it. Chains draw by the request's seed, with the
-// parameters temperature, top_k, top_p, min_p and samplers. There are no grammars. What a run with
-// a model has in the place of deeds:
+// "after" counts where no other does. A row of a picture or a sound is −1. Of the request,
+// context_size is 4096 where it is left out, and max_tokens what the prompt leaves of it. Chains
+// draw by the request's seed, with the parameters temperature, top_k, top_p, min_p and samplers.
+// There are no grammars. What a run with a model has in the place of deeds:
 //
 //	"shown"     the tokens of the answer, or a list of them for each choice. As with a server it ends before an end token, and with max_tokens
 //	"logprobs"  in the same form, those that the program has given; of a token that it gave none "nan"

@@ -71,3 +71,19 @@ func TestStage_Notes_AreInTheTrace(t *testing.T) {
 		}
 	}
 }
+
+// What was said of a token that does not come is said of no other.
+func TestStage_Notes_GoWithTheirToken(t *testing.T) {
+	s := use(t, noting(1, "likely", "taken", abi.NoteOk), 1)
+	c := chain.New([]chain.Stage{s}, 100, 1)
+	if _, err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reset([]chain.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	var trace chain.Trace
+	if _, err := c.Accept(0, 2, &trace); err != nil || len(trace.Notes) != 1 || trace.Notes[0].Text != "taken" {
+		t.Errorf("%v, %v", trace.Notes, err)
+	}
+}

@@ -23,6 +23,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	}
 	history = plugin.SeenTokens(history)
 	s.drafted = s.drafted[:0]
+	s.session.TakeNotes() // of a token that does not come
 	s.spliced, s.prompt, s.session.Logprob, s.session.HiddenState = 0, prompt, float32(math.NaN()), nil
 	s.session.Params[abi.ParamPromptTokens] = int64(prompt) // a program may have the answer go on from another
 	switch {
