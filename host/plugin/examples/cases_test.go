@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
-// TestGoldenCases_Model_TellWhatDiffers has a program run on a model, and says what comes of it wrongly.
+// TestGoldenCases_Model_TellWhatDiffers has a program run on a model, and says what comes of it
+// wrongly.
 func TestGoldenCases_Model_TellWhatDiffers(t *testing.T) {
 	for outcome, want := range map[string]string{
 		`"shown":[[2,3],[1]],"computed":5,"answer":0`: "",

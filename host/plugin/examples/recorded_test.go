@@ -31,8 +31,9 @@ var caseless = map[string]string{
 // alsoGo are the examples that Go's own compiler built too.
 var alsoGo = []string{"min-p"}
 
-// TestGoldenCases_ComeOutAsTheySay makes the calls of each example's golden cases, on the modules that
-// were built of it: in Go with TinyGo, and of some with Go's own compiler. The caseless are loaded.
+// TestGoldenCases_ComeOutAsTheySay makes the calls of each example's golden cases, on the modules
+// that were built of it: in Go with TinyGo, and of some with Go's own compiler. The caseless are
+// loaded.
 func TestGoldenCases_ComeOutAsTheySay(t *testing.T) {
 	folders, err := filepath.Glob(filepath.Join(sources, "*", "README.md"))
 	if err != nil || len(folders) < 25 {

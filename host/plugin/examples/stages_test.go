@@ -52,7 +52,7 @@ func randomRow(seed uint64, n int) []float32 {
 	return row
 }
 
-// TestPromptLookup_Draft_GoesOnAsThePromptDid has the module guess, for which sessions have no call.
+// TestPromptLookup_Draft_GoesOnAsThePromptDid has the module guess: sessions have no such call.
 func TestPromptLookup_Draft_GoesOnAsThePromptDid(t *testing.T) {
 	m := loaded(t, "prompt-lookup", newWords())
 	s, err := stage.New(m, plugin.RequestInfo{Config: []byte(`{"tokens":2}`), MaxTokens: 50, ContextSize: 4096})
