@@ -179,7 +179,7 @@ test-plugins: plugins ## the SDKs' and the example plugins' native tests, and th
 	cd plugins/sdk/go && go vet ./... && go test -count=1 ./... # go's test cache does not see files outside the module
 	cd plugins/examples && go vet ./... && go test -count=1 ./...
 	scripts/rust-plugins.sh test
-	go $(GO_TEST) -run Cases ./host/plugin/examples
+	go $(GO_TEST) -run TestGoldenCases ./host/plugin/examples
 
 build/tools/tinygo/bin/tinygo: scripts/tinygo.sh
 	@scripts/tinygo.sh && touch $@
@@ -241,7 +241,7 @@ PYTEST := -m pytest --quiet -p no:cacheprovider
 
 .PHONY: test-go test-race test-web test-clients test-author test-gaps
 test-go:
-	go $(GO_TEST) -skip 'FromEmptyFolder|TestCases_ComeOut' $$(go list ./... | grep -vxFf <(go list $(RACED)))
+	go $(GO_TEST) -skip 'FromEmptyFolder|TestGoldenCases' $$(go list ./... | grep -vxFf <(go list $(RACED)))
 	go $(GO_TEST) -run '$(ALONE)' $$(grep -lE 'func Test\w*($(ALONE))' $(TEST_FILES) | xargs -n 1 dirname | sort -u)
 	go -C tests $(GO_TEST) -count 1 -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 

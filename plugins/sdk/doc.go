@@ -46,9 +46,10 @@
 //
 // The random numbers come from one definition in the ABI's table. plugins/abi/testdata has draws
 // that both SDKs must make in the same way, and calls that the Go stub must answer as the host
-// does. host/plugin/examples plays the examples' cases on the modules that TinyGo and Rust build.
-// `penstock plugin check` tries an author's built plugin under the real runtime, with its fuel and
-// its limits.
+// does. Nothing compares the Rust stub with the host: its tests in plugins/sdk/rust/tests say what
+// it answers. host/plugin/examples plays the examples' cases on the modules that TinyGo and Rust
+// build. `penstock plugin check` tries an author's built plugin under the real runtime, with its
+// fuel and its limits.
 //
 // # Why does TinyGo build without debug information?
 //

@@ -46,18 +46,37 @@ func checkRooms() ([]string, error) {
 	return append(compareRooms(rooms, packages), checkPicture(string(text), rooms)...), nil
 }
 
+// cell is what stands between the lines of a drawing.
+var cell = regexp.MustCompile(`[^\x{2500}-\x{25FF}\n]+`)
+
 // checkPicture looks for each package in the document's first drawing. A package stands there with
-// its path, or with a slash and the last part of its path in the box of its folder.
-func checkPicture(text string, rooms []room) []string {
+// its path, or with a slash and the last part of its path in the box of its folder, below it.
+func checkPicture(text string, rooms []room) (findings []string) {
 	_, text, _ = strings.Cut(text, "\n```\n")
 	drawing, _, _ := strings.Cut(text, "\n```\n")
-	drawn := map[string]bool{}
-	for _, word := range strings.FieldsFunc(drawing, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("│,", r) }) {
-		drawn[word] = true
+	drawn, folders := map[string]bool{}, map[int]string{} // the folder above, by the column of its box
+	is := func(name string) bool { return slices.ContainsFunc(rooms, func(r room) bool { return r.name == name }) }
+	holds := func(folder string) bool {
+		return slices.ContainsFunc(rooms, func(r room) bool { return strings.HasPrefix(r.name+"/", folder+"/") })
 	}
-	var findings []string
+	for line := range strings.Lines(drawing) {
+		for _, at := range cell.FindAllStringIndex(line, -1) {
+			column, text := utf8.RuneCountInString(line[:at[0]]), line[at[0]:at[1]]
+			for i, word := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' }) {
+				switch {
+				case word[0] != '/' && i == 0 && holds(word) && strings.Index(text, word) <= 3: // farther right is prose
+					folders[column] = word
+				case word[0] == '/' && !is(folders[column]+word):
+					findings = append(findings, fmt.Sprintf("%s: the picture has %s in the box of %s, which has no such package", architecture, word, folders[column]))
+				case word[0] == '/':
+					word = folders[column] + word
+				}
+				drawn[word] = true
+			}
+		}
+	}
 	for _, r := range rooms {
-		if !drawn[r.name] && !drawn["/"+path.Base(r.name)] {
+		if !drawn[r.name] {
 			findings = append(findings, architecture+": the picture has no "+r.name)
 		}
 	}

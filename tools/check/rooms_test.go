@@ -54,9 +54,12 @@ func TestParseRooms_NotATable_Fails(t *testing.T) {
 }
 
 func TestCheckPicture(t *testing.T) {
-	rooms := []room{{name: "host"}, {name: "host/api"}, {name: "scheduler/chain"}, {name: "web"}, {name: "tools/check"}}
-	picture := "# A\n```\n┌──┐ web\n│host/api│ host\n│ /chain, /answer │\n```\ntools/check\n```\ntools/check\n```\n"
-	want := []string{architecture + ": the picture has no tools/check"}
+	rooms := []room{{name: "host"}, {name: "host/api"}, {name: "host/api/wire"}, {name: "scheduler"}, {name: "scheduler/chain"}, {name: "web"}, {name: "tools/check"}}
+	picture := "# A\n```\n┌──┐ web\n│host/api │ host → │ scheduler │\n│ /wire   │        │  /chain, /wire │\n```\ntools/check\n```\ntools/check\n```\n"
+	want := []string{
+		architecture + ": the picture has /wire in the box of scheduler, which has no such package",
+		architecture + ": the picture has no tools/check",
+	}
 	if diff := cmp.Diff(want, checkPicture(picture, rooms)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}

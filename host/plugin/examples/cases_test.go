@@ -9,8 +9,9 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
-// TestCases_Model_TellWhatDiffers has a program run on a model, and says what comes of it wrongly.
-func TestCases_Model_TellWhatDiffers(t *testing.T) {
+// TestGoldenCases_Model_TellWhatDiffers has a program run on a model, and says what comes of it
+// wrongly.
+func TestGoldenCases_Model_TellWhatDiffers(t *testing.T) {
 	for outcome, want := range map[string]string{
 		`"shown":[[2,3],[1]],"computed":5,"answer":0`: "",
 		`"shown":[[2,3],[3]]`:                         `shown: recorded choice 0: token 2 "b", token 3 "c"; choice 1: token 3 "c", came choice 0`,

@@ -20,7 +20,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// Each is loaded by its sessions too, which find a call that is missing.
+// Each is loaded by its golden cases too, which find a call that is missing. prompt-lookup has no
+// cases: a test of its own has it guess.
 func TestGo_Load_ListsOnlyWhatIsImplemented(t *testing.T) {
 	exported := map[string]string{
 		"min-p":               "sample",

@@ -90,7 +90,7 @@ func read(t testing.TB, name string) []byte {
 	t.Helper()
 	wasm, err := os.ReadFile(filepath.Join("..", "..", "..", "build", "plugins", name+".wasm"))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s.wasm is not built: run `make plugins` first", name)
+		t.Fatalf("%s.wasm is not built: run `make plugins` first", name)
 	}
 	if err != nil {
 		t.Fatal(err)

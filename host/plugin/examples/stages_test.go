@@ -4,6 +4,7 @@ package examples
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -49,6 +50,32 @@ func randomRow(seed uint64, n int) []float32 {
 		row[i] = float32(4 * r.NormFloat64())
 	}
 	return row
+}
+
+// TestPromptLookup_Draft_GoesOnAsThePromptDid has the module guess: sessions have no such call.
+func TestPromptLookup_Draft_GoesOnAsThePromptDid(t *testing.T) {
+	m := loaded(t, "prompt-lookup", newWords())
+	s, err := stage.New(m, plugin.RequestInfo{Config: []byte(`{"tokens":2}`), MaxTokens: 50, ContextSize: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }() // tested elsewhere
+	prompt := []scheduler.Token{1, 2, 3, 4, 5}
+	if err := s.Reset(prompt, len(prompt)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		accept scheduler.Token
+		most   int
+		want   []scheduler.Token
+	}{{1, 16, nil}, {2, 16, prompt[2:]}, {3, 1, prompt[3:4]}, {9, 16, nil}} {
+		if _, err := s.Accept(c.accept); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Foresee(c.most); !slices.Equal(got, c.want) {
+			t.Errorf("after %d it guesses %v, want %v", c.accept, got, c.want)
+		}
+	}
 }
 
 // A plugin that wants the last token does not pay for the whole conversation.

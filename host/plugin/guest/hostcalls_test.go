@@ -148,9 +148,9 @@ func (h *hostCalls) Tokenize(text string, _, _ bool) (tokens []int32, _ error) {
 	return tokens, nil
 }
 
-// TestHost_Answers_AreTheStandIns makes the calls that the SDKs' stand-ins for the host answer the
+// TestHost_Answers_AreTheGoStubs makes the calls that the Go SDK's stub of the host answers the
 // same way.
-func TestHost_Answers_AreTheStandIns(t *testing.T) {
+func TestHost_Answers_AreTheGoStubs(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("..", "..", "..", "plugins", "abi", "testdata", "hostcalls.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 	}
 	for _, s := range abi.Imports {
 		made := func(c hostCall) bool { return c.Call == s.Name }
-		// Elsewhere the others are a fault, and stand-ins need not have what was added later.
+		// Elsewhere the others are a fault, and a stub need not have what was added later.
 		if here := s.In == nil || slices.Contains(s.In, abi.ExportTemplate); here && !s.Added && !slices.ContainsFunc(h.Open, made) && !slices.ContainsFunc(h.Template, made) {
 			t.Errorf("nothing calls %s", s.Name)
 		}

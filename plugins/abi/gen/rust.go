@@ -12,6 +12,20 @@ import (
 
 const wasm32 = `target_arch = "wasm32"`
 
+// rustAbsent ends a test that asks for what nothing answers.
+const rustAbsent = `#[cold]
+#[track_caller]
+fn absent(name: &str) -> ! {
+    panic!(
+        "{} is called, and nothing answers it: open a session of penstock::testing first. \
+         That has no model, no branches and no grammars: for these \
+         write a case for ` + "`penstock plugin test`" + `, see docs/plugins/debugging.md#testing",
+        name
+    )
+}
+
+`
+
 // rust renders the module: the constants, the imports as a Wasm build sees them, and what answers
 // them in a native build.
 func rust(t table.Table) ([]byte, error) {
@@ -82,19 +96,15 @@ func rustNative(b *bytes.Buffer, t table.Table) {
 	for _, f := range t.Imports {
 		fmt.Fprintf(b, "    pub %s: unsafe fn(%s)%s,\n", f.Name, rustTypes(f), rustResult(f))
 	}
-	b.WriteString("}\n\n/// A host that has nothing: every answer is 0 and nothing is written.\npub const ABSENT: Host = Host {\n")
+	b.WriteString("}\n\n/// A host that has nothing, no feature either: every other import ends the test.\npub const ABSENT: Host = Host {\n")
 	for _, f := range t.Imports {
-		body := "{}"
-		switch f.Result {
-		case "":
-		case table.F32:
-			body = "0.0"
-		default:
-			body = "0"
+		body := fmt.Sprintf("absent(%q)", f.Name)
+		if f.Name == "feature" {
+			body = "0" // the SDK asks it before it calls what a host may lack
 		}
 		fmt.Fprintf(b, "    %s: |%s| %s,\n", f.Name, strings.TrimSuffix(strings.Repeat("_, ", len(f.Params)), ", "), body)
 	}
-	b.WriteString("};\n\nstd::thread_local! {\n    static HOST: Cell<Host> = const { Cell::new(ABSENT) };\n}\n\n")
+	b.WriteString("};\n\n" + rustAbsent + "std::thread_local! {\n    static HOST: Cell<Host> = const { Cell::new(ABSENT) };\n}\n\n")
 	b.WriteString("/// Makes `host` answer the imports on this thread and returns what did before.\npub fn install(host: Host) -> Host {\n    HOST.with(|h| h.replace(host))\n}\n")
 	for _, f := range t.Imports {
 		fmt.Fprintf(b, "\n/// # Safety\n/// Pointers must be valid for what the import reads or writes.\npub unsafe fn %s {\n    (HOST.with(Cell::get).%s)(%s)\n}\n",

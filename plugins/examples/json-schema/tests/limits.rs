@@ -15,6 +15,7 @@ fn host() -> abi::Host {
         grammar_open: |kind, _, _| if kind == abi::GRAMMAR_JSON_SCHEMA { 3 } else { -1 },
         grammar_accept: |_, token| if token == 9 { -1 } else { 0 },
         grammar_rest: |_| 7,
+        grammar_reason: |_, _| 0,
         ..abi::ABSENT
     }
 }

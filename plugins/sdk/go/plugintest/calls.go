@@ -5,6 +5,7 @@ package plugintest
 import (
 	"math"
 	"slices"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
@@ -47,6 +48,9 @@ func (s *Session) accept(t penstock.Token) (a Accepted) {
 		return a
 	}
 	answer := s.call(penstock.CallAccept, true, func() int32 { return guest.Accept(int32(t)) })
+	if answer < abi.AcceptContinue || answer > abi.AcceptSplice {
+		s.t.Fatalf("accept answers %d", answer)
+	}
 	a.Stop, a.Splice = answer == abi.AcceptStop, answer == abi.AcceptSplice && !s.again // what is told again was made then
 	if a.Splice {
 		a.Backtrack, a.Tokens = s.splice(min(len(s.History)-len(s.Prompt), s.hold))
@@ -57,9 +61,10 @@ func (s *Session) accept(t penstock.Token) (a Accepted) {
 
 // shown is text that the plugin's stop rule was shown.
 type shown struct {
-	token penstock.Token
-	text  string
-	after int // tokens of the history then
+	token   penstock.Token
+	text    string
+	after   int // tokens of the history then
+	verdict penstock.Verdict
 }
 
 // Stop shows the plugin new text.
@@ -68,9 +73,17 @@ func (s *Session) Stop(t penstock.Token, text string) penstock.Verdict {
 	if size := len(s.buffers[abi.BufferText]); guest.Stop != nil && len(text) > size {
 		s.t.Fatalf("%d bytes of text for a buffer of %d", len(text), size)
 	}
-	s.texts = append(s.texts, shown{t, text, len(s.History)})
 	copy(s.buffers[abi.BufferText], text)
-	return penstock.Verdict(s.call(penstock.CallStop, guest.Stop != nil, func() int32 { return guest.Stop(int32(t), int32(len(text))) }))
+	v := penstock.Verdict(s.call(penstock.CallStop, guest.Stop != nil, func() int32 { return guest.Stop(int32(t), int32(len(text))) }))
+	held := text // since the last Show
+	for i := len(s.texts) - 1; i >= 0 && s.texts[i].verdict != penstock.Show; i-- {
+		held = s.texts[i].text + held
+	}
+	if n := int(-1 - v); v > penstock.Hold || n > len(held) || n >= 0 && n < len(held) && !utf8.RuneStart(held[n]) {
+		s.t.Fatalf("stop answers %d; text that is not shown yet: %q", v, held)
+	}
+	s.texts = append(s.texts, shown{t, text, len(s.History), v})
+	return v
 }
 
 // Rewind takes tokens back, as another plugin or a user would: n are left, prompt included. A
@@ -78,6 +91,9 @@ func (s *Session) Stop(t penstock.Token, text string) penstock.Verdict {
 // then the tokens and the text are told it again.
 func (s *Session) Rewind(n int) {
 	s.t.Helper()
+	if n < len(s.Prompt) || n > len(s.History) {
+		s.t.Fatalf("%d tokens cannot be left of %d, of which the prompt has %d", n, len(s.History), len(s.Prompt))
+	}
 	seen := len(s.texts)
 	s.texts = slices.DeleteFunc(s.texts, func(text shown) bool { return text.after > n })
 	s.History = s.History[:n]
@@ -113,10 +129,24 @@ func (s *Session) beginAgain() {
 // Draft returns the plugin's draft of the next tokens.
 func (s *Session) Draft() []penstock.Token {
 	s.t.Helper()
-	n := s.call(penstock.CallDraft, guest.Draft != nil, func() int32 {
-		return guest.Draft(int32(min(abi.LimitDraft, len(s.words(abi.BufferSplice))-2)))
-	})
-	return slices.Clone(s.words(abi.BufferSplice)[2:][:n])
+	room := s.words(abi.BufferSplice)[2:]
+	room = room[:min(abi.LimitDraft, len(room))]
+	n := s.call(penstock.CallDraft, guest.Draft != nil, func() int32 { return guest.Draft(int32(len(room))) })
+	if n < 0 || int(n) > len(room) {
+		s.t.Fatalf("draft answers %d; there is room for %d tokens", n, len(room))
+	}
+	s.mustKnow("draft", room[:n]...)
+	return slices.Clone(room[:n])
+}
+
+// mustKnow ends the test if what the plugin answers names a token that there is not.
+func (s *Session) mustKnow(what string, tokens ...penstock.Token) {
+	s.t.Helper()
+	for _, t := range tokens {
+		if int(t) >= len(s.Pieces) {
+			s.t.Fatalf("%s names token %d; there are %d", what, t, len(s.Pieces))
+		}
+	}
 }
 
 // words is a buffer that the plugin reads or fills; nil: it has none.
@@ -181,8 +211,8 @@ func (s *Session) sample(ids, viewIDs []penstock.Token, logits, view []float32) 
 	default:
 		copy(ids, viewIDs)
 		copy(logits, view)
-		if t, ok := choice.Token(); ok && int(t) >= len(s.Pieces) {
-			s.t.Fatalf("sample takes token %d; there are %d tokens", t, len(s.Pieces))
+		if t, ok := choice.Token(); ok {
+			s.mustKnow("sample", t)
 		}
 	}
 	if len(logits) > 0 && !(math.Abs(float64(slices.Max(logits))) <= math.MaxFloat32) {
@@ -193,9 +223,14 @@ func (s *Session) sample(ids, viewIDs []penstock.Token, logits, view []float32) 
 
 // biases are the plugin's, those of a token as their sum.
 func (s *Session) biases() map[penstock.Token]float32 {
+	s.t.Helper()
 	w, all := s.words(abi.BufferBias), map[penstock.Token]float32{}
 	for i := range int(w[0]) {
-		all[w[1+2*i]] += math.Float32frombits(w[2+2*i])
+		t, amount := w[1+2*i], math.Float32frombits(w[2+2*i])
+		if s.mustKnow("a bias", t); !(amount <= math.MaxFloat32) {
+			s.t.Fatalf("the bias of token %d is %v", t, amount)
+		}
+		all[t] += amount
 	}
 	return all
 }
@@ -211,8 +246,14 @@ type Prepared struct {
 func (s *Session) Prepare() (p Prepared) {
 	s.t.Helper()
 	filled := s.call(penstock.CallPrepare, guest.Prepare != nil, guest.Prepare)
+	if filled&^(abi.PrepareMask|abi.PrepareBias|abi.PrepareForce) != 0 {
+		s.t.Fatalf("prepare answers %#x, with bits that mean nothing", filled)
+	}
 	if filled&abi.PrepareMask != 0 {
 		p.Mask = slices.Clone(s.words(abi.BufferMask))
+		if slices.Max(p.Mask) == 0 {
+			s.t.Fatal("the mask allows no token")
+		}
 	}
 	if filled&abi.PrepareBias != 0 {
 		p.Bias = s.biases()
@@ -231,5 +272,7 @@ func (s *Session) splice(most int) (backtrack int, tokens []penstock.Token) {
 		s.t.Fatalf("%d tokens come instead of %d: there is room for %d (the manifest's Splice), and %d may be taken back (its Hold, and what was generated)",
 			w[1], w[0], len(w)-2, most)
 	}
-	return int(w[0]), slices.Clone(w[2 : 2+w[1]])
+	tokens = slices.Clone(w[2 : 2+w[1]])
+	s.mustKnow("what comes instead", tokens...)
+	return int(w[0]), tokens
 }

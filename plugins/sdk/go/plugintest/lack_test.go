@@ -5,11 +5,13 @@ package plugintest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/plugins/sdk/go/grammar"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
@@ -48,6 +50,84 @@ func (lost) Sample(c *penstock.Candidates) penstock.Choice {
 }
 
 func (lost) Accept(penstock.Token) penstock.Accepted { return penstock.Splice(1, 0) }
+
+// wild answers what a test has it answer.
+type wild struct {
+	forced, drafted, spliced []penstock.Token
+	masked                   bool
+	biased                   penstock.Token
+	amount                   float32
+	accepted                 penstock.Accepted
+	verdict                  penstock.Verdict
+}
+
+var answers wild
+
+func (*wild) Draft(int) []penstock.Token { return answers.drafted }
+func (*wild) Stop(penstock.Token, []byte) penstock.Verdict {
+	return answers.verdict
+}
+
+func (*wild) Prepare(n *penstock.Next) {
+	if answers.masked {
+		n.Mask()
+	}
+	n.Force(answers.forced...)
+	n.Bias(answers.biased, answers.amount)
+}
+
+func (*wild) Accept(penstock.Token) penstock.Accepted {
+	if answers.spliced != nil {
+		return penstock.Splice(0, answers.spliced...)
+	}
+	return answers.accepted
+}
+
+// TestSession_EndsTheTest_WhereAnAnswerIsWrong has a plugin answer what the host would not take.
+func TestSession_EndsTheTest_WhereAnAnswerIsWrong(t *testing.T) {
+	penstock.Register[wild](penstock.Manifest{Name: "wild"})
+	prepare := func(s *Session) { s.Prepare() }
+	draft := func(s *Session) { s.Draft() }
+	accept := func(s *Session) { s.Accept(1) }
+	stop := func(s *Session) { s.Stop(1, "é") }
+	none := []penstock.Token{1, 2} // there is no token 2
+	for want, c := range map[string]struct {
+		answers wild
+		call    func(*Session)
+	}{
+		"":                                        {wild{forced: none[:1], drafted: none[:1], spliced: none[:1], amount: float32(math.Inf(-1)), verdict: penstock.EndAfter(2)}, func(s *Session) { prepare(s); draft(s); stop(s) }},
+		"what comes instead names token 2":        {wild{forced: none}, prepare},
+		"what comes instead names token 3":        {wild{spliced: []penstock.Token{3}}, accept},
+		"draft names token 2":                     {wild{drafted: none}, draft},
+		"a bias names token 2":                    {wild{biased: 2}, prepare},
+		"the mask allows no token":                {wild{masked: true}, prepare},
+		"the bias of token 1 is NaN":              {wild{biased: 1, amount: float32(math.NaN())}, prepare},
+		"the bias of token 1 is +Inf":             {wild{biased: 1, amount: float32(math.Inf(1))}, prepare},
+		"accept answers 3":                        {wild{accepted: 3}, accept},
+		"accept answers -1":                       {wild{accepted: -1}, accept},
+		"stop answers 4":                          {wild{verdict: 4}, stop},
+		`stop answers -2; text that is not shown`: {wild{verdict: penstock.EndAfter(1)}, stop},
+		`stop answers -4; text that is not shown`: {wild{verdict: penstock.EndAfter(3)}, stop},
+		"prepare answers 0x8":                     {wild{}, func(s *Session) { guest.Prepare = func() int32 { return 8 }; s.Prepare() }},
+		"draft answers 17; there is room for 16":  {wild{}, func(s *Session) { guest.Draft = func(n int32) int32 { return n + 1 }; s.Draft() }},
+		"0 tokens cannot be left of 2, of which":  {wild{}, func(s *Session) { s.Accept(1); s.Rewind(0) }},
+		"3 tokens cannot be left of 2, of which":  {wild{}, func(s *Session) { s.Accept(1); s.Rewind(3) }},
+	} {
+		answers = c.answers
+		got := ends(func(t testing.TB) {
+			c.call(Open[wild](t, Request{Pieces: []string{"a", "b"}, Prompt: []penstock.Token{0}}))
+		})
+		if !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("it ends with %q, want %q", got, want)
+		}
+	}
+	answers = wild{verdict: penstock.Hold}
+	s := Open[wild](t, Request{Pieces: []string{"a", "b"}})
+	s.Stop(0, "a")
+	if answers.verdict = penstock.EndAfter(2); s.Stop(1, "b") != penstock.EndAfter(2) {
+		t.Error("text that was held back cannot be shown")
+	}
+}
 
 // TestSession_EndsTheTest has the test end, with the remedy, where the plugin asks for what is not
 // here, and where it breaks the ABI.

@@ -159,6 +159,7 @@ mod tests {
                 _ => abi::WITHIN_REFUSED,
             },
             grammar_rest: |handle| handle + 1,
+            grammar_reason: |_, _| 0,
             feature: |_, len| (len > 0) as i32,
             ..abi::ABSENT
         }

@@ -41,6 +41,7 @@ const TABLE: abi::Host = abi::Host {
     messages: |p, n| unsafe { give(br#"[{"role":"user","content":"hi"}]"#, p, n) },
     feature: |p, n| ask(|h| !h.lacking.contains(&unsafe { text(p, n) }) as i32),
     history: |from, p, n| ask(|h| unsafe { give(&h.history[from as usize..], p, n) }),
+    param: |_| 0,
     vocab_size: || 40,
     bind: |kind, p, _| ask(|h| (abi::BIND_OK, h.bound[kind as usize] = p as usize).0),
     emit: |p, n| ask(|h| h.emitted = unsafe { text(p, n) }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! What the stand-in for the host answers.
+//! What the stub of the host answers.
 
 use penstock::host::{self, Special};
 use penstock::json::{self, Value};

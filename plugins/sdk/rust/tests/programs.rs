@@ -47,7 +47,17 @@ impl Plugin for Guided {
 }
 
 #[test]
-#[should_panic(expected = "no grammar engine: record a request, docs/plugins/record.md")]
+#[should_panic(expected = "grammar_open is called, and nothing answers it")]
 fn session_open_says_where_grammars_are_tested() {
     Session::<Guided>::open(Request::new());
+}
+
+#[test]
+fn what_nothing_answers_ends_the_test() {
+    assert!(!penstock::host::feature("text") && penstock::host::logprob().is_none());
+    let ends = |f: fn() -> usize| *std::panic::catch_unwind(f).unwrap_err().downcast::<String>().unwrap();
+    let why = ends(penstock::host::vocab_size);
+    assert!(why.starts_with("vocab_size is called") && why.contains("open a session"), "{}", why);
+    let why = ends(|| Request::new().within(|| unsafe { penstock::abi::branch_fork(0) } as usize));
+    assert!(why.starts_with("branch_fork is called") && why.contains("a case for `penstock plugin test`"), "{}", why);
 }

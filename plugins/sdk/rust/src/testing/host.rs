@@ -203,6 +203,5 @@ const TABLE: abi::Host = abi::Host {
         noted.map_or(abi::NOTE_REFUSED, |_| abi::NOTE_OK)
     },
     log: |_, p, n| ask(|s| s.logs.push(text(p, n))),
-    grammar_open: |_, _, _| panic!("a native test has no grammar engine: record a request, docs/plugins/record.md"),
     ..abi::ABSENT
 };
