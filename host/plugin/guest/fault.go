@@ -34,7 +34,7 @@ func Violationf(cause error, format string, args ...any) *Violation {
 func (i *Instance) diagnose(err error) *Violation {
 	var v *Violation
 	if errors.As(err, &v) {
-		if v.cause == plugin.CauseExit { // as the runtimes of some languages do where they get no memory
+		if errors.Is(v.cause, plugin.CauseExit) { // as the runtimes of some languages do where they get no memory
 			if i.region.Refused() {
 				return i.module.Env.budget.exceeded()
 			}

@@ -162,6 +162,8 @@ func (c *Call) checkView(n int) error {
 		return fmt.Errorf("logits: %d for %d ids", len(c.Logits), len(c.IDs))
 	case c.IDs == nil && c.Logits != nil && len(c.Logits) != n:
 		return fmt.Errorf("logits: %d without ids; a row has one for each of the %d tokens", len(c.Logits), n)
+	case c.Left != nil && c.Answer != nil && (*c.Answer >= 0 || *c.Answer == abi.SampleBiased):
+		return fmt.Errorf("left: nothing is told of what is left with the answer %d; with %d give bias, and with a token neither", *c.Answer, abi.SampleBiased)
 	case c.Left != nil && (c.Left.SHA256 != "" || c.Left.IDs != nil) && len(c.Left.IDs) != len(c.Left.Logits):
 		return fmt.Errorf("left.logits: %d for %d ids", len(c.Left.Logits), len(c.Left.IDs))
 	}

@@ -233,7 +233,7 @@ func (h host) Decline(p unsafe.Pointer, size int32) int32 {
 	switch name := penstock.Call(take(p, size)); name {
 	case penstock.CallRewrite, penstock.CallPrepare, penstock.CallSample, penstock.CallAccept, penstock.CallDraft, penstock.CallStop, penstock.CallRewind, penstock.CallClose:
 		if h.during("penstock_open") {
-			h.s.declined = append(h.s.declined, name)
+			h.s.Declined = append(h.s.Declined, name)
 			return abi.DeclineOk
 		}
 	}

@@ -20,11 +20,12 @@ import (
 // Natively only one plugin is active at a time: opening a session ends the one before.
 type Session struct {
 	Request
-	History []penstock.Token // prompt first; Accept and Rewind change it
-	Logs    []string         // what the plugin logged
-	Notes   []string         // what the plugin said of tokens
-	Outputs []string         // JSON, what the plugin gave the client
-	Logprob *float32         // of the token that Accept tells next, and of no other; nil: it is not known
+	History  []penstock.Token // prompt first; Accept and Rewind change it
+	Logs     []string         // what the plugin logged
+	Notes    []string         // what the plugin said of tokens
+	Declined []penstock.Call  // what the plugin declined
+	Outputs  []string         // JSON, what the plugin gave the client
+	Logprob  *float32         // of the token that Accept tells next, and of no other; nil: it is not known
 
 	HiddenState []float32 // what HiddenState gives in Sample, Accept and Stop until it is changed; empty: it is not known
 
@@ -39,8 +40,7 @@ type Session struct {
 	}
 	now      penstock.Call // that is made; empty: none is
 	again    bool          // a new plugin is told what the one before was told
-	declined []penstock.Call
-	hold     int // tokens that may be taken back
+	hold     int           // tokens that may be taken back
 	buffers  [abi.BufferText + 1][]byte
 	texts    []shown // to the stop rule
 	emitted  string
@@ -101,7 +101,7 @@ func (s *Session) begin() error {
 	abi.Use(host{abi.Absent{Missing: s.lack}, s})
 	s.plugin.Begin()
 	clear(s.buffers[:])
-	s.declined, s.hold = nil, s.declared.Hold
+	s.Declined, s.hold = nil, s.declared.Hold
 	if guest.Warm != nil && s.call("penstock_warm", true, guest.Warm) != 0 || s.call("penstock_open", true, guest.Open) != 0 {
 		return s.refused()
 	}
@@ -135,7 +135,7 @@ func (s *Session) has(c penstock.Call, method bool) bool {
 	if current != s {
 		s.t.Fatal("another session was opened since; natively there is one at a time")
 	}
-	return method && !slices.Contains(s.declined, c)
+	return method && !slices.Contains(s.Declined, c)
 }
 
 // call calls one of the plugin's methods, if it has it.
