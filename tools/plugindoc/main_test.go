@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,12 +28,10 @@ func TestPages_AreCommitted(t *testing.T) {
 	}
 }
 
-// What a plugin can name has a row, with its module, its first sentence and its import.
-func TestReadRust_FindsWhatIsPublic(t *testing.T) {
-	folder := t.TempDir()
-	for name, text := range map[string]string{
-		"lib.rs": "mod tree;\npub mod host;\npub mod testing;\npub use tree::{Leaf, Tree};\n\n/// Logs.\n#[macro_export]\nmacro_rules! log {\n    () => {};\n}\n",
-		"host.rs": `/// How many
+// inRust are modules as the SDK has them.
+var inRust = fstest.MapFS{
+	"lib.rs": {Data: []byte("mod tree;\npub mod host;\npub mod testing;\npub use tree::{Leaf, Tree};\n\n/// Logs.\n#[macro_export]\nmacro_rules! log {\n    () => {};\n}\n")},
+	"host.rs": {Data: []byte(`/// How many
 /// there are. More than [` + "`crate::Tree`" + `] has.
 pub fn count(
     mut least: i32,
@@ -43,8 +42,8 @@ pub fn count(
 fn counted(least: i32) -> usize {
     unsafe { abi::vocab_size() }
 }
-`,
-		"tree.rs": `/// A tree.
+`)},
+	"tree.rs": {Data: []byte(`/// A tree.
 #[derive(Debug)]
 pub struct Tree<'a> {
     /// Its height.
@@ -79,18 +78,13 @@ impl Drop for Tree<'_> {
 mod tests {
     pub fn tested() {}
 }
-`,
-		"testing/mod.rs": "pub fn open() {}\n",
-	} {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	items, err := readRust(folder)
+`)},
+	"testing/mod.rs": {Data: []byte("pub fn open() {}\n")},
+}
+
+// What a plugin can name has a row, with its module, its first sentence and its import.
+func TestReadRust_FindsWhatIsPublic(t *testing.T) {
+	items, err := readRust(inRust)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,7 @@ package main
 
 import (
 	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -14,15 +13,14 @@ import (
 var notCalled = regexp.MustCompile(`^(?:abi\.gen|glue|testing/.*)$`)
 
 // readRust reads the Rust SDK's modules.
-func readRust(folder string) (items []item, err error) {
+func readRust(sources fs.FS) (items []item, err error) {
 	public := map[string]bool{"lib": true}
-	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		name, _ := filepath.Rel(folder, path)
-		source, isRust := strings.CutSuffix(filepath.ToSlash(name), ".rs")
+	err = fs.WalkDir(sources, ".", func(name string, _ fs.DirEntry, err error) error {
+		source, isRust := strings.CutSuffix(name, ".rs")
 		if err != nil || !isRust || notCalled.MatchString(source) {
 			return err
 		}
-		text, err := os.ReadFile(path)
+		text, err := fs.ReadFile(sources, name)
 		if err != nil {
 			return err
 		}
@@ -79,7 +77,7 @@ func (f *rustFile) read(lines []string, public map[string]bool) {
 		}
 		if match := rustUse.FindStringSubmatch(line); match != nil {
 			for name := range strings.SplitSeq(match[2], ", ") {
-				public[filepath.ToSlash(filepath.Join(filepath.Dir(f.source), match[1]))+"#"+name] = true
+				public[path.Join(path.Dir(f.source), match[1])+"#"+name] = true
 			}
 		} else if match := rustMod.FindStringSubmatch(line); match != nil && !f.hidden {
 			public[match[1]] = true
