@@ -13,13 +13,13 @@ cd "$(dirname "$0")/.."
 
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
-  'plugins 139 the SDKs and the example plugins'
-  'go 480 all Go packages, and whole hosts over HTTP'
-  'race 300 what goroutines share, with the race detector'
-  'web 286 the page, in a browser'
-  'clients 13 official clients of other APIs'
-  'author 110 from an empty folder to a plugin'
-  'gaps 75 how long streams wait for others'
+  'plugins 66 the SDKs and the example plugins'
+  'go 555 all Go packages, and whole hosts over HTTP'
+  'race 262 what goroutines share, with the race detector'
+  'web 249 the page, in a browser'
+  'clients 31 official clients of other APIs'
+  'author 59 from an empty folder to a plugin'
+  'gaps 72 how long streams wait for others'
 )
 
 name() { cut -d ' ' -f 1 <<<"$1"; }
