@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -25,12 +26,13 @@ type parameters struct {
 }
 
 // Chains makes the chains of a program as plugin.RequestInfo.Chain does, in Go: of the parameters
-// temperature, top_k, top_p, min_p and samplers. sampling is the request's, JSON; what else it has
+// temperature, top_k, top_p, min_p and samplers. asked is the request's, JSON; what else it has
 // does nothing.
-func Chains(sampling []byte) func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
+func Chains(asked []byte) func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
 	return func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
-		p := parameters{Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, Samplers: []string{"top_k", "top_p", "min_p", "temperature"}}
-		if err := json.Unmarshal(sampling, &p); len(sampling) > 0 && err != nil {
+		d := sampling.Default()
+		p := parameters{float64(d.Temperature), d.TopK, float64(d.TopP), float64(d.MinP), d.Chain}
+		if err := json.Unmarshal(asked, &p); len(asked) > 0 && err != nil {
 			return nil, fmt.Errorf("sampling: %w", err)
 		}
 		strict := json.NewDecoder(bytes.NewReader(changes))
