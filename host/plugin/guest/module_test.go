@@ -3,15 +3,12 @@
 package guest
 
 import (
-	"crypto/sha256"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -94,17 +91,7 @@ func TestModule_Describe_Command(t *testing.T) {
 		said  bool
 	}{{"command", "_start", true}, {"library", abi.ExportInitialize, false}} {
 		g := (&asm.Guest{Pages: 1}).On(abi.ExportABIV1).On(abi.ExportDescribe, unreachable).Function(abi.Signature{Name: c.extra}, 0)
-		wasm := g.Wasm()
-		h := newTestHost(t)
-		code, err := compile.New("", h.Limits.Module, time.Minute, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := New(t.Context(), h, code)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(m.Close)
+		m := mustCompile(t, newTestHost(t), g)
 		if _, err := m.Describe(t.Context()); err == nil || strings.Contains(err.Error(), want) != c.said {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -46,6 +46,17 @@ func newTestHost(_ testing.TB, change ...func(*plugin.HostOptions)) *Environment
 // mustLoad makes a warmed module of a guest.
 func mustLoad(t testing.TB, h *Environment, g *asm.Guest) *Module {
 	t.Helper()
+	m := mustCompile(t, h, g)
+	m.Name = "guest"
+	if err := m.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// mustCompile makes a module of a guest, of which nothing has run.
+func mustCompile(t testing.TB, h *Environment, g *asm.Guest) *Module {
+	t.Helper()
 	wasm := g.Wasm()
 	code, err := compile.New("", h.Limits.Module, time.Minute, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm))
 	if err != nil {
@@ -56,10 +67,6 @@ func mustLoad(t testing.TB, h *Environment, g *asm.Guest) *Module {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	m.Name = "guest"
-	if err := m.Warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return m
 }
 

@@ -88,11 +88,12 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 	if err != nil {
 		return fmt.Errorf("request.config does not fit the plugin: %w", err)
 	}
-	p.answers.open, p.answers.program, p.answers.sampling, p.answers.modelled = 0, nil, []byte("{}"), p.file.modelOf(s) != nil
+	model := p.file.modelOf(s)
+	p.answers.open, p.answers.program, p.answers.sampling, p.answers.modelled = 0, nil, []byte("{}"), model != nil
 	if s.Request.Sampling != nil {
 		p.answers.sampling = s.Request.Sampling
 	}
-	r := &run{player: p, session: s, model: p.file.modelOf(s), config: config, prompt: len(s.Request.Prompt)}
+	r := &run{player: p, session: s, model: model, config: config, prompt: len(s.Request.Prompt)}
 	r.history = append(r.history, s.Request.Prompt...)
 	defer r.close()
 	for i := range s.Calls {
