@@ -37,8 +37,8 @@ func (s *Scheduler) placeAdapters(j *job) {
 	if from == j.scope.From {
 		return
 	}
-	if j.scope.From = from; j.seq != nil {
-		s.cache.Rescope(j.seq, j.scope)
+	if j.scope.From = from; j.branch.seq != nil {
+		s.cache.Rescope(j.branch.seq, j.scope)
 	}
 }
 

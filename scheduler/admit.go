@@ -127,18 +127,15 @@ const headroom = 16
 // reports false while that waits for a copy.
 func (s *Scheduler) start(j *job, now time.Time) bool {
 	defer s.blame(j)
-	if j.program != nil {
-		s.queue.remove(j)
-		s.enter(j, now)
-		return true
-	}
-	seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
-		Resumed: j.started, Continued: j.continued})
-	if seq == nil {
-		return false
+	if j.kind == kindAnswer {
+		seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
+			Resumed: j.started, Continued: j.continued})
+		if seq == nil {
+			return false
+		}
+		j.branch.seq = seq
 	}
 	s.queue.remove(j)
-	j.seq = seq
 	s.enter(j, now)
 	return true
 }
@@ -151,8 +148,8 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 		}
 		s.slots[b.slot] = b
 		b.prefilledAtEntry, b.lastChunkTick = s.prefilled, s.ticks
+		s.dropUnscored(b)
 	}
-	s.dropUnscored(&j.branch)
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
 	s.turns.note(j.req.Caller)
@@ -161,13 +158,13 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 	}
 	j.started = true
 	j.times.admitted = now
-	if j.seq != nil {
-		j.cached = min(j.seq.Len(), j.answer.PromptLen())
-		j.continued = j.seq.Continued()
+	if j.kind == kindAnswer {
+		j.cached = min(j.branch.seq.Len(), j.answer.PromptLen())
+		j.continued = j.branch.seq.Continued()
 	}
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
 	s.open(j)
-	if j.program != nil {
+	if j.kind == kindProgram {
 		s.startChoices(j)
 		s.openProgram(j)
 	}
@@ -175,4 +172,4 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 
 // reuses reports whether the job begins from cells that are in the KV cache. One that was
 // preempted looks for its own. One that wants the rows of its prompt computes them.
-func (j *job) reuses() bool { return j.req.CachePrompt && !j.scoring() || j.started }
+func (j *job) reuses() bool { return j.req.CachePrompt && !j.branches[0].scoring() || j.started }

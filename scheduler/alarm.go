@@ -57,7 +57,7 @@ func (s *Scheduler) sleep(ctx context.Context) {
 func (s *Scheduler) expire(now time.Time) {
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {
-			if rest := max(j.background.Rest(), j.program.Rest()); rest > 0 {
+			if rest := j.rest(); rest > 0 {
 				s.tickAt(now.Add(rest))
 			}
 		}

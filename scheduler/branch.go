@@ -7,13 +7,23 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
+// driver says who goes on with a branch.
+type driver uint8
+
+const (
+	driverProgram driver = iota // its program, which reads its rows while it waits for the branch
+	driverDrawer                // a drawer: the branch goes on by itself
+)
+
 // branch is a list of tokens on its way into the KV cache: what a slot computes. Jobs wait, are
 // preempted and end as a whole; their branches are what a tick plans.
 //
 // seq holds the KV cells of the first part of the tokens. Tokens that are not in seq are pending:
 // many tokens while prefilling or after a preemption, exactly one while generating.
 type branch struct {
-	job *job
+	job    *job
+	driver driver
+	drawer *drawer // with driverDrawer
 
 	// What each tick looks at comes first, in branch and job: with many slots the processor's
 	// caches have no room for all of a job.
@@ -22,7 +32,6 @@ type branch struct {
 	scheduled int               // tokens in this tick's batch
 	outputRow int               // output row of this tick's pass, -1 for none
 	with      Adapters          // that compute what is scheduled
-	selfRun   *drawer           // draws its tokens while it goes on by itself; nil: it does not
 
 	prefilledAtEntry int // Scheduler.prefilled when it got the slot
 	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
@@ -33,18 +42,17 @@ type branch struct {
 	scoredTo int  // no score of a token before is yet to be computed
 }
 
+func newBranch(j *job) *branch { return &branch{job: j, slot: -1, outputRow: -1} }
+
 // owner is the job that the branch is of.
 func (b *branch) owner() *job { return b.job }
 
 // tokens are those that the branch is to hold.
 func (b *branch) tokens() []Token {
-	switch {
-	case b.selfRun != nil:
-		return b.selfRun.answer.Tokens()
-	case b.job.program != nil:
-		return b.state.Tokens
+	if b.driver == driverDrawer {
+		return b.drawer.answer.Context()
 	}
-	return b.job.answer.Context()
+	return b.state.Tokens
 }
 
 // computed is how many of them the KV cache holds.
@@ -66,32 +74,23 @@ func (b *branch) sequence() int {
 	return int(b.seq.ID())
 }
 
-// awake reports whether the branch is to be computed. An answer's always is, and a program's while
-// it is waited for.
-func (b *branch) awake() bool { return b.job.program == nil || b.selfRun != nil || b.state.Wanted }
+// awake reports whether the branch is to be computed: it goes on by itself, or its program waits
+// for it.
+func (b *branch) awake() bool { return b.driver == driverDrawer || b.state.Wanted }
 
-// busy reports whether a background sampler draws the branch's next token, which goes on by itself:
-// its tokens are the background sampler's.
-func (b *branch) busy() bool { return b.selfRun != nil && b.selfRun.background.Busy() }
+// busy reports whether a background sampler draws the branch's next token: its tokens are the
+// background sampler's.
+func (b *branch) busy() bool { return b.driver == driverDrawer && b.drawer.background.Busy() }
 
 // generates is generating, but also true while a background sampler draws the branch's next token,
 // when its tokens cannot be looked at.
 func (b *branch) generates() bool { return b.busy() || b.generating() }
 
-// rowDrawer draws tokens from the branch's rows; nil: they are the program's.
-func (b *branch) rowDrawer() *drawer {
-	if b.job.program != nil {
-		return b.selfRun
-	}
-	return &b.job.drawer
-}
-
 // generating reports whether the branch computes one token a tick; one that does not is prefilling.
+// So is an answer's until its first token.
 func (b *branch) generating() bool {
-	if b.job.program != nil {
-		return b.awake() && b.pending() == 1
-	}
-	return b.job.answer.Generated() > 0 && b.pending() == 1
+	begun := b.job.kind == kindProgram || b.job.answer.Generated() > 0
+	return begun && b.awake() && b.pending() == 1
 }
 
 // told is the number of a program's branch, as its reader knows it where the answer has a trace,

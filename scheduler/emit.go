@@ -16,10 +16,12 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 	out, tokens := j.answer.Output(), len(j.answer.Context())
 	s.settleDraft(j)
-	if j.seq != nil && out.Unchanged < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
-		s.cache.Truncate(j.seq, max(0, min(out.Unchanged, tokens-1)))
+	if j.kind == kindAnswer {
+		if seq := j.branch.seq; seq != nil && out.Unchanged < seq.Len() { // at least one token must be pending, or there is no row to draw from
+			s.cache.Truncate(seq, max(0, min(out.Unchanged, tokens-1)))
+		}
+		s.placeAdapters(j)
 	}
-	s.placeAdapters(j)
 	for i := range out.Shown {
 		if out.Shown[i].IsToken() {
 			s.recordToken(j, now)
@@ -33,6 +35,16 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 }
 
+// settle takes over what a drawer has drawn: an answer sends it, and a branch that goes on by itself
+// keeps it for its program.
+func (s *Scheduler) settle(d *drawer, now time.Time) {
+	if d.forProgram {
+		s.settleSelfRun(d)
+	} else {
+		s.emit(d.job, now)
+	}
+}
+
 // emitOne is emit for one job, now. A panic ends that one.
 func (s *Scheduler) emitOne(j *job) {
 	defer s.blame(j)
@@ -43,12 +55,12 @@ func (s *Scheduler) emitOne(j *job) {
 // with the next commands.
 func (s *Scheduler) collect(d *drawer) {
 	err := d.background.Collect()
-	j := d.of.job
-	if d.isSelfRun() {
+	j := d.job
+	if d.forProgram {
 		s.settleSelfRun(d)
 		return
 	}
-	if j.drafting() {
+	if len(j.guess.draft) > 0 {
 		j.guess.row = j.background.Row()
 	}
 	p := j.calls.atWork
@@ -57,7 +69,7 @@ func (s *Scheduler) collect(d *drawer) {
 	if p != nil {
 		p.tell(err)
 	}
-	if j.byProgram() {
+	if j.kind != kindAnswer {
 		s.goOnWithProgram(j.main())
 	}
 }

@@ -17,16 +17,16 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
 	e.Usage.Branches, e.Usage.Opened = j.spent, j.opened
-	if j.program != nil {
+	if j.kind == kindProgram {
 		for _, b := range j.branches {
 			j.program.Spend(b.drawn())
 		}
 		e.Usage.Branches, e.Usage.Opened = j.program.Used()
 		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
-	if j.seq != nil {
+	if j.kind == kindAnswer && j.branch.seq != nil {
 		s.attempt(func() { s.dropDraft(j) })
-		e.Usage.Context = j.seq.Len()
+		e.Usage.Context = j.branch.seq.Len()
 	}
 	e.Timing = j.times.timing(now)
 	s.logPanic(e.Err)
@@ -44,7 +44,7 @@ func (s *Scheduler) end(j *job, e End) {
 	s.attempt(func() { s.dropAllButOne(j) })
 	s.attempt(func() { s.leave(j) })
 	s.attempt(j.background.Interrupt)
-	if j.program != nil {
+	if j.kind == kindProgram {
 		s.endProgram(j)
 	} else {
 		j.close()

@@ -12,13 +12,13 @@ const minFollowed = 32
 // it: the queued one waits and then shares those cells. If the leader ends or stalls, the follower
 // computes the prefix itself.
 func (s *Scheduler) follows(j *job) bool {
-	if !j.reuses() || j.program != nil || j.scoring() || !s.cache.Shares() {
+	if !j.reuses() || j.kind != kindAnswer || j.branch.scoring() || !s.cache.Shares() {
 		return false
 	}
 	if j.leader != nil && j.leader.leads(j.sharedLen) {
 		return true
 	}
-	j.leader, j.sharedLen = s.leader(&j.branch, j.answer.Expected(), j.sharedLen)
+	j.leader, j.sharedLen = s.leader(j.branch, j.answer.Expected(), j.sharedLen)
 	return j.leader != nil
 }
 

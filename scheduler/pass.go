@@ -80,7 +80,7 @@ func (s *Scheduler) fill(branches []*branch) error {
 			s.drafting = true
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
-		if d := b.rowDrawer(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
+		if d := b.drawer; b.driver == driverDrawer && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
 			s.batch.HiddenStates = true
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 		if s.drafting {
 			s.cache.Append(b.seq, j.guess.draft)
 		}
-		if j.req.Progress && j.answer.Generated() == 0 && j.program == nil {
+		if j.req.Progress && j.kind == kindAnswer && j.answer.Generated() == 0 {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}
 	})

@@ -38,7 +38,7 @@ func goOnFrom(a *answer.Answer, from *program.Adopted) error {
 
 // freeChoices takes the choices from a program that go on without it.
 func (s *Scheduler) freeChoices(j *job) (free []*job) {
-	for i, c := range j.allChoices() {
+	for i, c := range j.program.choices {
 		if !c.done && c.held == nil && j.program.Adopted(i) != nil {
 			free = append(free, c)
 		}
@@ -55,8 +55,9 @@ func (s *Scheduler) leaveProgram(j *job) {
 	}
 	for _, c := range free {
 		if c != j {
-			c.writer, c.scope, c.cached = nil, j.scope, 0
-			j.choices = slices.DeleteFunc(j.choices, func(o *job) bool { return o == c })
+			c.drawByItself()
+			c.program, c.scope, c.cached = nil, j.scope, 0
+			j.program.choices = slices.DeleteFunc(j.program.choices, func(o *job) bool { return o == c })
 			c.queued = s.record.Start
 			s.queue.push(c)
 		}
@@ -76,15 +77,16 @@ func (s *Scheduler) becomeOrdinary(j *job) {
 	}
 	s.leave(j) // all branches stay in the cache: other choices may go on from them
 	s.inbox.ended(j.req.Caller, len(j.branches)-1)
-	for _, row := range j.lent {
+	p := j.program
+	for _, row := range p.lent {
 		row.Revoke()
 	}
-	j.spent, j.opened = j.program.Used()
+	j.spent, j.opened = p.Used()
 	j.tellAllGrown()
-	j.adopted, j.lent, j.program, j.choices = true, nil, nil, nil
-	close(j.over)
-	j.branches = []*branch{&j.branch}
-	j.branch.state = program.Kept{}
+	p.adopted = true
+	close(p.over)
+	j.drawByItself()
+	j.program = nil
 	j.queued = s.record.Start
 	s.queue.push(j)
 }

@@ -17,52 +17,39 @@ import (
 
 // main is the job whose program writes the answer, or the job itself.
 func (j *job) main() *job {
-	if j.writer != nil {
-		return j.writer
+	if j.kind == kindChoice {
+		return j.program.main
 	}
 	return j
 }
 
-// byProgram reports whether a program writes the answer.
-func (j *job) byProgram() bool { return j.main().program != nil }
-
 // addChoice makes a job another choice of a program's.
 func (j *job) addChoice(other *job) {
-	if len(j.choices) == 0 {
-		j.choices = []*job{j}
-	}
-	j.choices = append(j.choices, other)
-	other.writer = j
+	other.branches = []*branch{newBranch(other)}
+	other.program = j.program
+	j.program.choices = append(j.program.choices, other)
 	j.program.AddChoice()
-}
-
-// allChoices are those of a program's job.
-func (j *job) allChoices() []*job {
-	if len(j.choices) > 0 {
-		return j.choices
-	}
-	return []*job{j}
 }
 
 // choicesBusy reports whether a background sampler of a program's choices is busy.
 func (j *job) choicesBusy() bool {
-	return j.background.Busy() || slices.ContainsFunc(j.choices, func(c *job) bool { return !c.done && c.background.Busy() })
+	return j.background.Busy() || slices.ContainsFunc(j.program.choices, func(c *job) bool { return !c.done && c.background.Busy() })
 }
 
 // choicesKeepUp reports whether the readers of all choices do.
 func (j *job) choicesKeepUp() bool {
-	return j.keepsUp() && !slices.ContainsFunc(j.choices, func(c *job) bool { return !c.done && !c.keepsUp() })
+	return j.keepsUp() && (j.kind != kindProgram || !slices.ContainsFunc(j.program.choices, func(c *job) bool { return !c.done && !c.keepsUp() }))
 }
 
 // othersGoOn reports whether a choice besides a program's first has not ended.
 func (j *job) othersGoOn() bool {
-	return slices.ContainsFunc(j.choices, func(c *job) bool { return c != j && !c.done })
+	return slices.ContainsFunc(j.program.choices, func(c *job) bool { return c != j && !c.done })
 }
 
 // othersShown is how many tokens were shown of a program's choices besides the first: they are
 // those choices' own.
 func (j *job) othersShown() (n int) {
-	for _, c := range j.choices {
+	for _, c := range j.program.choices {
 		if c != j {
 			n += c.counted
 		}
@@ -72,7 +59,7 @@ func (j *job) othersShown() (n int) {
 
 // startChoices begins the choices of a program's job besides the first.
 func (s *Scheduler) startChoices(j *job) {
-	for _, c := range j.choices {
+	for _, c := range j.program.choices {
 		if c == j || c.done {
 			continue
 		}
@@ -84,7 +71,7 @@ func (s *Scheduler) startChoices(j *job) {
 
 // showChoices takes what a program has shown into its choices, and its end.
 func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, err error) {
-	for i, c := range j.allChoices() {
+	for i, c := range j.program.choices {
 		var mine []program.Shown
 		for _, t := range shown {
 			if t.Choice == i {
@@ -121,7 +108,7 @@ func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.
 
 // endAnswer ends a job whose answer has ended. That of a program goes on for its other choices.
 func (s *Scheduler) endAnswer(j *job, e End) {
-	if j.program != nil && j.othersGoOn() {
+	if j.kind == kindProgram && j.othersGoOn() {
 		j.held = &e
 		return
 	}
@@ -131,19 +118,23 @@ func (s *Scheduler) endAnswer(j *job, e End) {
 // choiceEnded ends what belongs to a job that has ended: the other choices of its program, or the
 // program if it was the last choice.
 func (s *Scheduler) choiceEnded(j *job, e End) {
-	for _, c := range j.choices {
-		if c != j {
-			s.end(c, End{Reason: e.Reason, Err: e.Err})
+	switch j.kind {
+	case kindProgram:
+		for _, c := range j.program.choices {
+			if c != j {
+				s.end(c, End{Reason: e.Reason, Err: e.Err})
+			}
 		}
-	}
-	if w := j.writer; w != nil && w.held != nil && !w.othersGoOn() {
-		s.end(w, *w.held)
+	case kindChoice:
+		if main := j.program.main; main.held != nil && !main.othersGoOn() {
+			s.end(main, *main.held)
+		}
 	}
 }
 
 // tellEnded tells a program which of its choices have ended.
 func (j *job) tellEnded() {
-	for i, c := range j.allChoices() {
+	for i, c := range j.program.choices {
 		if c.done || c.held != nil {
 			j.program.EndChoice(i)
 		}

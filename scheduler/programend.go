@@ -12,15 +12,15 @@ import (
 
 // endProgram ends the program of a job that has ended. Its stages are closed when it has returned.
 func (s *Scheduler) endProgram(j *job) {
-	for _, row := range j.lent {
+	for _, row := range j.program.lent {
 		row.Revoke()
 	}
-	j.lent = nil
+	j.program.lent = nil
 	for _, b := range j.branches {
 		s.stopSelfRun(b)
 	}
 	j.program.Interrupt()
-	if close(j.over); !j.program.Started() {
+	if close(j.program.over); !j.program.Started() {
 		j.close()
 	}
 }
@@ -28,7 +28,7 @@ func (s *Scheduler) endProgram(j *job) {
 // dropAllButOne drops the branches of a program that loses its slots, except the one that a later
 // request is most likely to continue: that which has most of the answer, and of those the longest.
 func (s *Scheduler) dropAllButOne(j *job) {
-	if j.program == nil {
+	if j.kind != kindProgram {
 		return
 	}
 	var best *branch
@@ -54,7 +54,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 
 // errProgram refuses what would change an answer that a program writes.
 func (j *job) errProgram(what string) error {
-	if !j.byProgram() {
+	if j.kind == kindAnswer {
 		return nil
 	}
 	return fmt.Errorf("%w: %s an answer that a program writes", ErrBadRequest, what)

@@ -27,14 +27,14 @@ func (s *Scheduler) tellBranches(now time.Time) {
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {
 			switch {
-			case j.program == nil || j.program.Grown() == 0 || j.stalled:
-			case now.Before(j.tellAt):
-				s.tickAt(j.tellAt)
+			case j.kind != kindProgram || j.program.Grown() == 0 || j.stalled:
+			case now.Before(j.program.tellAt):
+				s.tickAt(j.program.tellAt)
 			default:
 				j.tellGrown()
-				j.tellAt = now.Add(growthTime)
+				j.program.tellAt = now.Add(growthTime)
 				if j.program.Grown() > 0 {
-					s.tickAt(j.tellAt)
+					s.tickAt(j.program.tellAt)
 				}
 			}
 		}
@@ -48,7 +48,7 @@ func (j *job) tellGrown() {
 
 // tellAllGrown tells the reader of a job that ends all that is left, and how much was left out.
 func (j *job) tellAllGrown() {
-	if j.program == nil {
+	if j.kind != kindProgram {
 		return
 	}
 	for j.program.Grown() > 0 {

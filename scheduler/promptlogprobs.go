@@ -38,23 +38,16 @@ type rowAsk struct {
 	logprobs *chain.Logprobs // result; nil: there is no such row
 }
 
-// scoring reports whether the branch still wants rows of its prompt. Where tokens have left the
-// context before they were computed, their rows are no more to be had.
-func (b *branch) scoring() bool {
-	j := b.job
-	if j.program != nil {
-		return b.nextScore() > 0
-	}
-	return j.req.PromptLogprobs && j.scored < j.answer.PromptLen()-1 && len(j.answer.Context()) == len(j.answer.Tokens())
-}
+// scoring reports whether the branch still wants rows of its prompt.
+func (b *branch) scoring() bool { return b.nextScore() > 0 }
 
 // finished reports whether nothing is left to be done for a request that wants no answer.
-func (j *job) finished() bool { return j.req.NoAnswer && !j.scoring() }
+func (j *job) finished() bool { return j.req.NoAnswer && !j.branches[0].scoring() }
 
 // scorable is how many of n pending tokens a branch that is scoring may compute in a pass with so
 // many free rows. Tokens whose rows were told before it lost its cells need none.
 func (b *branch) scorable(n, rows int) int {
-	if b.job.program != nil {
+	if b.job.kind == kindProgram {
 		for n > 0 && b.rowsOf(n) > rows {
 			n--
 		}
@@ -77,9 +70,16 @@ func (b *branch) rowsOf(n int) (rows int) {
 	return rows
 }
 
-// nextScore is the first token of a program's branch whose score is yet to be computed; 0: there
-// is none.
+// nextScore is the first token of a branch whose log-probability is yet to be computed, a prompt's
+// or one that a program wants; 0: there is none. Where tokens have left the context before they
+// were computed, their rows are no more to be had.
 func (b *branch) nextScore() int {
+	if j := b.job; j.kind != kindProgram {
+		if j.req.PromptLogprobs && j.scored < j.answer.PromptLen()-1 && len(j.answer.Context()) == len(j.answer.Tokens()) {
+			return j.scored + 1
+		}
+		return 0
+	}
 	for ; b.scoredTo < len(b.state.Scores); b.scoredTo++ {
 		if program.Awaited(b.state.Scores[b.scoredTo]) {
 			return b.scoredTo
@@ -104,15 +104,13 @@ func (s *Scheduler) rowsForPrompts() int {
 func (s *Scheduler) dropUnscored(b *branch) {
 	if next := b.nextScore(); next > 0 && b.computed() >= next {
 		s.cache.Truncate(b.seq, next-1)
-	} else if b.job.program == nil && b.scoring() && b.seq.Len() > b.job.scored {
-		s.cache.Truncate(b.seq, b.job.scored)
 	}
 }
 
 // wantsRow reports whether the row after position i of its context is one of the prompt's that the
 // branch wants.
 func (b *branch) wantsRow(i int) bool {
-	if b.job.program != nil {
+	if b.job.kind == kindProgram {
 		return i+1 < len(b.state.Scores) && program.Awaited(b.state.Scores[i+1])
 	}
 	return i >= b.job.scored && i < b.job.answer.PromptLen()-1 && b.scoring()
@@ -122,9 +120,9 @@ func (b *branch) wantsRow(i int) bool {
 // context.
 func (s *Scheduler) addPromptRow(b *branch, i, row int) {
 	s.batch.PromptRows = true
-	top := max(b.job.req.Logprobs, 0)
-	if b.job.program != nil {
-		top = 0
+	top := 0
+	if b.job.kind == kindAnswer {
+		top = max(b.job.req.Logprobs, 0)
 	}
 	s.prompts.branches = append(s.prompts.branches, b)
 	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, at: i + 1, top: top, token: b.tokens()[i+1]})
@@ -185,11 +183,11 @@ func (s *Scheduler) tellPrompt(b *branch, asks []rowAsk) {
 			return
 		}
 		told[i] = PromptToken{Token: a.token, Logprobs: a.logprobs}
-		if j.program != nil {
+		if j.kind == kindProgram {
 			b.state.Scores[a.at] = a.logprobs.Token
 		}
 	}
-	if j.program != nil {
+	if j.kind == kindProgram {
 		return
 	}
 	j.scored += len(told)

@@ -14,6 +14,15 @@ type queue struct {
 	deadline time.Time // of all jobs, those in slots included, none is earlier; that of one that has ended costs a tick. Zero: none has one
 }
 
+// place is a job's place in the queue.
+type place struct {
+	arrival          uint64    // counts requests
+	effectiveArrival time.Time // arrival time, made earlier by its priority
+	queued           time.Time // when it came, or lost its slots
+	leader           *branch   // computes a prefix of this one's prompt, which waits for that
+	sharedLen        int       // how many tokens that prefix has
+}
+
 // aging is how much earlier a request counts as having arrived for each step of its priority. So
 // it goes before those of lower priority that came shortly before it, and none waits forever: ten
 // seconds of waiting make up for one step.

@@ -36,7 +36,7 @@ type sampling struct {
 // pass.
 func (s *Scheduler) prepareBackground(branches []*branch) {
 	for _, b := range branches {
-		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.background != nil {
+		if d := b.drawer; b.outputRow >= 0 && b.driver == driverDrawer && d.background != nil {
 			s.attempt(func() { // what panics will again when it is drawn for, and the pass goes on
 				if !d.tickDraws() {
 					d.background.Prepare()
@@ -54,14 +54,14 @@ func (s *Scheduler) sample(branches []*branch) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	each(s, branches, func(_ int, b *branch) {
-		switch d := b.rowDrawer(); {
+		switch d := b.drawer; {
 		case b.outputRow < 0:
-		case d == nil:
+		case b.driver == driverProgram:
 			s.lendRow(b)
 		case d.tickDraws():
 			sampling.native = append(sampling.native, d)
 		default:
-			s.giveBackground(d, !d.isSelfRun()) // its stage has turned out to be slow, or is another now
+			s.giveBackground(d, true) // its stage has turned out to be slow, or is another now
 			s.lend(d)
 		}
 	})
@@ -87,7 +87,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 	start := s.config.Clock()
 	draws := append(s.sampling.draws[:0], make([]Draw, len(drawers))...)
 	for i, d := range drawers {
-		draws[i].Row, draws[i].Stage = d.of.outputRow+d.of.job.guess.row, d.chain.Stages()[0]
+		draws[i].Row, draws[i].Stage = d.branch.outputRow+d.job.guess.row, d.chain.Stages()[0]
 	}
 	s.sampling.draws = draws
 	if err := panics.Try(func() error { s.backend.SampleRows(draws); return nil }); err != nil {
@@ -105,19 +105,16 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 		case drawn.Err == nil:
 			d.answer.Advance(drawn.Token, answer.Details{})
 		case errors.Is(drawn.Err, chain.ErrSlow):
-			s.giveBackground(d, !d.isSelfRun())
+			s.giveBackground(d, true)
 			s.lend(d)
 			return
 		default:
 			d.answer.Fail(drawn.Err)
 		}
-		switch {
-		case d.followsDraft():
+		if d.followsDraft() {
 			going = append(going, d)
-		case d.isSelfRun():
-			s.settleSelfRun(d)
-		default:
-			s.emit(d.of.job, now)
+		} else {
+			s.settle(d, now)
 		}
 	})
 	return going

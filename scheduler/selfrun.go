@@ -31,37 +31,35 @@ func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 	tokens := slices.Grow(slices.Clip(b.state.Tokens), going.Most)
 	a := answer.New(going.Chain, tokens, answer.Settings{MaxTokens: going.Most, StopTokens: r.StopTokens, IgnoreEOG: r.IgnoreEOG,
 		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
-	b.selfRun = &drawer{of: b, chain: going.Chain, answer: a, scored: going.Scored, release: going.Release}
-	if !b.selfRun.tickDraws() {
-		s.giveBackground(b.selfRun, false) // at once: it has something to prepare beside the first pass
+	b.driver, b.drawer = driverDrawer, &drawer{job: b.job, branch: b, chain: going.Chain, answer: a, forProgram: true, logprobs: -1, release: going.Release}
+	if going.Scored {
+		b.drawer.logprobs = 0
+	}
+	if !b.drawer.tickDraws() {
+		s.giveBackground(b.drawer, false) // at once: it has something to prepare beside the first pass
 	}
 }
 
 // drawn is how many tokens a branch has drawn by itself of which its program was not told. What a
 // background sampler is at does not count.
 func (b *branch) drawn() int {
-	if b.selfRun != nil && !b.busy() {
-		return b.selfRun.answer.Generated()
+	if b.driver == driverDrawer && !b.busy() {
+		return b.drawer.answer.Generated()
 	}
 	return b.state.Drawn
 }
 
-// stopSelfRun ends that a branch goes on by itself.
+// stopSelfRun gives a branch that goes on by itself back to its program.
 func (s *Scheduler) stopSelfRun(b *branch) {
-	switch d := b.selfRun; {
-	case d == nil:
-		return
-	case d.background != nil:
-		d.background.Close()
-	default:
-		d.release()
+	if b.driver == driverDrawer {
+		b.drawer.close()
+		b.driver, b.drawer = driverProgram, nil
 	}
-	b.selfRun = nil
 }
 
 // settleSelfRun notes what a branch has drawn that goes on by itself.
 func (s *Scheduler) settleSelfRun(d *drawer) {
-	b := d.of
+	b := d.branch
 	defer s.blame(b.job)
 	if d.isOver() {
 		return // its program has closed it
@@ -84,7 +82,7 @@ func (s *Scheduler) settleSelfRun(d *drawer) {
 		state.Finished = program.Ran
 	}
 	state.Tokens = d.answer.Tokens()
-	if d.scored {
+	if d.logprobs >= 0 {
 		state.Score(d.answer.PromptLen(), d.answer.Answered().Logprobs)
 	}
 	state.Drawn = d.answer.Generated()

@@ -88,7 +88,7 @@ func (s *Scheduler) submit(requests []Request, caller string, reserved int) (_ [
 		s.gather(now)
 		for _, j := range jobs {
 			s.arrivals++
-			if j.arrive(s.arrivals, now); j.writer == nil {
+			if j.arrive(s.arrivals, now); j.kind != kindChoice {
 				s.queue.push(j)
 			}
 		}
@@ -105,9 +105,9 @@ func closeAll(requests []Request) {
 	}
 }
 
-// newJob checks a request and makes its job and stream. Writer is the job whose program writes its
-// answer; nil: none does, or its own.
-func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
+// newJob checks a request and makes its job and stream. The first request of a program gets the
+// program; main is that one's job, and each later one is a further choice of it. nil: there is none.
+func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	prompt, err := s.prompt(&r)
 	if err != nil {
 		return nil, err
@@ -129,27 +129,32 @@ func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
 		r.AdaptersFrom = j.pieces.Border(prompt, r.AdaptersFrom) // one pass computes a piece
 		j.req.AdaptersFrom = r.AdaptersFrom
 	}
-	j.branch = branch{job: j, slot: -1, outputRow: -1}
-	j.branches = []*branch{&j.branch}
 	j.scope = scopeOf(&r)
-	if r.Program != nil && writer == nil {
+	j.drawer = drawer{job: j, chain: chain.New(r.Chain, s.limits.Vocabulary, r.Trace), logprobs: r.Logprobs}
+	switch {
+	case r.Program == nil:
+		j.drawByItself()
+	case main == nil:
+		j.kind = kindProgram
 		if err := s.newRun(j, &r, prompt); err != nil {
 			return nil, err
 		}
+	default:
+		j.kind = kindChoice
 	}
-	j.drawer = drawer{of: &j.branch, chain: chain.New(r.Chain, s.limits.Vocabulary, r.Trace)}
 	j.lasting = j.chain.Lasting()
 	j.chain.MaskBy(s.backend)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
+	j.release = j.answer.Close
 	if len(r.Begun.Tokens) > 0 {
 		if err := s.checkForced(j, r.Begun.Tokens); err != nil {
 			return nil, err
 		}
 		j.answer.BeginWith(r.Begun)
 	}
-	if writer != nil {
-		writer.addChoice(j)
+	if j.kind == kindChoice {
+		main.addChoice(j)
 	}
 	j.req.Prompt, j.req.Begun, j.req.Chain, j.req.Program = nil, answer.Begun{}, nil, nil
 	j.stream = newStream(s, j)

@@ -31,7 +31,7 @@ func (s *Scheduler) slotWait(b *branch) WaitReason {
 		return WaitPaused
 	case j.background.Busy() || b.busy():
 		return WaitBackground
-	case j.background.Resting() || j.program.Rest() > 0:
+	case j.rest() > 0:
 		return WaitQuota
 	case j.stalled:
 		return WaitReader
