@@ -382,3 +382,106 @@ func (s *Scheduler) recallRowsOf(j *job) {
 	clear(p.lent)
 	p.lent = p.lent[:0]
 }
+
+// This file ends programs, and takes their slots.
+
+// endProgram ends the program of a job that has ended. Its stages are closed when it has returned.
+func (s *Scheduler) endProgram(j *job) {
+	for _, row := range j.program.lent {
+		row.Revoke()
+	}
+	j.program.lent = nil
+	for _, b := range j.branches {
+		s.stopSelfRun(b)
+	}
+	j.program.Interrupt()
+	if close(j.program.over); !j.program.Started() {
+		j.close()
+	}
+}
+
+// dropAllButOne drops the branches of a program that loses its slots, except the one that a later
+// request is most likely to continue: that which has most of the answer, and of those the longest.
+func (s *Scheduler) dropAllButOne(j *job) {
+	if j.kind != kindProgram {
+		return
+	}
+	var best *branch
+	common := -1
+	for _, b := range j.branches {
+		if b.seq == nil {
+			continue
+		}
+		n := 0
+		if !j.background.Busy() && !b.busy() {
+			n = kvcache.CommonPrefix(b.tokens()[:b.seq.Len()], j.answer.Context())
+		}
+		if n > common || n == common && b.seq.Len() > best.seq.Len() {
+			best, common = b, n
+		}
+	}
+	for _, b := range j.branches {
+		if b != best {
+			s.drop(b)
+		}
+	}
+}
+
+// errProgram refuses what would change an answer that a program writes.
+func (j *job) errProgram(what string) error {
+	if j.kind == kindAnswer {
+		return nil
+	}
+	return fmt.Errorf("%w: %s an answer that a program writes", ErrBadRequest, what)
+}
+
+// Branches tells what has become of the branches of a program.
+type Branches struct {
+	Grown   []program.Grown
+	LeftOut int // in the last one: tokens of branches that were not told, since there were too many
+}
+
+// How often branches are told of, and how much at a time.
+const (
+	growthTime    = 100 * time.Millisecond
+	mostEntries   = 256
+	mostGrownTold = 1024 // tokens
+)
+
+// tellBranches tells the readers of answers with a trace what has become of their programs'
+// branches, and asks for a tick when it is time for more.
+func (s *Scheduler) tellBranches(now time.Time) {
+	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
+		for _, j := range jobs {
+			switch {
+			case j.kind != kindProgram || j.program.Grown() == 0 || j.stalled:
+			case now.Before(j.program.tellAt):
+				s.tickAt(j.program.tellAt)
+			default:
+				j.tellGrown()
+				j.program.tellAt = now.Add(growthTime)
+				if j.program.Grown() > 0 {
+					s.tickAt(j.program.tellAt)
+				}
+			}
+		}
+	}
+}
+
+// tellGrown tells a job's reader of as much as is told at a time.
+func (j *job) tellGrown() {
+	j.stream.send(Event{Kind: KindBranches, Branches: &Branches{Grown: j.program.TakeGrown(mostEntries, mostGrownTold)}})
+}
+
+// tellAllGrown tells the reader of a job that ends all that is left, and how much was left out.
+func (j *job) tellAllGrown() {
+	if j.kind != kindProgram {
+		return
+	}
+	for j.program.Grown() > 0 {
+		j.tellGrown()
+	}
+	if n := j.program.LeftOut(); n > 0 {
+		j.stream.send(Event{Kind: KindBranches, Branches: &Branches{LeftOut: n}})
+	}
+}
