@@ -41,8 +41,8 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	s.end(j, e)
 }
 
-// settle takes over what a drawer has drawn: an answer sends it, and a branch that goes on by itself
-// keeps it for its program.
+// settle takes over what a drawer has drawn: an answer sends it, and a branch that goes on by
+// itself keeps it for its program.
 func (s *Scheduler) settle(d *drawer, now time.Time) {
 	if d.forProgram {
 		s.settleSelfRun(d)

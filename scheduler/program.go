@@ -25,8 +25,8 @@ import (
 // others have computed of it, and of several that lack the same, one computes it first. When cells
 // run out, a program's own branches make room before others do.
 
-// programRun is a program at work, and what its job has for it. The jobs of its further choices have
-// the same one.
+// programRun is a program at work, and what its job has for it. The jobs of its further choices
+// have the same one.
 type programRun struct {
 	*program.Run
 	main    *job           // whose slots its branches have
@@ -382,8 +382,6 @@ func (s *Scheduler) recallRowsOf(j *job) {
 	clear(p.lent)
 	p.lent = p.lent[:0]
 }
-
-// This file ends programs, and takes their slots.
 
 // endProgram ends the program of a job that has ended. Its stages are closed when it has returned.
 func (s *Scheduler) endProgram(j *job) {

@@ -103,20 +103,6 @@ type Request struct {
 	Ended func(RequestRecord)
 }
 
-// slotsOf is how many slots some requests take. What a program shows as a further choice counts as
-// one, though it takes none.
-func slotsOf(requests []Request) (n int) {
-	known := map[*program.Program]bool{nil: true}
-	for i := range requests {
-		p := requests[i].Program
-		if n++; !known[p] {
-			n += max(1, p.Branches) - 1
-		}
-		known[p] = true
-	}
-	return n
-}
-
 // Errors that Submit, a stream's calls and its end event may carry; compare with errors.Is.
 var (
 	ErrQueueFull     = errors.New("the queue is full")
