@@ -79,7 +79,7 @@ func TestScheduler_LongestWait_GoesRound(t *testing.T) {
 	s := newScheduler(t, b, scheduler.Config{Slots: 4})
 	var streams []*scheduler.Stream
 	for i, n := range []int{2500, 6000, 6000, 6000} { // the first is the shortest all the time
-		streams = append(streams, submit(t, s, scheduler.Request{Prompt: []scheduler.Segment{{Tokens: own(n, i)}}, MaxTokens: 1, Chain: request(1, 1, 1).Chain, Logprobs: -1}))
+		streams = append(streams, submit(t, s, scheduler.Request{Prompt: []scheduler.Segment{{Tokens: own(n, i)}}, Ending: scheduler.Ending{MaxTokens: 1}, Chain: request(1, 1, 1).Chain, Reports: scheduler.Reports{Logprobs: -1}}))
 	}
 	for range 33 { // of which every eighth is the turn of another
 		s.Tick()

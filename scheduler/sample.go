@@ -252,11 +252,6 @@ func (s *Scheduler) backgroundRows(d *drawer) background.Rows {
 // nobody reads: its tokens are drawn beside those of all answers, by the backend or by a background
 // sampler, until it has as many as were asked for, or comes to an end token.
 
-// ends reports whether a token ends the answer to a request.
-func ends(v answer.Vocabulary, r *Request, t Token) bool {
-	return !r.IgnoreEOG && v.EndOfGeneration(t) || slices.Contains(r.StopTokens, t)
-}
-
 // runBranch has a branch go on by itself if its program wants that.
 func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 	going := of.TakeRun()

@@ -33,7 +33,7 @@ func prompt(n, seed int) []scheduler.Segment {
 }
 
 func request(n, seed, most int) scheduler.Request {
-	return scheduler.Request{Prompt: prompt(n, seed), MaxTokens: most, Logprobs: -1, CachePrompt: true,
+	return scheduler.Request{Prompt: prompt(n, seed), Ending: scheduler.Ending{MaxTokens: most}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true},
 		Chain: []chain.Stage{schedulertest.Greedy{}}}
 }
 
@@ -384,10 +384,10 @@ func ExampleScheduler() {
 	defer stop()
 	go func() { _ = s.Run(ctx) }()
 	st, _ := s.Submit(scheduler.Request{
-		Prompt:    []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}},
-		MaxTokens: 2,
-		Logprobs:  -1,
-		Chain:     []chain.Stage{schedulertest.Greedy{}},
+		Prompt:  []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}},
+		Ending:  scheduler.Ending{MaxTokens: 2},
+		Reports: scheduler.Reports{Logprobs: -1},
+		Chain:   []chain.Stage{schedulertest.Greedy{}},
 	})
 	for e := range schedulertest.Events(ctx, st) {
 		if e.Kind == scheduler.KindEnd {

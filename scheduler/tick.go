@@ -38,7 +38,7 @@ func (s *Scheduler) Tick() (busy bool) {
 func (s *Scheduler) publish() {
 	s.statsMu.Lock()
 	defer s.statsMu.Unlock()
-	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
+	s.stats = s.gauges()
 }
 
 // listen takes in what background samplers have done and what other goroutines ask for, and ends
