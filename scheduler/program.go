@@ -64,7 +64,9 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 	if !ok {
 		summarizer = program.Portable{}
 	}
-	ends := func(t Token) bool { return !r.IgnoreEOG && s.backend.EndOfGeneration(t) || slices.Contains(r.StopTokens, t) }
+	ends := func(t Token) bool {
+		return !r.IgnoreEOG && s.backend.EndOfGeneration(t) || slices.Contains(r.StopTokens, t)
+	}
 	j.program = &programRun{main: j, choices: []*job{j}, over: make(chan struct{})}
 	j.program.Run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
 		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: ends, Wake: s.inbox.signal})
