@@ -76,10 +76,12 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	stage := &Stage{wholeChain: l.First && l.Last}
 	if l.Last {
 		if err := e.constrain(stage, p); err != nil {
+			stage.rules.release()
 			return nil, err
 		}
 	}
 	if stage.sampler, err = native.NewSampler(e.model, o); err != nil {
+		stage.rules.release()
 		return nil, asInvalid(err)
 	}
 	stage.name = nameOf(l, o, stage.rules != nil)
@@ -111,7 +113,11 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 		return err
 	}
 	made := c.Ready.(*ready)
-	g := made.grammar
+	defer func() {
+		if s.rules == nil {
+			made.Release()
+		}
+	}()
 	var prefix []scheduler.Token
 	switch {
 	case p.GrammarLazy:
@@ -122,7 +128,7 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 	if err != nil {
 		return err
 	}
-	if s.rules, err = e.newFollowing(g.is, prefix); err != nil {
+	if s.rules, err = e.newFollowing(made.grammar, prefix); err != nil {
 		return sampling.Refused(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
 	s.rules.brief = p.Format != nil && p.Format.OneCall
@@ -333,4 +339,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 }
 
 // Close implements chain.Stage.
-func (s *Stage) Close() error { return s.sampler.Close() }
+func (s *Stage) Close() error {
+	s.rules.release()
+	return s.sampler.Close()
+}

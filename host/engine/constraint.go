@@ -86,19 +86,26 @@ func (e *Engine) Relaxed(c sampling.Constraint) ([]schema.Relaxed, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer g.release()
 	return g.relaxed, nil
 }
 
-// ready is what all answers under one constraint share.
+// ready is what all answers under one constraint share. Prepare counts a use of its grammar.
 type ready struct {
 	grammar  *keptGrammar
 	triggers *triggers // nil: the grammar is not lazy
 }
 
+// Release implements sampling.Ready.
+func (r *ready) Release() { r.grammar.release() }
+
 // Prepare reads a request's constraint for all its answers, and returns it with what was made of
-// it. It stops when ctx is done. Errors are those of NewChain.
+// it, which the caller releases. It stops when ctx is done. Errors are those of NewChain.
 func (e *Engine) Prepare(ctx context.Context, p sampling.Params) (sampling.Constraint, error) {
-	if _, is := p.Ready.(*ready); is || !p.IsSet() {
+	if r, is := p.Ready.(*ready); is && r.grammar.useAgain() {
+		return p.Constraint, nil
+	}
+	if p.Ready = nil; !p.IsSet() {
 		return p.Constraint, nil
 	}
 	g, err := e.read(ctx, p.Constraint)
@@ -108,6 +115,7 @@ func (e *Engine) Prepare(ctx context.Context, p sampling.Params) (sampling.Const
 	made := &ready{grammar: g}
 	if p.GrammarLazy {
 		if made.triggers, err = e.compileTriggers(p); err != nil {
+			g.release()
 			return p.Constraint, err
 		}
 	}

@@ -22,6 +22,7 @@ import (
 // background sampler, which takes as many as it needs: beside the next forward passes if need be.
 // When tokens are quick again, the tick draws them.
 type following struct {
+	kept        *keptGrammar // nil: released
 	grammar     *grammar.Grammar
 	tokens      *grammar.Vocabulary
 	piece       func(scheduler.Token) string // its bytes, with the text of control tokens
@@ -48,9 +49,10 @@ type told struct {
 // hurriedSteps are what a question may take on the tick: a quarter of a millisecond or less.
 const hurriedSteps = 1000
 
-// newFollowing begins with prefix, the tokens of the prompt that the grammar begins with.
-func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*following, error) {
-	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.Start(), pool: &e.scratch}
+// newFollowing begins with prefix, the tokens of the prompt that the grammar begins with. It takes
+// over the use of the grammar, unless it returns an error.
+func (e *Engine) newFollowing(g *keptGrammar, prefix []scheduler.Token) (*following, error) {
+	f := &following{kept: g, grammar: g.is, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.is.Start(), pool: &e.scratch}
 	n, err := f.count(prefix, 0, nil)
 	if err != nil {
 		return nil, err
@@ -61,8 +63,19 @@ func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*fo
 	if err = f.accept(prefix, 0); err == nil {
 		err = f.catchUp()
 	}
+	if err != nil {
+		return nil, err
+	}
 	f.start, f.slow, f.late = f.here, false, false
-	return f, err
+	return f, nil
+}
+
+// release ends the use of the grammar.
+func (f *following) release() {
+	if f != nil && f.kept != nil {
+		f.kept.release()
+		f.kept = nil
+	}
 }
 
 func (f *following) guards() bool { return f != nil && !f.rests }

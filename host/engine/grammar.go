@@ -16,8 +16,9 @@ import (
 )
 
 // Grammar is a grammar that a plugin opened, with its place in it. Its methods do not run
-// concurrently.
+// concurrently. Branches that follow it end before it is closed, as the plugin's instance does.
 type Grammar struct {
+	kept   *keptGrammar
 	is     *grammar.Grammar // nil: closed
 	tokens *grammar.Vocabulary
 	here   grammar.State
@@ -36,7 +37,7 @@ func (e *Engine) NewGrammar(ctx context.Context, kind int32, text string) (_ *Gr
 	if err != nil {
 		return nil, g.work, err
 	}
-	return &Grammar{is: g.is, tokens: e.tokens(), here: g.is.Start()}, g.work, nil
+	return &Grammar{kept: g, is: g.is, tokens: e.tokens(), here: g.is.Start()}, g.work, nil
 }
 
 // Mask writes which tokens may come next: bit i of word i/32 for token i. mask has
@@ -115,6 +116,7 @@ func (g *Grammar) Close() error {
 	if g.is == nil {
 		return native.ErrClosed
 	}
-	g.is, g.here = nil, grammar.State{}
+	g.kept.release()
+	g.kept, g.is, g.here = nil, nil, grammar.State{}
 	return nil
 }

@@ -8,10 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/gbnf"
@@ -22,11 +20,11 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// maxGrammars is how many grammars are kept for requests to come, and maxGrammarBytes about how
-// much they may take together.
+// maxGrammars is how many grammars are kept that nobody follows, for requests to come, and
+// maxGrammarBytes about how much all may take together.
 const (
 	maxGrammars     = 64
-	maxGrammarBytes = 256 << 20 // of those that answers and plugins follow, too
+	maxGrammarBytes = 256 << 20
 )
 
 // notation is what a grammar is written in.
@@ -39,16 +37,15 @@ const (
 	inFormat // as its key
 )
 
-// grammars keeps the last grammars. All answers that give the same text follow the same grammar,
-// and so share what is known of its states.
+// grammars counts who uses each grammar: requests until their answers are built, answers, and the
+// handles of plugins, for the branches that follow them, too. All that give the same text follow
+// the same grammar, and so share what is known of its states. The last ones that nobody uses any
+// more stay, as long as those in use leave them memory.
 type grammars struct {
 	mu     sync.Mutex
 	known  map[grammarKey]*keptGrammar
-	order  []grammarKey    // the longest unused first
+	idle   []*keptGrammar  // of known: nobody uses them; the longest unused first
 	memory *grammar.Memory // nil: not made yet
-
-	freeing sync.Mutex
-	freed   time.Time // when the collector was last asked for memory
 }
 
 type grammarKey struct {
@@ -64,6 +61,9 @@ var (
 )
 
 type keptGrammar struct {
+	all     *grammars
+	key     *grammarKey // nil: it is not kept
+	uses    int         // 0: it is idle, or was dropped
 	once    sync.Once
 	is      *grammar.Grammar // nil: it is being read, or it is none
 	relaxed []schema.Relaxed // of its schemas, what it does not enforce
@@ -85,12 +85,12 @@ type source struct {
 }
 
 // of is the grammar of a text, which read makes unless it is known. Where several ask at once, it
-// is read once. When ctx is done, the reading stops. Where there is an error, only the work counts.
-// Without a salt nothing is kept: nobody knows who may learn of it.
+// is read once. When ctx is done, the reading stops. The caller releases it; where there is an
+// error, only the work counts. Without a salt it is not kept: nobody knows who may learn of it.
 func (k *grammars) of(ctx context.Context, s source, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
 	salt, keep := sampling.SaltOf(ctx)
 	if !keep {
-		g := &keptGrammar{}
+		g := &keptGrammar{all: k, uses: 1}
 		k.make(ctx, g, read)
 		return g, g.err
 	}
@@ -104,16 +104,60 @@ func (k *grammars) of(ctx context.Context, s source, read func(*grammar.Builder)
 }
 
 func (k *grammars) ofKey(ctx context.Context, key grammarKey, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
-	g := k.entry(key)
+	k.mu.Lock()
+	g := k.known[key]
+	if g == nil {
+		if k.known == nil {
+			k.known = map[grammarKey]*keptGrammar{}
+		}
+		g = &keptGrammar{all: k, key: &key}
+		k.known[key] = g
+	}
+	k.use(g)
+	k.mu.Unlock()
 	g.once.Do(func() { k.make(ctx, g, read) })
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if g.err != nil {
-		k.drop(key, g)
-		return g, g.err
+	if g.err != nil && k.known[key] == g { // unless another has taken its place
+		delete(k.known, key)
 	}
 	k.bound()
-	return g, nil
+	return g, g.err
+}
+
+func (k *grammars) use(g *keptGrammar) {
+	if g.uses++; g.uses == 1 {
+		k.idle = slices.DeleteFunc(k.idle, func(other *keptGrammar) bool { return other == g })
+	}
+}
+
+// useAgain uses a grammar that others have used. It reports false where it was dropped since.
+func (g *keptGrammar) useAgain() bool {
+	k := g.all
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if g.uses == 0 && (g.key == nil || k.known[*g.key] != g) {
+		return false
+	}
+	k.use(g)
+	return true
+}
+
+// release ends a use.
+func (g *keptGrammar) release() {
+	k := g.all
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch g.uses--; {
+	case g.uses < 0:
+		panic("a grammar was released more often than it was used")
+	case g.uses > 0:
+	case g.key == nil:
+		k.memory.Remove(g.is)
+	default:
+		k.idle = append(k.idle, g)
+		k.bound()
+	}
 }
 
 // make reads a grammar and counts it.
@@ -138,102 +182,34 @@ func (k *grammars) make(ctx context.Context, g *keptGrammar, read func(*grammar.
 	}
 }
 
-func (k *grammars) entry(key grammarKey) *keptGrammar {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	g := k.known[key]
-	if g == nil {
-		if k.known == nil {
-			k.known = map[grammarKey]*keptGrammar{}
-		}
-		g = &keptGrammar{}
-		k.known[key] = g
-	} else {
-		k.order = slices.DeleteFunc(k.order, func(other grammarKey) bool { return other == key })
-	}
-	k.order = append(k.order, key)
-	return g
-}
-
-// drop forgets an entry, unless another has taken its place.
-func (k *grammars) drop(key grammarKey, g *keptGrammar) {
-	if k.known[key] == g {
-		delete(k.known, key)
-		k.order = slices.DeleteFunc(k.order, func(other grammarKey) bool { return other == key })
-	}
-}
-
-// admit counts a new grammar. Where those that answers and plugins follow take all the memory,
-// what has ended is freed first.
+// admit counts a new grammar. Where there is no room for it, those go that nobody uses.
 func (k *grammars) admit(g *grammar.Grammar) (*grammar.Grammar, error) {
-	memory := k.room()
-	if memory.Add(g) {
-		return g, nil
-	}
-	k.mu.Lock()
-	k.forget(len(k.order))
-	k.mu.Unlock()
-	if k.collect(); memory.Add(g) {
-		return g, nil
-	}
-	return nil, sampling.ErrCrowded
-}
-
-// room is the memory of all grammars.
-func (k *grammars) room() *grammar.Memory {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.memory == nil {
 		k.memory = grammar.NewMemory(maxGrammarBytes)
 	}
-	return k.memory
-}
-
-const (
-	collectEvery = time.Second           // at most: a collection takes processor time from the answers
-	collectWait  = 50 * time.Millisecond // for what it has found to be counted no more
-)
-
-// collect has the collector free the grammars that nobody follows any more.
-func (k *grammars) collect() {
-	k.freeing.Lock()
-	defer k.freeing.Unlock()
-	if time.Since(k.freed) < collectEvery {
-		return
+	for !k.memory.Add(g) {
+		if len(k.idle) == 0 {
+			return nil, sampling.ErrCrowded
+		}
+		k.dropOldest()
 	}
-	runtime.GC()
-	time.Sleep(collectWait)
-	k.freed = time.Now()
+	return g, nil
 }
 
-// bound drops the grammars that were unused longest while there are too many. Answers that follow
-// one keep it until they end.
+// bound drops the idle grammars that were unused longest while there are too many.
 func (k *grammars) bound() {
-	kept := 0
-	sizes := make([]int, len(k.order))
-	for i, key := range k.order {
-		if g := k.known[key].is; g != nil {
-			sizes[i] = g.Fixed() + g.Size()
-			kept += sizes[i]
-		}
+	for len(k.idle) > maxGrammars || len(k.idle) > 1 && k.memory.Used() > maxGrammarBytes {
+		k.dropOldest()
 	}
-	others := max(k.memory.Used()-kept, 0) // that answers follow, but nobody asks for any more
-	drop := max(0, len(k.order)-maxGrammars)
-	for i, size := range sizes {
-		if i >= drop && (kept+others <= maxGrammarBytes || i == len(sizes)-1) {
-			break
-		}
-		kept, drop = kept-size, max(drop, i+1)
-	}
-	k.forget(drop)
 }
 
-// forget drops the n grammars that were unused longest.
-func (k *grammars) forget(n int) {
-	for _, key := range k.order[:n] {
-		delete(k.known, key)
-	}
-	k.order = slices.Delete(k.order, 0, n)
+func (k *grammars) dropOldest() {
+	g := k.idle[0]
+	k.idle = slices.Delete(k.idle, 0, 1)
+	delete(k.known, *g.key)
+	k.memory.Remove(g.is)
 }
 
 // tokens is the vocabulary as grammars see it: control tokens may come for their text, those that

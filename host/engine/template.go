@@ -64,9 +64,11 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		Format: p.Format, ReasoningFormat: n.ReasoningFormat,
 	}
 	if rules != nil {
-		if _, err := e.ofFormat(ctx, rules); err != nil {
+		g, err := e.ofFormat(ctx, rules)
+		if err != nil {
 			return chat.Prompt{}, refusedField(err)
 		}
+		g.release()
 		prompt.Rules = rules
 	}
 	for _, t := range c.Offered() {
@@ -163,9 +165,11 @@ func (e *Engine) asField(ctx context.Context, err error, c *chat.Conversation) e
 	if !answer.IsSet() {
 		return err
 	}
-	if _, bad := e.read(ctx, answer); bad != nil {
-		return refusedField(bad)
+	g, unread := e.read(ctx, answer)
+	if unread != nil {
+		return refusedField(unread)
 	}
+	g.release()
 	return err
 }
 

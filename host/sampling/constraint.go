@@ -30,7 +30,18 @@ type Constraint struct {
 	GrammarLazy     bool      // the constraint holds from the first trigger on
 	GrammarTriggers []Trigger // of a lazy constraint; at least one
 
-	Ready any // what an engine has made of it, which all answers of a request share; nil: nothing yet
+	Ready Ready // what an engine has made of it, which all answers of a request share; nil: nothing yet
+}
+
+// Ready is what an engine has made of a constraint. An engine uses it again after Release, too, but
+// then it may have to make it anew.
+type Ready interface{ Release() }
+
+// Release ends the use of what an engine has prepared.
+func (c Constraint) Release() {
+	if c.Ready != nil {
+		c.Ready.Release()
+	}
 }
 
 // IsSet reports whether there is a constraint.
