@@ -5,19 +5,19 @@ package engine
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/gbnf"
-	"github.com/penstock/penstock/host/grammar/lexeme"
-	regex "github.com/penstock/penstock/host/grammar/pattern"
-	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // maxGrammars is how many grammars are kept that nobody follows, for requests to come, and
@@ -212,151 +212,108 @@ func (k *grammars) dropOldest() {
 	k.memory.Remove(g.is)
 }
 
-// tokens is the vocabulary as grammars see it: control tokens may come for their text, those that
-// end an answer only at the end.
-func (e *Engine) tokens() *grammar.Vocabulary {
-	e.arrange.Do(func() {
-		size := 0
-		for t := range int32(e.info.Vocabulary) {
-			size += len(e.model.SpecialPiece(t))
-		}
-		text, pieces := make([]byte, 0, size), make([][]byte, e.info.Vocabulary)
-		for t := range pieces {
-			from := len(text)
-			text = append(text, e.model.SpecialPiece(int32(t))...)
-			pieces[t] = text[from:len(text):len(text)]
-		}
-		e.arranged = grammar.NewVocabulary(pieces, e.backend.ends, nil)
-	})
-	return e.arranged
+// Grammar is a grammar that a plugin opened, with its place in it. Its methods do not run
+// concurrently. Branches that follow it end before it is closed, as the plugin's instance does.
+type Grammar struct {
+	kept   *keptGrammar
+	is     *grammar.Grammar // nil: closed
+	tokens *grammar.Vocabulary
+	here   grammar.State
 }
 
-// Arrange has the vocabulary arranged for grammars, beside what the caller goes on with: of
-// 256,000 tokens that takes a fifth of a second, which the first request under a grammar would
-// wait for.
-func (e *Engine) Arrange() { go e.tokens() }
-
-var errVoid = errors.New("#: nothing fits the JSON schema")
-
-// ofFormat is the grammar of a chat template's format. Its errors are *sampling.Invalid and name
-// the field.
-func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, error) {
-	g, err := e.grammars.of(ctx, source{in: inFormat, text: f.Key()}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		root, all, err := e.addFormat(b, f)
-		if err != nil {
-			return nil, nil, err
-		}
-		var relaxed []schema.Relaxed
-		for _, part := range all {
-			if part.Field != answerField && part.More == 0 {
-				part.Pointer = part.Field + part.Pointer
-			}
-			relaxed = append(relaxed, part.Relaxed)
-		}
-		g, err := b.Build(root)
-		if errors.Is(err, grammar.ErrVoid) && len(f.Answer.JSON) > 0 && f.Texts == "" { // without the schema, something fits the format
-			err = &peg.Error{Field: answerField, Err: errVoid}
-		}
-		return g, relaxed, err
-	})
-	var bad *peg.Error
-	switch {
-	case errors.As(err, &bad):
-		err = atFault(err, refusedAnswer(bad, f))
-	case err != nil:
-		err = atFault(err, sampling.Refused("tools", "tools cannot become a grammar: %v", err))
+// NewGrammar reads text of one of the plugin ABI's kinds. An error is the text's fault and says
+// what is wrong. Reading stops when ctx is done. work is about how many instructions it takes,
+// whether or not the text was known already.
+func (e *Engine) NewGrammar(ctx context.Context, kind int32, text string) (_ *Grammar, work uint64, err error) {
+	var g *keptGrammar
+	if kind == abi.GrammarJSONSchema {
+		g, err = e.ofSchema(ctx, text, schema.Options{})
+	} else if g, err = e.ofGBNF(ctx, text); err != nil {
+		err = errors.New(strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
-	return g, err
-}
-
-// mostLoosened is how many schemas are dropped one by one. As each takes a grammar anew, all that
-// may be are dropped then.
-const mostLoosened = 4
-
-// addFormat adds the rules of a format to a builder. Where nothing can be made of the schema of a
-// tool that is not strict, the arguments are any object, and the builder begins anew.
-func (e *Engine) addFormat(b *grammar.Builder, f *peg.Format) (grammar.Rule, []peg.Relaxed, error) {
-	var dropped []peg.Relaxed
-	for {
-		root, all, err := peg.Add(b, f, gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
-		var bad *peg.Error
-		if !errors.As(err, &bad) || errors.Is(err, errStopped) {
-			return root, peg.Told(append(dropped, all...)), err
-		}
-		looser, may := f.Loosen(bad)
-		if !may {
-			return root, nil, err
-		}
-		why := schema.Relaxed{Pointer: "#", Why: bad.Err.Error()}
-		if at := (*schema.Error)(nil); errors.As(bad.Err, &at) {
-			why = schema.Relaxed{Pointer: at.Pointer, Why: at.Why}
-		}
-		dropped = append(dropped, peg.Relaxed{Field: bad.Field, Relaxed: why})
-		if len(dropped) == mostLoosened {
-			var fields []string
-			looser, fields = looser.LoosenAll()
-			for _, field := range fields {
-				dropped = append(dropped, peg.Relaxed{Field: field, Relaxed: schema.Relaxed{Pointer: "#", Why: "too many schemas of tools cannot be enforced"}})
-			}
-		}
-		f = looser
-		b.Reset()
+	if err != nil {
+		return nil, g.work, err
 	}
+	return &Grammar{kept: g, is: g.is, tokens: e.tokens(), here: g.is.Start()}, g.work, nil
 }
 
-// refusedAnswer is the refusal of what a format's field has.
-func refusedAnswer(bad *peg.Error, f *peg.Format) error {
-	switch {
-	case bad.Field == f.Answer.Field && f.Answer.Grammar != "":
-		return refusedGrammar(bad.Err)
-	case bad.Field == f.Answer.Field && f.Answer.Regex != "":
-		return refusedRegex(bad.Err, f.Answer.Regex)
+// Mask writes which tokens may come next: bit i of word i/32 for token i. mask has
+// (vocabulary + 31) / 32 words. An error says that the grammar is too ambiguous to tell.
+func (g *Grammar) Mask(mask []uint32) error {
+	if g.is == nil {
+		return native.ErrClosed
 	}
-	return refusedSchema(bad.Field, bad.Err)
+	return g.is.Mask(g.here, g.tokens, mask)
 }
 
-// ofGBNF is the grammar of a text in llama.cpp's notation.
-func (e *Engine) ofGBNF(ctx context.Context, text string) (*keptGrammar, error) {
-	return e.grammars.of(ctx, source{in: inGBNF, text: text}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		g, err := gbnf.Parse(b, text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
-		return g, nil, err
-	})
-}
-
-// tokenOf is the token that a text is, where it is one.
-func (e *Engine) tokenOf(text string) (int32, bool) {
-	found, err := e.Tokenize(context.Background(), text, false, true)
-	if err != nil || len(found) != 1 {
-		return 0, false
+// MaskWithin is Mask without the tokens after which the text cannot be completed with so many
+// tokens in all, the next one included. False: so many do not complete it, and the mask is empty.
+func (g *Grammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	if g.is == nil {
+		return false, native.ErrClosed
 	}
-	return found[0], true
+	return g.is.MaskCompletable(g.here, g.tokens, tokens, mask)
 }
 
-// ofRegex is the grammar of the texts that a regular expression in Go's syntax matches as a whole.
-func (e *Engine) ofRegex(ctx context.Context, text string) (*keptGrammar, error) {
-	return e.grammars.of(ctx, source{in: inRegex, text: text}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		whole, err := regex.Go(b.Lexemes, text)
-		if err != nil {
-			return nil, nil, err
-		}
-		root := b.Rule()
-		b.Define(root, b.Lexeme(whole, lexeme.UTF8))
-		g, err := b.Build(root)
-		return g, nil, err
-	})
+// Rest is how many tokens complete the text at most; ended: nothing may follow.
+func (g *Grammar) Rest() (tokens int, ended bool, err error) {
+	if g.is == nil {
+		return 0, false, native.ErrClosed
+	}
+	tokens, err = g.is.Rest(g.here, g.tokens)
+	return tokens, err == nil && tokens == 0 && g.is.Ended(g.here), err
 }
 
-// ofSchema is the grammar of the JSON texts that fit a schema.
-func (e *Engine) ofSchema(ctx context.Context, text string, o schema.Options) (*keptGrammar, error) {
-	return e.grammars.of(ctx, source{inJSONSchema, text, o}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		root, relaxed, err := schema.Read(b, json.RawMessage(text), o)
-		if err != nil {
-			return nil, nil, err
-		}
-		g, err := b.Build(root)
-		if errors.Is(err, grammar.ErrVoid) {
-			err = errVoid
-		}
-		return g, relaxed, err
-	})
+// Accept moves on by a token. It is false, and nothing changes, if the token may not come next or
+// the grammar was closed. A grammar that has become too ambiguous to follow accepts no token any
+// more; Mask tells why.
+func (g *Grammar) Accept(token int32) bool {
+	if g.is == nil {
+		return false
+	}
+	to, fits, err := g.is.Token(g.here, g.tokens, token)
+	if !fits || err != nil {
+		return false
+	}
+	g.here = to
+	return true
+}
+
+// Beginning is where the grammar begins; nil: it was closed.
+func (g *Grammar) Beginning() program.GrammarState {
+	if g.is == nil {
+		return nil
+	}
+	return grammarState{g.is, g.tokens, g.is.Start()}
+}
+
+// grammarState is how far a text has come in a grammar that a program's branch follows.
+type grammarState struct {
+	is     *grammar.Grammar
+	tokens *grammar.Vocabulary
+	here   grammar.State
+}
+
+// Mask implements program.GrammarState.
+func (p grammarState) Mask(mask []uint32) error { return p.is.Mask(p.here, p.tokens, mask) }
+
+// After implements program.GrammarState. A grammar that has become too ambiguous to follow has no
+// token that fits.
+func (p grammarState) After(t int32) (program.GrammarState, bool) {
+	to, fits, err := p.is.Token(p.here, p.tokens, t)
+	if !fits || err != nil {
+		return nil, false
+	}
+	p.here = to
+	return p, true
+}
+
+// Close ends its use.
+func (g *Grammar) Close() error {
+	if g.is == nil {
+		return native.ErrClosed
+	}
+	g.kept.release()
+	g.kept, g.is, g.here = nil, nil, grammar.State{}
+	return nil
 }

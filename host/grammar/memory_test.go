@@ -36,12 +36,12 @@ func TestMemory_BoundsAllTogether(t *testing.T) {
 	}
 	sum := 0
 	for _, g := range all {
-		sum += g.Fixed() + g.Size()
+		sum += g.Fixed() + g.size()
 	}
 	if largest > most+len(all)*leastKept || sum > most+len(all)*(leastKept+2*tellStep) {
 		t.Errorf("they took %d bytes, at the end %d, of %d", largest, sum, most)
 	}
-	if one := alone.Size(); 12*one < 2*most {
+	if one := alone.size(); 12*one < 2*most {
 		t.Errorf("alone one takes %d bytes: nothing had to be forgotten", one)
 	}
 	rest := "z"
