@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +26,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/cgroup"
 )
 
 // Options are what Open needs besides the configuration.
@@ -185,3 +189,64 @@ func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.answer) }
 
 // Close ends the host, whatever it does. It may be called again.
 func (h *Host) Close() error { return h.finish() }
+
+// setUpAccess reads the keys, and prepares what is reported of requests.
+func (h *Host) setUpAccess(ctx context.Context, version string) (err error) {
+	s := h.config.Server
+	clients := make([]access.Secret, len(s.APIKeys))
+	for i, key := range s.APIKeys {
+		clients[i] = access.Secret{Key: key}
+	}
+	load := func() (access.Keys, error) {
+		if s.APIKeyFile == "" {
+			return access.NewKeys(clients, s.AdminKey, s.PriorityKeys), nil
+		}
+		more, err := access.ReadKeyFile(s.APIKeyFile)
+		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, s.PriorityKeys), err
+	}
+	var files []string
+	if s.APIKeyFile != "" {
+		files = append(files, s.APIKeyFile)
+	}
+	keys, err := newReloaded(h.log, load, files...)
+	if err != nil {
+		return err
+	}
+	h.keys = keys.Get
+	h.metrics = telemetry.NewServer(version)
+	h.traces, err = telemetry.NewTraces(ctx, h.config.Telemetry.OTLPEndpoint, version, h.log)
+	return err
+}
+
+// leastParallel is how many goroutines must be able to run at once: one of a guest, which nothing
+// preempts, one that waits for a forward pass, and one that sends what was generated. With fewer,
+// Go looks at the network only every ten milliseconds while a guest computes.
+const leastParallel = 3
+
+// chooseParallelism lets Go run as many goroutines at once as this process may use processors, at
+// least leastParallel, unless the environment says how many. The operating system preempts guests;
+// Go cannot. Go itself knows of the processors, and of the limit of the innermost control group
+// alone.
+func chooseParallelism() {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return
+	}
+	if n := parallel(runtime.GOMAXPROCS(0), cgroup.Processors()); n != runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
+}
+
+// parallel is how many goroutines may run at once where Go would have had others, and there is so
+// much processor time. A part of a processor counts as one: goroutines seldom compute all the
+// time.
+func parallel(others int, processors float64) int {
+	return max(leastParallel, int(min(float64(others), math.Ceil(processors))))
+}
+
+// limitMemory has Go collect garbage more often once it manages so many bytes; 0 leaves the limit
+// as the environment has set it. The limit is a soft one: what is in use stays.
+func limitMemory(bytes int64) {
+	if bytes > 0 {
+		debug.SetMemoryLimit(bytes)
+	}
+}
