@@ -54,11 +54,20 @@ type Host struct {
 	keys     func() access.Keys
 	metrics  *telemetry.Server
 	traces   *telemetry.Traces // nil: none
-	files    *os.Root          // in the place of the page; nil: none
-	ui       fs.FS             // the files of the page; nil: none
+	front
+	ending
+}
 
-	handler  atomic.Pointer[http.Handler]
-	loaded   atomic.Uint32 // the bits of a float32: how much of the first model is loaded, from 0 to 1
+// front is what answers requests: the page and what leads to the API.
+type front struct {
+	files   *os.Root // in the place of the page; nil: none
+	ui      fs.FS    // the files of the page; nil: none
+	handler atomic.Pointer[http.Handler]
+	loaded  atomic.Uint32 // the bits of a float32: how much of the first model is loaded, from 0 to 1
+}
+
+// ending is how a host comes to its end.
+type ending struct {
 	accepts  atomic.Bool   // new requests are taken
 	requests inFlight      // those being answered, WebSockets too
 	held     inFlight      // what is to reach its client before the host ends
@@ -72,7 +81,8 @@ type Host struct {
 // Open listens, loads the model and sets everything up. From the start /livez and the page are
 // there, and everything else says 503, until Run takes requests. It stops soon after ctx is done.
 func Open(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, draining: make(chan struct{}), done: make(chan struct{}), served: make(chan error, 1)}
+	h := &Host{config: o.Config, log: o.Log, ready: o.Ready,
+		ending: ending{draining: make(chan struct{}), done: make(chan struct{}), served: make(chan error, 1)}}
 	if h.log == nil {
 		h.level = telemetry.Level(o.Config.Log.Level)
 		h.log = telemetry.NewLogger(os.Stderr, h.level, o.Config.Log.Format)

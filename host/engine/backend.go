@@ -39,35 +39,43 @@ func (o Options) onGPU() bool {
 // backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its
 // own, so that the tick can do other work between Start and Wait.
 type backend struct {
-	context     *native.Context
-	model       *native.Model
-	limits      scheduler.Limits
-	window      int
-	unified     bool    // all sequences share the cells
-	cuts        bool    // the memory can drop a part of a sequence
-	checkpoints bool    // the part that it cannot drop can be copied
-	ends        []int32 // end-of-generation tokens
+	context *native.Context
+	model   *native.Model
+	limits  scheduler.Limits
+	ends    []int32 // end-of-generation tokens
+	passing
+	sequences
+	padder padder
+	passes piecewise
+	lacks  Lacks
 
+	adapters string // key of those that the context computes with
+
+	lost func() error // see Options
+}
+
+// passing is the goroutine that computes passes, one at a time.
+type passing struct {
 	batches chan *scheduler.Batch
 	results chan error    // holds one, so that a pass nobody waits for can end
 	closing chan struct{} // closed to end the goroutine
 	ended   chan struct{} // closed by it
 	once    sync.Once
-	padder  padder
-	passes  piecewise
-	lacks   Lacks
+}
 
-	adapters string // key of those that the context computes with
-
-	recurrent rollback
+// sequences is what the context's memory can do with sequences, and what is known of each.
+type sequences struct {
+	window      int
+	unified     bool // all share the cells
+	cuts        bool // a part of one can be dropped
+	checkpoints bool // the part that cannot be dropped can be copied
+	recurrent   rollback
 
 	// By sequence: it was restored from a state that just fills the window, whose first cell was
 	// free for others while it was copied.
 	stale   []bool
 	borders []border // by sequence
 	grids   bool     // pictures with coordinates were seen
-
-	lost func() error // see Options
 }
 
 // newBackend makes a backend of a context, whose tokens are the text's.
@@ -83,21 +91,17 @@ func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l 
 			Drafts:         (recurrent && l.Snapshots > 0 || !recurrent && !lacks.Truncating) && !lacks.Together && !lacks.Selecting,
 			AlikeDrafts:    recurrent, MostDrafted: l.Snapshots,
 		},
-		unified: unified,
-		window:  info.Window,
-		cuts:    !lacks.Truncating && !recurrent,
-		batches: make(chan *scheduler.Batch),
-		results: make(chan error, 1),
-		closing: make(chan struct{}),
-		padder:  padder{together: c.Model().TokensAtOnce()},
-		passes:  piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
-		lacks:   lacks,
-		ended:   make(chan struct{}),
-
-		recurrent: newRollback(l.Sequences, l.Snapshots),
-		stale:     make([]bool, l.Sequences),
-		borders:   make([]border, l.Sequences),
-		lost:      o.Lost,
+		passing: passing{
+			batches: make(chan *scheduler.Batch), results: make(chan error, 1), closing: make(chan struct{}), ended: make(chan struct{}),
+		},
+		sequences: sequences{
+			unified: unified, window: info.Window, cuts: !lacks.Truncating && !recurrent,
+			recurrent: newRollback(l.Sequences, l.Snapshots), stale: make([]bool, l.Sequences), borders: make([]border, l.Sequences),
+		},
+		padder: padder{together: c.Model().TokensAtOnce()},
+		passes: piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
+		lacks:  lacks,
+		lost:   o.Lost,
 	}
 	if b.passes.needed() { // each piece overwrites the states of the one before
 		b.limits.HiddenState = 0

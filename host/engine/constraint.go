@@ -185,7 +185,7 @@ func (e *Engine) PreservedTokens(p sampling.Params) ([]scheduler.Token, error) {
 // tokens is the vocabulary as grammars see it: control tokens may come for their text, those that
 // end an answer only at the end.
 func (e *Engine) tokens() *grammar.Vocabulary {
-	e.arrange.Do(func() {
+	e.arranged.once.Do(func() {
 		size := 0
 		for t := range int32(e.info.Vocabulary) {
 			size += len(e.model.SpecialPiece(t))
@@ -196,9 +196,9 @@ func (e *Engine) tokens() *grammar.Vocabulary {
 			text = append(text, e.model.SpecialPiece(int32(t))...)
 			pieces[t] = text[from:len(text):len(text)]
 		}
-		e.arranged = grammar.NewVocabulary(pieces, e.backend.ends, nil)
+		e.arranged.is = grammar.NewVocabulary(pieces, e.backend.ends, nil)
 	})
-	return e.arranged
+	return e.arranged.is
 }
 
 // Arrange has the vocabulary arranged for grammars, beside what the caller goes on with: of

@@ -78,11 +78,13 @@ type Engine struct {
 	needsWithTools  *need
 	fences          sync.Map // by fenceKind: what takesFence has found
 	grammars        grammars
-	arrange         sync.Once
-	arranged        *grammar.Vocabulary // see tokens
-	scratch         sync.Pool           // of *scratch
-	spelt           spellings
-	identity        *identity
+	arranged        struct { // see tokens
+		once sync.Once
+		is   *grammar.Vocabulary
+	}
+	scratch  sync.Pool // of *scratch
+	spelt    spellings
+	identity *identity
 }
 
 const (
@@ -263,7 +265,7 @@ func (e *Engine) Backend() scheduler.Backend {
 // Close aborts a running forward pass and frees everything. Chains made by the engine may be
 // closed later.
 func (e *Engine) Close() error {
-	e.arrange.Do(func() {}) // it may be at work: it reads the model
+	e.arranged.once.Do(func() {}) // it may be at work: it reads the model
 	e.needs.close()
 	e.needsWithTools.close()
 	e.backend.close()

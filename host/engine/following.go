@@ -33,14 +33,11 @@ type following struct {
 	start, here grammar.State
 	behind      []told // tokens that here does not know yet
 	rests       bool   // it restricts nothing, and is told no token
-	hurried     bool   // it is asked on the tick
-	slow        bool   // the tick leaves the tokens to a background sampler
-	late        bool   // few steps did not suffice for the present token
-	trial       trial  // of a slow one
-	hopeless    bool   // the masks take too long even with as many as there may be
-	budget      budget
-	brief       bool // the answer ends as soon as only white space may follow
-	pool        *sync.Pool
+	hopeless    bool   // the masks take too long even with as many steps as there may be
+	pace
+	budget budget
+	brief  bool // the answer ends as soon as only white space may follow
+	pool   *sync.Pool
 }
 
 // told is a token that the grammar is told.
@@ -87,9 +84,18 @@ func (f *following) guards() bool { return f != nil && !f.rests }
 // complete may take long to find out, at each token.
 func (f *following) isSlow() bool { return f != nil && (f.slow || f.budget.limit > 0) }
 
-// trial is how many tokens of a slow answer must be quick, one after another, before the tick
-// draws them again: none the first time that it is slow, and more each time that it is slow again.
-type trial struct{ wanted, left, next int }
+// pace tells who draws the tokens of an answer: the tick, or where that takes too long, a
+// background sampler.
+type pace struct {
+	hurried bool // the tick asks
+	slow    bool // the tick leaves the tokens to a background sampler
+	late    bool // few steps did not suffice for the present token
+
+	// trial is how many tokens of a slow answer must be quick, one after another, before the tick
+	// draws them again: none the first time that it is slow, and more each time that it is slow
+	// again.
+	trial struct{ wanted, left, next int }
+}
 
 // mostTried bounds a trial: of an answer that is slow again and again, one token in so many holds
 // up the tick.

@@ -165,7 +165,8 @@ func TestFollowing_Drawn_BackToTheTick(t *testing.T) {
 
 // A slow token among the quick ones that are to be seen begins the count again.
 func TestFollowing_Drawn_SlowAmongQuick(t *testing.T) {
-	f := &following{trial: trial{next: 3}}
+	f := &following{}
+	f.trial.next = 3
 	f.turnSlow()
 	f.drawn()
 	f.drawn()
