@@ -35,6 +35,7 @@ func (r *TextRequest) chainOf(params sampling.Params) func([]byte) (sampling.Par
 		made, err := sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{ctx, m})
 		if err == nil {
 			made.Constraint, err = m.Engine.Prepare(ctx, made) // its triggers may be others
+			made.Constraint.Release()                          // the answer uses the grammar
 		}
 		return made, err
 	}

@@ -106,10 +106,11 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 	params := r.Params
 	constraint, err := inPool(ctx, s.pool, r.Caller, r.Deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
 		return r.Model.Engine.Prepare(ctx, params)
-	}, nil)
+	}, sampling.Constraint.Release)
 	if err != nil {
 		return requests, chainError(r.constraintError(err), params)
 	}
+	defer constraint.Release() // the answers use it by themselves
 	r.Params.Constraint = constraint
 	stopTokens, err := r.stopTokens(ctx)
 	if err != nil {
