@@ -63,26 +63,30 @@ func (r *Recorder) Main(run *program.Run) error {
 	return r.run(func() error { return stage.Program{Stage: r.Stage}.Main(run) })
 }
 
-func (r *Recorder) run(main func() error) error {
-	r.notes.begin(Call{Call: CallStep})
-	err := main()
-	r.notes.refused(err)
-	r.notes.end(false)
-	return err
-}
+func (r *Recorder) run(main func() error) error { return r.record(Call{Call: CallStep}, false, main) }
 
-// end ends a call, and the watching where it was the last one.
-func (r *Recorder) end(always bool) {
+// record writes down a call, and watches no more where it was the last one. One that the plugin has
+// no export for is written down with always only.
+func (r *Recorder) record(c Call, always bool, make func() error) error {
+	r.notes.begin(c)
+	err := make()
+	r.notes.refused(err)
+	if open := r.notes.call; open != nil && open.Call == CallOpen {
+		open.Declined = r.Declined()
+	}
 	if r.notes.end(always); r.notes.over {
 		r.Watch(nil)
 	}
+	return err
 }
 
 // Traits implements chain.Stage: those of the plugin, whose refusals are written down.
 func (r *Recorder) Traits() chain.Traits {
 	t := r.of.Traits()
 	if !r.isProgram {
-		t.Refuse = r.refuse
+		t.Refuse = func(act chain.Act, why error) error {
+			return r.record(Call{Call: CallRefuse}, false, func() error { return r.Stage.Refuse(act, why) })
+		}
 	}
 	if tell := t.Logprob; tell != nil {
 		t.Logprob = func(l float32) {
@@ -99,52 +103,39 @@ func (r *Recorder) Reset(history []chain.Token, prompt int) error {
 		return r.of.Reset(history, prompt)
 	}
 	history = plugin.SeenTokens(history)
+	call, keep := Call{Call: CallRewind}, 0
 	if r.opened {
-		r.notes.begin(rewound(r.history, history))
+		for keep < min(len(r.history), len(history)) && r.history[keep] == history[keep] {
+			keep++
+		}
+		call.Keep = &keep
 	} else {
-		r.opened = true
+		r.opened, call.Call, keep = true, CallOpen, prompt
 		r.begin(append([]Token(nil), history[:prompt]...))
-		r.notes.begin(Call{Call: CallOpen, Tokens: append([]Token(nil), history[prompt:]...)})
 	}
+	call.Tokens = append([]Token(nil), history[keep:]...)
 	if !r.notes.over {
 		r.history = append(r.history[:0], history...)
 	}
-	err := r.of.Reset(history, prompt)
-	r.notes.refused(err)
-	if c := r.notes.call; c != nil && c.Call == CallOpen {
-		c.Declined = r.Declined()
-	}
-	r.end(true)
-	return err
-}
-
-// rewound is the call that makes one history of another.
-func rewound(from, to []Token) Call {
-	keep := 0
-	for keep < min(len(from), len(to)) && from[keep] == to[keep] {
-		keep++
-	}
-	return Call{Call: CallRewind, Keep: &keep, Tokens: append([]Token(nil), to[keep:]...)}
+	return r.record(call, true, func() error { return r.of.Reset(history, prompt) })
 }
 
 // Prepare implements chain.Preparer.
-func (r *Recorder) Prepare() (chain.Prepared, error) {
-	r.notes.begin(Call{Call: CallPrepare})
-	p, err := r.Stage.Prepare()
-	r.end(false)
+func (r *Recorder) Prepare() (p chain.Prepared, err error) {
+	err = r.record(Call{Call: CallPrepare}, false, func() (err error) {
+		p, err = r.Stage.Prepare()
+		return err
+	})
 	return p, err
 }
 
 // Apply implements chain.Stage.
 func (r *Recorder) Apply(v *chain.View) error {
-	r.notes.begin(Call{Call: CallSample})
-	err := r.of.Apply(v)
-	r.end(false)
-	return err
+	return r.record(Call{Call: CallSample}, false, func() error { return r.of.Apply(v) })
 }
 
 // Accept implements chain.Stage.
-func (r *Recorder) Accept(t chain.Token) (chain.Effect, error) {
+func (r *Recorder) Accept(t chain.Token) (effect chain.Effect, err error) {
 	if r.isProgram {
 		return r.of.Accept(t)
 	}
@@ -152,21 +143,15 @@ func (r *Recorder) Accept(t chain.Token) (chain.Effect, error) {
 	if l := Logit(r.logprob); l == l { // it is known
 		call.Logprob = &l
 	}
-	r.notes.begin(call)
-	effect, err := r.Stage.Accept(t)
+	err = r.record(call, true, func() (err error) {
+		effect, err = r.Stage.Accept(t)
+		return err
+	})
 	if !r.notes.over {
 		r.history = append(r.history, t)
 		r.history = r.history[:len(r.history)-int(effect.Backtrack)]
 	}
-	r.end(true)
 	return effect, err
-}
-
-func (r *Recorder) refuse(act chain.Act, why error) error {
-	r.notes.begin(Call{Call: CallRefuse})
-	err := r.Stage.Refuse(act, why)
-	r.end(false)
-	return err
 }
 
 // Rule is the plugin as a stop rule, or nil if it is none.
@@ -184,24 +169,26 @@ type recordedRule struct {
 }
 
 // Check implements answer.StopRule.
-func (u *recordedRule) Check(t chain.Token, text string) (answer.Verdict, error) {
-	u.of.notes.begin(Call{Call: CallStop})
-	v, err := u.StopRule.Check(t, text)
-	u.of.end(false)
+func (u *recordedRule) Check(t chain.Token, text string) (v answer.Verdict, err error) {
+	err = u.of.record(Call{Call: CallStop}, false, func() (err error) {
+		v, err = u.StopRule.Check(t, text)
+		return err
+	})
 	return v, err
 }
 
 // Rewind implements answer.RewindRule.
 func (u *recordedRule) Rewind(tokens, bytes int) {
-	u.of.notes.begin(Call{Call: CallStopRewind, Count: tokens, Bytes: bytes})
-	u.StopRule.(answer.RewindRule).Rewind(tokens, bytes) // a stage's rule is one
-	u.of.end(true)
+	_ = u.of.record(Call{Call: CallStopRewind, Count: tokens, Bytes: bytes}, true, func() error {
+		u.StopRule.(answer.RewindRule).Rewind(tokens, bytes) // a stage's rule is one
+		return nil
+	})
 }
 
 // New begins the session of a plugin in a request. The prompt, or the messages, and the calls are
 // yet to come.
 func New(p *load.Plugin, q plugin.RequestInfo) Session {
-	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256}, Warm: warmth(p),
+	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256},
 		Request: RequestFacts{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media}}
 	if !q.Time.IsZero() {
 		s.Request.Time = q.Time.UnixMilli()
@@ -209,16 +196,10 @@ func New(p *load.Plugin, q plugin.RequestInfo) Session {
 	if q.Sampling != nil {
 		s.Request.Sampling = q.Sampling()
 	}
-	return s
-}
-
-// warmth is what a plugin did when it was loaded.
-func warmth(p *load.Plugin) []Deed {
-	var list []Deed
-	for i := range p.Module.Did {
-		list = append(list, deedOf(&p.Module.Did[i], p.Module.Env.Vocabulary.Size()))
+	for i := range p.Module.Did { // when it was loaded
+		s.Warm = append(s.Warm, deedOf(&p.Module.Did[i], p.Module.Env.Vocabulary.Size()))
 	}
-	return list
+	return s
 }
 
 // Render has a plugin render a conversation, with CallRender as stage.Render does, or rewrite it,
@@ -364,10 +345,7 @@ func (n *notes) prepared(c *Call, bits int32, b *guest.Buffers) {
 func biasesOf(b []byte) []Bias {
 	count := min(int64(binary.LittleEndian.Uint32(b)), int64(len(b)-4)/8)
 	list := make([]Bias, count)
-	for i := range list {
-		entry := b[4+8*i:]
-		list[i] = Bias{int32(binary.LittleEndian.Uint32(entry)), math.Float32frombits(binary.LittleEndian.Uint32(entry[4:]))}
-	}
+	_, _ = binary.Decode(b[4:], binary.LittleEndian, list) // there is as much
 	return list
 }
 

@@ -3,9 +3,10 @@
 package session
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,16 +33,13 @@ var notFinite = map[string]float32{"-inf": float32(math.Inf(-1)), "inf": float32
 // MarshalJSON implements json.Marshaler.
 func (l Logits) MarshalJSON() ([]byte, error) {
 	if len(l) > readable {
-		return json.Marshal(l.bytes())
+		return json.Marshal(littleEndian(l))
 	}
 	text := []byte{'['}
-	for i, x := range l {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = appendLogit(text, x)
+	for _, x := range l {
+		text = append(appendLogit(text, x), ',')
 	}
-	return append(text, ']'), nil
+	return append(bytes.TrimSuffix(text, []byte{','}), ']'), nil
 }
 
 // Logit is one of them.
@@ -94,10 +92,8 @@ func (l *Logits) decode(text []byte) error {
 		return fmt.Errorf("%.60s is not base64 of little-endian 32-bit floats", text)
 	}
 	*l = make(Logits, len(raw)/4)
-	for i := range *l {
-		(*l)[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	return nil
+	_, err := binary.Decode(raw, binary.LittleEndian, *l)
+	return err
 }
 
 func parseLogit(text []byte) (float32, error) {
@@ -114,20 +110,17 @@ func parseLogit(text []byte) (float32, error) {
 	return float32(x), nil
 }
 
-// bytes are the logits as little-endian floats.
-func (l Logits) bytes() []byte {
-	b := make([]byte, 0, 4*len(l))
-	for _, x := range l {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+// littleEndian are numbers as the ABI has them in memory.
+func littleEndian[T ~[]float32 | []uint32](numbers T) []byte {
+	b, err := binary.Append(nil, binary.LittleEndian, numbers)
+	if err != nil {
+		panic(err) // such numbers have a fixed size
 	}
 	return b
 }
 
 // digest is the sha256 of the logits as little-endian floats, in hex.
-func (l Logits) digest() string {
-	sum := sha256.Sum256(l.bytes())
-	return hex.EncodeToString(sum[:])
-}
+func (l Logits) digest() string { return fmt.Sprintf("%x", sha256.Sum256(littleEndian(l))) }
 
 // Bias is added to a token's logit: in JSON [token, amount].
 type Bias struct {
@@ -189,50 +182,42 @@ func NewMask(words []uint32, n int) *Mask {
 	for _, w := range words {
 		allowed += bits.OnesCount32(w)
 	}
-	shortList := len(words) / 2 // as many tokens as a number of bits takes characters, about
-	switch {
-	case allowed > 0 && allowed <= max(shortList, 8):
-		return &Mask{Allow: list(words, n, true, allowed)}
-	case n-allowed <= max(shortList, 8):
-		return &Mask{Ban: list(words, n, false, n-allowed)}
-	}
-	raw := make([]byte, 0, 4*len(words))
-	for _, w := range words {
-		raw = binary.LittleEndian.AppendUint32(raw, w)
-	}
-	return &Mask{Bits: raw}
-}
-
-// list are the tokens whose bits are as wanted.
-func list(words []uint32, n int, set bool, count int) []Token {
-	tokens := make([]Token, 0, count)
-	for t := range n {
-		if words[t/32]>>(t%32)&1 == 1 == set {
-			tokens = append(tokens, Token(t))
+	list := func(set uint32) []Token {
+		tokens := []Token{}
+		for t := range n {
+			if words[t/32]>>(t%32)&1 == set {
+				tokens = append(tokens, Token(t))
+			}
 		}
+		return tokens
 	}
-	return tokens
+	short := max(len(words)/2, 8) // as many tokens as a number of bits takes characters, about
+	switch {
+	case allowed > 0 && allowed <= short:
+		return &Mask{Allow: list(1)}
+	case n-allowed <= short:
+		return &Mask{Ban: list(0)}
+	}
+	return &Mask{Bits: littleEndian(words)}
 }
 
 // Words are the mask over n tokens in the ABI's layout.
 func (m *Mask) Words(n int) []uint32 {
 	words := make([]uint32, (n+31)/32)
-	switch {
-	case m.Bits != nil:
-		for i := range words {
-			words[i] = binary.LittleEndian.Uint32(m.Bits[4*i:])
-		}
-	case m.Allow != nil:
-		for _, t := range m.Allow {
+	if m.Bits != nil {
+		_, _ = binary.Decode(m.Bits, binary.LittleEndian, words) // check knows that they are as many
+		return words
+	}
+	for t := range n {
+		if m.Allow == nil {
 			words[t/32] |= 1 << (t % 32)
 		}
-	default:
-		for t := range n {
-			words[t/32] |= 1 << (t % 32)
-		}
-		for _, t := range m.Ban {
-			words[t/32] &^= 1 << (t % 32)
-		}
+	}
+	for _, t := range m.Allow {
+		words[t/32] |= 1 << (t % 32)
+	}
+	for _, t := range m.Ban {
+		words[t/32] &^= 1 << (t % 32)
 	}
 	return words
 }
@@ -247,10 +232,7 @@ func (m *Mask) check(n int) error {
 	case m.Bits != nil && len(m.Bits) != (n+31)/32*4:
 		return fmt.Errorf("mask.bits: %d bytes; a mask over %d tokens has %d", len(m.Bits), n, (n+31)/32*4)
 	}
-	if err := checkTokens("mask.allow", m.Allow, n); err != nil {
-		return err
-	}
-	return checkTokens("mask.ban", m.Ban, n)
+	return cmp.Or(checkTokens("mask.allow", m.Allow, n), checkTokens("mask.ban", m.Ban, n))
 }
 
 // Vocabulary is a model's, as plugins see it.
