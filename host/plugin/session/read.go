@@ -5,6 +5,7 @@ package session
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"encoding/json"
@@ -130,21 +131,17 @@ func eachOf[T any](field string, from []json.RawMessage, to *[]T) error {
 
 // check looks for what no session can have, and names the field.
 func (f *File) check() error {
-	if err := f.Vocabulary.check(); err != nil {
-		return err
-	}
 	n := len(f.Vocabulary.Pieces)
-	if err := f.Table.Check("table", n); err != nil {
-		return err
-	}
-	for i := range f.Sessions {
-		s := &f.Sessions[i]
-		err := s.check(n)
-		if err == nil {
-			err = s.checkModel(n, f.modelOf(s) != nil)
-		}
-		if err != nil {
-			return fmt.Errorf("sessions[%d].%w", i, err)
+	return cmp.Or(f.Vocabulary.check(), f.Table.Check("table", n), checkEach("sessions", f.Sessions, func(_ int, s *Session) error {
+		return cmp.Or(s.check(n), s.checkModel(n, f.modelOf(s) != nil))
+	}))
+}
+
+// checkEach finds the first entry of a list with an error, and names it.
+func checkEach[T any](field string, list []T, check func(i int, entry *T) error) error {
+	for i := range list {
+		if err := check(i, &list[i]); err != nil {
+			return fmt.Errorf("%s[%d].%w", field, i, err)
 		}
 	}
 	return nil
@@ -162,39 +159,28 @@ func (s *Session) check(n int) error {
 			return err
 		}
 	}
-	for i := range s.Warm {
-		if err := s.Warm[i].check(n); err != nil {
-			return fmt.Errorf("warm[%d].%w", i, err)
-		}
-	}
 	length := len(s.Request.Prompt)
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		err := c.check(n)
+	return cmp.Or(checkEach("warm", s.Warm, func(_ int, d *Deed) error { return d.check(n) }), checkEach("calls", s.Calls, func(i int, c *Call) error {
 		if i > 0 && s.Calls[i-1].over() {
-			err = fmt.Errorf("call: %q; nothing follows a fault or a refusal", c.Call)
+			return fmt.Errorf("call: %q; nothing follows a fault or a refusal", c.Call)
 		}
-		if i > 1 && err == nil {
-			err = c.checkStep(&s.Calls[i-1])
+		if err := c.check(n); err != nil {
+			return err
 		}
-		if err == nil {
-			err = c.checkOrder(i, i > 0 && s.Calls[0].renders(), &length, len(s.Request.Prompt))
-		}
-		if err != nil {
-			return fmt.Errorf("calls[%d].%w", i, err)
-		}
-	}
-	return nil
+		return c.checkOrder(s.Calls[:i], &length, len(s.Request.Prompt))
+	}))
 }
 
-// checkOrder checks that a call may stand where it stands. length is that of the conversation, and
-// follows it.
-func (c *Call) checkOrder(at int, afterRender bool, length *int, prompt int) error {
-	first := at == 0
+// checkOrder checks that a call may follow others. length is that of the conversation, and follows
+// it.
+func (c *Call) checkOrder(before []Call, length *int, prompt int) error {
+	if i := len(before) - 1; i > 0 && (c.runs() != before[i].runs() || before[i].Call == CallRun) {
+		return fmt.Errorf("call: %q after %q; steps of a program follow open, and a run is the last call", c.Call, before[i].Call)
+	}
 	switch {
-	case (c.Call == CallOpen || c.renders()) != first:
+	case (c.Call == CallOpen || c.renders()) != (len(before) == 0):
 		return fmt.Errorf("call: %q; open, render or messages is the first call of a session, and no other", c.Call)
-	case afterRender:
+	case len(before) > 0 && before[0].renders():
 		return fmt.Errorf("call: %q; a session of a template has one call, render or messages", c.Call)
 	case c.Call == CallRewind && (*c.Keep < prompt || *c.Keep > *length):
 		return fmt.Errorf("keep: %d; the prompt has %d tokens, the conversation %d", *c.Keep, prompt, *length)
@@ -218,31 +204,12 @@ func (c *Call) checkOrder(at int, afterRender bool, length *int, prompt int) err
 // runs reports whether the call is of a program at work.
 func (c *Call) runs() bool { return c.Call == CallStep || c.Call == CallRun }
 
-// checkStep checks that steps of a program stand beside no other calls, and that a run is the last.
-func (c *Call) checkStep(before *Call) error {
-	if c.runs() != before.runs() || before.Call == CallRun {
-		return fmt.Errorf("call: %q after %q; steps of a program follow open, and a run is the last call", c.Call, before.Call)
-	}
-	return nil
-}
-
 // renders reports whether the call has to do with a conversation, in an instance of its own.
 func (c *Call) renders() bool { return c.Call == CallRender || c.Call == CallMessages }
 
 // check checks a call by itself.
 func (c *Call) check(n int) error {
-	if err := c.checkInput(n); err != nil {
-		return err
-	}
-	if err := c.checkOutcome(); err != nil {
-		return err
-	}
-	for i := range c.Deeds {
-		if err := c.Deeds[i].check(n); err != nil {
-			return fmt.Errorf("deeds[%d].%w", i, err)
-		}
-	}
-	return c.Mask.check(n)
+	return cmp.Or(c.checkInput(n), c.checkOutcome(), checkEach("deeds", c.Deeds, func(_ int, d *Deed) error { return d.check(n) }), c.Mask.check(n))
 }
 
 // checkInput checks that what a call needs is there.
@@ -254,13 +221,12 @@ func (c *Call) checkInput(n int) error {
 			return fmt.Errorf("count: %d, bytes: %d; they are how many tokens and how many bytes of their text are taken back", c.Count, c.Bytes)
 		}
 	case CallAccept, CallStop:
-		if c.Token == nil {
+		switch {
+		case c.Token == nil:
 			return errors.New("token: it is missing")
-		}
-		if err := checkToken("token", *c.Token, n); err != nil {
-			return err
-		}
-		if c.Call == CallStop && c.Text == nil {
+		case *c.Token < 0 || int(*c.Token) >= n:
+			return checkToken("token", *c.Token, n)
+		case c.Call == CallStop && c.Text == nil:
 			return errors.New("text: it is missing")
 		}
 	case CallRewind:
@@ -299,10 +265,8 @@ func (c *Call) checkView(n int) error {
 	return nil
 }
 
-// This file reads what earlier files have: questions of plugins other than programs, without the
-// parameters of the calls. They become deeds.
-
-// asked is a question.
+// asked is what earlier files have: a question of a plugin that is no program, without the
+// parameters of the call. It becomes a deed.
 type asked struct {
 	Import   string          `json:"import"`
 	Text     *Text           `json:"text"`
@@ -359,8 +323,7 @@ func (a *asked) deed() (d Deed, err error) {
 	default:
 		return d, fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part, state, prompt and request", a.Import)
 	}
-	needsText := a.Import == abi.ImportTokenize || a.Import == abi.ImportGrammarOpen || a.Import == abi.ImportPrompt && a.Error == ""
-	if needsText && a.Text == nil {
+	if a.Text == nil && (a.Import == abi.ImportTokenize || a.Import == abi.ImportGrammarOpen || a.Import == abi.ImportPrompt && a.Error == "") {
 		return d, errors.New("text: it is missing")
 	}
 	if d.Got.empty() {
@@ -385,10 +348,11 @@ func (d *Deed) UnmarshalJSON(text []byte) error {
 		return strict(text, (*fields)(d))
 	}
 	var a asked
-	err := strict(text, &a)
-	if err == nil {
-		*d, err = a.deed()
+	if err := strict(text, &a); err != nil {
+		return err
 	}
+	var err error
+	*d, err = a.deed()
 	return err
 }
 
