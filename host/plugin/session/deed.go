@@ -125,14 +125,10 @@ func (d *Deed) check(n int) error {
 	return nil
 }
 
-// differs shows two deeds of which the program has not given the same; empty: it has.
-func (p *Player) differs(want, got *Deed) (recorded, came string) {
-	same := want.Do == got.Do && slices.Equal(want.Args, got.Args) && slices.Equal(want.Tokens, got.Tokens) &&
-		slices.EqualFunc(want.Numbers, got.Numbers, same) && want.SHA256 == got.SHA256 && textOf(want.Text) == textOf(got.Text)
-	if same {
-		return "", ""
-	}
-	return p.show(want), p.show(got)
+// same reports whether a program has given the same in two deeds.
+func (d *Deed) same(as *Deed) bool {
+	return d.Do == as.Do && slices.Equal(d.Args, as.Args) && slices.Equal(d.Tokens, as.Tokens) &&
+		slices.EqualFunc(d.Numbers, as.Numbers, same) && d.SHA256 == as.SHA256 && textOf(d.Text) == textOf(as.Text)
 }
 
 // show names a deed for the reader.
@@ -141,16 +137,15 @@ func (p *Player) show(d *Deed) string {
 	for _, a := range d.Args {
 		parts = append(parts, fmt.Sprint(a))
 	}
-	for i, t := range d.Tokens {
-		if i == 8 {
-			parts = append(parts, fmt.Sprintf("… %d in all", len(d.Tokens)))
-			break
-		}
-		if d.Do == abi.ImportBranchesWait || d.Do == abi.ImportBranchMix {
-			parts = append(parts, fmt.Sprint("branch ", t))
-		} else {
-			parts = append(parts, p.token(t))
-		}
+	show := p.token
+	if d.Do == abi.ImportBranchesWait || d.Do == abi.ImportBranchMix {
+		show = func(branch Token) string { return fmt.Sprint("branch ", branch) }
+	}
+	for _, t := range d.Tokens[:min(8, len(d.Tokens))] {
+		parts = append(parts, show(t))
+	}
+	if len(d.Tokens) > 8 {
+		parts = append(parts, fmt.Sprintf("… %d in all", len(d.Tokens)))
 	}
 	for _, x := range d.Numbers[:min(8, len(d.Numbers))] {
 		parts = append(parts, showLogit(x))

@@ -348,11 +348,10 @@ func (d *Deed) UnmarshalJSON(text []byte) error {
 		return strict(text, (*fields)(d))
 	}
 	var a asked
-	if err := strict(text, &a); err != nil {
-		return err
+	err := strict(text, &a)
+	if err == nil {
+		*d, err = a.deed()
 	}
-	var err error
-	*d, err = a.deed()
 	return err
 }
 
