@@ -7,8 +7,8 @@ use penstock::json::{self, Value};
 use penstock::testing::{Request, Session};
 use penstock::{abi, Manifest, Message, Plugin, Token};
 
-/// What this stub has none of: it has no grammars, and calls a plugin's methods where the host calls
-/// exports that use these.
+/// What this stub has none of: it has no grammars, and calls a plugin's methods, not the exports
+/// that use the others.
 const NOT_HERE: [&str; 7] = ["grammar_open", "grammar_accept", "grammar_rest", "grammar_reason", "bind", "emit", "fail"];
 
 /// Of a text that the vocabulary has no pieces for, this stub ends the test.
