@@ -42,11 +42,12 @@ func (g *Got) empty() bool {
 	return g.Tokens == nil && g.Numbers == nil && g.Text == nil && g.Mask == nil
 }
 
-func (g *Got) text() *Text {
-	if g == nil {
-		return nil
+// got is what the plugin got in its memory; nothing where the file has none.
+func (d *Deed) got() Got {
+	if d.Got == nil {
+		return Got{}
 	}
-	return g.Text
+	return *d.Got
 }
 
 func deedOf(g *plugin.Deed, vocabulary int) Deed {
@@ -85,23 +86,19 @@ func isProgram(name string) bool {
 // that were written before, so it stays as it is.
 func (d *Deed) inStep() int {
 	size := 256 + 4*(len(d.Args)+len(d.Tokens)+len(d.Numbers)) + len(d.SHA256) + len(textOf(d.Text)) + len(d.Error)
-	if g := d.Got; g != nil {
-		size += 4*(len(g.Tokens)+len(g.Numbers)) + len(textOf(g.Text))
-		if g.Mask != nil {
-			size += 4*(len(g.Mask.Allow)+len(g.Mask.Ban)) + len(g.Mask.Bits)
-		}
+	g := d.got()
+	if size += 4*(len(g.Tokens)+len(g.Numbers)) + len(textOf(g.Text)); g.Mask != nil {
+		size += 4*(len(g.Mask.Allow)+len(g.Mask.Ban)) + len(g.Mask.Bits)
 	}
 	return size
 }
 
 // answer gives a guest that does the same once more what came of it.
 func (d *Deed) answer(g *plugin.Deed, vocabulary int) {
+	got := d.got()
 	g.Answer, g.Fuel, g.Added = d.Answer, d.Fuel, d.Added
-	if d.Got != nil {
-		g.Gave.Tokens, g.Gave.Numbers, g.Gave.Text = d.Got.Tokens, d.Got.Numbers, textOf(d.Got.Text)
-		if d.Got.Mask != nil {
-			g.Gave.Mask = d.Got.Mask.Words(vocabulary)
-		}
+	if g.Gave.Tokens, g.Gave.Numbers, g.Gave.Text = got.Tokens, got.Numbers, textOf(got.Text); got.Mask != nil {
+		g.Gave.Mask = got.Mask.Words(vocabulary)
 	}
 }
 
