@@ -4,6 +4,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,19 +28,11 @@ type outcome struct {
 // a fault and a refusal are differences.
 var outcomes = []outcome{
 	{field: "fault", there: func(c *Call) bool { return c.Fault != nil }, show: func(_ *Player, c *Call) string {
-		if c.Fault == nil {
-			return "none"
-		}
-		return c.Fault.Kind + " in " + c.Fault.Export
+		return ifAny(c.Fault, func(f Fault) string { return f.Kind + " in " + f.Export })
 	}},
-	{field: "refusal", calls: []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}, there: func(c *Call) bool { return c.Refusal != nil }, show: func(_ *Player, c *Call) string {
-		if c.Refusal == nil {
-			return "none"
-		}
-		return strconv.Quote(*c.Refusal)
-	}},
+	{field: "refusal", calls: []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}, there: func(c *Call) bool { return c.Refusal != nil }, show: func(_ *Player, c *Call) string { return ifAny(c.Refusal, strconv.Quote) }},
 	{field: "declined", calls: []string{CallOpen}, there: func(c *Call) bool { return c.Declined != nil }, show: func(_ *Player, c *Call) string {
-		return orNone(strings.Join(slices.Sorted(slices.Values(c.Declined)), " "))
+		return cmp.Or(strings.Join(slices.Sorted(slices.Values(c.Declined)), " "), "none")
 	}},
 	{field: "answer", calls: []string{CallPrepare, CallSample, CallAccept, CallStop, CallRun}, there: func(c *Call) bool { return c.Answer != nil }, show: (*Player).answer},
 	{field: "left", calls: []string{CallSample}, there: func(c *Call) bool {
@@ -51,10 +44,7 @@ var outcomes = []outcome{
 	}},
 	{field: "force", calls: []string{CallPrepare}, there: func(c *Call) bool { return c.Force != nil }, show: func(p *Player, c *Call) string { return p.tokens(c.Force) }},
 	{field: "splice", calls: []string{CallAccept}, there: func(c *Call) bool { return c.Splice != nil }, show: func(p *Player, c *Call) string {
-		if c.Splice == nil {
-			return "none"
-		}
-		return fmt.Sprintf("%d back, then %s", c.Splice.Backtrack, p.tokens(c.Splice.Tokens))
+		return ifAny(c.Splice, func(s Splice) string { return fmt.Sprintf("%d back, then %s", s.Backtrack, p.tokens(s.Tokens)) })
 	}},
 	{field: "prompt", calls: []string{CallRender}, there: func(c *Call) bool { return c.Prompt != nil }, first: differPrompt},
 	{field: "messages", calls: []string{CallMessages}, there: func(c *Call) bool { return c.Messages != nil }, show: func(_ *Player, c *Call) string {
@@ -69,13 +59,10 @@ var outcomes = []outcome{
 	}},
 	{field: "logprobs", there: func(c *Call) bool { return c.Written != nil && c.Logprobs != nil }, first: differLogprobs},
 	{field: "adopted", there: func(c *Call) bool { return c.Written != nil && c.Adopted != nil }, show: func(_ *Player, c *Call) string {
-		return byChoice(c, func(w *Written) [][]Adopted { return [][]Adopted{w.Adopted} }, func(list []Adopted) string { return asJSON(append([]Adopted{}, list...)) })
+		return ifAny(c.Written, func(w Written) string { return asJSON(append([]Adopted{}, w.Adopted...)) })
 	}},
 	{field: "computed", there: func(c *Call) bool { return c.Written != nil && c.Computed != nil }, show: func(_ *Player, c *Call) string {
-		if c.Written == nil || c.Computed == nil {
-			return "none"
-		}
-		return strconv.Itoa(*c.Computed)
+		return ifAny(c.Written, func(w Written) string { return ifAny(w.Computed, strconv.Itoa) })
 	}},
 }
 
@@ -138,34 +125,24 @@ func differ(field, recorded, came string) *Difference {
 func (p *Player) answer(c *Call) string {
 	a := *c.Answer
 	text := strconv.Itoa(int(a))
-	switch c.Call {
-	case CallSample:
-		switch {
-		case a >= 0:
-			return p.token(a)
-		case a == abi.SampleBiased:
-			return "logits are biased"
-		}
+	switch {
+	case c.Call == CallSample && a >= 0:
+		return p.token(a)
+	case c.Call == CallSample && a == abi.SampleBiased:
+		return "logits are biased"
+	case c.Call == CallSample:
 		return "candidates are left"
-	case CallPrepare:
+	case c.Call == CallPrepare:
 		for i, name := range []string{"mask", "bias", "force"} {
 			if a&[]int32{abi.PrepareMask, abi.PrepareBias, abi.PrepareForce}[i] != 0 {
 				text += " " + name
 			}
 		}
-	case CallAccept:
+	case c.Call == CallAccept:
 		return [...]string{"0, go on", "1, stop", "2, a splice"}[min(max(a, 0), 2)]
-	case CallStop:
-		switch a {
-		case abi.StopShow:
-			return "0, show"
-		case abi.StopEnd:
-			return "1, end"
-		case abi.StopHide:
-			return "2, end and hide"
-		case abi.StopHold:
-			return "3, hold"
-		}
+	case c.Call == CallStop && a >= 0 && a <= abi.StopHold:
+		return [...]string{abi.StopShow: "0, show", abi.StopEnd: "1, end", abi.StopHide: "2, end and hide", abi.StopHold: "3, hold"}[a]
+	case c.Call == CallStop:
 		return fmt.Sprintf("%d, end after %d bytes", a, -int64(a)-1)
 	}
 	return text
@@ -227,10 +204,8 @@ func differLogprobs(_ *Player, want, got *Call) *Difference {
 		return slices.EqualFunc(told(a), told(b), func(x, y Logit) bool { return nearly(float64(x), float64(y)) })
 	}
 	if got.Written != nil {
-		came := append(make(ByChoice[Logit], 0, len(got.Shown)), got.Logprobs...)
-		for len(came) < len(got.Shown) {
-			came = append(came, nil)
-		}
+		came := make(ByChoice[Logit], max(len(got.Shown), len(got.Logprobs)))
+		copy(came, got.Logprobs)
 		if slices.EqualFunc(want.Logprobs, came, alike) {
 			return nil
 		}
@@ -330,6 +305,7 @@ func joined[T any](list []T, show func(T) string) string {
 
 // byChoice shows what a program has written: a list, or one for each choice.
 func byChoice[T any](c *Call, of func(*Written) [][]T, show func([]T) string) string {
+	var all []string
 	if c.Written == nil {
 		return "none"
 	}
@@ -337,18 +313,18 @@ func byChoice[T any](c *Call, of func(*Written) [][]T, show func([]T) string) st
 	if len(lists) == 1 {
 		return show(lists[0])
 	}
-	var all []string
 	for i, list := range lists {
 		all = append(all, fmt.Sprintf("choice %d: %s", i, show(list)))
 	}
 	return strings.Join(all, "; ")
 }
 
-func orNone(text string) string {
-	if text == "" {
+// ifAny shows what there may be.
+func ifAny[T any](x *T, show func(T) string) string {
+	if x == nil {
 		return "none"
 	}
-	return text
+	return show(*x)
 }
 
 func showLogit(x float32) string { return string(appendLogit(nil, x)) }

@@ -3,22 +3,143 @@
 package session
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/drive"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file runs a program of a session that has a model, and compares what it has written.
+// prompter plays a program: it answers what that does as was recorded, and compares it.
+type prompter struct {
+	player *Player
+	steps  []Call // of the session, after it was opened
+	step   int
+	deeds  []Deed // of the step: what only programs do
+	deed   int
+	parted *Difference // what the program has done differently; nil: nothing
+	each   func(i int, d *Difference, got *Call) bool
+	over   bool // no more is wanted
+}
+
+// taken takes what came of a call: that of open, or a step of what is played.
+func (r *run) taken(c Call) bool {
+	if r.prompter != nil {
+		return r.prompter.taken(&c)
+	}
+	if r.made != nil && r.made.Call == CallRun { // the step of a program that runs on a model
+		c.Outputs = append(r.made.Outputs, c.Outputs...)
+		c.Call, c.Deeds = CallRun, nil
+	}
+	r.made = &c
+	return true
+}
+
+// play plays a program from call from of the session on.
+func (r *run) playProgram(from int, each func(i int, d *Difference, got *Call) bool) {
+	q := &prompter{player: r.player, steps: r.session.Calls[from:], each: func(i int, d *Difference, got *Call) bool {
+		if d != nil {
+			d.Call, d.Name, d.Position = from+i+1, r.session.Calls[from+i].Call, r.prompt
+			for k := range i {
+				d.Answered += len(r.session.Calls[from+k].Shows(r.session.Choice))
+			}
+			d.Position += d.Answered
+		}
+		return each(from+i, d, got)
+	}}
+	r.prompter = q
+	q.begin()
+	_ = r.stage.run(stage.Program{Stage: r.stage.Stage}.Replay) // what it ends with is written down
+	if q.parted != nil && !q.over {
+		q.each(q.step, q.parted, nil)
+	}
+}
+
+// begin has the answers of a step ready.
+func (q *prompter) begin() {
+	want := &q.steps[q.step]
+	q.player.answers.expect(want)
+	q.player.answers.program = q
+	q.deed, q.deeds = 0, nil
+	for i := range want.Deeds {
+		if d := want.Deeds[i]; d.ofProgram() {
+			q.deeds = append(q.deeds, d)
+		}
+	}
+}
+
+// answer answers what only programs do.
+func (q *prompter) answer(g *plugin.Deed) error {
+	if q.step == len(q.steps) {
+		return guest.Violationf(plugin.CauseCancelled, "the session ends here")
+	}
+	want, came := &q.steps[q.step], deedOf(g, len(q.player.file.Vocabulary.Pieces))
+	switch {
+	case q.deed == len(q.deeds) && want.Fault != nil && machines[want.Fault.Kind]: // what the machine did
+		return guest.Violationf(plugin.CauseCancelled, "the session ends here")
+	case q.deed == len(q.deeds) || !q.deeds[q.deed].same(&came):
+		q.parted = q.differ(q.player.show(&came))
+		return guest.Violationf(plugin.CauseCancelled, "it goes on otherwise")
+	}
+	d := &q.deeds[q.deed]
+	q.deed++
+	if d.Failed {
+		return failed(want)
+	}
+	d.answer(g, len(q.player.file.Vocabulary.Pieces))
+	return nil
+}
+
+// differ is what came in the place of the next deed.
+func (q *prompter) differ(came string) *Difference {
+	recorded := "none"
+	if q.deed < len(q.deeds) {
+		recorded = q.player.show(&q.deeds[q.deed])
+	}
+	return &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: recorded, Came: came}
+}
+
+// failed ends a call as it was recorded.
+func failed(c *Call) error {
+	kind := "cancelled"
+	if c.Fault != nil {
+		kind = c.Fault.Kind
+	}
+	return guest.Violationf(plugin.CauseOf(kind), "as it was recorded")
+}
+
+// taken compares a step that is over; false: no more is wanted.
+func (q *prompter) taken(got *Call) bool {
+	if q.over || q.parted != nil || q.step == len(q.steps) {
+		return false
+	}
+	want := &q.steps[q.step]
+	d := q.player.compare(want, got)
+	switch {
+	case d != nil:
+	case want.Call != got.Call:
+		d = &Difference{Field: "call", Recorded: want.Call, Came: got.Call}
+	case q.deed < len(q.deeds):
+		d = q.differ("none")
+	}
+	if !q.each(q.step, d, got) || got.over() {
+		q.over = true
+		return false
+	}
+	if q.step++; q.step < len(q.steps) {
+		q.begin()
+	}
+	return true
+}
 
 // Written is what a program has written, with the model of its session.
 type Written struct {
@@ -76,27 +197,22 @@ func (f *File) modelOf(s *Session) drive.Table {
 
 // checkModel checks what a session has with a model, and that it has nothing of it without one.
 func (s *Session) checkModel(n int, modelled bool) error {
-	if err := s.Model.Check("model", n); err != nil {
-		return err
-	}
-	for i, t := range s.Templates {
-		if err := checkTokens(fmt.Sprintf("templates[%d].tokens", i), t.Tokens, n); err != nil {
-			return err
-		}
-	}
-	if !modelled && s.Templates != nil {
-		return errors.New("templates: they belong to a session with a model")
-	}
 	q := s.Request
-	for _, f := range []struct {
-		name        string
-		value, most int
-	}{{"max_tokens", q.MaxTokens, mostContext}, {"context_size", q.ContextSize, mostContext}, {"choices", q.Choices, mostChoices}} {
-		if modelled && (f.value < 0 || f.value > f.most) {
-			return fmt.Errorf("request.%s: %d; with a model it is from 0 to %d", f.name, f.value, f.most)
+	most := func(field string, value, most int) error {
+		if !modelled || value >= 0 && value <= most {
+			return nil
 		}
+		return fmt.Errorf("request.%s: %d; with a model it is from 0 to %d", field, value, most)
 	}
-	if context := cmp.Or(q.ContextSize, defaultContext); modelled && len(q.Prompt) >= context {
+	err := cmp.Or(s.Model.Check("model", n), checkEach("templates", s.Templates, func(_ int, t *Template) error { return checkTokens("tokens", t.Tokens, n) }),
+		most("max_tokens", q.MaxTokens, mostContext), most("context_size", q.ContextSize, mostContext), most("choices", q.Choices, mostChoices))
+	context := cmp.Or(q.ContextSize, defaultContext)
+	switch {
+	case err != nil:
+		return err
+	case !modelled && s.Templates != nil:
+		return errors.New("templates: they belong to a session with a model")
+	case modelled && len(q.Prompt) >= context:
 		return fmt.Errorf("request.prompt: %d tokens; a context of %d has room for less; raise request.context_size", len(q.Prompt), context)
 	}
 	for i := range s.Calls {
@@ -149,19 +265,19 @@ func (r *run) write(ctx context.Context) (*Call, error) {
 }
 
 func writtenOf(from drive.Written) *Written {
-	w := &Written{Computed: &from.Computed, Shown: make([][]Token, len(from.Shown))}
-	logprobs, some := make(ByChoice[Logit], len(from.Shown)), false
+	w := &Written{Computed: &from.Computed, Shown: make([][]Token, len(from.Shown)), Logprobs: make([][]Logit, len(from.Shown))}
+	some := false
 	for c, list := range from.Shown {
 		for _, t := range list {
 			l := Logit(math.NaN())
 			if t.Logprob != nil {
 				l, some = Logit(*t.Logprob), true
 			}
-			w.Shown[c], logprobs[c] = append(w.Shown[c], t.Token), append(logprobs[c], l)
+			w.Shown[c], w.Logprobs[c] = append(w.Shown[c], t.Token), append(w.Logprobs[c], l)
 		}
 	}
-	if some {
-		w.Logprobs = logprobs
+	if !some {
+		w.Logprobs = nil
 	}
 	for c, a := range from.Adopted {
 		if a != nil {
@@ -190,21 +306,12 @@ func near(a, b any) bool {
 		return ok && nearly(a, b)
 	case []any:
 		b, ok := b.([]any)
-		ok = ok && len(a) == len(b)
-		for i := 0; ok && i < len(a); i++ {
-			ok = near(a[i], b[i])
-		}
-		return ok
+		return ok && slices.EqualFunc(a, b, near)
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		ok = ok && len(a) == len(b)
-		for name := range a {
-			other, there := b[name]
-			ok = ok && there && near(a[name], other)
-		}
-		return ok
+		return ok && maps.EqualFunc(a, b, near)
 	}
-	return reflect.DeepEqual(a, b)
+	return a == b // null, a text, true or false
 }
 
 // nearly reports whether two numbers are the same, but for the last digits of one that is not
@@ -222,9 +329,6 @@ func decoded(text []byte) (v any) {
 }
 
 func asJSON(v any) string {
-	var text bytes.Buffer
-	if json.NewEncoder(&text).Encode(v) != nil { // what was read is JSON
-		return ""
-	}
-	return string(bytes.TrimSpace(text.Bytes()))
+	text, _ := json.Marshal(v) // what was read is JSON
+	return string(text)
 }
