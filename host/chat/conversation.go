@@ -22,18 +22,27 @@ type Conversation struct {
 	LeftOut           []string // the fields of the request that are ignored, though they ask for something
 	ParallelToolCalls *bool    // nil: as the template can
 
-	// What the answer looks like, beside tools: one without calls. One of them may be set.
-	JSONSchema string         // "": none
-	Schemas    schema.Options // how it, and those of tools, are read
-	Grammar    string         // in GBNF
-	Regex      string         // that it matches as a whole, in Go's syntax
-	OwnBegin   bool           // these begin where they say, and not with the answer's content; a Grammar not beside tools
+	Format // what the answer looks like, beside tools: one without calls
 
 	EnableThinking  *bool                      // nil: where the template does
 	ReasoningEffort string                     // none, or a level that the template knows
 	ReasoningFormat string                     // auto, none, deepseek or deepseek-legacy, which are llama-server's
 	TemplateArgs    map[string]json.RawMessage // chat_template_kwargs
 
+	Beginning // how the answer begins
+}
+
+// Format is what an answer looks like. One of JSONSchema, Grammar and Regex may be set.
+type Format struct {
+	JSONSchema string         // "": none
+	Schemas    schema.Options // how it, and those of tools, are read
+	Grammar    string         // in GBNF
+	Regex      string         // that it matches as a whole, in Go's syntax
+	OwnBegin   bool           // these begin where they say, and not with the answer's content; a Grammar not beside tools
+}
+
+// Beginning is how an answer begins.
+type Beginning struct {
 	// Continue is whether the answer goes on with the last message instead of beginning a new one.
 	// Where it is empty, it does so with one of the assistant's, and then tells that message's
 	// part of the answer too.
@@ -74,7 +83,8 @@ type Prompt struct {
 	Format          string // llama.cpp's name of the answer's format; "": the template's text is a plugin's
 	ReasoningFormat string // as in the conversation, settled
 
-	NewParser func() (Parser, error) // of the answer to this prompt; nil: the answer is content and nothing else
+	HasParts  bool                   // the answer may have others than content, which a parser tells apart
+	NewParser func() (Parser, error) // makes one for an answer that has
 }
 
 // Trigger starts a lazy grammar.

@@ -26,8 +26,8 @@ func TestConversation_WithoutEmptyEnd(t *testing.T) {
 		"an empty system":  {Message{Role: "system"}, true},
 		"an empty outcome": {Message{Role: "tool"}, true},
 	} {
-		asked := Conversation{Messages: []Message{user, c.last}, Continue: ContinueAuto, AddGenerationPrompt: new(bool)}
-		want := Conversation{Messages: []Message{user}, Fresh: true}
+		asked := Conversation{Messages: []Message{user, c.last}, Beginning: Beginning{Continue: ContinueAuto, AddGenerationPrompt: new(bool)}}
+		want := Conversation{Messages: []Message{user}, Beginning: Beginning{Fresh: true}}
 		if c.stays {
 			want = asked
 		}

@@ -7,9 +7,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // Delta is what an answer has gained.
@@ -47,7 +50,7 @@ var ErrFormat = errors.New("the answer breaks its format")
 type Splitter struct {
 	prompt Prompt
 	parser Parser
-	broken bool         // the parser has given up: what comes is content
+	broken bool         // the parser has given up, or there is none: what comes is content
 	held   []byte       // text that waits for the parser
 	untold string       // text that the parser has seen, and that is in none of the deltas so far
 	told   bool         // there were deltas
@@ -58,8 +61,11 @@ type Splitter struct {
 	making time.Duration // how long the parser took to make, if it has not rested for that
 }
 
-// NewSplitter begins the answer to a prompt that has a parser.
+// NewSplitter begins the answer to a prompt.
 func (p Prompt) NewSplitter() (*Splitter, error) {
+	if !p.HasParts {
+		return &Splitter{prompt: p, broken: true}, nil
+	}
 	parser, err := p.NewParser()
 	if err != nil {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
@@ -71,16 +77,19 @@ func (p Prompt) NewSplitter() (*Splitter, error) {
 // Restart starts again with a parser that has seen nothing, for an answer of which tokens were
 // taken back: text is what is left of it, which the next Take tells of. That is to wait for the
 // same time.
-func (a *Splitter) Restart(p Prompt, text string) error {
-	begin := time.Now()
+func (a *Splitter) Restart(text string) error {
+	a.held = append(a.held[:0], text...)
+	if !a.prompt.HasParts {
+		return nil
+	}
+	begin, p := time.Now(), a.prompt
 	parser, err := p.NewParser()
 	if err != nil {
 		return fmt.Errorf("parser of the answer: %w", err)
 	}
 	err = a.parser.Close()
-	a.prompt, a.parser, a.broken, a.untold, a.told, a.json, a.custom = p, parser, false, "", false, p.json(), newCustomCalls(p.Custom)
+	a.parser, a.broken, a.untold, a.told, a.json, a.custom = parser, false, "", false, p.json(), newCustomCalls(p.Custom)
 	a.making += time.Since(begin)
-	a.held = append(a.held[:0], text...)
 	return err
 }
 
@@ -225,9 +234,71 @@ func after(text string, d Delta) string {
 
 // Close frees the parser.
 func (a *Splitter) Close() error {
+	if !a.prompt.HasParts {
+		return nil
+	}
 	if !a.closed {
 		a.closed = true
 		open.Add(-1)
 	}
 	return a.parser.Close()
 }
+
+// PartTeller tells which part of an answer its text ends in.
+type PartTeller struct {
+	splitter *Splitter
+	text     string
+	first    abi.Part // of an answer without text: what the prompt has opened
+	last     abi.Part
+}
+
+// NewPartTeller begins to follow an answer to a prompt.
+func (p Prompt) NewPartTeller() (*PartTeller, error) {
+	s, err := p.NewSplitter()
+	if err != nil {
+		return nil, err
+	}
+	t := &PartTeller{splitter: s, first: abi.PartContent, last: abi.PartContent}
+	t.first = t.Part("a") // any word
+	return t, nil
+}
+
+// Part is the part that a text ends in, which is mostly the one before and some more.
+func (t *PartTeller) Part(text string) abi.Part {
+	more, grown := strings.CutPrefix(text, t.text)
+	var err error
+	if grown {
+		t.splitter.Add(more)
+	} else {
+		t.last = t.first
+		err = t.splitter.Restart(text)
+	}
+	t.text = text
+	var deltas []Delta
+	if err == nil {
+		deltas, err = t.splitter.Take()
+	}
+	if err != nil {
+		t.last = abi.PartUnknown
+	} else if part, ok := partOf(deltas); ok {
+		t.last = part
+	}
+	return t.last
+}
+
+// partOf is the part that some text has added to: a call if there is one, since its marks are none
+// of the content before it.
+func partOf(deltas []Delta) (_ abi.Part, ok bool) {
+	switch {
+	case slices.ContainsFunc(deltas, func(d Delta) bool { return d.Call != nil }):
+		return abi.PartToolCall, true
+	case slices.ContainsFunc(deltas, func(d Delta) bool { return d.Content != "" }):
+		return abi.PartContent, true
+	case slices.ContainsFunc(deltas, func(d Delta) bool { return d.Reasoning != "" }):
+		return abi.PartReasoning, true
+	}
+	return 0, false
+}
+
+// Close frees the parser.
+func (t *PartTeller) Close() { _ = t.splitter.Close() } // it is memory only

@@ -47,7 +47,7 @@ func TestContentStops_Check(t *testing.T) {
 			{"lo", strings.Repeat("(lo)", 200) + "lo", strings.Repeat("(lo)", 200), "lo"},
 		} {
 			for step := 1; step < 5; step++ {
-				rule := newContentStops(chat.Prompt{NewParser: func() (chat.Parser, error) { return &upper{}, nil }}, strings.Split(c.stops, "|"))
+				rule := newContentStops(chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &upper{}, nil }}, strings.Split(c.stops, "|"))
 				if shown, stop := stopped(t, rule, c.text+strings.Repeat(".", 1000), step); shown != c.shown && stop != "" || stop != c.stop {
 					t.Errorf("%.20q, %d bytes each: %.20q is shown, ended by %q; want %.20q, %q", c.text, step, shown, stop, c.shown, c.stop)
 				}
@@ -91,7 +91,7 @@ func TestContentStops_BrokenFormat(t *testing.T) {
 		"told in beginning": {silent: true, err: chat.ErrFormat},
 	} {
 		for step := 1; step < 5; step++ {
-			rule := newContentStops(chat.Prompt{NewParser: func() (chat.Parser, error) { return p, nil }}, []string{"lo"})
+			rule := newContentStops(chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return p, nil }}, []string{"lo"})
 			text := "(lo)he<" + strings.Repeat(".", 20) + "lo and on"
 			if p.silent {
 				text = "<he" + strings.Repeat(".", 20) + "lo and on"
@@ -122,7 +122,7 @@ func (f *fragile) Add(text string, _ bool) ([]chat.Delta, error) {
 // Text that cannot become one of the texts any more is shown, also where each token ends with the
 // beginning of one, or with one that is no content.
 func TestContentStops_Check_ShowsWhatIsFree(t *testing.T) {
-	p := chat.Prompt{NewParser: func() (chat.Parser, error) { return &quick{}, nil }}
+	p := chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &quick{}, nil }}
 	for _, c := range []struct {
 		stop, text string
 		free       int
@@ -147,7 +147,7 @@ func TestContentStops_Cost(t *testing.T) {
 	}
 	cost := func(n int) func() {
 		return func() {
-			rule := newContentStops(chat.Prompt{NewParser: func() (chat.Parser, error) { return &quick{}, nil }}, all)
+			rule := newContentStops(chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &quick{}, nil }}, all)
 			stopped(t, rule, "("+strings.Repeat("lo", n), 50)
 		}
 	}

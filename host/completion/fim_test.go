@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-package completion_test
+package completion
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
@@ -23,17 +22,17 @@ func TestModel_FillIn(t *testing.T) {
 		"without":              {[]int32{'a'}, []int32{2, 'a', 3, 'b', 'c', 4}},
 		"nothing before":       {nil, []int32{2, 3, 'b', 'c', 4}},
 	} {
-		got, err := completion.FillIn(t.Context(), m, tc.before, "bc", "suffix")
+		got, err := fillIn(t.Context(), m, tc.before, "bc")
 		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
 	var refused *refusal.Error
-	if _, err := completion.FillIn(t.Context(), m, nil, "untokenizable", "suffix"); !errors.As(err, &refused) || refused.Field != "suffix" {
+	if _, err := fillIn(t.Context(), m, nil, "untokenizable"); !errors.As(err, &refused) || refused.Field != "suffix" {
 		t.Errorf("got %v", err)
 	}
 	m.FIM.Middle = -1
-	if _, err := completion.FillIn(t.Context(), m, nil, "b", "suffix"); !errors.As(err, &refused) || refused.Field != "suffix" || refused.Kind != refusal.KindInvalid {
+	if _, err := fillIn(t.Context(), m, nil, "b"); !errors.As(err, &refused) || refused.Field != "suffix" || refused.Kind != refusal.KindInvalid {
 		t.Errorf("got %v", err)
 	}
 }

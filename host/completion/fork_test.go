@@ -39,10 +39,11 @@ func TestService_Fork_ModelWasUnloaded(t *testing.T) {
 	models := &reloading{}
 	s := completion.NewService(models)
 	common := completion.DefaultCommonFields()
-	r, err := s.New(t.Context(), completion.TextRequest{Common: &common}, func(context.Context, *completion.TextRequest) error { return nil })
+	p, err := s.Prompt(t.Context(), completion.Asked{Common: common, Source: completion.Text("a")})
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := &completion.Submitted{Prompted: p}
 	_, err = s.Fork(t.Context(), r, begun{}, func(*sampling.ParamFields) error { return nil })
 	if !errors.Is(err, scheduler.ErrEnded) {
 		t.Errorf("%v, want ErrEnded", err)

@@ -28,7 +28,7 @@ func (oneModel) Residents() []serving.Resident                   { return nil }
 func (oneModel) Unload(string) error                             { return nil }
 
 // Whatever llama.cpp's templates make of tools and schemas, a sampler chain follows it.
-func TestConverse_AllTemplates_HaveChains(t *testing.T) {
+func TestService_Prompt_AllTemplates_HaveChains(t *testing.T) {
 	files, err := filepath.Glob("../../build/llama.cpp/source-*/models/templates/*.jinja")
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d templates, %v; llama.cpp's tree has more than 60", len(files), err)
@@ -59,13 +59,11 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 			} {
 				common := DefaultCommonFields()
 				c.Messages = hello
-				r, err := s.New(t.Context(), TextRequest{Common: &common, PromptField: "messages"}, func(_ context.Context, r *TextRequest) error {
-					r.Converse(c)
-					if name == "a schema" {
-						r.Params.JSONSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
-					}
-					return nil
-				})
+				asked := Asked{Common: common, PromptField: "messages", Source: Chat{Conversation: c}, Answers: OneAnswer()}
+				if name == "a schema" {
+					asked.Format = Format{Field: "format", JSONSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+				}
+				r, err := s.Prompt(t.Context(), asked)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 					continue

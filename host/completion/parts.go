@@ -5,46 +5,29 @@ package completion
 import (
 	"time"
 
-	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // Parts takes an answer apart into content, reasoning and tool calls, for a reader that follows
 // its tokens as well. It is memory besides that, and processor time; see Rest.
 type Parts struct {
-	prompt chat.Prompt
 	choice Choice // with its parser, and whether there are tool calls
 	begun  bool   // the parser has seen text
 }
 
 // NewParts takes an answer to a request apart. It is closed by who gets it.
-func (r *TextRequest) NewParts() (*Parts, error) {
-	p := &Parts{prompt: r.Rendered}
-	if p.prompt.NewParser == nil {
-		return p, nil // a text is content as it comes
-	}
-	var err error
-	p.choice.parts, err = p.prompt.NewSplitter()
-	return p, err
+func (p *Prompted) NewParts() (*Parts, error) {
+	parser, err := p.Rendered.NewSplitter()
+	return &Parts{choice: Choice{parts: parser}}, err
 }
 
 // Rest is how long Take should not be called, so that parsing costs little, unless the answer has
 // ended.
-func (p *Parts) Rest() time.Duration {
-	if p.choice.parts == nil {
-		return 0
-	}
-	return p.choice.parts.Rest()
-}
+func (p *Parts) Rest() time.Duration { return p.choice.parts.Rest() }
 
 // Take gives what the answer gains by more text. ended is why the answer has ended; 0: it goes on.
 func (p *Parts) Take(text string, ended answer.Reason) (d Delta, err error) {
-	parser := p.choice.parts
-	if parser == nil {
-		d.Content = text
-		return d, nil
-	}
-	parser.Add(text)
+	p.choice.parts.Add(text)
 	p.begun = true
 	return p.take(ended)
 }
@@ -53,10 +36,10 @@ func (p *Parts) Take(text string, ended answer.Reason) (d Delta, err error) {
 // it.
 func (p *Parts) Retake(text string, ended answer.Reason) (d Delta, err error) {
 	p.choice.calls = false
-	if !p.begun || p.choice.parts == nil {
+	if !p.begun {
 		return p.Take(text, ended)
 	}
-	if err := p.choice.parts.Restart(p.prompt, text); err != nil {
+	if err := p.choice.parts.Restart(text); err != nil {
 		return d, err
 	}
 	return p.take(ended)
@@ -64,7 +47,7 @@ func (p *Parts) Retake(text string, ended answer.Reason) (d Delta, err error) {
 
 func (p *Parts) take(ended answer.Reason) (d Delta, err error) {
 	if ended != 0 {
-		return d, d.take(&p.choice, lastOf(p.choice.parts, ended))
+		return d, d.take(&p.choice, lastPart(p.choice.parts, ended))
 	}
 	return d, d.take(&p.choice, p.choice.parts.Take)
 }
@@ -76,8 +59,4 @@ func (p *Parts) FinishReason(r answer.Reason) string {
 }
 
 // Close frees the parser.
-func (p *Parts) Close() {
-	if p.choice.parts != nil {
-		_ = p.choice.parts.Close() // it is memory only
-	}
-}
+func (p *Parts) Close() { _ = p.choice.parts.Close() } // it is memory only

@@ -85,18 +85,18 @@ func (*upper) Close() error               { return nil }
 
 // Several choices are read together, and what each delta says belongs to what its choice says of
 // itself.
-func TestResult_Read_TakesPartsOfEachChoice(t *testing.T) {
+func TestSubmitted_Read_TakesPartsOfEachChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := []string{"(hm)hello", "(hm, hm)F12G3", strings.Repeat("long ", 100)}
-		a := &Result{}
+		a := &Submitted{Prompted: &Prompted{}}
 		for i, text := range texts {
-			parts, err := chat.Prompt{NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter()
+			parts, err := chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter()
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &Choice{Index: i, stream: fed{events: make(chan scheduler.Event, 64)}, parts: parts}
+			c := &Choice{Index: i, Request: a, Stream: fed{events: make(chan scheduler.Event, 64)}, parts: parts}
 			a.Choices = append(a.Choices, c)
-			go feed(c.stream.(fed), text)
+			go feed(c.Stream.(fed), text)
 		}
 		wholes := make([]Whole, len(texts))
 		deltas := 0
@@ -137,14 +137,15 @@ func TestResult_Read_TakesPartsOfEachChoice(t *testing.T) {
 }
 
 // Text that waits for its parser is told of when it is time, though no further event comes.
-func TestResult_Read_TellsWhatWaits(t *testing.T) {
+func TestSubmitted_Read_TellsWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		parts, err := chat.Prompt{NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter()
+		parts, err := chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter()
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := fed{events: make(chan scheduler.Event, 16)}
-		a := &Result{Choices: []*Choice{{stream: f, parts: parts}}}
+		a := &Submitted{Prompted: &Prompted{}}
+		a.Choices = []*Choice{{Request: a, Stream: f, parts: parts}}
 		for _, c := range "abc" {
 			f.events <- scheduler.Event{Kind: scheduler.KindToken, Text: string(c)}
 		}

@@ -18,8 +18,8 @@ import (
 // chainOf gives the parameters of a program's sampler chain: those of a choice, changed by a JSON
 // object as a request's body changes the server's. What an answer must look like, the seed and
 // plugins are the request's.
-func (r *TextRequest) chainOf(params sampling.Params) func([]byte) (sampling.Params, error) {
-	m, salt := r.Model, r.Caller.CacheSalt
+func (p *Prompted) chainOf(params sampling.Params) func([]byte) (sampling.Params, error) {
+	m, salt := p.Model, p.Caller.CacheSalt
 	return func(text []byte) (sampling.Params, error) {
 		if len(text) == 0 {
 			return params, nil
@@ -42,8 +42,8 @@ func (r *TextRequest) chainOf(params sampling.Params) func([]byte) (sampling.Par
 
 // promptOf makes the prompt of messages with the model's own template. They may have the pictures
 // and sounds of the request, as many times as a request may have any.
-func (r *TextRequest) promptOf() func(context.Context, []byte) ([]int32, error) {
-	m, gallery, rows := r.Model, chat.NewGallery(r.told), r.rows
+func (p *Prompted) promptOf() func(context.Context, []byte) ([]int32, error) {
+	m, gallery, rows := p.Model, chat.NewGallery(p.Media.told), p.Media.rows
 	return func(ctx context.Context, text []byte) ([]int32, error) {
 		messages, err := gallery.Unmarshal(text)
 		if err != nil {

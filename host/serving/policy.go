@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -17,10 +18,10 @@ import (
 type Ends struct {
 	MaxTokens int // 0: as many as fit
 	Stops     []string
-	Time      time.Time             // when the request came
-	Choice    int                   // which of the answers to its prompt, from 0
-	Choices   int                   // how many there are
-	Parts     func() (Parts, error) // begins to take the answer apart
+	Time      time.Time                        // when the request came
+	Choice    int                              // which of the answers to its prompt, from 0
+	Choices   int                              // how many there are
+	Parts     func() (*chat.PartTeller, error) // begins to follow the answer's parts
 	// Media are the pictures and sounds of the prompt, a JSON list of media.Told; nil: there are
 	// none.
 	Media []byte
@@ -28,23 +29,6 @@ type Ends struct {
 	// by a JSON object, and the prompt that the model's template makes of messages.
 	Chain  func(parameters []byte) (sampling.Params, error)
 	Prompt func(ctx context.Context, messages []byte) ([]int32, error)
-}
-
-// Part is a part of an answer.
-type Part uint8
-
-// The parts.
-const (
-	PartUnknown Part = iota
-	PartContent
-	PartReasoning
-	PartToolCall
-)
-
-// Parts tells which part of an answer its text ends in.
-type Parts interface {
-	Part(text string) Part
-	Close()
 }
 
 // Policy is what decides one answer: the stages that choose its tokens, and the rules that may end
@@ -56,7 +40,7 @@ type Policy struct {
 	// of the first choice writes all.
 	Program *program.Program
 	// Renew builds the stages anew for other parameters of the running answer. Its plugins go on:
-	// chain.Keep stands for them. Nil if there are none.
+	// chain.Keep stands for them.
 	Renew func(sampling.Params) ([]chain.Stage, error)
 }
 

@@ -79,19 +79,19 @@ func (b *messagesBody) checkAnswer() error {
 	return nil
 }
 
-// fill completes a request but for its prompt.
-func (b *messagesBody) fill(r *completion.TextRequest) error {
-	if b.MaxTokens != nil {
-		r.MaxTokens = *b.MaxTokens
-	}
-	r.Stops = b.StopSequences
+// asked is the request that a body of size bytes is.
+func (b *messagesBody) asked(from completion.Caller, size int) (completion.Asked, error) {
+	c, err := b.conversation()
+	a := completion.Asked{Caller: from, ModelName: b.Model, PromptField: "messages", Common: b.CommonFields, Size: size,
+		Source: completion.Chat{Conversation: c}, Answers: completion.OneAnswer()}
+	a.Limit, a.Stops = b.MaxTokens, b.StopSequences
 	switch f := b.OutputConfig.Format; {
 	case f != nil:
-		return r.RequireSchema(f.Schema, "output_config.format", "output_config.format.schema")
+		a.Format = completion.Format{Field: "output_config.format", In: ".schema", JSONSchema: f.Schema}
 	case b.OutputFormat != nil:
-		return r.RequireSchema(b.OutputFormat.Schema, "output_format", "output_format.schema")
+		a.Format = completion.Format{Field: "output_format", In: ".schema", JSONSchema: b.OutputFormat.Schema}
 	}
-	return nil
+	return a, err
 }
 
 // conversation reads what becomes the prompt, and puts how long the model may think among the

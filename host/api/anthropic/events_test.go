@@ -68,7 +68,7 @@ func TestBlocks_Add_Order(t *testing.T) {
 
 // A message begins before its error, also where it never had a slot.
 func TestShape_Failed_BeginsTheMessage(t *testing.T) {
-	s := newShape(&completion.TextRequest{Model: &serving.Model{}}, &messagesBody{})
+	s := newShape(&completion.Prompted{Model: &serving.Model{}}, &messagesBody{})
 	for i, want := range []int{2, 1} { // the second time it has begun
 		if events := s.Failed(refusal.Invalid("x", "wrong")); len(events) != want {
 			t.Errorf("%d: %v", i, events)

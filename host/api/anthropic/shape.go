@@ -71,7 +71,7 @@ type shape struct {
 	blocks blocks
 }
 
-func newShape(r *completion.TextRequest, b *messagesBody) *shape {
+func newShape(r *completion.Prompted, b *messagesBody) *shape {
 	m := message{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: r.Model.Name, Content: []contentBlock{}}
 	return &shape{message: m, stops: b.StopSequences, limit: r.MaxTokens}
 }

@@ -3,8 +3,6 @@
 package llamaserver
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"math"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // completionBody is POST /completion.
@@ -59,31 +56,48 @@ func defaultBody() completionBody {
 }
 
 func (a API) completion(c echo.Context) error {
-	body, err := wire.Read(c)
+	b := defaultBody()
+	size, err := wire.ReadBody(c, &b)
 	if err != nil {
 		return err
 	}
-	b := defaultBody()
-	if err := wire.Decode(body, &b); err != nil {
-		return err
-	}
-	return a.complete(c, &b, len(body), func(ctx context.Context, r *completion.TextRequest) error { return r.ReadPrompts(ctx, b.Prompt) })
+	return a.complete(c, &b, size, completion.Texts{JSON: b.Prompt})
 }
 
-// complete answers a completion whose prompts a function gives it.
-func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(context.Context, *completion.TextRequest) error) error {
+// infillBody is POST /infill: a completion whose prompt is made of what surrounds a gap.
+type infillBody struct {
+	completionBody
+	Prompt *string           `json:"prompt"`
+	Prefix *string           `json:"input_prefix"`
+	Suffix *string           `json:"input_suffix"`
+	Extra  []completion.File `json:"input_extra"`
+}
+
+// infill fills in the middle.
+func (a API) infill(c echo.Context) error {
+	b := infillBody{completionBody: defaultBody()}
+	size, err := wire.ReadBody(c, &b)
+	if err != nil {
+		return err
+	}
+	gap := completion.Infill{Prefix: b.Prefix, Suffix: b.Suffix, Extra: b.Extra}
+	if b.Prompt != nil {
+		gap.Prompt = *b.Prompt
+	}
+	return a.complete(c, &b.completionBody, size, gap)
+}
+
+// complete answers a completion.
+func (a API) complete(c echo.Context, b *completionBody, size int, prompt completion.Source) error {
 	if err := b.check(); err != nil {
 		return err
 	}
 	b.fit()
-	asked := completion.TextRequest{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Common: &b.CommonFields, Size: size,
-		Pictures: bytes.Contains(b.Prompt, []byte(`"multimodal_data"`))}
-	r, err := a.New(c.Request().Context(), asked, func(ctx context.Context, r *completion.TextRequest) error {
-		if err := b.fill(r); err != nil {
-			return err
-		}
-		return prompts(ctx, r)
-	})
+	asked, err := b.asked(wire.CallerOf(c), size, prompt)
+	if err != nil {
+		return err
+	}
+	r, err := a.Prompt(c.Request().Context(), asked)
 	if err != nil {
 		return err
 	}
@@ -145,67 +159,40 @@ func (b *completionBody) fit() {
 	}
 }
 
-// fill completes a request, but for its prompts.
-func (b *completionBody) fill(r *completion.TextRequest) (err error) {
-	if err := r.Plugins.RefuseTemplates(); err != nil {
-		return err
+// asked is the request that a body of size bytes is.
+func (b *completionBody) asked(from completion.Caller, size int, prompt completion.Source) (completion.Asked, error) {
+	a := completion.Asked{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: b.CommonFields, Size: size, Source: prompt}
+	a.Answers = completion.Answers{PerPrompt: first(1, b.NCmpl, b.N), OnePerSlot: "n_cmpl", Logprobs: -1, Keep: b.NKeep, Discard: b.NDiscard, Progress: b.ReturnProgress && b.Stream}
+	if b.NCmpl == nil {
+		a.OnePerSlot = "n"
 	}
-	if r.Choices, err = b.choices(r.Model.Slots); err != nil {
-		return err
+	if n := b.limit(); n >= 0 {
+		n = max(1, n) // as llama-server does
+		a.Limit = &n
 	}
-	switch n := b.limit(); {
-	case n == 0:
-		r.MaxTokens = 1 // as llama-server does
-	case n > 0:
-		r.MaxTokens = n
-	}
-	if b.NKeep != nil {
-		r.Shift.Keep = *b.NKeep
-	}
-	r.Shift.Discard = b.NDiscard
 	if b.IDSlot != nil && *b.IDSlot != -1 {
-		if *b.IDSlot < 0 || *b.IDSlot >= r.Model.Slots {
-			return refusal.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *b.IDSlot, r.Model.Slots-1)
-		}
-		r.Slot = b.IDSlot
+		a.Slot = b.IDSlot
 	}
-	if n := b.probs(); n > 0 {
-		r.Logprobs = n
+	if n := max(0, first(0, b.NProbs, b.Logprobs)); n > 0 {
+		a.Logprobs = n
 		if b.PostSamplingProbs {
-			r.Candidates = n
+			a.Candidates = n
 		}
-		if r.Candidates > mostCandidates {
-			return refusal.Invalid("n_probs", "n_probs is %d; with post_sampling_probs it must be at most %d", n, mostCandidates)
+		if a.Candidates > mostCandidates {
+			return a, refusal.Invalid("n_probs", "n_probs is %d; with post_sampling_probs it must be at most %d", n, mostCandidates)
 		}
 	}
-	r.Progress = b.ReturnProgress && b.Stream
 	if most := time.Duration(b.TMaxPredictMS) * time.Millisecond; b.NIndent > 0 || most > 0 {
-		r.Rules = func() []answer.StopRule {
-			return []answer.StopRule{&lineRule{indent: b.NIndent, most: most, stream: b.Stream}}
-		}
+		a.Lines = completion.LineRule{Indent: b.NIndent, Most: max(0, most), Stream: b.Stream}
 	}
-	r.Stops, err = completion.ReadStops(b.Stop, "stop")
-	return err
+	var err error
+	a.Stops, err = completion.ReadStops(b.Stop, "stop")
+	return a, err
 }
 
 // limit is how many tokens to generate: -1 for as many as the server allows.
 func (b *completionBody) limit() int {
 	return first(-1, b.NPredict, b.MaxCompletionTokens, b.MaxTokens)
-}
-
-func (b *completionBody) probs() int { return max(0, first(0, b.NProbs, b.Logprobs)) }
-
-// choices is how many answers to each prompt are wanted: at most one for each slot.
-func (b *completionBody) choices(slots int) (int, error) {
-	name := "n_cmpl"
-	if b.NCmpl == nil {
-		name = "n"
-	}
-	n := first(1, b.NCmpl, b.N)
-	if n < 1 || n > slots {
-		return 0, refusal.Invalid(name, "%s is %d; it must be from 1 to %d, the number of slots", name, n, slots)
-	}
-	return n, nil
 }
 
 // first is the first value that is there.

@@ -16,13 +16,13 @@ import (
 // completionShape is a completion: a frame for each token, and a description of how the answer was
 // generated.
 type completionShape struct {
-	request *completion.TextRequest
+	request *completion.Prompted
 	body    *completionBody
 	fields  []string // response_fields
 	states  map[int]*state
 }
 
-func newCompletionShape(r *completion.TextRequest, b *completionBody) *completionShape {
+func newCompletionShape(r *completion.Prompted, b *completionBody) *completionShape {
 	return &completionShape{request: r, body: b, fields: b.ResponseFields, states: map[int]*state{}}
 }
 
@@ -201,9 +201,9 @@ func (*completionShape) Framing() wire.Framing { return wire.Events }
 
 // Describe is the shape of a completion for a request that came by OpenAI's API, which shows it
 // beside its own.
-func Describe(r *completion.TextRequest, of *openai.AnswerFields) wire.Detailed {
+func Describe(r *completion.Prompted, of *openai.AnswerFields) wire.Detailed {
 	b := defaultBody()
-	b.CommonFields, b.Stream, b.ReturnProgress, b.TimingsPerToken = *r.Common, of.Stream, of.ReturnProgress, of.TimingsPerToken
+	b.CommonFields, b.Stream, b.ReturnProgress, b.TimingsPerToken = r.Common, of.Stream, of.ReturnProgress, of.TimingsPerToken
 	if r.MaxTokens > 0 {
 		b.NPredict = &r.MaxTokens
 	}

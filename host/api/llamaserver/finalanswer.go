@@ -15,14 +15,14 @@ import (
 
 // final is what is reported of an answer at its end, but for its text.
 func (s *completionShape) final(c *completion.Choice, st *state) map[string]any {
-	prompt, err := s.request.Model.Engine.Detokenize(s.request.TextTokens(c.Index / s.request.Choices))
+	prompt, err := s.request.Model.Engine.Detokenize(c.Request.TextTokens(c.Index / s.request.PerPrompt))
 	if err != nil {
 		prompt = "" // the tokens were computed, so they have a text
 	}
 	final := map[string]any{
 		"index": c.Index, "id_slot": c.Start.Slot, "stop": true, "model": s.request.Model.Name,
 		"tokens_predicted": c.End.Usage.Generated, "tokens_evaluated": c.End.Usage.Prompt, "tokens_cached": c.End.Usage.Context,
-		"generation_settings": s.body.settings(s.request, c.Index), "prompt": prompt,
+		"generation_settings": s.body.settings(c.Request.Prompted, c.Index), "prompt": prompt,
 		"has_new_line": st.newLine, "truncated": c.End.Truncated, "stop_type": stopType(c.End), "stopping_word": c.End.Stop,
 		"timings": wire.TimingsOf(c.End),
 	}

@@ -35,7 +35,7 @@ func newTokenProb(t scheduler.Token, text string) tokenProb {
 }
 
 // probOf describes a token, which has sent a text, and what else was likely.
-func probOf(r *completion.TextRequest, t scheduler.Token, text string, d answer.Details) tokenProb {
+func probOf(r *completion.Prompted, t scheduler.Token, text string, d answer.Details) tokenProb {
 	p := newTokenProb(t, text)
 	if r.Candidates > 0 {
 		p.Prob = new(float32)

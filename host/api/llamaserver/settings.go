@@ -50,17 +50,17 @@ func defaultSettings(m *serving.Model) settings {
 func drafters(m *serving.Model) string { return cmp.Or(m.Drafter, "none") }
 
 // settings are those of a choice of a request with this body.
-func (b *completionBody) settings(r *completion.TextRequest, choice int) settings {
-	p := r.Params.ForChoice(uint32(choice % r.Choices))
+func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
+	p := r.Params.ForChoice(uint32(choice % r.PerPrompt))
 	if b.Seed == nil && !r.Model.Sampling.Seeded() || b.Seed != nil && *b.Seed < 0 {
 		p.Seed = randomSeed
 	}
 	s := samplingSettings(p)
 	maps.Copy(s, formatSettings(r.Model.Engine, p))
 	maps.Copy(s, settings{
-		"stop": append([]string{}, r.Stops...), "logit_bias": biases(r),
-		"lora": adapters(r.AdapterScales), "speculative.types": drafters(r.Model),
-		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift.Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
+		"stop": slices.Concat([]string{}, r.Stops, r.Rendered.Stops), "logit_bias": biases(r),
+		"lora": adapters(r.Adapters), "speculative.types": drafters(r.Model),
+		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift().Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
 		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == legacyReasoning,
 	})
@@ -118,7 +118,7 @@ type tokenBias struct {
 
 // biases lists the biases of a request by token, and after them those of the tokens that may not
 // end the answer.
-func biases(r *completion.TextRequest) []tokenBias {
+func biases(r *completion.Prompted) []tokenBias {
 	list := []tokenBias{}
 	for _, token := range slices.Sorted(maps.Keys(r.Params.LogitBias)) {
 		entry := tokenBias{Token: token}

@@ -114,26 +114,25 @@ func (b *AnswerFields) readKeepAlive() error {
 	return nil
 }
 
-// takeFormat has the answer be what format says: JSON, or JSON that a schema allows, which may be
-// empty.
-func (b *AnswerFields) takeFormat(r *completion.TextRequest) error {
+// answerFormat is what format says: JSON, or JSON that a schema allows, which may be empty.
+func (b *AnswerFields) answerFormat() (completion.Format, error) {
+	f := completion.Format{Field: "format", JSONSchema: b.Format}
 	var word string
-	schema := b.Format
 	switch {
 	case !completion.IsSet(b.Format) && (len(b.Format) == 0 || b.Format[0] != '{'):
-		return nil
+		return completion.Format{}, nil
 	case json.Unmarshal(b.Format, &word) == nil && word == "json":
-		schema = completion.AnyObject
+		f.JSONSchema = completion.AnyObject
 	case b.Format[0] != '{':
-		return refusal.Invalid("format", "format is %s; it must be \"json\" or a JSON schema, which is an object", excerpt.Of(string(b.Format), longestValue))
+		return f, refusal.Invalid("format", "format is %s; it must be \"json\" or a JSON schema, which is an object", excerpt.Of(string(b.Format), longestValue))
 	}
-	return r.RequireSchema(schema, "format", "format")
+	return f, nil
 }
 
 // conversation is what becomes the prompt. think says whether the model reasons before it answers,
 // and how much.
-func (b *AnswerFields) conversation(messages []chat.Message) (c chat.Conversation, err error) {
-	c = chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}
+func (b *AnswerFields) conversation(messages []chat.Message) (c completion.Chat, err error) {
+	c.Messages, c.TemplateArgs = messages, b.TemplateArgs
 	if last := messages[len(messages)-1]; last.Role == "assistant" {
 		c.Continue, c.AddGenerationPrompt = chat.ContinueAuto, new(bool)
 		if len(last.ToolCalls) > 0 {
@@ -163,30 +162,27 @@ func (b *AnswerFields) thinking() (on *bool, effort string, err error) {
 // efforts are the levels that think may name.
 var efforts = []string{"low", "medium", "high", "max"}
 
-// asked is what a request begins with.
-func (b *AnswerFields) asked(c echo.Context, promptField string) completion.TextRequest {
-	return completion.TextRequest{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), PromptField: promptField, Common: &b.CommonFields, Size: b.size}
+// asked is the request for the answer to a prompt.
+func (b *AnswerFields) asked(from completion.Caller, promptField string, prompt completion.Source) (a completion.Asked, err error) {
+	a = completion.Asked{Caller: from, ModelName: modelName(b.Model), PromptField: promptField, Common: b.CommonFields, Size: b.size, Source: prompt, Answers: completion.OneAnswer()}
+	limit := max(0, b.options.NumPredict) // below 1: as many as fit, as with Ollama
+	if a.Limit = &limit; b.Logprobs {
+		a.Logprobs = b.TopLogprobs
+	}
+	if a.Stops, err = completion.ReadStops(b.options.Stop, "options.stop"); err != nil {
+		return a, err
+	}
+	if thinks, _, _ := b.thinking(); thinks != nil && *thinks {
+		a.Thinking = string(b.Think)
+	}
+	a.Format, err = b.answerFormat()
+	return a, err
 }
 
 // modelName drops the tag that Ollama adds to names without one.
 func modelName(name string) string { return strings.TrimSuffix(name, defaultTag) }
 
 const defaultTag = ":latest"
-
-// fill completes a request but for its prompt.
-func (b *AnswerFields) fill(r *completion.TextRequest) (err error) {
-	r.MaxTokens = max(0, b.options.NumPredict) // below 1: as many as fit, as with Ollama
-	if b.Logprobs {
-		r.Logprobs = b.TopLogprobs
-	}
-	if r.Stops, err = completion.ReadStops(b.options.Stop, "options.stop"); err != nil {
-		return err
-	}
-	if thinks, _, _ := b.thinking(); thinks != nil && *thinks && !r.Model.Thinks {
-		return refusal.Unsupported("think", "think is %s; the model %q does not think: its chat template has no place for that", b.Think, r.Model.Name)
-	}
-	return b.takeFormat(r)
-}
 
 // located says of a wrong sampling parameter that it stands in the options, where it does.
 func (b *AnswerFields) located(err error) error {

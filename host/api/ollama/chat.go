@@ -3,7 +3,6 @@
 package ollama
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -40,12 +38,11 @@ func (a API) chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := b.asked(c, "messages")
-	asked.Pictures = media.HasPictures(conversation.Media)
-	r, err := a.New(c.Request().Context(), asked, func(_ context.Context, r *completion.TextRequest) error {
-		r.Converse(conversation)
-		return b.fill(r)
-	})
+	asked, err := b.asked(wire.CallerOf(c), "messages", conversation)
+	if err != nil {
+		return err
+	}
+	r, err := a.Prompt(c.Request().Context(), asked)
 	if err != nil {
 		return b.located(err)
 	}
@@ -56,7 +53,7 @@ func (a API) chat(c echo.Context) error {
 
 // answer sends an answer, and unloads the model if the client has asked for that and may, and
 // nobody else uses it.
-func (a API) answer(c echo.Context, r *completion.TextRequest, sh *shape, b *AnswerFields) error {
+func (a API) answer(c echo.Context, r *completion.Prompted, sh *shape, b *AnswerFields) error {
 	err := a.Answer(c, r, sh, b.streams())
 	if b.unload && r.Caller.Administers {
 		_ = a.Models.Unload(r.Model.Name) // it is in use, or stays loaded
@@ -65,7 +62,7 @@ func (a API) answer(c echo.Context, r *completion.TextRequest, sh *shape, b *Ans
 }
 
 // conversation is what becomes the prompt.
-func (b *chatBody) conversation() (c chat.Conversation, err error) {
+func (b *chatBody) conversation() (c completion.Chat, err error) {
 	messages, parts, err := readMessages(b.Messages)
 	if err != nil {
 		return c, err

@@ -13,7 +13,7 @@ import (
 // shape is how a response is written.
 type shape struct {
 	body    *body
-	request *completion.TextRequest
+	request *completion.Prompted
 	id      string
 	created int64
 
@@ -23,7 +23,7 @@ type shape struct {
 	number int      // of the next event
 }
 
-func newShape(b *body, r *completion.TextRequest) *shape {
+func newShape(b *body, r *completion.Prompted) *shape {
 	return &shape{body: b, request: r, id: "resp_" + rand.Text(), created: time.Now().Unix()}
 }
 

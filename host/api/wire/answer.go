@@ -26,7 +26,7 @@ type Server struct {
 // Answer submits a request and sends its choices in the given shape, as a stream or whole, and
 // releases it. However it ends, what still runs is cancelled: a client that leaves frees its slots
 // at once.
-func (s *Server) Answer(c echo.Context, r *completion.TextRequest, sh Shape, stream bool) error {
+func (s *Server) Answer(c echo.Context, r *completion.Prompted, sh Shape, stream bool) error {
 	defer r.Release()
 	ctx := c.Request().Context()
 	answer, err := s.Begin(ctx, r)
@@ -35,9 +35,9 @@ func (s *Server) Answer(c echo.Context, r *completion.TextRequest, sh Shape, str
 	}
 	defer answer.Cancel()
 	bodyOf(c).Decoded()
-	Warn(c, r)
+	Warn(c, r.LeftOut(), answer.Relaxed)
 	if stream {
-		err = s.stream(ctx, c, answer, r, sh)
+		err = s.stream(ctx, c, answer, sh)
 	} else {
 		err = whole(ctx, c, answer, sh)
 	}
@@ -50,7 +50,7 @@ func (s *Server) Answer(c echo.Context, r *completion.TextRequest, sh Shape, str
 	return nil
 }
 
-func whole(ctx context.Context, c echo.Context, a *completion.Result, sh Shape) error {
+func whole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
 	wholes := make([]*Whole, len(a.Choices))
 	for i := range wholes {
 		wholes[i] = &Whole{}
@@ -80,7 +80,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Result, sh Shape) 
 	return c.JSON(http.StatusOK, answered)
 }
 
-func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Result, r *completion.TextRequest, sh Shape) error {
+func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
 	w, ctx := s.newEvents(ctx, c.Response(), sh.Framing())
 	defer w.release()
 	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return forward(w, sh, c, d) }, w.flush)
@@ -92,7 +92,7 @@ func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Resul
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {
-		_ = w.send(failure(c, sh, completion.AsError(err, r.PromptField))...) // a broken connection shows at flush
+		_ = w.send(failure(c, sh, completion.AsError(err, a.PromptField))...) // a broken connection shows at flush
 	}
 	w.done()
 	return w.flush()

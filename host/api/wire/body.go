@@ -54,9 +54,15 @@ func withoutAddresses(err error) string {
 
 // ReadJSON reads the body into v, which holds the defaults.
 func ReadJSON(c echo.Context, v any) error {
+	_, err := ReadBody(c, v)
+	return err
+}
+
+// ReadBody is ReadJSON that tells how many bytes the body has.
+func ReadBody(c echo.Context, v any) (size int, err error) {
 	body, err := Read(c)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return Decode(body, v)
+	return len(body), Decode(body, v)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 )
 
@@ -15,25 +14,26 @@ import (
 // takes, and a long conversation may have many items that are ignored.
 const maxWarnings = 16
 
-// Warnings say which fields of a request are ignored: programs send some without which an answer
+// Warnings say that fields of a request are ignored: programs send some without which an answer
 // is as good, and refusing them would keep those programs out.
-func Warnings(r *completion.TextRequest) []string {
+func Warnings(leftOut []string) []string {
 	var all []string
-	for i, field := range r.LeftOut {
+	for i, field := range leftOut {
 		if i == maxWarnings {
-			return append(all, fmt.Sprintf("%d more fields are left out", len(r.LeftOut)-i))
+			return append(all, fmt.Sprintf("%d more fields are left out", len(leftOut)-i))
 		}
 		all = append(all, field+" is left out: this server does not act on it")
 	}
 	return all
 }
 
-// Warn tells a client the warnings, in a header for each.
-func Warn(c echo.Context, r *completion.TextRequest) {
-	for _, text := range Warnings(r) {
+// Warn tells a client which fields are left out, and which places of its schemas are not enforced,
+// in a header for each.
+func Warn(c echo.Context, leftOut, relaxed []string) {
+	for _, text := range Warnings(leftOut) {
 		c.Response().Header().Add("Warning", `199 penstock "`+text+`"`)
 	}
-	for _, text := range r.Relaxed {
+	for _, text := range relaxed {
 		c.Response().Header().Add(relaxedHeader, inASCII(text))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/scheduler"
@@ -232,3 +233,79 @@ func (s *contentStops) Rewind(_, taken int) {
 
 // Close implements answer.StopRule.
 func (*contentStops) Close() error { return nil }
+
+// LineRule ends an answer before a line that is not indented enough, or at the end of the line in
+// which its time was up. It looks at the lines as llama-server does: one for each token, and the
+// first only with the second token after it has begun. The zero value is none.
+type LineRule struct {
+	Indent int           // least spaces and tabs before each line but the first; 0: any number
+	Most   time.Duration // of the answer since its first token; 0: any
+	Stream bool          // all text is shown at once, as by llama-server: a line that is not indented enough stays where it was shown
+}
+
+// lines looks at the lines of one answer.
+type lines struct {
+	LineRule
+
+	began time.Time
+	text  []byte
+	line  int  // where the line begins that is looked at; 0: still the first
+	ended bool // the first line has
+	shown int  // of text: what may be shown
+}
+
+// Check implements answer.StopRule.
+func (r *lines) Check(_ scheduler.Token, text string) (answer.Verdict, error) {
+	now := time.Now()
+	if r.began.IsZero() {
+		r.began = now
+	}
+	r.text = append(r.text, text...)
+	if r.ended && r.Indent > 0 {
+		if at, ok := r.indented(); !ok {
+			if r.Stream {
+				return answer.Verdict{End: true, Limit: true, Show: -1}, nil
+			}
+			return answer.Verdict{End: true, Limit: true, Show: max(0, at-r.shown)}, nil
+		}
+		if i := bytes.IndexByte(r.text[r.line:], '\n'); i >= 0 {
+			r.line += i + 1
+		}
+	}
+	if bytes.IndexByte([]byte(text), '\n') >= 0 {
+		r.ended = true
+		if r.Most > 0 && now.Sub(r.began) > r.Most {
+			return answer.Verdict{End: true, Limit: true, Show: -1}, nil
+		}
+	}
+	if r.mayCut() {
+		return answer.Verdict{Hold: true}, nil
+	}
+	r.shown = len(r.text)
+	return answer.Verdict{}, nil
+}
+
+// indented reports whether the line that is looked at may stand, as far as it has come, and where
+// its text begins.
+func (r *lines) indented() (at int, ok bool) {
+	if r.line == 0 {
+		return 0, true
+	}
+	at = r.line
+	for at < len(r.text) && (r.text[at] == ' ' || r.text[at] == '\t') {
+		at++
+	}
+	return at, at == len(r.text) || at-r.line >= r.Indent
+}
+
+// mayCut reports whether the end of the text may be taken back by the next call.
+func (r *lines) mayCut() bool {
+	if !r.ended || r.Indent == 0 || r.Stream {
+		return false
+	}
+	at, ok := r.indented()
+	return r.line == 0 || !ok || at == len(r.text)
+}
+
+// Close implements answer.StopRule.
+func (*lines) Close() error { return nil }
