@@ -99,36 +99,43 @@ func relative(a, b []float32) float64 {
 // of either is mostly that of the matrices' inputs, which are rounded to 8 bits.
 func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 	needKernels(t)
+	type kind struct {
+		synth.Shape
+		weights synth.Quant
+		name    string
+	}
+	var kinds []kind
 	for _, shape := range []synth.Shape{
 		{Name: "three heads a key", Dim: 192, Layers: 3, Heads: 3, KVHeads: 1, FFN: 256, Context: 2048},
 		{Name: "wide heads of their own", Dim: 512, Layers: 2, Heads: 4, KVHeads: 4, FFN: 256, Context: 2048},
 		{Name: "odd widths", Dim: 288, Layers: 2, Heads: 6, KVHeads: 2, FFN: 416, Context: 2048},
 	} {
-		for name, weights := range map[string]synth.Quant{"Q8_0": synth.Q80, "Q4_0": synth.Q40} {
-			models := map[bool]*Model{true: synthetic(t, shape, weights)}
-			useOwnKernels(false)
-			models[false] = synthetic(t, shape, weights)
-			o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, TypeK: "f32", TypeV: "f32", FlashAttention: "off"}
-			exact := chosenLogitsOf(t, models[false], o, false)
-			for _, kv := range []string{"f16", "f32", "q8_0"} {
-				if kv == "q8_0" && shape.Dim/shape.Heads%32 != 0 {
-					continue // llama.cpp has no such cache
+		kinds = append(kinds, kind{shape, synth.Q80, "Q8_0"}, kind{shape, synth.Q40, "Q4_0"})
+	}
+	for _, k := range steadytest.Some(t, kinds, 2) {
+		models := map[bool]*Model{true: synthetic(t, k.Shape, k.weights)}
+		useOwnKernels(false)
+		models[false] = synthetic(t, k.Shape, k.weights)
+		o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, TypeK: "f32", TypeV: "f32", FlashAttention: "off"}
+		exact := chosenLogitsOf(t, models[false], o, false)
+		for _, kv := range []string{"f16", "f32", "q8_0"} {
+			if kv == "q8_0" && k.Dim/k.Heads%32 != 0 {
+				continue // llama.cpp has no such cache
+			}
+			for threads, unified := range map[int]bool{1: false, 3: true} {
+				if threads == 1 && k.Heads != 3 && !steadytest.Long() {
+					continue // one shape shows cells of their own, for each type
 				}
-				for threads, unified := range map[int]bool{1: false, 3: true} {
-					if threads == 1 && shape.Heads != 3 && !steadytest.Long() {
-						continue // one shape shows cells of their own, for each type
+				t.Run(fmt.Sprintf("%s/%s/%s/unified=%t", k.Name, k.name, kv, unified), func(t *testing.T) {
+					o.TypeK, o.TypeV, o.FlashAttention, o.Threads, o.Unified = kv, kv, "on", threads, unified
+					ggml, got := chosenLogitsOf(t, models[false], o, false), chosenLogitsOf(t, models[true], o, true)
+					if slices.Equal(got, ggml) {
+						t.Fatal("every bit is the same: the kernels were not used")
 					}
-					t.Run(fmt.Sprintf("%s/%s/%s/unified=%t", shape.Name, name, kv, unified), func(t *testing.T) {
-						o.TypeK, o.TypeV, o.FlashAttention, o.Threads, o.Unified = kv, kv, "on", threads, unified
-						ggml, got := chosenLogitsOf(t, models[false], o, false), chosenLogitsOf(t, models[true], o, true)
-						if slices.Equal(got, ggml) {
-							t.Fatal("every bit is the same: the kernels were not used")
-						}
-						if ours, theirs := relative(got, exact), relative(ggml, exact); !(ours < 1.2*theirs) || theirs > 0.1 {
-							t.Errorf("logits are off by %.2g of their length, those of ggml's kernels by %.2g", ours, theirs)
-						}
-					})
-				}
+					if ours, theirs := relative(got, exact), relative(ggml, exact); !(ours < 1.2*theirs) || theirs > 0.1 {
+						t.Errorf("logits are off by %.2g of their length, those of ggml's kernels by %.2g", ours, theirs)
+					}
+				})
 			}
 		}
 	}
