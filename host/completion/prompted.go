@@ -258,6 +258,15 @@ func (p *Prompted) settleAnswers() error {
 	return nil
 }
 
+// Chat is a conversation, which the model's template or a plugin makes the prompt. A template may
+// have words around what its answer must look like, so that is then what the template makes of it.
+type Chat struct {
+	chat.Conversation
+	Follows []scheduler.Token // what an earlier answer was given and gave: it stands before the prompt
+}
+
+func (c Chat) hasPictures() bool { return media.HasPictures(c.Media) }
+
 // write makes the conversation the prompt, unless plugins do.
 func (c Chat) write(ctx context.Context, p *Prompted) error {
 	for i, t := range c.Follows {

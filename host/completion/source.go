@@ -29,15 +29,6 @@ type Source interface {
 	write(ctx context.Context, p *Prompted) error
 }
 
-// Chat is a conversation, which the model's template or a plugin makes the prompt. A template may
-// have words around what its answer must look like, so that is then what the template makes of it.
-type Chat struct {
-	chat.Conversation
-	Follows []scheduler.Token // what an earlier answer was given and gave: it stands before the prompt
-}
-
-func (c Chat) hasPictures() bool { return media.HasPictures(c.Media) }
-
 // Transcript is what is said in a sound.
 type Transcript struct {
 	Ask      string // in place of the usual words; "": those

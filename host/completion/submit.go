@@ -229,7 +229,7 @@ func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prom
 	params := r.choiceParams(index)
 	p, err := inPool(ctx, s.pool, r.Caller, r.times.deadline, 0, func(context.Context) (serving.Policy, error) {
 		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.stops, Time: r.times.came, Choice: index % r.PerPrompt, Choices: r.PerPrompt,
-			Parts: r.Rendered.NewPartTeller, Media: r.tellMedia(index / r.PerPrompt), Chain: r.chainOf(params), Prompt: r.promptOf()})
+			Parts: r.Rendered.NewPartTeller, Media: r.tellMedia(index / r.PerPrompt), Chain: func(text []byte) (sampling.Params, error) { return r.chainParams(params, text) }, Prompt: r.promptOf})
 	}, discardPolicy)
 	if err != nil {
 		return serving.Policy{}, chainError(r.constraintError(err), params)

@@ -4,11 +4,14 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -127,4 +130,106 @@ func Frames(sh Shape, c *completion.Choice, d completion.Delta) (frames []any) {
 		frames = append(frames, sh.Last(c)...)
 	}
 	return frames
+}
+
+// Shape is how a dialect writes one answer. Frames and whole answers are encoded as JSON. A frame
+// with a method EventName is a server-sent event of that name.
+type Shape interface {
+	// Start is the frames when a choice has got its slot.
+	Start(c *completion.Choice) []any
+	// Part is the frames for what an event adds to a choice.
+	Part(c *completion.Choice, d completion.Delta) []any
+	// Last is the frames that end a choice.
+	Last(c *completion.Choice) []any
+	// Closing is the frames after all choices.
+	Closing(choices []*completion.Choice) []any
+	// Whole is the answer in one piece, of which a PlainText goes out as it stands. wholes are
+	// what its choices gathered.
+	Whole(choices []*completion.Choice, wholes []*Whole) any
+	// Framing is how its frames are told apart.
+	Framing() Framing
+}
+
+// Detailed is a Shape for which the text of an answer is not enough. It gets every event, of an
+// answer in one piece too.
+type Detailed interface {
+	Shape
+	// Event is the frames for an event, in the place of Start, Part and Last.
+	Event(c *completion.Choice, d completion.Delta) []any
+}
+
+// Failing is a Shape that has frames of its own for an answer that fails after its stream has
+// begun.
+type Failing interface {
+	Shape
+	// Failed is the frames that end the stream.
+	Failed(e *refusal.Error) []any
+}
+
+// PlainText is an answer that is no JSON.
+type PlainText string
+
+// Framing is how the frames of a stream are told apart.
+type Framing uint8
+
+// The framings.
+const (
+	Events     Framing = iota // server-sent events
+	EventsDone                // the same, with [DONE] at the end
+	Lines                     // each frame is a line of JSON
+)
+
+// Whole is what one choice has gathered for an answer in one piece.
+type Whole struct {
+	completion.Whole
+	Details
+	Prompt []scheduler.PromptToken // what is reported of the prompt's tokens
+	Said   []TokenProb             // those of Probs whose tokens are the content
+}
+
+// maxWarnings bounds how many fields are told one by one: a client bounds the headers that it
+// takes, and a long conversation may have many items that are ignored.
+const maxWarnings = 16
+
+// Warnings say that fields of a request are ignored: programs send some without which an answer
+// is as good, and refusing them would keep those programs out.
+func Warnings(leftOut []string) []string {
+	var all []string
+	for i, field := range leftOut {
+		if i == maxWarnings {
+			return append(all, fmt.Sprintf("%d more fields are left out", len(leftOut)-i))
+		}
+		all = append(all, field+" is left out: this server does not act on it")
+	}
+	return all
+}
+
+// Warn tells a client which fields are left out, and which places of its schemas are not enforced,
+// in a header for each.
+func Warn(c echo.Context, leftOut, relaxed []string) {
+	for _, text := range Warnings(leftOut) {
+		c.Response().Header().Add("Warning", `199 penstock "`+text+`"`)
+	}
+	for _, text := range relaxed {
+		c.Response().Header().Add(relaxedHeader, inASCII(text))
+	}
+}
+
+// relaxedHeader has a place of a JSON schema that is not enforced, and why.
+const relaxedHeader = "Penstock-Schema-Relaxed"
+
+// maxHeader bounds the text of a header, in bytes: some clients give up an answer with long lines.
+const maxHeader = 500
+
+// inASCII writes what a header may not have as URIs do.
+func inASCII(text string) string {
+	var s strings.Builder
+	for _, b := range []byte(excerpt.Of(text, maxHeader)) {
+		if b < ' ' || b > '~' || b == '%' {
+			fmt.Fprintf(&s, "%%%02X", b)
+		} else {
+			s.WriteByte(b)
+		}
+	}
+	return s.String()
 }
