@@ -160,8 +160,8 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 	return d, nil
 }
 
-// lastPart takes the end of an answer's text. One that neither the model nor a stop string has ended
-// may end with half a mark.
+// lastPart takes the end of an answer's text. One that neither the model nor a stop string has
+// ended may end with half a mark.
 func lastPart(parts *chat.Splitter, why answer.Reason) func() ([]chat.Delta, error) {
 	if why == answer.ReasonStop {
 		return parts.End

@@ -15,8 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// Media are the pictures and sounds of a request, in their order in the prompts. Each has a stage of
-// its own: a part of a body, a file that was read (an item, of which plugins are told), and the
+// Media are the pictures and sounds of a request, in their order in the prompts. Each has stages of
+// its own: part of a body, a file that was read (an item, of which plugins are told), and the
 // tokens that stand for what was encoded.
 type Media struct {
 	Items []media.Item // without pixels and samples once they are encoded

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package responses serves OpenAI's Responses API, by way of its chat completions.
+// Package responses serves OpenAI's Responses API.
 package responses
 
 import (
