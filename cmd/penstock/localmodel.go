@@ -15,7 +15,6 @@ import (
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
-	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
@@ -67,22 +66,22 @@ func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
 	return a.model, func() {}, nil
 }
 
+// Seeing implements serving.Models.
+func (alone) Seeing(name string) string { return name }
+
 // answer is an answerer with the given options.
 func (s *localModel) answer(o answerOptions) answerer {
 	service := completion.NewService(alone{model: s.Model})
 	service.Media = media.NewLoader(o.limits)
-	asked := completion.TextRequest{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Common: &o.common}
+	asked := completion.Asked{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Common: o.common, Answers: completion.OneAnswer()}
+	asked.Limit = &o.maxTokens
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
-		r, err := service.New(ctx, asked, func(ctx context.Context, r *completion.TextRequest) error {
-			r.MaxTokens = o.maxTokens
-			if !o.raw {
-				r.Converse(chat.Conversation{Messages: messages, Media: o.files.parts})
-				return nil
-			}
-			prompt, err := r.Model.Encoder().Text(ctx, messages[len(messages)-1].Content)
-			r.Prompts = [][]scheduler.Token{prompt}
-			return err
-		})
+		asked := asked
+		asked.Source = completion.Chat{Conversation: chat.Conversation{Messages: messages, Media: o.files.parts}}
+		if o.raw {
+			asked.Source = completion.Text(messages[len(messages)-1].Content)
+		}
+		r, err := service.Prompt(ctx, asked)
 		if err != nil {
 			return "", err
 		}
@@ -97,7 +96,7 @@ func (s *localModel) answer(o answerOptions) answerer {
 }
 
 // read shows an answer's text, all that the model writes, until its end.
-func read(ctx context.Context, a *completion.Result, show func(string) error) (string, error) {
+func read(ctx context.Context, a *completion.Submitted, show func(string) error) (string, error) {
 	var all []byte
 	err := a.Read(ctx, func(_ *completion.Choice, d completion.Delta) error {
 		if ctx.Err() != nil {

@@ -22,7 +22,7 @@ type parity struct {
 
 func (p parity) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, error) {
 	prompt, err := p.toy.Render(ctx, c)
-	prompt.NewParser = func() (chat.Parser, error) { return p, nil }
+	prompt.HasParts, prompt.NewParser = true, func() (chat.Parser, error) { return p, nil }
 	return prompt, err
 }
 

@@ -18,7 +18,7 @@ type pensiveParser struct{ left int }
 
 func (p pensive) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, error) {
 	prompt, err := p.toy.Render(ctx, c)
-	prompt.NewParser = func() (chat.Parser, error) { return &pensiveParser{5}, nil }
+	prompt.HasParts, prompt.NewParser = true, func() (chat.Parser, error) { return &pensiveParser{5}, nil }
 	return prompt, err
 }
 

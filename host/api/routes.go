@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: MIT
 
+// Package api routes HTTP requests to the packages of the APIs that clients speak, and serves
+// plugins, health and the browser UI.
+//
+// It knows JSON and HTTP; the rest of the server is behind the interfaces that Options holds.
 package api
 
 import (
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
+	"path"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api/anthropic"
 	"github.com/penstock/penstock/host/api/llamaserver"
 	"github.com/penstock/penstock/host/api/ollama"
@@ -19,7 +29,60 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
+
+// Options is what an API needs. Catalog, UI, Metrics, Ready and Hold may be nil.
+type Options struct {
+	Models     serving.Models
+	Catalog    Catalog    // nil: no plugins
+	Folder     Folder     // nil: nothing is pulled or removed
+	Recordings Recordings // nil: no request is recorded
+	Log        *slog.Logger
+	Version    string
+	Replica    string // names this server among others that serve the same; empty: it is the only one
+
+	Keys         func() access.Keys       // those that are known now; nil: none, and the server is open to everybody
+	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
+	Sinks        []func(operation.Record) // each gets every request that has ended, besides the log
+	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
+	Media        media.Bounds             // bounds of the pictures and sounds in requests
+	ShareCache   bool                     // prompts cached for one key serve the others too
+	Proxies      []*net.IPNet             // whose X-Forwarded-For is believed; none: nobody's
+	Origins      []string                 // other web origins whose pages may call; "*": any, "localhost": this machine's
+	BodyLimit    int64                    // bytes
+	BodyMemory   int64                    // bytes of all bodies and frames together; 0: any number
+	BodyTimeout  time.Duration            // how long a frame of a WebSocket may take, as the server lets a body; 0: any time
+	ModuleLimit  int64                    // bytes of a plugin's module that Catalog takes
+	WriteTimeout time.Duration            // how long a client may take nothing of its answer; 0: forever
+	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when
+	// it had none for StreamComment; 0: 1 s and 10 s.
+	StreamGrace, StreamComment time.Duration
+	IdlePing                   time.Duration // after so long without a frame a WebSocket's client is asked whether it is there; 0: 30 s
+
+	Prefix  string       // of the paths of all routes, such as /llm; empty: none
+	NoSlots bool         // GET /slots is refused
+	Props   bool         // POST /props says success
+	UI      fs.FS        // files of the browser UI
+	OwnUI   bool         // they are the operator's own, not Penstock's
+	Metrics http.Handler // GET /metrics; nil: it is refused
+	Ready   func() bool  // whether new requests are taken
+
+	// Draining is closed when no new answers are taken any more: a WebSocket closes then as soon
+	// as all of its answers are sent. Done is closed when every answer has ended and is sent, or
+	// time is up: connections close then. Either may be nil.
+	Draining, Done <-chan struct{}
+	Hold           func() (release func()) // has the host go on until release is called, or its time is up
+}
+
+// service answers requests. Its methods are the handlers.
+type service struct {
+	Options
+	sinks  []func(operation.Record) // Sinks and the log
+	memory *wire.Memory
+	loads  *loads
+}
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
@@ -124,4 +187,83 @@ func clientOf(proxies []*net.IPNet) echo.IPExtractor {
 		trust = append(trust, echo.TrustIPRange(network))
 	}
 	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// health says whether new requests are taken, in llama-server's words.
+func (s *service) health(c echo.Context) error {
+	if s.Ready != nil && !s.Ready() {
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "not_ready", Retry: 5,
+			Message: "the server takes no new requests: it is starting or shutting down, or has lost a worker of its model"}
+	}
+	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// pagePolicy is the Content Security Policy of the page, the only one. It needs nothing but its
+// own files and its own host; text that a model writes is never a reason to load something from
+// elsewhere. A blob: is a picture or a sound that a person has added: only the page's own script
+// can make one. Nothing is shown by a data: URL, which a text could have.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// pageRoute takes what no other route does.
+const pageRoute = "/*"
+
+// page serves the UI's files.
+func (s *service) page(c echo.Context) error {
+	if !ServePage(c.Response(), c.Request(), s.UI, s.OwnUI) {
+		return absent(c)
+	}
+	return nil
+}
+
+// ServePage sends the file of a page that the request's path names, and reports whether there is
+// one. Files under assets/ have a hash in their names and may be kept forever. The operator's own
+// files (own) may be anything, in folders too, and say themselves what they need.
+func ServePage(w http.ResponseWriter, r *http.Request, files fs.FS, own bool) bool {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if name == "" || own && strings.HasSuffix(name, "/") {
+		name += "index.html"
+	}
+	info, err := fs.Stat(files, name)
+	if err == nil && info.IsDir() && own {
+		toFolder(w, r)
+		return true
+	}
+	if err != nil || info.IsDir() {
+		return false
+	}
+	if own {
+		w.Header().Set(echo.HeaderCacheControl, "no-cache")
+	} else {
+		setPageHeaders(w.Header(), name)
+	}
+	if path.Base(name) == "index.html" {
+		return serveFile(w, files, name)
+	}
+	http.ServeFileFS(w, r, files, name)
+	return true
+}
+
+func setPageHeaders(h http.Header, name string) {
+	h.Set(echo.HeaderCacheControl, "no-cache")
+	if strings.HasPrefix(name, "assets/") {
+		h.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
+	}
+	h.Set(echo.HeaderContentSecurityPolicy, pagePolicy)
+	h.Set(echo.HeaderReferrerPolicy, "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+}
+
+// serveFile sends a page as it is; http.ServeFileFS would redirect index.html to its folder.
+func serveFile(w http.ResponseWriter, files fs.FS, name string) bool {
+	file, err := files.Open(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	w.Header().Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+	_, _ = io.Copy(w, file) // a client that has gone needs no answer
+	return true
 }

@@ -7,9 +7,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/penstock/penstock/host/grammar/peg"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // Delta is what an answer has gained.
@@ -47,7 +51,7 @@ var ErrFormat = errors.New("the answer breaks its format")
 type Splitter struct {
 	prompt Prompt
 	parser Parser
-	broken bool         // the parser has given up: what comes is content
+	broken bool         // the parser has given up, or there is none: what comes is content
 	held   []byte       // text that waits for the parser
 	untold string       // text that the parser has seen, and that is in none of the deltas so far
 	told   bool         // there were deltas
@@ -58,8 +62,11 @@ type Splitter struct {
 	making time.Duration // how long the parser took to make, if it has not rested for that
 }
 
-// NewSplitter begins the answer to a prompt that has a parser.
+// NewSplitter begins the answer to a prompt.
 func (p Prompt) NewSplitter() (*Splitter, error) {
+	if !p.HasParts {
+		return &Splitter{prompt: p, broken: true}, nil
+	}
 	parser, err := p.NewParser()
 	if err != nil {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
@@ -71,16 +78,19 @@ func (p Prompt) NewSplitter() (*Splitter, error) {
 // Restart starts again with a parser that has seen nothing, for an answer of which tokens were
 // taken back: text is what is left of it, which the next Take tells of. That is to wait for the
 // same time.
-func (a *Splitter) Restart(p Prompt, text string) error {
-	begin := time.Now()
+func (a *Splitter) Restart(text string) error {
+	a.held = append(a.held[:0], text...)
+	if !a.prompt.HasParts {
+		return nil
+	}
+	begin, p := time.Now(), a.prompt
 	parser, err := p.NewParser()
 	if err != nil {
 		return fmt.Errorf("parser of the answer: %w", err)
 	}
 	err = a.parser.Close()
-	a.prompt, a.parser, a.broken, a.untold, a.told, a.json, a.custom = p, parser, false, "", false, p.json(), newCustomCalls(p.Custom)
+	a.parser, a.broken, a.untold, a.told, a.json, a.custom = parser, false, "", false, p.json(), newCustomCalls(p.Custom)
 	a.making += time.Since(begin)
-	a.held = append(a.held[:0], text...)
 	return err
 }
 
@@ -225,9 +235,143 @@ func after(text string, d Delta) string {
 
 // Close frees the parser.
 func (a *Splitter) Close() error {
+	if !a.prompt.HasParts {
+		return nil
+	}
 	if !a.closed {
 		a.closed = true
 		open.Add(-1)
 	}
 	return a.parser.Close()
 }
+
+// PartTeller tells which part of an answer its text ends in.
+type PartTeller struct {
+	splitter *Splitter
+	text     string
+	first    abi.Part // of an answer without text: what the prompt has opened
+	last     abi.Part
+}
+
+// NewPartTeller begins to follow an answer to a prompt.
+func (p Prompt) NewPartTeller() (*PartTeller, error) {
+	s, err := p.NewSplitter()
+	if err != nil {
+		return nil, err
+	}
+	t := &PartTeller{splitter: s, first: abi.PartContent, last: abi.PartContent}
+	t.first = t.Part("a") // any word
+	return t, nil
+}
+
+// Part is the part that a text ends in, which is mostly the one before and some more.
+func (t *PartTeller) Part(text string) abi.Part {
+	more, grown := strings.CutPrefix(text, t.text)
+	var err error
+	if grown {
+		t.splitter.Add(more)
+	} else {
+		t.last = t.first
+		err = t.splitter.Restart(text)
+	}
+	t.text = text
+	var deltas []Delta
+	if err == nil {
+		deltas, err = t.splitter.Take()
+	}
+	if err != nil {
+		t.last = abi.PartUnknown
+	} else if part, ok := partOf(deltas); ok {
+		t.last = part
+	}
+	return t.last
+}
+
+// partOf is the part that some text has added to: a call if there is one, since its marks are none
+// of the content before it.
+func partOf(deltas []Delta) (_ abi.Part, ok bool) {
+	switch {
+	case slices.ContainsFunc(deltas, func(d Delta) bool { return d.Call != nil }):
+		return abi.PartToolCall, true
+	case slices.ContainsFunc(deltas, func(d Delta) bool { return d.Content != "" }):
+		return abi.PartContent, true
+	case slices.ContainsFunc(deltas, func(d Delta) bool { return d.Reasoning != "" }):
+		return abi.PartReasoning, true
+	}
+	return 0, false
+}
+
+// Close frees the parser.
+func (t *PartTeller) Close() { _ = t.splitter.Close() } // it is memory only
+
+// jsonContent tells the JSON of an answer from what may stand around it: white space and a fence.
+// llama.cpp's parser of such answers leaves them out; where calls may come as well, that of texts
+// does not.
+type jsonContent struct {
+	before string // so far, where the JSON has not begun
+	begun  bool
+	fenced bool
+	quoted bool   // the content so far ends within a string
+	escape bool   // and there with a backslash
+	spaces string // that were held back: more JSON may follow them
+	over   bool
+}
+
+// json is the reader of an answer's content; nil: the parser of the answer knows what it is.
+func (p Prompt) json() *jsonContent {
+	if p.Rules == nil || p.Rules.Texts == "" || len(p.Rules.Answer.JSON) == 0 {
+		return nil
+	}
+	return &jsonContent{}
+}
+
+// within has the contents of deltas be JSON alone.
+func (j *jsonContent) within(deltas []Delta) []Delta {
+	for i := range deltas {
+		if j != nil && deltas[i].Content != "" {
+			deltas[i].Content = j.add(deltas[i].Content)
+		}
+	}
+	return deltas
+}
+
+// add is the JSON that more text adds.
+func (j *jsonContent) add(text string) string {
+	if !j.begun {
+		j.before = strings.TrimLeft(j.before+text, jsonSpace)
+		if !j.fenced && j.before != peg.Fence && strings.HasPrefix(peg.Fence, j.before) {
+			return ""
+		}
+		if rest, fenced := strings.CutPrefix(j.before, peg.Fence); fenced {
+			j.fenced, j.before = true, rest
+		}
+		text = strings.TrimLeft(j.before, jsonSpace)
+		if j.begun = text != ""; !j.begun {
+			return ""
+		}
+	}
+	var told strings.Builder
+	for i := 0; i < len(text) && !j.over; i++ {
+		c := text[i]
+		switch {
+		case j.escape:
+			j.escape = false
+		case j.quoted:
+			j.quoted, j.escape = c != '"', c == '\\'
+		case c == '`' && j.fenced:
+			j.over = true
+			continue
+		case strings.IndexByte(jsonSpace, c) >= 0:
+			j.spaces += string(c)
+			continue
+		default:
+			j.quoted = c == '"'
+		}
+		told.WriteString(j.spaces)
+		told.WriteByte(c)
+		j.spaces = ""
+	}
+	return told.String()
+}
+
+const jsonSpace = " \t\r\n"

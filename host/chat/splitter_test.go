@@ -55,7 +55,7 @@ func (s *scripted) Close() error { s.closed = true; return nil }
 
 func answering(t *testing.T, p Parser) *Splitter {
 	t.Helper()
-	a, err := Prompt{NewParser: func() (Parser, error) { return p, nil }}.NewSplitter()
+	a, err := Prompt{HasParts: true, NewParser: func() (Parser, error) { return p, nil }}.NewSplitter()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestSplitter_Calls_HaveIDs(t *testing.T) {
 
 func TestPrompt_NewAnswer_WithoutParser(t *testing.T) {
 	none := errors.New("no memory")
-	if _, err := (Prompt{NewParser: func() (Parser, error) { return nil, none }}).NewSplitter(); !errors.Is(err, none) {
+	if _, err := (Prompt{HasParts: true, NewParser: func() (Parser, error) { return nil, none }}).NewSplitter(); !errors.Is(err, none) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -182,12 +182,12 @@ func TestPrompt_NewAnswer_WithoutParser(t *testing.T) {
 // A parser that is slow to make rests for that, too, however often tokens are taken back.
 func TestSplitter_Restart_RestsForTheNewParser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := Prompt{NewParser: func() (Parser, error) {
+		a := answering(t, &scripted{takes: time.Millisecond})
+		a.prompt.NewParser = func() (Parser, error) {
 			time.Sleep(2 * time.Millisecond)
 			return &scripted{takes: time.Millisecond}, nil
-		}}
-		a := answering(t, &scripted{takes: time.Millisecond})
-		if err := a.Restart(slow, "x"); err != nil {
+		}
+		if err := a.Restart("x"); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []time.Duration{45 * time.Millisecond, 15 * time.Millisecond} { // the second time there is nothing to make
@@ -218,7 +218,7 @@ func TestSplitter_Cut(t *testing.T) {
 // An answer whose beginning is garbled is what the model says where it begins anew.
 func TestSplitter_BeginsAnew(t *testing.T) {
 	for text, want := range map[string]string{"x!@y!@hm|b": "b", "x!y": "x!y", "a|b@c!": "a|b@c!"} {
-		p := Prompt{GenerationPrompt: "@\n", NewParser: func() (Parser, error) { return &scripted{}, nil }}
+		p := Prompt{GenerationPrompt: "@\n", HasParts: true, NewParser: func() (Parser, error) { return &scripted{}, nil }}
 		a, err := p.NewSplitter()
 		if err != nil {
 			t.Fatal(err)

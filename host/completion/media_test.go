@@ -85,28 +85,22 @@ func hummed(samples int) string {
 }
 
 // converse asks with a message a content, and these files in their places.
-func (r *mediaRig) converse(ctx context.Context, common completion.CommonFields, files []string, contents ...string) (*completion.TextRequest, error) {
-	return r.New(ctx, completion.TextRequest{Common: &common, PromptField: "messages", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}}, func(_ context.Context, r *completion.TextRequest) error {
-		c := chat.Conversation{Media: media.Sources("f", media.Any, files)}
-		for _, text := range contents {
-			c.Messages = append(c.Messages, chat.Message{Role: "user", Content: text})
-		}
-		r.Converse(c)
-		return nil
-	})
+func (r *mediaRig) converse(ctx context.Context, common completion.CommonFields, files []string, contents ...string) (*completion.Prompted, error) {
+	c := completion.Chat{Conversation: chat.Conversation{Media: media.Sources("f", media.Any, files)}}
+	for _, text := range contents {
+		c.Messages = append(c.Messages, chat.Message{Role: "user", Content: text})
+	}
+	return r.Prompt(ctx, completion.Asked{Common: common, PromptField: "messages", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}, Source: c, Answers: completion.OneAnswer()})
 }
 
 // complete asks with a prompt as the body has it, for so many choices.
-func (r *mediaRig) complete(ctx context.Context, prompt any, choices int) (*completion.TextRequest, error) {
+func (r *mediaRig) complete(ctx context.Context, prompt any, choices int) (*completion.Prompted, error) {
 	raw, err := json.Marshal(prompt)
 	if err != nil {
 		return nil, err
 	}
 	common := completion.DefaultCommonFields()
-	return r.New(ctx, completion.TextRequest{Common: &common, PromptField: "prompt"}, func(ctx context.Context, r *completion.TextRequest) error {
-		r.Choices = choices
-		return r.ReadPrompts(ctx, raw)
-	})
+	return r.Prompt(ctx, completion.Asked{Common: common, PromptField: "prompt", Source: completion.Texts{JSON: raw}, Answers: completion.Answers{PerPrompt: choices, Logprobs: -1}})
 }
 
 // seen is a prompt as a person reads it: each row of a piece is a dot.
@@ -122,7 +116,7 @@ func seen(prompt []scheduler.Token) string {
 }
 
 // A request has the pixels of its pictures, and their memory until it is released.
-func TestService_New_Media(t *testing.T) { synctest.Test(t, testMedia) }
+func TestService_Prompt_Media(t *testing.T) { synctest.Test(t, testMedia) }
 
 func testMedia(t *testing.T) {
 	s := newMediaRig(10 << 20) // for one: its pixels are 3 MB, and decoding takes 5 more
@@ -131,7 +125,7 @@ func testMedia(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(ctx context.Context, content string) (*completion.TextRequest, error) {
+	ask := func(ctx context.Context, content string) (*completion.Prompted, error) {
 		return s.converse(ctx, completion.DefaultCommonFields(), []string{file}, content)
 	}
 	if _, err := ask(t.Context(), "no place"); err == nil || !strings.Contains(err.Error(), "places for 0 pictures and sounds, and there are 1") {
@@ -142,8 +136,8 @@ func testMedia(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(first.Media) != 1 || first.Media[0].Hash != sha256.Sum256(bytes) || first.Media[0].Picture.Width != 1000 {
-			t.Fatalf("the request has %d pictures", len(first.Media))
+		if len(first.Media.Items) != 1 || first.Media.Items[0].Hash != sha256.Sum256(bytes) || first.Media.Items[0].Picture.Width != 1000 {
+			t.Fatalf("the request has %d pictures", len(first.Media.Items))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // which passes when all wait
 		if _, err := ask(ctx, "a"+media.Marker); err == nil {
@@ -156,7 +150,7 @@ func testMedia(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Submit(t.Context(), first); err != nil {
+	if _, err := s.Submit(t.Context(), first, completion.Reading{}); err != nil {
 		t.Fatal(err)
 	}
 	second, err := ask(t.Context(), "a"+media.Marker)
@@ -186,7 +180,8 @@ func TestService_Submit_Media(t *testing.T) {
 	if n := s.encoder.Encoded.Load(); n != 0 {
 		t.Errorf("%d were encoded to count them", n)
 	}
-	if _, err := s.Submit(t.Context(), r); err != nil {
+	submitted, err := s.Submit(t.Context(), r, completion.Reading{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	got := s.scheduler.requests[0]
@@ -211,10 +206,10 @@ func TestService_Submit_Media(t *testing.T) {
 	if !slices.Equal(prompt[first:first+rowsA], prompt[last+1-rowsA:last+1]) {
 		t.Error("a picture that stands twice in a prompt has other tokens the second time")
 	}
-	if diff := cmp.Diff("user:x<>y\nuser:<>z<>\n", seen(r.TextTokens(0))); diff != "" {
+	if diff := cmp.Diff("user:x<>y\nuser:<>z<>\n", seen(submitted.TextTokens(0))); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("user:x<", seen(r.BeforeMedia())); diff != "" {
+	if diff := cmp.Diff("user:x<", seen(submitted.BeforeMedia())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -231,7 +226,7 @@ func TestService_Submit_Media_PromptsAndChoices(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Release()
-	if _, err := s.Submit(t.Context(), r); err != nil {
+	if _, err := s.Submit(t.Context(), r, completion.Reading{}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -273,7 +268,7 @@ func TestService_Submit_Media_Refused(t *testing.T) {
 		}
 		op, charged := operation.Begin(operation.Record{}), 0
 		op.SetClient(operation.Client{Charge: func(n int) { charged += n }})
-		_, err = s.Submit(op.With(t.Context()), r)
+		_, err = s.Submit(op.With(t.Context()), r, completion.Reading{})
 		if e := completion.AsError(err, "prompt"); e.Code != c.code || !strings.Contains(e.Message, c.says) || e.Field != "prompt" && !c.full {
 			t.Errorf("%s: %+v", name, e)
 		}
@@ -313,7 +308,7 @@ func testMediaEnds(t *testing.T) {
 		if common.TimeoutMS == nil {
 			time.AfterFunc(time.Second, cancel)
 		}
-		_, err = s.Submit(ctx, r)
+		_, err = s.Submit(ctx, r, completion.Reading{})
 		cancel()
 		if gone := errors.Is(err, refusal.ErrGone); gone != (common.TimeoutMS == nil) || !gone && completion.AsError(err, "").Code != "timeout" {
 			t.Errorf("%s: %v", name, err)

@@ -15,55 +15,50 @@ import (
 
 // This file has what a program among a request's plugins may ask of the request and its model.
 
-// chainOf gives the parameters of a program's sampler chain: those of a choice, changed by a JSON
+// chainParams are the parameters of a program's sampler chain: those of a choice, changed by a JSON
 // object as a request's body changes the server's. What an answer must look like, the seed and
 // plugins are the request's.
-func (r *TextRequest) chainOf(params sampling.Params) func([]byte) (sampling.Params, error) {
-	m, salt := r.Model, r.Caller.CacheSalt
-	return func(text []byte) (sampling.Params, error) {
-		if len(text) == 0 {
-			return params, nil
-		}
-		fields := struct {
-			sampling.Plain
-			LogitBias json.RawMessage `json:"logit_bias"`
-		}{Plain: sampling.FieldsOf(params).Plain}
-		if err := integer.UnmarshalKnown(text, &fields); err != nil {
-			return params, fmt.Errorf("the parameters of a chain: %w", err)
-		}
-		ctx := sampling.WithSalt(context.Background(), salt)
-		made, err := sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{ctx, m})
-		if err == nil {
-			made.Constraint, err = m.Engine.Prepare(ctx, made) // its triggers may be others
-			made.Constraint.Release()                          // the answer uses the grammar
-		}
-		return made, err
+func (p *Prompted) chainParams(params sampling.Params, text []byte) (sampling.Params, error) {
+	if len(text) == 0 {
+		return params, nil
 	}
+	fields := struct {
+		sampling.Plain
+		LogitBias json.RawMessage `json:"logit_bias"`
+	}{Plain: sampling.FieldsOf(params).Plain}
+	if err := integer.UnmarshalKnown(text, &fields); err != nil {
+		return params, fmt.Errorf("the parameters of a chain: %w", err)
+	}
+	ctx := sampling.WithSalt(context.Background(), p.Caller.CacheSalt)
+	made, err := sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{ctx, p.Model})
+	if err == nil {
+		made.Constraint, err = p.Model.Engine.Prepare(ctx, made) // its triggers may be others
+		made.Constraint.Release()                                // the answer uses the grammar
+	}
+	return made, err
 }
 
-// promptOf makes the prompt of messages with the model's own template. They may have the pictures
-// and sounds of the request, as many times as a request may have any.
-func (r *TextRequest) promptOf() func(context.Context, []byte) ([]int32, error) {
-	m, gallery, rows := r.Model, chat.NewGallery(r.told), r.rows
-	return func(ctx context.Context, text []byte) ([]int32, error) {
-		messages, err := gallery.Unmarshal(text)
-		if err != nil {
-			return nil, err
-		}
-		messages, places, err := gallery.Leave(messages)
-		if err != nil {
-			return nil, err
-		}
-		c := chat.Conversation{Messages: messages, Media: make([]media.Part, len(places))}
-		rendered, err := m.Encoder().Conversation(ctx, c)
-		if err != nil || len(places) == 0 {
-			return rendered.Tokens, err
-		}
-		if err := media.CheckMarkers("messages", rendered.Text, len(places)); err != nil {
-			return nil, err
-		}
-		return withRows(rendered.Tokens, rows, gallery.First(places)), nil
+// promptOf is the prompt that the model's own template makes of messages. They may have the
+// pictures and sounds of the request, as many times as a request may have any.
+func (p *Prompted) promptOf(ctx context.Context, text []byte) ([]int32, error) {
+	gallery := chat.NewGallery(p.Media.told)
+	messages, err := gallery.Unmarshal(text)
+	if err != nil {
+		return nil, err
 	}
+	messages, places, err := gallery.Leave(messages)
+	if err != nil {
+		return nil, err
+	}
+	c := chat.Conversation{Messages: messages, Media: make([]media.Part, len(places))}
+	rendered, err := p.Model.Encoder().Conversation(ctx, c)
+	if err != nil || len(places) == 0 {
+		return rendered.Tokens, err
+	}
+	if err := media.CheckMarkers("messages", rendered.Text, len(places)); err != nil {
+		return nil, err
+	}
+	return withRows(rendered.Tokens, p.Media.rows, gallery.First(places)), nil
 }
 
 // withRows puts the tokens of pictures and sounds, by their numbers, into their places among those

@@ -3,6 +3,7 @@
 package completion
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,97 +15,135 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits
-// all of them or none. There must be room for all before a picture or a sound is encoded and any
-// of them is built: each has a sampler chain, with a grammar perhaps.
-func (s *Service) Submit(ctx context.Context, r *TextRequest) ([]serving.Stream, error) {
-	defer r.hasArrived()
-	if err := r.checkCall(); err != nil {
+// Submitted is a request whose answers are computed.
+type Submitted struct {
+	*Prompted
+	Choices []*Choice // prompt by prompt
+	Relaxed []string  // the places of JSON schemas that are not enforced, each with its field and the reason
+
+	stops     []string                                     // the client's, and the template's
+	tokens    []scheduler.Token                            // the control tokens that are stop strings
+	preserved []scheduler.Token                            // the control tokens that each answer shows
+	adapters  usedAdapters                                 // with what the last prompt is computed
+	renew     func(sampling.Params) ([]chain.Stage, error) // builds the stages of a running answer anew
+}
+
+// Reading says how the answers of a request are read.
+type Reading struct {
+	Overflow   scheduler.OverflowPolicy // what becomes of an answer that is read too slowly
+	Detachable bool                     // the answers may outlive their connection: their streams keep what was read
+	Ended      func()                   // is called when each answer has ended, by the scheduler: it must be quick; nil: nobody is told
+}
+
+// Submit has the answers of a request computed, all of them or none. There must be room for all
+// before a picture or a sound is encoded and any sampler chain is built, with a grammar perhaps.
+// The prompted request stays as it is, but that the memory of pictures and sounds is freed.
+func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) (*Submitted, error) {
+	defer asked.held.arrived()
+	copied := *asked
+	p := &copied
+	p.Prompts, p.Media.told = slices.Clone(p.Prompts), slices.Clone(p.Media.told)
+	if err := p.checkCall(); err != nil {
 		return nil, err
 	}
-	for _, prompt := range r.Prompts {
-		if len(prompt) >= r.Model.Context {
-			return nil, refusal.TooLong(r.PromptField, len(prompt), r.Model.Context)
+	for _, prompt := range p.Prompts {
+		if len(prompt) >= p.Model.Context {
+			return nil, refusal.TooLong(p.PromptField, len(prompt), p.Model.Context)
 		}
-		r.limit(prompt)
+		p.limit(prompt)
 	}
-	branches := r.Plugins.Branches()
-	if err := r.checkProgram(branches); err != nil {
+	branches := p.Plugins.Branches()
+	if err := p.checkProgram(branches); err != nil {
 		return nil, err
 	}
-	streams, err := r.Model.Scheduler.SubmitBuilt(r.Caller.ID, len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) {
-		if err := r.encodeMedia(ctx); err != nil {
+	r := &Submitted{Prompted: p, stops: slices.Concat(p.Stops, p.Rendered.Stops)}
+	streams, err := p.Model.Scheduler.SubmitBuilt(p.Caller.ID, len(p.Prompts)*(p.PerPrompt+max(0, branches-1)), func() ([]scheduler.Request, error) {
+		if err := p.encodeMedia(ctx); err != nil {
 			return nil, err
 		}
-		return s.build(ctx, r)
+		return s.build(ctx, r, reading)
 	})
+	op := operation.From(ctx)
 	if err != nil {
-		operation.From(ctx).Charge(r.encoding) // else the prompts count once they have ended
+		op.Charge(p.Media.begun) // else the prompts count once they have ended
 	}
 	switch {
 	case errors.Is(err, scheduler.ErrTooMany):
-		field := r.PromptField
-		if r.Choices > 1 {
+		field := p.PromptField
+		if p.PerPrompt > 1 {
 			field = "n"
 		}
 		return nil, refusal.Invalid(field, "%v; ask for fewer, or in several requests", err)
 	case errors.Is(err, refusal.ErrGone):
 		return nil, err
 	case err != nil:
-		return nil, AsError(err, r.PromptField)
+		return nil, AsError(err, p.PromptField)
 	}
-	operation.From(ctx).Submitted(r.Model.Name, len(streams))
-	operation.From(ctx).Relaxed(r.Relaxed)
-	return streams, nil
+	op.Submitted(p.Model.Name, len(streams))
+	op.Relaxed(r.Relaxed)
+	for i, stream := range streams {
+		r.Choices = append(r.Choices, &Choice{Index: i, Request: r, Stream: stream})
+	}
+	return r, nil
+}
+
+// checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a
+// grammar for that.
+func (p *Prompted) checkCall() error {
+	c, ok := p.Source.(Chat)
+	if !ok || c.ToolChoice.Mode != "required" || p.Rendered.Rules != nil && p.Rendered.Rules.Calls {
+		return nil
+	}
+	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; a server can be given another template with --chat-template-file")
 }
 
 // checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0:
 // there is none.
-func (r *TextRequest) checkProgram(branches int) error {
+func (p *Prompted) checkProgram(branches int) error {
 	const writes = "a plugin of this request writes the answer itself"
 	switch {
 	case branches == 0:
 		return nil
-	case branches > r.Model.MostBranches():
+	case branches > p.Model.MostBranches():
 		return refusal.Invalid("plugins", "%s in %d branches at once, and this server allows %d and has %d slots: configure the plugin for fewer, or the server for more (programs.branches and scheduler.slots)",
-			writes, branches, r.Model.MostBranches(), r.Model.Slots)
-	case r.Slot != nil:
-		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *r.Slot, writes)
-	case len(r.begun.Tokens) > 0:
-		return refusal.Invalid(r.PromptField, "%s, so an answer that has begun cannot go on with it", writes)
-	case r.PromptLogprobs || r.NoAnswer:
-		return refusal.Invalid(r.PromptField, "%s, so nothing is told of the prompt's tokens: leave echo out, and ask for at least one token", writes)
+			writes, branches, p.Model.MostBranches(), p.Model.Slots)
+	case p.Slot != nil:
+		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *p.Slot, writes)
+	case len(p.begun.Tokens) > 0:
+		return refusal.Invalid(p.PromptField, "%s, so an answer that has begun cannot go on with it", writes)
+	case p.PromptLogprobs || p.NoAnswer:
+		return refusal.Invalid(p.PromptField, "%s, so nothing is told of the prompt's tokens: leave echo out, and ask for at least one token", writes)
 	}
 	return nil
 }
 
 // limit tells the samplers how many tokens an answer to a prompt has at most: with several
 // prompts, to the longest.
-func (r *TextRequest) limit(prompt []scheduler.Token) {
-	limits := [...]int{r.Params.Limit, r.MaxTokens, r.Model.Context - len(prompt)}
-	if r.Model.ContextShift {
+func (p *Prompted) limit(prompt []scheduler.Token) {
+	limits := [...]int{p.Params.Limit, p.MaxTokens, p.Model.Context - len(prompt)}
+	if p.Model.ContextShift {
 		limits[2] = 0
 	}
 	for _, n := range limits {
-		if n > 0 && (r.Params.Limit == 0 || n < r.Params.Limit) {
-			r.Params.Limit = n
+		if n > 0 && (p.Params.Limit == 0 || n < p.Params.Limit) {
+			p.Params.Limit = n
 		}
 	}
 }
 
-// build makes the requests of all choices.
-func (s *Service) build(ctx context.Context, r *TextRequest) (requests []scheduler.Request, err error) {
-	requests = make([]scheduler.Request, 0, len(r.Prompts)*r.Choices)
+// build makes the scheduler's requests of all choices.
+func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (requests []scheduler.Request, err error) {
+	requests = make([]scheduler.Request, 0, len(r.Prompts)*r.PerPrompt)
 	defer func() {
 		if err != nil {
 			discard(requests)
 		}
 	}()
-	op := operation.From(ctx)
 	params := r.Params
-	constraint, err := inPool(ctx, s.pool, r.Caller, r.Deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
+	constraint, err := inPool(ctx, s.pool, r.Caller, r.times.deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
 		return r.Model.Engine.Prepare(ctx, params)
 	}, sampling.Constraint.Release)
 	if err != nil {
@@ -112,53 +151,47 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 	}
 	defer constraint.Release() // the answers use it by themselves
 	r.Params.Constraint = constraint
-	stopTokens, err := r.stopTokens(ctx)
-	if err != nil {
+	if r.preserved, err = r.Model.Engine.PreservedTokens(r.Params); err != nil {
+		return requests, chainError(err, r.Params)
+	}
+	if r.tokens, err = r.stopTokens(ctx); err != nil {
 		return requests, err
 	}
 	for _, prompt := range r.Prompts {
-		adapters, err := r.adapters(prompt)
-		if err != nil {
+		if r.adapters, err = r.chooseAdapters(prompt); err != nil {
 			return requests, err
 		}
 		first := len(requests)
-		for range r.Choices {
-			request, err := s.buildChoice(ctx, r, len(requests), prompt)
+		for range r.PerPrompt {
+			policy, err := s.buildPolicy(ctx, r, len(requests), prompt)
 			if err != nil {
 				return requests, err
 			}
-			request.Adapters, request.AdaptersFrom, request.Preserved, request.StopTokens = adapters.set, adapters.from, r.preserved, stopTokens
-			request.Ended = r.ended(op)
+			r.renew = policy.Renew // the same for all choices: their plugins are
+			request := r.request(prompt, policy, reading)
+			request.Ended = ended(operation.From(ctx), reading.Ended)
 			if len(requests) > first && requests[first].Program != nil {
 				request.Program, request.Shift = requests[first].Program, nil
 			}
 			requests = append(requests, request)
 		}
 	}
-	return requests, r.relax()
+	r.Relaxed, err = r.relaxed()
+	return requests, err
 }
 
-// ended is what the scheduler tells of the end of each answer.
-func (r *TextRequest) ended(op *operation.Operation) func(scheduler.RequestRecord) {
-	ended := r.Ended // alone: the scheduler may keep this longer than anybody needs the request
-	if ended == nil && op == nil {
+// ended is what the scheduler tells of the end of each answer. The scheduler may keep it longer
+// than anybody needs the request.
+func ended(op *operation.Operation, reader func()) func(scheduler.RequestRecord) {
+	if reader == nil && op == nil {
 		return nil
 	}
 	return func(record scheduler.RequestRecord) {
 		op.Ended(record)
-		if ended != nil {
-			ended()
+		if reader != nil {
+			reader()
 		}
 	}
-}
-
-// preservedTokens are the control tokens that each answer shows.
-func (r *TextRequest) preservedTokens() ([]scheduler.Token, error) {
-	if len(r.Params.PreservedTokens) == 0 {
-		return nil, nil
-	}
-	tokens, err := r.Model.Engine.PreservedTokens(r.Params)
-	return tokens, chainError(err, r.Params)
 }
 
 // longestControl bounds the stop strings that are looked up among the control tokens, in bytes.
@@ -166,8 +199,8 @@ const longestControl = 256
 
 // stopTokens are the control tokens that are stop strings. Answers do not have their texts, in
 // which a stop string could be found.
-func (r *TextRequest) stopTokens(ctx context.Context) (tokens []scheduler.Token, err error) {
-	for _, stop := range r.Stops {
+func (r *Submitted) stopTokens(ctx context.Context) (tokens []scheduler.Token, err error) {
+	for _, stop := range r.stops {
 		if len(stop) > longestControl {
 			continue
 		}
@@ -182,60 +215,99 @@ func (r *TextRequest) stopTokens(ctx context.Context) (tokens []scheduler.Token,
 	return tokens, nil
 }
 
-// buildChoice makes the request of one choice. index counts the choices of all prompts. Each
-// choice enters the text pool by itself, so that others wait for one plugin's setup at most, and
-// not for those of 128 choices.
-func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, prompt []scheduler.Token) (scheduler.Request, error) {
-	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
+// choiceParams are the sampling parameters of a choice, which index counts among those of all
+// prompts. The choices of one prompt differ.
+func (r *Submitted) choiceParams(index int) sampling.Params {
+	params := r.Params.ForChoice(uint32(index % r.PerPrompt))
 	params.Trace = params.Trace || r.Candidates > 0
-	p, err := inPool(ctx, s.pool, r.Caller, r.Deadline, 0, func(context.Context) (serving.Policy, error) {
-		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts,
-			Media: r.tellMedia(index / r.Choices), Chain: r.chainOf(params), Prompt: r.promptOf()})
+	return params
+}
+
+// buildPolicy builds what decides the answer of one choice: its sampler chain, and what may end it.
+// Each choice enters the text pool by itself, so that others wait for one plugin's setup at most,
+// and not for those of 128 choices.
+func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prompt []scheduler.Token) (serving.Policy, error) {
+	params := r.choiceParams(index)
+	p, err := inPool(ctx, s.pool, r.Caller, r.times.deadline, 0, func(context.Context) (serving.Policy, error) {
+		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.stops, Time: r.times.came, Choice: index % r.PerPrompt, Choices: r.PerPrompt,
+			Parts: r.Rendered.NewPartTeller, Media: r.tellMedia(index / r.PerPrompt), Chain: func(text []byte) (sampling.Params, error) { return r.chainParams(params, text) }, Prompt: r.promptOf})
 	}, discardPolicy)
 	if err != nil {
-		return scheduler.Request{}, chainError(r.constraintError(err), params)
+		return serving.Policy{}, chainError(r.constraintError(err), params)
 	}
-	if r.recording != nil {
-		p = r.recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
+	if recording := r.held.recording; recording != nil {
+		p = recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
 	}
-	r.renew = p.Renew // the same for all choices: their plugins are
-	buffer, trace := 0, 0
-	if r.Detachable {
+	if r.Lines != (LineRule{}) {
+		p.Rules = append(p.Rules, &lines{LineRule: r.Lines})
+	}
+	if r.watchesContent() {
+		p.Rules = append(p.Rules, newContentStops(r.Rendered, r.Stops))
+	}
+	return p, nil
+}
+
+// watchesContent reports whether the client's stop strings end an answer in its content alone,
+// since it has other parts.
+func (r *Submitted) watchesContent() bool {
+	return r.Rendered.HasParts && len(r.Stops) > 0 && len(r.begun.Tokens) == 0
+}
+
+// request is what the scheduler is asked for one choice.
+func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, reading Reading) scheduler.Request {
+	buffer, trace, stops := 0, 0, r.stops
+	if reading.Detachable {
 		buffer = KeptBuffer
 	}
-	if params.Trace {
+	if r.Params.Trace || r.Candidates > 0 {
 		trace = max(MaxTraced, r.Candidates)
 	}
-	if r.Rules != nil {
-		p.Rules = append(p.Rules, r.Rules()...)
-	}
-	stops := r.Stops
-	if own := stops[:len(stops)-len(r.Rendered.Stops)]; r.Rendered.NewParser != nil && len(own) > 0 && len(r.begun.Tokens) == 0 {
-		stops, p.Rules = r.Rendered.Stops, append(p.Rules, newContentStops(r.Rendered, own))
+	if r.watchesContent() {
+		stops = r.Rendered.Stops
 	}
 	request := scheduler.Request{
-		Prompt:   []scheduler.Segment{{Tokens: prompt}},
-		Pieces:   r.pieces,
-		Ending:   scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, IgnoreEOG: params.IgnoreEOS, Rules: p.Rules},
-		Chain:    p.Stages,
-		Reports:  scheduler.Reports{Logprobs: r.Logprobs, Trace: trace, PromptLogprobs: r.PromptLogprobs, NoAnswer: r.NoAnswer, Progress: r.Progress},
-		Service:  scheduler.Service{Priority: r.Common.Priority, Deadline: r.Deadline, Slot: r.Slot},
-		Caching:  scheduler.Caching{CachePrompt: r.Common.CachePrompt, CacheSalt: r.Caller.CacheSalt},
-		Begun:    r.begun,
-		Delivery: scheduler.Delivery{Overflow: r.Overflow, Buffer: buffer, Keep: r.Detachable},
-	}
-	if p.Program != nil {
-		p.Program.Tokens = r.Model.Programs.Tokens
+		Prompt:       []scheduler.Segment{{Tokens: prompt}},
+		Pieces:       r.Media.pieces,
+		Begun:        r.begun,
+		Chain:        policy.Stages,
+		Program:      policy.Program,
+		Ending:       scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, StopTokens: r.tokens, IgnoreEOG: r.Params.IgnoreEOS, Preserved: r.preserved, Rules: policy.Rules},
+		Adapters:     r.adapters.set,
+		AdaptersFrom: r.adapters.from,
+		Reports:      scheduler.Reports{Logprobs: r.Logprobs, Trace: trace, PromptLogprobs: r.PromptLogprobs, NoAnswer: r.NoAnswer, Progress: r.Progress},
+		Delivery:     scheduler.Delivery{Overflow: reading.Overflow, Buffer: buffer, Keep: reading.Detachable},
+		Service:      scheduler.Service{Priority: r.Common.Priority, Deadline: r.times.deadline, Slot: r.Slot},
+		Caching:      scheduler.Caching{CachePrompt: r.Common.CachePrompt, CacheSalt: r.Caller.CacheSalt},
 	}
 	r.Common.Guessing.tell(&request)
-	if request.Program = p.Program; r.Model.ContextShift && p.Program == nil { // a program's branches end where the context is full
-		shift := r.Shift
+	switch {
+	case policy.Program != nil: // whose branches end where the context is full
+		policy.Program.Tokens = r.Model.Programs.Tokens
+	case r.Model.ContextShift:
+		shift := r.Shift()
 		if r.Model.AddBOS && shift.Keep >= 0 {
 			shift.Keep++ // as llama-server counts
 		}
 		request.Shift = &shift
 	}
-	return request, nil
+	return request
+}
+
+// relaxed says what of the schemas is not enforced. They are known to the engine already.
+func (r *Submitted) relaxed() (places []string, err error) {
+	all, err := r.Model.Engine.Relaxed(r.Params.Constraint)
+	for _, part := range all {
+		place := part.Pointer
+		if part.More > 0 {
+			places = append(places, part.Why)
+			continue
+		}
+		if strings.HasPrefix(place, "#") { // it does not name its field
+			place = cmp.Or(r.Format.constraintField(), "json_schema") + place
+		}
+		places = append(places, place+": "+part.Why)
+	}
+	return places, err
 }
 
 // MaxTraced is how many candidates a trace shows at each point.
@@ -251,9 +323,13 @@ func discard(requests []scheduler.Request) {
 	}
 }
 
+// constraintField is the field of the body that the constraint came from, for errors; "": that of
+// its name.
+func (f Format) constraintField() string { return f.Field + f.In }
+
 // constraintError has the refusal of a constraint name the field that it came from.
-func (r *TextRequest) constraintError(err error) error {
-	field := r.ConstraintField
+func (p *Prompted) constraintError(err error) error {
+	field := p.Format.constraintField()
 	var refused *sampling.Invalid // by the engine
 	var unfit *chat.Invalid       // for the template
 	switch {

@@ -63,18 +63,16 @@ func TestService_Submit_Choices(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"seed":7,"grammar":"root ::= \"a\""}`), &common); err != nil {
 		t.Fatal(err)
 	}
-	asked := completion.TextRequest{Common: &common, PromptField: "prompt", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}}
-	r, err := s.New(t.Context(), asked, func(ctx context.Context, r *completion.TextRequest) error {
-		r.Choices = 3
-		return r.ReadPrompts(ctx, json.RawMessage(`["first","second"]`))
-	})
+	asked := completion.Asked{Common: common, PromptField: "prompt", Caller: completion.Caller{ID: "me", CacheSalt: "salt"},
+		Source: completion.Texts{JSON: json.RawMessage(`["first","second"]`)}, Answers: completion.Answers{PerPrompt: 3, Logprobs: -1}}
+	r, err := s.Prompt(t.Context(), asked)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Release()
 	told := &telling{Plugins: r.Plugins}
 	r.Plugins = told
-	if _, err := s.Submit(t.Context(), r); err != nil {
+	if _, err := s.Submit(t.Context(), r, completion.Reading{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(n.seeds) != 6 || !slices.Equal(n.seeds[:3], n.seeds[3:]) || n.seeds[0] == n.seeds[1] || n.seeds[1] == n.seeds[2] {
@@ -100,22 +98,24 @@ func TestService_Submit_ClientLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 200 {
-		r, err := s.New(t.Context(), completion.TextRequest{Common: &common, PromptField: "prompt"}, func(ctx context.Context, r *completion.TextRequest) error {
-			return r.ReadPrompts(ctx, json.RawMessage(`"a"`))
-		})
+		r, err := s.Prompt(t.Context(), completion.Asked{Common: common, PromptField: "prompt", Source: completion.Text("a"), Answers: completion.OneAnswer()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		go leave()
-		_, err = s.Submit(ctx, r)
+		_, err = s.Submit(ctx, r, completion.Reading{})
 		if err != nil && !errors.Is(err, refusal.ErrGone) {
 			t.Error(err)
 		}
-		fields := sampling.FieldsOf(r.Params)
+		submitted, err := s.Submit(t.Context(), r, completion.Reading{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := sampling.FieldsOf(submitted.Params)
 		ctx, leave = context.WithCancel(t.Context())
 		go leave()
-		r.Params, _, err = s.Renew(ctx, r, fields, 1)
+		_, _, err = s.Renew(ctx, submitted, fields, 1)
 		if err != nil && !errors.Is(err, refusal.ErrGone) {
 			t.Error(err)
 		}

@@ -101,3 +101,9 @@ func recovered[T any](ctx context.Context, work func(context.Context) (T, error)
 	r.value, r.err = work(ctx)
 	return r
 }
+
+// Work does work on a text of size bytes in the text pool for a caller, for requests that are not
+// for an answer. It ends with ctx, of which the work is told.
+func Work[T any](ctx context.Context, s *Service, caller Caller, size int, work func(context.Context) (T, error)) (T, error) {
+	return inPool(ctx, s.pool, caller, time.Time{}, size, work, nil)
+}

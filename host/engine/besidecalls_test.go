@@ -23,7 +23,7 @@ type parsed struct {
 
 func parseAnswer(t *testing.T, p chat.Prompt, text string) (a parsed) {
 	t.Helper()
-	if p.NewParser == nil {
+	if !p.HasParts {
 		return parsed{content: text}
 	}
 	s, err := p.NewSplitter()
@@ -190,7 +190,8 @@ func TestEngine_Render_GrammarOfContent(t *testing.T) {
 		{"openai-gpt-oss-120b.jinja", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>yes", `root ::= "<|channel|>final<|message|>" [a-z]+`},
 	} {
 		e := withTemplate(t, of.template)
-		for _, c := range []chat.Conversation{{Grammar: `root ::= "yes" | "no"`}, {Grammar: `%llguidance {} start: "yes" | "no"`}, {Regex: "yes|no"}, {Regex: "yes|no", ReasoningFormat: "none"}} {
+		for _, c := range []chat.Conversation{{Format: chat.Format{Grammar: `root ::= "yes" | "no"`}}, {Format: chat.Format{Grammar: `%llguidance {} start: "yes" | "no"`}},
+			{Format: chat.Format{Regex: "yes|no"}}, {Format: chat.Format{Regex: "yes|no"}, ReasoningFormat: "none"}} {
 			c.Messages = hello
 			p, err := e.Render(t.Context(), c)
 			if err != nil {
@@ -210,7 +211,7 @@ func TestEngine_Render_GrammarOfContent(t *testing.T) {
 			}
 		}
 		if of.own != "" {
-			if p, err := e.Render(t.Context(), chat.Conversation{Messages: hello, Grammar: of.own}); err != nil || p.Rules != nil {
+			if p, err := e.Render(t.Context(), chat.Conversation{Messages: hello, Format: chat.Format{Grammar: of.own}}); err != nil || p.Rules != nil {
 				t.Errorf("%s: %v, %v of a grammar with marks", of.template, p.Rules, err)
 			}
 		}

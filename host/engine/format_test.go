@@ -303,7 +303,7 @@ func many(n int, format string) string {
 func TestEngine_Render_WideAnswer_IsNamed(t *testing.T) {
 	e := withTemplate(t, "GLM-4.6.jinja")
 	wide := `{"type":"object","required":[` + many(4000, `"p%d",`) + `"q"]}`
-	_, err := e.Render(t.Context(), chat.Conversation{Messages: hello, JSONSchema: wide})
+	_, err := e.Render(t.Context(), chat.Conversation{Messages: hello, Format: chat.Format{JSONSchema: wide}})
 	var invalid *chat.Invalid
 	if err != nil && (!errors.As(err, &invalid) || invalid.Field != "json_schema" || strings.Contains(err.Error(), "tool")) {
 		t.Errorf("got %v", err)

@@ -49,7 +49,7 @@ func FuzzEngine_Render(f *testing.F) {
 		if p.Rules != nil {
 			mustCompile(t, e, sampling.Constraint{Format: p.Rules})
 		}
-		if p.NewParser != nil {
+		if p.HasParts {
 			mustTakeApart(t, p, answer)
 		}
 	})

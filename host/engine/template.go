@@ -84,7 +84,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	if !p.FreeText {
 		format := native.AnswerFormat{Format: p.Format, Parser: p.Parser, GenerationPrompt: p.GenerationPrompt, ReasoningFormat: n.ReasoningFormat,
 			SkipPrefill: c.Continue != "" && !c.Echo}
-		prompt.NewParser = func() (chat.Parser, error) { return newParser(format) }
+		prompt.HasParts, prompt.NewParser = true, func() (chat.Parser, error) { return newParser(format) }
 	}
 	return prompt, nil
 }

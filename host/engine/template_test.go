@@ -55,15 +55,15 @@ func TestEngine_Render_Refusals(t *testing.T) {
 	}{
 		{"a template's own words", withTemplate(t, "\n\n  {{ raise_exception('no frogs') }}"), chat.Conversation{Messages: hello}, "messages", "line 3 of the template: no frogs"},
 		{"a tool's schema", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`), {Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"a":{"type":"frog"}}}}}`), Field: "tools[4].input_schema", Strict: &strict}}}, "tools[4].input_schema", "frog"},
-		{"a schema", qwen, chat.Conversation{Messages: hello, JSONSchema: `{"type":"frog"}`}, "json_schema", "frog"},
+		{"a schema", qwen, chat.Conversation{Messages: hello, Format: chat.Format{JSONSchema: `{"type":"frog"}`}}, "json_schema", "frog"},
 		{"deep arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(deep)}}, "chat_template_kwargs.x", "deep"},
 		{"many arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(`"` + strings.Repeat("x", 300<<10) + `"`)}}, "chat_template_kwargs", "bytes"},
 		{"tools for a template by name", withTemplate(t, "llama3"), chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}}, "tools", "llama3"},
-		{"a grammar of the rest beside tools", qwen, chat.Conversation{Messages: begun, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]"}, "grammar", "goes on"},
-		{"a regex of the rest beside tools", qwen, chat.Conversation{Messages: begun, Tools: []chat.Tool{tool(`{}`)}, Regex: "a"}, "regex", "goes on"},
-		{"a lazy grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]", OwnBegin: true}, "grammar", "tools"},
-		{"a bad grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a"}, "grammar", "class"},
-		{"a bad expression", qwen, chat.Conversation{Messages: hello, Regex: "[a"}, "regex", "at character"},
+		{"a grammar of the rest beside tools", qwen, chat.Conversation{Messages: begun, Tools: []chat.Tool{tool(`{}`)}, Format: chat.Format{Grammar: "root ::= [a]"}}, "grammar", "goes on"},
+		{"a regex of the rest beside tools", qwen, chat.Conversation{Messages: begun, Tools: []chat.Tool{tool(`{}`)}, Format: chat.Format{Regex: "a"}}, "regex", "goes on"},
+		{"a lazy grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Format: chat.Format{Grammar: "root ::= [a]", OwnBegin: true}}, "grammar", "tools"},
+		{"a bad grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Format: chat.Format{Grammar: "root ::= [a"}}, "grammar", "class"},
+		{"a bad expression", qwen, chat.Conversation{Messages: hello, Format: chat.Format{Regex: "[a"}}, "regex", "at character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := chat.Encoder{Model: c.e, Context: 512}.Conversation(t.Context(), c.in)
@@ -109,7 +109,7 @@ func TestEngine_Render_Parser(t *testing.T) {
 		"text":                     {"meta-llama-Llama-3.1-8B-Instruct.jinja", chat.Conversation{Messages: hello}, "", nil},
 		"a template by name":       {"llama3", chat.Conversation{Messages: hello}, "", nil},
 		"tools":                    {"meta-llama-Llama-3.1-8B-Instruct.jinja", chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}}, "Hi.", []chat.Delta{{Content: "Hi."}}},
-		"a schema":                 {"meta-llama-Llama-3.1-8B-Instruct.jinja", chat.Conversation{Messages: hello, JSONSchema: `{"type":"object"}`}, "{}", []chat.Delta{{Content: "{}"}}},
+		"a schema":                 {"meta-llama-Llama-3.1-8B-Instruct.jinja", chat.Conversation{Messages: hello, Format: chat.Format{JSONSchema: `{"type":"object"}`}}, "{}", []chat.Delta{{Content: "{}"}}},
 		"reasoning":                {"Qwen-Qwen3-0.6B.jinja", chat.Conversation{Messages: hello}, "<think>\nHm.</think>\n\nHi.", []chat.Delta{{Reasoning: "Hm."}, {Content: "Hi."}}},
 		"reasoning in the content": {"Qwen-Qwen3-0.6B.jinja", chat.Conversation{Messages: hello, ReasoningFormat: "none"}, "<think>Hm.</think>Hi.", []chat.Delta{{Content: "<think>Hm.</think>Hi."}}},
 	} {
@@ -118,10 +118,10 @@ func TestEngine_Render_Parser(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (p.NewParser != nil) != (c.want != nil) {
-				t.Fatal("with a parser:", p.NewParser != nil)
+			if (p.HasParts) != (c.want != nil) {
+				t.Fatal("with a parser:", p.HasParts)
 			}
-			if p.NewParser == nil {
+			if !p.HasParts {
 				return
 			}
 			a, err := p.NewSplitter()
@@ -184,7 +184,7 @@ func TestEngine_Render_AnswerFitsTheSchema(t *testing.T) {
 		"too long for GBNF": {`{"type":"object","properties":{"a":{"type":"string","maxLength":5000}},"required":["a"],"additionalProperties":false}`, `{"a":"x"}`, `{"a":"x"}`},
 		"true as schema":    {`{"type":"object","properties":{"a":true},"required":["a"],"additionalProperties":false}`, `{"a":[1]}`, `{"a":[1]}`},
 	} {
-		prompt, err := e.Render(t.Context(), chat.Conversation{Messages: []chat.Message{{Role: "user", Content: "hi"}}, JSONSchema: c.schema})
+		prompt, err := e.Render(t.Context(), chat.Conversation{Messages: []chat.Message{{Role: "user", Content: "hi"}}, Format: chat.Format{JSONSchema: c.schema}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -196,7 +196,7 @@ func TestEngine_Render_AnswerFitsTheSchema(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	_, err := e.Render(t.Context(), chat.Conversation{Messages: []chat.Message{{Role: "user", Content: "hi"}}, JSONSchema: `{"properties":{"a":{"type":"frog"}}}`})
+	_, err := e.Render(t.Context(), chat.Conversation{Messages: []chat.Message{{Role: "user", Content: "hi"}}, Format: chat.Format{JSONSchema: `{"properties":{"a":{"type":"frog"}}}`}})
 	var invalid *chat.Invalid
 	if !errors.As(err, &invalid) || invalid.Field != "json_schema" || !strings.Contains(err.Error(), "#/properties/a/type") {
 		t.Errorf("a bad schema: %v", err)

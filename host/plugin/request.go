@@ -63,8 +63,8 @@ func (s *Setup) Deadline(limit time.Duration) time.Time {
 
 // Parts tells which part of an answer its text ends in. Calls do not overlap.
 type Parts interface {
-	// Part is one of the ABI's parts for a text, which is mostly the one before and some more.
-	Part(text string) int32
+	// Part is the part that a text ends in, which is mostly the one before and some more.
+	Part(text string) abi.Part
 	Close()
 }
 

@@ -5,9 +5,12 @@ package policy
 import (
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
@@ -30,7 +33,7 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 			return nil, nil // that of the first choice writes all
 		}
 		request := plugin.RequestInfo{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: partsOf(ends), Media: ends.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
+			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: func() (plugin.Parts, error) { return ends.Parts() }, Media: ends.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
 		if u.plugin.IsProgram() && ends.Chain != nil {
 			request.Chain, request.Prompt = r.chainsOf(ends.Chain), ends.Prompt
 		}
@@ -150,3 +153,79 @@ func (b *Builder) stages(params sampling.Params, uses []use, newPlugin func(*use
 	}
 	return stages, nil
 }
+
+// arrange puts the plugins that a chain does not name where their manifests say. A plugin that is
+// a template and nothing else has no place in the chain.
+func arrange(chain []string, uses []use) []string {
+	var first, last []string
+	for _, u := range uses {
+		entry := sampling.PluginEntry(u.Name)
+		switch {
+		case slices.Contains(chain, entry), u.plugin.Renders():
+		case u.plugin.Manifest.Place == load.PlaceLast:
+			last = append(last, entry)
+		default:
+			first = append(first, entry)
+		}
+	}
+	return slices.Concat(first, chain, last)
+}
+
+// checkViews refuses a plugin that needs all logits if a stage before it drops some, and a plugin
+// that is named twice.
+func checkViews(chain []string, uses []use) error {
+	narrowed := ""
+	for i, entry := range chain {
+		name, isPlugin := sampling.PluginNamed(entry)
+		if !isPlugin {
+			if s, err := sampling.SamplerNamed(entry); err == nil && s.Narrows {
+				narrowed = entry
+			}
+			continue
+		}
+		view := find(uses, name).plugin.Manifest.View
+		switch {
+		case slices.Contains(chain[:i], entry):
+			return refusal.Invalid("samplers", "samplers has %s twice; a plugin stands in one place", entry)
+		case view == load.ViewLogits && narrowed != "":
+			return refusal.Invalid("samplers", "%s sees all logits, so it must stand before %s, which drops some", entry, narrowed)
+		case view == load.ViewCandidates:
+			narrowed = entry
+		}
+	}
+	return nil
+}
+
+// inForce is what plugins learn about the sampling parameters of their answer: those that are in
+// force when they ask. It is safe for concurrent use.
+type inForce struct {
+	uses []use
+	ends serving.Ends
+	text atomic.Pointer[func() []byte]
+}
+
+func newInForce(params sampling.Params, uses []use, ends serving.Ends) *inForce {
+	f := &inForce{uses: uses, ends: ends}
+	f.set(params)
+	return f
+}
+
+// set has other parameters be in force. They are described when a plugin asks, and once.
+func (f *inForce) set(params sampling.Params) {
+	params.Chain = arrange(params.Chain, f.uses)
+	text := sync.OnceValue(func() []byte {
+		stop := f.ends.Stops
+		if stop == nil {
+			stop = []string{}
+		}
+		text, err := params.Describe(map[string]any{"max_tokens": f.ends.MaxTokens, "stop": stop})
+		if err != nil {
+			panic(err) // checked numbers and texts
+		}
+		return text
+	})
+	f.text.Store(&text)
+}
+
+// describe is plugin.RequestInfo.Sampling.
+func (f *inForce) describe() []byte { return (*f.text.Load())() }

@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
@@ -235,4 +236,64 @@ func (i *Info) MostBranches() int {
 		return min(i.Programs.Branches, i.Slots)
 	}
 	return max(1, min(mostUsually, i.Slots/2))
+}
+
+// Kernels tell whose kernels compute on the CPU: "penstock", "amx", "repack" or "ggml"; a device's
+// name stands for a device.
+type Kernels struct {
+	Attention string          `json:"attention"`
+	Weights   []WeightKernels `json:"weights"` // most bytes first
+	Off       []KernelOff     `json:"off"`
+	NoGPU     string          `json:"no_gpu,omitempty"` // why a GPU that is there is not used
+}
+
+// WeightKernels are those of products with weights of one type.
+type WeightKernels struct {
+	Type    string `json:"type"`
+	Kernels string `json:"kernels"`
+	Bytes   uint64 `json:"bytes"`
+}
+
+// KernelOff is one that was found broken and is not used.
+type KernelOff struct {
+	Kernel string `json:"kernel"`
+	Reason string `json:"reason"`
+}
+
+// String is a line such as "attention: penstock; q4_K: amx 95%, q6_K: amx 5%".
+func (k Kernels) String() string {
+	var all uint64
+	for _, w := range k.Weights {
+		all += w.Bytes
+	}
+	var parts []string
+	for _, w := range k.Weights {
+		parts = append(parts, fmt.Sprintf("%s: %s %d%%", w.Type, w.Kernels, (100*w.Bytes+all/2)/max(all, 1)))
+	}
+	return "attention: " + k.Attention + "; " + strings.Join(parts, ", ")
+}
+
+// Measures tell what a model has done since it was loaded. They may be asked from any goroutine,
+// also after the model was unloaded.
+type Measures interface {
+	// InterTokenLatency is the time between two tokens of one answer.
+	InterTokenLatency() Histogram
+	// Plugins is what the plugins of the folder have done, by name.
+	Plugins() []PluginMeasures
+}
+
+// Histogram counts durations.
+type Histogram struct {
+	Bounds []time.Duration // upper bounds of the buckets, ascending
+	Counts []uint64        // one a bucket, and one for what is above the last bound
+	Sum    time.Duration   // of all
+}
+
+// PluginMeasures is what one plugin has done.
+type PluginMeasures struct {
+	Name   string
+	State  string // ready; quarantined: for a client at least; failed: the file of this name cannot be loaded
+	Calls  uint64
+	Time   time.Duration // in calls
+	Faults uint64
 }

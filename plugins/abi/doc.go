@@ -29,3 +29,6 @@ type Signature struct {
 	Waits  bool     // it may wait for other work of the host
 	Record Record
 }
+
+// Part is which part of an answer a text belongs to: PartContent and its neighbours.
+type Part int32

@@ -4,25 +4,29 @@ package llamaserver
 
 import (
 	"context"
+	"math"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // completionShape is a completion: a frame for each token, and a description of how the answer was
 // generated.
 type completionShape struct {
-	request *completion.TextRequest
+	request *completion.Prompted
 	body    *completionBody
 	fields  []string // response_fields
 	states  map[int]*state
 }
 
-func newCompletionShape(r *completion.TextRequest, b *completionBody) *completionShape {
+func newCompletionShape(r *completion.Prompted, b *completionBody) *completionShape {
 	return &completionShape{request: r, body: b, fields: b.ResponseFields, states: map[int]*state{}}
 }
 
@@ -201,9 +205,9 @@ func (*completionShape) Framing() wire.Framing { return wire.Events }
 
 // Describe is the shape of a completion for a request that came by OpenAI's API, which shows it
 // beside its own.
-func Describe(r *completion.TextRequest, of *openai.AnswerFields) wire.Detailed {
+func Describe(r *completion.Prompted, of *openai.AnswerFields) wire.Detailed {
 	b := defaultBody()
-	b.CommonFields, b.Stream, b.ReturnProgress, b.TimingsPerToken = *r.Common, of.Stream, of.ReturnProgress, of.TimingsPerToken
+	b.CommonFields, b.Stream, b.ReturnProgress, b.TimingsPerToken = r.Common, of.Stream, of.ReturnProgress, of.TimingsPerToken
 	if r.MaxTokens > 0 {
 		b.NPredict = &r.MaxTokens
 	}
@@ -211,4 +215,156 @@ func Describe(r *completion.TextRequest, of *openai.AnswerFields) wire.Detailed 
 		b.NProbs = &r.Logprobs
 	}
 	return newCompletionShape(r, &b)
+}
+
+// lowest is the least number that JSON can hold in 32 bits; it stands for the logarithm of nothing.
+const lowest = -math.MaxFloat32
+
+// tokenProb is a token with its probability, as a logarithm unless it is one after the sampler
+// chain.
+type tokenProb struct {
+	ID         scheduler.Token `json:"id"`
+	Token      string          `json:"token"`
+	Bytes      []int           `json:"bytes"`
+	Logprob    *float32        `json:"logprob,omitempty"`
+	Prob       *float32        `json:"prob,omitempty"`
+	TopLogprob []tokenProb     `json:"top_logprobs,omitempty"`
+	TopProb    []tokenProb     `json:"top_probs,omitempty"`
+}
+
+func newTokenProb(t scheduler.Token, text string) tokenProb {
+	bytes := make([]int, len(text))
+	for i := range len(text) {
+		bytes[i] = int(text[i])
+	}
+	return tokenProb{ID: t, Token: text, Bytes: bytes}
+}
+
+// probOf describes a token, which has sent a text, and what else was likely.
+func probOf(r *completion.Prompted, t scheduler.Token, text string, d answer.Details) tokenProb {
+	p := newTokenProb(t, text)
+	if r.Candidates > 0 {
+		p.Prob = new(float32)
+		for _, s := range drawnFrom(d.Trace) {
+			if s.Token == t {
+				*p.Prob = s.P
+			}
+			if s.P > 0 && len(p.TopProb) < r.Candidates {
+				one := newTokenProb(s.Token, r.Model.Engine.Shown(s.Token))
+				one.Prob = &s.P
+				p.TopProb = append(p.TopProb, one)
+			}
+		}
+		return p
+	}
+	p.Logprob = logprob(d.Logprobs.Token)
+	for _, c := range d.Logprobs.Top {
+		one := newTokenProb(c.Token, r.Model.Engine.Shown(c.Token))
+		one.Logprob = logprob(c.Logprob)
+		p.TopLogprob = append(p.TopLogprob, one)
+	}
+	return p
+}
+
+// drawnFrom are the candidates among which the token was drawn: what the stage before the last has
+// left.
+func drawnFrom(t *chain.Trace) []chain.Score {
+	switch {
+	case t == nil || len(t.Stages) == 0:
+		return nil
+	case len(t.Stages) == 1: // a chain that could not be taken apart
+		return t.Stages[0].After.Best
+	}
+	return t.Stages[len(t.Stages)-2].After.Best
+}
+
+func logprob(v float32) *float32 {
+	v = max(v, lowest) // NaN stays, which no row has
+	return &v
+}
+
+// final is what is reported of an answer at its end, but for its text.
+func (s *completionShape) final(c *completion.Choice, st *state) map[string]any {
+	prompt, err := s.request.Model.Engine.Detokenize(c.Request.TextTokens(c.Index / s.request.PerPrompt))
+	if err != nil {
+		prompt = "" // the tokens were computed, so they have a text
+	}
+	final := map[string]any{
+		"index": c.Index, "id_slot": c.Start.Slot, "stop": true, "model": s.request.Model.Name,
+		"tokens_predicted": c.End.Usage.Generated, "tokens_evaluated": c.End.Usage.Prompt, "tokens_cached": c.End.Usage.Context,
+		"generation_settings": s.body.settings(c.Request.Prompted, c.Index), "prompt": prompt,
+		"has_new_line": st.newLine, "truncated": c.End.Truncated, "stop_type": stopType(c.End), "stopping_word": c.End.Stop,
+		"timings": wire.TimingsOf(c.End),
+	}
+	if id := c.Request.RecordingID(); id != "" {
+		final["recording"] = id
+	}
+	if outputs := wire.OutputsOf(c); outputs != nil {
+		final["plugin_outputs"] = outputs
+	}
+	return final
+}
+
+// stopType is llama-server's word for how an answer ended.
+func stopType(e scheduler.End) string {
+	switch {
+	case e.Reason == answer.ReasonLength:
+		return "limit"
+	case e.Reason != answer.ReasonStop:
+		return "none"
+	case e.Stop != "":
+		return "word"
+	}
+	return "eos"
+}
+
+// pick takes fields out of an object; "a/b" is the field b of the object a. Those that are not
+// there are left out. Without any it takes the whole object.
+func pick(object map[string]any, fields []string) map[string]any {
+	if len(fields) == 0 {
+		return object
+	}
+	picked := map[string]any{}
+	for _, field := range fields {
+		var at any = object
+		for name := range strings.SplitSeq(field, "/") {
+			switch o := at.(type) {
+			case map[string]any:
+				at = o[name]
+			case settings:
+				at = o[name]
+			default:
+				at = nil
+			}
+		}
+		if at != nil {
+			picked[field] = at
+		}
+	}
+	return picked
+}
+
+// show notes that text was shown.
+func (st *state) show(text string) { st.newLine = st.newLine || strings.Contains(text, "\n") }
+
+// timings are those of an answer that goes on.
+func (st *state) timings(c *completion.Choice) *wire.Timings {
+	t := wire.TimingsOf(scheduler.End{
+		Usage:  scheduler.Usage{Prompt: c.Start.PromptTokens, Cached: c.Start.CachedTokens, Generated: len(st.tokens)},
+		Timing: scheduler.Timing{Prefill: st.first.Sub(st.begun), Decode: max(st.last.Sub(st.first), time.Microsecond)},
+	})
+	return &t
+}
+
+// incomplete is the length of an unfinished but so far valid character at the end of text.
+func incomplete(text []byte) int {
+	for n := 1; n <= min(utf8.UTFMax-1, len(text)); n++ {
+		if c := text[len(text)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(text[len(text)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
 }

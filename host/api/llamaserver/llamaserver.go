@@ -5,11 +5,18 @@
 package llamaserver
 
 import (
+	"bytes"
 	"cmp"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 )
 
@@ -63,4 +70,160 @@ func (a API) loaded(c echo.Context) (*serving.Model, func(), error) {
 // that the query names, or else the default.
 func (a API) use(c echo.Context, inBody string) (*serving.Model, func(), error) {
 	return a.Models.Use(c.Request().Context(), cmp.Or(inBody, c.QueryParam("model")))
+}
+
+// Error is the ErrorShape of llama-server, which says the status in the body, and besides that in
+// a word what is wrong, and the field at fault.
+func Error(e *refusal.Error) any {
+	body := map[string]any{"code": wire.StatusOf(e), "message": e.Message, "type": wire.TypeOf(e), "reason": e.Code}
+	switch {
+	case e.Code == refusal.TooLongCode:
+		body["type"] = wire.TypeTooLong
+	case e.Kind == refusal.KindNotFound:
+		body["type"] = "not_found_error"
+	}
+	if e.Field != "" {
+		body["param"] = e.Field
+	}
+	for name, n := range maps.All(e.Numbers) {
+		body[name] = n
+	}
+	return map[string]any{"error": body}
+}
+
+// notSupported refuses what a route would do.
+func notSupported(message string) error {
+	return &refusal.Error{Kind: refusal.KindLacking, Code: "not_supported", Message: message}
+}
+
+// props is GET /props.
+func (a API) props(c echo.Context) error {
+	m, release, err := a.loaded(c)
+	if err != nil {
+		return a.foretold(c, err)
+	}
+	defer release()
+	props := map[string]any{
+		"default_generation_settings": map[string]any{"n_ctx": m.Context, "params": defaultSettings(m)},
+		"total_slots":                 m.Slots,
+		"model_alias":                 m.Name,
+		"model_path":                  m.Path,
+		"model_ftype":                 m.FileType,
+		"modalities":                  map[string]bool{"vision": m.Media.Images, "video": false, "audio": m.Media.AudioRate > 0},
+		"media_marker":                media.Marker,
+		"endpoint_slots":              !a.NoSlots,
+		"endpoint_props":              a.Props,
+		"endpoint_metrics":            !a.NoMetrics,
+		"ui":                          a.UI,
+		"ui_settings":                 struct{}{},
+		"cors_proxy_enabled":          false,
+		"chat_template":               m.Template,
+		"chat_template_caps":          m.TemplateCaps,
+		"bos_token":                   m.BOS,
+		"eos_token":                   m.EOS,
+		"build_info":                  "penstock " + a.Version,
+		"is_sleeping":                 false,
+		"kernels":                     m.Kernels,
+		"options":                     append([]string{}, m.Options...),
+		"body_limit":                  a.BodyLimit, // Penstock's addition
+	}
+	if len(m.Workers) > 0 {
+		props["workers"] = m.Workers
+	}
+	if m.NoTemplate {
+		props["chat_template_fallback"] = "chatml" // Penstock's addition
+	}
+	if m.ToolTemplate != "" {
+		props["chat_template_tool_use"] = m.ToolTemplate
+	}
+	return c.JSON(http.StatusOK, props)
+}
+
+// foretold is what the file of a model says that is not loaded; known is why it is not told of one
+// that is.
+func (a API) foretold(c echo.Context, known error) error {
+	name := strings.TrimSuffix(c.QueryParam("model"), ":latest") // as clients of Ollama name it
+	for _, m := range a.Models.List() {
+		if m.Failed != nil || name == "" || m.Name != name && !slices.Contains(m.Aliases, name) {
+			continue
+		}
+		return c.JSON(http.StatusOK, map[string]any{
+			"default_generation_settings": map[string]any{"n_ctx": m.Training}, "model_alias": m.Name, "model_path": m.Path, "model_ftype": m.FileType,
+			"modalities":    map[string]bool{"vision": m.Media.Images, "video": false, "audio": m.Media.AudioRate > 0},
+			"chat_template": m.Template, "chat_template_caps": m.TemplateCaps, "build_info": "penstock " + a.Version, "is_sleeping": true,
+		})
+	}
+	return known
+}
+
+// setProps is POST /props: there is nothing that could be set. As with llama-server, clients may
+// be told otherwise.
+func (a API) setProps(c echo.Context) error {
+	if a.Props {
+		return c.JSON(http.StatusOK, map[string]bool{"success": true})
+	}
+	return notSupported("the properties of this server cannot be changed while it runs; set them in its configuration")
+}
+
+// loraAdapter is an entry of GET /lora-adapters.
+type loraAdapter struct {
+	ID               int     `json:"id"`
+	Path             string  `json:"path"`
+	Scale            float32 `json:"scale"`
+	TaskName         string  `json:"task_name"`
+	PromptPrefix     string  `json:"prompt_prefix"`
+	InvocationText   *string `json:"alora_invocation_string,omitempty"`
+	InvocationTokens []int32 `json:"alora_invocation_tokens,omitempty"`
+}
+
+// loraAdapters is GET /lora-adapters.
+func (a API) loraAdapters(c echo.Context) error {
+	m, release, err := a.loaded(c)
+	if err != nil {
+		return err
+	}
+	defer release()
+	list := []loraAdapter{}
+	if m.Adapters == nil {
+		return c.JSON(http.StatusOK, list)
+	}
+	for _, info := range m.Adapters.List() {
+		entry := loraAdapter{ID: info.ID, Path: info.Path, Scale: info.Scale, TaskName: info.TaskName, PromptPrefix: info.PromptPrefix}
+		if len(info.InvocationTokens) > 0 {
+			entry.InvocationText, entry.InvocationTokens = &info.InvocationText, info.InvocationTokens
+		}
+		list = append(list, entry)
+	}
+	return c.JSON(http.StatusOK, list)
+}
+
+// setLoraAdapters is POST /lora-adapters: how strongly each adapter counts for requests that name
+// none.
+func (a API) setLoraAdapters(c echo.Context) error {
+	body, err := wire.Read(c)
+	if err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		return wire.Malformed("the request body must be a list of objects with id and scale")
+	}
+	scales, err := completion.ReadAdapterScales(body, "body")
+	if err != nil {
+		return err
+	}
+	m, release, err := a.use(c, "")
+	if err != nil {
+		return err
+	}
+	defer release()
+	switch {
+	case m.Adapters != nil:
+		err = m.Adapters.SetScales(scales)
+	case len(scales) > 0:
+		err = scales[0].UnknownAdapter(nil)
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]bool{"success": true})
 }

@@ -172,20 +172,21 @@ type promptToken struct {
 // applyTemplate is POST /apply-template: the prompt that the body of a chat completion becomes,
 // and its tokens if asked for.
 func (a API) applyTemplate(c echo.Context) error {
-	raw, err := wire.Read(c)
+	body := applyTemplateBody{ChatBody: openai.ChatBody{AnswerFields: openai.Defaults()}}
+	size, err := wire.ReadBody(c, &body)
 	if err != nil {
 		return err
 	}
-	body := applyTemplateBody{ChatBody: openai.ChatBody{AnswerFields: openai.Defaults()}}
-	if err := wire.Decode(raw, &body); err != nil {
+	asked, err := body.Asked(wire.CallerOf(c), size)
+	if err != nil {
 		return err
 	}
-	r, err := body.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "messages", len(raw))
+	r, err := a.Prompt(c.Request().Context(), asked)
 	if err != nil {
 		return err
 	}
 	defer r.Release()
-	wire.Warn(c, r)
+	wire.Warn(c, r.LeftOut(), nil)
 	if !body.ReturnTokens {
 		return c.JSON(http.StatusOK, map[string]any{"prompt": r.Rendered.Text})
 	}

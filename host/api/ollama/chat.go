@@ -3,7 +3,6 @@
 package ollama
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -12,8 +11,8 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // chatBody is POST /api/chat.
@@ -40,12 +39,11 @@ func (a API) chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := b.asked(c, "messages")
-	asked.Pictures = media.HasPictures(conversation.Media)
-	r, err := a.New(c.Request().Context(), asked, func(_ context.Context, r *completion.TextRequest) error {
-		r.Converse(conversation)
-		return b.fill(r)
-	})
+	asked, err := b.asked(wire.CallerOf(c), "messages", conversation)
+	if err != nil {
+		return err
+	}
+	r, err := a.Prompt(c.Request().Context(), asked)
 	if err != nil {
 		return b.located(err)
 	}
@@ -56,7 +54,7 @@ func (a API) chat(c echo.Context) error {
 
 // answer sends an answer, and unloads the model if the client has asked for that and may, and
 // nobody else uses it.
-func (a API) answer(c echo.Context, r *completion.TextRequest, sh *shape, b *AnswerFields) error {
+func (a API) answer(c echo.Context, r *completion.Prompted, sh *shape, b *AnswerFields) error {
 	err := a.Answer(c, r, sh, b.streams())
 	if b.unload && r.Caller.Administers {
 		_ = a.Models.Unload(r.Model.Name) // it is in use, or stays loaded
@@ -65,7 +63,7 @@ func (a API) answer(c echo.Context, r *completion.TextRequest, sh *shape, b *Ans
 }
 
 // conversation is what becomes the prompt.
-func (b *chatBody) conversation() (c chat.Conversation, err error) {
+func (b *chatBody) conversation() (c completion.Chat, err error) {
 	messages, parts, err := readMessages(b.Messages)
 	if err != nil {
 		return c, err
@@ -111,3 +109,78 @@ func (a API) prepare(c echo.Context, b *AnswerFields, answer line) error {
 	}
 	return c.JSON(http.StatusOK, answer)
 }
+
+// generateBody is POST /api/generate.
+type generateBody struct {
+	AnswerFields
+	Prompt   string            `json:"prompt"`
+	System   string            `json:"system"`
+	Template string            `json:"template" api:"refused"`
+	Suffix   string            `json:"suffix"`
+	Images   []string          `json:"images"`  // in base64
+	Context  []scheduler.Token `json:"context"` // of an earlier answer, which this one follows
+	Raw      bool              `json:"raw"`     // the prompt is used as it stands
+}
+
+func (a API) generate(c echo.Context) error {
+	begun := time.Now()
+	b := &generateBody{AnswerFields: newAnswerFields()}
+	if err := b.read(c, b); err != nil {
+		return err
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	if b.Prompt == "" {
+		return a.prepare(c, &b.AnswerFields, line{Response: new(string)})
+	}
+	prompt, err := b.source()
+	if err != nil {
+		return err
+	}
+	asked, err := b.asked(wire.CallerOf(c), "prompt", prompt)
+	if err != nil {
+		return err
+	}
+	r, err := a.Prompt(c.Request().Context(), asked)
+	if err != nil {
+		return b.located(err)
+	}
+	sh := newShape(r, begun)
+	sh.context = !b.Raw && !r.HasMedia() // which no later request could have in its context
+	return a.answer(c, r, sh, &b.AnswerFields)
+}
+
+func (b *generateBody) check() error {
+	switch {
+	case len(b.Images) > 0 && (b.plain() || len(b.Context) > 0):
+		return refusal.Unsupported("images", "images cannot be used with raw, suffix or context: the model's template says where they stand; /api/chat takes a conversation with them")
+	case b.Raw && (b.Template != "" || b.System != "" || len(b.Context) > 0):
+		return refusal.Invalid("raw", "raw is true, so the prompt is used as it stands: leave out template, system and context")
+	case b.Template != "":
+		return refusal.Unsupported("template", "template is not supported by this server: the prompt is made by the model's own template; with raw, write it yourself")
+	}
+	return nil
+}
+
+// source is what becomes the prompt: the text as it stands where it is raw or has a gap that the
+// answer fills, else a conversation of the system prompt and what the user says.
+func (b *generateBody) source() (completion.Source, error) {
+	if b.plain() {
+		prompt := completion.Text(b.Prompt)
+		prompt.Suffix = b.Suffix
+		return prompt, nil
+	}
+	var messages []chat.Message
+	if b.System != "" {
+		messages = append(messages, chat.Message{Role: "system", Content: b.System})
+	}
+	said := chat.Message{Role: "user", Content: b.Prompt}
+	parts := pictures(&said, b.Images, "images")
+	c, err := b.conversation(append(messages, said))
+	c.Media, c.Follows = parts, b.Context
+	return c, err
+}
+
+// plain reports whether no template makes the prompt.
+func (b *generateBody) plain() bool { return b.Raw || b.Suffix != "" }

@@ -62,7 +62,7 @@ type metrics struct {
 
 // shape is an answer of Ollama's, whole or as lines.
 type shape struct {
-	request *completion.TextRequest
+	request *completion.Prompted
 	begun   time.Time
 	load    time.Duration
 	chat    bool // else it is a generation
@@ -70,7 +70,7 @@ type shape struct {
 	calls   completion.Whole
 }
 
-func newShape(r *completion.TextRequest, begun time.Time) *shape {
+func newShape(r *completion.Prompted, begun time.Time) *shape {
 	return &shape{request: r, begun: begun, load: time.Since(begun)}
 }
 

@@ -12,9 +12,9 @@ import (
 
 // What a pass has thought and said goes into two lines.
 func TestShape_Part_ThoughtAndSaidApart(t *testing.T) {
-	r := &completion.TextRequest{Model: &serving.Model{}}
+	r := &completion.Prompted{Model: &serving.Model{}}
 	s := &shape{request: r, chat: true}
-	lines := s.Part(&completion.Choice{Request: r}, completion.Delta{Reasoning: "Hm.", Content: "Yes."})
+	lines := s.Part(&completion.Choice{Request: &completion.Submitted{Prompted: r}}, completion.Delta{Reasoning: "Hm.", Content: "Yes."})
 	var got []string
 	for _, l := range lines {
 		text, err := json.Marshal(l.(line).Message)

@@ -3,16 +3,101 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 
-	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
-	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 )
+
+// AnswerFields are the fields that every body asking for an answer may have.
+type AnswerFields struct {
+	completion.CommonFields
+
+	Model         string `json:"model"`
+	Stream        bool   `json:"stream"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+
+	// What llama-server tells besides; see described.
+	Verbose         bool `json:"verbose"`
+	ReturnProgress  bool `json:"return_progress"`
+	TimingsPerToken bool `json:"timings_per_token"`
+
+	N    *int            `json:"n"`
+	Stop json.RawMessage `json:"stop"`
+
+	// Three names of one thing; the first that is there counts.
+	MaxCompletionTokens *int `json:"max_completion_tokens"`
+	MaxTokens           *int `json:"max_tokens"`
+	NPredict            *int `json:"n_predict"`
+
+	ResponseFormat    json.RawMessage `json:"response_format"`
+	StructuredOutputs json.RawMessage `json:"structured_outputs"`
+}
+
+// The bounds of what one request may ask for.
+const (
+	MaxLogprobs = 20 // alternatives reported with each token
+	maxChoices  = 128
+)
+
+// Defaults are what a body begins with.
+func Defaults() AnswerFields { return AnswerFields{CommonFields: completion.DefaultCommonFields()} }
+
+// asked is the request for the answers; a number of 0 tokens is allowed if they may be empty.
+func (b *AnswerFields) asked(from completion.Caller, size int, mayBeEmpty bool) (completion.Asked, error) {
+	a := completion.Asked{Caller: from, ModelName: b.Model, Size: size, Common: b.CommonFields, Answers: completion.OneAnswer()}
+	if a.PerPrompt = b.choices(); a.PerPrompt < 1 || a.PerPrompt > maxChoices {
+		return a, refusal.Invalid("n", "n is %d; it must be from 1 to %d", a.PerPrompt, maxChoices)
+	}
+	a.Progress = b.ReturnProgress && b.Stream
+	var err error
+	if a.Format, err = b.format(); err != nil {
+		return a, err
+	}
+	if a.Limit, a.NoAnswer, err = b.limit(mayBeEmpty); err != nil {
+		return a, err
+	}
+	a.Stops, err = completion.ReadStops(b.Stop, "stop")
+	return a, err
+}
+
+// choices is how many answers to each prompt are wanted.
+func (b *AnswerFields) choices() int {
+	if b.N == nil {
+		return 1
+	}
+	return *b.N
+}
+
+// limit is how many tokens to generate; nil: as many as the server allows, which clients write as
+// -1. None: nothing is to be generated.
+func (b *AnswerFields) limit(mayBeEmpty bool) (limit *int, none bool, err error) {
+	given := false
+	for _, f := range []struct {
+		name  string
+		value *int
+	}{{"max_completion_tokens", b.MaxCompletionTokens}, {"max_tokens", b.MaxTokens}, {"n_predict", b.NPredict}} {
+		switch {
+		case f.value == nil:
+			continue
+		case *f.value == 0 && mayBeEmpty:
+			none = none || !given
+		case *f.value < 1 && *f.value != -1:
+			return nil, false, refusal.Invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
+		case !given && *f.value > 0:
+			limit = f.value
+		}
+		given = true
+	}
+	return limit, none, nil
+}
 
 // ChatBody is POST /v1/chat/completions.
 type ChatBody struct {
@@ -44,52 +129,97 @@ func (b *ChatBody) checkAbilities() error {
 	return nil
 }
 
-// ParseChat turns the body of a chat completion into a request.
-func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.TextRequest, *ChatBody, error) {
-	b := &ChatBody{AnswerFields: Defaults()}
-	if err := wire.Decode(body, b); err != nil {
-		return nil, nil, err
-	}
-	r, err := b.Request(ctx, s, from, "messages", len(body))
-	return r, b, err
-}
-
-// Request turns a body of size bytes into a request. promptField is the field that its messages
-// came from.
-func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from completion.Caller, promptField string, size int) (*completion.TextRequest, error) {
-	if err := b.Check(); err != nil {
-		return nil, err
+// Asked is the request that a body of size bytes is.
+func (b *ChatBody) Asked(from completion.Caller, size int) (completion.Asked, error) {
+	a, err := b.asked(from, size, false)
+	if err != nil {
+		return a, err
 	}
 	if err := b.checkAbilities(); err != nil {
-		return nil, err
+		return a, err
 	}
 	c, err := b.read()
-	c.Echo = !b.Stream // as llama-server: a whole message is told whole
 	if err != nil {
-		return nil, completion.AsError(err, promptField)
+		return a, completion.AsError(err, "messages")
 	}
-	asked := b.asked(from, promptField, size)
-	asked.Pictures = media.HasPictures(c.Media)
-	return s.New(ctx, asked, func(_ context.Context, r *completion.TextRequest) error {
-		r.Converse(c)
-		return b.fill(r)
-	})
-}
-
-// fill completes a request but for its prompt.
-func (b *ChatBody) fill(r *completion.TextRequest) error {
-	if err := b.Fill(r); err != nil {
-		return err
-	}
+	c.Echo = !b.Stream // as llama-server: a whole message is told whole
+	a.PromptField, a.Source = "messages", completion.Chat{Conversation: c}
 	switch top := b.TopLogprobs; {
 	case top != nil && (*top < 0 || *top > MaxLogprobs):
-		return refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
+		return a, refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
 	case top != nil && *top > 0 && !b.Logprobs:
-		return refusal.Invalid("top_logprobs", "top_logprobs needs logprobs to be true")
+		return a, refusal.Invalid("top_logprobs", "top_logprobs needs logprobs to be true")
 	case b.Logprobs && top != nil:
-		r.Logprobs = *top
+		a.Logprobs = *top
 	case b.Logprobs:
-		r.Logprobs = 0
+		a.Logprobs = 0
 	}
-	return nil
+	return a, nil
+}
+
+// Conversation are the fields of a body that become its prompt and say how the answer is taken
+// apart.
+type Conversation struct {
+	Messages          []json.RawMessage `json:"messages"`
+	Tools             []json.RawMessage `json:"tools"`
+	ToolChoice        json.RawMessage   `json:"tool_choice"`
+	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
+
+	ReasoningEffort string `json:"reasoning_effort"`
+	ReasoningFormat string `json:"reasoning_format"`
+
+	EnableThinking       *bool                      `json:"enable_thinking"` // as in chat_template_kwargs: DashScope's clients have it here
+	TemplateArgs         map[string]json.RawMessage `json:"chat_template_kwargs"`
+	AddGenerationPrompt  *bool                      `json:"add_generation_prompt"`
+	ContinueFinalMessage json.RawMessage            `json:"continue_final_message"`
+
+	// Left out: what a server does with a conversation that it keeps.
+	ContextManagement json.RawMessage `json:"context_management" api:"left out"`
+
+	// Refused: they are what tools and tool_choice were before.
+	Functions    json.RawMessage `json:"functions" api:"refused"`
+	FunctionCall json.RawMessage `json:"function_call" api:"refused"`
+}
+
+// read checks the fields. Errors are *refusal.Error or *chat.Invalid.
+func (b *Conversation) read() (c chat.Conversation, err error) {
+	if completion.IsSet(b.Functions) {
+		return c, refusal.Unsupported("functions", "functions are not supported by this server; use tools, each as {\"type\": \"function\", \"function\": ...}")
+	}
+	if completion.IsSet(b.FunctionCall) {
+		return c, refusal.Unsupported("function_call", "function_call is not supported by this server; use tool_choice")
+	}
+	c = chat.Conversation{ParallelToolCalls: b.ParallelToolCalls, ReasoningEffort: b.ReasoningEffort, ReasoningFormat: b.ReasoningFormat,
+		TemplateArgs: b.TemplateArgs, EnableThinking: b.EnableThinking}
+	c.AddGenerationPrompt = b.AddGenerationPrompt
+	if c.Continue, c.Fresh, err = b.goesOn(); err != nil {
+		return c, err
+	}
+	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools, true); err != nil {
+		return c, err
+	}
+	if completion.IsSet(b.ContextManagement) {
+		c.LeftOut = append(c.LeftOut, "context_management")
+	}
+	if c.ToolChoice, err = chat.ParseToolChoice(b.ToolChoice, c.Tools); err != nil {
+		return c, err
+	}
+	c.Messages, c.Media, err = chat.ParseMessages(b.Messages)
+	return c, err
+}
+
+// goesOn reads continue_final_message: true, or what of the message the answer goes on with; or
+// false, where the answer begins a fresh one whoever the last one is by.
+func (b *Conversation) goesOn() (on chat.Continuation, fresh bool, err error) {
+	switch text := string(b.ContinueFinalMessage); text {
+	case "", "null":
+		return "", false, nil
+	case "false":
+		return "", true, nil
+	case "true":
+		return chat.ContinueAuto, false, nil
+	case `"content"`, `"reasoning_content"`:
+		return chat.Continuation(strings.Trim(text, `"`)), false, nil
+	}
+	return "", false, &chat.Invalid{Field: "continue_final_message", Reason: fmt.Sprintf("must be true, false, %q or %q", chat.ContinueContent, chat.ContinueReasoning)}
 }

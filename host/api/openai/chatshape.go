@@ -3,10 +3,65 @@
 package openai
 
 import (
+	"crypto/rand"
+	"time"
+
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
 )
+
+// head is what every object of an answer begins with.
+type head struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	Model   string `json:"model"`
+
+	Fingerprint string `json:"system_fingerprint,omitempty"` // the program that answers
+	Verbose     any    `json:"__verbose,omitempty"`          // llama-server's description of the answer
+}
+
+// describe adds llama-server's description of the answer.
+func (h *head) describe(answer any) { h.Verbose = answer }
+
+// answerHeads begin the objects of one answer, streamed and whole.
+type answerHeads struct {
+	common    head // but for Object
+	request   *completion.Prompted
+	sendUsage bool
+}
+
+func (a API) newAnswerHeads(prefix string, r *completion.Prompted, b *AnswerFields) answerHeads {
+	h := head{ID: prefix + rand.Text(), Created: time.Now().Unix(), Model: r.Model.Name, Fingerprint: "penstock " + a.Version}
+	return answerHeads{h, r, b.StreamOptions.IncludeUsage}
+}
+
+// head is the head of an object.
+func (h answerHeads) head(object string) head {
+	of := h.common
+	of.Object = object
+	return of
+}
+
+func (h answerHeads) usage(choices []*completion.Choice) wire.Usage {
+	return wire.UsageOf(choices, h.request.PerPrompt)
+}
+
+// noUsage is the usage of a frame before the one that tells it: null if the client has asked for
+// that one, as with OpenAI, else nothing.
+func (h answerHeads) noUsage() any {
+	if !h.sendUsage {
+		return nil
+	}
+	return (*wire.Usage)(nil) // which is not omitted
+}
+
+// Start implements wire.Shape: the first frame is that of the first token.
+func (answerHeads) Start(*completion.Choice) []any { return nil }
+
+// Framing implements wire.Shape.
+func (answerHeads) Framing() wire.Framing { return wire.EventsDone }
 
 // chatShape is OpenAI's chat completion.
 type chatShape struct {
@@ -141,4 +196,67 @@ func chatProbsOf(probs []wire.TokenProb) *chatProbs {
 func timingsOf(e scheduler.End) *wire.Timings {
 	t := wire.TimingsOf(e)
 	return &t
+}
+
+// chatProbs is logprobs of a chat choice.
+type chatProbs struct {
+	Content []wire.TokenProb `json:"content"`
+	Refusal *struct{}        `json:"refusal"` // null: see chatMessage
+}
+
+// describedShape adds to the answers of another shape what llama-server tells besides: its
+// description of the answer (verbose), frames of how far the prompt is computed, and the times
+// until each token.
+type describedShape struct {
+	wire.Shape
+	about   wire.Detailed // the frames of llama-server's own API for the same answer
+	verbose bool
+}
+
+// described is the shape that a body asks for.
+func (a API) described(r *completion.Prompted, b *AnswerFields, sh wire.Shape) wire.Shape {
+	measured := b.Stream && (b.ReturnProgress || b.TimingsPerToken)
+	if a.Describe == nil || !b.Verbose && !measured {
+		return sh
+	}
+	return describedShape{sh, a.Describe(r, b), b.Verbose}
+}
+
+// describable is an object that begins with a head.
+type describable interface{ describe(answer any) }
+
+// measurable is a frame that has wire.Measured.
+type measurable interface{ Measures() *wire.Measured }
+
+// Event implements wire.Detailed.
+func (s describedShape) Event(c *completion.Choice, d completion.Delta) []any {
+	about := s.about.Event(c, d)
+	frames := wire.Frames(s.Shape, c, d)
+	if len(about) == 0 {
+		return frames
+	}
+	switch d.Event.Kind {
+	case scheduler.KindStarted, scheduler.KindProgress:
+		frames = append(frames, s.Part(c, completion.Delta{})...)
+	case scheduler.KindEnd:
+		if head, ok := frames[0].(describable); ok && s.verbose { // the last frame is always there
+			head.describe(about[len(about)-1])
+		}
+		return frames
+	}
+	if told, ok := about[0].(measurable); ok && len(frames) > 0 {
+		if frame, ok := frames[len(frames)-1].(measurable); ok {
+			*frame.Measures() = *told.Measures()
+		}
+	}
+	return frames
+}
+
+// Whole implements wire.Shape.
+func (s describedShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
+	a := s.Shape.Whole(choices, wholes)
+	if head, ok := a.(describable); ok && s.verbose {
+		head.describe(s.about.Whole(choices[:1], wholes[:1]))
+	}
+	return a
 }

@@ -16,9 +16,9 @@ import (
 
 // The shapes are OpenAI's to the letter: clients decode them strictly.
 func TestChatShape_ToolCalls(t *testing.T) {
-	r := &completion.TextRequest{Choices: 1, Model: &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}}
+	r := &completion.Prompted{Asked: completion.Asked{Answers: completion.OneAnswer()}, Model: &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}}
 	s := newChatShape(API{Server: &wire.Server{}}.newAnswerHeads("chatcmpl-", r, &AnswerFields{}))
-	c := &completion.Choice{Request: r}
+	c := &completion.Choice{Request: &completion.Submitted{Prompted: r}}
 	whole := &wire.Whole{}
 	for _, step := range []struct {
 		delta completion.Delta

@@ -13,14 +13,25 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// format is what response_format says.
-type format struct {
-	schema json.RawMessage // that an answer must fit; nil: it is text
-	in     string          // where it stands within response_format
-	strict *bool           // nil: nothing is said
+// format is what an answer must look like: response_format and structured_outputs say it.
+func (b *AnswerFields) format() (completion.Format, error) {
+	f, err := formatOf(b.ResponseFormat)
+	if err != nil {
+		return f, err
+	}
+	other, err := outputsOf(b.StructuredOutputs)
+	switch {
+	case err != nil || f.Field == "":
+		return other, err
+	case other.Field != "":
+		return f, refusal.Invalid(other.Field, "%s and json_schema cannot be used together", other.Field)
+	}
+	return f, nil
 }
 
-func formatOf(raw json.RawMessage) (f format, _ error) {
+// formatOf is what response_format says; without a Field where it says nothing.
+func formatOf(raw json.RawMessage) (f completion.Format, _ error) {
+	const field = "response_format"
 	if !completion.IsSet(raw) {
 		return f, nil
 	}
@@ -40,31 +51,16 @@ func formatOf(raw json.RawMessage) (f format, _ error) {
 		return f, nil
 	case "json_object":
 		if len(said.Schema) == 0 || string(said.Schema) == "null" {
-			return format{schema: completion.AnyObject}, nil
+			return completion.Format{Field: field, JSONSchema: completion.AnyObject}, nil
 		}
-		return format{schema: said.Schema, in: ".schema"}, nil
+		return completion.Format{Field: field, JSONSchema: said.Schema, In: ".schema"}, nil
 	case "json_schema":
 		if said.JSONSchema == nil || len(said.JSONSchema.Schema) == 0 || string(said.JSONSchema.Schema) == "null" {
 			return f, refusal.Invalid("response_format.json_schema.schema", "response_format.json_schema.schema is missing; response_format.type is json_schema")
 		}
-		return format{schema: said.JSONSchema.Schema, in: ".json_schema.schema", strict: said.JSONSchema.Strict}, nil
+		return completion.Format{Field: field, JSONSchema: said.JSONSchema.Schema, In: ".json_schema.schema", Strict: said.JSONSchema.Strict}, nil
 	}
 	return f, refusal.Invalid("response_format.type", "response_format.type is %q; it must be text, json_object or json_schema", excerpt.Of(said.Type, 40))
-}
-
-// takeFormat gives a request the schema of response_format.
-func (b *AnswerFields) takeFormat(r *completion.TextRequest) error {
-	f, err := formatOf(b.ResponseFormat)
-	if err != nil || f.schema == nil {
-		return err
-	}
-	if f.strict != nil {
-		r.Params.Schemas.Loose = !*f.strict
-	}
-	if b.FormatField != "" { // which has the schema one level higher
-		return r.RequireSchema(f.schema, b.FormatField, b.FormatField+".schema")
-	}
-	return r.RequireSchema(f.schema, "response_format", "response_format"+f.in)
 }
 
 // gbnfRule is the beginning of a rule in GBNF or a notation like it. In Lark's it may stand in a
@@ -80,12 +76,12 @@ func grammarOf(text string) string {
 	return lark.Prefix + " {} " + text
 }
 
-// takeStructuredOutputs gives a request the constraint of structured_outputs, which is vLLM's word
-// for it.
-func (b *AnswerFields) takeStructuredOutputs(r *completion.TextRequest) error {
+// outputsOf is what structured_outputs says, which is vLLM's word; without a Field where it says
+// nothing.
+func outputsOf(raw json.RawMessage) (f completion.Format, _ error) {
 	const field = "structured_outputs"
-	if !completion.IsSet(b.StructuredOutputs) {
-		return nil
+	if !completion.IsSet(raw) {
+		return f, nil
 	}
 	var said struct {
 		JSON          json.RawMessage `json:"json"`
@@ -95,11 +91,11 @@ func (b *AnswerFields) takeStructuredOutputs(r *completion.TextRequest) error {
 		Grammar       string          `json:"grammar"`
 		StructuralTag json.RawMessage `json:"structural_tag"`
 	}
-	if err := json.Unmarshal(b.StructuredOutputs, &said); err != nil {
-		return refusal.Invalid(field, `structured_outputs must be an object with json, json_object, regex, choice or grammar, such as {"choice": ["yes", "no"]}`)
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return f, refusal.Invalid(field, `structured_outputs must be an object with json, json_object, regex, choice or grammar, such as {"choice": ["yes", "no"]}`)
 	}
 	if completion.IsSet(said.StructuralTag) {
-		return refusal.Unsupported(field+".structural_tag", "structured_outputs.structural_tag is not supported by this server; write a grammar instead")
+		return f, refusal.Unsupported(field+".structural_tag", "structured_outputs.structural_tag is not supported by this server; write a grammar instead")
 	}
 	schema := said.JSON
 	var text string
@@ -117,25 +113,25 @@ func (b *AnswerFields) takeStructuredOutputs(r *completion.TextRequest) error {
 	}
 	switch {
 	case given != 1:
-		return refusal.Invalid(field, "structured_outputs has %d of json, json_object, regex, choice and grammar; it must have one", given)
+		return f, refusal.Invalid(field, "structured_outputs has %d of json, json_object, regex, choice and grammar; it must have one", given)
 	case said.Choice != nil && len(said.Choice) == 0:
-		return refusal.Invalid(field+".choice", "structured_outputs.choice is empty; it must have the texts that an answer may be")
-	case schema != nil:
-		return r.RequireSchema(schema, field, field+".json")
-	case said.JSONObject:
-		return r.RequireSchema(completion.AnyObject, field, field+".json_object")
-	case r.Params.Constraint.IsSet():
-		return refusal.Invalid(field, "%s and %s cannot be used together", field, r.Params.Constraint.Field())
+		return f, refusal.Invalid(field+".choice", "structured_outputs.choice is empty; it must have the texts that an answer may be")
 	}
-	r.Params.Grammar, r.Params.Regex, r.ConstraintField = grammarOf(said.Grammar), said.Regex, field+".regex"
+	f.Field = field
 	switch {
+	case schema != nil:
+		f.JSONSchema, f.In = schema, ".json"
+	case said.JSONObject:
+		f.JSONSchema, f.In = completion.AnyObject, ".json_object"
 	case said.Grammar != "":
-		r.ConstraintField = field + ".grammar"
+		f.Grammar, f.In = grammarOf(said.Grammar), ".grammar"
 	case said.Choice != nil:
 		for i, text := range said.Choice {
 			said.Choice[i] = regexp.QuoteMeta(text)
 		}
-		r.Params.Regex, r.ConstraintField = strings.Join(said.Choice, "|"), field+".choice"
+		f.Regex, f.In = strings.Join(said.Choice, "|"), ".choice"
+	default:
+		f.Regex, f.In = said.Regex, ".regex"
 	}
-	return nil
+	return f, nil
 }

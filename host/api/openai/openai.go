@@ -20,7 +20,7 @@ type API struct {
 	*wire.Server
 	// Describe makes the shape of llama-server's own API, for clients that ask for what it tells
 	// besides; nil: those hear nothing of that.
-	Describe func(r *completion.TextRequest, b *AnswerFields) wire.Detailed
+	Describe func(r *completion.Prompted, b *AnswerFields) wire.Detailed
 }
 
 // Routes are the routes of the API.
@@ -41,15 +41,26 @@ func (a API) Routes() []wire.Route {
 }
 
 func (a API) chatCompletion(c echo.Context) error {
-	body, err := wire.Read(c)
-	if err != nil {
-		return err
-	}
-	r, b, err := ParseChat(c.Request().Context(), a.Service, wire.CallerOf(c), body)
+	r, b, err := a.readChat(c)
 	if err != nil {
 		return err
 	}
 	return a.Answer(c, r, a.described(r, &b.AnswerFields, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.AnswerFields))), b.Stream)
+}
+
+// readChat makes the prompt of a chat.
+func (a API) readChat(c echo.Context) (*completion.Prompted, *ChatBody, error) {
+	b := &ChatBody{AnswerFields: Defaults()}
+	size, err := wire.ReadBody(c, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	asked, err := b.Asked(wire.CallerOf(c), size)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := a.Prompt(c.Request().Context(), asked)
+	return r, b, err
 }
 
 // countTokens tells, as llama-server does, how many tokens the prompt of a chat would have. With
@@ -60,16 +71,12 @@ func (a API) countTokens(c echo.Context) error {
 	if wanted != "" && wanted != "true" && wanted != "false" {
 		return refusal.Invalid("digests", "digests is %.40q; it must be true or false", wanted)
 	}
-	body, err := wire.Read(c)
-	if err != nil {
-		return err
-	}
-	r, _, err := ParseChat(c.Request().Context(), a.Service, wire.CallerOf(c), body)
+	r, _, err := a.readChat(c)
 	if err != nil {
 		return err
 	}
 	defer r.Release()
-	wire.Warn(c, r)
+	wire.Warn(c, r.LeftOut(), nil)
 	answer := map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])}
 	if wanted == "true" {
 		digests := []string{}
@@ -82,39 +89,53 @@ func (a API) countTokens(c echo.Context) error {
 }
 
 func (a API) textCompletion(c echo.Context) error {
-	body, err := wire.Read(c)
+	b := &textBody{AnswerFields: Defaults()}
+	size, err := wire.ReadBody(c, b)
 	if err != nil {
 		return err
 	}
-	r, b, err := ParseText(c.Request().Context(), a.Service, wire.CallerOf(c), body)
+	asked, err := b.asked(wire.CallerOf(c), size)
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b)), b.Stream)
+	ctx := c.Request().Context()
+	r, err := a.Prompt(ctx, asked)
+	if err != nil {
+		return err
+	}
+	prompts, err := completion.Work(ctx, a.Service, r.Caller, size, func(context.Context) ([]echoed, error) { return echoesOf(r), nil })
+	if err != nil {
+		r.Release()
+		return err
+	}
+	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b, prompts)), b.Stream)
 }
 
-// Parse turns the body of an answer that is told as it grows into a request: a chat if it has
+// Read turns the body of an answer that is told as it grows into a request: a chat if it has
 // messages, else a text completion.
-func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.TextRequest, error) {
+func Read(from completion.Caller, body []byte) (asked completion.Asked, err error) {
 	var probe struct {
 		Messages, Prompt json.RawMessage
 	}
 	if err := wire.Decode(body, &probe); err != nil {
-		return nil, err
+		return asked, err
 	}
 	switch {
 	case isGiven(probe.Messages) && isGiven(probe.Prompt):
-		return nil, refusal.Invalid("request", "request has both messages and prompt; it must have one")
+		return asked, refusal.Invalid("request", "request has both messages and prompt; it must have one")
 	case isGiven(probe.Messages):
 		b := &ChatBody{AnswerFields: Defaults()}
 		if err := wire.Decode(body, b); err != nil {
-			return nil, err
+			return asked, err
 		}
 		b.Stream = true // whatever it says
-		return b.Request(ctx, s, from, "messages", len(body))
+		return b.Asked(from, len(body))
 	}
-	r, _, err := ParseText(ctx, s, from, body)
-	return r, err
+	b := &textBody{AnswerFields: Defaults()}
+	if err := wire.Decode(body, b); err != nil {
+		return asked, err
+	}
+	return b.asked(from, len(body))
 }
 
 func isGiven(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

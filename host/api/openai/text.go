@@ -3,10 +3,8 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
 
-	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
 )
@@ -19,81 +17,37 @@ type textBody struct {
 	Echo     bool            `json:"echo"`
 	BestOf   *int            `json:"best_of"`
 	Logprobs *int            `json:"logprobs"`
-
-	prompts []echoed // with which the answers begin; none: they do not
 }
 
-// ParseText turns the body of a text completion into a request.
-func ParseText(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.TextRequest, *textBody, error) {
-	b := &textBody{AnswerFields: Defaults()}
-	if err := wire.Decode(body, b); err != nil {
-		return nil, nil, err
+// asked is the request that a body of size bytes is.
+func (b *textBody) asked(from completion.Caller, size int) (completion.Asked, error) {
+	a, err := b.AnswerFields.asked(from, size, b.Echo)
+	if err != nil {
+		return a, err
 	}
-	if err := b.Check(); err != nil {
-		return nil, nil, err
-	}
-	r, err := s.New(ctx, b.asked(from, "prompt", len(body)), b.fill)
-	return r, b, err
-}
-
-func (b *textBody) fill(ctx context.Context, r *completion.TextRequest) (err error) {
-	b.mayBeEmpty = b.Echo
-	if err := b.Fill(r); err != nil {
-		return err
-	}
-	if err := r.Plugins.RefuseTemplates(); err != nil {
-		return err
-	}
+	a.PromptField, a.Source = "prompt", completion.Texts{JSON: b.Prompt, Suffix: b.Suffix, Echo: b.Echo}
 	if top := b.Logprobs; top != nil {
 		if *top < 0 || *top > MaxLogprobs {
-			return refusal.Invalid("logprobs", "logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
+			return a, refusal.Invalid("logprobs", "logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
 		}
-		r.Logprobs = *top
+		a.Logprobs = *top
 	}
-	if err := b.fillBest(r); err != nil {
-		return err
+	if a.PromptLogprobs = b.Echo && b.Logprobs != nil; a.PromptLogprobs && b.Suffix != "" {
+		return a, refusal.Unsupported("suffix", "suffix is set with echo and logprobs; the prompt that fills in the middle is not the text that is echoed: leave out one of the three")
 	}
-	if err := r.ReadPrompts(ctx, b.Prompt); err != nil {
-		return err
-	}
-	if err := b.refuseMedia(r); err != nil {
-		return err
-	}
-	if err := b.fillEcho(r); err != nil {
-		return err
-	}
-	for i := range r.Prompts {
-		if b.Suffix != "" && err == nil {
-			r.Prompts[i], err = completion.FillIn(ctx, r.Model, r.Prompts[i], b.Suffix, "suffix")
-		}
-	}
-	return err
+	return a, b.askBest(&a)
 }
 
-// refuseMedia refuses what cannot be done with a prompt that has pictures or sounds, which no text
-// stands for.
-func (b *textBody) refuseMedia(r *completion.TextRequest) error {
-	switch {
-	case !r.HasMedia():
-	case b.Echo:
-		return refusal.Unsupported("echo", "echo is true, but the prompt has pictures or sounds, which cannot be echoed as text: leave echo out")
-	case b.Suffix != "":
-		return refusal.Unsupported("suffix", "suffix is set, but the prompt has pictures or sounds, and only texts have gaps that are filled: leave suffix out")
-	}
-	return nil
-}
-
-// fillBest has best_of answers generated to each prompt, of which the n most likely are shown.
-func (b *textBody) fillBest(r *completion.TextRequest) error {
+// askBest has best_of answers generated to each prompt, of which the n most likely are shown.
+func (b *textBody) askBest(a *completion.Asked) error {
 	switch best := b.BestOf; {
-	case best == nil || *best == r.Choices:
-	case *best < r.Choices || *best > maxChoices:
-		return refusal.Invalid("best_of", "best_of is %d; it must be from n (%d) to %d", *best, r.Choices, maxChoices)
+	case best == nil || *best == a.PerPrompt:
+	case *best < a.PerPrompt || *best > maxChoices:
+		return refusal.Invalid("best_of", "best_of is %d; it must be from n (%d) to %d", *best, a.PerPrompt, maxChoices)
 	case b.Stream:
-		return refusal.Invalid("best_of", "best_of is %d, more than n (%d), which cannot be streamed: the best answer is known when all have ended", *best, r.Choices)
+		return refusal.Invalid("best_of", "best_of is %d, more than n (%d), which cannot be streamed: the best answer is known when all have ended", *best, a.PerPrompt)
 	default:
-		r.Choices = *best
-		r.Logprobs = max(r.Logprobs, 0)
+		a.PerPrompt, a.Logprobs = *best, max(a.Logprobs, 0)
 	}
 	return nil
 }

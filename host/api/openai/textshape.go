@@ -5,17 +5,22 @@ package openai
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // textShape is OpenAI's text completion.
 type textShape struct {
 	answerHeads
-	body   *textBody
-	states map[int]*textState // by choice
+	body    *textBody
+	prompts []echoed           // with which the answers begin; none: they do not
+	states  map[int]*textState // by choice
 }
 
 type textAnswer struct {
@@ -44,8 +49,8 @@ type textState struct {
 	answer *offsets // of the answer's tokens
 }
 
-func newTextShape(h answerHeads, b *textBody) textShape {
-	return textShape{h, b, map[int]*textState{}}
+func newTextShape(h answerHeads, b *textBody, prompts []echoed) textShape {
+	return textShape{h, b, prompts, map[int]*textState{}}
 }
 
 // state is what the frames of a choice have described so far.
@@ -67,7 +72,7 @@ func (s textShape) echo(c *completion.Choice) *echoed {
 	if !s.body.Echo {
 		return &echoed{}
 	}
-	return &s.body.prompts[c.Index/s.request.Choices]
+	return &s.prompts[c.Index/s.request.PerPrompt]
 }
 
 // Start implements wire.Shape: a prompt that is echoed is the first text.
@@ -116,9 +121,9 @@ func (s textShape) Closing(choices []*completion.Choice) []any {
 // Whole implements wire.Shape.
 func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
 	a := s.answer()
-	shown := s.body.Choices() // of those to each prompt
-	for i := 0; i < len(choices); i += s.request.Choices {
-		all := wholes[i : i+s.request.Choices]
+	shown := s.body.choices() // of those to each prompt
+	for i := 0; i < len(choices); i += s.request.PerPrompt {
+		all := wholes[i : i+s.request.PerPrompt]
 		for _, k := range best(all, shown) {
 			c, w := choices[i+k], all[k]
 			reason := c.FinishReason()
@@ -170,4 +175,139 @@ func best(all []*wire.Whole, n int) []int {
 	}
 	slices.SortStableFunc(indices, func(a, b int) int { return cmp.Compare(mean(b), mean(a)) })
 	return indices[:n]
+}
+
+// textProbs is logprobs of a text completion, OpenAI's older shape.
+type textProbs struct {
+	Tokens  []string             `json:"tokens"`
+	Values  []*float32           `json:"token_logprobs"`
+	Top     []map[string]float32 `json:"top_logprobs"`
+	Offsets []int                `json:"text_offset"`
+}
+
+// textProbsOf describes the tokens of an answer, which begin in its text where at says.
+func textProbsOf(engine serving.Engine, probs []wire.TokenProb, at *offsets) *textProbs {
+	if len(probs) == 0 {
+		return nil
+	}
+	t := &textProbs{}
+	for _, p := range probs {
+		t.add(p, at.next(engine.Shown(p.ID)))
+	}
+	return t
+}
+
+// add appends a token that begins at a character of the text. Its alternatives contain it; of
+// those with the same text the most likely counts.
+func (t *textProbs) add(p wire.TokenProb, offset int) {
+	top := make(map[string]float32, len(p.Top)+1)
+	for _, alternative := range append(p.Top[:len(p.Top):len(p.Top)], p) {
+		if l, there := top[alternative.Token]; !there || l < alternative.Logprob {
+			top[alternative.Token] = alternative.Logprob
+		}
+	}
+	t.Tokens = append(t.Tokens, p.Token)
+	t.Values = append(t.Values, &p.Logprob)
+	t.Top = append(t.Top, top)
+	t.Offsets = append(t.Offsets, offset)
+}
+
+// join appends what another describes.
+func (t *textProbs) join(other *textProbs) {
+	t.Tokens, t.Values = append(t.Tokens, other.Tokens...), append(t.Values, other.Values...)
+	t.Top, t.Offsets = append(t.Top, other.Top...), append(t.Offsets, other.Offsets...)
+}
+
+// echoed is a prompt with which an answer begins.
+type echoed struct {
+	text    string
+	tokens  []scheduler.Token
+	offsets []int // of its tokens in the text; nil: nobody asked for log-probabilities
+}
+
+// echoesOf are the prompts with which the answers to a request begin; none where they do not.
+func echoesOf(r *completion.Prompted) []echoed {
+	prompts := make([]echoed, len(r.Texts))
+	for i, text := range r.Texts {
+		prompts[i] = echoed{text: text, tokens: r.Prompts[i]}
+		if r.PromptLogprobs {
+			prompts[i].offsets = promptOffsets(r.Model.Engine, text, r.Prompts[i])
+		}
+	}
+	return prompts
+}
+
+// first describes a prompt's first token, which has no probability.
+func (p *echoed) first(engine serving.Engine) *textProbs {
+	if p.offsets == nil {
+		return nil
+	}
+	return &textProbs{Tokens: []string{engine.Piece(p.tokens[0])}, Values: []*float32{nil}, Top: []map[string]float32{nil}, Offsets: p.offsets[:1]}
+}
+
+// part describes the prompt's tokens from number i on that events tell of.
+func (p *echoed) part(engine serving.Engine, i int, told []scheduler.PromptToken) *textProbs {
+	t := &textProbs{}
+	for k, prob := range wire.PromptProbabilities(engine, told) {
+		t.add(prob, p.offsets[i+k])
+	}
+	return t
+}
+
+// answerOffsets counts from the end of the prompt.
+func (p *echoed) answerOffsets() *offsets { return &offsets{utf8.RuneCountInString(p.text)} }
+
+// endProb describes the token that ended an answer, which is no part of its text. Clients that
+// score a prompt ask for one token besides, and count on it.
+func endProb(engine serving.Engine, end *answer.EndToken) (wire.TokenProb, bool) {
+	if end == nil {
+		return wire.TokenProb{}, false
+	}
+	return wire.Probability(engine, scheduler.Event{Token: end.Token, Logprobs: end.Logprobs})
+}
+
+// offsets count the characters of a text in which tokens follow each other, as clients do that cut
+// the text there. A token that begins within a character begins where that does.
+type offsets struct{ begun int } // characters
+
+// next is where a token with this text begins, which is then part of the text.
+func (o *offsets) next(text string) int {
+	at := o.begun
+	if text != "" && !utf8.RuneStart(text[0]) {
+		at = max(at-1, 0)
+	}
+	for i := range len(text) {
+		if utf8.RuneStart(text[i]) {
+			o.begun++
+		}
+	}
+	return at
+}
+
+// promptOffsets are where the tokens of a prompt begin in its text as the client gave it. Tokens
+// that the model wants before the text have none of it, nor has a space that its vocabulary puts
+// there.
+func promptOffsets(engine serving.Engine, text string, tokens []scheduler.Token) []int {
+	var count offsets
+	at := make([]int, len(tokens))
+	for i, t := range tokens {
+		n := extent(engine, text, t)
+		at[i] = count.next(text[:n])
+		text = text[n:]
+	}
+	return at
+}
+
+// extent is how many bytes of a text its first token has.
+func extent(engine serving.Engine, text string, t scheduler.Token) int {
+	piece, shown := engine.Piece(t), engine.Shown(t)
+	for _, s := range []string{piece, shown, strings.TrimPrefix(piece, " ")} {
+		if s != "" && strings.HasPrefix(text, s) {
+			return len(s)
+		}
+	}
+	if shown == "" { // a control token that the text does not name
+		return 0
+	}
+	return min(len(piece), len(text))
 }

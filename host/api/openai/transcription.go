@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/media"
@@ -54,40 +52,37 @@ func (a API) transcription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := b.request(c.Request().Context(), a.Service, wire.CallerOf(c), sound)
+	asked, err := b.asked(wire.CallerOf(c), sound)
+	if err != nil {
+		return err
+	}
+	r, err := a.Prompt(c.Request().Context(), asked)
 	if err != nil {
 		return err
 	}
 	return a.Answer(c, r, &transcriptShape{request: r, text: b.ResponseFormat == transcriptText}, b.Stream)
 }
 
-// request turns a form into a request.
-func (b *transcriptionBody) request(ctx context.Context, s *completion.Service, from completion.Caller, sound []byte) (*completion.TextRequest, error) {
-	if err := b.check(); err != nil {
-		return nil, err
-	}
+// asked is the request that a form is.
+func (b *transcriptionBody) asked(from completion.Caller, sound []byte) (completion.Asked, error) {
 	const id = "sound"
 	from.Files = func(string) []byte {
 		data := sound
 		sound = nil // it is decoded once; the request lives on for the whole answer
 		return data
 	}
-	asked := completion.TextRequest{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: &b.CommonFields, Size: len(b.Prompt)}
-	return s.New(ctx, asked, func(_ context.Context, r *completion.TextRequest) error {
-		c := chat.Conversation{Messages: b.messages(r.Model.Template),
-			Media: []media.Part{{Field: "file", Kind: media.Audio, Source: media.FrameScheme + id}}}
-		if completion.IsSet(b.Chunking) {
-			c.LeftOut = append(c.LeftOut, "chunking_strategy")
-		}
-		if slices.Contains(b.Include, "logprobs") {
-			r.Logprobs = 0
-		}
-		if b.MaxTokens != nil && *b.MaxTokens > 0 {
-			r.MaxTokens = *b.MaxTokens
-		}
-		r.Converse(c)
-		return nil
-	})
+	t := completion.Transcript{Ask: b.Prompt, Language: b.Language, Sound: media.Part{Field: "file", Kind: media.Audio, Source: media.FrameScheme + id}}
+	if completion.IsSet(b.Chunking) {
+		t.LeftOut = append(t.LeftOut, "chunking_strategy")
+	}
+	a := completion.Asked{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: b.CommonFields, Size: len(b.Prompt), Source: t, Answers: completion.OneAnswer()}
+	if slices.Contains(b.Include, "logprobs") {
+		a.Logprobs = 0
+	}
+	if b.MaxTokens != nil && *b.MaxTokens > 0 {
+		a.Limit = b.MaxTokens
+	}
+	return a, b.check()
 }
 
 // check refuses what is out of range, besides the common fields, and what asks for more than text.
@@ -120,18 +115,86 @@ func (b *transcriptionBody) check() error {
 	return nil
 }
 
-// messages ask for the transcript, in llama-server's words: LFM2, known by its chat template, has
-// been trained with others.
-func (b *transcriptionBody) messages(template string) (all []chat.Message) {
-	ask := "Transcribe audio to text"
-	if strings.Contains(template, "<|tool_list_start|>") && strings.Contains(template, "<|tool_list_end|>") {
-		all, ask = append(all, chat.Message{Role: "system", Content: "Perform ASR."}), ""
+// transcriptShape is OpenAI's transcript, with what llama-server's has besides.
+type transcriptShape struct {
+	request *completion.Prompted
+	text    bool // in one piece it is text alone
+
+	told  strings.Builder  // so far
+	probs []wire.TokenProb // likewise
+}
+
+type transcriptDelta struct {
+	Type     string           `json:"type"`
+	Delta    string           `json:"delta"`
+	Logprobs []wire.TokenProb `json:"logprobs,omitempty"`
+}
+
+// transcript is the last frame, and the answer in one piece.
+type transcript struct {
+	Type     string           `json:"type"`
+	Text     string           `json:"text"`
+	Logprobs []wire.TokenProb `json:"logprobs,omitempty"`
+	Usage    transcriptUsage  `json:"usage"`
+
+	FinishReason string `json:"finish_reason"`       // an addition of ours: a transcript that is cut off has "length"
+	Recording    string `json:"recording,omitempty"` // likewise
+}
+
+// transcriptUsage has OpenAI's details of a prompt and llama-server's, whose names differ by a
+// letter.
+type transcriptUsage struct {
+	Type   string `json:"type"`
+	Input  int    `json:"input_tokens"`
+	Output int    `json:"output_tokens"`
+	Total  int    `json:"total_tokens"`
+	Parts  struct {
+		Text  int `json:"text_tokens"`
+		Audio int `json:"audio_tokens"`
+	} `json:"input_token_details"`
+	Cache struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+}
+
+// Start implements wire.Shape.
+func (*transcriptShape) Start(*completion.Choice) []any { return nil }
+
+// Part implements wire.Shape.
+func (s *transcriptShape) Part(c *completion.Choice, d completion.Delta) []any {
+	probs := wire.DetailsOf(c, d).Probs
+	if d.Content == "" && len(probs) == 0 {
+		return nil
 	}
-	if b.Prompt != "" {
-		ask = b.Prompt
+	s.told.WriteString(d.Content)
+	s.probs = append(s.probs, probs...)
+	return []any{&transcriptDelta{Type: "transcript.text.delta", Delta: d.Content, Logprobs: probs}}
+}
+
+// Last implements wire.Shape.
+func (s *transcriptShape) Last(c *completion.Choice) []any {
+	return []any{s.transcript(c, s.told.String(), s.probs)}
+}
+
+// Closing implements wire.Shape.
+func (*transcriptShape) Closing([]*completion.Choice) []any { return nil }
+
+// Framing implements wire.Shape.
+func (*transcriptShape) Framing() wire.Framing { return wire.EventsDone }
+
+// Whole implements wire.Shape.
+func (s *transcriptShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
+	if s.text {
+		return wire.PlainText(wholes[0].Content.String())
 	}
-	if b.Language != "" {
-		ask += " (language: " + b.Language + ")"
-	}
-	return append(all, chat.Message{Role: "user", Content: ask + media.Marker})
+	return s.transcript(choices[0], wholes[0].Content.String(), wholes[0].Probs)
+}
+
+func (s *transcriptShape) transcript(c *completion.Choice, text string, probs []wire.TokenProb) *transcript {
+	t := &transcript{Type: "transcript.text.done", Text: text, Logprobs: probs, FinishReason: c.FinishReason(), Recording: s.request.RecordingID()}
+	u := wire.UsageOf([]*completion.Choice{c}, 1)
+	t.Usage = transcriptUsage{Type: "tokens", Input: u.Prompt, Output: u.Completion, Total: u.Total}
+	t.Usage.Parts.Audio = u.Details.Audio
+	t.Usage.Parts.Text, t.Usage.Cache.Cached = u.Prompt-t.Usage.Parts.Audio, u.Details.Cached
+	return t
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
@@ -49,11 +48,14 @@ type body struct {
 
 func newBody() *body { return &body{CommonFields: completion.DefaultCommonFields()} }
 
+// maxLogprobs bounds the alternatives reported with each token.
+const maxLogprobs = 20
+
 // includeLogprobs is the entry of include that asks for log-probabilities.
 const includeLogprobs = "message.output_text.logprobs"
 
-// chat is the chat completion that answers the same.
-func (b *body) chat() (*openai.ChatBody, error) {
+// asked is the request that a body of size bytes is.
+func (b *body) asked(from completion.Caller, size int) (a completion.Asked, err error) {
 	for _, f := range []struct {
 		name, remedy string
 		raw          json.RawMessage
@@ -64,64 +66,70 @@ func (b *body) chat() (*openai.ChatBody, error) {
 		{"background", "answers are not computed in the background: leave it out", b.Background},
 	} {
 		if completion.IsSet(f.raw) {
-			return nil, refusal.Unsupported(f.name, "%s is not supported by this server; %s", f.name, f.remedy)
+			return a, refusal.Unsupported(f.name, "%s is not supported by this server; %s", f.name, f.remedy)
 		}
 	}
 	if most := b.MaxOutputTokens; most != nil && *most < 1 {
-		return nil, refusal.Invalid("max_output_tokens", "max_output_tokens is %d; it must be at least 1", *most)
+		return a, refusal.Invalid("max_output_tokens", "max_output_tokens is %d; it must be at least 1", *most)
 	}
-	if top := b.TopLogprobs; top != nil && (*top < 0 || *top > openai.MaxLogprobs) {
-		return nil, refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, openai.MaxLogprobs)
+	if top := b.TopLogprobs; top != nil && (*top < 0 || *top > maxLogprobs) {
+		return a, refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, maxLogprobs)
 	}
-	conversation, err := b.conversation()
+	a = completion.Asked{Caller: from, ModelName: b.Model, PromptField: "input", Size: size, Common: b.CommonFields, Answers: completion.OneAnswer()}
+	c, err := b.conversation()
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	conversation.TemplateArgs, conversation.ParallelToolCalls, conversation.ContextManagement = b.TemplateArgs, b.ParallelToolCalls, b.ContextManagement
-	c := &openai.ChatBody{AnswerFields: openai.AnswerFields{CommonFields: b.CommonFields, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens, FormatField: "text.format"},
-		Conversation: conversation, TopLogprobs: b.TopLogprobs}
-	if effort := b.Reasoning.Effort; effort != nil {
-		c.ReasoningEffort = *effort
+	a.Source, a.Limit = completion.Chat{Conversation: c}, b.MaxOutputTokens
+	if slices.Contains(b.Include, includeLogprobs) {
+		a.Logprobs = first(0, b.TopLogprobs)
 	}
-	if c.Logprobs = slices.Contains(b.Include, includeLogprobs); !c.Logprobs {
-		c.TopLogprobs = nil
-	}
-	if c.ResponseFormat, err = b.format(); err != nil {
-		return nil, err
-	}
-	return c, b.tools(c)
+	a.Format, err = b.format()
+	return a, err
 }
 
-// format is response_format of a chat completion, which has the name and the schema one level
-// deeper.
-func (b *body) format() (json.RawMessage, error) {
+// first is the value, if it is there.
+func first(otherwise int, value *int) int {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
+// format is what text.format says; without a Field where it asks for nothing.
+func (b *body) format() (f completion.Format, _ error) {
+	const field = "text.format"
 	raw := b.Text.Format
 	if !completion.IsSet(raw) {
-		return nil, nil
+		return f, nil
 	}
-	var f struct {
+	var said struct {
 		Type   string          `json:"type"`
-		Name   string          `json:"name"`
 		Schema json.RawMessage `json:"schema"`
 		Strict *bool           `json:"strict"`
 	}
-	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, refusal.Invalid("text.format", "text.format must be an object with a type")
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return f, refusal.Invalid(field, "text.format must be an object with a type")
 	}
-	if !slices.Contains([]string{"text", "json_object", "json_schema"}, f.Type) {
-		return nil, refusal.Invalid("text.format.type", "text.format.type is %q; it must be text, json_object or json_schema", excerpt.Of(f.Type, 40))
+	hasSchema := completion.IsSet(said.Schema) || bytes.Equal(bytes.TrimSpace(said.Schema), []byte("{}"))
+	switch {
+	case said.Type == "text":
+		return f, nil
+	case said.Type == "json_object" && !hasSchema:
+		return completion.Format{Field: field, In: ".schema", JSONSchema: completion.AnyObject}, nil
+	case said.Type == "json_object":
+		return completion.Format{Field: field, In: ".schema", JSONSchema: said.Schema}, nil
+	case said.Type != "json_schema":
+		return f, refusal.Invalid("text.format.type", "text.format.type is %q; it must be text, json_object or json_schema", excerpt.Of(said.Type, 40))
+	case !hasSchema:
+		return f, refusal.Invalid("text.format.schema", "text.format.schema is missing; text.format.type is json_schema")
 	}
-	if f.Type != "json_schema" {
-		return raw, nil
-	}
-	if !completion.IsSet(f.Schema) && !bytes.Equal(bytes.TrimSpace(f.Schema), []byte("{}")) {
-		return nil, refusal.Invalid("text.format.schema", "text.format.schema is missing; text.format.type is json_schema")
-	}
-	return json.Marshal(map[string]any{"type": f.Type, f.Type: map[string]any{"name": f.Name, "schema": f.Schema, "strict": f.Strict}})
+	return completion.Format{Field: field, In: ".schema", JSONSchema: said.Schema, Strict: said.Strict}, nil
 }
 
-// tools gives a chat completion the tools, which have the function one level deeper there.
-func (b *body) tools(c *openai.ChatBody) error {
+// tools gives a conversation the tools, which have the function one level deeper in a chat
+// completion.
+func (b *body) tools(c *chat.Conversation) (err error) {
 	tools := make([]json.RawMessage, 0, len(b.Tools))
 	for i, raw := range b.Tools {
 		field := fmt.Sprintf("tools[%d]", i)
@@ -142,15 +150,20 @@ func (b *body) tools(c *openai.ChatBody) error {
 		}
 		tools = append(tools, slices.Concat([]byte(`{"type":"function","function":`), raw, []byte("}")))
 	}
-	c.Tools, c.ToolChoice = tools, b.ToolChoice
+	if c.Tools, c.LeftOut, err = chat.ParseTools(tools, true); err != nil {
+		return err
+	}
+	choice := b.ToolChoice
 	var named struct {
 		Type string `json:"type"`
 		Name string `json:"name"`
 	}
-	if json.Unmarshal(b.ToolChoice, &named) == nil && named.Type == "function" {
-		choice, err := json.Marshal(map[string]any{"type": "function", "function": map[string]string{"name": named.Name}})
-		c.ToolChoice = choice
-		return err
+	if json.Unmarshal(choice, &named) == nil && named.Type == "function" {
+		choice, err = json.Marshal(map[string]any{"type": "function", "function": map[string]string{"name": named.Name}})
+		if err != nil {
+			return err
+		}
 	}
-	return nil
+	c.ToolChoice, err = chat.ParseToolChoice(choice, c.Tools)
+	return err
 }

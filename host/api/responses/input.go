@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
@@ -68,20 +67,38 @@ type reader struct {
 	fields   []string     // of the messages, each the first
 }
 
-// conversation are the messages that the instructions and the input are in a chat completion.
-func (b *body) conversation() (c openai.Conversation, err error) {
+// conversation is what the instructions, the input and the tools are.
+func (b *body) conversation() (c chat.Conversation, err error) {
 	r, err := b.read()
 	if err != nil {
 		return c, err
 	}
-	c.Media, c.LeftOut, c.Fields, c.Messages = r.media, r.leftOut, r.fields, make([]json.RawMessage, len(r.messages))
+	c = chat.Conversation{ParallelToolCalls: b.ParallelToolCalls, TemplateArgs: b.TemplateArgs}
+	if c.Echo = !b.Stream; b.Reasoning.Effort != nil { // as llama-server: a whole message is told whole
+		c.ReasoningEffort = *b.Reasoning.Effort
+	}
+	if err := b.tools(&c); err != nil {
+		return c, err
+	}
+	c.LeftOut = append(c.LeftOut, r.leftOut...)
+	if completion.IsSet(b.ContextManagement) {
+		c.LeftOut = append(c.LeftOut, "context_management")
+	}
+	messages := make([]json.RawMessage, len(r.messages))
 	for i, m := range r.messages {
 		if m.Role == "assistant" {
 			m.Content, m.Reasoning = media.Join(m.said), strings.Join(m.thought, "")
 		}
-		if c.Messages[i], err = json.Marshal(m); err != nil {
+		if messages[i], err = json.Marshal(m); err != nil {
 			return c, err
 		}
+	}
+	if c.Messages, _, err = chat.ParseMessages(messages); err != nil {
+		return c, err
+	}
+	c.Media = r.media
+	for i := range c.Messages {
+		c.Messages[i].Field = r.fields[i]
 	}
 	return c, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package responses serves OpenAI's Responses API, by way of its chat completions.
+// Package responses serves OpenAI's Responses API.
 package responses
 
 import (
@@ -29,16 +29,10 @@ func (a API) Routes() []wire.Route {
 	}
 }
 
-func (a API) create(c echo.Context) error {
-	b, size, err := read(c)
-	if err != nil {
-		return err
-	}
-	return forCodex(a.answer(c, b, size))
-}
+func (a API) create(c echo.Context) error { return forCodex(a.answer(c)) }
 
-func (a API) answer(c echo.Context, b *body, size int) error {
-	r, err := a.request(c, b, size)
+func (a API) answer(c echo.Context) error {
+	r, b, err := a.read(c)
 	if err != nil {
 		return err
 	}
@@ -66,37 +60,28 @@ func forCodex(err error) error {
 
 // countTokens tells how many tokens the prompt of a response would have.
 func (a API) countTokens(c echo.Context) error {
-	b, size, err := read(c)
-	if err != nil {
-		return err
-	}
-	r, err := a.request(c, b, size)
+	r, _, err := a.read(c)
 	if err != nil {
 		return err
 	}
 	defer r.Release()
-	wire.Warn(c, r)
+	wire.Warn(c, r.LeftOut(), nil)
 	return c.JSON(http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])})
 }
 
-// read reads a body, which has size bytes.
-func read(c echo.Context) (b *body, size int, err error) {
-	data, err := wire.Read(c)
+// read makes the prompt of a body.
+func (a API) read(c echo.Context) (*completion.Prompted, *body, error) {
+	b := newBody()
+	size, err := wire.ReadBody(c, b)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	b = newBody()
-	return b, len(data), wire.Decode(data, b)
-}
-
-// request turns a body into a request.
-func (a API) request(c echo.Context, b *body, size int) (*completion.TextRequest, error) {
-	asked, err := b.chat()
+	asked, err := b.asked(wire.CallerOf(c), size)
 	if err != nil {
-		return nil, err
+		return nil, nil, inTool(err)
 	}
-	r, err := asked.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "input", size)
-	return r, inTool(err)
+	r, err := a.Prompt(c.Request().Context(), asked)
+	return r, b, inTool(err)
 }
 
 // inTool has an error about a function that a tool is name its field in the tool itself, where it

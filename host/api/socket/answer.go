@@ -77,11 +77,11 @@ func checkNew(f clientFrame) error {
 }
 
 // start submits the request of an answer.
-func (a *answer) start(ctx context.Context, f clientFrame, r *completion.TextRequest) error {
+func (a *answer) start(ctx context.Context, f clientFrame, r *completion.Prompted) error {
 	k := a.connection
 	detach := time.Duration(f.DetachMS) * time.Millisecond
-	a.choice, a.seed, a.after = &completion.Choice{Request: r}, r.Params.Seed, -1
-	r.Detachable, r.Overflow, r.Ended = detach > 0, overflow[f.Overflow], nil
+	a.seed, a.after = r.Params.Seed, -1
+	reading := completion.Reading{Detachable: detach > 0, Overflow: overflow[f.Overflow]}
 	if detach > 0 {
 		d, err := k.api.detachables.begin(k.api, r, detach)
 		if err != nil {
@@ -90,9 +90,9 @@ func (a *answer) start(ctx context.Context, f clientFrame, r *completion.TextReq
 		}
 		d.mu.Lock() // so that an end that comes at once waits for its reader
 		defer d.mu.Unlock()
-		a.detachable, r.Ended = d, d.ended
+		a.detachable, reading.Ended = d, d.ended
 	}
-	if err := a.submit(ctx, f.Parts); err != nil {
+	if err := a.submit(ctx, r, reading, f.Parts); err != nil {
 		if a.detachable != nil {
 			a.detachable.all.remove(a.detachable)
 		}
@@ -106,16 +106,16 @@ func (a *answer) start(ctx context.Context, f clientFrame, r *completion.TextReq
 }
 
 // submit has the answer computed, and taken apart if that is wanted.
-func (a *answer) submit(ctx context.Context, takeApart bool) (err error) {
-	r := a.choice.Request
+func (a *answer) submit(ctx context.Context, r *completion.Prompted, reading completion.Reading, takeApart bool) (err error) {
 	if takeApart {
 		if a.parts, err = newParts(r, false); err != nil {
 			return err
 		}
 	}
-	streams, err := a.connection.api.Submit(ctx, r)
+	submitted, err := a.connection.api.Submit(ctx, r, reading)
 	if err == nil {
-		a.stream = streams[0]
+		a.choice = submitted.Choices[0]
+		a.stream = a.choice.Stream
 	} else if a.parts != nil {
 		a.parts.close()
 	}
@@ -123,17 +123,21 @@ func (a *answer) submit(ctx context.Context, takeApart bool) (err error) {
 }
 
 // parse reads a generate frame's request: the body of a chat or text completion.
-func (k *connection) parse(ctx context.Context, request json.RawMessage) (*completion.TextRequest, error) {
+func (k *connection) parse(ctx context.Context, request json.RawMessage) (*completion.Prompted, error) {
 	if !completion.IsSet(request) {
 		return nil, refusal.Invalid("request", "request is missing: the body of a chat or text completion")
 	}
 	from := k.caller
 	from.Files = k.file
-	r, err := openai.Parse(ctx, k.api.Service, from, request)
+	asked, err := openai.Read(from, request)
 	if err != nil {
 		return nil, err
 	}
-	if r.Choices*len(r.Prompts) != 1 {
+	r, err := k.api.Prompt(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	if r.PerPrompt*len(r.Prompts) != 1 {
 		r.Release()
 		return nil, refusal.Invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
 	}

@@ -26,7 +26,7 @@ func (obedient) Rewind(context.Context, int) error               { return nil }
 func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
 	k := &connection{ctx: t.Context(), out: make(chan any, 9), answers: map[string]*answer{}}
 	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}
-	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: &completion.TextRequest{Model: m, Plugins: servingtest.NoPlugins{}}},
+	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: submitted(t, m)},
 		detachable: &detachable{}, after: -1}
 	a.detachable.reader = a
 	steer := func(verb string) {

@@ -34,11 +34,11 @@ type detachable struct {
 	mu      sync.Mutex // held while another connection takes it over, or it is kept
 	name    string     // of its stream, without the server's
 	stream  serving.Stream
-	request *completion.TextRequest // nil once it is kept
-	seed    uint32                  // with which it began
-	parts   bool                    // it is taken apart
-	reader  *answer                 // who reads it, or was the last to
-	free    func()                  // cancels what still runs and releases the request, once
+	request *completion.Submitted // nil once it is kept
+	seed    uint32                // with which it began
+	parts   bool                  // it is taken apart
+	reader  *answer               // who reads it, or was the last to
+	free    func()                // cancels what still runs and releases the request, once
 
 	steering sync.Mutex // held while the request is read or changed
 
@@ -178,7 +178,7 @@ func (a *answer) seek() (err error) {
 	if !a.detachable.parts {
 		return a.stream.Attach(max(a.after-1, -1))
 	}
-	if a.parts, err = newParts(a.choice.Request, true); err != nil {
+	if a.parts, err = newParts(a.choice.Request.Prompted, true); err != nil {
 		return err
 	}
 	if err = a.stream.Attach(-1); err != nil {

@@ -25,7 +25,7 @@ const (
 
 // unreadBytes is what the events of an answer may take that nobody has read, about: those that are
 // read are counted as they are.
-func unreadBytes(r *completion.TextRequest) int64 {
+func unreadBytes(r *completion.Prompted) int64 {
 	each := 8 * max(0, r.Logprobs)
 	if r.Params.Trace {
 		each += 1024 + 384*len(r.Params.Chain) // a survey after each stage
@@ -55,7 +55,7 @@ type account struct {
 }
 
 // begin makes room for the answer to a request.
-func (d *detachables) begin(a *API, r *completion.TextRequest, detach time.Duration) (*detachable, error) {
+func (d *detachables) begin(a *API, r *completion.Prompted, detach time.Duration) (*detachable, error) {
 	begun := &detachable{all: d, api: a, caller: r.Caller, detach: detach}
 	if !d.grow(begun, runningBytes+unreadBytes(r)) {
 		return nil, &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_detachable", Field: "detach_ms",

@@ -17,7 +17,7 @@ import (
 // beginNamed has a caller begin an answer, which is found by its name.
 func (d *detachables) beginNamed(t *testing.T, caller, name string) *detachable {
 	t.Helper()
-	begun, err := d.begin(&API{}, &completion.TextRequest{Caller: completion.Caller{ID: caller}}, time.Hour)
+	begun, err := d.begin(&API{}, &completion.Prompted{Asked: completion.Asked{Caller: completion.Caller{ID: caller}}}, time.Hour)
 	if err != nil {
 		return nil
 	}
@@ -150,12 +150,12 @@ func TestUnreadBytes_CoverEvents(t *testing.T) {
 		trace.Stages = append(trace.Stages, chain.StageTrace{After: best})
 	}
 	for name, tc := range map[string]struct {
-		request completion.TextRequest
+		request completion.Prompted
 		event   scheduler.Event
 	}{
-		"plain":             {completion.TextRequest{Params: plain, Logprobs: -1}, scheduler.Event{Text: " word"}},
-		"log-probabilities": {completion.TextRequest{Params: plain, Logprobs: 20}, scheduler.Event{Text: " word", Logprobs: &chain.Logprobs{Top: make([]chain.Candidate, 20)}}},
-		"traced":            {completion.TextRequest{Params: traced, Logprobs: -1}, scheduler.Event{Text: " word", Trace: trace}},
+		"plain":             {completion.Prompted{Params: plain, Asked: completion.Asked{Answers: completion.Answers{Logprobs: -1}}}, scheduler.Event{Text: " word"}},
+		"log-probabilities": {completion.Prompted{Params: plain, Asked: completion.Asked{Answers: completion.Answers{Logprobs: 20}}}, scheduler.Event{Text: " word", Logprobs: &chain.Logprobs{Top: make([]chain.Candidate, 20)}}},
+		"traced":            {completion.Prompted{Params: traced, Asked: completion.Asked{Answers: completion.Answers{Logprobs: -1}}}, scheduler.Event{Text: " word", Trace: trace}},
 	} {
 		took := completion.KeptBuffer * bytesOf(tc.event)
 		counts := runningBytes + unreadBytes(&tc.request)

@@ -135,7 +135,7 @@ func (a *answer) frameOf(e scheduler.Event) any {
 	switch e.Kind {
 	case scheduler.KindStarted:
 		return startedFrame{Type: "started", ID: a.id, Stream: a.connection.api.nameOf(a.stream), Model: c.Request.Model.Name,
-			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens, Warnings: wire.Warnings(c.Request),
+			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens, Warnings: wire.Warnings(c.Request.LeftOut()),
 			Relaxed: c.Request.Relaxed}
 	case scheduler.KindPrompt:
 		return promptFrame{Type: "prompt", ID: a.id, Seq: e.Seq, Prompt: wire.PromptProbabilities(engine, e.Prompt)}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
@@ -44,7 +43,7 @@ func FuzzFrames(f *testing.F) {
 		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}})
 		k.allow, k.out = anybody, make(chan any, 2) // what the frame does, and why it is refused
 		a := &answer{connection: k, id: "live", lane: lane{room: make(chan struct{}, 1)}, ready: make(chan struct{}), begun: true, reading: t.Context(),
-			stream: obedient{still{}}, choice: &completion.Choice{Request: &completion.TextRequest{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}}
+			stream: obedient{still{}}, choice: &completion.Choice{Request: submitted(t, m)}}
 		close(a.ready)
 		k.answers["live"] = a
 		released := 0

@@ -77,7 +77,7 @@ func (d *detachable) frames() (*kept, error) {
 	a := &answer{connection: &connection{api: d.api}, stream: d.stream, choice: &completion.Choice{Request: d.request}, seed: d.seed}
 	if d.parts {
 		var err error
-		if a.parts, err = newParts(d.request, true); err != nil {
+		if a.parts, err = newParts(d.request.Prompted, true); err != nil {
 			return nil, err
 		}
 		defer a.parts.close()

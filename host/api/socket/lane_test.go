@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
@@ -48,7 +47,7 @@ func laneTest(t *testing.T, test func(k *connection, a *answer, stream noting)) 
 		k.allow, k.out = anybody, make(chan any, 1000)
 		stream := noting{told: &[]string{}, goOn: make(chan struct{})}
 		a := &answer{connection: k, id: "a", lane: lane{room: make(chan struct{}, maxWaiting)}, ready: make(chan struct{}), abandon: func() {}, reading: t.Context(),
-			stream: stream, choice: &completion.Choice{Request: &completion.TextRequest{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}}
+			stream: stream, choice: &completion.Choice{Request: submitted(t, m)}}
 		k.answers["a"] = a
 		test(k, a, stream)
 		k.forwarding.Wait()

@@ -31,7 +31,7 @@ type parts struct {
 }
 
 // newParts takes an answer apart. One that the client comes back to begins with all that it has.
-func newParts(r *completion.TextRequest, reset bool) (*parts, error) {
+func newParts(r *completion.Prompted, reset bool) (*parts, error) {
 	parser, err := r.NewParts()
 	if err != nil {
 		return nil, err

@@ -191,7 +191,7 @@ func (k *connection) fork(a *answer, f clientFrame) error {
 
 // forked is the request for an answer that goes on where another is, with its sampling parameters,
 // of which some may be changed.
-func (k *connection) forked(ctx context.Context, a *answer, change json.RawMessage) (*completion.TextRequest, error) {
+func (k *connection) forked(ctx context.Context, a *answer, change json.RawMessage) (*completion.Prompted, error) {
 	defer a.own()()
 	return k.api.Fork(ctx, a.choice.Request, a.stream, func(fields *sampling.ParamFields) error {
 		if !completion.IsSet(change) {

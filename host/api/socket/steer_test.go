@@ -10,7 +10,6 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
@@ -31,7 +30,7 @@ func (steered) Conversation(context.Context) (prompt []scheduler.Token, answered
 func TestAnswer_Steer_FromTwoConnections(t *testing.T) {
 	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
 	api := &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}}
-	d := &detachable{stream: steered{}, request: &completion.TextRequest{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}
+	d := &detachable{stream: steered{}, request: submitted(t, m)}
 	var connections sync.WaitGroup
 	for range 2 {
 		connections.Go(func() {

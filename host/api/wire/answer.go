@@ -4,11 +4,14 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -26,7 +29,7 @@ type Server struct {
 // Answer submits a request and sends its choices in the given shape, as a stream or whole, and
 // releases it. However it ends, what still runs is cancelled: a client that leaves frees its slots
 // at once.
-func (s *Server) Answer(c echo.Context, r *completion.TextRequest, sh Shape, stream bool) error {
+func (s *Server) Answer(c echo.Context, r *completion.Prompted, sh Shape, stream bool) error {
 	defer r.Release()
 	ctx := c.Request().Context()
 	answer, err := s.Begin(ctx, r)
@@ -35,9 +38,9 @@ func (s *Server) Answer(c echo.Context, r *completion.TextRequest, sh Shape, str
 	}
 	defer answer.Cancel()
 	bodyOf(c).Decoded()
-	Warn(c, r)
+	Warn(c, r.LeftOut(), answer.Relaxed)
 	if stream {
-		err = s.stream(ctx, c, answer, r, sh)
+		err = s.stream(ctx, c, answer, sh)
 	} else {
 		err = whole(ctx, c, answer, sh)
 	}
@@ -50,7 +53,7 @@ func (s *Server) Answer(c echo.Context, r *completion.TextRequest, sh Shape, str
 	return nil
 }
 
-func whole(ctx context.Context, c echo.Context, a *completion.Result, sh Shape) error {
+func whole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
 	wholes := make([]*Whole, len(a.Choices))
 	for i := range wholes {
 		wholes[i] = &Whole{}
@@ -80,7 +83,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Result, sh Shape) 
 	return c.JSON(http.StatusOK, answered)
 }
 
-func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Result, r *completion.TextRequest, sh Shape) error {
+func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
 	w, ctx := s.newEvents(ctx, c.Response(), sh.Framing())
 	defer w.release()
 	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return forward(w, sh, c, d) }, w.flush)
@@ -92,7 +95,7 @@ func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Resul
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {
-		_ = w.send(failure(c, sh, completion.AsError(err, r.PromptField))...) // a broken connection shows at flush
+		_ = w.send(failure(c, sh, completion.AsError(err, a.PromptField))...) // a broken connection shows at flush
 	}
 	w.done()
 	return w.flush()
@@ -127,4 +130,106 @@ func Frames(sh Shape, c *completion.Choice, d completion.Delta) (frames []any) {
 		frames = append(frames, sh.Last(c)...)
 	}
 	return frames
+}
+
+// Shape is how a dialect writes one answer. Frames and whole answers are encoded as JSON. A frame
+// with a method EventName is a server-sent event of that name.
+type Shape interface {
+	// Start is the frames when a choice has got its slot.
+	Start(c *completion.Choice) []any
+	// Part is the frames for what an event adds to a choice.
+	Part(c *completion.Choice, d completion.Delta) []any
+	// Last is the frames that end a choice.
+	Last(c *completion.Choice) []any
+	// Closing is the frames after all choices.
+	Closing(choices []*completion.Choice) []any
+	// Whole is the answer in one piece, of which a PlainText goes out as it stands. wholes are
+	// what its choices gathered.
+	Whole(choices []*completion.Choice, wholes []*Whole) any
+	// Framing is how its frames are told apart.
+	Framing() Framing
+}
+
+// Detailed is a Shape for which the text of an answer is not enough. It gets every event, of an
+// answer in one piece too.
+type Detailed interface {
+	Shape
+	// Event is the frames for an event, in the place of Start, Part and Last.
+	Event(c *completion.Choice, d completion.Delta) []any
+}
+
+// Failing is a Shape that has frames of its own for an answer that fails after its stream has
+// begun.
+type Failing interface {
+	Shape
+	// Failed is the frames that end the stream.
+	Failed(e *refusal.Error) []any
+}
+
+// PlainText is an answer that is no JSON.
+type PlainText string
+
+// Framing is how the frames of a stream are told apart.
+type Framing uint8
+
+// The framings.
+const (
+	Events     Framing = iota // server-sent events
+	EventsDone                // the same, with [DONE] at the end
+	Lines                     // each frame is a line of JSON
+)
+
+// Whole is what one choice has gathered for an answer in one piece.
+type Whole struct {
+	completion.Whole
+	Details
+	Prompt []scheduler.PromptToken // what is reported of the prompt's tokens
+	Said   []TokenProb             // those of Probs whose tokens are the content
+}
+
+// maxWarnings bounds how many fields are told one by one: a client bounds the headers that it
+// takes, and a long conversation may have many items that are ignored.
+const maxWarnings = 16
+
+// Warnings say that fields of a request are ignored: programs send some without which an answer
+// is as good, and refusing them would keep those programs out.
+func Warnings(leftOut []string) []string {
+	var all []string
+	for i, field := range leftOut {
+		if i == maxWarnings {
+			return append(all, fmt.Sprintf("%d more fields are left out", len(leftOut)-i))
+		}
+		all = append(all, field+" is left out: this server does not act on it")
+	}
+	return all
+}
+
+// Warn tells a client which fields are left out, and which places of its schemas are not enforced,
+// in a header for each.
+func Warn(c echo.Context, leftOut, relaxed []string) {
+	for _, text := range Warnings(leftOut) {
+		c.Response().Header().Add("Warning", `199 penstock "`+text+`"`)
+	}
+	for _, text := range relaxed {
+		c.Response().Header().Add(relaxedHeader, inASCII(text))
+	}
+}
+
+// relaxedHeader has a place of a JSON schema that is not enforced, and why.
+const relaxedHeader = "Penstock-Schema-Relaxed"
+
+// maxHeader bounds the text of a header, in bytes: some clients give up an answer with long lines.
+const maxHeader = 500
+
+// inASCII writes what a header may not have as URIs do.
+func inASCII(text string) string {
+	var s strings.Builder
+	for _, b := range []byte(excerpt.Of(text, maxHeader)) {
+		if b < ' ' || b > '~' || b == '%' {
+			fmt.Fprintf(&s, "%%%02X", b)
+		} else {
+			s.WriteByte(b)
+		}
+	}
+	return s.String()
 }

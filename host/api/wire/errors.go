@@ -3,6 +3,10 @@
 package wire
 
 import (
+	"fmt"
+	"net/http"
+	"slices"
+
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/refusal"
 )
@@ -60,3 +64,70 @@ func ErrorOf(e *refusal.Error) ErrorObject {
 
 // OpenAIError is the ErrorShape of OpenAI.
 func OpenAIError(e *refusal.Error) any { return ErrorEnvelope{ErrorOf(e)} }
+
+// The types of errors, as OpenAI's shape has them.
+const (
+	typeInvalid     = "invalid_request_error"
+	typeAuth        = "authentication_error"
+	typeForbid      = "permission_error"
+	typeBusy        = "rate_limit_error"
+	typeServer      = "server_error"
+	typeUnavailable = "unavailable_error"
+	TypeTooLong     = "exceed_context_size_error" // llama-server's
+	typeLacking     = "not_supported_error"       // likewise: this server was not started so that it can do this
+)
+
+// inHTTP is a kind of refusal in the words of HTTP and of OpenAI's API.
+type inHTTP struct {
+	status  int
+	ofError string // the type in the body
+}
+
+// kinds are the words for each kind. Clients of OpenAI try again after 408, 409, 429 and all
+// statuses from 500 on.
+var kinds = map[refusal.Kind]inHTTP{
+	refusal.KindInternal:        {http.StatusInternalServerError, typeServer},
+	refusal.KindInvalid:         {http.StatusBadRequest, typeInvalid},
+	refusal.KindTooLong:         {http.StatusBadRequest, TypeTooLong},
+	refusal.KindUnauthenticated: {http.StatusUnauthorized, typeAuth},
+	refusal.KindForbidden:       {http.StatusForbidden, typeForbid},
+	refusal.KindNotFound:        {http.StatusNotFound, typeInvalid},
+	refusal.KindWrongMethod:     {http.StatusMethodNotAllowed, typeInvalid},
+	refusal.KindNoUpgrade:       {http.StatusUpgradeRequired, typeInvalid},
+	refusal.KindLate:            {http.StatusRequestTimeout, typeInvalid},
+	refusal.KindConflict:        {http.StatusConflict, typeInvalid},
+	refusal.KindInUse:           {http.StatusConflict, typeBusy},
+	refusal.KindLost:            {http.StatusGone, typeInvalid},
+	refusal.KindTooLarge:        {http.StatusRequestEntityTooLarge, typeInvalid},
+	refusal.KindWrongMedia:      {http.StatusUnsupportedMediaType, typeInvalid},
+	refusal.KindImpossible:      {http.StatusUnprocessableEntity, typeInvalid},
+	refusal.KindPluginFault:     {http.StatusFailedDependency, typeInvalid}, // Claude Code repeats a 400 and a 422, opencode what is the server's
+	refusal.KindBusy:            {http.StatusTooManyRequests, typeBusy},
+	refusal.KindPluginsBusy:     {http.StatusServiceUnavailable, typeBusy},
+	refusal.KindLacking:         {http.StatusNotImplemented, typeLacking},
+	refusal.KindUnavailable:     {http.StatusServiceUnavailable, typeUnavailable},
+	refusal.KindHubForbids:      {http.StatusForbidden, typeInvalid},
+	refusal.KindHubBusy:         {http.StatusTooManyRequests, typeInvalid},
+}
+
+// StatusOf is the status of HTTP that a refusal is answered with.
+func StatusOf(e *refusal.Error) int { return kinds[e.Kind].status }
+
+// TypeOf is the type of a refusal in OpenAI's shape.
+func TypeOf(e *refusal.Error) string { return kinds[e.Kind].ofError }
+
+// passing are the kinds that may not come again where a request is repeated.
+var passing = []refusal.Kind{refusal.KindInternal, refusal.KindLate, refusal.KindInUse, refusal.KindBusy, refusal.KindPluginsBusy,
+	refusal.KindUnavailable, refusal.KindHubBusy}
+
+// RetryHeader tells the clients of OpenAI and Anthropic, where it is false, not to repeat a request
+// that they would repeat for its status.
+const RetryHeader = "X-Should-Retry"
+
+// MendedByRepeating reports whether the same request may go well later.
+func MendedByRepeating(e *refusal.Error) bool { return slices.Contains(passing, e.Kind) }
+
+// TooLarge refuses a body or a frame of more than limit bytes.
+func TooLarge(limit int64) *refusal.Error {
+	return &refusal.Error{Kind: refusal.KindTooLarge, Code: "body_too_large", Message: fmt.Sprintf("the request body is larger than %d bytes", limit)}
+}

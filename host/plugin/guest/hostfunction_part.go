@@ -14,19 +14,19 @@ const partByteFuel = 16
 type answerParts struct {
 	teller plugin.Parts
 	begun  bool
-	text   string // that was asked for last
-	part   int32  // the answer to that
+	text   string   // that was asked for last
+	part   abi.Part // the answer to that
 }
 
 func hostPart(i *Instance, _ *call) uint64 {
 	tokens := i.session.answer()
 	text := i.session.text.of(tokens, i.module.Env.Vocabulary)
 	i.charge(uint64(len(tokens)/tokensPerFuel) + partByteFuel*uint64(len(text)))
-	return i32(i.session.partOf(text))
+	return i32(int32(i.session.partOf(text)))
 }
 
 // partOf is the part that a text ends in.
-func (s *Session) partOf(text []byte) int32 {
+func (s *Session) partOf(text []byte) abi.Part {
 	p := &s.parts
 	if !p.begun {
 		p.begun, p.part = true, abi.PartUnknown

@@ -245,7 +245,7 @@ func (a *answers) promptText(context.Context, []byte) (string, error) {
 }
 
 // Part implements plugin.Parts: a part that the session does not tell.
-func (a *answers) Part(text string) int32 {
+func (a *answers) Part(text string) abi.Part {
 	if text != "" {
 		_ = a.unanswered("it asks for the part of the answer; in the session it does not")
 	}

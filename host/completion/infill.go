@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Infill is a gap in a file, by llama-server's names: the prompt is made of what surrounds the gap.
+type Infill struct {
+	Prompt string  // the beginning of what fills the gap
+	Prefix *string // the text before the gap
+	Suffix *string // the text after it
+	Extra  []File  // other files
+}
+
+// File is a part of a file.
+type File struct {
+	Text     *string `json:"text"`
+	Filename *string `json:"filename"`
+}
+
+func (Infill) hasPictures() bool { return false }
+
+func (f Infill) write(ctx context.Context, p *Prompted) error {
+	if err := p.Plugins.RefuseTemplates(); err != nil {
+		return err
+	}
+	if missing := p.Model.FIM.Missing(); len(missing) > 0 {
+		return &refusal.Error{Kind: refusal.KindLacking, Code: "not_supported",
+			Message: "Infill is not supported by this model: " + strings.Join(missing, " token is missing. ") + " token is missing."}
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	prompt, err := f.tokens(ctx, p.Model)
+	p.Prompts = [][]scheduler.Token{prompt}
+	return err
+}
+
+func (f Infill) check() error {
+	switch {
+	case f.Prefix == nil:
+		return refusal.Invalid("input_prefix", "input_prefix is missing; it must be the text before the gap")
+	case f.Suffix == nil:
+		return refusal.Invalid("input_suffix", "input_suffix is missing; it must be the text after the gap")
+	}
+	for i, e := range f.Extra {
+		if e.Text == nil {
+			field := fmt.Sprintf("input_extra[%d].text", i)
+			return refusal.Invalid(field, "%s is missing; it must be a text", field)
+		}
+	}
+	return nil
+}
+
+// snippet separates files where the model has no token for that.
+const snippet = "\n\n--- snippet ---\n\n"
+
+// tokens is the prompt, in the order that models are trained with: the other files, the text
+// before the gap with the beginning of what fills it, and the text after it. As in llama-server,
+// text before and after the gap shares a batch, 3 to 1, and of the files the end is taken for
+// which the context has room.
+func (f Infill) tokens(ctx context.Context, m *serving.Model) ([]scheduler.Token, error) {
+	e := infillEncoder{ctx: ctx, model: m}
+	prompt := e.text("prompt", f.Prompt, true)
+	extra := f.files(m, &e)
+	prefix, suffix := e.text("input_prefix", *f.Prefix, false), e.text("input_suffix", *f.Suffix, false)
+	if e.err != nil {
+		return nil, e.err
+	}
+	prefix = lastOf(prefix, 3*(m.Batch/4))
+	suffix = suffix[:min(len(suffix), max(0, m.Batch/4-(2+len(prompt))))]
+	all := append([]scheduler.Token{}, lastOf(extra, max(0, m.Context-m.Batch-2*max(m.MaxTokens, -1)))...)
+	if m.AddBOS && m.BOSToken >= 0 {
+		all = append(all, m.BOSToken)
+	}
+	all = append(append(append(all, m.FIM.Prefix), prefix...), prompt...)
+	return append(append(append(all, m.FIM.Suffix), suffix...), m.FIM.Middle), nil
+}
+
+// files are the tokens of the other files, and of the name of the one with the gap.
+func (f Infill) files(m *serving.Model, e *infillEncoder) (tokens []scheduler.Token) {
+	if m.FIM.Repository >= 0 {
+		tokens = append(append(tokens, m.FIM.Repository), e.text("input_extra", "myproject\n", false)...)
+	}
+	for i, c := range f.Extra {
+		at := fmt.Sprintf("input_extra[%d]", i)
+		if m.FIM.Separator >= 0 {
+			name := "tmp"
+			if c.Filename != nil {
+				name = *c.Filename
+			}
+			tokens = append(append(tokens, m.FIM.Separator), e.text(at+".filename", name+"\n", false)...)
+		} else {
+			tokens = append(tokens, e.text(at, snippet, false)...)
+		}
+		tokens = append(tokens, e.text(at+".text", *c.Text, false)...)
+	}
+	if m.FIM.Separator >= 0 {
+		tokens = append(append(tokens, m.FIM.Separator), e.text("input_extra", "filename\n", false)...)
+	}
+	return tokens
+}
+
+// infillEncoder tokenises texts up to the first error.
+type infillEncoder struct {
+	ctx   context.Context
+	model *serving.Model
+	err   error
+}
+
+func (e *infillEncoder) text(field, text string, parseSpecial bool) []scheduler.Token {
+	if e.err != nil {
+		return nil
+	}
+	tokens, err := e.model.Encoder().Tokenize(e.ctx, text, false, parseSpecial)
+	e.err = TextError(err, field)
+	return tokens
+}
+
+func lastOf(tokens []scheduler.Token, n int) []scheduler.Token { return tokens[max(0, len(tokens)-n):] }

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+)
+
+// Prompted is a request whose prompts are made, for a model that is in use until it is released.
+type Prompted struct {
+	Asked
+	Model     *serving.Model
+	Params    sampling.Params
+	Plugins   serving.Plugins
+	Adapters  []serving.AdapterScale // none: those that count for all
+	MaxTokens int                    // to generate; 0: as many as fit
+
+	Prompts  [][]scheduler.Token
+	Texts    []string    // of the prompts, where the answers begin with them
+	Rendered chat.Prompt // of a Chat: what its template has made of it
+	Media    Media
+
+	times  times
+	begun  answer.Begun // of a fork: the answer begins with these
+	forked usedAdapters // of a fork: with what its prompt is computed
+	held   held
+}
+
+// times are when a request came, and until when it is worked on; zero: without end.
+type times struct{ came, deadline time.Time }
+
+// held is what a request has until it is released.
+type held struct {
+	arrived   func() // see serving.Scheduler.Expect
+	recording serving.Recording
+	back      []func() // give back what was taken, the last first
+}
+
+// Release gives back all that the request holds, its model at last. It is called once, when the
+// answers have ended or nobody waits for them.
+func (p *Prompted) Release() {
+	p.held.arrived()
+	p.Plugins.Release()
+	p.Media.free()
+	p.held.release()
+}
+
+func (h *held) release() {
+	for i := len(h.back) - 1; i >= 0; i-- {
+		h.back[i]()
+	}
+}
+
+// LeftOut are the fields of the body that are ignored, of which the client is told.
+func (p *Prompted) LeftOut() []string {
+	if c, ok := p.Source.(Chat); ok {
+		return c.LeftOut
+	}
+	return nil
+}
+
+// Shift is what leaves the context when it is full, if the model is served so that answers go on
+// then.
+func (p *Prompted) Shift() answer.Shift {
+	s := answer.Shift{Keep: p.Model.ShiftKeep, Discard: p.Discard}
+	if p.Keep != nil {
+		s.Keep = *p.Keep
+	}
+	return s
+}
+
+// RecordingID names the recording of the request, for its client; empty: it has none.
+func (p *Prompted) RecordingID() string {
+	if p.held.recording == nil {
+		return ""
+	}
+	return p.held.recording.ID()
+}
+
+// Service carries out requests.
+type Service struct {
+	Models serving.Models
+	Media  *media.Loader // of the pictures and sounds of requests; nil: no model takes any
+	pool   *textPool
+}
+
+// NewService makes a service.
+func NewService(m serving.Models) *Service { return &Service{Models: m, pool: newTextPool()} }
+
+// Prompt makes the prompts of a request: it finds the model, settles how the answers are sampled
+// and by which plugins, and has the conversation rendered, or the texts tokenised. The caller
+// releases the request.
+//
+// What is slow runs where it holds nobody up: templates and tokens in the text pool, plugins that
+// write prompts and the loading of pictures outside of it, since they wait for others.
+func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err error) {
+	if err := asked.check(); err != nil {
+		return nil, err
+	}
+	p := &Prompted{Asked: asked, Media: Media{let: func() {}}, times: times{came: time.Now()}}
+	p.times.deadline = asked.Common.deadline(p.times.came)
+	if err := s.use(ctx, p); err != nil {
+		p.held.release()
+		return nil, err
+	}
+	p.held.arrived = p.Model.Scheduler.Expect()
+	settled, err := inPool(ctx, s.pool, p.Caller, p.times.deadline, p.Size, func(ctx context.Context) (*Prompted, error) {
+		made := *p // who waits may have left, and gives up what was asked
+		return &made, made.settle(ctx)
+	}, func(made *Prompted) { made.Plugins.Release() })
+	if err != nil {
+		p.held.arrived()
+		p.held.release() // the work may go on for a moment: a model can be closed under it
+		return nil, err
+	}
+	p = settled
+	if c, ok := p.Source.(Chat); ok && p.Plugins.Renders() {
+		if p, err = s.promptByPlugins(ctx, p, c); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.loadMedia(ctx, p); err != nil {
+		p.Release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// use finds the model, which may have to be loaded, and begins a recording where one is asked for.
+func (s *Service) use(ctx context.Context, p *Prompted) error {
+	name := p.ModelName
+	if p.Source.hasPictures() {
+		name = s.Models.Seeing(name)
+	}
+	if !p.times.deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, p.times.deadline, timedOut("the model was not loaded within timeout_ms"))
+		defer cancel()
+	}
+	m, release, err := s.Models.Use(ctx, name)
+	if err != nil {
+		return err
+	}
+	p.Model, p.held.back = m, []func(){release}
+	if m.EmbedsOnly {
+		return refusal.Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
+	}
+	return p.record()
+}
+
+// record begins a recording if the request asks for one.
+func (p *Prompted) record() error {
+	if !p.Common.Record {
+		return nil
+	}
+	if p.Model.Record == nil {
+		return &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled", Field: "record",
+			Message: "record is true, but this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
+	}
+	p.held.recording = p.Model.Record(p.Caller.ID)
+	p.held.back = append(p.held.back, p.held.recording.Release)
+	return nil
+}
+
+// settle reads what all dialects share, and makes the prompts unless plugins do.
+func (p *Prompted) settle(ctx context.Context) (err error) {
+	if err := p.settleSampling(ctx); err != nil {
+		return err
+	}
+	settled := false
+	defer func() {
+		if !settled { // nor after a panic does anybody use them
+			p.Plugins.Release()
+		}
+	}()
+	if err := p.settleAnswers(); err != nil {
+		return err
+	}
+	if t, ok := p.Source.(Transcript); ok {
+		p.Source = t.chat(p.Model.Template)
+	}
+	if err := p.Source.write(ctx, p); err != nil {
+		return err
+	}
+	settled = true
+	return nil
+}
+
+// settleSampling reads the sampling parameters, the plugins and the adapters.
+func (p *Prompted) settleSampling(ctx context.Context) (err error) {
+	base := p.Model.Sampling.Params()
+	base.Trace = p.Common.Trace
+	if t := p.Model.Thinking; t != nil {
+		base.Thinking = *t
+	}
+	base.Schemas = p.Model.Schemas
+	if p.Params, err = p.Common.Params(base, tokens{ctx, p.Model}); err != nil {
+		return err
+	}
+	uses, err := readUses(p.Common.Plugins)
+	if err != nil {
+		return err
+	}
+	if p.Adapters, err = ReadAdapterScales(p.Common.Lora, "lora"); err != nil {
+		return err
+	}
+	p.Plugins, err = pluginsOf(p.Model, p.Caller.ID, uses, p.Params.Chain)
+	return err
+}
+
+// tokens shows a model's tokens to package sampling.
+type tokens struct {
+	ctx context.Context
+	*serving.Model
+}
+
+func (t tokens) Size() int { return t.Vocabulary }
+func (t tokens) Tokenize(text string) ([]int32, error) {
+	tokens, err := t.Encoder().Plain(t.ctx, text)
+	return tokens, TextError(err, "logit_bias")
+}
+
+// settleAnswers refuses what this model cannot do, and fills in what the model says where the
+// client does not.
+func (p *Prompted) settleAnswers() error {
+	if field := p.OnePerSlot; field != "" && (p.PerPrompt < 1 || p.PerPrompt > p.Model.Slots) {
+		return refusal.Invalid(field, "%s is %d; it must be from 1 to %d, the number of slots", field, p.PerPrompt, p.Model.Slots)
+	}
+	if n := p.Slot; n != nil && (*n < 0 || *n >= p.Model.Slots) {
+		return refusal.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *n, p.Model.Slots-1)
+	}
+	if p.Thinking != "" && !p.Model.Thinks {
+		return refusal.Unsupported("think", "think is %s; the model %q does not think: its chat template has no place for that", p.Thinking, p.Model.Name)
+	}
+	if p.MaxTokens = p.Model.MaxTokens; p.Limit != nil {
+		p.MaxTokens = *p.Limit
+	}
+	f := p.Format
+	switch {
+	case f.Field == "":
+		return nil
+	case p.Params.Constraint.IsSet():
+		return refusal.Invalid(f.Field, "%s and %s cannot be used together", f.Field, p.Params.Constraint.Field())
+	case f.Strict != nil:
+		p.Params.Schemas.Loose = !*f.Strict
+	}
+	p.Params.JSONSchema, p.Params.Grammar, p.Params.Regex = f.JSONSchema, f.Grammar, f.Regex
+	return nil
+}
+
+// Chat is a conversation, which the model's template or a plugin makes the prompt. A template may
+// have words around what its answer must look like, so that is then what the template makes of it.
+type Chat struct {
+	chat.Conversation
+	Follows []scheduler.Token // what an earlier answer was given and gave: it stands before the prompt
+}
+
+func (c Chat) hasPictures() bool { return media.HasPictures(c.Media) }
+
+// write makes the conversation the prompt, unless plugins do.
+func (c Chat) write(ctx context.Context, p *Prompted) error {
+	for i, t := range c.Follows {
+		if t < 0 || int(t) >= p.Model.Vocabulary {
+			at := fmt.Sprintf("context[%d]", i)
+			return refusal.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, p.Model.Vocabulary-1)
+		}
+	}
+	c.Conversation = c.WithoutEmptyEnd()
+	p.Source, p.Media.parts = c, c.Media
+	if err := p.Model.Media.Check(c.Media, p.Model.Name); err != nil || p.Plugins.Renders() {
+		return err
+	}
+	return p.render(ctx, c)
+}
+
+// render makes a conversation the prompt: by the model's template, or of the text that a plugin has
+// written.
+func (p *Prompted) render(ctx context.Context, c Chat) (err error) {
+	p.tellFormat(&c.Conversation)
+	if p.Rendered, err = p.Model.Encoder().Conversation(ctx, c.Conversation); err != nil {
+		return p.constraintError(TextError(err, p.PromptField))
+	}
+	if n := len(c.Media); n > 0 {
+		if err := media.CheckMarkers(p.PromptField, p.Rendered.Text, n); err != nil {
+			return err
+		}
+	}
+	p.takeFormat()
+	p.Prompts = [][]scheduler.Token{p.Rendered.Tokens}
+	if len(c.Follows) > 0 {
+		more, err := p.Model.Encoder().Continuation(ctx, p.Rendered.Text)
+		if err != nil {
+			return TextError(err, p.PromptField)
+		}
+		p.Prompts[0] = append(c.Follows, more...)
+	}
+	return nil
+}
+
+// tellFormat tells a conversation what its answer must look like. A grammar that a client wakes, or
+// that knows the prompt's end, begins where it says.
+func (p *Prompted) tellFormat(c *chat.Conversation) {
+	c.Format = chat.Format{JSONSchema: string(p.Params.JSONSchema), Schemas: p.Params.Schemas, Grammar: p.Params.Grammar, Regex: p.Params.Regex,
+		OwnBegin: p.Params.GrammarLazy || p.Params.GrammarOfFormat}
+}
+
+// takeFormat has the answer obey what the template knows of its format.
+func (p *Prompted) takeFormat() {
+	r, params := &p.Rendered, &p.Params
+	if r.Rules != nil {
+		params.Constraint = sampling.Constraint{Format: r.Rules, GrammarLazy: r.Lazy}
+		for _, t := range r.Triggers {
+			params.GrammarTriggers = append(params.GrammarTriggers, sampling.Trigger{Kind: triggerKinds[t.Kind], Value: t.Value, Token: t.Token})
+		}
+	}
+	if r.Rules != nil || len(params.JSONSchema) == 0 { // a schema that the template has left alone is for the answer, not for the prompt's end
+		params.GenerationPrompt = r.GenerationPrompt
+	}
+	params.PreservedTokens = append(params.PreservedTokens, r.Preserved...)
+	if len(r.ThinkingEnds) > 0 {
+		params.Thinking.StartTag, params.Thinking.EndTags = r.ThinkingStart, r.ThinkingEnds
+	}
+}
+
+var triggerKinds = map[string]sampling.TriggerKind{
+	"token": sampling.TriggerToken, "word": sampling.TriggerWord, "pattern": sampling.TriggerPattern, "pattern_full": sampling.TriggerPatternFull,
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
+)
+
+// oneModel is the model of all requests.
+type oneModel struct{ *serving.Model }
+
+func (o oneModel) Use(context.Context, string) (*serving.Model, func(), error) {
+	return o.Model, func() {}, nil
+}
+func (o oneModel) Seeing(name string) string                     { return name }
+func (o oneModel) Loaded(string) (*serving.Model, func(), error) { return o.Model, func() {}, nil }
+func (oneModel) List() []serving.Listed                          { return nil }
+func (oneModel) Residents() []serving.Resident                   { return nil }
+func (oneModel) Unload(string) error                             { return nil }
+
+// Whatever llama.cpp's templates make of tools and schemas, a sampler chain follows it.
+func TestService_Prompt_AllTemplates_HaveChains(t *testing.T) {
+	files, err := filepath.Glob("../../build/llama.cpp/source-*/models/templates/*.jinja")
+	if err != nil || len(files) < 60 {
+		t.Fatalf("%d templates, %v; llama.cpp's tree has more than 60", len(files), err)
+	}
+	tool := chat.Tool{Name: "f", JSON: json.RawMessage(`{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]}}}`)}
+	hello := []chat.Message{{Role: "user", Content: "Hi"}}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1,
+				Template: engine.TemplateOptions{Source: string(source)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
+			s := NewService(oneModel{&serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}})
+			for name, c := range map[string]chat.Conversation{
+				"a tool":                   {Tools: []chat.Tool{tool}},
+				"a call":                   {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}},
+				"calls":                    {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}, ParallelToolCalls: new(bool)},
+				"a call without reasoning": {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}, EnableThinking: new(bool)},
+				"a schema":                 {},
+			} {
+				common := DefaultCommonFields()
+				c.Messages = hello
+				asked := Asked{Common: common, PromptField: "messages", Source: Chat{Conversation: c}, Answers: OneAnswer()}
+				if name == "a schema" {
+					asked.Format = Format{Field: "format", JSONSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+				}
+				r, err := s.Prompt(t.Context(), asked)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				p, err := r.Plugins.NewPolicy(r.Params, serving.Ends{})
+				if err != nil {
+					t.Errorf("%s: %v\n%s", name, err, r.Params.Grammar)
+					continue
+				}
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Fork makes a request that continues from where a running answer of another is, with the same
+// prompt, plugins and limits, and with its sampling parameters except the seed, which is random,
+// and those that change changes. The caller submits it, and releases it as any other.
+func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, change func(*sampling.ParamFields) error) (*Prompted, error) {
+	fork := *r.Prompted
+	fork.times.came, fork.Params.Seed = time.Now(), sampling.RandomSeed()
+	fork.Source, fork.PromptLogprobs = Texts{}, false // who reads the answer has what is told of its prompt
+	fields := sampling.FieldsOf(fork.Params)
+	if err := change(&fields); err != nil {
+		return nil, err
+	}
+	prompt, answered, err := st.Conversation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fork.Prompts, fork.begun, fork.forked = [][]scheduler.Token{prompt}, answered, r.adapters
+	m, release, err := s.Models.Use(ctx, r.Model.Name)
+	if err != nil {
+		return nil, err
+	}
+	fork.Media.let, fork.held = func() {}, held{arrived: func() {}, back: []func(){release}}
+	if m != r.Model { // it was unloaded, and loaded again: what the answer has of it is no longer useful
+		fork.held.release()
+		return nil, scheduler.ErrEnded
+	}
+	if err := fork.record(); err != nil {
+		fork.held.release()
+		return nil, err
+	}
+	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, r.Size, func(ctx context.Context) (*Prompted, error) {
+		made := fork
+		return &made, made.takeFields(ctx, fields)
+	}, func(made *Prompted) { made.Plugins.Release() })
+	if err != nil {
+		fork.held.release()
+		return nil, err
+	}
+	return made, nil
+}
+
+// takeFields has a fork decide by these sampling parameters, with the plugins of the answer that
+// it goes on from.
+func (p *Prompted) takeFields(ctx context.Context, fields sampling.ParamFields) (err error) {
+	if p.Params, err = fields.Params(p.Params, tokens{ctx, p.Model}); err != nil {
+		return err
+	}
+	p.Plugins, err = p.Plugins.Again(p.Caller.ID, p.Params.Chain)
+	return err
+}
+
+// Renew builds the sampler chain of a submitted request anew, whose parameters are replaced by
+// fields, which were read over them. It changes nothing of the request. The caller has to close the
+// stages.
+func (s *Service) Renew(ctx context.Context, r *Submitted, fields sampling.ParamFields, size int) (sampling.Params, []chain.Stage, error) {
+	type renewed struct {
+		params sampling.Params
+		stages []chain.Stage
+	}
+	m, old, renew := r.Model, r.Params, r.renew
+	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, size, func(ctx context.Context) (made renewed, err error) {
+		if made.params, err = fields.Params(old, tokens{ctx, m}); err != nil {
+			return made, err
+		}
+		if !slices.Equal(made.params.PreservedTokens, old.PreservedTokens) {
+			return made, refusal.Unsupported("preserved_tokens", "preserved_tokens stay as they are while an answer is written")
+		}
+		if made.params.Constraint, err = m.Engine.Prepare(ctx, made.params); err == nil {
+			made.stages, err = renew(made.params)
+			made.params.Constraint.Release()
+		}
+		return made, chainError(err, made.params)
+	}, func(made renewed) { discardPolicy(serving.Policy{Stages: made.stages}) })
+	return made.params, made.stages, err
+}

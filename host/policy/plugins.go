@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+// Package policy builds the sampler chain and the stop rules of a request, and runs the plugin
+// that writes its prompt.
+//
+// # Why is this a package of its own?
+//
+// What decides an answer is assembled from two sides: llama.cpp's samplers come from host/engine,
+// plugins from host/plugin, and neither knows the other. host/policy puts both in the order that
+// a request asks for, adds the operator's plugins, and turns what is wrong into errors of the
+// API. Without it, package host would do this besides opening and closing the parts.
+//
+// # What happens when a default plugin faults?
+//
+// Its request fails, and the next request tries the plugin anew. It is never skipped or
+// quarantined. It may enforce a policy, which would otherwise disappear without notice, and
+// refusing it would refuse all requests. An operator who prefers to go on without it removes it
+// from plugins.default.
+package policy
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+)
+
+// Builder builds policies of one model and the plugins of the server. It is a serving.PluginFinder.
+type Builder struct {
+	engine   *engine.Engine
+	registry *registry.Registry
+	model    *load.Model // the engine's
+	defaults []string    // names of the operator's plugins, which every request uses
+}
+
+var _ serving.PluginFinder = (*Builder)(nil)
+
+// New makes a builder. Every request uses the default plugins, whether it names them or not.
+func New(e *engine.Engine, r *registry.Registry, m *load.Model, defaults []string) *Builder {
+	return &Builder{engine: e, registry: r, model: m, defaults: defaults}
+}
+
+// use is a plugin that a request uses.
+type use struct {
+	serving.PluginUse
+	client string // who asks; empty: the operator
+	asked  bool   // the request has it in its list of plugins
+	plugin *load.Plugin
+}
+
+// uses are the plugins of one request. They implement serving.Plugins.
+type uses struct {
+	*Builder
+	list []use
+}
+
+// Resolve implements serving.PluginFinder. It finds the operator's plugins, those of the request,
+// and those that only its chain names.
+//
+// The operator's plugins have no client, so no quarantine applies to them: every request tries
+// them anew. If they were skipped, what the operator demands would be gone without a word. If they
+// were refused, nothing would be served any more.
+func (b *Builder) Resolve(client string, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
+	var all []use
+	for _, name := range b.defaults {
+		all = append(all, use{PluginUse: serving.PluginUse{Name: name, Field: "plugins"}})
+	}
+	for _, u := range list {
+		if slices.Contains(b.defaults, u.Name) {
+			if err := checkDefault(u); err != nil {
+				return nil, err
+			}
+			of := find(all, u.Name)
+			of.SHA256, of.Field, of.asked = u.SHA256, u.Field, true
+			continue
+		}
+		all = append(all, use{PluginUse: u, client: client, asked: true})
+	}
+	return b.found(client, all, chain)
+}
+
+// Again implements serving.Plugins.
+func (r *uses) Again(client string, chain []string) (serving.Plugins, error) {
+	return r.found(client, slices.Clone(r.list), chain)
+}
+
+// found finds and checks those plugins of a list that are not found yet, and those that only a
+// chain names.
+func (b *Builder) found(client string, list []use, chain []string) (_ serving.Plugins, err error) {
+	for _, name := range chain {
+		if name, ok := sampling.PluginNamed(name); ok && find(list, name) == nil {
+			list = append(list, use{PluginUse: serving.PluginUse{Name: name, Field: "samplers"}, client: client})
+		}
+	}
+	for i := range list {
+		if err := b.take(&list[i]); err != nil {
+			release(list[:i])
+			return nil, err
+		}
+	}
+	if err := checkPrograms(list); err != nil {
+		release(list)
+		return nil, err
+	}
+	return &uses{b, list}, nil
+}
+
+// checkPrograms refuses a second program: an answer has one that writes it.
+func checkPrograms(list []use) error {
+	var first *use
+	for i := range list {
+		u := &list[i]
+		switch {
+		case !u.plugin.IsProgram():
+		case first != nil:
+			return refusal.Invalid(u.Field, "%s has %q and %q, which both write the answer themselves; a request can have one such plugin", u.Field, first.Name, u.Name)
+		default:
+			first = u
+		}
+	}
+	return nil
+}
+
+// Branches implements serving.Plugins.
+func (r *uses) Branches() (n int) {
+	for _, u := range r.list {
+		n = max(n, u.plugin.Branches(u.Config))
+	}
+	return n
+}
+
+// take finds the plugin of a use, for it to release, and checks what the request says of it.
+func (b *Builder) take(u *use) (err error) {
+	if u.plugin != nil {
+		if !u.plugin.Retain() {
+			return useError(u, plugin.Unknown(u.Name))
+		}
+		return nil
+	}
+	p, err := b.registry.FindFor(context.Background(), u.Name, b.model) // what is warmed here others use, too
+	if err != nil {
+		return useError(u, err)
+	}
+	if u.SHA256 != "" && u.SHA256 != p.SHA256 {
+		err = refusal.Invalid(u.Field+".sha256", "%s.sha256 is %s; plugin %q of this server is %s: leave the field out, or have that version installed",
+			u.Field, u.SHA256, u.Name, p.SHA256)
+	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
+		err = useError(u, err)
+	}
+	if err != nil {
+		p.Release()
+		return err
+	}
+	u.plugin = p
+	return nil
+}
+
+// Release implements serving.Plugins.
+func (r *uses) Release() { release(r.list) }
+
+// checkDefault refuses to have one of the operator's plugins changed by a request.
+func checkDefault(u serving.PluginUse) error {
+	field, value := u.Field+".on_error", `"skip"`
+	switch {
+	case len(u.Config) > 0:
+		field, value = u.Field+".config", excerpt.Of(string(u.Config), 80)
+	case !u.Skip:
+		return nil
+	}
+	return refusal.Invalid(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
+}
+
+func release(uses []use) {
+	for _, u := range uses {
+		u.plugin.Release()
+	}
+}
+
+func find(uses []use, name string) *use {
+	for i := range uses {
+		if uses[i].Name == name {
+			return &uses[i]
+		}
+	}
+	return nil
+}
+
+// useError turns the reason why a plugin cannot be used into an error that names the field.
+func useError(u *use, err error) error {
+	var config *plugin.ConfigError
+	var failed *plugin.ModelError
+	var quarantine *plugin.QuarantineError
+	switch {
+	case errors.As(err, &config):
+		return refusal.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
+	case errors.As(err, &failed):
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_failed", Field: u.Field, Message: plugin.Told(failed)}
+	case errors.As(err, &quarantine):
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "plugin_quarantined", Field: u.Field,
+			Message: quarantine.Error(), Retry: quarantine.Seconds()}
+	case errors.Is(err, plugin.ErrLoading):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "plugin_loading", Field: u.Field, Message: err.Error(), Retry: 2}
+	case errors.Is(err, plugin.ErrUnknown):
+		return refusal.Invalid(u.Field, "%v", err)
+	}
+	return err
+}
