@@ -10,7 +10,7 @@ import (
 
 // The house's limits, in lines.
 const (
-	maxFile     = 400
+	maxFile     = 800
 	maxFunction = 80
 )
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+
+// Command tripfiles counts the source files that one request runs through on a server
+// that is warm: how far a reader has to walk who follows it.
+//
+//	go run ./tools/tripfiles [-files] [-route /v1/completions -body '{…}']
+//
+// It builds Penstock with counters of all statements, has the server answer once, clears the
+// counters, sends the request, waits for the end of its answer and reads the counters. What else
+// the server does in that time, such as the statistics of its minute, counts as well.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/penstock/penstock/"
+
+const chat = `{"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 16, "stream": true}`
+
+func main() {
+	log.SetFlags(0)
+	files := flag.Bool("files", false, "list the files, too")
+	route := flag.String("route", "/v1/chat/completions", "route of the request")
+	body := flag.String("body", chat, "body of the request")
+	flag.Parse()
+	if err := run(os.Stdout, *route, *body, *files); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run measures one request in a folder of its own.
+func run(out io.Writer, route, body string, files bool) (err error) {
+	folder, err := os.MkdirTemp("", "tripfiles")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	s, err := start(folder)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	for range 3 { // the third finds everything as the second left it
+		if err := post(s.control+"/clear", ""); err != nil {
+			return err
+		}
+		if err := post(s.url+route, body); err != nil {
+			return err
+		}
+	}
+	counters := filepath.Join(folder, "request")
+	if err := os.Mkdir(counters, 0o700); err != nil {
+		return err
+	}
+	if err := post(s.control+"/write?to="+counters, ""); err != nil {
+		return err
+	}
+	profile, err := exec.Command("go", "tool", "covdata", "textfmt", "-i="+counters, "-o=/dev/stdout").Output()
+	if err != nil {
+		return fmt.Errorf("reading the counters: %w", err)
+	}
+	return report(out, profile, files)
+}
+
+// control is compiled into the server: it clears and writes the counters on request, since only
+// the program itself can. It goes into the package web, which has no counters: those of other
+// packages are put in by a tool that does not see the build's overlay.
+const control = `package web
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime/coverage"
+)
+
+func init() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("http://" + l.Addr().String())
+	answer := func(w http.ResponseWriter, err error) {
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		http.HandleFunc("/clear", func(w http.ResponseWriter, r *http.Request) { answer(w, coverage.ClearCounters()) })
+		http.HandleFunc("/write", func(w http.ResponseWriter, r *http.Request) {
+			to := r.FormValue("to")
+			if err := coverage.WriteMetaDir(to); err != nil {
+				answer(w, err)
+				return
+			}
+			answer(w, coverage.WriteCountersDir(to))
+		})
+		go http.Serve(l, nil)
+	}
+}
+`
+
+// server is a running Penstock whose counters can be read.
+type server struct {
+	cmd          *exec.Cmd
+	url, control string
+}
+
+// start builds Penstock in folder and serves its built-in model.
+func start(folder string) (*server, error) {
+	source, overlay, program := filepath.Join(folder, "control.go"), filepath.Join(folder, "overlay.json"), filepath.Join(folder, "penstock")
+	place, err := filepath.Abs("web/zz_control.go")
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(os.WriteFile(source, []byte(control), 0o600),
+		os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, place, source), 0o600))
+	if err != nil {
+		return nil, err
+	}
+	build := exec.Command("go", "build", "-cover", "-covermode=atomic", "-coverpkg=./cmd/...,./host/...,./native/...,./plugins/...,./scheduler/...", "-overlay="+overlay, "-o", program, "./cmd/penstock")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building: %w\n%s", err, text)
+	}
+	s := &server{cmd: exec.Command(program, "serve", "--port", "0")}
+	s.cmd.Dir, s.cmd.Env = folder, append(os.Environ(), "GOCOVERDIR="+folder) // there its children leave theirs
+	lines, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	// The first address is that of the control, the second Penstock tells.
+	var urls []string
+	for scan := bufio.NewScanner(lines); len(urls) < 2 && scan.Scan(); {
+		if line := scan.Text(); strings.HasPrefix(line, "http://") {
+			urls = append(urls, line)
+		}
+	}
+	if len(urls) < 2 {
+		return nil, errors.Join(errors.New("the server ended before it was ready"), s.stop())
+	}
+	s.control, s.url = urls[0], urls[1]
+	return s, nil
+}
+
+func (s *server) stop() error {
+	return errors.Join(s.cmd.Process.Kill(), ignoreKilled(s.cmd.Wait()))
+}
+
+// ignoreKilled drops the error of a process that was killed, as it should be.
+func ignoreKilled(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
+}
+
+// post sends a request and reads its answer to the end.
+func post(url, body string) error {
+	response, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", url, response.Status, text)
+	}
+	return err
+}
+
+// report writes what ran, by package, from a profile of Go's coverage. Blocks of statements are
+// its lines.
+func report(out io.Writer, profile []byte, files bool) error {
+	ran := map[string]map[string]int{} // by package, then by file: its lines
+	for line := range bytes.Lines(profile) {
+		file, rest, ok := strings.Cut(strings.TrimPrefix(string(line), module), ":")
+		if !ok || file == "mode" {
+			continue
+		}
+		var first, column, last, end, statements, count int
+		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &first, &column, &last, &end, &statements, &count); err != nil {
+			return fmt.Errorf("reading the profile's line %q: %w", line, err)
+		}
+		if count == 0 {
+			continue
+		}
+		folder := path.Dir(file)
+		if ran[folder] == nil {
+			ran[folder] = map[string]int{}
+		}
+		ran[folder][path.Base(file)] += last - first + 1
+	}
+	total, lines := 0, 0
+	for _, folder := range sorted(ran) {
+		total += len(ran[folder])
+		fmt.Fprintf(out, "%4d  %s\n", len(ran[folder]), folder)
+		for _, file := range sorted(ran[folder]) {
+			lines += ran[folder][file]
+			if files {
+				fmt.Fprintf(out, "      %5d  %s\n", ran[folder][file], file)
+			}
+		}
+	}
+	fmt.Fprintf(out, "%4d  files of %d packages, %d lines in each\n", total, len(ran), lines/max(total, 1))
+	return nil
+}
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
