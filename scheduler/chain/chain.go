@@ -5,8 +5,8 @@
 //
 // stage.go says what a stage is, chain.go begins, resets, exchanges and closes the stages, draw.go
 // draws a token, guard.go refuses what is not allowed, row.go lends the row, trace.go says how a
-// token came about. A chain knows nothing of slots, ticks and goroutines. Its caller sees to it that
-// calls do not overlap.
+// token came about. A chain knows nothing of slots, ticks and goroutines. Its caller sees to it
+// that calls do not overlap.
 //
 // # Why does a stage say what it is in a struct, and not by the methods that it has?
 //

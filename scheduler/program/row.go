@@ -178,8 +178,8 @@ func (Portable) Summarize(row []float32, ids []Token, logits []float32) Summary 
 	return s
 }
 
-// A program may change its rows. A changed row is the branch's own, and that of forks that are made of it
-// afterwards.
+// A program may change its rows. A changed row is the branch's own, and that of forks that are
+// made of it afterwards.
 
 // Mask makes tokens impossible in the row: bit i of word i/32 set leaves token i. Tokens that are
 // appended to the row are scored as before. Errors: ErrOver, ErrMisuse without a row and for
