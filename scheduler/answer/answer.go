@@ -77,19 +77,33 @@ type Answer struct {
 	text      text
 	output    Output
 
-	windowSize int         // at most
-	window     []heldToken // the hold window: the last tokens, which a stage may still take back and which are not shown
-	changed    bool        // a splice has answered the last token that Advance took
+	holdWindow
+	replacing
 
-	prompt   int           // how many of tokens are prompt
-	early    []chain.Token // tokens that the answer takes in as it begins
-	expected []chain.Token // if there are any: the prompt with them
-	context  []chain.Token // if any have left it: those that have not
+	prompt   int               // how many of tokens are prompt
+	context  []chain.Token     // if any have left it: those that have not
+	logprobs []*chain.Logprobs // of the first tokens of the answer, where they were asked for
+	beginning
+}
 
-	logprobs, earlyLogprobs []*chain.Logprobs // of the first tokens of the answer and of early, where they were asked for
+// holdWindow has the last tokens, which a stage may still take back and which are not shown.
+type holdWindow struct {
+	windowSize int // at most
+	window     []heldToken
+}
 
+// replacing is what there is to know of splices and rewinds while they are done.
+type replacing struct {
+	changed   bool              // a splice has answered the last token that Advance took
 	spliced   []chain.Token     // of the splice that is being done
 	takenBack []chain.TakenBack // for the trace of the next token; empty if none is wanted
+}
+
+// beginning is what was injected before the answer began.
+type beginning struct {
+	early         []chain.Token // tokens that the answer takes in as it begins
+	expected      []chain.Token // if there are any: the prompt with them
+	earlyLogprobs []*chain.Logprobs
 }
 
 // Settings are what an answer is to be like.
@@ -139,7 +153,7 @@ func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
 	if len(s.Preserved) > 0 {
 		s.Vocabulary = preserving{s.Vocabulary, s.Preserved}
 	}
-	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), windowSize: c.Hold(), text: newText(s.Stop, s.Rules),
+	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), holdWindow: holdWindow{windowSize: c.Hold()}, text: newText(s.Stop, s.Rules),
 		output: Output{Unchanged: math.MaxInt}}
 }
 

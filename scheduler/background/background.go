@@ -36,8 +36,6 @@ import (
 // Sampler is the background sampler of one answer. Its methods but Run belong to the tick. A nil
 // Sampler is that of an answer that needs none: it is never busy and never rests.
 type Sampler struct {
-	RestUntil time.Time // its quota of processor time is used up until then
-
 	options Options
 	chain   *chain.Chain
 	answer  *answer.Answer
@@ -49,14 +47,24 @@ type Sampler struct {
 	drawn  int          // the one of rows that was drawn from last
 	worked atomic.Int64 // processor time since the last Collect, in ns; stages may be at work then, too
 
-	// The tick's.
+	ofTick
+	ofGoroutine
+}
+
+// ofTick is what belongs to the tick.
+type ofTick struct {
+	RestUntil time.Time // its quota of processor time is used up until then
+
 	prepared bool // asked to prepare since the last row
 	begun    bool // it has done an order, and so what was the first of all
 	busy     bool
 	quota    Quota
 	patience Patience
+}
 
-	// The goroutine's, and the tick's while the background sampler is not busy.
+// ofGoroutine is what belongs to the goroutine, and to the tick while the background sampler is not
+// busy.
+type ofGoroutine struct {
 	task       func() error // of a control call
 	instead    func()       // of the task, if that cannot be done; may be nil
 	taskErr    error
@@ -72,13 +80,13 @@ type Options struct {
 	Wake     func()          // wakes the tick, which may have stopped waiting
 	Failed   func(error)     // tells the tick that the stages could not begin: no token will come
 	Loans    *sync.WaitGroup // counts the rows that are lent
-	Close    func()          // what Close does; nil: it closes the answer
+	Close    func()          // closes the answer, or what else Close is to do
 }
 
 // New makes a background sampler whose first work is to begin the answer. Its caller starts Run on
 // a goroutine.
 func New(c *chain.Chain, a *answer.Answer, o Options) *Sampler {
-	w := &Sampler{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), quota: NewQuota(time.Now())}
+	w := &Sampler{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), ofTick: ofTick{quota: NewQuota(time.Now())}}
 	w.orders <- orderBegin
 	return w
 }
@@ -226,11 +234,7 @@ func (w *Sampler) carryOut(o order) {
 	case orderTask:
 		w.doTask()
 	case orderClose:
-		if w.options.Close != nil {
-			w.options.Close()
-			return
-		}
-		w.answer.Close()
+		w.options.Close()
 	}
 }
 

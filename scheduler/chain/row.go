@@ -162,9 +162,6 @@ type Masker interface {
 	MaskRow(to, row []float32, allowed []uint32)
 }
 
-// MaskBy has the chain mask rows with m, which is faster than MaskRow.
-func (c *Chain) MaskBy(m Masker) { c.restriction.masker = m }
-
 // MaskRow is what a Masker does, on any processor.
 func MaskRow(to, row []float32, allowed []uint32) {
 	n := min(len(to), len(row), 32*len(allowed))

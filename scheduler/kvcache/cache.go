@@ -21,16 +21,20 @@ type Cache struct {
 	free        []int32 // the cells that no sequence holds
 	uses        uint64  // counts uses of sequences
 
-	copy         copyInProgress
-	copyTime     CopyTime
-	tickBegan    time.Time
-	now          func() time.Time
-	saveAheadDue bool // sequences were acquired or released since SaveAhead found nothing more to save
+	now func() time.Time
+	copying
+	awaiting
+	scratch
+}
 
+// awaiting is what callers were told to wait for.
+type awaiting struct {
 	copyAwaited, roomAwaited bool // somebody was told to wait for it
 	askAgain                 bool // and it came in this tick, or after the last one
+}
 
-	// Used again by each choice of a sequence.
+// scratch is memory that is used again by each choice of a sequence.
+type scratch struct {
 	candidates []*Sequence
 	running    []RunningSequence
 	idle       []IdleSequence

@@ -51,6 +51,10 @@ func (s *Sequence) ID() int32 { return s.id }
 // Len is how many tokens the sequence holds.
 func (s *Sequence) Len() int { return len(s.tokens) }
 
+// Conversation names what the sequence of a request that has ended holds, until another request
+// has the sequence.
+func (s *Sequence) Conversation() uint64 { return s.name }
+
 // Continued reports whether the request that has the sequence continues a conversation: its prompt
 // began with the whole prompt of the request before it.
 func (s *Sequence) Continued() bool { return s.continued }
