@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
@@ -18,6 +19,7 @@ type DraftModel struct {
 	engine  *Engine
 	backend scheduler.Backend
 	held    [][]int32 // by slot: the tokens in the cache
+	texts   [][]int32 // by slot: the context without pictures and sounds, of which the model sees nothing
 	batch   scheduler.Batch
 	asks    []*draft.Ask  // those that go on, in the order of the rows
 	token   time.Duration // that one of many tokens of a context takes; 0: that is not known
@@ -42,7 +44,7 @@ func NewDraftModel(target, small *Engine) (*DraftModel, error) {
 		return nil, fmt.Errorf("draft model %s: %w", small.info.Name, err)
 	}
 	slots := small.Backend().Limits().Sequences
-	return &DraftModel{engine: small, backend: small.Backend(), held: make([][]int32, slots)}, nil
+	return &DraftModel{engine: small, backend: small.Backend(), held: make([][]int32, slots), texts: make([][]int32, slots)}, nil
 }
 
 // sameTokens compares two vocabularies.
@@ -103,7 +105,7 @@ func (d *DraftModel) catchUp(asks []*draft.Ask) {
 		if a.Slot >= len(d.held) {
 			continue
 		}
-		text := a.Context
+		text := d.textOf(a)
 		if len(text) == 0 || len(text)+a.Most > d.backend.Limits().Context {
 			continue
 		}
@@ -122,6 +124,21 @@ func (d *DraftModel) catchUp(asks []*draft.Ask) {
 			d.asks = append(d.asks, a)
 		}
 	}
+}
+
+// textOf is the context of an ask as the model sees it.
+func (d *DraftModel) textOf(a *draft.Ask) []int32 {
+	if !slices.ContainsFunc(a.Context, isRow) {
+		return a.Context
+	}
+	text := d.texts[a.Slot][:0]
+	for _, t := range a.Context {
+		if !isRow(t) {
+			text = append(text, t)
+		}
+	}
+	d.texts[a.Slot] = text
+	return text
 }
 
 func (d *DraftModel) add(a *draft.Ask, t int32, row bool) {
