@@ -8,8 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // queue holds the jobs that wait for a slot in the order they are served. A preempted job keeps
@@ -397,6 +400,21 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 	if j.kind == kindProgram {
 		s.startChoices(j)
 		s.openProgram(j)
+	}
+}
+
+// open begins a job's answer: on the tick if that is quick, else with a background sampler.
+func (s *Scheduler) open(j *job) {
+	early := len(j.answer.Early()) > 0
+	if stages := j.chain.Stages(); j.needsBackground(stages) || early && chain.Guarded(stages) {
+		s.giveBackground(&j.drawer, j.metered(stages) || early)
+	} else if err := panics.Try(j.answer.Begin); err != nil {
+		j.answer.Fail(err)
+		s.emitOne(j)
+		return
+	}
+	if early {
+		s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { a.InjectEarly(); return nil }}}) // nobody waits for it
 	}
 }
 

@@ -15,6 +15,10 @@ import (
 // the program's own job, which has the slots. Each other has a job with a stream, an answer and
 // stages, which is in no queue and no slot: it gets what the program shows. It ends with its last
 // token; the first one's end is told when all others have ended, or the program has.
+//
+// When the program has returned, choices may go on without it, as its branches
+// (program.Run.Adopt). Their jobs wait for a slot like any other that had one before, and find the
+// cells of the branches in the cache.
 
 // main is the job whose program writes the answer, or the job itself.
 func (j *job) main() *job {
@@ -131,10 +135,6 @@ func (j *job) tellEnded() {
 		}
 	}
 }
-
-// This file has the choices of a program go on without it, as its branches (program.Run.Adopt).
-// Their jobs wait for a slot like any other that had one before, and find the cells of the
-// branches in the cache.
 
 var errNotBegun = errors.New("the answer is not the beginning of the branch that it was to go on from")
 

@@ -41,8 +41,8 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	s.end(j, e)
 }
 
-// settle takes over what a drawer has drawn: an answer sends it, and a branch that goes on by itself
-// keeps it for its program.
+// settle takes over what a drawer has drawn: an answer sends it, and a branch that goes on by
+// itself keeps it for its program.
 func (s *Scheduler) settle(d *drawer, now time.Time) {
 	if d.forProgram {
 		s.settleSelfRun(d)
@@ -97,6 +97,11 @@ func (s *Scheduler) collectIfDone(d *drawer) (done bool) {
 	}
 }
 
+// usage counts the tokens of a job so far, without what a program that goes on has had computed.
+func (j *job) usage() Usage {
+	return Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Branches: j.spent, Opened: j.opened}
+}
+
 // end finishes a job, wherever it is, and sends its last event. Ending twice does nothing.
 func (s *Scheduler) end(j *job, e End) {
 	if j.done {
@@ -110,8 +115,7 @@ func (s *Scheduler) end(j *job, e End) {
 		j.counted = j.answer.Released()
 		e.Truncated = j.answer.Truncated()
 	}
-	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
-	e.Usage.Branches, e.Usage.Opened = j.spent, j.opened
+	e.Usage = j.usage()
 	if j.kind == kindProgram {
 		for _, b := range j.branches {
 			j.program.Spend(b.drawn())

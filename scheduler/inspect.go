@@ -13,42 +13,23 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// Stats are the gauges of a scheduler after its last tick.
-type Stats struct {
-	Running   int
-	Waiting   int
-	CellsUsed int
-	Cells     int
-}
-
-// Stats may be called from any goroutine.
-func (s *Scheduler) Stats() Stats {
-	s.statsMu.Lock()
-	defer s.statsMu.Unlock()
-	return s.stats
-}
-
 // SlotInfo is the state of one slot.
 type SlotInfo struct {
-	Slot      int
-	Branch    uint64     // of a program: which of its branches the slot computes, from 1; 0: none, or the answer is no program's
-	Tokens    int        // of the branch
-	Stream    string     // empty: the slot is free
-	Request   uint64     // counts the requests
-	Limit     int        // most tokens to generate; 0: until the context is full
-	State     string     // idle, prefilling, generating, parked: see activity
-	Wait      WaitReason // why it takes no part in the ticks now; empty: it does
-	Prompt    int        // tokens
-	Cached    int        // of Prompt, found in the cache
-	Computed  int        // tokens in the KV cache
-	Generated int
-	Drafted   int // tokens that were guessed of it and computed
-	Accepted  int // of Drafted, those that are part of the answer
-	Sequence  int
-	Priority  int
-	Lasting   []string      // names of the stages that stay as long as the answer goes on, as plugins do; not to be changed
-	Age       time.Duration // since the request was submitted
-	Decoding  time.Duration // since its first token; 0: there is none
+	Slot     int
+	Branch   uint64     // of a program: which of its branches the slot computes, from 1; 0: none, or the answer is no program's
+	Tokens   int        // of the branch
+	Stream   string     // empty: the slot is free
+	Request  uint64     // counts the requests
+	Limit    int        // most tokens to generate; 0: until the context is full
+	State    string     // idle, prefilling, generating, parked: see activity
+	Wait     WaitReason // why it takes no part in the ticks now; empty: it does
+	Usage               // so far; without what a program has had computed
+	Computed int        // tokens in the KV cache
+	Sequence int
+	Priority int
+	Lasting  []string      // names of the stages that stay as long as the answer goes on, as plugins do; not to be changed
+	Age      time.Duration // since the request was submitted
+	Decoding time.Duration // since its first token; 0: there is none
 }
 
 // QueueInfo is the state of a request that waits for a slot.
@@ -92,8 +73,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 		if b != nil {
 			j := b.job
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: b.activity(), Wait: s.slotWait(b),
-				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: b.computed(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: b.sequence(),
-				Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
+				Usage: j.usage(), Computed: b.computed(), Sequence: b.sequence(), Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
 			snap.Slots[i].Branch, snap.Slots[i].Tokens = b.told()
 		}
 	}

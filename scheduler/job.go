@@ -6,10 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/penstock/penstock/scheduler/answer"
-	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
-	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/program"
 )
@@ -135,30 +132,6 @@ func (j *job) rest() time.Duration {
 // parked reports whether the job cannot go on for as long as its client wants: it is paused, or
 // its reader does not keep up.
 func (j *job) parked() bool { return j.paused || j.stalled }
-
-// open begins a job's answer: on the tick if that is quick, else with a background sampler.
-func (s *Scheduler) open(j *job) {
-	early := len(j.answer.Early()) > 0
-	if stages := j.chain.Stages(); j.needsBackground(stages) || early && chain.Guarded(stages) {
-		s.giveBackground(&j.drawer, j.metered(stages) || early)
-	} else if err := panics.Try(j.answer.Begin); err != nil {
-		j.answer.Fail(err)
-		s.emitOne(j)
-		return
-	}
-	if early {
-		s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { a.InjectEarly(); return nil }}}) // nobody waits for it
-	}
-}
-
-// fail ends a job whose stages could not begin, at once and not after its prompt was computed. A
-// busy background sampler does it itself.
-func (s *Scheduler) fail(j *job, err error) {
-	if !j.done && !j.background.Busy() {
-		j.answer.Fail(err)
-		s.emitOne(j)
-	}
-}
 
 // driver says who goes on with a branch.
 type driver uint8

@@ -31,11 +31,28 @@ type TickRecord struct {
 	Accepted   int           // of Drafted, those that became part of answers; of a background sampler that was late, in the tick that collects it
 	Prefill    int           // tokens of prompts
 	Preempted  int           // jobs that lost their slot
-	Running    int
-	Waiting    int
-	Parked     int // running, but paused or with a reader that does not keep up
-	CellsUsed  int // KV cells that hold something
-	Cells      int
+	Parked     int           // running, but paused or with a reader that does not keep up
+	Stats                    // as it was left
+}
+
+// Stats are the gauges of a scheduler after its last tick.
+type Stats struct {
+	Running   int
+	Waiting   int
+	CellsUsed int // KV cells that hold something
+	Cells     int
+}
+
+// Stats may be called from any goroutine.
+func (s *Scheduler) Stats() Stats {
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	return s.stats
+}
+
+// gauges are what Stats tells after this tick.
+func (s *Scheduler) gauges() Stats {
+	return Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
 }
 
 // RequestRecord is what became of one request.
@@ -84,13 +101,12 @@ type history struct {
 func (s *Scheduler) observe() {
 	r := &s.record
 	r.Total = s.config.Clock().Sub(r.Start)
-	r.Running, r.Waiting = len(s.running), len(s.queue.jobs)
+	r.Stats = s.gauges()
 	for _, j := range s.running {
 		if j.parked() {
 			r.Parked++
 		}
 	}
-	r.CellsUsed, r.Cells = s.limits.Cells-s.cache.Free(), s.limits.Cells
 	s.history.records[s.history.n%len(s.history.records)] = *r
 	s.history.n++
 	s.rates.count(r.Start.Add(r.Total), r.Prefill)

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/estimator"
 )
 
-// tickPlan is what a tick plans, in memory that is reused, and what the next plan has to know of it.
+// tickPlan is what a tick plans, in memory that is reused, and what the next plan has to know of
+// it.
 type tickPlan struct {
 	order      []*job    // running as it was after admission
 	planned    []*branch // in this tick, the generating ones first

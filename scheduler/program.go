@@ -25,8 +25,8 @@ import (
 // others have computed of it, and of several that lack the same, one computes it first. When cells
 // run out, a program's own branches make room before others do.
 
-// programRun is a program at work, and what its job has for it. The jobs of its further choices have
-// the same one.
+// programRun is a program at work, and what its job has for it. The jobs of its further choices
+// have the same one.
 type programRun struct {
 	*program.Run
 	main    *job           // whose slots its branches have
@@ -64,9 +64,12 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 	if !ok {
 		summarizer = program.Portable{}
 	}
+	ends := func(t Token) bool {
+		return !r.IgnoreEOG && s.backend.EndOfGeneration(t) || slices.Contains(r.StopTokens, t)
+	}
 	j.program = &programRun{main: j, choices: []*job{j}, over: make(chan struct{})}
 	j.program.Run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
-		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: func(t Token) bool { return ends(s.backend, r, t) }, Wake: s.inbox.signal})
+		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: ends, Wake: s.inbox.signal})
 	j.branches = make([]*branch, p.Branches)
 	for i := range j.branches {
 		j.branches[i] = newBranch(j)
@@ -382,8 +385,6 @@ func (s *Scheduler) recallRowsOf(j *job) {
 	clear(p.lent)
 	p.lent = p.lent[:0]
 }
-
-// This file ends programs, and takes their slots.
 
 // endProgram ends the program of a job that has ended. Its stages are closed when it has returned.
 func (s *Scheduler) endProgram(j *job) {

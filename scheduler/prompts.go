@@ -18,9 +18,18 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has pictures and sounds computed. Their rows are tokens below 0 among those of a
-// prompt (package piece), so what is done to lists of tokens is done to them. What is different is
-// here: rows and tokens are never in one pass, and a piece is not cut.
+// This file computes what is special in prompts: pictures and sounds, and log-probabilities.
+//
+// The rows of a picture are tokens below 0 among those of a prompt (package piece), so what is done
+// to lists of tokens is done to them. Two things differ: rows and tokens are never in one pass, and
+// a piece is not cut.
+//
+// The row after each token says how likely the next one was, so a request that wants
+// log-probabilities has a row for every token of its prompt but the last. A pass has few rows
+// (Limits.Rows), which bounds both the memory of the logits and the time that other streams wait.
+// The prompt's last token, whose row the answer is drawn from, comes in a later pass: the reader
+// has all of the prompt before the first token. A program may want the log-probabilities of tokens
+// of its branches, which are computed likewise.
 
 // Errors of pieces in prompts, all of them ErrBadRequest; compare with errors.Is.
 var (
@@ -173,12 +182,6 @@ func (j *job) textContext() []Token {
 	j.guess.text = slices.DeleteFunc(append(j.guess.text[:0], j.answer.Context()...), func(t Token) bool { return t < 0 })
 	return j.guess.text
 }
-
-// This file computes the log-probabilities of a prompt's tokens. The row after each token says how
-// likely the next one was, so a request that wants them has a row for every token of its prompt
-// but the last. A pass has few rows (Limits.Rows), which bounds both the memory of the logits and
-// the time that other streams wait. The prompt's last token, whose row the answer is drawn from,
-// comes in a later pass: the reader has all of the prompt before the first token.
 
 // errNoRow ends an answer to whose prompt the backend gave too few rows.
 var errNoRow = errors.New("the backend gave no row for a token of the prompt")

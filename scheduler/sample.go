@@ -215,6 +215,15 @@ func (s *Scheduler) giveBackground(d *drawer, metered bool) {
 	s.goroutines.Go(d.background.Run)
 }
 
+// fail ends a job whose stages could not begin, at once and not after its prompt was computed. A
+// busy background sampler does it itself.
+func (s *Scheduler) fail(j *job, err error) {
+	if !j.done && !j.background.Busy() {
+		j.answer.Fail(err)
+		s.emitOne(j)
+	}
+}
+
 // close frees stages and rules. If there is a background sampler, it does that itself: they may be
 // at work.
 func (d *drawer) close() {
@@ -239,15 +248,9 @@ func (s *Scheduler) backgroundRows(d *drawer) background.Rows {
 	return *rows
 }
 
-// This file has a program's branches go on by themselves (program.Branch.Run). Such a branch is
-// like an answer that nobody reads: its tokens are drawn beside those of all answers, by the
-// backend or by a background sampler, until it has as many as were asked for, or comes to an end
-// token.
-
-// ends reports whether a token ends the answer to a request.
-func ends(v answer.Vocabulary, r *Request, t Token) bool {
-	return !r.IgnoreEOG && v.EndOfGeneration(t) || slices.Contains(r.StopTokens, t)
-}
+// A program's branch may go on by itself (program.Branch.Run). It is then like an answer that
+// nobody reads: its tokens are drawn beside those of all answers, by the backend or by a background
+// sampler, until it has as many as were asked for, or comes to an end token.
 
 // runBranch has a branch go on by itself if its program wants that.
 func (s *Scheduler) runBranch(b *branch, of *program.Branch) {

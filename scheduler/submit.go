@@ -103,6 +103,20 @@ func (s *Scheduler) submit(requests []Request, caller string, reserved int) (_ [
 	return streams, nil
 }
 
+// slotsOf is how many slots some requests take. What a program shows as a further choice counts as
+// one, though it takes none.
+func slotsOf(requests []Request) (n int) {
+	known := map[*program.Program]bool{nil: true}
+	for i := range requests {
+		p := requests[i].Program
+		if n++; !known[p] {
+			n += max(1, p.Branches) - 1
+		}
+		known[p] = true
+	}
+	return n
+}
+
 func closeAll(requests []Request) {
 	for _, r := range requests {
 		answer.Close(r.Chain, r.Rules)
@@ -110,7 +124,8 @@ func closeAll(requests []Request) {
 }
 
 // newJob checks a request and makes its job and stream. The first request of a program gets the
-// program; main is that one's job, and each later one is a further choice of it. nil: there is none.
+// program; main is that one's job, and each later one is a further choice of it. nil: there is
+// none.
 func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	prompt, err := s.prompt(&r)
 	if err != nil {

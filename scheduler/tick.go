@@ -13,7 +13,7 @@ import (
 // Tick does one round: it listens to others, schedules (admit.go, plan.go), and runs what was
 // scheduled in forward passes (pass.go), each of which ends with sampling (sample.go) and sending
 // (emit.go). busy means that there is more to do in the next tick, even without a call: a pass ran,
-// or something goes on from tick to tick (alarm.go).
+// or something goes on from tick to tick (again).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -38,7 +38,7 @@ func (s *Scheduler) Tick() (busy bool) {
 func (s *Scheduler) publish() {
 	s.statsMu.Lock()
 	defer s.statsMu.Unlock()
-	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
+	s.stats = s.gauges()
 }
 
 // listen takes in what background samplers have done and what other goroutines ask for, and ends

@@ -213,27 +213,15 @@ func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, pr
 		stops, p.Rules = r.Rendered.Stops, append(p.Rules, newContentStops(r.Rendered, own))
 	}
 	request := scheduler.Request{
-		Prompt:         []scheduler.Segment{{Tokens: prompt}},
-		Pieces:         r.pieces,
-		MaxTokens:      r.MaxTokens,
-		Stop:           stops,
-		IgnoreEOG:      params.IgnoreEOS,
-		Chain:          p.Stages,
-		Rules:          p.Rules,
-		Logprobs:       r.Logprobs,
-		Trace:          trace,
-		PromptLogprobs: r.PromptLogprobs,
-		NoAnswer:       r.NoAnswer,
-		Priority:       r.Common.Priority,
-		Deadline:       r.Deadline,
-		CachePrompt:    r.Common.CachePrompt,
-		CacheSalt:      r.Caller.CacheSalt,
-		Begun:          r.begun,
-		Overflow:       r.Overflow,
-		Buffer:         buffer,
-		Keep:           r.Detachable,
-		Slot:           r.Slot,
-		Progress:       r.Progress,
+		Prompt:   []scheduler.Segment{{Tokens: prompt}},
+		Pieces:   r.pieces,
+		Ending:   scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, IgnoreEOG: params.IgnoreEOS, Rules: p.Rules},
+		Chain:    p.Stages,
+		Reports:  scheduler.Reports{Logprobs: r.Logprobs, Trace: trace, PromptLogprobs: r.PromptLogprobs, NoAnswer: r.NoAnswer, Progress: r.Progress},
+		Service:  scheduler.Service{Priority: r.Common.Priority, Deadline: r.Deadline, Slot: r.Slot},
+		Caching:  scheduler.Caching{CachePrompt: r.Common.CachePrompt, CacheSalt: r.Caller.CacheSalt},
+		Begun:    r.begun,
+		Delivery: scheduler.Delivery{Overflow: r.Overflow, Buffer: buffer, Keep: r.Detachable},
 	}
 	if p.Program != nil {
 		p.Program.Tokens = r.Model.Programs.Tokens

@@ -33,13 +33,14 @@
 // what it took longer, right or wrong. A draft is made if the budget bears what is likely to be
 // lost; one that loses more leaves a debt, and there are no others until it is paid. So text that
 // is never guessed right is slower by a hundredth and by one short draft, on any machine and
-// however sure the drafter was. The first draft of an answer, after eight or more tokens that are the same,
-// may be at the expense of all answers: else short ones would end before they have earned it.
+// however sure the drafter was. The first draft of an answer, after eight or more tokens that are
+// the same, may be at the expense of all answers: else short ones would end before they have earned
+// it.
 //
 // What was learned fades with each tick, and where no draft seems to pay, one token is tried as
-// soon as the budget bears that it is wrong: so a text that begins to repeat is noticed. Tests of the
-// scheduler hold both sides on virtual time, for processors, GPUs and kernels that compute rows in
-// tiles: never right costs 2% at most, always right makes answers twice as fast at least.
+// soon as the budget bears that it is wrong: so a text that begins to repeat is noticed. Tests of
+// the scheduler hold both sides on virtual time, for processors, GPUs and kernels that compute rows
+// in tiles: never right costs 2% at most, always right makes answers twice as fast at least.
 //
 // # Why do all slots of a pass have drafts of one length, where each sequence has its own cells?
 //
@@ -93,7 +94,7 @@ type Drafter interface {
 type Ask struct {
 	Slot    int           // no two asks of a call have the same
 	Request uint64        // whose answer it is: another request's context has little to do with the one before it in the slot
-	Context []Token       // what the model sees of prompt and answer so far, without pictures and sounds; not to be changed, nor kept after the call
+	Context []Token       // what the model sees of prompt and answer so far; not to be changed, nor kept after the call
 	Most    int           // tokens wanted, at least 1
 	Within  time.Duration // the call should take no longer: slots that generate wait for it
 

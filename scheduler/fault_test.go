@@ -5,6 +5,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -17,7 +18,9 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // faulty is a backend whose Go side panics where the test says so.
@@ -332,5 +335,302 @@ func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// bomb is a stage, and the grammar of a branch, with all methods that there are, one of which
+// panics at one of its calls.
+type bomb struct {
+	schedulertest.Sampled
+	native bool
+	at     string // the method
+	left   *atomic.Int32
+}
+
+func (b *bomb) call(method string) {
+	if method == b.at && b.left.Add(-1) == 0 {
+		panic(method)
+	}
+}
+
+// bombMethods are those of a bomb that a scheduler calls, on the tick or elsewhere.
+var bombMethods = []string{"native", "apply", "accept", "reset", "close", "prepare", "foresee", "outputs", "interrupt", "logprob", "state", "mask", "after", "ended"}
+
+func (b *bomb) Traits() chain.Traits {
+	t := chain.Traits{Foresees: true, Logprob: func(float32) { b.call("logprob") }, HiddenState: func([]float32) { b.call("state") }}
+	if !b.native {
+		t.Prepares, t.Lasts = true, true
+		t.Outputs = func() []chain.Output { b.call("outputs"); return nil }
+		t.Interrupt = func() { b.call("interrupt") }
+	}
+	return t
+}
+
+func (b *bomb) Native() bool { b.call("native"); return b.native }
+
+func (b *bomb) Apply(v *chain.View) error { b.call("apply"); return b.Sampled.Apply(v) }
+
+func (b *bomb) Accept(scheduler.Token) (e chain.Effect, _ error) { b.call("accept"); return }
+
+func (b *bomb) Reset([]scheduler.Token, int) error { b.call("reset"); return nil }
+
+func (b *bomb) Close() error { b.call("close"); return nil }
+
+func (b *bomb) Prepare() (p chain.Prepared, _ error) { b.call("prepare"); return }
+
+func (b *bomb) Foresee(int) []scheduler.Token { b.call("foresee"); return nil }
+
+func (b *bomb) Mask(mask []uint32) error {
+	b.call("mask")
+	for i := range mask {
+		mask[i] = ^uint32(0)
+	}
+	return nil
+}
+
+func (b *bomb) After(scheduler.Token) (program.GrammarState, bool) { b.call("after"); return b, true }
+
+// bombed are requests that call all of that: answers, and programs whose branches write.
+func bombed(b *bomb) map[string]scheduler.Request {
+	plain := request(20, 1, 8)
+	plain.Chain = []chain.Stage{b}
+	runs := written(20, 1, 3, func(r *program.Run) error {
+		c := program.NewChain(func(uint64, int) ([]chain.Stage, error) { return []chain.Stage{b}, nil })
+		all := []*program.Branch{mustOpen(r, r.Prompt()), mustOpen(r, own(20, 5)), mustOpen(r, own(20, 6))}
+		var errs error
+		for i, of := range all {
+			if i > 0 {
+				errs = errors.Join(errs, of.Follow(b))
+			}
+			errs = errors.Join(errs, of.Run(c, 3, false))
+		}
+		_, err := r.Wait(1, false, all...)
+		errs = errors.Join(errs, err)
+		for range 2 {
+			_, err := r.Wait(1, false, all...)
+			errs = errors.Join(errs, err)
+			for _, of := range all {
+				t, err := of.Sample(c)
+				errs = errors.Join(errs, err, of.Append([]program.Token{t}, false))
+			}
+		}
+		return errors.Join(errs, showTokens(r, []program.Token{1}))
+	})
+	runs.Chain = []chain.Stage{b}
+	for _, r := range []*scheduler.Request{&plain, &runs} {
+		r.Ended = func(scheduler.RequestRecord) { b.call("ended") }
+	}
+	return map[string]scheduler.Request{"answer": plain, "program": runs}
+}
+
+// Wherever the code that a request brings along panics, on the tick, on a background sampler or on
+// a program's goroutine, it is this request that ends: others' answers go on as if it were not
+// there, what it had is free, and the scheduler goes on.
+func TestPanic_OfARequestsOwnCode_IsItsOwn(t *testing.T) {
+	l := scheduler.Limits{Vocabulary: 1 << 14, HiddenState: 2, Drafts: true} // so many that rows are read on all processors
+	calls := steadytest.Some(t, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9}, 3)
+	for _, native := range []bool{true, false} {
+		for _, method := range bombMethods {
+			t.Run(fmt.Sprintf("%s, native %v", method, native), func(t *testing.T) {
+				for _, nth := range calls {
+					bombNth(t, l, native, method, nth)
+				}
+			})
+		}
+	}
+}
+
+func bombNth(t *testing.T, l scheduler.Limits, native bool, method string, nth int32) {
+	for kind := range bombed(&bomb{}) {
+		inBubble(t, l, scheduler.Config{Slots: 5, Log: discard}, func(b bubble) {
+			stage := &bomb{native: native, at: method, left: new(atomic.Int32)}
+			stage.left.Store(nth)
+			before := submit(t, b.Scheduler, request(10, 2, 12))
+			guilty := b.read(submit(t, b.Scheduler, bombed(stage)[kind]))
+			after := submit(t, b.Scheduler, request(10, 3, 12))
+			for i, st := range []*scheduler.Stream{before, after} {
+				if a := b.read(st); a.text != b.goesOn(10, 2+i, 12) {
+					t.Errorf("%s, call %d: beside it (%v) a request has %q (%v)", kind, nth, guilty.end.Err, a.text, a.end.Err)
+				}
+			}
+			_ = scheduler.Do(b.Context(), b.Scheduler, func() {
+				if got, want := scheduler.Held(b.Scheduler), b.host.Used(); got != want {
+					t.Errorf("%s, call %d: the books have %d cells, the cache %d", kind, nth, got, want)
+				}
+			})
+		})
+	}
+}
+
+// goesOn is the text of an answer to a prompt.
+func (b bubble) goesOn(n, seed, most int) (text string) {
+	for _, t := range b.host.GoesOn(prompt(n, seed)[0].Tokens, most) {
+		text += b.host.Piece(t)
+	}
+	return text
+}
+
+// The backend is lost in the middle of two answers: they end with the reason, and those that wait
+// are answered once it is back, as if nothing had been.
+func TestScheduler_Lost(t *testing.T) {
+	for _, how := range []string{"in a pass", "between passes"} {
+		t.Run(how, func(t *testing.T) {
+			b := schedulertest.New(scheduler.Limits{})
+			s := newScheduler(t, b, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 20})
+			running := []*scheduler.Stream{submit(t, s, request(10, 1, 30)), submit(t, s, request(10, 2, 30))}
+			waiting := []*scheduler.Stream{submit(t, s, request(10, 3, 30)), submit(t, s, request(10, 4, 30))}
+			for range 5 {
+				s.Tick()
+			}
+			reason := fmt.Errorf("%w: the worker is gone", scheduler.ErrLost)
+			b.Fail = func(*scheduler.Batch) error { return reason }
+			if how == "between passes" {
+				done := make(chan struct{})
+				go func() { s.Lose(reason); s.Lose(reason); close(done) }()
+				for working := true; working; {
+					scheduler.TakeCommands(s)
+					select {
+					case <-done:
+						working = false
+					default:
+					}
+				}
+			}
+			s.Tick()
+			for i, a := range finish(t, s, running...) {
+				if a.end.Reason != answer.ReasonError || !errors.Is(a.end.Err, scheduler.ErrLost) {
+					t.Errorf("the running answer %d ended with %v, %v", i, a.end.Reason, a.end.Err)
+				}
+			}
+			passes := b.Passes
+			if s.Tick() || b.Passes != passes {
+				t.Error("it goes on computing")
+			}
+			for seq := range int32(b.Limits().Sequences) { // what is back is empty
+				b.Truncate(seq, 0)
+			}
+			b.Fail = nil
+			s.Revive()
+			for i, a := range finish(t, s, waiting...) {
+				if want := alone(t, request(10, 3+i, 30)); a.text != want.text {
+					t.Errorf("the waiting answer %d is %q (%v), alone %q", i, a.text, a.end.Err, want.text)
+				}
+			}
+		})
+	}
+}
+
+// losable is a backend that can say that it was lost.
+type losable struct {
+	*schedulertest.Backend
+	lost error
+}
+
+func (b *losable) Lost() error { return b.lost }
+
+// A copy that was made of a lost memory is not handed out, though no pass has failed yet.
+func TestScheduler_Lost_SavedSlot(t *testing.T) {
+	b := &losable{Backend: schedulertest.New(scheduler.Limits{})}
+	s := newScheduler(t, b, scheduler.Config{ArchiveBytes: 1 << 20})
+	finish(t, s, submit(t, s, request(10, 1, 5)))
+	b.lost = scheduler.ErrLost
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.SaveSlot(t.Context(), 0, "")
+		result <- err
+	}()
+	for {
+		s.Tick()
+		select {
+		case err := <-result:
+			if !errors.Is(err, scheduler.ErrLost) {
+				t.Errorf("%v, want ErrLost", err)
+			}
+			return
+		default:
+		}
+	}
+}
+
+// What is asked of a slot meanwhile waits, but not for ever: a client that gives up gets its
+// answer.
+func TestScheduler_Lost_ClientGivesUp(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	finish(t, s, submit(t, s, request(10, 1, 5)))
+	lost := make(chan struct{})
+	go func() { s.Lose(scheduler.ErrLost); close(lost) }()
+	tickUntil(s, lost)
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan struct{})
+	var err error
+	go func() { defer close(answered); _, err = s.EraseSlot(ctx, 0, "") }()
+	for range 100 {
+		s.Tick()
+	}
+	select {
+	case <-answered:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	cancel()
+	tickUntil(s, answered)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that the client gave up", err)
+	}
+}
+
+func tickUntil(s *scheduler.Scheduler, done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		default:
+			s.Tick()
+		}
+	}
+}
+
+// released is a backend that counts the passes after its owner has let it go.
+type released struct {
+	*schedulertest.Machine
+	gone  bool
+	after int
+}
+
+func (b *released) Start(batch *scheduler.Batch) error {
+	if b.gone {
+		b.after++
+	}
+	return b.Machine.Start(batch)
+}
+
+// When Lose has returned the backend is not used any more, also where a request is held back for
+// others just then. It stays in the queue.
+func TestScheduler_Lose_WhileARequestIsHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &released{Machine: schedulertest.NewMachine(schedulertest.New(scheduler.Limits{}), 2)}
+		s, err := scheduler.New(b, scheduler.Config{Slots: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		arrived := s.Expect() // another is on its way
+		st := submit(t, s, request(50, 1, 3))
+		time.Sleep(time.Millisecond)
+		s.Lose(fmt.Errorf("%w: the worker is gone", scheduler.ErrLost))
+		b.gone = true
+		time.Sleep(time.Second)
+		arrived()
+		synctest.Wait()
+		if _, told := st.TryNext(); b.after > 0 || told {
+			t.Errorf("%d passes after Lose had returned; the request that waits was told something: %v", b.after, told)
+		}
+		if snap, err := s.Inspect(ctx, 0); err != nil || len(snap.Queue) != 1 {
+			t.Errorf("%d wait in the queue (%v)", len(snap.Queue), err)
+		}
+		stop()
+		<-done
 	})
 }
