@@ -55,7 +55,7 @@
 // The tick sleeps until a command comes or something that waits for time is due: a deadline, a
 // plugin's rest, a copy, a first request that is held back. Whatever waits registers that while it
 // is examined, in that tick (Scheduler.tickAt and keepTicking in scheduler/tick.go, Cache.Next in
-// scheduler/kvcache/wait.go). With flags, one for each case, a request hangs where two cases meet
+// scheduler/kvcache/cache.go). With flags, one for each case, a request hangs where two cases meet
 // and one flag is missing: a copy that ends in the same tick in which a slot is left. A property
 // test runs two schedulers as a host does, in a bubble where a lost wake-up is a deadlock.
 //

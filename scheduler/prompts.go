@@ -176,26 +176,11 @@ func (s *Scheduler) sweepPieces() {
 // textContext is a job's context without rows of pieces, which a drafter does not know. Nobody
 // changes it.
 func (j *job) textContext() []Token {
-	context := j.answer.Context()
 	if j.pieces == nil {
-		return context
+		return j.answer.Context()
 	}
-	g := &j.guess
-	last := len(context)
-	for last > 0 && context[last-1] >= 0 {
-		last--
-	}
-	if last != g.textUpTo { // the context has been shifted, or this is the first time
-		g.text, g.textUpTo = g.text[:0], last
-		for _, t := range context[:last] {
-			if t >= 0 {
-				g.text = append(g.text, t)
-			}
-		}
-		g.textBefore = len(g.text)
-	}
-	g.text = append(g.text[:g.textBefore], context[last:]...)
-	return g.text
+	j.guess.text = slices.DeleteFunc(append(j.guess.text[:0], j.answer.Context()...), func(t Token) bool { return t < 0 })
+	return j.guess.text
 }
 
 // errNoRow ends an answer to whose prompt the backend gave too few rows.

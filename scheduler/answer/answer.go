@@ -1,5 +1,56 @@
 // SPDX-License-Identifier: MIT
 
+// Package answer turns the tokens that are drawn for one request into its answer: which text may
+// be shown, what is taken back, and when it ends.
+//
+// advance.go takes a token into the answer or replaces tokens, text.go finds the text that may be
+// shown, context.go says what the model is to see of the answer. An answer knows nothing of streams
+// and the KV cache: what is to be done there is in its Output. Its caller sees to it that calls do
+// not overlap.
+//
+// # Why is what a plugin could still have taken back not shown when the deadline comes?
+//
+// Until a token leaves the hold window, the plugin may put another in its place: a banned phrase
+// may be half written there. Where the answer reaches max_tokens the window is final, as the
+// interface promises. An answer that is ended from outside, or fails, was not finished by its
+// plugin. What was not shown does not count as generated either.
+//
+// # Why does a token's trace tell what was taken back before it?
+//
+// A plugin such as banned-phrases takes tokens back while they are still in the hold window. No
+// client ever sees them, so no event stands for them, and without more the trace of the next
+// token would only show that something likely was banned. The traces of the tokens in the window
+// are there anyway; the trace of the token that comes instead takes them over. The list stays
+// flat however often a stage tries in one place, and the last 16 tokens keep their own trace, so
+// a frame stays bounded.
+//
+// # Why is the token's place looked up when it is known?
+//
+// Early stages leave tens of thousands of candidates, and the chosen one need not be among the
+// best ten. scheduler/chain/trace.go keeps what each stage left until the end and looks the
+// token up there. Most stages of a usual chain change nothing, and share one survey.
+//
+// # Why do a plugin's values stay when tokens are taken back?
+//
+// The client has them already, and only the plugin knows which of them still hold. Each says how
+// many tokens the answer had, and over the WebSocket a rewound frame says what went.
+//
+// # Why do no stages run between the tokens of a forced run?
+//
+// They could decide nothing: the next token is known (those whose masks bind others prepare these,
+// and nothing else). All of a run is tested against the grammar before any of it is accepted, every
+// plugin accepts each token, and one forward pass computes them together: 20 tokens take one pass,
+// not 20. A splice ends the run, since the rest was meant to follow tokens that the splice has
+// removed.
+//
+// # Why is a stop rule started again where text was taken back?
+//
+// A rule that counts sentences counted those that a user had taken back, and ended the answer
+// early. It could ask for the text instead, and may (text), but a rule that nobody thought twice
+// about must be right, too. So the host keeps what it has shown the rule and shows it to a fresh
+// instance, at the same places between the calls of accept. What the rule answers then is not
+// obeyed, since the client has seen the text; only what it holds back is taken over, because a
+// later answer counts from there.
 package answer
 
 import (
@@ -26,19 +77,33 @@ type Answer struct {
 	text      text
 	output    Output
 
-	windowSize int         // at most
-	window     []heldToken // the hold window: the last tokens, which a stage may still take back and which are not shown
-	changed    bool        // a splice has answered the last token that Advance took
+	holdWindow
+	replacing
 
-	prompt   int           // how many of tokens are prompt
-	early    []chain.Token // tokens that the answer takes in as it begins
-	expected []chain.Token // if there are any: the prompt with them
-	context  []chain.Token // if any have left it: those that have not
+	prompt   int               // how many of tokens are prompt
+	context  []chain.Token     // if any have left it: those that have not
+	logprobs []*chain.Logprobs // of the first tokens of the answer, where they were asked for
+	beginning
+}
 
-	logprobs, earlyLogprobs []*chain.Logprobs // of the first tokens of the answer and of early, where they were asked for
+// holdWindow has the last tokens, which a stage may still take back and which are not shown.
+type holdWindow struct {
+	windowSize int // at most
+	window     []heldToken
+}
 
+// replacing is what there is to know of splices and rewinds while they are done.
+type replacing struct {
+	changed   bool              // a splice has answered the last token that Advance took
 	spliced   []chain.Token     // of the splice that is being done
 	takenBack []chain.TakenBack // for the trace of the next token; empty if none is wanted
+}
+
+// beginning is what was injected before the answer began.
+type beginning struct {
+	early         []chain.Token // tokens that the answer takes in as it begins
+	expected      []chain.Token // if there are any: the prompt with them
+	earlyLogprobs []*chain.Logprobs
 }
 
 // Settings are what an answer is to be like.
@@ -88,7 +153,7 @@ func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
 	if len(s.Preserved) > 0 {
 		s.Vocabulary = preserving{s.Vocabulary, s.Preserved}
 	}
-	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), windowSize: c.Hold(), text: newText(s.Stop, s.Rules),
+	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), holdWindow: holdWindow{windowSize: c.Hold()}, text: newText(s.Stop, s.Rules),
 		output: Output{Unchanged: math.MaxInt}}
 }
 
@@ -242,3 +307,100 @@ func (p preserving) Piece(t chain.Token) string {
 	}
 	return p.Vocabulary.Piece(t)
 }
+
+// Output is what has become of an answer since its output was last reset.
+type Output struct {
+	Shown []Shown // to be sent, in this order
+	// Unchanged is how many tokens of the context, from the first, were not taken back, replaced
+	// or moved: the KV cache may keep their cells.
+	Unchanged int
+
+	Reason   Reason    // why the answer has ended; 0: it goes on
+	Stop     string    // with ReasonStop: the stop string, if one ended it
+	EndToken *EndToken // with ReasonStop: the token, if one ended it that is not part of the answer
+	Err      error     // with ReasonError
+}
+
+// EndToken is a token that ended an answer.
+type EndToken struct {
+	Token chain.Token
+	Details
+}
+
+// Shown is what the reader of an answer is shown at a time: a token that has left the hold window,
+// as nearly always, or what More says. It is small, so that the processor's caches hold what many
+// streams have ready.
+type Shown struct {
+	Text   string // that may be shown now; empty while it is held back
+	Token  chain.Token
+	Origin chain.Origin
+	More   *More // nil: a token with its text
+}
+
+// More is what few tokens have, or what is no token: then one of the last three is set.
+type More struct {
+	Logprobs *chain.Logprobs
+	Trace    *chain.Trace
+
+	TakenBack int           // so many of the last tokens that were shown are; Text is the end of the text shown that goes with them
+	Output    *chain.Output // a value of a stage for the client
+	Other     any           // what whoever computes the answer tells its reader between what it shows
+}
+
+// IsToken reports whether it is a token.
+func (s *Shown) IsToken() bool {
+	return s.More == nil || s.More.TakenBack == 0 && s.More.Output == nil && s.More.Other == nil
+}
+
+// Reason says why an answer ended.
+type Reason uint8
+
+// The reasons why an answer ends.
+const (
+	ReasonStop      Reason = iota + 1 // the model, a stop string, token or rule ended it
+	ReasonLength                      // max tokens or the context is reached
+	ReasonCancelled                   // the client went away or asked for it
+	ReasonError                       // a stage, a rule or the backend failed
+)
+
+// String is the settled wire name: stop, length, cancelled, error.
+func (r Reason) String() string {
+	switch r {
+	case ReasonStop:
+		return "stop"
+	case ReasonLength:
+		return "length"
+	case ReasonCancelled:
+		return "cancelled"
+	case ReasonError:
+		return "error"
+	}
+	return "none"
+}
+
+// ErrSpliceLimit is the error of a request whose stages have replaced too many of its tokens.
+var ErrSpliceLimit = errors.New("tokens were taken back too often")
+
+// Output is what has become of the answer. It changes with the next call.
+func (a *Answer) Output() *Output { return &a.output }
+
+// Reset forgets what was sent and cut; an end stays. What was sent lies there until it is
+// overwritten.
+func (o *Output) Reset() {
+	o.Shown, o.Unchanged = o.Shown[:0], math.MaxInt
+}
+
+// takeOutputs adds what the stages have given for the client.
+func (a *Answer) takeOutputs() {
+	if a.chain.GivesOutputs() {
+		a.showOutputs()
+	}
+}
+
+func (a *Answer) showOutputs() {
+	for _, o := range a.chain.Outputs() {
+		a.output.Shown = append(a.output.Shown, Shown{More: &More{Output: &o}})
+	}
+}
+
+func (o *Output) ended() bool { return o.Reason != 0 }

@@ -3,7 +3,10 @@
 package answer
 
 import (
+	"math/rand/v2"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -103,5 +106,205 @@ func TestText_Add_ObeysRules(t *testing.T) {
 		if got != c.want || end != c.end {
 			t.Errorf("%s: %q %v, want %q %v", name, got, end, c.want, c.end)
 		}
+	}
+}
+
+// textModel is what must be shown, found out the plain way: all that stays of the answer is looked
+// at anew for each token.
+type textModel struct {
+	stops   []string
+	ruled   bool
+	pieces  []string // of the tokens that stay
+	shown   int      // bytes of their text
+	release int      // so far the rule lets text through
+}
+
+// text is that of all tokens that stay: whole characters, each with the token that completes it.
+// Bytes that are none become one U+FFFD a token.
+func (m *textModel) text() string {
+	text, rest := "", ""
+	for _, piece := range m.pieces {
+		rest += piece
+		invalid := false
+		for rest != "" && utf8.FullRuneInString(rest) {
+			r, size := utf8.DecodeRuneInString(rest)
+			bad := r == utf8.RuneError && size == 1
+			if !bad || !invalid {
+				text += string(r)
+			}
+			invalid, rest = bad, rest[size:]
+		}
+	}
+	return text
+}
+
+// add gives what a token shows and whether it ends the answer.
+func (m *textModel) add(piece string, v Verdict) (shown string, end bool, stop string) {
+	m.pieces = append(m.pieces, piece)
+	all := m.text()
+	cut := len(all)
+	for _, s := range m.stops {
+		if i := strings.Index(all, s); i >= 0 && (!end || i < cut) {
+			end, cut, stop = true, i, s
+		}
+	}
+	limit := len(all)
+	for _, s := range m.stops {
+		for n := 1; n < len(s); n++ {
+			if strings.HasSuffix(all, s[:n]) {
+				limit = min(limit, len(all)-n)
+			}
+		}
+	}
+	if m.ruled {
+		at := len(all)
+		if v.Show >= 0 {
+			at = min(m.release+v.Show, at)
+		}
+		switch {
+		case v.End && (!end || at < cut):
+			end, cut, stop = true, at, ""
+		case !v.End && v.Hold:
+			m.release = min(m.release+max(v.Show, 0), len(all))
+		case !v.End:
+			m.release = len(all)
+		}
+		limit = min(limit, m.release)
+	}
+	if end {
+		limit = cut
+	}
+	limit = max(limit, m.shown)
+	shown, m.shown = all[m.shown:limit], limit
+	return shown, end, stop
+}
+
+// rewind gives what was shown of the text that is taken back.
+func (m *textModel) rewind(n int) (removed string) {
+	before := m.text()
+	m.pieces = m.pieces[:len(m.pieces)-n]
+	all := len(m.text())
+	removed = before[min(m.shown, all):m.shown]
+	m.shown, m.release = min(m.shown, all), min(m.release, all)
+	return removed
+}
+
+// script drives a text and its model with the same tokens, rewinds and verdicts, as bytes tell,
+// and compares all that is shown.
+type script struct {
+	t      *testing.T
+	bytes  []byte
+	rule   *rule
+	text   text
+	model  textModel
+	pieces pieces
+}
+
+// pieces is a vocabulary whose tokens are what was fed so far.
+type pieces []string
+
+func (p *pieces) Piece(t chain.Token) string       { return (*p)[t] }
+func (p *pieces) ControlText(t chain.Token) string { return p.Piece(t) }
+func (*pieces) EndOfGeneration(t chain.Token) bool { return false }
+
+func (s *script) next() byte {
+	if len(s.bytes) == 0 {
+		return 0
+	}
+	b := s.bytes[0]
+	s.bytes = s.bytes[1:]
+	return b
+}
+
+func (s *script) run(stops []string) {
+	s.model.stops = stops
+	s.model.ruled = s.next()%2 == 1
+	var rules []StopRule
+	if s.model.ruled {
+		s.rule = &rule{}
+		rules = append(rules, s.rule)
+	}
+	s.text = newText(stops, rules)
+	var kept []chain.Token
+	for len(s.bytes) > 0 {
+		op := s.next()
+		if op%5 == 4 {
+			n := min(1+int(op/5)%3, len(kept))
+			if n > 0 {
+				got, want := s.text.rewind(n, kept, &s.pieces), s.model.rewind(n)
+				if kept = kept[:len(kept)-n]; got != want {
+					s.t.Fatalf("back to %q with stops %q: %q is removed, want %q", s.model.pieces, stops, got, want)
+				}
+			}
+			continue
+		}
+		n := min(int(op)%5, len(s.bytes))
+		piece := string(s.bytes[:n])
+		s.bytes = s.bytes[n:]
+		var v Verdict
+		if s.model.ruled {
+			b := s.next()
+			v = Verdict{Hold: b%3 == 1, End: b%16 == 15, Show: int(b/16) - 1}
+			s.rule.verdicts = []Verdict{v}
+		}
+		kept = append(kept, chain.Token(len(s.pieces)))
+		s.pieces = append(s.pieces, piece)
+		got, err := s.text.add(kept[len(kept)-1], piece)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		want, end, stop := s.model.add(piece, v)
+		if got.text != want || (got.ends != 0) != end || got.stop != stop {
+			s.t.Fatalf("after %q with stops %q: shows %q, ends %v at %q; want %q, %v, %q", s.model.pieces, stops, got.text, got.ends != 0, got.stop, want, end, stop)
+		}
+		if end {
+			return
+		}
+	}
+	if got, want := s.text.flush(), s.model.text()[s.model.shown:]; got != want {
+		s.t.Fatalf("after %q with stops %q: the end shows %q, want %q", s.model.pieces, stops, got, want)
+	}
+}
+
+// FuzzText compares with the model: whatever the pieces, stop strings, rewinds and verdicts,
+// exactly the same is shown with each token.
+func FuzzText(f *testing.F) {
+	f.Add([]byte("\x00\x03abc\x01x\x04\x01c\x04\x01d"), "abc", "bd")
+	f.Add([]byte("\x00\x02\xe2\x82\x01\xac\x04\x01\xac"), "", "")
+	f.Add([]byte("\x01\x02ab\x01\x02cd\x00\x04\x01z\x0f"), "cd", "")
+	f.Fuzz(func(t *testing.T, bytes []byte, stop1, stop2 string) {
+		var stops []string
+		for _, s := range []string{stop1, stop2} {
+			if s != "" && utf8.ValidString(s) {
+				stops = append(stops, s)
+			}
+		}
+		(&script{t: t, bytes: bytes}).run(stops)
+	})
+}
+
+// TestText_RandomScripts_ShowWhatTheModelShows is the fuzz test's comparison over few letters,
+// where stop strings and parts of characters are common.
+func TestText_RandomScripts_ShowWhatTheModelShows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 2))
+	letters := []string{"a", "b", "ab", "c", "€", "\xe2", "\x82", "\xac", "\xff"}
+	word := func(most int) string {
+		w := ""
+		for range 1 + rng.IntN(most) {
+			w += letters[rng.IntN(len(letters))]
+		}
+		return w
+	}
+	for range 20_000 {
+		bytes := []byte{byte(rng.IntN(2))}
+		for range rng.IntN(30) {
+			bytes = append(bytes, byte(rng.IntN(16)))
+			bytes = append(bytes, word(2)...)
+		}
+		var stops []string
+		for range rng.IntN(3) {
+			stops = append(stops, strings.ToValidUTF8(word(4), "a"))
+		}
+		(&script{t: t, bytes: bytes}).run(stops)
 	}
 }

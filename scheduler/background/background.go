@@ -10,8 +10,7 @@
 // The tick waits for it only a moment. An answer whose background sampler is still busy then skips
 // the next passes, and the background sampler goes on with a copy of its row.
 //
-// background.go is what the tick calls, run.go the goroutine; token.go has all that happens to a
-// token.
+// The file begins with what the tick calls. The goroutine follows, and all that happens to a token.
 //
 // # Why is a request's quarter of a core measured in thread time, not by the wall clock or in fuel?
 //
@@ -23,19 +22,20 @@
 package background
 
 import (
+	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // Sampler is the background sampler of one answer. Its methods but Run belong to the tick. A nil
 // Sampler is that of an answer that needs none: it is never busy and never rests.
 type Sampler struct {
-	RestUntil time.Time // its quota of processor time is used up until then
-
 	options Options
 	chain   *chain.Chain
 	answer  *answer.Answer
@@ -47,14 +47,24 @@ type Sampler struct {
 	drawn  int          // the one of rows that was drawn from last
 	worked atomic.Int64 // processor time since the last Collect, in ns; stages may be at work then, too
 
-	// The tick's.
+	ofTick
+	ofGoroutine
+}
+
+// ofTick is what belongs to the tick.
+type ofTick struct {
+	RestUntil time.Time // its quota of processor time is used up until then
+
 	prepared bool // asked to prepare since the last row
 	begun    bool // it has done an order, and so what was the first of all
 	busy     bool
 	quota    Quota
 	patience Patience
+}
 
-	// The goroutine's, and the tick's while the background sampler is not busy.
+// ofGoroutine is what belongs to the goroutine, and to the tick while the background sampler is not
+// busy.
+type ofGoroutine struct {
 	task       func() error // of a control call
 	instead    func()       // of the task, if that cannot be done; may be nil
 	taskErr    error
@@ -70,13 +80,13 @@ type Options struct {
 	Wake     func()          // wakes the tick, which may have stopped waiting
 	Failed   func(error)     // tells the tick that the stages could not begin: no token will come
 	Loans    *sync.WaitGroup // counts the rows that are lent
-	Close    func()          // what Close does; nil: it closes the answer
+	Close    func()          // closes the answer, or what else Close is to do
 }
 
 // New makes a background sampler whose first work is to begin the answer. Its caller starts Run on
 // a goroutine.
 func New(c *chain.Chain, a *answer.Answer, o Options) *Sampler {
-	w := &Sampler{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), quota: NewQuota(time.Now())}
+	w := &Sampler{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), ofTick: ofTick{quota: NewQuota(time.Now())}}
 	w.orders <- orderBegin
 	return w
 }
@@ -174,3 +184,161 @@ func (w *Sampler) Interrupt() {
 
 // Close has the background sampler close the answer, after what it is doing, and ends it.
 func (w *Sampler) Close() { w.orders <- orderClose }
+
+// order is what the tick asks of the goroutine.
+type order uint8
+
+const (
+	orderBegin order = iota
+	orderPrepare
+	orderDraw
+	orderTask
+	orderClose
+)
+
+// Run is the goroutine. It returns after Close.
+func (w *Sampler) Run() {
+	for o := range w.orders {
+		runtime.LockOSThread() // whose time is taken
+		start := ThreadTime()
+		if err := panics.Try(func() error { w.carryOut(o); return nil }); err != nil {
+			w.panicked(o, err)
+		}
+		w.worked.Add(int64(ThreadTime() - start))
+		runtime.UnlockOSThread() // else the thread would die with the goroutine
+		switch o {
+		case orderDraw, orderTask:
+			w.done <- struct{}{}
+			w.options.Wake()
+		case orderBegin:
+			if w.beginErr != nil {
+				w.options.Failed(w.beginErr)
+			}
+		case orderClose:
+			return
+		}
+	}
+}
+
+func (w *Sampler) carryOut(o order) {
+	switch o {
+	case orderBegin:
+		if !w.chain.Begun() { // else it began before it had a background sampler
+			w.beginErr = w.answer.Begin()
+		}
+	case orderPrepare:
+		w.prepareStages()
+	case orderDraw:
+		w.drawTokens()
+		w.row.Return()
+	case orderTask:
+		w.doTask()
+	case orderClose:
+		w.options.Close()
+	}
+}
+
+func (w *Sampler) doTask() {
+	if w.taskErr = w.beginErr; w.taskErr == nil {
+		w.taskErr = w.task()
+		return
+	}
+	w.answer.Fail(w.beginErr)
+	if w.instead != nil {
+		w.instead()
+	}
+}
+
+// panicked makes a panic the error of the order that was carried out.
+func (w *Sampler) panicked(o order, err error) {
+	switch o {
+	case orderBegin:
+		w.beginErr = err
+	case orderPrepare:
+		w.prepareErr = err
+	case orderDraw:
+		w.answer.Fail(err)
+		w.row.Return()
+	case orderTask:
+		w.taskErr = err
+		w.answer.Fail(err)
+	case orderClose:
+	}
+}
+
+// This is the way of a token from the row of logits to its text, on the background sampler's
+// goroutine but for steps 2 and 6, which are the tick's:
+//
+//  1. Beside the forward pass, prepareStages asks what the stages want masked, biased or forced
+//     (chain.Chain.Prepare).
+//  2. After the pass the tick lends the row (Sampler.Draw), and drawToken begins.
+//  3. Stages that want the hidden state behind the row are told it. The chain masks the row and
+//     runs the stages; the grammar checks what a plugin chose (chain.Chain.Draw).
+//  4. The log-probabilities are those of the row as it was.
+//  5. The answer takes the token (answer.Answer.Advance): it tells all stages, which may stop the
+//     answer or replace its last tokens; keeps the token in the hold window as long as it may be
+//     taken back; then adds its bytes to the text and looks for stop strings. Tokens that a plugin
+//     has forced to follow are taken in the same way, at once: they need no row
+//     (answer.Answer.Follow). The next pass computes them together. If the token is the drafted
+//     one, the answer goes on with the row after it: prepareStages, then from step 3.
+//  6. The tick collects what is shown and sends it (Sampler.Collect, answer.Answer.Output).
+
+// prepareStages asks the stages what they want of the next row. An error is that of the row's draw.
+func (w *Sampler) prepareStages() {
+	if w.beginErr == nil {
+		w.prepareErr = w.chain.Prepare()
+	}
+}
+
+// drawTokens draws a token from the first row, and further ones from those after it as long as the
+// answer is what was drafted.
+func (w *Sampler) drawTokens() {
+	for w.drawToken(); ; w.drawToken() {
+		n := w.answer.Along(w.rows.Context, w.rows.Draft)
+		if n <= w.drawn || !w.row.Skip(n-w.drawn) {
+			return
+		}
+		if w.drawn = n; w.chain.Prepares() {
+			w.prepareStages()
+		}
+	}
+}
+
+// drawToken draws a token from the row and takes it into the answer.
+func (w *Sampler) drawToken() {
+	if err := errors.Join(w.beginErr, w.prepareErr); err != nil {
+		w.answer.Fail(err)
+		return
+	}
+	logprobs := w.options.Logprobs
+	wanted := logprobs >= 0 || w.chain.WantsLogprobs()
+	if wanted {
+		w.raw = append(w.raw[:0], w.row.Copy()...) // stages may write to the row
+	}
+	w.chain.TellHiddenState(w.hiddenState())
+	token, trace, err := w.chain.Draw(&w.row)
+	if err != nil {
+		w.answer.Fail(err)
+		return
+	}
+	details := answer.Details{Trace: trace}
+	if wanted && token >= 0 && int(token) < len(w.raw) {
+		all := chain.NewLogprobs(w.raw, token, max(logprobs, 0))
+		details.Logprob = &all.Token
+		if logprobs >= 0 {
+			details.Logprobs = all
+		}
+	}
+	w.answer.Advance(token, details)
+	w.chain.TellHiddenState(nil) // what comes without a row has none
+	if tokens, by := w.chain.Following(); len(tokens) > 0 {
+		w.answer.Follow(tokens, by)
+	}
+}
+
+// hiddenState is that of the row that is drawn from; empty: it is not known.
+func (w *Sampler) hiddenState() []float32 {
+	rows, at := len(w.rows.Logits), w.drawn-w.rows.First
+	width := len(w.rows.States) / rows
+	return w.rows.States[at*width : (at+1)*width]
+}

@@ -70,7 +70,7 @@ func run(t *testing.T, p *plugin) (*background.Sampler, *answer.Answer, *sync.Wa
 	c := chain.New([]chain.Stage{p}, 4, 0)
 	a := answer.New(c, []chain.Token{1}, answer.Settings{Longest: 100, VocabularySize: 4, Vocabulary: numbers{}})
 	loans, running := new(sync.WaitGroup), new(sync.WaitGroup)
-	w := background.New(c, a, background.Options{Logprobs: 1, Wake: func() {}, Loans: loans})
+	w := background.New(c, a, background.Options{Logprobs: 1, Wake: func() {}, Close: a.Close, Loans: loans})
 	running.Go(w.Run)
 	t.Cleanup(func() {
 		w.Close()

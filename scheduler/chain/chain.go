@@ -3,9 +3,10 @@
 // Package chain turns a row of logits into a token: it runs the stages of a sampler chain and
 // refuses what the request does not allow.
 //
-// stage.go says what a stage is, link.go how a chain keeps it, chain.go begins, resets and closes
-// the stages, replace.go exchanges them, draw.go draws a token. A chain knows nothing of slots,
-// ticks and goroutines. Its caller sees to it that calls do not overlap.
+// stage.go says what a stage is, chain.go begins, resets, exchanges and closes the stages, draw.go
+// draws a token, guard.go refuses what is not allowed, row.go lends the row, trace.go says how a
+// token came about. A chain knows nothing of slots, ticks and goroutines. Its caller sees to it
+// that calls do not overlap.
 //
 // # Why does a stage say what it is in a struct, and not by the methods that it has?
 //
@@ -18,7 +19,9 @@
 package chain
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +65,9 @@ func New(stages []Stage, vocabulary, trace int) *Chain {
 	}
 	return c
 }
+
+// MaskBy has the chain mask rows with m, which is faster than MaskRow.
+func (c *Chain) MaskBy(m Masker) { c.restriction.masker = m }
 
 // Native reports whether the backend can draw from rows for these stages, all of such chains in
 // one call.
@@ -208,4 +214,157 @@ func Close(stages []Stage) {
 	for _, s := range stages {
 		_ = panics.Try(s.Close)
 	}
+}
+
+// link is a stage in its chain, with what the chain has asked it once, so that no token asks again.
+type link struct {
+	stage    Stage
+	traits   Traits
+	name     string   // in traces
+	preparer Preparer // nil: it prepares nothing
+	foreseer Foreseer // nil: it foresees nothing
+	taker    RowTaker // nil: it is given the row
+}
+
+func linkOf(s Stage) link {
+	l := link{stage: s, traits: s.Traits(), name: "stage"}
+	if l.traits.Name != "" {
+		l.name = l.traits.Name
+	}
+	if l.traits.Prepares {
+		l.preparer = s.(Preparer)
+	}
+	if l.traits.Foresees {
+		l.foreseer = s.(Foreseer)
+	}
+	if l.traits.TakesRow {
+		l.taker = s.(RowTaker)
+	}
+	return l
+}
+
+func linksOf(stages []Stage) []link {
+	links := make([]link, len(stages))
+	for i, s := range stages {
+		links[i] = linkOf(s)
+	}
+	return links
+}
+
+// set makes these the stages of the chain.
+func (c *Chain) set(links []link) {
+	c.links, c.stages = links, make([]Stage, len(links))
+	c.guard, c.guardAt = nil, -1
+	for i := range links {
+		c.stages[i] = links[i].stage
+		if c.guard == nil && links[i].traits.Guards {
+			c.guard, c.guardAt = links[i].stage.(Guard), i
+		}
+	}
+	c.askNeeds()
+}
+
+// What a stage may need, a bit each.
+const (
+	needPrepare = 1 << iota
+	needForesee
+	needLogprob
+	needState
+)
+
+// askNeeds notes what the stages need: when the chain is made, and whenever they know a
+// conversation.
+func (c *Chain) askNeeds() {
+	var needed uint32
+	c.hold = 0
+	for i := range c.links {
+		l := &c.links[i]
+		n := Needs{true, true, true, true, l.traits.Hold}
+		if l.traits.Needs != nil {
+			n = l.traits.Needs()
+		}
+		c.hold = max(c.hold, n.Hold)
+		for bit, needs := range [...]bool{n.Prepare && l.preparer != nil, n.Foresee && l.foreseer != nil, n.Logprob && l.traits.Logprob != nil, n.HiddenState && l.traits.HiddenState != nil} {
+			if needs {
+				needed |= 1 << bit
+			}
+		}
+	}
+	c.needed.Store(needed)
+	if needed&needPrepare == 0 { // nobody is asked any more, so nobody would lift it
+		c.restriction.clear(len(c.links))
+	}
+}
+
+// Keep stands, in a chain that is to replace another, for the stage of that name in the other: it
+// goes on there with all that it knows. Once the chain is replaced, done is called; it may be nil.
+func Keep(name string, done func()) Stage { return kept{name, done} }
+
+// kept is such a stand-in. It is never in a chain that is at work.
+type kept struct {
+	name string
+	done func()
+}
+
+func (k kept) Traits() Traits               { return Traits{Name: k.name} }
+func (k kept) Native() bool                 { return false }
+func (k kept) Apply(*View) error            { return k.unexpected() }
+func (k kept) Accept(Token) (Effect, error) { return Effect{}, k.unexpected() }
+func (k kept) Reset(_ []Token, _ int) error { return k.unexpected() }
+func (k kept) Close() error                 { return nil }
+func (k kept) unexpected() error {
+	return fmt.Errorf("chain: %s was to be kept, and is not known", k.name)
+}
+
+// CanReplace is nil if Replace can take these stages: each one of the chain that lasts is kept,
+// once, and there is no other.
+func (c *Chain) CanReplace(stages []Stage) error {
+	left := slices.DeleteFunc(slices.Clone(c.links), func(l link) bool { return !l.traits.Lasts })
+	for _, s := range stages {
+		k, keeps := s.(kept)
+		l := linkOf(s)
+		switch at := slices.IndexFunc(left, k.is); {
+		case !keeps && l.traits.Lasts:
+			return fmt.Errorf("%s cannot be added to an answer that has begun", l.name)
+		case keeps && at < 0:
+			return fmt.Errorf("%s is not in the sampler chain of the answer, or not so often", k.name)
+		case keeps:
+			left = slices.Delete(left, at, at+1)
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%s is missing; it stays as long as the answer goes on", left[0].name)
+	}
+	return nil
+}
+
+func (k kept) is(l link) bool { return l.name == k.name }
+
+// Replace goes on with other stages, which CanReplace has approved, and closes those before that
+// are not kept. If one of the others fails, it closes them and all stays as it is.
+func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
+	fresh := slices.DeleteFunc(slices.Clone(stages), func(s Stage) bool { _, keeps := s.(kept); return keeps })
+	if err := c.rewind(fresh, -1, history, prompt); err != nil {
+		Close(fresh)
+		return err
+	}
+	gone, links := slices.Clone(c.links), linksOf(stages)
+	for i, s := range stages {
+		if k, keeps := s.(kept); keeps {
+			at := slices.IndexFunc(gone, k.is)
+			links[i] = gone[at]
+			gone = slices.Delete(gone, at, at+1)
+		}
+	}
+	for _, l := range gone {
+		_ = panics.Try(l.stage.Close)
+	}
+	for _, s := range stages {
+		if k, keeps := s.(kept); keeps && k.done != nil {
+			k.done()
+		}
+	}
+	c.set(links)
+	c.restriction.clear(len(stages)) // those before asked for it
+	return nil
 }

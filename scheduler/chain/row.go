@@ -2,7 +2,12 @@
 
 package chain
 
-import "sync"
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+)
 
 // Row is a row of logits in the backend's memory, which the next forward pass overwrites, or the
 // copy of it: it is lent until it is copied or returned, even if it is empty. Rows of later tokens
@@ -112,4 +117,116 @@ func (r *Row) logits() []float32 {
 		return r.copied
 	}
 	return r.lent
+}
+
+// WholeRow is the row with what the stages asked for.
+type WholeRow struct {
+	logits []float32
+	by     *restriction
+}
+
+// WriteTo writes the logits, as many as there is room for.
+func (w WholeRow) WriteTo(to []float32) { w.by.write(to, w.logits) }
+
+// Logits are to be read, and only until TakeRow returns.
+func (w WholeRow) Logits() []float32 {
+	if w.by.none() {
+		return w.logits
+	}
+	return w.by.apply(w.logits)
+}
+
+// giveRow gives a stage the row if the view has none and the stage needs one.
+func (c *Chain) giveRow(i int, row *Row) {
+	v, l := &c.view, &c.links[i]
+	switch {
+	case v.Row != nil:
+	case v.N < 0 && l.taker != nil && row.lendTo(l.taker, &c.restriction):
+	case v.N >= 0 && l.traits.IgnoresRow:
+	default:
+		v.Row = row.restricted(&c.restriction)
+	}
+}
+
+// banned is a block of logits of tokens that may not be drawn.
+var banned = func() (b [32]float32) {
+	for i := range b {
+		b[i] = float32(math.Inf(-1))
+	}
+	return b
+}()
+
+// Masker writes a row's logits where a mask has a bit, and −Inf elsewhere, as many as all three
+// have.
+type Masker interface {
+	MaskRow(to, row []float32, allowed []uint32)
+}
+
+// MaskRow is what a Masker does, on any processor.
+func MaskRow(to, row []float32, allowed []uint32) {
+	n := min(len(to), len(row), 32*len(allowed))
+	for at := 0; at < n; at += 32 {
+		from, block, word := row[at:min(at+32, n)], to[at:min(at+32, n)], allowed[at/32]
+		if bits.OnesCount32(word) <= 16 {
+			copy(block, banned[:])
+			for ; word != 0; word &= word - 1 {
+				if k := bits.TrailingZeros32(word); k < len(block) {
+					block[k] = from[k]
+				}
+			}
+			continue
+		}
+		copy(block, from)
+		for word = ^word; word != 0; word &= word - 1 {
+			if k := bits.TrailingZeros32(word); k < len(block) {
+				block[k] = banned[0]
+			}
+		}
+	}
+}
+
+// Logprobs are natural logarithms of probabilities under the raw logits, before any stage.
+type Logprobs struct {
+	Token float32
+	Top   []Candidate // most likely first
+}
+
+// Candidate is a token with its log-probability.
+type Candidate struct {
+	Token   Token
+	Logprob float32
+}
+
+// NewLogprobs computes the log-probability of a token and of the n most likely ones from a raw row.
+func NewLogprobs(row []float32, token Token, n int) *Logprobs {
+	top := make([]Candidate, 0, n+1)
+	highest := float32(math.Inf(-1))
+	for _, l := range row {
+		highest = max(highest, l)
+	}
+	sum := 0.0
+	for i, l := range row {
+		sum += math.Exp(float64(l) - float64(highest))
+		if n > 0 && (len(top) < n || l > top[len(top)-1].Logprob) {
+			top = insert(top, Candidate{Token: Token(i), Logprob: l}, n)
+		}
+	}
+	logSum := math.Log(sum)
+	logprob := func(logit float32) float32 { return float32(float64(logit) - float64(highest) - logSum) }
+	for i := range top {
+		top[i].Logprob = logprob(top[i].Logprob)
+	}
+	return &Logprobs{Token: logprob(row[token]), Top: top}
+}
+
+// insert puts c into top, which is sorted with the most likely first, and keeps n of them.
+func insert(top []Candidate, c Candidate, n int) []Candidate {
+	i, _ := slices.BinarySearchFunc(top, c, func(a, b Candidate) int {
+		if a.Logprob >= b.Logprob {
+			return -1
+		}
+		return 1
+	})
+	top = slices.Insert(top, i, c)
+	return top[:min(len(top), n)]
 }

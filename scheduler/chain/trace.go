@@ -2,7 +2,12 @@
 
 package chain
 
-import "time"
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+)
 
 // Trace is how a token came into an answer: who put it there, what the chain found, and what each
 // stage left of it.
@@ -123,4 +128,243 @@ func (c *Chain) Origin(how Origin, by string) *Trace {
 		return nil
 	}
 	return &Trace{How: how, By: by}
+}
+
+// prepareStage names what applies the masks and biases that stages have prepared. Its time is that
+// of preparing them, beside the forward pass, and of applying them.
+const prepareStage = "prepare"
+
+// tracer writes the trace of the next token. Its methods do nothing on nil: most answers have none.
+type tracer struct {
+	most      int // tokens in each survey
+	trace     *Trace
+	prepared  []PreparedTrace
+	preparing time.Duration
+	start     time.Time
+
+	points    []int // the snapshot of each survey of the trace: before, then the stages
+	snapshots []snapshot
+	used      int // of snapshots; the others are memory for later
+}
+
+func newTracer(most int) *tracer {
+	if most <= 0 {
+		return nil
+	}
+	return &tracer{most: most}
+}
+
+// begin notes what the chain finds.
+func (t *tracer) begin(v *View) {
+	if t == nil {
+		return
+	}
+	t.points, t.used = t.points[:0], 0
+	t.trace = &Trace{Prepared: t.prepared}
+	t.trace.Before = t.survey(v)
+	t.enter()
+}
+
+// enter notes that a stage begins.
+func (t *tracer) enter() {
+	if t != nil {
+		t.start = time.Now()
+	}
+}
+
+// clear forgets what was prepared.
+func (t *tracer) clear() {
+	if t != nil {
+		t.prepared, t.preparing = nil, 0
+	}
+}
+
+// prepares notes what a stage has asked for since enter.
+func (t *tracer) prepares(stage string, asked Prepared) {
+	if t == nil {
+		return
+	}
+	took := time.Since(t.start)
+	t.preparing += took
+	p := PreparedTrace{Timed: Timed{stage, took}, Allowed: -1}
+	if len(asked.Mask) > 0 {
+		p.Allowed = 0
+		for _, word := range asked.Mask {
+			p.Allowed += bits.OnesCount32(word)
+		}
+	}
+	for _, b := range asked.Bias {
+		if math.IsInf(float64(b.Value), -1) {
+			p.Banned++
+		} else {
+			p.Biased++
+		}
+	}
+	t.prepared = append(t.prepared, p)
+}
+
+// restrict notes what masks and biases have left.
+func (t *tracer) restrict(v *View) {
+	if t != nil {
+		took := time.Since(t.start) + t.preparing
+		t.trace.Stages = append(t.trace.Stages, StageTrace{Name: prepareStage, Took: took, After: t.survey(v)})
+	}
+}
+
+// leave notes what a stage has left.
+func (t *tracer) leave(stage string, v *View) {
+	if t == nil {
+		return
+	}
+	took := time.Since(t.start)
+	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: stage, Took: took, After: t.survey(v)})
+}
+
+// finish hands the trace of a token over; nil if no trace is wanted.
+func (t *tracer) finish(token Token) *Trace {
+	if t == nil || token < 0 {
+		return nil
+	}
+	trace := t.trace
+	t.trace = nil
+	places := make([]Ranked, t.used)
+	for i := range places {
+		places[i] = t.snapshots[i].place(token)
+	}
+	for i, point := range t.points {
+		if i == 0 {
+			trace.Before.Chosen = places[point]
+		} else {
+			trace.Stages[i-1].After.Chosen = places[point]
+		}
+	}
+	if last := len(trace.Stages) - 1; last >= 0 {
+		chosen := &trace.Stages[last].After
+		chosen.Chosen = Ranked{Rank: 1, Logit: chosen.Best[0].Logit, P: 1}
+		trace.By = trace.Stages[last].Name
+	}
+	return trace
+}
+
+// forced is the trace of a token that a stage has forced: what it found instead.
+func (t *tracer) forced(row *Row, token Token, by string) *Trace {
+	if t == nil {
+		return nil
+	}
+	t.begin(&View{Row: row.Copy(), N: -1, Chosen: -1})
+	trace := t.finish(token)
+	trace.How, trace.By = Forced, by
+	return trace
+}
+
+// survey looks at what is left. What has not changed since the last survey is not looked at again.
+func (t *tracer) survey(v *View) Survey {
+	if v.Chosen >= 0 {
+		return Survey{Count: 1, Best: []Score{{Token: v.Chosen, Logit: logit(v, v.Chosen), P: 1}}}
+	}
+	if t.used == 0 || !t.snapshots[t.used-1].same(v) {
+		if t.used == len(t.snapshots) {
+			t.snapshots = append(t.snapshots, snapshot{})
+		}
+		t.snapshots[t.used].take(v, t.most)
+		t.used++
+	}
+	t.points = append(t.points, t.used-1)
+	s := &t.snapshots[t.used-1]
+	return Survey{Count: s.count, Best: s.best}
+}
+
+// logit is that of a token: among the candidates, or, if it is none of them, in the row.
+func logit(v *View, t Token) float32 {
+	if v.N > 0 {
+		for i, id := range v.ID[:v.N] {
+			if id == t {
+				return v.Logit[i]
+			}
+		}
+	}
+	if int(t) < len(v.Row) {
+		return v.Row[t]
+	}
+	return banned[0]
+}
+
+// snapshot is what a chain had to choose from at one point, kept until the token is known: only
+// then can its place be found.
+type snapshot struct {
+	ids    []Token // nil: logits are those of the whole row
+	logits []float32
+	whole  bool
+
+	count   int
+	best    []Score
+	highest float32
+	sum     float64 // of exp(logit − highest)
+}
+
+// same reports whether the view still is what the snapshot shows: most stages of a usual chain
+// change nothing.
+func (s *snapshot) same(v *View) bool {
+	if v.N < 0 {
+		return s.whole && slices.Equal(s.logits, v.Row)
+	}
+	return !s.whole && slices.Equal(s.ids, v.ID[:v.N]) && slices.Equal(s.logits, v.Logit[:v.N])
+}
+
+// take makes it show the view, with the most likely candidates.
+func (s *snapshot) take(v *View, most int) {
+	if s.whole = v.N < 0; s.whole {
+		s.ids, s.logits = s.ids[:0], append(s.logits[:0], v.Row...)
+	} else {
+		s.ids, s.logits = append(s.ids[:0], v.ID[:v.N]...), append(s.logits[:0], v.Logit[:v.N]...)
+	}
+	top := make([]Candidate, 0, most+1)
+	s.count, s.highest, s.sum = 0, float32(math.Inf(-1)), 0
+	s.each(func(token Token, logit float32) {
+		s.count++
+		s.highest = max(s.highest, logit)
+		if len(top) < most || logit > top[len(top)-1].Logprob {
+			top = insert(top, Candidate{token, logit}, most)
+		}
+	})
+	s.each(func(_ Token, logit float32) { s.sum += math.Exp(float64(logit - s.highest)) })
+	s.best = make([]Score, len(top))
+	for i, c := range top {
+		s.best[i] = Score{Token: c.Token, Logit: c.Logprob, P: s.p(c.Logprob)}
+	}
+}
+
+// place is where a token stands.
+func (s *snapshot) place(t Token) (p Ranked) {
+	s.each(func(token Token, logit float32) {
+		if token == t {
+			p = Ranked{Rank: 1, Logit: logit, P: s.p(logit)}
+		}
+	})
+	if p.Rank == 0 {
+		return p
+	}
+	s.each(func(token Token, logit float32) {
+		if logit > p.Logit {
+			p.Rank++
+		}
+	})
+	return p
+}
+
+func (s *snapshot) p(logit float32) float32 {
+	return float32(math.Exp(float64(logit-s.highest)) / s.sum)
+}
+
+// each calls f for every candidate that can be drawn.
+func (s *snapshot) each(f func(Token, float32)) {
+	for i, logit := range s.logits {
+		switch {
+		case !(math.Abs(float64(logit)) <= math.MaxFloat32):
+		case s.whole:
+			f(Token(i), logit)
+		default:
+			f(s.ids[i], logit)
+		}
+	}
 }

@@ -21,16 +21,20 @@ type Cache struct {
 	free        []int32 // the cells that no sequence holds
 	uses        uint64  // counts uses of sequences
 
-	copy         copyInProgress
-	copyTime     CopyTime
-	tickBegan    time.Time
-	now          func() time.Time
-	saveAheadDue bool // sequences were acquired or released since SaveAhead found nothing more to save
+	now func() time.Time
+	copying
+	awaiting
+	scratch
+}
 
+// awaiting is what callers were told to wait for.
+type awaiting struct {
 	copyAwaited, roomAwaited bool // somebody was told to wait for it
 	askAgain                 bool // and it came in this tick, or after the last one
+}
 
-	// Used again by each choice of a sequence.
+// scratch is memory that is used again by each choice of a sequence.
+type scratch struct {
 	candidates []*Sequence
 	running    []RunningSequence
 	idle       []IdleSequence
@@ -120,4 +124,112 @@ func (c *Cache) freeStates() {
 	for len(c.checkpoints.spare) > 0 {
 		c.checkpoints.freeSpare()
 	}
+}
+
+// Wait is what the cache has to wait for before it can do what it is asked for. It is to be asked
+// again in a later tick.
+type Wait int
+
+// What the cache may have to wait for.
+const (
+	WaitNone Wait = iota // it is done, or never can be
+	WaitCopy             // for the copy in progress
+	WaitRoom             // for cells, or a sequence, that requests have now
+)
+
+// waits tells the caller to wait, and remembers that somebody waits.
+func (c *Cache) waits(w Wait) Wait {
+	c.copyAwaited = c.copyAwaited || w == WaitCopy
+	c.roomAwaited = c.roomAwaited || w == WaitRoom
+	return w
+}
+
+// came notes that what somebody may have been told to wait for is there.
+func (c *Cache) came(awaited *bool) {
+	c.askAgain = c.askAgain || *awaited
+	*awaited = false
+}
+
+// copyCheck is how long a copy is left alone if nothing else asks for a tick.
+const copyCheck = time.Millisecond
+
+// Next is when the cache needs the next tick: at once if a caller that was told to wait should ask
+// again, or if there may be something to save ahead; a moment later while a copy is in progress.
+// Otherwise ok is false: only requests change anything.
+func (c *Cache) Next() (at time.Time, ok bool) {
+	switch {
+	case c.askAgain, c.saveAheadDue && !c.Copying():
+		return c.now(), true
+	case c.Copying():
+		return c.now().Add(copyCheck), true
+	}
+	return time.Time{}, false
+}
+
+// Token is an index into the model's vocabulary, or below 0 a row of a piece (package piece).
+type Token = int32
+
+// Memory is the KV cache itself, addressed by sequence number. It counts positions: a piece may
+// take fewer of them than it has rows, each of which has a cell, and is never cut.
+type Memory interface {
+	// Truncate keeps the first n positions of seq and returns how many it kept: n, or 0 if the
+	// memory cannot be cut there (recurrent state, a sliding window that has moved on) and was
+	// cleared instead.
+	Truncate(seq int32, n int) int
+	// Shares reports whether Share can share anything.
+	Shares() bool
+	// Share makes dst, which must be empty, begin with the first n positions of src, as they are
+	// now. Where Cuttable is always true, or the memory is no Checkpointer, dst may have some of
+	// the first positions of src already: it gets the others. It returns n, or 0 if the memory
+	// cannot share those, and dst may then be empty. If that takes a copy, ContinueCopy makes it.
+	Share(src, dst int32, n int) int
+	// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about as
+	// long as limit or, if that is negative, to its end. It reports whether the copy is done. A
+	// copy on a thread of its own it only looks at, unless it is to be made here. There is one
+	// copy at a time: what needs its result, or would change what it still has to read, finishes
+	// it first, and everybody waits. A copy into a state that was closed ends with the next call.
+	ContinueCopy(limit time.Duration, here bool) (done bool)
+}
+
+// StateMemory is implemented by a Memory that can copy what a sequence holds out of the cache and
+// back.
+type StateMemory interface {
+	// SaveState begins to copy the state of seq.
+	SaveState(seq int32) (State, error)
+	// RestoreState begins to copy the first n positions of a saved state into seq, which must be
+	// empty. It fails if the state cannot be cut there.
+	RestoreState(seq int32, s State, n int) error
+}
+
+// State is a copy of what a sequence held, outside the cache.
+type State interface {
+	// Bytes is how much of the process's memory it takes.
+	Bytes() int
+	// Contents are the bytes of the state, which live until it is closed.
+	Contents() []byte
+	// Keep makes a second state of the same memory, which stays until both are closed.
+	Keep() State
+	// Close frees it. It may be called while the state is being copied.
+	Close() error
+}
+
+// Placer is implemented by a Memory in which it matters which sequences are in use at the same
+// time.
+type Placer interface {
+	// Place chooses a sequence for a request that has about so many tokens to compute, while
+	// others are running. It returns the number of one of the idle sequences, which are listed
+	// from the least to the most recently used.
+	Place(prefill int, running []RunningSequence, idle []IdleSequence) int32
+}
+
+// RunningSequence is a sequence that a request has.
+type RunningSequence struct {
+	Sequence int32
+	Prefill  int // tokens that the request had to compute when it was placed; 0 if it went on in a sequence with its prefix
+}
+
+// IdleSequence is a sequence that no request has.
+type IdleSequence struct {
+	Sequence int32
+	Saved    bool // it can be taken at once; else it may have to be saved first, and the request waits
 }

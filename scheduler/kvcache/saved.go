@@ -53,10 +53,6 @@ func (c *conversation) savedAs(state State) *Saved {
 	return s
 }
 
-// Conversation names what the sequence of a request that has ended holds, until another request
-// has the sequence.
-func (s *Sequence) Conversation() uint64 { return s.name }
-
 // Export begins to copy a conversation, unless it has to wait for another copy. done is told the
 // result when the copy is complete, at once if the archive has one.
 func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait {

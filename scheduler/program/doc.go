@@ -10,8 +10,9 @@
 // two waits it is at work, and the tick waits for it only a moment, as for the background samplers
 // of answers.
 //
-// run.go has what a program calls and the tick's side of a wait, branch.go the branches, row.go
-// the rows, summary.go what they say.
+// program.go has what a program calls, branch.go the branches, row.go the rows and what they say,
+// sampler.go and grammar.go how tokens are drawn from them, tick.go the tick's side of a wait,
+// tree.go what a client sees of it, drive.go a run without a scheduler.
 //
 // # Why does a program get its slots all at once?
 //
