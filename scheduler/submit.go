@@ -156,9 +156,6 @@ func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)
 	j.stream.ring = ring.New[answer.Shown](max(capacity, 2*tickEvents), j.stream.nudge)
-	if r.Keep {
-		j.stream.ring.Keep()
-	}
 	return j, nil
 }
 

@@ -50,8 +50,6 @@ type TextRequest struct {
 	// that of its name.
 	ConstraintField string
 	Overflow        scheduler.OverflowPolicy
-	Detachable      bool   // the answers may outlive their connection: their streams keep what was read
-	Ended           func() // is called when each answer has ended, by the scheduler: it must be quick; nil: nobody is told
 
 	Shift      answer.Shift             // what leaves the context when it is full, if the model is served so that answers go on then
 	Slot       *int                     // that computes the answers; nil: any

@@ -127,7 +127,7 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 				return requests, err
 			}
 			request.Adapters, request.AdaptersFrom, request.Preserved, request.StopTokens = adapters.set, adapters.from, r.preserved, stopTokens
-			request.Ended = r.ended(op)
+			request.Ended = op.Ended
 			if len(requests) > first && requests[first].Program != nil {
 				request.Program, request.Shift = requests[first].Program, nil
 			}
@@ -135,20 +135,6 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 		}
 	}
 	return requests, r.relax()
-}
-
-// ended is what the scheduler tells of the end of each answer.
-func (r *TextRequest) ended(op *operation.Operation) func(scheduler.RequestRecord) {
-	ended := r.Ended // alone: the scheduler may keep this longer than anybody needs the request
-	if ended == nil && op == nil {
-		return nil
-	}
-	return func(record scheduler.RequestRecord) {
-		op.Ended(record)
-		if ended != nil {
-			ended()
-		}
-	}
 }
 
 // preservedTokens are the control tokens that each answer shows.
@@ -198,10 +184,7 @@ func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, pr
 		p = r.recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
 	}
 	r.renew = p.Renew // the same for all choices: their plugins are
-	buffer, trace := 0, 0
-	if r.Detachable {
-		buffer = KeptBuffer
-	}
+	trace := 0
 	if params.Trace {
 		trace = max(MaxTraced, r.Candidates)
 	}
@@ -230,8 +213,6 @@ func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, pr
 		CacheSalt:      r.Caller.CacheSalt,
 		Begun:          r.begun,
 		Overflow:       r.Overflow,
-		Buffer:         buffer,
-		Keep:           r.Detachable,
 		Slot:           r.Slot,
 		Progress:       r.Progress,
 	}
@@ -251,9 +232,6 @@ func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, pr
 
 // MaxTraced is how many candidates a trace shows at each point.
 const MaxTraced = 10
-
-// KeptBuffer is how many events a stream that keeps what was read may be ahead of its reader.
-const KeptBuffer = 1024
 
 // discard closes the policies of requests that are not submitted.
 func discard(requests []scheduler.Request) {
