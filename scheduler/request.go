@@ -74,8 +74,7 @@ type Request struct {
 	Progress bool
 
 	Overflow OverflowPolicy
-	Buffer   int  // events the stream holds for a slow reader before Overflow counts; 0: the default
-	Keep     bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
+	Buffer   int // events the stream holds for a slow reader before Overflow counts; 0: the default
 
 	// Adapters compute the request's tokens besides the model, from token AdaptersFrom on, or from
 	// the beginning of the piece that this is in; nil: the model alone does.

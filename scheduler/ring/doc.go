@@ -6,8 +6,6 @@
 // A Ring allocates nothing per item. Its write and read indices only grow; an item's place is its
 // index modulo the number of places. Its capacity is how many unread items it should hold. The
 // writer reserves room before a tick; if the tick produces more, the ring grows: no item is lost.
-// Items that were read stay in place until they are overwritten, so a reader that lost its
-// connection can seek back to where it was.
 //
 // # Why a ring and not a Go channel?
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package answerlog keeps the frames of each answer of the WebSocket in a log on the server, which a
-// connection reads from a place.
+// Package answerlog keeps the frames of each answer of the WebSocket in a log on the server, which
+// a connection reads from a place.
 //
 // An answer is computed and written down whether or not somebody reads it (source), up to a bound
 // (Log). So a lost connection is a reader that has left, attach is a new reader with a place, and

@@ -5,6 +5,8 @@ package answerlog
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -187,5 +189,101 @@ func TestLog_Set_FromTwoReaders(t *testing.T) {
 	readers.Wait()
 	if got := r.Params.Temperature; got != 0.5 {
 		t.Errorf("the temperature is %v", got)
+	}
+}
+
+// tokens is a stream of so many tokens, as fast as they are read.
+type tokens struct {
+	still
+	n    int
+	seq  *int
+	done chan struct{}
+}
+
+func (s tokens) Done() <-chan struct{} { return s.done }
+
+func (s tokens) Next(ctx context.Context) (scheduler.Event, error) {
+	e := scheduler.Event{Seq: uint64(*s.seq), Text: fmt.Sprint(*s.seq)}
+	if *s.seq++; *s.seq > s.n {
+		e.Kind, e.End, e.Text = scheduler.KindEnd, &scheduler.End{}, ""
+		close(s.done)
+	}
+	return e, ctx.Err()
+}
+
+// However readers come, go and take the log from each other, each has from its place on what
+// follows that, whole and once, and the source is never further ahead than it may be.
+func TestLog_Hammer_ReadersComeAndGo(t *testing.T) {
+	const n = 4 * mostAhead
+	awake := make(chan struct{}, 1)
+	newcomer := func() *Reader {
+		return &Reader{ID: "a", Wake: func() { signal(awake) }, Tell: func(StateFrame) {}}
+	}
+	reader := newcomer()
+	l := obedientLog(reader)
+	seq := 0
+	l.source.stream = tokens{n: n, seq: &seq, done: make(chan struct{})}
+	over := make(chan struct{})
+	go func() { // run, without the release of a request that nobody has begun
+		defer close(over)
+		src := l.source
+		for {
+			e, _ := src.stream.Next(t.Context())
+			data, _ := json.Marshal(tokenFrame{Type: "token", Seq: e.Seq, Text: e.Text})
+			if !l.write(t.Context(), frame{seq: int64(e.Seq), data: data, size: 100}, e.Kind == scheduler.KindEnd) || e.Kind == scheduler.KindEnd {
+				return
+			}
+		}
+	}()
+	rng := rand.New(rand.NewPCG(1, 2))
+	last, furthest := int64(-1), 0
+	for ended := false; !ended; {
+		var f any
+		var lost bool
+		if f, ended, lost = reader.Read(); lost {
+			t.Fatal("nobody else reads it")
+		}
+		if f == nil {
+			<-awake
+			continue
+		}
+		var read tokenFrame
+		if err := json.Unmarshal(f.(json.RawMessage), &read); err != nil || int64(read.Seq) != last+1 {
+			t.Fatalf("after %d comes %s, %v", last, f, err)
+		}
+		last = int64(read.Seq)
+		l.mu.Lock()
+		furthest = max(furthest, l.place)
+		if ahead := len(l.frames) - furthest; ahead > mostAhead && !l.ended && !isDone(l.source.stream) {
+			t.Errorf("%d frames were never read", ahead)
+		}
+		l.mu.Unlock()
+		if rng.IntN(20) == 0 && !ended {
+			old := reader
+			if rng.IntN(2) == 0 {
+				old.Leave()
+			}
+			reader, last = newcomer(), max(-1, last-rng.Int64N(20))
+			if err := l.shelf.Attach(reader, "a", l.caller, last); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, lost := old.Read(); !lost {
+				t.Fatal("the reader before still reads it")
+			}
+		}
+	}
+	<-over
+	if last != n {
+		t.Errorf("the last event is %d, want %d", last, n)
+	}
+	l.shelf.remove(l)
+}
+
+func isDone(s serving.Stream) bool {
+	select {
+	case <-s.Done():
+		return true
+	default:
+		return false
 	}
 }
