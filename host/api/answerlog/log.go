@@ -278,8 +278,12 @@ func (r *Reader) Leave() {
 	}
 }
 
-// Outlives reports whether the answer may outlive its reader.
-func (l *Log) Outlives() bool { return l.stay > 0 }
+// Stays reports whether a client can still come back for the answer.
+func (l *Log) Stays() bool {
+	l.shelf.mu.Lock()
+	defer l.shelf.mu.Unlock()
+	return l.stay > 0 && !l.gone
+}
 
 // Settle lets the host end: the client of r, if nobody else has read the log since, has all of it.
 func (r *Reader) Settle() {

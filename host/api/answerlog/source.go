@@ -106,7 +106,7 @@ func (s *source) writeFrame(ctx context.Context, l *Log, e scheduler.Event, f an
 		data, _ = json.Marshal(EndFrame{Type: "end", Reason: ending.ReasonError.String(), Error: &wire.ErrorObject{Code: "internal_error", Message: "internal error: a frame cannot be encoded: " + err.Error()}})
 	}
 	_, isEnd := f.(EndFrame)
-	return l.write(ctx, frame{seq: int64(e.Seq), data: data, size: int64(len(data)) + 40}, err != nil || isEnd) && err == nil
+	return l.write(ctx, frame{seq: int64(e.Seq), data: data, size: int64(len(data)) + 64}, err != nil || isEnd) && err == nil
 }
 
 // parts is the text of an answer on its way to a parser, which takes it apart while token frames go

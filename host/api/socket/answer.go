@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -244,8 +245,8 @@ func (k *connection) freeID(a *answer) {
 func (k *connection) finish(a *answer, told bool) {
 	k.mu.Lock()
 	k.going--
-	if told {
-		k.told = append(k.told, a)
+	if told { // the logs of the others, which have gone meanwhile, are not to be kept
+		k.told = append(slices.DeleteFunc(k.told, func(a *answer) bool { return !a.reader.Log().Stays() }), a)
 	}
 	k.mu.Unlock()
 	if told {

@@ -4,6 +4,7 @@ package socket
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
@@ -56,7 +57,7 @@ func (k *connection) confirm() {
 	k.asking.Lock()
 	defer k.asking.Unlock()
 	k.mu.Lock()
-	told := k.told
+	told := slices.Clone(k.told)
 	k.mu.Unlock()
 	if len(told) == 0 || !k.pongs(confirmTime) {
 		return
@@ -64,7 +65,7 @@ func (k *connection) confirm() {
 	k.settle(told)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.told = k.told[len(told):]
+	k.told = slices.DeleteFunc(k.told, func(a *answer) bool { return slices.Contains(told, a) })
 }
 
 func (k *connection) settle(told []*answer) {

@@ -80,7 +80,6 @@ type connection struct {
 	asking   sync.Mutex     // held while the client is asked whether it has its answers
 	unasked  chan struct{}  // has an element when it is to be asked
 
-	mu sync.Mutex
 	roster
 }
 
@@ -97,15 +96,16 @@ type incoming struct {
 	room    chan struct{} // has an element for each goroutine beside the reader
 }
 
-// roster has the answers of a connection, and the files for them. It is under its lock.
+// roster has the answers of a connection, and the files for them.
 type roster struct {
+	mu      sync.Mutex
 	byID    map[string]*answer // that have not ended
 	files   files
 	going   int           // are being prepared, or read
 	less    chan struct{} // has an element when going has become less
 	served  bool          // one was begun
 	closing bool          // none is begun any more
-	told    []*answer     // of which the client was sent the end, and may not have it
+	told    []*answer     // that the client could come back for, and was sent the end of
 }
 
 // open is GET /v1/ws.
@@ -300,7 +300,7 @@ func (k *connection) writeFromLog(a *answer) bool {
 	switch {
 	case a.over:
 		a.reader.Leave()
-		k.finish(a, sent && last && a.reader.Log().Outlives())
+		k.finish(a, sent && last && a.reader.Log().Stays())
 	case f != nil:
 		a.wake()
 	}
