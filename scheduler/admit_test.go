@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -126,33 +125,6 @@ func TestScheduler_Preempt_ReturnsWhatWasReserved(t *testing.T) {
 		st.Cancel()
 	}
 	s.Tick()
-}
-
-// Whoever has read a stream to its end, and that nothing follows, may begin again.
-func TestStream_Attach_AfterTheEnd(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{})
-	s := newScheduler(t, b, scheduler.Config{})
-	r := request(10, 1, 5)
-	r.Keep = true
-	st := submit(t, s, r)
-	first := complete(s, st)
-	if _, err := st.Next(t.Context()); !errors.Is(err, io.EOF) {
-		t.Errorf("after the end: %v", err)
-	}
-	if err := st.Attach(-1); err != nil {
-		t.Fatal(err)
-	}
-	var again received
-	for range first.events {
-		e, err := st.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		again.take(e)
-	}
-	if again.text != first.text || again.end == nil {
-		t.Errorf("read again it is %q, at first %q", again.text, first.text)
-	}
 }
 
 // newTimed makes a scheduler on the clock of a synctest bubble, whose passes take so long.

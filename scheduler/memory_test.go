@@ -15,7 +15,6 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
-	"github.com/penstock/penstock/scheduler/ring"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -213,24 +212,6 @@ func TestScheduler_Deadline_EndsRunningAndWaiting(t *testing.T) {
 		if a := answers[i]; !errors.Is(a.end.Err, scheduler.ErrDeadline) || len(a.tokens) != want {
 			t.Errorf("request %d: %v after %d tokens, want %d", i, a.end.Err, len(a.tokens), want)
 		}
-	}
-}
-
-func TestStream_Attach_GoesOnAfterASequenceNumber(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{})
-	s := newScheduler(t, b, scheduler.Config{})
-	st := submit(t, s, request(10, 1, 20))
-	whole := finish(t, s, st)[0]
-	if err := st.Attach(4); err != nil {
-		t.Fatal(err)
-	}
-	var rest received
-	rest.read(st)
-	if len(rest.events) != len(whole.events)-5 || rest.events[0].Seq != 5 {
-		t.Errorf("%d events from %d on", len(rest.events), rest.events[0].Seq)
-	}
-	if err := st.Attach(100); !errors.Is(err, ring.ErrGone) {
-		t.Errorf("attach beyond the end: %v", err)
 	}
 }
 

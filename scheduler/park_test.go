@@ -3,7 +3,6 @@
 package scheduler_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -83,36 +82,5 @@ func TestStream_Inject_DoesNotStarve(t *testing.T) {
 	}
 	if a.whole(t); len(a.tokens) != 200 || !slices.Equal(a.tokens[13:16], []scheduler.Token{5, 6, 7}) {
 		t.Errorf("the reader had 13 tokens when the injection came; the answer is %v", a.tokens)
-	}
-}
-
-// A stream with Keep can be read again from anywhere, however far its last reader was and however
-// long it has stood still.
-func TestStream_Attach_KeptStreamForgetsNothing(t *testing.T) {
-	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	r := request(10, 1, 300)
-	r.Buffer, r.Keep = 16, true
-	st := submit(t, s, r)
-	var lost received
-	for len(lost.tokens) < 100 { // its reader has the events; the client behind it has not
-		s.Tick()
-		lost.read(st)
-	}
-	for s.Tick() { // until the slot is parked
-	}
-	if err := st.Attach(1); err != nil {
-		t.Fatal(err)
-	}
-	a := &received{events: lost.events[:2], tokens: lost.tokens[:1], text: lost.events[1].Text}
-	for a.end == nil {
-		a.read(st)
-		s.Tick()
-	}
-	want := alone(t, request(10, 1, 300))
-	if a.whole(t); a.text != want.text {
-		t.Errorf("%q, without the break %q", a.text, want.text)
-	}
-	if err := control(t, s, func(context.Context) error { return st.Attach(-1) }); err != nil {
-		t.Errorf("from the beginning: %v", err)
 	}
 }

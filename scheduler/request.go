@@ -88,8 +88,7 @@ type Reports struct {
 // Delivery is how events get to their reader.
 type Delivery struct {
 	Overflow OverflowPolicy
-	Buffer   int  // events the stream holds for a slow reader before Overflow counts; 0: the default
-	Keep     bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
+	Buffer   int // events the stream holds for a slow reader before Overflow counts; 0: the default
 }
 
 // OverflowPolicy says what happens to a slot whose reader does not keep up.

@@ -119,11 +119,12 @@ type Stream struct {
 	scheduler *Scheduler
 	job       *job
 	ring      *ring.Ring[answer.Shown] // an event's Seq is its index there
-	ended     bool                     // the reader has seen the End event
+	done      chan struct{}            // closed when it has the End event
+	ended     bool                     // the reader has seen that
 }
 
 func newStream(s *Scheduler, j *job) *Stream {
-	return &Stream{id: rand.Text(), scheduler: s, job: j}
+	return &Stream{id: rand.Text(), scheduler: s, job: j, done: make(chan struct{})}
 }
 
 // ID is a unique name that cannot be guessed.
@@ -151,19 +152,8 @@ func (st *Stream) Next(ctx context.Context) (Event, error) {
 	return st.took(shown, seq), nil
 }
 
-// Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the
-// first. Events that are not there yet, or, without Request.Keep, no longer, give ring.ErrGone.
-func (st *Stream) Attach(seq int64) error {
-	if err := st.ring.Seek(uint64(seq + 1)); err != nil {
-		return err
-	}
-	st.ended = false
-	return nil
-}
-
-// Forget has a stream of Request.Keep keep nothing more than it must: Attach reaches what is not
-// read, and little before. The reader calls it.
-func (st *Stream) Forget() { st.ring.Forget() }
+// Done is closed when the answer has ended, and its last event can be read.
+func (st *Stream) Done() <-chan struct{} { return st.done }
 
 // Missed counts the events that a slow reader lost under DropOldest.
 func (st *Stream) Missed() uint64 { return st.ring.Missed() }
@@ -194,7 +184,12 @@ func (st *Stream) took(s answer.Shown, seq uint64) Event {
 }
 
 // send is the tick's side, for an event of the scheduler's own.
-func (st *Stream) send(e Event) { st.push(answer.Shown{More: &answer.More{Other: &e}}) }
+func (st *Stream) send(e Event) {
+	st.push(answer.Shown{More: &answer.More{Other: &e}})
+	if e.Kind == KindEnd {
+		close(st.done)
+	}
+}
 
 // push is the tick's side. What it pushes gets the next number.
 func (st *Stream) push(s answer.Shown) {

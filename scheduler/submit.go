@@ -180,9 +180,6 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)
 	j.stream.ring = ring.New[answer.Shown](max(capacity, 2*tickEvents), j.stream.nudge)
-	if r.Keep {
-		j.stream.ring.Keep()
-	}
 	return j, nil
 }
 

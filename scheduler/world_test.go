@@ -238,7 +238,6 @@ func (w *world) request() scheduler.Request {
 	r.Priority = w.rng.IntN(3) - 1
 	r.Caller = []string{"", "one", "two"}[w.rng.IntN(3)]
 	r.Buffer = 8
-	r.Keep = w.rng.IntN(4) == 0
 	r.Progress = w.rng.IntN(4) == 0
 	if w.rng.IntN(5) == 0 {
 		r = judged(r)
@@ -353,7 +352,7 @@ func (w *world) disturb() {
 
 // steer does something to one answer.
 func (w *world) steer(c *client) {
-	switch w.rng.IntN(8) {
+	switch w.rng.IntN(7) {
 	case 0:
 		c.st.Cancel()
 		c.hurt = true
@@ -375,8 +374,6 @@ func (w *world) steer(c *client) {
 		n := 1 + w.rng.IntN(4)
 		w.call(func(ctx context.Context) error { return c.st.Rewind(ctx, n) })
 	case 6:
-		w.lose(c)
-	case 7:
 		if len(c.request.Rules) == 0 && len(c.request.Chain) == 1 {
 			stages := [][]chain.Stage{{schedulertest.Sampled{}}, {schedulertest.Greedy{}}}[w.rng.IntN(2)]
 			w.call(func(ctx context.Context) error { return c.st.SetChain(ctx, stages) })
@@ -427,22 +424,6 @@ func (w *world) call(f func(context.Context) error) {
 			w.t.Error(err)
 		}
 	})
-}
-
-// lose makes a client lose some of what it has read, and come back for it.
-func (w *world) lose(c *client) {
-	n := len(c.answer.events)
-	if !c.request.Keep || c.request.Overflow == scheduler.DropOldest || n == 0 {
-		return
-	}
-	seen := c.answer.events[:w.rng.IntN(n)]
-	if err := c.st.Attach(int64(len(seen)) - 1); err != nil {
-		w.t.Fatalf("request %d after event %d of %d: %v", c.id, len(seen)-1, n, err)
-	}
-	c.answer = received{}
-	for _, e := range seen {
-		c.answer.take(e)
-	}
 }
 
 // errFlaky fails a pass.

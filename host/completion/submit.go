@@ -33,9 +33,7 @@ type Submitted struct {
 
 // Reading says how the answers of a request are read.
 type Reading struct {
-	Overflow   scheduler.OverflowPolicy // what becomes of an answer that is read too slowly
-	Detachable bool                     // the answers may outlive their connection: their streams keep what was read
-	Ended      func()                   // is called when each answer has ended, by the scheduler: it must be quick; nil: nobody is told
+	Overflow scheduler.OverflowPolicy // what becomes of an answer that is read too slowly
 }
 
 // Submit has the answers of a request computed, all of them or none. There must be room for all
@@ -169,7 +167,7 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 			}
 			r.renew = policy.Renew // the same for all choices: their plugins are
 			request := r.request(prompt, policy, reading)
-			request.Ended = ended(operation.From(ctx), reading.Ended)
+			request.Ended = operation.From(ctx).Ended
 			if len(requests) > first && requests[first].Program != nil {
 				request.Program, request.Shift = requests[first].Program, nil
 			}
@@ -178,20 +176,6 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 	}
 	r.Relaxed, err = r.relaxed()
 	return requests, err
-}
-
-// ended is what the scheduler tells of the end of each answer. The scheduler may keep it longer
-// than anybody needs the request.
-func ended(op *operation.Operation, reader func()) func(scheduler.RequestRecord) {
-	if reader == nil && op == nil {
-		return nil
-	}
-	return func(record scheduler.RequestRecord) {
-		op.Ended(record)
-		if reader != nil {
-			reader()
-		}
-	}
 }
 
 // longestControl bounds the stop strings that are looked up among the control tokens, in bytes.
@@ -255,10 +239,7 @@ func (r *Submitted) watchesContent() bool {
 
 // request is what the scheduler is asked for one choice.
 func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, reading Reading) scheduler.Request {
-	buffer, trace, stops := 0, 0, r.stops
-	if reading.Detachable {
-		buffer = KeptBuffer
-	}
+	trace, stops := 0, r.stops
 	if r.Params.Trace || r.Candidates > 0 {
 		trace = max(MaxTraced, r.Candidates)
 	}
@@ -275,7 +256,7 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 		Adapters:     r.adapters.set,
 		AdaptersFrom: r.adapters.from,
 		Reports:      scheduler.Reports{Logprobs: r.Logprobs, Trace: trace, PromptLogprobs: r.PromptLogprobs, NoAnswer: r.NoAnswer, Progress: r.Progress},
-		Delivery:     scheduler.Delivery{Overflow: reading.Overflow, Buffer: buffer, Keep: reading.Detachable},
+		Delivery:     scheduler.Delivery{Overflow: reading.Overflow},
 		Service:      scheduler.Service{Priority: r.Common.Priority, Deadline: r.times.deadline, Slot: r.Slot},
 		Caching:      scheduler.Caching{CachePrompt: r.Common.CachePrompt, CacheSalt: r.Caller.CacheSalt},
 	}
@@ -312,9 +293,6 @@ func (r *Submitted) relaxed() (places []string, err error) {
 
 // MaxTraced is how many candidates a trace shows at each point.
 const MaxTraced = 10
-
-// KeptBuffer is how many events a stream that keeps what was read may be ahead of its reader.
-const KeptBuffer = 1024
 
 // discard closes the policies of requests that are not submitted.
 func discard(requests []scheduler.Request) {

@@ -131,7 +131,7 @@ func TestEngine_Media_AnswersAsAlone(t *testing.T) {
 func (s *served) paused(t *testing.T, parts []part) (_ *scheduler.Stream, prompt, answered []scheduler.Token) {
 	t.Helper()
 	r := s.request(t, parts...)
-	r.MaxTokens, r.Keep = 1000, true
+	r.MaxTokens = 1000
 	st, err := s.Submit(r)
 	if err != nil {
 		t.Fatal(err)

@@ -191,10 +191,8 @@ type Stream interface {
 
 	// Conversation is the prompt and the answer so far, for a fork.
 	Conversation(ctx context.Context) (prompt []scheduler.Token, answered answer.Begun, err error)
-	// Attach lets another reader go on after event seq; −1 begins at the first.
-	Attach(seq int64) error
-	// Forget has it keep nothing more for other readers.
-	Forget()
+	// Done is closed when the answer has ended, whatever its reader has read.
+	Done() <-chan struct{}
 }
 
 // Encoder turns all that requests have the model read into tokens.

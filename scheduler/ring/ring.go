@@ -6,8 +6,6 @@
 // A Ring allocates nothing per item. Its write and read indices only grow; an item's place is its
 // index modulo the number of places. Its capacity is how many unread items it should hold. The
 // writer reserves room before a tick; if the tick produces more, the ring grows: no item is lost.
-// Items that were read stay in place until they are overwritten, so a reader that lost its
-// connection can seek back to where it was.
 //
 // # Why a ring and not a Go channel?
 //
@@ -28,12 +26,8 @@ package ring
 
 import (
 	"context"
-	"errors"
 	"sync"
 )
-
-// ErrGone is returned by Seek for an item that was overwritten or not yet written.
-var ErrGone = errors.New("the item is not in the ring")
 
 // Ring carries items from one writer to one reader. The writer never blocks.
 //
@@ -43,8 +37,6 @@ type Ring[T any] struct {
 	mu       sync.Mutex
 	items    []T
 	capacity int    // unread items from which on Reserve refuses
-	keep     bool   // nothing is overwritten
-	oldest   uint64 // items before it were overwritten
 	write    uint64 // items written so far
 	read     uint64 // items read so far
 	missed   uint64 // items overwritten before they were read
@@ -60,19 +52,6 @@ type Ring[T any] struct {
 func New[T any](capacity int, onRoom func()) *Ring[T] {
 	capacity = max(capacity, 4)
 	return &Ring[T]{items: make([]T, capacity), capacity: capacity, wake: make(chan struct{}, 1), onRoom: onRoom}
-}
-
-// Keep makes the ring keep every item, read or not: Seek reaches them all. It is called before the
-// first Push.
-func (r *Ring[T]) Keep() { r.keep = true }
-
-// Forget undoes Keep, and gives back the memory of items that were read.
-func (r *Ring[T]) Forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keep = false
-	r.oldest = r.read
-	r.move(max(r.capacity, int(r.write-r.read)))
 }
 
 // Reserve reports whether n more items fit. If they do not, onRoom is called once the reader has
@@ -92,11 +71,7 @@ func (r *Ring[T]) Reserve(n int) bool {
 // places, the ring grows.
 func (r *Ring[T]) Push(item T) uint64 {
 	r.mu.Lock()
-	needed := r.read
-	if r.keep {
-		needed = r.oldest
-	}
-	if r.write-needed == uint64(len(r.items)) {
+	if r.write-r.read == uint64(len(r.items)) {
 		r.grow()
 	}
 	return r.put(item)
@@ -118,9 +93,6 @@ func (r *Ring[T]) put(item T) uint64 {
 	index := r.write
 	r.items[index%uint64(len(r.items))] = item
 	r.write++
-	if n := uint64(len(r.items)); r.write > n {
-		r.oldest = max(r.oldest, r.write-n)
-	}
 	wake := r.sleeping
 	r.sleeping = false
 	r.mu.Unlock()
@@ -131,12 +103,9 @@ func (r *Ring[T]) put(item T) uint64 {
 }
 
 // grow doubles the places.
-func (r *Ring[T]) grow() { r.move(2 * len(r.items)) }
-
-// move gives the items that are not overwritten so many places.
-func (r *Ring[T]) move(places int) {
-	items := make([]T, places)
-	for i := r.oldest; i < r.write; i++ {
+func (r *Ring[T]) grow() {
+	items := make([]T, 2*len(r.items))
+	for i := r.read; i < r.write; i++ {
 		items[i%uint64(len(items))] = r.items[i%uint64(len(r.items))]
 	}
 	r.items = items
@@ -173,25 +142,6 @@ func (r *Ring[T]) Next(ctx context.Context) (item T, index uint64, err error) {
 			return item, 0, ctx.Err()
 		}
 	}
-}
-
-// Seek makes index the next item to be read. It works back to the oldest item not yet overwritten
-// and forward to the next one to be written; beyond that it returns ErrGone.
-func (r *Ring[T]) Seek(index uint64) error {
-	r.mu.Lock()
-	if index < r.oldest || index > r.write {
-		r.mu.Unlock()
-		return ErrGone
-	}
-	r.read = index
-	room := r.roomMade()
-	wake := r.sleeping && index < r.write
-	r.mu.Unlock()
-	r.made(room)
-	if wake {
-		r.signal()
-	}
-	return nil
 }
 
 // Missed counts the items that were overwritten before they were read.

@@ -103,48 +103,6 @@ func TestRing_Push_GrowsRatherThanLose(t *testing.T) {
 	}
 }
 
-func TestRing_Keep_SeeksToTheFirst(t *testing.T) {
-	r := ring.New[int](4, nil)
-	r.Keep()
-	for i := range 50 {
-		r.Push(i)
-		r.TryNext()
-	}
-	if err := r.Seek(0); err != nil {
-		t.Fatal(err)
-	}
-	if r.Reserve(1) {
-		t.Error("50 unread items leave room for one more of 4")
-	}
-	for i := range 50 {
-		if got, index, ok := r.TryNext(); !ok || got != i || index != uint64(i) {
-			t.Fatalf("item %d is %d with index %d", i, got, index)
-		}
-	}
-	if !r.Reserve(4) {
-		t.Error("no room after all were read")
-	}
-}
-
-func TestRing_Seek_GoesBackToWhatIsStillThere(t *testing.T) {
-	r := ring.New[int](4, nil)
-	for i := range 6 {
-		r.Push(i)
-		r.TryNext()
-	}
-	for index, want := range map[uint64]error{1: ring.ErrGone, 2: nil, 6: nil, 7: ring.ErrGone} {
-		if err := r.Seek(index); !errors.Is(err, want) {
-			t.Errorf("seek to %d: %v, want %v", index, err, want)
-		}
-	}
-	if err := r.Seek(3); err != nil {
-		t.Fatal(err)
-	}
-	if got := drain(r, nil); !slices.Equal(got, []int{3, 4, 5}) {
-		t.Errorf("after the seek: %v", got)
-	}
-}
-
 func TestRing_Hammer_LosesNothing(t *testing.T) {
 	const n = 200_000
 	room := make(chan struct{}, 1)

@@ -5,47 +5,64 @@ package socket
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/penstock/penstock/host/api/answerlog"
 	"github.com/penstock/penstock/host/api/openai"
+	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
-	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
+	ending "github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// answer is one that goes over a WebSocket connection. What it is made of is there once it is
-// ready and begun.
+// answer is one that a connection prepares, and then reads the log of.
 type answer struct {
 	connection *connection
-	id         string
-	lane       lane               // of the frames for it
-	ready      chan struct{}      // closed when its preparation has ended
-	begun      bool               // it was prepared; otherwise it is over
+	reader     answerlog.Reader
+	lane       lane               // of what is done for it
 	abandon    context.CancelFunc // ends the preparation
-	cancelled  bool               // by its client; under the connection's lock
 
-	stream     serving.Stream
-	choice     *completion.Choice
-	detachable *detachable // where it may outlive its connection; nil elsewhere
-	kept       *kept       // an answer that had ended when its client came back, in the place of stream and choice; nil elsewhere
-	seed       uint32      // with which it began
-	after      int64       // the last event that the client has seen; −1: none
-	parts      *parts      // takes it apart; nil: nobody wants that
-	paused     bool        // it was when the client came back
+	prepared  bool // the preparation has ended; under the connection's lock, as the next
+	cancelled bool // by its client, meanwhile
 
-	telling sync.Mutex // held while the end or the answer's state is told
-	ended   bool       // the client is told of the end, and of nothing after it
-
-	told atomic.Bool // the writer has taken the end
-
-	reading  context.Context    // done when it is to release the stream
-	stop     context.CancelFunc // ends that
-	released chan struct{}      // closed when it has released it
+	queued atomic.Bool // the writer will look into the log
+	over   bool        // it has come to the end, or to where another reads on; the writer's
 }
+
+func (k *connection) newAnswer(id string, abandon context.CancelFunc) *answer {
+	a := &answer{connection: k, abandon: abandon, lane: lane{room: make(chan struct{}, maxWaiting)}}
+	a.reader.ID, a.reader.Wake = id, a.wake
+	a.reader.Tell = func(state answerlog.StateFrame) { k.send(k.ctx, stateOf{a, state}) }
+	return a
+}
+
+// id is the client's name for the answer.
+func (a *answer) id() string { return a.reader.ID }
+
+// wake has the writer look into the answer's log.
+func (a *answer) wake() {
+	if a.queued.CompareAndSwap(false, true) {
+		select {
+		case a.connection.ready <- a:
+		case <-a.connection.ctx.Done():
+		}
+	}
+}
+
+// preparation makes an answer ready to be read. It may take long: a model is loaded, a template
+// rendered. It ends soon when ctx does.
+type preparation func(ctx context.Context, a *answer) error
 
 // generate starts an answer.
 func (k *connection) generate(f clientFrame) error {
@@ -58,76 +75,12 @@ func (k *connection) generate(f clientFrame) error {
 	})
 }
 
-// overflow says what becomes of an answer whose client reads too slowly.
-var overflow = map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": scheduler.Park, "drop": scheduler.DropOldest, "cancel": scheduler.CancelSlow}
-
-// checkNew refuses an answer that cannot be begun so.
-func checkNew(f clientFrame) error {
-	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
-		return refusal.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
-	}
-	policy, known := overflow[f.Overflow]
-	switch {
-	case !known:
-		return refusal.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(f.Overflow, 40))
-	case policy != scheduler.Park && f.DetachMS > 0:
-		return refusal.Invalid("overflow", "overflow is %q; an answer with detach_ms, of which everything is kept, is parked", f.Overflow)
-	}
-	return nil
-}
-
-// start submits the request of an answer.
-func (a *answer) start(ctx context.Context, f clientFrame, r *completion.Prompted) error {
-	k := a.connection
-	detach := time.Duration(f.DetachMS) * time.Millisecond
-	a.seed, a.after = r.Params.Seed, -1
-	reading := completion.Reading{Detachable: detach > 0, Overflow: overflow[f.Overflow]}
-	if detach > 0 {
-		d, err := k.api.detachables.begin(k.api, r, detach)
-		if err != nil {
-			r.Release()
-			return err
-		}
-		d.mu.Lock() // so that an end that comes at once waits for its reader
-		defer d.mu.Unlock()
-		a.detachable, reading.Ended = d, d.ended
-	}
-	if err := a.submit(ctx, r, reading, f.Parts); err != nil {
-		if a.detachable != nil {
-			a.detachable.all.remove(a.detachable)
-		}
-		r.Release()
-		return err
-	}
-	if a.detachable != nil {
-		a.detachable.begun(a)
-	}
-	return k.follow(a)
-}
-
-// submit has the answer computed, and taken apart if that is wanted.
-func (a *answer) submit(ctx context.Context, r *completion.Prompted, reading completion.Reading, takeApart bool) (err error) {
-	if takeApart {
-		if a.parts, err = newParts(r, false); err != nil {
-			return err
-		}
-	}
-	submitted, err := a.connection.api.Submit(ctx, r, reading)
-	if err == nil {
-		a.choice = submitted.Choices[0]
-		a.stream = a.choice.Stream
-	} else if a.parts != nil {
-		a.parts.close()
-	}
-	return err
-}
-
 // parse reads a generate frame's request: the body of a chat or text completion.
 func (k *connection) parse(ctx context.Context, request json.RawMessage) (*completion.Prompted, error) {
 	if !completion.IsSet(request) {
 		return nil, refusal.Invalid("request", "request is missing: the body of a chat or text completion")
 	}
-	from := k.caller
+	from := k.client.Caller
 	from.Files = k.file
 	asked, err := openai.Read(from, request)
 	if err != nil {
@@ -144,153 +97,270 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	return r, nil
 }
 
-// follow has the stream read. A connection that is closing takes no more answers: it releases the
-// stream, as a lost connection does.
-func (k *connection) follow(a *answer) error {
-	if a.detachable != nil {
-		a.detachable.reader = a
+// overflow says what becomes of an answer whose client reads too slowly.
+var overflow = map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": scheduler.Park, "drop": scheduler.DropOldest, "cancel": scheduler.CancelSlow}
+
+// checkNew refuses an answer that cannot be begun so.
+func checkNew(f clientFrame) error {
+	if f.DetachMS < 0 || f.DetachMS > answerlog.MaxStay.Milliseconds() {
+		return refusal.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, answerlog.MaxStay.Milliseconds())
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closing {
-		a.release()
-		return completion.AsError(scheduler.ErrClosed, "")
+	policy, known := overflow[f.Overflow]
+	switch {
+	case !known:
+		return refusal.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(f.Overflow, 40))
+	case policy != scheduler.Park && f.DetachMS > 0:
+		return refusal.Invalid("overflow", "overflow is %q; an answer with detach_ms, of which everything is kept, is parked", f.Overflow)
 	}
 	return nil
 }
 
-// release gives up the stream. A detachable answer goes on without a reader for a while; any other
-// is cancelled, which does nothing if it has ended.
-func (a *answer) release() {
-	d := a.detachable
-	stays := d != nil && !d.forgot.Load()
-	if !stays {
-		a.stream.Cancel() // before a parse that may be going on is waited for
-	}
-	if a.parts != nil {
-		a.parts.close()
-	}
-	switch {
-	case stays:
-		d.detached()
-	case d != nil:
-		d.free()
-	default:
-		a.choice.Request.Release()
-	}
-	a.stop()
-	close(a.released)
-	if stays && d.over.Load() {
-		go d.keep()
-	}
+// start has the answer to a request computed.
+func (a *answer) start(ctx context.Context, f clientFrame, r *completion.Prompted) error {
+	api := a.connection.api
+	o := answerlog.Options{Stay: time.Duration(f.DetachMS) * time.Millisecond, Overflow: overflow[f.Overflow], Parts: f.Parts}
+	return api.shelf.Begin(ctx, api.Service, r, o, &a.reader)
 }
 
-// forward sends the stream's events until it ends, the connection ends, or another connection
-// takes the stream over.
-func (a *answer) forward(ctx context.Context) {
-	defer a.release()
-	defer a.freeID()
-	if a.kept != nil {
-		a.replay(ctx)
+// attach continues an answer that may outlive its connection. A connection that still reads it,
+// because it has not noticed that it is lost, loses it.
+func (k *connection) attach(f clientFrame) error {
+	if f.After == nil || *f.After < -1 {
+		return refusal.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
+	}
+	return k.begin(f, "id", f.ID, func(_ context.Context, a *answer) error {
+		return k.rescue(func() error { return k.api.shelf.Attach(&a.reader, f.Stream, k.client.Caller, *f.After) })
+	})
+}
+
+// operate begins an answer, which is an operation of its own.
+func (k *connection) operate(f clientFrame, field, id string, prepare preparation) error {
+	_, op := operation.From(k.ctx).Part(k.ctx, f.Type)
+	done := func(err error) error {
+		status := http.StatusOK
+		switch {
+		case isGone(err):
+			status = statusGone
+		case err != nil:
+			status = wire.StatusOf(completion.AsError(err, "request"))
+		}
+		op.Done(status, 0, err)
+		return err
+	}
+	err := op.Admit()
+	if err == nil {
+		err = checkNew(f)
+	}
+	if err == nil {
+		err = k.begin(f, field, id, func(ctx context.Context, a *answer) error {
+			return done(k.rescue(func() error { return prepare(op.With(ctx), a) }))
+		})
+	}
+	if err != nil {
+		return done(err)
+	}
+	return nil
+}
+
+// begin has an answer prepared beside the reader. Its id is taken from now on, and frames for it
+// wait in its lane.
+func (k *connection) begin(f clientFrame, field, id string, prepare preparation) error {
+	ctx, abandon := context.WithCancel(k.ctx)
+	a := k.newAnswer(id, abandon)
+	err := k.reserve(field, a)
+	if err == nil {
+		err = a.do(func() { a.prepare(ctx, f, prepare) })
+	}
+	if err != nil {
+		abandon()
+	}
+	return err
+}
+
+// reserve takes an id for an answer. It refuses an id that is in use, and too many answers at once.
+func (k *connection) reserve(field string, a *answer) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.closing:
+		return scheduler.ErrClosed
+	case k.byID[a.id()] != nil:
+		return refusal.Invalid(field, "%s %q is in use", field, a.id())
+	case len(k.byID) >= maxAnswers:
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_streams",
+			Message: fmt.Sprintf("%d answers are going on in this connection; wait for one to end", maxAnswers)}
+	}
+	k.byID[a.id()] = a
+	k.going++
+	return nil
+}
+
+// prepare prepares an answer that the frame f asks for. The id of one that cannot be begun is free
+// before the client learns of that.
+func (a *answer) prepare(ctx context.Context, f clientFrame, prepare preparation) {
+	defer a.abandon()
+	k := a.connection
+	err := prepare(ctx, a)
+	k.mu.Lock()
+	a.prepared, k.served = true, k.served || err == nil
+	cancelled := a.cancelled
+	k.mu.Unlock()
+	if err == nil {
+		k.conclude(f, nil)
+		if cancelled {
+			a.reader.Log().Cancel()
+		}
 		return
 	}
-	if a.paused && !a.connection.send(ctx, stateFrame{Type: "paused", ID: a.id}) {
-		return
+	k.freeID(a)
+	if cancelled && isGone(err) {
+		k.conclude(f, nil)
+		k.send(k.ctx, answerlog.EndFrame{Type: "end", ID: a.id(), Reason: ending.ReasonCancelled.String()})
+	} else {
+		k.conclude(f, err)
 	}
-	if a.parts != nil && a.after < 0 {
-		a.parts.start(ctx, a)
-	}
-	for {
-		e, err := a.stream.Next(ctx)
-		if err != nil {
-			return
-		}
-		if a.detachable != nil {
-			a.detachable.noted(e)
-		}
-		send := a.sendEvent
-		if a.parts != nil {
-			send = a.sendWithParts
-		}
-		if !send(ctx, e) || e.Kind == scheduler.KindEnd {
-			return
-		}
-	}
+	k.finish(a, false)
 }
 
-// sendEvent sends the frames of an event; false where ctx ended first.
-func (a *answer) sendEvent(ctx context.Context, e scheduler.Event) bool {
-	if e.Kind == scheduler.KindEnd {
-		return a.sendLastText(ctx, e) && a.sendEnd(ctx, a.endFrame(e))
-	}
-	if a.saw(e) {
-		return true
-	}
-	if e.Kind == scheduler.KindStarted && a.detachable != nil {
-		a.detachable.named()
-	}
-	return a.connection.send(ctx, a.frameOf(e)) // another connection need not wait until this one's client has read
-}
-
-// saw reports whether the client has seen an event before.
-func (a *answer) saw(e scheduler.Event) bool { return int64(e.Seq) <= a.after }
-
-// sendLastText sends what was held back until the end.
-func (a *answer) sendLastText(ctx context.Context, e scheduler.Event) bool {
-	return e.Text == "" || a.saw(e) || a.connection.send(ctx, tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: e.Text})
-}
-
-// sendEnd sends the end frame, the last one.
-func (a *answer) sendEnd(ctx context.Context, end any) bool {
-	a.telling.Lock()
-	defer a.telling.Unlock()
-	a.ended = true
-	if a.detachable != nil {
-		a.detachable.paused.Store(false)
-	}
-	a.freeID() // before the client learns of the end and uses the id again
-	if !a.connection.send(ctx, end) {
+// cancelPreparation ends the preparation of an answer, ahead of the frames that wait for it. It is
+// false if the answer is prepared.
+func (a *answer) cancelPreparation() bool {
+	a.connection.mu.Lock()
+	defer a.connection.mu.Unlock()
+	if a.prepared {
 		return false
 	}
-	if a.told.Store(true); a.detachable != nil {
-		a.connection.toConfirm()
-	}
-	return true
-}
-
-// sendWithParts is sendEvent for an answer that is taken apart. What a token adds is told after
-// the token, what is taken back before its event, and all of it before the end. Events that the
-// client has seen are read again, for the parser.
-func (a *answer) sendWithParts(ctx context.Context, e scheduler.Event) bool {
-	switch {
-	case e.Kind == scheduler.KindEnd:
-		if !a.sendLastText(ctx, e) {
-			return false
-		}
-		a.parts.take(e)
-		a.parts.finish(ctx, a)
-		return ctx.Err() == nil && a.sendEnd(ctx, a.endFrame(e))
-	case a.saw(e):
-		if a.parts.take(e); int64(e.Seq) == a.after {
-			a.parts.start(ctx, a)
-		}
-		return true
-	case e.Kind == scheduler.KindRewound:
-		a.parts.take(e)
-		return a.sendEvent(ctx, e)
-	}
-	if !a.sendEvent(ctx, e) {
-		return false
-	}
-	a.parts.take(e)
+	a.cancelled = true
+	a.abandon()
 	return true
 }
 
 // freeID lets the client use the id again. Another answer may have it already.
-func (a *answer) freeID() {
-	a.connection.mu.Lock()
-	defer a.connection.mu.Unlock()
-	if a.connection.answers[a.id] == a {
-		delete(a.connection.answers, a.id)
+func (k *connection) freeID(a *answer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.byID[a.id()] == a {
+		delete(k.byID, a.id())
 	}
+}
+
+// finish notes that the connection is done with an answer. If the client was told its end, it is
+// asked whether it has that.
+func (k *connection) finish(a *answer, told bool) {
+	k.mu.Lock()
+	k.going--
+	if told { // the logs of the others, which have gone meanwhile, are not to be kept
+		k.told = append(slices.DeleteFunc(k.told, func(a *answer) bool { return !a.reader.Log().Stays() }), a)
+	}
+	k.mu.Unlock()
+	if told {
+		signal(k.unasked)
+	}
+	signal(k.less)
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// rescue turns a panic, which is a fault of ours, into an error and a logged stack.
+func (k *connection) rescue(act func() error) error {
+	err := panics.Try(act)
+	var p *panics.Error
+	if errors.As(err, &p) {
+		k.api.Log.Error("acting on a frame panicked", slog.Any("panic", p.Value), slog.String("stack", string(p.Stack)))
+		return &refusal.Error{Kind: refusal.KindInternal, Code: "internal_error", Message: "internal error; the log has it"}
+	}
+	return err
+}
+
+// statusGone is what logs show for an answer that its client did not wait for, nginx's number.
+const statusGone = 499
+
+// isGone reports whether a preparation ended because nobody wants the answer.
+func isGone(err error) bool {
+	return errors.Is(err, refusal.ErrGone) || errors.Is(err, context.Canceled)
+}
+
+// maxWaiting bounds the frames that wait for one answer.
+const maxWaiting = 32
+
+// lane is what is done for one answer, one after another, beside the reader.
+type lane struct {
+	room chan struct{} // has an element for each frame
+
+	mu      sync.Mutex
+	waiting []func()
+	busy    bool // a goroutine does it
+}
+
+// inTurn acts on a frame when the answer is prepared and the frames before were acted on. While the
+// answer is being prepared, more frames than may wait are refused. After that the reader waits for
+// room: the client sends them faster than they can be acted on.
+func (a *answer) inTurn(act func()) error {
+	k := a.connection
+	select {
+	case a.lane.room <- struct{}{}:
+	default:
+		k.mu.Lock()
+		prepared := a.prepared
+		k.mu.Unlock()
+		if !prepared {
+			return &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_frames", Field: "id",
+				Message: fmt.Sprintf("%d frames wait until answer %q is begun; send more after its started frame", maxWaiting, a.id())}
+		}
+		select {
+		case a.lane.room <- struct{}{}:
+		case <-k.ctx.Done():
+			return refusal.ErrGone
+		}
+	}
+	return a.do(func() {
+		act()
+		<-a.lane.room
+	})
+}
+
+// do has something done after what was asked for before. It waits until there is room for one more
+// goroutine beside the reader, if one is needed.
+func (a *answer) do(act func()) error {
+	if a.lane.add(act) {
+		return nil
+	}
+	k := a.connection
+	select {
+	case k.incoming.room <- struct{}{}:
+	case <-k.ctx.Done():
+		return refusal.ErrGone
+	}
+	k.lanes.Go(func() {
+		defer func() { <-k.incoming.room }()
+		for act, ok := a.lane.next(); ok; act, ok = a.lane.next() {
+			act()
+		}
+	})
+	return nil
+}
+
+// add is false if a goroutine is wanted that does what is there.
+func (l *lane) add(act func()) (busy bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	busy, l.busy = l.busy, true
+	l.waiting = append(l.waiting, act)
+	return busy
+}
+
+func (l *lane) next() (act func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) == 0 {
+		l.busy = false
+		return nil, false
+	}
+	act, l.waiting = l.waiting[0], l.waiting[1:]
+	return act, true
 }

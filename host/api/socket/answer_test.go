@@ -4,71 +4,126 @@ package socket
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/api/answerlog"
+	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// obedient is a stream that does what it is told, whenever that is.
-type obedient struct{ serving.Stream }
+// oneStream is a scheduler that takes one request, or refuses it, once the test says so.
+type oneStream struct {
+	servingtest.NoScheduler
+	stream serving.Stream
+	takes  chan bool
+	asked  atomic.Bool
+}
 
-func (obedient) Pause(context.Context) error                     { return nil }
-func (obedient) Resume(context.Context) error                    { return nil }
-func (obedient) Inject(context.Context, []scheduler.Token) error { return nil }
-func (obedient) Rewind(context.Context, int) error               { return nil }
+func (s *oneStream) SubmitBuilt(caller string, n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	if s.asked.Swap(true) || !<-s.takes {
+		return s.NoScheduler.SubmitBuilt(caller, n, build)
+	}
+	return []serving.Stream{s.stream}, nil
+}
+
+// connect makes a connection whose model takes one request, which becomes a stream.
+func connect(ctx context.Context, stream serving.Stream) (*connection, *oneStream) {
+	s := &oneStream{stream: stream, takes: make(chan bool, 1)}
+	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: s}
+	k := newConnection(ctx, &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}})
+	k.client.allow = anybody
+	k.api.shelf.Hold = func() func() { return func() {} }
+	return k, s
+}
+
+// clientOf opens a connection whose server's side is k's, and hands on the types of the frames that
+// it is sent.
+func clientOf(t *testing.T, k *connection) <-chan string {
+	t.Helper()
+	accepted, types := make(chan *websocket.Conn), make(chan string, 9)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		accepted <- conn
+	}))
+	client, _, err := websocket.Dial(t.Context(), server.URL, nil) //nolint:bodyclose // the connection's own
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.conn = <-accepted
+	t.Cleanup(func() {
+		_, _ = client.CloseNow(), k.conn.CloseNow()
+		server.Close()
+	})
+	go func() {
+		defer close(types)
+		for {
+			_, data, err := client.Read(context.Background())
+			var f struct{ Type string }
+			if err != nil || json.Unmarshal(data, &f) != nil {
+				return
+			}
+			types <- f.Type
+		}
+	}()
+	return types
+}
+
+// endsLater is a stream whose answer ends when the test says so.
+type endsLater struct {
+	obedient
+	end chan struct{}
+}
+
+func (s endsLater) Next(context.Context) (scheduler.Event, error) {
+	<-s.end
+	return scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{}}, nil
+}
 
 // A pause may succeed just before the answer ends. Its id may have begun another answer when the
 // client is told of the end, so nothing is told after that.
 func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
-	k := &connection{ctx: t.Context(), out: make(chan any, 9), answers: map[string]*answer{}}
-	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}
-	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: submitted(t, m)},
-		detachable: &detachable{}, after: -1}
-	a.detachable.reader = a
-	steer := func(verb string) {
-		t.Helper()
-		if err := a.steer(clientFrame{Type: verb}); err != nil {
-			t.Error(err)
+	end := make(chan struct{})
+	k, s := connect(t.Context(), endsLater{end: end})
+	types := clientOf(t, k)
+	s.takes <- true
+	k.handle([]byte(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x"}}`), func() {})
+	k.lanes.Wait()
+	a := k.byID["a"]
+	writeOne := func() {
+		if next, ok := k.next(); !ok || !k.writeNext(next) {
+			t.Error("nothing was written")
 		}
 	}
-	steer("pause")
-	if !a.sendEvent(t.Context(), scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{}}) {
-		t.Error("the end was not sent")
+	k.handle([]byte(`{"type":"pause","id":"a"}`), func() {})
+	writeOne()
+	k.lanes.Wait()
+	close(end)
+	writeOne()
+	for _, state := range []string{"resumed", "paused"} { // that came about before the end
+		go a.reader.Tell(answerlog.StateFrame{Type: state, ID: "a"})
+		writeOne()
 	}
-	steer("resume")
-	steer("pause")
+	k.writeFrame(answerlog.StateFrame{Type: "last"})
 	var got []string
-	for len(k.out) > 0 {
-		switch f := (<-k.out).(type) {
-		case stateFrame:
-			got = append(got, f.Type)
-		case endFrame:
-			got = append(got, f.Type)
+	for kind := range types {
+		if kind == "last" {
+			break
 		}
+		got = append(got, kind)
 	}
 	if diff := cmp.Diff([]string{"paused", "end"}, got); diff != "" {
 		t.Error(diff)
-	}
-	if a.detachable.paused.Load() {
-		t.Error("a client that comes back is told that the answer, which has ended, is paused")
-	}
-}
-
-// A pause may succeed just after another connection has taken the answer over: that one is told.
-func TestAnswer_Steer_WhoReadsIsTold(t *testing.T) {
-	old := &connection{ctx: t.Context(), out: make(chan any, 1)}
-	fresh := &connection{ctx: t.Context(), out: make(chan any, 1)}
-	d := &detachable{}
-	a := &answer{connection: old, id: "a", reading: t.Context(), stream: obedient{}, detachable: d}
-	d.reader = &answer{connection: fresh, id: "b", reading: t.Context(), stream: obedient{}, detachable: d}
-	if err := a.steer(clientFrame{Type: "pause"}); err != nil {
-		t.Error(err)
-	}
-	if len(old.out) != 0 || len(fresh.out) != 1 || <-fresh.out != any(stateFrame{Type: "paused", ID: "b"}) || !d.paused.Load() {
-		t.Error("the pause was told to the connection that has lost the answer")
 	}
 }

@@ -3,17 +3,83 @@
 package socket
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
 )
 
-// attachTime is how long a client that comes back while the server drains may take to attach to
-// its answer.
-const attachTime = 5 * time.Second
+const (
+	defaultIdlePing = 30 * time.Second
+	confirmTime     = 5 * time.Second // how long a client may take to say that it has all of its answers
+	attachTime      = 5 * time.Second // how long one that comes back while the server drains may take to attach to its answer
+	lastTime        = time.Second     // how long clients may take for the last frames when the host's time is up
+)
 
-// lastTime is how long clients may take for the last frames when the host's time is up.
-const lastTime = time.Second
+// ping asks the client whether it is there if nothing was sent to it for a while. This keeps
+// proxies from closing the connection, and a connection whose client does not answer is closed. A
+// busy connection is not asked: the pong would come only after all that a slow client has yet to
+// read. It also asks after the end of each answer that the client could come back for.
+func (k *connection) ping() {
+	every := k.api.IdlePing
+	if every == 0 {
+		every = defaultIdlePing
+	}
+	idle := time.NewTicker(every)
+	defer idle.Stop()
+	for {
+		select {
+		case <-k.ctx.Done():
+			return
+		case <-k.unasked:
+			k.confirm()
+		case <-idle.C:
+			if !k.wrote.Swap(false) && !k.pongs(k.api.writeTimeout()) {
+				k.close()
+				return
+			}
+		}
+	}
+}
+
+// pongs reports whether the client answers a ping in time.
+func (k *connection) pongs(within time.Duration) bool {
+	ctx, done := context.WithTimeout(k.ctx, within)
+	defer done()
+	return k.conn.Ping(ctx) == nil
+}
+
+// confirm asks the client whether it is there, if it was told ends of answers. Its pong shows that
+// it has all that was sent before, and so need not come back for that; that bytes were written does
+// not, since they may lie in a proxy.
+func (k *connection) confirm() {
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	k.mu.Lock()
+	told := slices.Clone(k.told)
+	k.mu.Unlock()
+	if len(told) == 0 || !k.pongs(confirmTime) {
+		return
+	}
+	k.settle(told)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.told = slices.DeleteFunc(k.told, func(a *answer) bool { return slices.Contains(told, a) })
+}
+
+func (k *connection) settle(told []*answer) {
+	for _, a := range told {
+		a.reader.Settle()
+	}
+}
+
+// isDeliberate reports whether the client closed the connection on purpose. A page that is left
+// closes it with another status, and may come back.
+func isDeliberate(err error) bool {
+	status := websocket.CloseStatus(err)
+	return status == websocket.StatusNormalClosure || status == websocket.StatusNoStatusRcvd
+}
 
 // closeFrame is the last thing the writer is handed: it closes the connection after all frames.
 type closeFrame struct {
@@ -21,9 +87,9 @@ type closeFrame struct {
 	reason string
 }
 
-func (a *API) isDraining() bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-a.Draining:
+	case <-c:
 		return true
 	default:
 		return false
@@ -33,8 +99,9 @@ func (a *API) isDraining() bool {
 // closeOnShutdown ends the connection in order when the host shuts down: its answers' last frames
 // first, then the closing handshake. That is as soon as all its answers are sent, so that its
 // client begins the next one elsewhere. When the host's time is up, a client that does not take
-// the last frames soon is cut off.
-func (k *connection) closeOnShutdown() {
+// the last frames soon is cut off. late says that the connection was opened while the server
+// drained: its client has a moment to attach.
+func (k *connection) closeOnShutdown(late bool) {
 	select {
 	case <-k.ctx.Done():
 		return
@@ -42,7 +109,11 @@ func (k *connection) closeOnShutdown() {
 	case <-k.api.Done:
 	}
 	goodbye := closeFrame{websocket.StatusGoingAway, "the server is shutting down"}
-	if k.rest() {
+	var coming <-chan time.Time
+	if late {
+		coming = time.After(attachTime)
+	}
+	if k.rest(k.api.Done, coming) {
 		k.confirm()
 		select {
 		case k.out <- goodbye:
@@ -52,60 +123,39 @@ func (k *connection) closeOnShutdown() {
 		case <-k.api.Done:
 		}
 	}
+	timeIsUp, done := context.WithTimeout(k.ctx, lastTime)
+	defer done()
 	k.mu.Lock()
 	k.closing = true
 	k.mu.Unlock()
-	sent := make(chan struct{})
-	go func() { k.forwarding.Wait(); close(sent) }()
-	late := time.NewTimer(lastTime)
-	defer late.Stop()
-	select {
-	case <-sent:
-	case <-late.C:
+	if !k.rest(timeIsUp.Done(), nil) || !k.send(timeIsUp, goodbye) {
 		k.close()
-	case <-k.ctx.Done():
-	}
-	<-sent
-	select {
-	case k.out <- goodbye:
-	case <-late.C:
-		k.close()
-	case <-k.ctx.Done():
 	}
 }
 
-// rest waits until no answer is going on, and has the connection begin none after that. It is
-// false where the connection or the host's time ends first.
-func (k *connection) rest() bool {
-	var coming <-chan time.Time // the client has so long to attach
-	if k.late {
-		timer := time.NewTimer(attachTime)
-		defer timer.Stop()
-		coming = timer.C
-	}
+// rest waits until no answer is going on, and has the connection begin none after that. While
+// the client may be coming back, it waits for its first answer. It is false if the connection or
+// the time ends first.
+func (k *connection) rest(timeIsUp <-chan struct{}, coming <-chan time.Time) bool {
 	for {
-		if coming == nil && k.quiesce() {
+		k.mu.Lock()
+		if k.served {
+			coming = nil
+		}
+		resting := coming == nil && k.going == 0
+		k.closing = k.closing || resting
+		k.mu.Unlock()
+		if resting {
 			return true
 		}
 		select {
-		case <-k.freed:
-			if k.served.Load() {
-				coming = nil
-			}
+		case <-k.less:
 		case <-coming:
 			coming = nil
-		case <-k.api.Done:
+		case <-timeIsUp:
 			return false
 		case <-k.ctx.Done():
 			return false
 		}
 	}
-}
-
-// quiesce has the connection begin no more answers if none is going on.
-func (k *connection) quiesce() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.closing = k.closing || k.going == 0
-	return k.closing
 }

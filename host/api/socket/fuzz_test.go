@@ -6,24 +6,30 @@ import (
 	"context"
 	"testing"
 
-	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	answers "github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// still is a stream without events.
-type still struct{ serving.Stream }
+// obedient is a stream without events that does what it is told.
+type obedient struct{ serving.Stream }
 
-func (still) ID() string { return "still" }
-func (still) Cancel()    {}
+func (obedient) ID() string                                      { return "obedient" }
+func (obedient) Cancel()                                         {}
+func (obedient) Done() <-chan struct{}                           { return nil }
+func (obedient) Pause(context.Context) error                     { return nil }
+func (obedient) Resume(context.Context) error                    { return nil }
+func (obedient) Inject(context.Context, []scheduler.Token) error { return nil }
+func (obedient) Rewind(context.Context, int) error               { return nil }
+func (obedient) SetChain(context.Context, []chain.Stage) error   { return nil }
 
-func (still) SetChain(context.Context, []chain.Stage) error { return nil }
+func (obedient) Next(ctx context.Context) (scheduler.Event, error) {
+	<-ctx.Done()
+	return scheduler.Event{}, ctx.Err()
+}
 
-func (still) Conversation(context.Context) (prompt []scheduler.Token, answered answers.Begun, err error) {
+func (obedient) Conversation(context.Context) (prompt []scheduler.Token, answered answers.Begun, err error) {
 	return nil, answers.Begun{}, scheduler.ErrEnded
 }
 
@@ -39,21 +45,18 @@ func FuzzFrames(f *testing.F) {
 		f.Add([]byte(frame))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
-		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}})
-		k.allow, k.out = anybody, make(chan any, 2) // what the frame does, and why it is refused
-		a := &answer{connection: k, id: "live", lane: lane{room: make(chan struct{}, 1)}, ready: make(chan struct{}), begun: true, reading: t.Context(),
-			stream: obedient{still{}}, choice: &completion.Choice{Request: submitted(t, m)}}
-		close(a.ready)
-		k.answers["live"] = a
+		k, s := connect(t.Context(), obedient{})
+		s.takes <- true
+		k.handle([]byte(`{"type":"generate","id":"live","request":{"prompt":"x"}}`), func() {})
+		k.lanes.Wait()
+		live := k.byID["live"]
+		defer live.reader.Leave()
+		k.out = make(chan any, 2) // what the frame does, and why it is refused
 		released := 0
 		k.handle(data, func() { released++ })
-		k.forwarding.Wait()
 		k.lanes.Wait()
-		if k.unwatch != nil {
-			k.unwatch()
-			k.watcher.Wait()
-		}
+		k.watch.stop()
+		k.watch.running.Wait()
 		if released != 1 {
 			t.Errorf("the frame's memory was given back %d times", released)
 		}

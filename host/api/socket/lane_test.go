@@ -8,17 +8,14 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/host/serving/servingtest"
+	"github.com/penstock/penstock/host/api/answerlog"
 	"github.com/penstock/penstock/scheduler"
 	answers "github.com/penstock/penstock/scheduler/answer"
 )
 
 // noting is a stream that notes what it is told, each time after the last is let go on.
 type noting struct {
-	still
+	obedient
 	told *[]string
 	goOn chan struct{}
 }
@@ -39,21 +36,23 @@ func (n noting) Conversation(context.Context) (prompt []scheduler.Token, answere
 	return []scheduler.Token{1}, answers.Begun{}, n.note("fork")
 }
 
-// laneTest has a connection with an answer "a" that is being prepared. The test makes it ready.
-func laneTest(t *testing.T, test func(k *connection, a *answer, stream noting)) {
+// laneTest has a connection with an answer "a" that is being prepared, until the test says whether
+// it is begun.
+func laneTest(t *testing.T, test func(k *connection, begun chan<- bool, stream noting)) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
-		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}})
-		k.allow, k.out = anybody, make(chan any, 1000)
 		stream := noting{told: &[]string{}, goOn: make(chan struct{})}
-		a := &answer{connection: k, id: "a", lane: lane{room: make(chan struct{}, maxWaiting)}, ready: make(chan struct{}), abandon: func() {}, reading: t.Context(),
-			stream: stream, choice: &completion.Choice{Request: submitted(t, m)}}
-		k.answers["a"] = a
-		test(k, a, stream)
-		k.forwarding.Wait()
+		k, s := connect(t.Context(), stream)
+		k.out = make(chan any, 1000)
+		k.handleAll(`{"type":"generate","id":"a","request":{"prompt":"x"}}`)
+		a := k.byID["a"]
+		test(k, s.takes, stream)
 		k.lanes.Wait()
-		if len(k.room) != 0 || len(a.lane.room) != 0 {
-			t.Errorf("%d goroutines and %d frames still have room", len(k.room), len(a.lane.room))
+		if len(k.incoming.room) != 0 || len(a.lane.room) != 0 {
+			t.Errorf("%d goroutines and %d frames still have room", len(k.incoming.room), len(a.lane.room))
+		}
+		close(stream.goOn)
+		if a.reader.Log() != nil {
+			a.reader.Leave()
 		}
 	})
 }
@@ -67,13 +66,14 @@ func (k *connection) handleAll(frames ...string) {
 // Frames for an answer are acted on in their order, the fork of it too, and the reader waits for
 // none of them.
 func TestAnswer_InTurn_InOrder(t *testing.T) {
-	laneTest(t, func(k *connection, a *answer, stream noting) {
+	laneTest(t, func(k *connection, begun chan<- bool, stream noting) {
 		k.handleAll(`{"type":"inject","id":"a","text":"x"}`, `{"type":"fork","id":"a","as":"b"}`, `{"type":"rewind","id":"a","tokens":1}`)
 		synctest.Wait()
 		if len(*stream.told) != 0 {
 			t.Errorf("acted on before it was ready: %v", *stream.told)
 		}
-		a.prepared(true)
+		begun <- true
+		synctest.Wait()
 		k.handleAll(`{"type":"pause","id":"a"}`, `{"type":"cancel","id":"a"}`)
 		want := []string{"inject", "fork", "rewind", "pause", "cancel"}
 		for i := range want {
@@ -88,16 +88,16 @@ func TestAnswer_InTurn_InOrder(t *testing.T) {
 
 // A fork that is cancelled while it waits for its turn is told so at once, and holds up nothing.
 func TestConnection_Fork_CancelledBeforeItsTurn(t *testing.T) {
-	laneTest(t, func(k *connection, a *answer, stream noting) {
+	laneTest(t, func(k *connection, begun chan<- bool, stream noting) {
 		k.handleAll(`{"type":"fork","id":"a","as":"b"}`, `{"type":"pause","id":"a"}`, `{"type":"cancel","id":"b"}`)
 		synctest.Wait()
 		if len(k.out) != 1 {
 			t.Fatalf("%d frames", len(k.out))
 		}
-		if f, ok := (<-k.out).(endFrame); !ok || f.ID != "b" || f.Reason != "cancelled" {
+		if f, ok := (<-k.out).(answerlog.EndFrame); !ok || f.ID != "b" || f.Reason != "cancelled" {
 			t.Errorf("got %+v", f)
 		}
-		a.prepared(true)
+		begun <- true
 		stream.goOn <- struct{}{}
 		if diff := cmp.Diff([]string{"pause"}, *stream.told); diff != "" {
 			t.Error(diff)
@@ -107,12 +107,15 @@ func TestConnection_Fork_CancelledBeforeItsTurn(t *testing.T) {
 
 // What waits for an answer that is not begun is refused, and so is a fork of it.
 func TestAnswer_InTurn_OfAnAnswerThatIsNotBegun(t *testing.T) {
-	laneTest(t, func(k *connection, a *answer, stream noting) {
+	laneTest(t, func(k *connection, begun chan<- bool, stream noting) {
 		k.handleAll(`{"type":"inject","id":"a","text":"x"}`, `{"type":"fork","id":"a","as":"b"}`)
-		a.prepared(false)
+		begun <- false
 		synctest.Wait()
-		if len(*stream.told) != 0 || len(k.out) != 2 {
+		if len(*stream.told) != 0 || len(k.out) != 3 {
 			t.Fatalf("told %v, and %d frames", *stream.told, len(k.out))
+		}
+		if f, ok := (<-k.out).(errorFrame); !ok || f.Frame != "generate" {
+			t.Errorf("got %+v", f)
 		}
 		for range 2 {
 			if f, ok := (<-k.out).(errorFrame); !ok || f.Error.Code != "unknown_id" {
@@ -125,8 +128,9 @@ func TestAnswer_InTurn_OfAnAnswerThatIsNotBegun(t *testing.T) {
 // The reader waits where a client sends frames for a running answer faster than they can be acted
 // on.
 func TestAnswer_InTurn_IsBounded(t *testing.T) {
-	laneTest(t, func(k *connection, a *answer, stream noting) {
-		a.prepared(true)
+	laneTest(t, func(k *connection, begun chan<- bool, stream noting) {
+		begun <- true
+		synctest.Wait()
 		read := 0
 		go func() {
 			for range 3 * maxWaiting {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 	"github.com/penstock/penstock/host/api/wire"
@@ -35,7 +36,7 @@ func (k *connection) read() error {
 func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	r, arrived := k.hurried(r)
 	defer arrived()
-	counted := k.claim.Body(r)
+	counted := k.incoming.claim.Body(r)
 	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
 	var refused *refusal.Error
 	switch {
@@ -118,7 +119,7 @@ const (
 
 // slowDown waits before the next frame of a client whose frames are refused.
 func (k *connection) slowDown() {
-	if k.refused.Load() <= freeRefusals {
+	if k.incoming.refused.Load() <= freeRefusals {
 		return
 	}
 	select {
@@ -129,7 +130,7 @@ func (k *connection) slowDown() {
 
 // refuse tells the client what is wrong with a frame.
 func (k *connection) refuse(f clientFrame, err error) {
-	k.refused.Add(1)
+	k.incoming.refused.Add(1)
 	refused := refusalFrame(f.ID, err)
 	refused.Frame = excerpt.Of(f.Type, 40)
 	if f.Type == "fork" {
@@ -160,7 +161,7 @@ func (k *connection) conclude(f clientFrame, err error) {
 		k.refuse(f, err)
 		return
 	}
-	k.refused.Store(0)
+	k.incoming.refused.Store(0)
 }
 
 // counted are the frames that have something computed for an answer that goes on. They count less
@@ -174,7 +175,7 @@ func (k *connection) dispatch(f clientFrame) (beside bool, err error) {
 		return false, nil
 	}
 	if f.Type == "generate" || f.Type == "fork" || f.Type == "attach" || f.Type == "watch" { // what goes on already may go on
-		if err := k.allow(); err != nil {
+		if err := k.client.allow(); err != nil {
 			return false, err
 		}
 	}
@@ -184,7 +185,7 @@ func (k *connection) dispatch(f clientFrame) (beside bool, err error) {
 		}
 	}
 	if f.Type == "watch" {
-		return false, k.watch(f)
+		return false, k.watchEvery(f)
 	}
 	if f.ID == "" || len(f.ID) > maxID {
 		return false, refusal.Invalid("id", "id must be a text of 1 to %d bytes", maxID)
@@ -199,7 +200,7 @@ func (k *connection) dispatch(f clientFrame) (beside bool, err error) {
 		switch {
 		case a == nil:
 			err = unknownID(f.ID)
-		case f.Type == "cancel" && a.abandoned():
+		case f.Type == "cancel" && a.cancelPreparation():
 			return false, nil
 		case f.Type == "fork":
 			err = k.fork(a, f)
@@ -215,5 +216,70 @@ func (k *connection) dispatch(f clientFrame) (beside bool, err error) {
 func (k *connection) find(id string) *answer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.answers[id]
+	return k.byID[id]
+}
+
+// files are the pictures and sounds that a client has sent in binary frames. Requests on its
+// connection name them, so they are kept until it ends, or until newer ones need their room.
+type files struct {
+	kept []file // the oldest first
+	size int64  // bytes of all
+}
+
+type file struct {
+	id      string
+	data    []byte
+	release func() // lets go of the frame's memory
+}
+
+// maxFiles is how many files of a connection are kept.
+const maxFiles = 128
+
+// put keeps a file, replaces one with the same id, and drops the oldest while there are too many
+// files or bytes.
+func (f *files) put(added file, most int64) {
+	if i := slices.IndexFunc(f.kept, func(old file) bool { return old.id == added.id }); i >= 0 {
+		f.drop(i, i+1)
+	}
+	f.kept, f.size = append(f.kept, added), f.size+int64(len(added.data))
+	for len(f.kept) > maxFiles || len(f.kept) > 1 && f.size > most {
+		f.drop(0, 1)
+	}
+}
+
+func (f *files) drop(from, to int) {
+	for _, dropped := range f.kept[from:to] {
+		f.size -= int64(len(dropped.data))
+		dropped.release()
+	}
+	f.kept = slices.Delete(f.kept, from, to)
+}
+
+// keep keeps the file of a binary frame: a byte that says how long its id is, the id, and the
+// file. A connection keeps as many bytes as a frame may have.
+func (k *connection) keep(frame []byte, release func()) error {
+	n := 0
+	if len(frame) > 0 {
+		n = int(frame[0])
+	}
+	if n == 0 || n > maxID || len(frame) <= 1+n || !utf8.Valid(frame[1:1+n]) {
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "invalid_frame", Field: "id",
+			Message: "a binary frame must be a byte with the length of an id, from 1 to 128, then the id in UTF-8, then a file"}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.files.put(file{string(frame[1 : 1+n]), frame[1+n:], release}, k.api.BodyLimit)
+	return nil
+}
+
+// file is the file that was kept under an id; nil if there is none.
+func (k *connection) file(id string) []byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range k.files.kept {
+		if f.id == id {
+			return f.data
+		}
+	}
+	return nil
 }

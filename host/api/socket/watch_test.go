@@ -56,13 +56,14 @@ func watchTest(t *testing.T, test func(t *testing.T, w *watched)) {
 		test(t, w)
 		w.stop()
 		for _, k := range w.open {
-			k.watcher.Wait()
+			k.watch.running.Wait()
 		}
 	})
 }
 
 func (w *watched) connect() *connection {
-	k := &connection{api: w.api, allow: anybody, ctx: w.ctx, live: make(chan liveFrame), answers: map[string]*answer{}}
+	k := newConnection(w.ctx, w.api)
+	k.client.allow = anybody
 	w.open = append(w.open, k)
 	return k
 }
@@ -140,7 +141,8 @@ func TestConnection_Watch_ManyShareALook(t *testing.T) {
 }
 
 func TestConnection_Watch_Bad(t *testing.T) {
-	k := &connection{allow: anybody, ctx: t.Context()}
+	k := newConnection(t.Context(), &API{})
+	k.client.allow = anybody
 	for _, frame := range []string{`{}`, `{"every_ms":99}`, `{"every_ms":-1}`, `{"every_ms":60001}`, `{"every_ms":9223372036854775807}`, `{"every_ms":null}`} {
 		var f clientFrame
 		if err := json.Unmarshal([]byte(frame), &f); err != nil {
@@ -158,16 +160,17 @@ func TestConnection_Watch_Bad(t *testing.T) {
 func TestConnection_Next_TokensFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		k := &connection{ctx: ctx, out: make(chan any), live: make(chan liveFrame)}
+		k := newConnection(ctx, &API{})
+		token := &answer{}
 		for range 20 {
 			go func() { k.live <- liveFrame{} }()
 			synctest.Wait()
-			go func() { k.out <- tokenFrame{} }()
+			k.ready <- token
 			synctest.Wait()
-			if f, _ := k.next(); !isToken(f) {
+			if f, _ := k.next(); f != any(token) {
 				t.Fatalf("%T came first", f)
 			}
-			if f, _ := k.next(); isToken(f) {
+			if f, _ := k.next(); f == any(token) {
 				t.Fatal("there was one token")
 			}
 		}
@@ -178,14 +181,12 @@ func TestConnection_Next_TokensFirst(t *testing.T) {
 	})
 }
 
-func isToken(f any) bool { _, ok := f.(tokenFrame); return ok }
-
 // A model that is on its way is shown with those who wait for it, and one that is being unloaded
 // is left out.
 func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
 	residents := residentsOnly{nil, []serving.Resident{{Name: "coming", Waiting: 3}, {Name: "going", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}}},
 		{Name: "embeds", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}, EmbedsOnly: true}}}}
-	k := &connection{api: &API{}, ctx: t.Context(), answers: map[string]*answer{}}
+	k := newConnection(t.Context(), &API{})
 	models, err := k.api.lookout.look(t.Context(), residents)
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +213,7 @@ func TestConnection_Watch_EndsWithTheKey(t *testing.T) {
 	watchTest(t, func(t *testing.T, w *watched) {
 		k := w.connect()
 		var withdrawn atomic.Bool
-		k.allow = func() error {
+		k.client.allow = func() error {
 			if withdrawn.Load() {
 				return errors.New("withdrawn")
 			}
@@ -221,7 +222,7 @@ func TestConnection_Watch_EndsWithTheKey(t *testing.T) {
 		watchEvery(t, k, 100)
 		<-k.live
 		withdrawn.Store(true)
-		k.watcher.Wait()
+		k.watch.running.Wait()
 	})
 }
 

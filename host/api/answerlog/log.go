@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+
+package answerlog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Log has the frames of one answer. Its source writes them, and one connection at a time reads
+// them from its place. Frames that were read are let go of, unless the client may come back for
+// them. The source waits while too many are unread: then the stream's ring fills, and the
+// scheduler parks the slot.
+type Log struct {
+	shelf  *Shelf
+	cancel context.CancelFunc // ends the source
+	room   chan struct{}      // has an element when a source that waits is to look again
+	apart  bool               // the answer is taken apart
+
+	mu     sync.Mutex
+	source *source // what computes the answer; nil when it has ended
+	frames []frame
+	events int64   // events that have been written
+	reader *Reader // who reads it, or was the last to
+	place  int     // the reader's next frame
+	away   bool    // nobody reads it
+	kept   bool    // frames stay when they were read
+	paused bool
+	ended  bool // the last frame is there
+
+	shelved
+}
+
+// frame is one frame of a log.
+type frame struct {
+	seq   int64       // of its event
+	data  []byte      // JSON without the client's name of the answer
+	parts *partsFrame // in place of seq and data; nil elsewhere
+	size  int64       // bytes, about
+}
+
+// mostAhead is how many frames of a log may be unread if its client may come back. With what the
+// ring holds, an answer that nobody reads is computed about 1,000 tokens further.
+const mostAhead = 768
+
+// mostGathered is after how many events a reader that is behind is sent the parts that it has
+// passed.
+const mostGathered = 16
+
+// Reader reads one answer for a client. Its fields are not changed any more once it reads.
+type Reader struct {
+	ID   string              // the client's name for the answer
+	Wake func()              // is called when there may be a frame to read; it is quick
+	Tell func(StateFrame)    // has the client told at once that the answer is paused or resumed
+	log  atomic.Pointer[Log] // nil: it does not read yet
+
+	// Under the log's lock.
+	paused bool // the client is to be told first that the answer is paused
+	parts  gathered
+}
+
+// Log returns the log that r reads; nil if it has not begun.
+func (r *Reader) Log() *Log { return r.log.Load() }
+
+// Options say what becomes of an answer besides its frames.
+type Options struct {
+	Stay     time.Duration            // how long it goes on without a reader; 0: it ends with its reader
+	Overflow scheduler.OverflowPolicy // what becomes of it when it is read too slowly
+	Parts    bool                     // it is taken apart
+}
+
+// Begin has a request's answer computed, and read by reader. The log releases the request.
+//
+// # Errors
+//
+//   - that of the request, which is released, too
+//   - a *refusal.Error if the answers that may outlive their readers take too much memory
+func (s *Shelf) Begin(ctx context.Context, service *completion.Service, r *completion.Prompted, o Options, reader *Reader) (err error) {
+	l := newLog(s, reader, r.Caller, o)
+	if l.kept {
+		err = s.reserve(l, r)
+	}
+	if err == nil {
+		l.source, err = s.newSource(ctx, service, r, o)
+	}
+	if err != nil {
+		s.remove(l)
+		r.Release()
+		return err
+	}
+	l.name = l.source.stream.ID()
+	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if l.kept {
+		s.put(l)
+	}
+	reader.log.Store(l)
+	go l.source.run(ctx, l)
+	return nil
+}
+
+func newLog(s *Shelf, reader *Reader, caller completion.Caller, o Options) *Log {
+	return &Log{shelf: s, room: make(chan struct{}, 1), reader: reader, kept: o.Stay > 0, apart: o.Parts, shelved: shelved{caller: caller, stay: o.Stay}}
+}
+
+// write adds a frame, the last one with ended. It waits for room, and is false if the answer is no
+// longer wanted.
+func (l *Log) write(ctx context.Context, f frame, ended bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.isFull() {
+		var computed <-chan struct{}
+		if l.kept {
+			computed = l.source.stream.Done()
+		}
+		l.mu.Unlock()
+		select {
+		case <-l.room:
+		case <-computed:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+		if ctx.Err() != nil {
+			return false
+		}
+	}
+	if l.kept && !l.shelf.grow(l, f.size) {
+		l.forget()
+	}
+	l.frames = append(l.frames, f)
+	if f.parts == nil {
+		l.events = f.seq + 1
+	}
+	if ended {
+		l.ended, l.source = true, nil
+		l.shelf.ended(l, l.away)
+	}
+	l.reader.Wake()
+	return true
+}
+
+// isFull reports whether the source has to wait. When a kept answer has been computed, the rest of
+// it is written at once, so that its model is free.
+func (l *Log) isFull() bool {
+	unread := len(l.frames) - l.place
+	if !l.kept {
+		return unread > 0
+	}
+	select {
+	case <-l.source.stream.Done():
+		return false
+	default:
+		return unread >= mostAhead
+	}
+}
+
+// forget has the answer end with its connection, because its frames take too much memory.
+func (l *Log) forget() {
+	l.shelf.remove(l)
+	l.kept, l.frames, l.place = false, slices.Clone(l.frames[l.place:]), 0
+	if l.away {
+		l.cancel()
+	}
+}
+
+// Read returns the next frame, as JSON or as a value that becomes JSON; nil if there is none yet.
+// last says that no other follows, and lost that another reader has the log.
+func (r *Reader) Read() (f any, last, lost bool) {
+	l := r.Log()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.reader != r:
+		return nil, false, true
+	case r.paused:
+		r.paused = false
+		return StateFrame{Type: "paused", ID: r.ID}, false, false
+	}
+	for l.place < len(l.frames) {
+		next := l.frames[l.place]
+		last = l.ended && l.place == len(l.frames)-1
+		if r.parts.any && (last || r.parts.behind >= mostGathered) {
+			return r.parts.take(r.ID), false, false
+		}
+		l.pass()
+		if next.parts == nil {
+			r.parts.behind++
+			if next.seq == 0 && l.kept && !last { // now the client knows the name of the stream
+				l.shelf.hold(l)
+			}
+			return next.named(r.ID), last, false
+		}
+		r.parts.add(next.parts)
+	}
+	if r.parts.any {
+		return r.parts.take(r.ID), false, false
+	}
+	return nil, false, false
+}
+
+// pass moves the reader on by one frame.
+func (l *Log) pass() {
+	if l.kept {
+		l.place++
+	} else {
+		l.frames = slices.Delete(l.frames, 0, 1)
+	}
+	signal(l.room)
+}
+
+// Attach has r read the answer of the stream that a caller names, after an event. Who has read it
+// until now loses it.
+//
+// # Errors
+//
+//   - unknown_stream if the caller has no such answer, or its time is up
+//   - events_gone if the answer has not come so far
+func (s *Shelf) Attach(r *Reader, stream string, caller completion.Caller, after int64) error {
+	l, err := s.find(stream, caller)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if after >= l.events {
+		return &refusal.Error{Kind: refusal.KindLost, Code: "events_gone", Field: "after",
+			Message: fmt.Sprintf("after is %d; the answer has not come so far: the item is not in the ring", after)}
+	}
+	if !l.kept || l.away && !s.take(l) { // its time was up just now
+		return unknownStream(absentStream)
+	}
+	l.reader.Wake() // to see that it has lost the log
+	l.reader, l.away, l.place = r, false, 0
+	r.log.Store(l)
+	r.paused = l.paused && !l.ended
+	for i, f := range l.frames {
+		if isLast := l.ended && i == len(l.frames)-1; f.parts == nil && f.seq <= after && !isLast {
+			l.place = i + 1
+		}
+	}
+	if l.apart {
+		r.parts.add(&partsFrame{Reset: true})
+	}
+	for _, f := range l.frames[:l.place] {
+		if f.parts != nil {
+			r.parts.add(f.parts)
+		}
+	}
+	s.hold(l)
+	signal(l.room)
+	r.Wake()
+	return nil
+}
+
+// Leave ends the reading. An answer that may outlive its reader goes on for a while, even after its
+// end, which may have been lost on its way. Any other is cancelled.
+func (r *Reader) Leave() {
+	l := r.Log()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reader != r || l.away {
+		return
+	}
+	l.away = true
+	if l.kept {
+		l.shelf.left(l, l.ended)
+	} else {
+		l.cancel()
+	}
+}
+
+// Stays reports whether a client can still come back for the answer.
+func (l *Log) Stays() bool {
+	l.shelf.mu.Lock()
+	defer l.shelf.mu.Unlock()
+	return l.stay > 0 && !l.gone
+}
+
+// Settle lets the host end: the client of r, if nobody else has read the log since, has all of it.
+func (r *Reader) Settle() {
+	l := r.Log()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reader == r {
+		l.shelf.settle(l)
+	}
+}
+
+// Stream is the name of the answer's stream, which a scheduler knows it by.
+func (l *Log) Stream() string { return l.name }
+
+// named is the frame for a client that calls the answer id. The name is the second field of each
+// frame.
+func (f *frame) named(id string) json.RawMessage {
+	name, _ := json.Marshal(id) // a text
+	return bytes.Replace(f.data, []byte(`"id":""`), append([]byte(`"id":`), name...), 1)
+}
+
+// gathered are the parts that a reader has passed in a log and was not sent yet. A reader that is
+// behind gets several in one frame.
+type gathered struct {
+	any, reset         bool
+	behind             int // events that it has passed since it was sent some
+	content, reasoning strings.Builder
+	calls              []wire.CallDelta
+}
+
+func (g *gathered) add(p *partsFrame) {
+	if !g.any {
+		g.behind = 0
+	}
+	if p.Reset {
+		*g = gathered{reset: true, behind: g.behind}
+	}
+	g.any = true
+	g.content.WriteString(p.Content)
+	g.reasoning.WriteString(p.Reasoning)
+	g.calls = append(g.calls, p.Calls...)
+}
+
+func (g *gathered) take(id string) partsFrame {
+	f := partsFrame{Type: "parts", ID: id, Reset: g.reset, Content: g.content.String(), Reasoning: g.reasoning.String(), Calls: g.calls}
+	*g = gathered{}
+	return f
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

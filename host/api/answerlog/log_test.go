@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+
+package answerlog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
+	"github.com/penstock/penstock/scheduler"
+	answers "github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// An answer whose frames take too much is not kept any more: it holds only what is unread, and
+// nobody can come back to it. If its client has gone, it ends.
+func TestLog_Write_IsBounded(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		s := &Shelf{mostOfCaller: runningBytes + 64<<10, Hold: func() func() { return func() {} }}
+		l := s.beginNamed("one", "a")
+		ended := false
+		if l.cancel = func() { ended = true }; away {
+			l.reader.Leave()
+		}
+		for seq := range 200 {
+			if !l.kept && !away {
+				l.reader.Read()
+			}
+			if !l.kept && away {
+				break
+			}
+			l.write(t.Context(), frame{seq: int64(seq), size: 1000}, false)
+			if s.total > s.mostOfCaller {
+				t.Fatalf("after event %d: %d bytes", seq, s.total)
+			}
+			if !away && l.kept {
+				l.reader.Read()
+			}
+			if forgot := !l.kept; seq < 55 && forgot || seq > 65 && !forgot {
+				t.Fatalf("after event %d of 1 KB: forgot %v", seq, forgot)
+			}
+		}
+		if l.kept || s.has("a") || s.total != 0 || ended != away || !away && len(l.frames) > 1 {
+			t.Errorf("away %v: kept %v, found %v, %d bytes, ended %v, %d frames", away, l.kept, s.has("a"), s.total, ended, len(l.frames))
+		}
+	}
+}
+
+func TestFrame_Named(t *testing.T) {
+	for _, tc := range []struct {
+		frame any
+		want  string
+	}{
+		{tokenFrame{Type: "token", Seq: 3, Text: `"id":""`}, `{"type":"token","id":"a\"\u003c","seq":3,"text":"\"id\":\"\""`},
+		{startedFrame{Type: "started", Stream: `"id":""`}, `{"type":"started","id":"a\"\u003c","stream":"\"id\"`},
+		{EndFrame{Type: "end"}, `{"type":"end","id":"a\"\u003c",`},
+	} {
+		data, err := json.Marshal(tc.frame)
+		if got := string((&frame{data: data}).named(`a"<`)); err != nil || !strings.HasPrefix(got, tc.want) {
+			t.Errorf("got %s, want %s, %v", got, tc.want, err)
+		}
+	}
+}
+
+// A reader that is behind gets several parts in one frame, after the tokens that they are made of;
+// one that has come back gets first all that it had.
+func TestLog_Read_PartsTogether(t *testing.T) {
+	l := (&Shelf{Hold: func() func() { return func() {} }}).beginNamed("one", "a")
+	l.apart = true
+	for seq := range int64(50) {
+		l.write(t.Context(), frame{seq: seq, data: []byte(`{"id":""}`)}, false)
+		l.write(t.Context(), frame{parts: &partsFrame{Content: "x"}}, false)
+	}
+	l.write(t.Context(), frame{seq: 50, data: []byte(`{"id":""}`)}, true)
+	for after, most := range map[int64]int{-1: 5, 9: 4, 49: 1} {
+		a := newReader("a")
+		if err := l.shelf.Attach(a, "a", l.caller, after); err != nil {
+			t.Fatal(err)
+		}
+		events, content, frames := after+1, 0, 0
+		for f, last, _ := a.Read(); !last; f, last, _ = a.Read() {
+			p, isParts := f.(partsFrame)
+			if !isParts {
+				events++
+				continue
+			}
+			if content += len(p.Content); p.Reset != (frames == 0) || content > int(events) {
+				t.Errorf("after %d: parts %d have reset %v, and %d of %d events", after, frames, p.Reset, content, events)
+			}
+			frames++
+		}
+		if content != 50 || frames > most {
+			t.Errorf("after %d: %d of 50 in %d frames, want %d at most", after, content, frames, most)
+		}
+	}
+	l.shelf.remove(l)
+}
+
+// obedient is a stream that does what it is told, whenever that is.
+type obedient struct{ still }
+
+func (obedient) Pause(context.Context) error                   { return nil }
+func (obedient) Resume(context.Context) error                  { return nil }
+func (obedient) SetChain(context.Context, []chain.Stage) error { return nil }
+
+func (obedient) Conversation(context.Context) (prompt []scheduler.Token, answered answers.Begun, err error) {
+	return []scheduler.Token{1}, answers.Begun{}, nil
+}
+
+// obedientLog is a log of an answer of such a stream, that a reader with the name one reads.
+func obedientLog(r *Reader) *Log {
+	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
+	s := &Shelf{Hold: func() func() { return func() {} }}
+	l := s.beginNamed("one", "a")
+	l.reader = r
+	r.log.Store(l)
+	l.source = &source{service: completion.NewService(servingtest.OneModel{Model: m}), shelf: s, stream: obedient{},
+		choice: &completion.Choice{Request: &completion.Submitted{Prompted: &completion.Prompted{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}}}
+	return l
+}
+
+// A pause may succeed just after another reader has taken the answer over: that one is told. One
+// that comes back to an answer that has ended is not told that it is paused.
+func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
+	var told []string
+	named := func(id string) *Reader {
+		r := newReader(id)
+		r.Tell = func(state StateFrame) { told = append(told, r.ID+" "+state.Type+" "+state.ID) }
+		return r
+	}
+	old, fresh, late := named("old"), named("fresh"), named("late")
+	l := obedientLog(old)
+	if err := l.shelf.Attach(fresh, "a", l.caller, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Log().Pause(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"fresh paused fresh"}, told); diff != "" {
+		t.Error(diff)
+	}
+	if _, _, lost := old.Read(); !lost {
+		t.Error("the reader that has lost the answer still reads it")
+	}
+	if err := l.shelf.Attach(late, "a", l.caller, -1); err != nil {
+		t.Fatal(err)
+	}
+	if f, _, _ := late.Read(); f != any(StateFrame{Type: "paused", ID: "late"}) {
+		t.Errorf("of a paused answer it reads %v first", f)
+	}
+	if !l.source.write(t.Context(), l, scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{}}) {
+		t.Error("the end was not written")
+	}
+	if err := l.shelf.Attach(late, "a", l.caller, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, last, _ := late.Read(); !last {
+		t.Error("of an answer that has ended it reads more than the end")
+	}
+	l.shelf.remove(l)
+}
+
+// While another reader takes an answer over, the one that had it may still be steering it.
+func TestLog_Set_FromTwoReaders(t *testing.T) {
+	l := obedientLog(newReader("a"))
+	r := l.source.choice.Request
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for range 20 {
+				if err := l.Set(t.Context(), json.RawMessage(`{"logit_bias":{"3":1},"temperature":0.5}`)); err != nil {
+					t.Error(err)
+				}
+				if _, err := l.Fork(t.Context(), nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	readers.Wait()
+	if got := r.Params.Temperature; got != 0.5 {
+		t.Errorf("the temperature is %v", got)
+	}
+}
+
+// tokens is a stream of so many tokens, as fast as they are read.
+type tokens struct {
+	still
+	n    int
+	seq  *int
+	done chan struct{}
+}
+
+func (s tokens) Done() <-chan struct{} { return s.done }
+
+func (s tokens) Next(ctx context.Context) (scheduler.Event, error) {
+	e := scheduler.Event{Seq: uint64(*s.seq), Text: fmt.Sprint(*s.seq)}
+	if *s.seq++; *s.seq > s.n {
+		e.Kind, e.End, e.Text = scheduler.KindEnd, &scheduler.End{}, ""
+		close(s.done)
+	}
+	return e, ctx.Err()
+}
+
+// However readers come, go and take the log from each other, each has from its place on what
+// follows that, whole and once, and the source is never further ahead than it may be.
+func TestLog_Hammer_ReadersComeAndGo(t *testing.T) {
+	const n = 4 * mostAhead
+	awake := make(chan struct{}, 1)
+	newcomer := func() *Reader {
+		return &Reader{ID: "a", Wake: func() { signal(awake) }, Tell: func(StateFrame) {}}
+	}
+	reader := newcomer()
+	l := obedientLog(reader)
+	seq := 0
+	l.source.stream = tokens{n: n, seq: &seq, done: make(chan struct{})}
+	over := make(chan struct{})
+	go func() { // run, without the release of a request that nobody has begun
+		defer close(over)
+		src := l.source
+		for {
+			e, _ := src.stream.Next(t.Context())
+			data, _ := json.Marshal(tokenFrame{Type: "token", Seq: e.Seq, Text: e.Text})
+			if !l.write(t.Context(), frame{seq: int64(e.Seq), data: data, size: 100}, e.Kind == scheduler.KindEnd) || e.Kind == scheduler.KindEnd {
+				return
+			}
+		}
+	}()
+	rng := rand.New(rand.NewPCG(1, 2))
+	last, furthest := int64(-1), 0
+	for ended := false; !ended; {
+		var f any
+		var lost bool
+		if f, ended, lost = reader.Read(); lost {
+			t.Fatal("nobody else reads it")
+		}
+		if f == nil {
+			<-awake
+			continue
+		}
+		var read tokenFrame
+		if err := json.Unmarshal(f.(json.RawMessage), &read); err != nil || int64(read.Seq) != last+1 {
+			t.Fatalf("after %d comes %s, %v", last, f, err)
+		}
+		last = int64(read.Seq)
+		l.mu.Lock()
+		furthest = max(furthest, l.place)
+		if ahead := len(l.frames) - furthest; ahead > mostAhead && !l.ended && !isDone(l.source.stream) {
+			t.Errorf("%d frames were never read", ahead)
+		}
+		l.mu.Unlock()
+		if rng.IntN(20) == 0 && !ended {
+			old := reader
+			if rng.IntN(2) == 0 {
+				old.Leave()
+			}
+			reader, last = newcomer(), max(-1, last-rng.Int64N(20))
+			if err := l.shelf.Attach(reader, "a", l.caller, last); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, lost := old.Read(); !lost {
+				t.Fatal("the reader before still reads it")
+			}
+		}
+	}
+	<-over
+	if last != n {
+		t.Errorf("the last event is %d, want %d", last, n)
+	}
+	l.shelf.remove(l)
+}
+
+func isDone(s serving.Stream) bool {
+	select {
+	case <-s.Done():
+		return true
+	default:
+		return false
+	}
+}

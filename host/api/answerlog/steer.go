@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+package answerlog
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/integer"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// running returns what computes the answer, or scheduler.ErrEnded.
+func (l *Log) running() (*source, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.source == nil {
+		return nil, scheduler.ErrEnded
+	}
+	return l.source, nil
+}
+
+// Cancel ends the answer, if it has not ended.
+func (l *Log) Cancel() {
+	if s, err := l.running(); err == nil {
+		s.stream.Cancel()
+	}
+}
+
+// Pause holds the answer, or has it go on, and tells who reads it by then.
+func (l *Log) Pause(ctx context.Context, pause bool) error {
+	s, err := l.running()
+	if err != nil {
+		return err
+	}
+	act, state := s.stream.Resume, "resumed"
+	if pause {
+		act, state = s.stream.Pause, "paused"
+	}
+	if err := act(ctx); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.paused = pause
+	reader := l.reader
+	l.mu.Unlock()
+	reader.Tell(StateFrame{Type: state, ID: reader.ID})
+	return nil
+}
+
+// Rewind takes back the last n tokens.
+func (l *Log) Rewind(ctx context.Context, n int) error {
+	s, err := l.running()
+	if err != nil {
+		return err
+	}
+	return s.stream.Rewind(ctx, n)
+}
+
+// Inject adds a text to the answer.
+func (l *Log) Inject(ctx context.Context, text string) error {
+	s, err := l.running()
+	if err != nil {
+		return err
+	}
+	r := s.choice.Request
+	tokens, err := completion.Work(ctx, s.service, r.Caller, len(text), func(ctx context.Context) ([]int32, error) {
+		return r.Model.Encoder().Plain(ctx, text)
+	})
+	if err != nil {
+		return completion.TextError(err, "text")
+	}
+	return s.stream.Inject(ctx, tokens)
+}
+
+// Set changes sampling parameters; those that are left out of the object stay as they are.
+func (l *Log) Set(ctx context.Context, change json.RawMessage) error {
+	s, err := l.running()
+	if err != nil {
+		return err
+	}
+	s.steering.Lock()
+	defer s.steering.Unlock()
+	r := s.choice.Request
+	fields := sampling.FieldsOf(r.Params)
+	if err := readSampling(change, &fields); err != nil {
+		return err
+	}
+	params, stages, err := s.service.Renew(ctx, r, fields, len(change))
+	if err != nil {
+		return err
+	}
+	if err := s.stream.SetChain(ctx, stages); err != nil {
+		return err
+	}
+	r.Params = params
+	return nil
+}
+
+// Fork makes the request for an answer that goes on where this one is, with its sampling
+// parameters, of which an object may change some.
+func (l *Log) Fork(ctx context.Context, change json.RawMessage) (*completion.Prompted, error) {
+	s, err := l.running()
+	if err != nil {
+		return nil, err
+	}
+	s.steering.Lock()
+	defer s.steering.Unlock()
+	return s.service.Fork(ctx, s.choice.Request, s.stream, func(fields *sampling.ParamFields) error {
+		if !completion.IsSet(change) {
+			return nil
+		}
+		return readSampling(change, fields)
+	})
+}
+
+// readSampling reads sampling parameters over others. Unlike the body of a request, the object has
+// only sampling parameters, so an unknown name in it is refused.
+func readSampling(raw json.RawMessage, fields *sampling.ParamFields) error {
+	if err := wire.Decode(raw, fields); err != nil {
+		return err
+	}
+	if err := integer.UnmarshalKnown(raw, &sampling.ParamFields{}); err != nil {
+		return refusal.Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/answerlog"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
+)
+
+// API answers the WebSocket's route.
+type API struct {
+	*wire.Server
+	Log          *slog.Logger
+	BodyLimit    int64         // bytes of a frame
+	BodyTimeout  time.Duration // how long the client may take for a small frame; 0: any time
+	WriteTimeout time.Duration // how long the client may take no frame; 0: forever
+	IdlePing     time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
+	Replica      string        // names this server among others that serve the same; empty: it is the only one
+	// Draining is closed when no new answers are taken any more: a connection closes then as soon
+	// as all of its answers are sent. Done is closed when every answer has ended and is sent, or
+	// time is up: connections close then. Either may be nil.
+	Draining, Done <-chan struct{}
+	Hold           func() (release func()) // has the host go on until release is called, or its time is up
+	// Identify notes whom a key belongs to, or refuses it. The empty key is the one that the
+	// request came with.
+	Identify func(c echo.Context, key string) error
+
+	shelf   answerlog.Shelf
+	lookout lookout
+}
+
+// Routes are the routes of the API.
+func (a *API) Routes() []wire.Route {
+	a.shelf.Replica, a.shelf.Hold = a.Replica, a.Hold
+	return []wire.Route{{Method: http.MethodGet, Path: "/v1/ws", Handler: a.open, OwnKey: true}}
+}
+
+// Subprotocol is the WebSocket protocol that is spoken.
+const Subprotocol = "penstock.v1"
+
+// maxID is the most bytes of a client's name for an answer.
+const maxID = 128
+
+// The bounds of one connection.
+const (
+	maxAnswers = 256            // that have not ended
+	maxBeside  = 4 * maxAnswers // goroutines beside the reader, one for each answer that frames wait for
+)
+
+// connection is one WebSocket connection. One goroutine reads frames and one writes them. Answers
+// are computed elsewhere: the writer reads their logs, only as fast as the client reads. The reader
+// waits for nothing that takes long: frames for an answer are acted on in its lane.
+type connection struct {
+	api    *API
+	conn   *websocket.Conn
+	client client
+	ctx    context.Context // done when the connection is
+	close  context.CancelFunc
+
+	out   chan any       // frames that are in no log
+	ready chan *answer   // whose logs may have something to read
+	live  chan liveFrame // sent when there is nothing else
+	wrote atomic.Bool    // a frame was sent since the last look
+
+	incoming incoming
+	watch    watch
+	lanes    sync.WaitGroup // goroutines beside the reader
+	asking   sync.Mutex     // held while the client is asked whether it has its answers
+	unasked  chan struct{}  // has an element when it is to be asked
+
+	roster
+}
+
+// client is who uses a connection.
+type client struct {
+	completion.Caller
+	allow func() error // refuses a client whose key the server does not know any more
+}
+
+// incoming bounds what a client sends.
+type incoming struct {
+	claim   *wire.Claim   // what the frames that are read, or not yet acted on, have of the memory
+	refused atomic.Int32  // frames in a row
+	room    chan struct{} // has an element for each goroutine beside the reader
+}
+
+// roster has the answers of a connection, and the files for them.
+type roster struct {
+	mu      sync.Mutex
+	byID    map[string]*answer // that have not ended
+	files   files
+	going   int           // are being prepared, or read
+	less    chan struct{} // has an element when going has become less
+	served  bool          // one was begun
+	closing bool          // none is begun any more
+	told    []*answer     // that the client could come back for, and was sent the end of
+}
+
+// open is GET /v1/ws.
+func (a *API) open(c echo.Context) error {
+	hand := &handshake{Response: c.Response()}
+	conn, err := websocket.Accept(hand, c.Request(), &websocket.AcceptOptions{
+		Subprotocols:       []string{Subprotocol},
+		InsecureSkipVerify: true, // sameOrigin has checked
+	})
+	if err != nil {
+		return hand.refusal(err)
+	}
+	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
+	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
+	ctx, stop := context.WithCancel(c.Request().Context())
+	k := newConnection(ctx, a)
+	k.conn, k.close = conn, stop
+	k.client = client{wire.CallerOf(c), func() error { return a.Identify(c, "") }}
+	k.incoming.claim = a.Memory.Claim(func() string { return k.client.ID })
+	late := isClosed(a.Draining)
+	if !late { // else what it attaches to holds the host
+		defer a.Hold()()
+	}
+	var helpers sync.WaitGroup
+	helpers.Go(k.write)
+	helpers.Go(func() { k.closeOnShutdown(late) })
+	helpers.Go(k.ping)
+	if err = k.authenticate(c); err == nil {
+		err = k.read()
+	}
+	stop()
+	k.lanes.Wait()
+	k.watch.running.Wait()
+	helpers.Wait()
+	for _, a := range k.byID {
+		if a.reader.Log() != nil {
+			a.reader.Leave()
+		}
+	}
+	k.files.drop(0, len(k.files.kept))
+	if isDeliberate(err) {
+		k.settle(k.told)
+	}
+	a.Log.Debug("websocket closed", slog.Any("reason", err))
+	return nil
+}
+
+func newConnection(ctx context.Context, a *API) *connection {
+	return &connection{api: a, ctx: ctx, watch: watch{stop: func() {}}, out: make(chan any), ready: make(chan *answer, 2*maxAnswers), live: make(chan liveFrame), unasked: make(chan struct{}, 1),
+		incoming: incoming{room: make(chan struct{}, maxBeside)}, roster: roster{byID: map[string]*answer{}, less: make(chan struct{}, 1)}}
+}
+
+// handshake keeps back what websocket.Accept answers a request that it refuses, which would be
+// plain text: such a request is refused like all others.
+type handshake struct {
+	*echo.Response
+	status int // of the refusal; 0: there is none
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (h *handshake) WriteHeader(status int) {
+	if status == http.StatusSwitchingProtocols {
+		h.Response.WriteHeader(status)
+		return
+	}
+	h.status = status
+	h.Header().Del("Content-Type") // of the text
+}
+
+// Write implements http.ResponseWriter: only a refusal has a text.
+func (*handshake) Write(text []byte) (int, error) { return len(text), nil }
+
+func (h *handshake) refusal(err error) error {
+	kind := refusal.KindInvalid
+	switch h.status {
+	case http.StatusUpgradeRequired:
+		kind = refusal.KindNoUpgrade
+	case http.StatusInternalServerError, http.StatusNotImplemented:
+		kind = refusal.KindInternal
+	}
+	return &refusal.Error{Kind: kind, Code: "no_websocket", Message: err.Error()}
+}
+
+// A connection that came without a key has so long to send one, in a frame of at most so many
+// bytes.
+const (
+	keyWait     = 5 * time.Second
+	maxKeyFrame = 4 << 10
+)
+
+// authenticatedFrame answers a client that sends its key.
+type authenticatedFrame struct {
+	Type string `json:"type"`
+}
+
+var authenticated = authenticatedFrame{"authenticated"}
+
+// authenticate waits for the key of a connection whose client is not known yet. Whatever else
+// comes first ends the connection.
+func (k *connection) authenticate(c echo.Context) error {
+	if wire.HasCaller(c) {
+		return nil
+	}
+	k.conn.SetReadLimit(maxKeyFrame)
+	defer k.conn.SetReadLimit(-1)
+	ctx, done := context.WithTimeout(k.ctx, keyWait)
+	defer done()
+	kind, body, err := k.conn.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := k.checkKey(c, kind, body); err != nil {
+		k.send(k.ctx, refusalFrame("", err))
+		k.send(k.ctx, closeFrame{websocket.StatusPolicyViolation, "the first frame had no key of this server"})
+		<-k.ctx.Done() // the writer has closed it
+		return err
+	}
+	k.client.Caller = wire.CallerOf(c)
+	k.send(k.ctx, authenticated)
+	return nil
+}
+
+func (k *connection) checkKey(c echo.Context, kind websocket.MessageType, body []byte) error {
+	var f struct{ Type, Key string }
+	if kind == websocket.MessageText && wire.Decode(body, &f) == nil && f.Type == "authenticate" {
+		k.client.allow = func() error { return k.api.Identify(c, f.Key) }
+		return k.client.allow()
+	}
+	return &refusal.Error{Kind: refusal.KindUnauthenticated, Code: "invalid_api_key",
+		Message: `this server needs a key; send it with the request that opens the connection, or in the first frame: {"type":"authenticate","key":"KEY"}`}
+}
+
+// write sends what there is to send until the connection ends, or the client takes no frame for too
+// long.
+func (k *connection) write() {
+	defer k.close()
+	for {
+		next, ok := k.next()
+		if !ok || !k.writeNext(next) {
+			return
+		}
+	}
+}
+
+// next is a frame to send, or an answer to read the next frame of. A live frame comes only if there
+// is nothing else. It is false when the connection ends.
+func (k *connection) next() (next any, ok bool) {
+	select {
+	case f := <-k.out:
+		return f, true
+	case a := <-k.ready:
+		return a, true
+	default:
+	}
+	select {
+	case f := <-k.out:
+		return f, true
+	case a := <-k.ready:
+		return a, true
+	case f := <-k.live:
+		return f, true
+	case <-k.ctx.Done():
+		return nil, false
+	}
+}
+
+// writeNext is false if it was the last frame.
+func (k *connection) writeNext(next any) bool {
+	switch f := next.(type) {
+	case *answer:
+		return k.writeFromLog(f)
+	case stateOf:
+		return f.answer.over || k.writeFrame(f.StateFrame) // if it is over, another may have its id
+	case closeFrame:
+		_ = k.conn.Close(f.status, f.reason) // the client may have gone
+		return false
+	}
+	return k.writeFrame(next)
+}
+
+// writeFromLog sends the next frame of an answer, if there is one.
+func (k *connection) writeFromLog(a *answer) bool {
+	a.queued.Store(false)
+	if a.over {
+		return true
+	}
+	f, last, lost := a.reader.Read()
+	if a.over = last || lost; a.over {
+		k.freeID(a) // before the client learns of the end and uses the id again
+	}
+	sent := f == nil || k.writeFrame(f)
+	switch {
+	case a.over:
+		a.reader.Leave()
+		k.finish(a, sent && last && a.reader.Log().Stays())
+	case f != nil:
+		a.wake()
+	}
+	return sent
+}
+
+func (k *connection) writeFrame(f any) bool {
+	data, encoded := f.(json.RawMessage)
+	if !encoded {
+		var err error
+		if data, err = json.Marshal(f); err != nil {
+			k.api.Log.Error("a frame cannot be encoded", slog.Any("error", err))
+			return false
+		}
+	}
+	ctx, done := context.WithTimeout(k.ctx, k.api.writeTimeout())
+	defer done()
+	if k.conn.Write(ctx, websocket.MessageText, data) != nil {
+		return false
+	}
+	k.wrote.Store(true)
+	return true
+}
+
+func (a *API) writeTimeout() time.Duration {
+	if a.WriteTimeout <= 0 {
+		return 24 * time.Hour
+	}
+	return a.WriteTimeout
+}
+
+// send hands a frame to the writer; false where ctx is done before the writer takes it. ctx is the
+// connection's, or ends with it.
+func (k *connection) send(ctx context.Context, f any) bool {
+	select {
+	case k.out <- f:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
