@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +26,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/cgroup"
 )
 
 // Options are what Open needs besides the configuration.
@@ -50,11 +54,20 @@ type Host struct {
 	keys     func() access.Keys
 	metrics  *telemetry.Server
 	traces   *telemetry.Traces // nil: none
-	files    *os.Root          // in the place of the page; nil: none
-	ui       fs.FS             // the files of the page; nil: none
+	front
+	ending
+}
 
-	handler  atomic.Pointer[http.Handler]
-	loaded   atomic.Uint32 // the bits of a float32: how much of the first model is loaded, from 0 to 1
+// front is what answers requests: the page and what leads to the API.
+type front struct {
+	files   *os.Root // in the place of the page; nil: none
+	ui      fs.FS    // the files of the page; nil: none
+	handler atomic.Pointer[http.Handler]
+	loaded  atomic.Uint32 // the bits of a float32: how much of the first model is loaded, from 0 to 1
+}
+
+// ending is how a host comes to its end.
+type ending struct {
 	accepts  atomic.Bool   // new requests are taken
 	requests inFlight      // those being answered, WebSockets too
 	held     inFlight      // what is to reach its client before the host ends
@@ -68,7 +81,8 @@ type Host struct {
 // Open listens, loads the model and sets everything up. From the start /livez and the page are
 // there, and everything else says 503, until Run takes requests. It stops soon after ctx is done.
 func Open(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, draining: make(chan struct{}), done: make(chan struct{}), served: make(chan error, 1)}
+	h := &Host{config: o.Config, log: o.Log, ready: o.Ready,
+		ending: ending{draining: make(chan struct{}), done: make(chan struct{}), served: make(chan error, 1)}}
 	if h.log == nil {
 		h.level = telemetry.Level(o.Config.Log.Level)
 		h.log = telemetry.NewLogger(os.Stderr, h.level, o.Config.Log.Format)
@@ -185,3 +199,64 @@ func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.answer) }
 
 // Close ends the host, whatever it does. It may be called again.
 func (h *Host) Close() error { return h.finish() }
+
+// setUpAccess reads the keys, and prepares what is reported of requests.
+func (h *Host) setUpAccess(ctx context.Context, version string) (err error) {
+	s := h.config.Server
+	clients := make([]access.Secret, len(s.APIKeys))
+	for i, key := range s.APIKeys {
+		clients[i] = access.Secret{Key: key}
+	}
+	load := func() (access.Keys, error) {
+		if s.APIKeyFile == "" {
+			return access.NewKeys(clients, s.AdminKey, s.PriorityKeys), nil
+		}
+		more, err := access.ReadKeyFile(s.APIKeyFile)
+		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, s.PriorityKeys), err
+	}
+	var files []string
+	if s.APIKeyFile != "" {
+		files = append(files, s.APIKeyFile)
+	}
+	keys, err := newReloaded(h.log, load, files...)
+	if err != nil {
+		return err
+	}
+	h.keys = keys.Get
+	h.metrics = telemetry.NewServer(version)
+	h.traces, err = telemetry.NewTraces(ctx, h.config.Telemetry.OTLPEndpoint, version, h.log)
+	return err
+}
+
+// leastParallel is how many goroutines must be able to run at once: one of a guest, which nothing
+// preempts, one that waits for a forward pass, and one that sends what was generated. With fewer,
+// Go looks at the network only every ten milliseconds while a guest computes.
+const leastParallel = 3
+
+// chooseParallelism lets Go run as many goroutines at once as this process may use processors, at
+// least leastParallel, unless the environment says how many. The operating system preempts guests;
+// Go cannot. Go itself knows of the processors, and of the limit of the innermost control group
+// alone.
+func chooseParallelism() {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return
+	}
+	if n := parallel(runtime.GOMAXPROCS(0), cgroup.Processors()); n != runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
+}
+
+// parallel is how many goroutines may run at once where Go would have had others, and there is so
+// much processor time. A part of a processor counts as one: goroutines seldom compute all the
+// time.
+func parallel(others int, processors float64) int {
+	return max(leastParallel, int(min(float64(others), math.Ceil(processors))))
+}
+
+// limitMemory has Go collect garbage more often once it manages so many bytes; 0 leaves the limit
+// as the environment has set it. The limit is a soft one: what is in use stays.
+func limitMemory(bytes int64) {
+	if bytes > 0 {
+		debug.SetMemoryLimit(bytes)
+	}
+}

@@ -245,7 +245,7 @@ func TestOpen_Wrong(t *testing.T) {
 func TestLoading_SaysSo(t *testing.T) {
 	page := fstest.MapFS{"index.html": {Data: []byte("<title>a page</title>")}, "assets/x.js": {Data: []byte("1")}}
 	for _, prefix := range []string{"", "/llm"} {
-		h := &Host{config: settings(t, map[string]any{"server.api_prefix": prefix}), ui: page}
+		h := &Host{config: settings(t, map[string]any{"server.api_prefix": prefix}), front: front{ui: page}}
 		h.noteProgress(nil)(0.25)
 		for path, want := range map[string]string{
 			"/livez": "ok", "/readyz": `"loading_model"`, "/health": `"loading_model"`, "/v1/models": `"progress":0.250`,

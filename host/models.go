@@ -9,14 +9,19 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/host/media/fetch"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/recording"
@@ -24,6 +29,7 @@ import (
 	"github.com/penstock/penstock/host/residency"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -351,3 +357,149 @@ func openRecordings(c config.Recordings, log *slog.Logger) *recording.Store {
 	}
 	return recording.Open(dir, recording.Limits{Size: c.Size, Keep: c.Keep, KeepFor: c.KeepFor}, log)
 }
+
+// resident is a model in memory whose scheduler runs.
+type resident struct {
+	*loading.Core
+	halt func() error // ends the scheduler, and with it the answers that are left; once
+}
+
+// load loads a model with its settings and lets its scheduler run.
+func (m *models) load(ctx context.Context, name string) (*resident, error) {
+	c := m.settings(name)
+	about, err := m.library.Model(c.Model.Path)
+	embedsOnly := err == nil && about.Encoder && m.several()
+	if embedsOnly {
+		c.Embedding.Enabled = true // it can do nothing else
+	}
+	o := loading.Options{ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
+	if m.several() {
+		o.Name = name
+	}
+	if name == m.first {
+		o.Progress, m.progress = m.progress, nil
+	}
+	begin := time.Now()
+	core, err := loading.Open(ctx, c, m.log, o)
+	if err != nil {
+		return nil, err
+	}
+	if !o.Beside {
+		returnMemory() // of which loading takes more than serving
+	}
+	m.broken = core.Broken
+	core.Model.EmbedsOnly = embedsOnly
+	if name == m.first {
+		m.remembered.Store(&firstModel{core.Model.Info, embedsOnly})
+	}
+	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
+		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
+	return start(core), nil
+}
+
+// start lets the scheduler of a core run.
+func start(core *loading.Core) *resident {
+	running, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- core.Run(running) }()
+	return &resident{Core: core, halt: sync.OnceValue(func() error {
+		stop()
+		return <-stopped
+	})}
+}
+
+// Close ends what runs and frees the model.
+func (r *resident) Close() error { return errors.Join(r.halt(), r.Core.Close()) }
+
+// returnMemory gives memory that is free in the process back to the system, C's and Go's. It costs
+// a garbage collection, some milliseconds of a processor, so it is for times of rest.
+func returnMemory() {
+	native.ReturnMemory()
+	debug.FreeOSMemory()
+}
+
+// need tells how much main memory a model will take. What cannot be read needs none: loading it
+// will say what is wrong.
+func (m *models) need(ctx context.Context, name string) uint64 {
+	c := m.settings(name)
+	about, err := m.library.Model(c.Model.Path)
+	if err != nil {
+		return 0
+	}
+	p, err := loading.Plan(ctx, c, about.Files[0], m.set.Budget)
+	if err != nil {
+		return 0
+	}
+	return p.Need.Main().Used()
+}
+
+// MediaOptions bounds the pictures and sounds of requests.
+func MediaOptions(c config.Media) media.Bounds {
+	o := media.Bounds{Pixels: c.ImagePixels, Sound: c.SoundLength, Memory: c.DecodeMemory}
+	if c.URLs == "off" {
+		return o
+	}
+	o.Fetch = &fetch.Options{HTTP: c.URLs == "http", Limit: c.URLLimit, Timeout: c.URLTimeout}
+	for _, network := range c.URLNetworks {
+		o.Fetch.Networks = append(o.Fetch.Networks, network.Prefix)
+	}
+	return o
+}
+
+// usualRate is the rate of sounds that most projectors want, in Hz. Which one a projector wants is
+// known once it is loaded.
+const usualRate = 16000
+
+// reads is what a model takes besides text, by the header of its projector's file, before anything
+// is loaded.
+func (m *models) reads(name, path string) (can media.Abilities, with serving.Projector) {
+	c := m.settings(name)
+	with.Path = c.Model.MMProj
+	if with.Path == "" && c.Model.MMProjAuto {
+		with.Path = library.ProjectorOf(path)
+	}
+	if with.Path == "" || len(c.Workers.RPC) > 0 {
+		return can, serving.Projector{}
+	}
+	p, err := m.library.Projector(with.Path)
+	if err != nil {
+		with.Unused = err.Error()
+		return can, with
+	}
+	if can.Images, with.Kinds = p.Vision != "", p.Kinds(); p.Audio != "" {
+		can.AudioRate = usualRate
+	}
+	return can, with
+}
+
+// Seeing implements serving.Models. A client that names no model that is here leaves the choice to
+// the server: the first one that sees.
+func (m *models) Seeing(name string) string {
+	if name != "" && (m.several() || m.config.Model.Strict || m.named(name) != "") {
+		return name
+	}
+	for _, known := range m.names() {
+		if m.listed(known).Media.Images {
+			return known
+		}
+	}
+	return name
+}
+
+// pair reports whether both built-in models are served, since no model is configured: the one that
+// reads text from the start, and the one that sees once a request asks for it.
+func (m *models) pair() bool {
+	c := m.config
+	return !m.several() && c.Model.Path == "" && c.Model.MMProj == "" && c.Model.MMProjAuto && len(c.Workers.RPC) == 0
+}
+
+// builtInVision describes the built-in model that sees while it is not loaded.
+var builtInVision = sync.OnceValue(func() serving.Info {
+	info := serving.Info{Name: model.BuiltInVisionName, BuiltIn: true, Media: media.Abilities{Images: true}}
+	if h, err := model.BuiltInHeader(model.BuiltInVisionName); err == nil { // a test reads it
+		d := library.DetailsOf(h)
+		info.Family, info.FileType, info.Training, info.Vocabulary = d.Architecture, d.Quantisation, d.Context, d.Vocabulary
+		info.Embedding, info.Parameters, info.Size = d.Embedding, d.Parameters, d.Weights
+	}
+	return info
+})

@@ -4,6 +4,8 @@ package host
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,11 +13,15 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/config"
 )
 
 // Limits that are not configured. Answers have none: they take as long as they take.
@@ -145,4 +151,238 @@ func (h *Host) close() error {
 	}
 	h.log.Info("closed")
 	return err
+}
+
+// Listen begins to listen on an address, with SO_REUSEPORT if reuse says so. Of a server that
+// crashed the path of a Unix socket may be left; nobody answers there, so it is replaced.
+func Listen(ctx context.Context, a config.Address, reuse bool) (net.Listener, error) {
+	if len(a.Socket) > longestSocket {
+		return nil, fmt.Errorf("listen on %s: the path of a Unix socket has at most %d bytes, and this one %d; name a shorter path", a, longestSocket, len(a.Socket))
+	}
+	var l net.ListenConfig
+	if reuse && a.Socket == "" {
+		l.Control = reusePort
+	}
+	listener, err := l.Listen(ctx, a.Network(), a.String())
+	if errors.Is(err, syscall.EADDRINUSE) && a.Socket != "" && isAbandoned(ctx, a.Socket) && os.Remove(a.Socket) == nil {
+		listener, err = l.Listen(ctx, a.Network(), a.String())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", a, err)
+	}
+	if err := a.CheckOpened(listener.Addr()); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w", a, err), listener.Close())
+	}
+	return listener, nil
+}
+
+// longestSocket is how many bytes the path of a Unix socket may have. One more ends it.
+const longestSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
+
+// listeningOn says what the address has become.
+func listeningOn(got net.Addr) string {
+	address, ok := got.(*net.TCPAddr)
+	switch {
+	case !ok:
+		return "the Unix socket " + got.String()
+	case !address.IP.IsUnspecified():
+		return address.String()
+	case address.IP.To4() != nil:
+		return fmt.Sprintf("port %d of all IPv4 addresses of this machine", address.Port)
+	}
+	return fmt.Sprintf("port %d of all addresses of this machine", address.Port)
+}
+
+func isAbandoned(ctx context.Context, path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return false
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// URL is where the host is reached, with the port it got and the prefix of all paths. For a Unix
+// socket it is the socket's path.
+func (h *Host) URL() string {
+	address, ok := h.listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return "unix:" + h.listener.Addr().String()
+	}
+	scheme := "http://"
+	if h.tls != nil {
+		scheme = "https://"
+	}
+	prefix := h.config.Server.APIPrefix
+	if address.IP.IsUnspecified() {
+		return fmt.Sprintf("%s127.0.0.1:%d%s", scheme, address.Port, prefix)
+	}
+	return scheme + strings.ReplaceAll(address.String(), "%", "%25") + prefix // a zone begins with the sign of escapes
+}
+
+// encrypted is the listener with TLS, if that is configured.
+func (h *Host) encrypted() net.Listener {
+	if h.tls == nil {
+		return h.listener
+	}
+	return tls.NewListener(h.listener, h.tls)
+}
+
+// tlsConfig is how connections are encrypted; nil: not at all. A certificate that has changed is
+// used for connections that begin from then on.
+func tlsConfig(s config.Server, log *slog.Logger) (*tls.Config, error) {
+	if s.SSLCertFile == "" {
+		return nil, nil
+	}
+	pair, err := newReloaded(log, func() (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(s.SSLCertFile, s.SSLKeyFile)
+		return &pair, err
+	}, s.SSLCertFile, s.SSLKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("use %s with %s (server.ssl_cert_file, server.ssl_key_file): %w", s.SSLCertFile, s.SSLKeyFile, err)
+	}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Get(), nil },
+	}, nil
+}
+
+// checksHosts reports whether requests must name a host of this machine in their Host header. If
+// no key is asked for and only this machine can connect, a page of the web could still get in: by
+// a host name of its own that it lets point to 127.0.0.1 (DNS rebinding). To the browser that is
+// the page's own origin.
+func (h *Host) checksHosts() bool {
+	address, ok := h.listener.Addr().(*net.TCPAddr)
+	return ok && address.IP.IsLoopback() && !h.config.Server.NeedsKey()
+}
+
+// allowsHost reports whether a request's Host is a name of this machine, or of an origin that is
+// configured, as that of a proxy.
+func (h *Host) allowsHost(host string) bool {
+	name := hostname(host)
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback() {
+		return true
+	}
+	for _, origin := range h.config.Server.CORSOrigins {
+		if u, err := url.Parse(origin); origin == "*" || err == nil && u.Host != "" && hostname(u.Host) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// hostname is a Host header without its port, in lower case.
+func hostname(host string) string {
+	return strings.ToLower((&url.URL{Host: host}).Hostname())
+}
+
+func refuseHost(w http.ResponseWriter, host string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusForbidden)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{ // a client that has gone needs no answer
+		"code": "host_not_allowed", "type": "permission_error", "param": nil,
+		"message": "this server is for its own machine and does not know the host " + host +
+			"; --cors-origins http://" + host + " would let it in, and so would asking for keys (--api-key)",
+	}})
+}
+
+// Run takes requests until ctx is done, then shuts down. At once /readyz says so. After
+// server.shutdown_delay new requests are refused, and running ones go on for up to
+// server.shutdown_timeout; what is left then ends as cancelled. The error is nil after an orderly
+// end.
+func (h *Host) Run(ctx context.Context) error {
+	h.accepts.Store(true)
+	h.log.Info("ready", slog.String("url", h.URL()))
+	if h.ready != nil {
+		h.ready(h.URL())
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+		h.log.Info("asked to end", slog.Any("because", context.Cause(ctx)))
+		h.announce()
+	case failed = <-h.served:
+		failed = fmt.Errorf("serve HTTP: %w", failed)
+	}
+	return errors.Join(failed, h.drain(), h.Close())
+}
+
+// announce has /readyz say that the host is about to end, and takes requests until proxies have
+// noticed: those that are on their way would be refused otherwise.
+func (h *Host) announce() {
+	h.accepts.Store(false)
+	if delay := h.config.Server.ShutdownDelay; delay > 0 {
+		h.log.Info("shutting down soon; new requests are still taken", slog.Duration("for", delay))
+		time.Sleep(delay)
+	}
+}
+
+// drain refuses new requests and waits until running ones have ended and their clients have all of
+// them, at most for server.shutdown_timeout.
+func (h *Host) drain() error {
+	h.accepts.Store(false)
+	h.log.Info("shutting down", slog.Duration("at_most", h.config.Server.ShutdownTimeout))
+	limit, stop := context.WithTimeout(context.Background(), h.config.Server.ShutdownTimeout)
+	defer stop()
+	close(h.draining)
+	left, err := h.models.drain(limit.Done())
+	if left > 0 {
+		h.log.Warn("some answers were cut off", slog.Int("running", left))
+	}
+	select {
+	case <-h.held.wait():
+	case <-limit.Done():
+	}
+	return err
+}
+
+// hold has drain wait until release is called.
+func (h *Host) hold() (release func()) {
+	h.held.add()
+	return h.held.done
+}
+
+// inFlight counts the requests that are being answered. Unlike a WaitGroup it may be waited for
+// while new ones still come.
+type inFlight struct {
+	mu    sync.Mutex
+	n     int
+	empty chan struct{} // made by the first who waits, closed when n falls to 0
+}
+
+func (c *inFlight) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+func (c *inFlight) done() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n--
+	if c.n == 0 && c.empty != nil {
+		close(c.empty)
+		c.empty = nil
+	}
+}
+
+// wait returns a channel that is closed when no request is left.
+func (c *inFlight) wait() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.empty != nil {
+		return c.empty
+	}
+	empty := make(chan struct{})
+	if c.n == 0 {
+		close(empty)
+	} else {
+		c.empty = empty
+	}
+	return empty
 }

@@ -6,7 +6,10 @@ package native
 import "C"
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"runtime"
 	"time"
 	"unsafe"
 
@@ -209,3 +212,231 @@ func (c *Context) Close() error {
 }
 
 func (c *Context) c() *C.ps_context { return (*C.ps_context)(c.h.c) }
+
+// ContextOptions size a context and say how it computes, as llama_context_params does. Zero values
+// take the defaults named.
+type ContextOptions struct {
+	Cells           int // KV cells in all, shared where Unified; 0: as many as the model was trained for
+	Batch           int // tokens a forward pass may carry; 0: 2048
+	UBatch          int // tokens computed at once; 0: 512
+	Sequences       int // 1 to 256; 0: 1
+	Rows            int // output rows a forward pass may have, also where Sequences are fewer; 0: one for each sequence
+	Snapshots       int // states of each recurrent sequence that Remove can go back to; 0 where the model has none
+	Threads         int // that compute one token; 0: physical cores
+	ThreadsBatch    int // that compute more tokens than one; 0: as many
+	Poll            int // 0..100: how long idle workers spin before they sleep
+	Rope            Rope
+	FlashAttention  string // auto, on, off; "" is auto
+	TypeK, TypeV    string // of the KV cache: f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1; "" is f16. A quantised V needs flash attention
+	NoKVOffload     bool   // the KV cache and attention stay on the CPU
+	NoOpOffload     bool   // no GPU computes with weights that are in main memory
+	FullWindowCache bool   // sliding-window layers keep every position too, so that a sequence can be cut anywhere
+	Unified         bool   // all sequences share one buffer of cells; else each has its own
+	Output          Output // what a pass gives; where it is not Logits, Rows is of no account
+}
+
+// Rope is how positions are turned into rotations. Zero values are the model's own.
+type Rope struct {
+	Scaling   string  // none, linear, yarn or longrope
+	FreqBase  float32 // base of the frequencies
+	FreqScale float32 // factor of the frequencies: 0.25 stretches the context four times
+	YaRN      *YaRN   // nil: the model's
+}
+
+// YaRN are the parameters of YaRN. Negative values, and 0 for OrigCtx, are the model's own.
+type YaRN struct {
+	OrigCtx    int     // tokens the model was trained for before it was extended
+	ExtFactor  float32 // mix of extrapolation; 0: interpolation only
+	AttnFactor float32 // factor of the attention's magnitude
+	BetaFast   float32 // rotations within the context above which a frequency is not interpolated
+	BetaSlow   float32 // rotations below which it is not extrapolated
+}
+
+var (
+	kvTypes        = map[string]C.int32_t{"f32": 0, "f16": 1, "bf16": 30, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "iq4_nl": 20}
+	flashAttention = map[string]C.int32_t{"auto": -1, "off": 0, "on": 1}
+	ropeScalings   = map[string]C.int32_t{"model": -1, "none": 0, "linear": 1, "yarn": 2, "longrope": 3}
+)
+
+// isQuantised tells of a type of the KV cache whether its values are stored in blocks.
+func isQuantised(kvType C.int32_t) bool {
+	return kvType != kvTypes["f32"] && kvType != kvTypes["f16"] && kvType != kvTypes["bf16"]
+}
+
+func (o ContextOptions) params() (p C.ps_context_params, err error) {
+	for _, f := range []struct {
+		field, name, otherwise string
+		among                  map[string]C.int32_t
+		to                     *C.int32_t
+	}{
+		{"type of the K cache", o.TypeK, "f16", kvTypes, &p.type_k},
+		{"type of the V cache", o.TypeV, "f16", kvTypes, &p.type_v},
+		{"flash attention", o.FlashAttention, "auto", flashAttention, &p.flash_attention},
+		{"rope scaling", o.Rope.Scaling, "model", ropeScalings, &p.rope_scaling},
+	} {
+		if *f.to, err = choose(f.field, f.name, f.otherwise, f.among); err != nil {
+			return p, err
+		}
+	}
+	if isQuantised(p.type_v) && p.flash_attention == flashAttention["off"] {
+		return p, fmt.Errorf("%w: a V cache of type %s needs flash attention, which is off; turn it on, or use f16, bf16 or f32 for V", ErrInvalid, o.TypeV)
+	}
+	for name, v := range map[string]int{"cells": o.Cells, "batch": o.Batch, "ubatch": o.UBatch, "sequences": o.Sequences,
+		"rows": o.Rows, "snapshots": o.Snapshots, "threads": o.Threads, "threads_batch": o.ThreadsBatch, "poll": o.Poll} {
+		if v < 0 || v > 1<<28 {
+			return p, fmt.Errorf("%w: %s is %d; it must not be negative or over %d", ErrInvalid, name, v, 1<<28)
+		}
+	}
+	if err := o.Rope.put(&p); err != nil {
+		return p, err
+	}
+	p.output = C.int32_t(o.Output)
+	p.cells, p.batch, p.ubatch = C.uint32_t(o.Cells), C.uint32_t(cmp.Or(o.Batch, 2048)), C.uint32_t(cmp.Or(o.UBatch, 512))
+	p.sequences, p.rows, p.snapshots = C.uint32_t(cmp.Or(o.Sequences, 1)), C.uint32_t(o.Rows), C.uint32_t(o.Snapshots)
+	p.threads, p.poll = C.int32_t(cmp.Or(o.Threads, PhysicalCores())), C.uint32_t(o.Poll)
+	p.threads_batch = cmp.Or(C.int32_t(o.ThreadsBatch), p.threads)
+	p.no_kv_offload, p.no_op_offload = C._Bool(o.NoKVOffload), C._Bool(o.NoOpOffload)
+	p.swa_full, p.unified = C._Bool(o.FullWindowCache), C._Bool(o.Unified)
+	return p, nil
+}
+
+func (r Rope) put(p *C.ps_context_params) error {
+	yarn := YaRN{0, -1, -1, -1, -1}
+	if r.YaRN != nil {
+		yarn = *r.YaRN
+	}
+	for name, v := range map[string]float32{"rope freq base": r.FreqBase, "rope freq scale": r.FreqScale} {
+		if !(v >= 0) || math.IsInf(float64(v), 1) {
+			return fmt.Errorf("%w: %s is %g; it must be 0 or more", ErrInvalid, name, v)
+		}
+	}
+	if r.FreqScale > 0 && r.FreqScale < 1e-6 {
+		return fmt.Errorf("%w: rope freq scale is %g; it must be 0 or at least 1e-6", ErrInvalid, r.FreqScale)
+	}
+	for name, v := range map[string]float32{"ext factor": yarn.ExtFactor, "attn factor": yarn.AttnFactor, "beta fast": yarn.BetaFast, "beta slow": yarn.BetaSlow} {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("%w: YaRN's %s is %g; it must be a number", ErrInvalid, name, v)
+		}
+	}
+	if yarn.OrigCtx < 0 || yarn.OrigCtx > 1<<28 {
+		return fmt.Errorf("%w: YaRN's original context is %d; it must be 0 to %d", ErrInvalid, yarn.OrigCtx, 1<<28)
+	}
+	p.rope_freq_base, p.rope_freq_scale, p.yarn_orig_ctx = C.float(r.FreqBase), C.float(r.FreqScale), C.uint32_t(yarn.OrigCtx)
+	p.yarn_ext_factor, p.yarn_attn_factor = C.float(yarn.ExtFactor), C.float(yarn.AttnFactor)
+	p.yarn_beta_fast, p.yarn_beta_slow = C.float(yarn.BetaFast), C.float(yarn.BetaSlow)
+	return nil
+}
+
+// Batch is the input of a forward pass: four columns of equal length, one entry a token. A caller
+// may set the columns to slices of its own; Add and Reset reuse their memory.
+type Batch struct {
+	Tokens       []int32
+	Positions    []int32
+	Sequences    []int32
+	Outputs      []bool // whether the logits after this token are wanted
+	HiddenStates bool   // whether the hidden states of these tokens are wanted too; see Context.HiddenState
+
+	// DuringCopy allows a pass over the target of a copy that still runs: whatever it does to that
+	// sequence will be undone. Without it, such a pass finishes the copy first.
+	DuringCopy bool
+}
+
+// Add appends a token.
+func (b *Batch) Add(token, position, sequence int32, output bool) {
+	b.Tokens = append(b.Tokens, token)
+	b.Positions = append(b.Positions, position)
+	b.Sequences = append(b.Sequences, sequence)
+	b.Outputs = append(b.Outputs, output)
+}
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset() {
+	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
+	b.Sequences, b.Outputs, b.HiddenStates = b.Sequences[:0], b.Outputs[:0], false
+}
+
+func (b *Batch) check() error {
+	n := len(b.Tokens)
+	if len(b.Positions) != n || len(b.Sequences) != n || len(b.Outputs) != n {
+		return fmt.Errorf("decode: %w: the columns of the batch have %d, %d, %d and %d entries", ErrInvalid,
+			n, len(b.Positions), len(b.Sequences), len(b.Outputs))
+	}
+	return nil
+}
+
+// EmbeddingBatch is the input of a forward pass over the embeddings of one piece of a picture or a
+// sound, or over some of them.
+type EmbeddingBatch struct {
+	Piece    Piece
+	Values   []float32 // of the whole piece, as Projector.Encode gives them
+	From, To int       // the embeddings that the pass computes; all of a piece that is Whole
+	Position int32     // of the piece's first embedding, whatever From is
+	Sequence int32
+
+	// DuringCopy is as in Batch.
+	DuringCopy bool
+}
+
+// DecodeEmbeddings runs one forward pass over b and waits for it. It gives no rows: a prompt ends
+// in a token. Errors are those of Decode.
+func (c *Context) DecodeEmbeddings(b *EmbeddingBatch) error {
+	if err := c.enterAlone(); err != nil {
+		return err
+	}
+	defer c.leaveAlone()
+	c.first, c.states, c.rows = nil, nil, 0
+	width := c.model.info.EmbeddingIn
+	if b.From < 0 || b.From >= b.To || b.To > b.Piece.Embeddings || len(b.Values) != b.Piece.Embeddings*width {
+		return fmt.Errorf("decode: %w: embeddings %d to %d of %d, with %d numbers of %d each", ErrInvalid, b.From, b.To, b.Piece.Embeddings,
+			len(b.Values), width)
+	}
+	if err := c.finishCopyFor(&Batch{Sequences: []int32{b.Sequence}, DuringCopy: b.DuringCopy}); err != nil {
+		return fmt.Errorf("decode: %w", err)
+	}
+	batch := C.ps_embedding_batch{
+		from: C.size_t(b.From), to: C.size_t(b.To), piece: C.size_t(b.Piece.Embeddings), columns: C.int32_t(b.Piece.Columns),
+		whole: C._Bool(b.Piece.Whole), position: C.int32_t(b.Position), sequence: C.int32_t(b.Sequence),
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	first := &b.Values[b.From*width]
+	pin.Pin(first)
+	batch.values = (*C.float)(unsafe.Pointer(first))
+	C.ps_context_use_threads(c.c(), C.int32_t(c.governor.Now())) // no trial of other numbers: those compare passes over tokens
+	if code := C.ps_decode_embeddings(c.c(), &batch, &c.err); code != C.PS_OK {
+		return fmt.Errorf("decode: %w", failure(code, &c.err))
+	}
+	return nil
+}
+
+// Remove drops the positions [p0, p1) of a sequence; negative bounds are open. A recurrent model
+// drops only whole sequences: ErrFailed, and nothing is changed.
+func (c *Context) Remove(seq int32, p0, p1 int) error {
+	return c.onMemory("remove", func(e *C.ps_error) C.int32_t {
+		return C.ps_memory_remove(c.c(), C.int32_t(seq), C.int32_t(p0), C.int32_t(p1), e)
+	})
+}
+
+// Range returns the first and the last position held of a sequence; both are -1 if it is empty.
+// The first is above 0 where a sliding window has moved on.
+func (c *Context) Range(seq int32) (first, last int, err error) {
+	var f, l C.int32_t
+	err = c.onMemory("range", func(e *C.ps_error) C.int32_t {
+		return C.ps_memory_range(c.c(), C.int32_t(seq), &f, &l, e)
+	})
+	if err != nil {
+		return -1, -1, err
+	}
+	return int(f), int(l), nil
+}
+
+func (c *Context) onMemory(what string, call func(e *C.ps_error) C.int32_t) error {
+	if err := c.enterAlone(); err != nil {
+		return err
+	}
+	defer c.leaveAlone()
+	if code := call(&c.err); code != C.PS_OK {
+		return fmt.Errorf("%s: %w", what, failure(code, &c.err))
+	}
+	return nil
+}

@@ -5,6 +5,17 @@ package native
 // #include "penstock.h"
 import "C"
 
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/penstock/penstock/native/cgroup"
+)
+
 // Device is something llama.cpp can compute on.
 type Device struct {
 	Name        string
@@ -75,4 +86,95 @@ func LiveObjects() Live {
 	C.ps_live_objects(&l)
 	return Live{int(l.models), int(l.contexts), int(l.samplers), int(l.templates), int(l.answers), int(l.states), int(l.adapters),
 		int(l.projectors), int(l.media)}
+}
+
+// usable is how many CPUs affinity leaves to this process: Go's default, read before anyone can
+// change it.
+var usable = runtime.GOMAXPROCS(0)
+
+// PhysicalCores is how many cores this process may use. The hyper-threads of a core count once:
+// decoding is bound by memory and by arithmetic units, which they share. Where its control groups
+// allow less processor time, such as that of 1.5 processors, it is as many as can compute all the
+// time.
+func PhysicalCores() int { return within(coresUsable(), cgroup.Processors()) }
+
+// within is how many of the cores can be busy all the time, of so much processor time.
+func within(cores int, processors float64) int {
+	return max(1, int(min(float64(cores), processors)))
+}
+
+var coresUsable = sync.OnceValue(func() int {
+	siblings, _ := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list")
+	cores := map[string]bool{}
+	for _, file := range siblings {
+		if list, err := os.ReadFile(file); err == nil {
+			cores[strings.TrimSpace(string(list))] = true
+		}
+	}
+	if len(cores) == 0 || len(cores) > usable {
+		return usable
+	}
+	return len(cores)
+})
+
+// weightsPerThread is how many bytes of weights there should be for each thread. With fewer,
+// threads spend more time waiting for each other than computing.
+const weightsPerThread = 16 << 20
+
+// Threads is how many threads suit a model with so many bytes of weights.
+func Threads(weights uint64) int { return min(PhysicalCores(), 1+int(weights/weightsPerThread)) }
+
+// Remote is devices of another machine that ggml's RPC backend computes with.
+type Remote struct{ endpoint C.int32_t }
+
+// OpenRemote makes the devices of ggml's server at the other end of a socket known by names, in
+// its order. ModelOptions may name them until Close. ggml ends this process if the server does not
+// answer: package host/remote keeps that from happening.
+func OpenRemote(socket uintptr, names []string) (*Remote, error) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	list, err := cNames(&pin, names)
+	if err != nil {
+		return nil, err
+	}
+	var e C.ps_error
+	r := &Remote{}
+	if err := failure(C.ps_remote_open(C.int32_t(socket), list, C.size_t(len(names)), &r.endpoint, &e), &e); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close forgets the devices. Models that use them must be closed before. The socket stays open.
+func (r *Remote) Close() { C.ps_remote_close(r.endpoint) }
+
+// ServeDevices computes with devices of this machine what ggml's client at the other end of a
+// socket asks for, until it closes that. Weights that were sent once are kept in the folder cache,
+// if it is named. ggml ends the process on a request that it does not understand, so it is for a
+// process of its own.
+func ServeDevices(socket uintptr, names []string, threads int, cache string) error {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	list, err := cNames(&pin, names)
+	if err != nil {
+		return err
+	}
+	folder := C.CString(cache)
+	defer freeString(folder)
+	var e C.ps_error
+	return failure(C.ps_serve_devices(C.int32_t(socket), list, C.size_t(len(names)), C.size_t(threads), folder, &e), &e)
+}
+
+// cNames makes names into C's, which the pinner keeps in place.
+func cNames(pin *runtime.Pinner, names []string) (**C.char, error) {
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%w: no device is named", ErrInvalid)
+	}
+	s := texts{pin: pin}
+	list := make([]*C.char, len(names))
+	for i, name := range names {
+		list[i] = s.text(name)
+	}
+	pin.Pin(&list[0])
+	return &list[0], s.err
 }

@@ -7,8 +7,8 @@
 // (llama.cpp/shim/context.cpp) to llama.cpp, which asks the kernels of llama.cpp/kernels for each
 // operation that they know. A token is chosen from a row of logits by Sampler.Sample (sampler.go),
 // which calls chain::sample (llama.cpp/sampling/chain.cpp). A picture becomes pieces of a prompt
-// by Projector.Picture (media.go), these become embeddings by Projector.Encode (projector.go), and
-// Context.DecodeEmbeddings (embeddingbatch.go) runs passes over them.
+// by Projector.Picture and Sound, these become embeddings by Projector.Encode (projector.go), and
+// Context.DecodeEmbeddings (context.go) runs passes over them.
 //
 // Every call goes through the C++ shim (llama.cpp/shim), which checks what llama.cpp would assert
 // and turns what it throws into errors. Values may be closed in any order and more than once: a
@@ -38,8 +38,8 @@
 // # Why does Penstock find special tokens in a text itself?
 //
 // llama.cpp goes through a text once for each special token of the vocabulary, and for each that
-// it finds through all found so far: a megabyte of them took 26 seconds. native/special.go finds
-// all in one pass and decides between those that overlap as llama.cpp does; llama.cpp tokenises
+// it finds through all found so far: a megabyte of them took 26 seconds. vocabulary.go finds all
+// in one pass and decides between those that overlap as llama.cpp does; llama.cpp tokenises
 // what stands between. A test compares both on random texts with all vocabularies of llama.cpp's
 // tree. Since there are then many small calls, a request that is given up ends between two of
 // them.

@@ -2,7 +2,13 @@
 
 package native
 
+// #include "penstock.h"
+// #include <stdlib.h>
+import "C"
+
 import (
+	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -111,3 +117,58 @@ func (g *guard) shut() bool {
 	g.closed = true
 	return was
 }
+
+// The kinds of errors, for errors.Is. The error itself carries llama.cpp's own reason.
+var (
+	ErrClosed      = errors.New("used after Close")
+	ErrInvalid     = errors.New("invalid argument")
+	ErrFailed      = errors.New("llama.cpp failed")
+	ErrNoMemory    = errors.New("out of memory")
+	ErrNoCells     = errors.New("no room in the KV cache") // the pass had no effect
+	ErrAborted     = errors.New("aborted")                 // a part of the batch may be in the cache
+	ErrCancelled   = errors.New("cancelled")
+	ErrUnsupported = errors.New("not supported by llama.cpp")
+	ErrNoToken     = fmt.Errorf("%w: no token is left to choose from", ErrFailed) // biases and masks leave none
+)
+
+// What LoadModel finds wrong with a file before llama.cpp sees it.
+var (
+	ErrNotFound = errors.New("file not found")
+	ErrNotGGUF  = errors.New("not a GGUF file")
+	ErrBadModel = errors.New("bad model file")
+	ErrTooLarge = errors.New("model too large for memory")
+)
+
+var sentinels = map[C.int32_t]error{
+	C.PS_INVALID:     ErrInvalid,
+	C.PS_FAILED:      ErrFailed,
+	C.PS_NO_MEMORY:   ErrNoMemory,
+	C.PS_NO_CELLS:    ErrNoCells,
+	C.PS_ABORTED:     ErrAborted,
+	C.PS_CANCELLED:   ErrCancelled,
+	C.PS_UNSUPPORTED: ErrUnsupported,
+	C.PS_NO_TOKEN:    ErrNoToken,
+}
+
+// failure turns a code of the shim into an error; the common case allocates nothing.
+func failure(code C.int32_t, e *C.ps_error) error {
+	if code == C.PS_OK {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", sentinels[code], C.GoString(&e.text[0]))
+}
+
+// takeText copies bytes the shim allocated and frees them.
+func takeText(t *C.ps_text) string {
+	s := unsafe.String((*byte)(unsafe.Pointer(t.data)), int(t.size))
+	s = string(append([]byte(nil), s...))
+	C.ps_text_free(t)
+	return s
+}
+
+// textPointer hands a string's bytes to C for the length of a call. They are not zero-terminated.
+func textPointer(s string) *C.char {
+	return (*C.char)(unsafe.Pointer(unsafe.StringData(s)))
+}
+
+func freeString(s *C.char) { C.free(unsafe.Pointer(s)) }

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"unsafe"
@@ -157,3 +158,150 @@ func (s *Sampler) Rewind(history []int32, prompt int) error {
 }
 
 func (s *Sampler) c() *C.ps_sampler { return (*C.ps_sampler)(s.h.c) }
+
+// SamplerNumbers are the parameters of llama.cpp's samplers. Each must be in the range that
+// llama.cpp can work with, used or not. A temperature under 0.0001 counts as 0: the most likely
+// token. The fields are those of sampling.Numbers, which becomes one of these.
+type SamplerNumbers struct {
+	Temperature, DynatempRange, DynatempExponent     float32
+	TopK, MinKeep                                    int
+	TopP, MinP, TypicalP, TopNSigma                  float32
+	XTCProbability, XTCThreshold                     float32
+	RepeatLastN                                      int
+	RepeatPenalty, FrequencyPenalty, PresencePenalty float32
+	DryMultiplier, DryBase                           float32
+	DryAllowedLength, DryPenaltyLastN                int
+	MirostatTau, MirostatEta                         float32
+	AdaptiveTarget, AdaptiveDecay                    float32
+}
+
+// params are the numbers, and what else fits into a field, as C has them.
+func (o SamplerOptions) params() C.ps_sampler_params {
+	i := func(v int) C.int32_t { return C.int32_t(min(max(v, math.MinInt32), math.MaxInt32)) }
+	return C.ps_sampler_params{
+		seed:     C.uint32_t(o.Seed),
+		_select:  C.int32_t(o.Select),
+		min_keep: i(o.MinKeep), top_k: i(o.TopK), repeat_last_n: i(o.RepeatLastN),
+		dry_allowed_length: i(o.DryAllowedLength), dry_last_n: i(o.DryPenaltyLastN),
+		temperature: C.float(o.Temperature), dynatemp_range: C.float(o.DynatempRange), dynatemp_exponent: C.float(o.DynatempExponent),
+		top_p: C.float(o.TopP), min_p: C.float(o.MinP), typical_p: C.float(o.TypicalP), top_n_sigma: C.float(o.TopNSigma),
+		xtc_probability: C.float(o.XTCProbability), xtc_threshold: C.float(o.XTCThreshold),
+		repeat_penalty: C.float(o.RepeatPenalty), frequency_penalty: C.float(o.FrequencyPenalty), presence_penalty: C.float(o.PresencePenalty),
+		dry_multiplier: C.float(o.DryMultiplier), dry_base: C.float(o.DryBase),
+		mirostat_tau: C.float(o.MirostatTau), mirostat_eta: C.float(o.MirostatEta),
+		adaptive_target: C.float(o.AdaptiveTarget), adaptive_decay: C.float(o.AdaptiveDecay),
+	}
+}
+
+// Candidates are what a chain works on when other stages come before or after it: the whole Row
+// where N is negative, or what TakeRow took of it where Row is nil, too; else ID[:N] with
+// Logit[:N]. Chosen is the chosen token, or -1.
+type Candidates struct {
+	Row    []float32
+	ID     []int32
+	Logit  []float32
+	N      int
+	Chosen int32
+}
+
+// Apply runs the chain on v and writes back the result: a token in Chosen where the chain has a
+// selector, else the candidates that are left, or the changed row.
+func (s *Sampler) Apply(v *Candidates) error {
+	if v.N > min(len(v.ID), len(v.Logit)) {
+		return fmt.Errorf("apply: %w: %d candidates in slices of %d and %d", ErrInvalid, v.N, len(v.ID), len(v.Logit))
+	}
+	if err := s.enterAlone(); err != nil {
+		return err
+	}
+	defer s.leaveAlone()
+	var n C.int64_t
+	var chosen C.int32_t
+	code := C.ps_sampler_apply(s.c(), cFloats(v.Row), C.size_t(len(v.Row)),
+		cInts(v.ID), cFloats(v.Logit), C.int64_t(v.N), &n, &chosen, &s.err)
+	if code != C.PS_OK {
+		return fmt.Errorf("apply: %w", failure(code, &s.err))
+	}
+	v.Chosen = int32(chosen)
+	switch {
+	case s.selects:
+	case n < 0:
+		C.ps_sampler_candidates(s.c(), nil, cFloats(v.Row), C.size_t(len(v.Row)))
+	default:
+		v.N = int(n)
+		v.ID, v.Logit = grow(v.ID, v.N), grow(v.Logit, v.N)
+		C.ps_sampler_candidates(s.c(), cInts(v.ID), cFloats(v.Logit), C.size_t(n))
+	}
+	return nil
+}
+
+// TakeRow takes what the chain needs of a row for the next Apply, and does not look at it after
+// that. It takes nothing and returns false where the chain has to see the whole row.
+func (s *Sampler) TakeRow(row []float32) (bool, error) {
+	if err := s.enterAlone(); err != nil {
+		return false, err
+	}
+	defer s.leaveAlone()
+	var taken C.bool
+	if code := C.ps_sampler_take(s.c(), cFloats(row), C.size_t(len(row)), &taken, &s.err); code != C.PS_OK {
+		return false, fmt.Errorf("take a row: %w", failure(code, &s.err))
+	}
+	return bool(taken), nil
+}
+
+// useWholeRows makes the chain look at whole rows from now on, as llama.cpp's own chain does,
+// instead of a shortlist of candidates. The tokens are the same; tests compare the two.
+func (s *Sampler) useWholeRows() error {
+	if err := s.enterAlone(); err != nil {
+		return err
+	}
+	defer s.leaveAlone()
+	C.ps_sampler_use_whole_rows(s.c())
+	return nil
+}
+
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:max(n, len(s))]
+}
+
+func cFloats(s []float32) *C.float { return (*C.float)(unsafe.Pointer(unsafe.SliceData(s))) }
+
+func cInts(s []int32) *C.int32_t { return (*C.int32_t)(unsafe.Pointer(unsafe.SliceData(s))) }
+
+// MaskRow writes a row's logits to another slice where the mask has a bit, and −Inf elsewhere: bit
+// i of word i/32 is token i's. It writes as many logits as to, row and mask have.
+func MaskRow(to, row []float32, mask []uint32) {
+	n := min(len(to), len(row), 32*len(mask))
+	C.ps_mask_row(cFloats(to), cFloats(row), C.size_t(n), (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(mask))))
+}
+
+// FirstInvalid is the index of the first logit of a row that is NaN or +Inf, or −1.
+func FirstInvalid(row []float32) int {
+	at := C.ps_first_invalid(cFloats(row), C.size_t(len(row)))
+	if at > math.MaxInt || int(at) >= len(row) {
+		return -1
+	}
+	return int(at)
+}
+
+// Distribution tells what a row of logits says as a whole: the natural logarithm of the sum of
+// their exponentials, less which a logit is a log-probability, and the entropy in nats. NaN counts
+// as −Inf; of a row with nothing above that logSum is −Inf.
+func Distribution(row []float32) (logSum, entropy float32) {
+	var l, e C.float
+	C.ps_distribution(cFloats(row), C.size_t(len(row)), &l, &e)
+	return float32(l), float32(e)
+}
+
+// TopLogits writes the highest logits of a row into ids and logits, best first and lower ids first
+// among equals, as many as there is room for. It returns how many it wrote: fewer where fewer are
+// above −Inf. NaN counts as −Inf.
+func TopLogits(row []float32, ids []int32, logits []float32) int {
+	k := min(len(ids), len(logits))
+	if len(row) == 0 || k == 0 {
+		return 0
+	}
+	return int(C.ps_top_k(cFloats(row), C.size_t(len(row)), C.int32_t(k), cInts(ids), cFloats(logits)))
+}

@@ -6,9 +6,14 @@ package native
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -215,4 +220,272 @@ func (m *Model) Detokenize(tokens []int32, o DetokenizeOptions) (string, error) 
 		}
 		text = make([]byte, n)
 	}
+}
+
+// specials finds the special tokens in a text: those whose text is looked for before all else is
+// tokenised. llama.cpp looks through the whole text for one after the other, and for each that it
+// finds walks through all that it has found: the square of their number.
+type specials struct {
+	tokens []special // in llama.cpp's order: the first of two that overlap in a text wins; it is a longer one, or as long
+	trie   map[step]int
+	whole  map[int][]int // by node: which of tokens end there
+	first  [256]bool     // bytes that one begins with
+}
+
+type special struct {
+	token int32
+	text  string
+	kind  Attribute
+}
+
+// step is an edge of the trie; node 0 is its root.
+type step struct {
+	node int
+	ch   byte
+}
+
+// The attributes of special tokens. What is white space beside one that strips belongs to it.
+const (
+	stripsLeft  Attribute = 1 << 7
+	stripsRight Attribute = 1 << 8
+	asText      Attribute = AttributeControl | AttributeUnknown // only where the text of control tokens becomes those tokens
+)
+
+func (s *specials) load(c *C.ps_model, attributes []Attribute) error {
+	var e C.ps_error
+	var text C.ps_text
+	var n C.size_t
+	tokens, offsets := make([]int32, len(attributes)+1), make([]uint32, len(attributes)+1)
+	code := C.ps_vocabulary_specials(c, (*C.int32_t)(unsafe.Pointer(&tokens[0])), &n, &text, (*C.uint32_t)(unsafe.Pointer(&offsets[0])), &e)
+	if err := failure(code, &e); err != nil {
+		return err
+	}
+	all := takeText(&text)
+	s.trie, s.whole = map[step]int{}, map[int][]int{}
+	for i, t := range tokens[:n] {
+		s.add(special{t, all[offsets[i]:offsets[i+1]], attributes[t]})
+	}
+	return nil
+}
+
+func (s *specials) add(t special) {
+	if t.text == "" {
+		return // llama.cpp would find it forever
+	}
+	node := 0
+	for i := range len(t.text) {
+		next, ok := s.trie[step{node, t.text[i]}]
+		if !ok {
+			next = len(s.trie) + 1
+			s.trie[step{node, t.text[i]}] = next
+		}
+		node = next
+	}
+	s.first[t.text[0]] = true
+	s.whole[node] = append(s.whole[node], len(s.tokens))
+	s.tokens = append(s.tokens, t)
+}
+
+// found is a special token, by its place among all, and the bytes of a text that become it.
+type found struct{ special, begin, end int }
+
+const noSpecial = -1
+
+// split takes a text apart, as llama.cpp does. The time is linear in the text: from each byte on
+// it goes as far as the longest token.
+func (s *specials) split(text string, parseSpecial bool) []found {
+	all := s.all(text, parseSpecial)
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.special, b.special) })
+	taken := make([]bool, len(text)) // by those before
+	var kept []found
+	for _, f := range all {
+		if taken[f.begin] || taken[f.end-1] { // none before is shorter, so this is all that may overlap
+			continue
+		}
+		kind := s.tokens[f.special].kind
+		for kind&stripsLeft != 0 && f.begin > 0 && !taken[f.begin-1] && isSpace(text[f.begin-1]) {
+			f.begin--
+		}
+		for kind&stripsRight != 0 && f.end < len(text) && !taken[f.end] && isSpace(text[f.end]) {
+			f.end++
+		}
+		for i := f.begin; i < f.end; i++ {
+			taken[i] = true
+		}
+		kept = append(kept, f)
+	}
+	slices.SortFunc(kept, func(a, b found) int { return cmp.Compare(a.begin, b.begin) })
+	return kept
+}
+
+// all finds all special tokens in a text, those too that overlap.
+func (s *specials) all(text string, parseSpecial bool) (all []found) {
+	for begin := range len(text) {
+		if !s.first[text[begin]] {
+			continue
+		}
+		for node, end := 0, begin; end < len(text); {
+			next, ok := s.trie[step{node, text[end]}]
+			if !ok {
+				break
+			}
+			node, end = next, end+1
+			for _, i := range s.whole[node] {
+				if parseSpecial || s.tokens[i].kind&asText == 0 {
+					all = append(all, found{i, begin, end})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// isSpace is C's isspace.
+func isSpace(ch byte) bool { return strings.IndexByte(" \t\n\v\f\r", ch) >= 0 }
+
+// checkWork refuses a text that llama.cpp would take too long for: some of its tokenizers take the
+// square of what they find in a text, and none can be interrupted.
+func (m *Model) checkWork(text string) error {
+	if len(text) < 1<<12 {
+		return nil // no square of this is long
+	}
+	if err := m.checkUnknownCharacters(text); err != nil {
+		return err
+	}
+	if err := m.checkRuns(text); err != nil {
+		return err
+	}
+	return m.checkSearches(text)
+}
+
+// run is a kind of character of which llama.cpp's regular expression looks, from each one in a
+// row, at all that follow.
+type run struct {
+	of   func(rune) bool
+	what string
+	step float64 // characters that it goes on by, after it has looked
+	end  bool    // what ends a text or a line is found at once
+}
+
+// runs are by llama.cpp's name of the pre-tokenizer. What ends lines is split off, or taken
+// together, before.
+var runs = map[string]run{
+	"deepseek-llm": {isBlank, "white space", 1, true},      // \s+$
+	"jais-2":       {isBlank, "white space", 512, false},   // \s*[\r\n]+, and then \s{512}
+	"superbpe":     {unicode.IsNumber, "digits", 1, false}, // (?=(\d{3})+(?!\d))
+}
+
+func isBlank(r rune) bool { return unicode.IsSpace(r) && r != '\n' && r != '\r' }
+
+// maxLooks bounds how many characters such an expression looks at. This many take about a second.
+const maxLooks = 25_000_000
+
+func (m *Model) checkRuns(text string) error {
+	kind, ok := runs[m.meta["tokenizer.ggml.pre"]]
+	if !ok {
+		return nil
+	}
+	looks, row, longest := 0.0, 0.0, 0.0
+	ends := func() {
+		looks += row * row / 2 / kind.step
+		longest, row = max(longest, row), 0
+	}
+	for _, r := range text {
+		switch {
+		case kind.of(r):
+			row++
+		case kind.end && (r == '\n' || r == '\r'):
+			row = 0
+		default:
+			ends()
+		}
+	}
+	if !kind.end {
+		ends()
+	}
+	if looks > maxLooks {
+		return fmt.Errorf("%w: the text has up to %.0f characters of %s in a row; the model's tokenizer takes too long for so many: send fewer in a row",
+			ErrInvalid, longest, kind.what)
+	}
+	return nil
+}
+
+// maxHits bounds how often a special token could begin in a text. This many take a few seconds.
+const maxHits = 500_000_000
+
+// checkSearches counts the places where a special token could begin that llama.cpp looks for in
+// every text, also after they were split off: it goes through the text once for each.
+func (m *Model) checkSearches(text string) error {
+	var begin [256]int
+	for _, s := range m.vocab.specials.tokens {
+		if s.kind&asText == 0 {
+			begin[s.text[0]]++
+		}
+	}
+	hits := 0
+	for i := range len(text) {
+		hits += begin[text[i]]
+	}
+	if hits > maxHits {
+		return fmt.Errorf("%w: the text has %d bytes, with too many characters that one of the model's special tokens begins with: send less at a time",
+			ErrInvalid, len(text))
+	}
+	return nil
+}
+
+// sentencePiece is LLAMA_VOCAB_TYPE_SPM.
+const sentencePiece = 1
+
+// maxCopied bounds the tokens that llama.cpp copies for a text with such a vocabulary: at each
+// character that is not in the vocabulary it copies all tokens so far, to make room for a few
+// more. This many take about a second.
+const maxCopied = 4_000_000_000
+
+// alphabet is the set of characters of a vocabulary without its byte tokens, one bit each.
+type alphabet struct {
+	once sync.Once
+	bits []uint64
+}
+
+func (a *alphabet) has(r rune) bool { return a.bits[r>>6]>>(r&63)&1 != 0 }
+
+func (m *Model) fillAlphabet() {
+	m.vocab.alphabet.bits = make([]uint64, (utf8.MaxRune+64)/64)
+	for t := range m.vocab.attributes {
+		if m.vocab.attributes[t]&AttributeByte != 0 {
+			continue
+		}
+		for _, r := range m.SpecialPiece(int32(t)) {
+			m.vocab.alphabet.bits[r>>6] |= 1 << (r & 63)
+		}
+	}
+}
+
+// checkUnknownCharacters refuses a text with too many characters that are not in the vocabulary,
+// and so become a token for each byte.
+func (m *Model) checkUnknownCharacters(text string) error {
+	if m.vocab.kind != sentencePiece || len(text) < 1<<14 {
+		return nil
+	}
+	m.vocab.alphabet.once.Do(m.fillAlphabet)
+	tokens, copied, unknown := 0.0, 0.0, 0
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		if (r != utf8.RuneError || size > 1) && m.vocab.alphabet.has(r) {
+			tokens += 0.25 // known characters are most often joined
+			continue
+		}
+		unknown++
+		tokens += float64(size)
+		copied += tokens
+	}
+	if copied > maxCopied {
+		return fmt.Errorf("%w: the text has %d bytes, with %d characters that are not in the model's vocabulary; so many take too long: send less at a time",
+			ErrInvalid, len(text), unknown)
+	}
+	return nil
 }

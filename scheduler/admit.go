@@ -3,11 +3,244 @@
 package scheduler
 
 import (
+	"cmp"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/panics"
 )
+
+// queue holds the jobs that wait for a slot in the order they are served. A preempted job keeps
+// its place in that order, and so comes back before all that came later.
+type queue struct {
+	jobs      []*job
+	turns     turns
+	gathering gathering
+	arrivals  uint64    // requests so far
+	deadline  time.Time // of all jobs, those in slots included, none is earlier; that of one that has ended costs a tick. Zero: none has one
+}
+
+// place is a job's place in the queue.
+type place struct {
+	arrival          uint64    // counts requests
+	effectiveArrival time.Time // arrival time, made earlier by its priority
+	queued           time.Time // when it came, or lost its slots
+	leader           *branch   // computes a prefix of this one's prompt, which waits for that
+	sharedLen        int       // how many tokens that prefix has
+}
+
+// aging is how much earlier a request counts as having arrived for each step of its priority. So
+// it goes before those of lower priority that came shortly before it, and none waits forever: ten
+// seconds of waiting make up for one step.
+const aging = 10 * time.Second
+
+// overtaken is how long others may overtake a job that waits for more slots than are free.
+const overtaken = aging
+
+// arrive gives a job its place in the order.
+func (j *job) arrive(number uint64, now time.Time) {
+	j.arrival = number
+	j.effectiveArrival = now.Add(-time.Duration(j.req.Priority) * aging)
+	j.queued = now
+}
+
+// before is the order in which jobs are served: smallest effectiveArrival first, equal ones in
+// order of arrival.
+func (j *job) before(k *job) bool {
+	if !j.effectiveArrival.Equal(k.effectiveArrival) {
+		return j.effectiveArrival.Before(k.effectiveArrival)
+	}
+	return j.arrival < k.arrival
+}
+
+func compareJobs(a, b *job) int {
+	if a.before(b) {
+		return -1
+	}
+	return 1
+}
+
+func (q *queue) push(j *job) {
+	q.note(j.req.Deadline)
+	i, _ := slices.BinarySearchFunc(q.jobs, j, compareJobs)
+	q.jobs = slices.Insert(q.jobs, i, j)
+}
+
+// note takes in the deadline of a job.
+func (q *queue) note(deadline time.Time) {
+	if !deadline.IsZero() && (q.deadline.IsZero() || deadline.Before(q.deadline)) {
+		q.deadline = deadline
+	}
+}
+
+func (q *queue) remove(j *job) {
+	if i := slices.Index(q.jobs, j); i >= 0 {
+		q.jobs = slices.Delete(q.jobs, i, i+1)
+	}
+}
+
+const (
+	// The first request after a rest waits for others that are on their way, at most for a part of
+	// what its prompt takes, within bounds.
+	gatherPart     = 4
+	shortestGather = 4 * time.Millisecond
+	longestGather  = 50 * time.Millisecond
+
+	// When none is known to be on its way, it waits a moment for those of a burst that have not
+	// reached the host.
+	settlePart    = 50
+	longestSettle = time.Millisecond
+)
+
+// Expect tells that a request is on its way: it will be submitted, or not, before arrived is
+// called. Requests that come at once then share their first pass. arrived may be called more than
+// once.
+func (s *Scheduler) Expect() (arrived func()) {
+	s.inbox.expect(1)
+	return sync.OnceFunc(func() { s.inbox.expect(-1) })
+}
+
+// gathering is how long the first request after a rest is held back for others on their way.
+// Without it the prompt of the first would be computed alone, and its answer would then wait at
+// every tick in which one of the others' is.
+type gathering struct {
+	began time.Time // when the first one came; zero: nobody is held back
+	quiet time.Time // since when no other came, and none is expected; zero: one is
+}
+
+// gather begins to hold requests back with one that finds nothing to compute, and each new request
+// makes the others wait a moment more.
+func (s *Scheduler) gather(now time.Time) {
+	if s.queue.gathering.began.IsZero() && len(s.running) == 0 && s.nextToAdmit(now) == nil && s.inbox.told() {
+		s.queue.gathering.began = now
+	}
+	s.queue.gathering.quiet = time.Time{}
+}
+
+// heldBack tells until when no request is admitted; zero: now they are.
+func (s *Scheduler) heldBack(now time.Time) (until time.Time) {
+	g := &s.queue.gathering
+	if g.began.IsZero() || len(s.queue.jobs) == 0 {
+		*g = gathering{}
+		return time.Time{}
+	}
+	most, settle := s.gatherTimes()
+	until = g.began.Add(most)
+	if s.inbox.expects() {
+		g.quiet = time.Time{}
+	} else {
+		if g.quiet.IsZero() {
+			g.quiet = now
+		}
+		if settled := g.quiet.Add(settle); settled.Before(until) {
+			until = settled
+		}
+	}
+	if now.Before(until) {
+		return until
+	}
+	*g = gathering{}
+	return time.Time{}
+}
+
+// gatherTimes is how long the first request waits for others at most, and when none is known to
+// come. Making the others' prompts may take as many milliseconds as there are of them; where a
+// pass takes hundreds, that is nothing beside the pass that it saves.
+func (s *Scheduler) gatherTimes() (most, settle time.Duration) {
+	waiting := 0
+	for _, j := range s.queue.jobs {
+		if !j.started { // else it was not held back, and its background sampler may be writing its tokens
+			waiting += len(j.answer.Expected())
+		}
+	}
+	pass := s.estimator.Prefill(estimator.Pass{Tokens: min(waiting, s.limits.Batch)})
+	return min(max(pass/gatherPart, shortestGather), longestGather), min(pass/settlePart, longestSettle)
+}
+
+// turns has callers take turns for slots: one that asks for little does not wait behind all that
+// another has asked for before.
+type turns struct {
+	served map[string]uint64 // the number of the last admission of a caller's
+	last   uint64
+
+	sorted, same []turn // memory
+}
+
+// turn is a queued job with what gives it its place among others of its priority.
+type turn struct {
+	job   *job
+	round int // how many of its caller's are in slots, or before it in the queue
+}
+
+// mostServed bounds the callers that are remembered.
+const mostServed = 1024
+
+// note notes that a job of a caller was admitted.
+func (t *turns) note(caller string) {
+	if t.served == nil {
+		t.served = map[string]uint64{}
+	}
+	t.last++
+	t.served[caller] = t.last
+	if len(t.served) > mostServed {
+		for c, n := range t.served {
+			if t.last-n >= mostServed/2 {
+				delete(t.served, c)
+			}
+		}
+	}
+}
+
+// order is the queued jobs in the order in which they are to be admitted. Jobs of one priority
+// exchange places: those whose caller has the fewest slots, or jobs before them, come first, and
+// among these that whose caller was served the longest ago. Those of one caller stay in order.
+func (t *turns) order(queued, running []*job) []*job {
+	if !slices.ContainsFunc(queued, func(j *job) bool { return j.req.Caller != queued[0].req.Caller }) {
+		return queued
+	}
+	ahead := map[string]int{}
+	for _, j := range running {
+		ahead[j.req.Caller] += len(j.branches)
+	}
+	t.sorted = t.sorted[:0]
+	for _, j := range queued {
+		t.sorted = append(t.sorted, turn{j, ahead[j.req.Caller]})
+		ahead[j.req.Caller] += len(j.branches)
+	}
+	out := make([]*job, len(queued))
+	for i, first := range queued {
+		if out[i] != nil {
+			continue
+		}
+		t.fill(out, first.req.Priority)
+	}
+	return out
+}
+
+// fill gives the jobs of a priority the places that these have.
+func (t *turns) fill(out []*job, priority int) {
+	t.same = t.same[:0]
+	for _, w := range t.sorted {
+		if w.job.req.Priority == priority {
+			t.same = append(t.same, w)
+		}
+	}
+	slices.SortStableFunc(t.same, func(a, b turn) int {
+		return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(t.served[a.job.req.Caller], t.served[b.job.req.Caller]))
+	})
+	next := 0
+	for i, w := range t.sorted {
+		if w.job.req.Priority == priority {
+			out[i] = t.same[next].job
+			next++
+		}
+	}
+}
 
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A parked
 // job is preempted for them, or one of a caller who has had several slots while another had none.
@@ -39,7 +272,7 @@ func (s *Scheduler) admit(now time.Time) {
 // one and can have the slots that it waits for. A job that follows loses nothing by waiting, nor
 // when others go before it.
 func (s *Scheduler) nextToAdmit(now time.Time) *job {
-	for _, j := range s.turns.order(s.queue.jobs, s.running) {
+	for _, j := range s.queue.turns.order(s.queue.jobs, s.running) {
 		if j.checkReady() && s.canHaveSlots(j, now) && !s.follows(j) {
 			return j
 		}
@@ -127,18 +360,15 @@ const headroom = 16
 // reports false while that waits for a copy.
 func (s *Scheduler) start(j *job, now time.Time) bool {
 	defer s.blame(j)
-	if j.program != nil {
-		s.queue.remove(j)
-		s.enter(j, now)
-		return true
-	}
-	seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
-		Resumed: j.started, Continued: j.continued})
-	if seq == nil {
-		return false
+	if j.kind == kindAnswer {
+		seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
+			Resumed: j.started, Continued: j.continued})
+		if seq == nil {
+			return false
+		}
+		j.branch.seq = seq
 	}
 	s.queue.remove(j)
-	j.seq = seq
 	s.enter(j, now)
 	return true
 }
@@ -151,28 +381,121 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 		}
 		s.slots[b.slot] = b
 		b.prefilledAtEntry, b.lastChunkTick = s.prefilled, s.ticks
+		s.dropUnscored(b)
 	}
-	s.dropUnscored(&j.branch)
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
-	s.turns.note(j.req.Caller)
+	s.queue.turns.note(j.req.Caller)
 	if j.leader = nil; j.started {
 		return
 	}
 	j.started = true
 	j.times.admitted = now
-	if j.seq != nil {
-		j.cached = min(j.seq.Len(), j.answer.PromptLen())
-		j.continued = j.seq.Continued()
+	if j.kind == kindAnswer {
+		j.cached = min(j.branch.seq.Len(), j.answer.PromptLen())
+		j.continued = j.branch.seq.Continued()
 	}
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
 	s.open(j)
-	if j.program != nil {
+	if j.kind == kindProgram {
 		s.startChoices(j)
 		s.openProgram(j)
 	}
 }
 
+// open begins a job's answer: on the tick if that is quick, else with a background sampler.
+func (s *Scheduler) open(j *job) {
+	early := len(j.answer.Early()) > 0
+	if stages := j.chain.Stages(); j.needsBackground(stages) || early && chain.Guarded(stages) {
+		s.giveBackground(&j.drawer, j.metered(stages) || early)
+	} else if err := panics.Try(j.answer.Begin); err != nil {
+		j.answer.Fail(err)
+		s.emitOne(j)
+		return
+	}
+	if early {
+		s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { a.InjectEarly(); return nil }}}) // nobody waits for it
+	}
+}
+
 // reuses reports whether the job begins from cells that are in the KV cache. One that was
 // preempted looks for its own. One that wants the rows of its prompt computes them.
-func (j *job) reuses() bool { return j.req.CachePrompt && !j.scoring() || j.started }
+func (j *job) reuses() bool { return j.req.CachePrompt && !j.branches[0].scoring() || j.started }
+
+// minFollowed is the shortest prefix that is waited for: a shorter one is computed beside the other
+// in about the time of a pass.
+const minFollowed = 32
+
+// follows reports whether a running job is computing a prefix that a queued one has in common with
+// it: the queued one waits and then shares those cells. If the leader ends or stalls, the follower
+// computes the prefix itself.
+func (s *Scheduler) follows(j *job) bool {
+	if !j.reuses() || j.kind != kindAnswer || j.branch.scoring() || !s.cache.Shares() {
+		return false
+	}
+	if j.leader != nil && j.leader.leads(j.sharedLen) {
+		return true
+	}
+	j.leader, j.sharedLen = s.leader(j.branch, j.answer.Expected(), j.sharedLen)
+	return j.leader != nil
+}
+
+// leader finds the branch of a running job that is computing a prefix which b, without cells yet,
+// has in common with it, and how long that is; else, with n as it was, nil.
+func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, common int) {
+	j, cached := b.job, s.cache.LongestPrefix(tokens, b.job.scope)
+	for _, r := range s.running {
+		if r.background.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the background sampler of a busy one writes its tokens now
+			continue
+		}
+		if j.inSlot() && j.before(r) { // it may wait for cells that j has
+			continue
+		}
+		for _, l := range r.branches {
+			if l.seq == nil || l.busy() { // what has no cells computes nothing, and a program may have many such with as long a beginning
+				continue
+			}
+			common := s.config.Pieces.Border(tokens, r.scope.Common(j.scope, kvcache.CommonPrefix(l.tokens(), tokens[:len(tokens)-1])))
+			near := common > cached && l.computed() >= cached // it already has all that was found and gains more with each chunk
+			if common >= minFollowed && (near || common-cached >= minFollowed) && l.leads(common) {
+				s.cache.Want(l.seq, common)
+				return l, common
+			}
+		}
+	}
+	return nil, n
+}
+
+// leads reports whether a branch is about to have n tokens in the cache.
+func (b *branch) leads(n int) bool {
+	return b.seq != nil && b.awake() && b.job.checkReady() && b.seq.Len() < n && len(b.tokens()) >= n
+}
+
+// leave takes a job out of its slots, where its cells stay as prefix cache, or out of the queue.
+func (s *Scheduler) leave(j *job) {
+	if !j.inSlot() {
+		s.queue.remove(j)
+		return
+	}
+	s.dropDraft(j)
+	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
+	for _, b := range j.branches {
+		s.vacate(b)
+	}
+	if len(s.slotActions) > 0 {
+		s.keepTicking(s.record.Start) // at once: one may wait for this slot
+	}
+}
+
+// vacate takes a branch out of its slot.
+func (s *Scheduler) vacate(b *branch) {
+	s.slots[b.slot], s.conversations[b.slot] = nil, 0
+	if b.seq != nil {
+		s.cache.Release(b.seq)
+		s.conversations[b.slot] = b.seq.Conversation()
+	}
+	b.seq, b.slot, b.outputRow, b.scheduled = nil, -1, -1, 0
+}
+
+// generates reports whether any slot generates.
+func (s *Scheduler) generates() bool { return slices.ContainsFunc(s.running, (*job).generates) }

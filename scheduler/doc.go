@@ -11,13 +11,17 @@
 // slot computes some after its own, and samples from their rows too as long as the guess was right.
 // Resuming a preempted job, injected text and a rewind need no code of their own.
 //
-// One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and
+// One goroutine owns all of it (Run); all others talk to it through commands (submit.go) and
 // streams (stream.go).
 //
-// Begin to read with tick.go. It listens (program.go, alarm.go), schedules (slotaction.go,
-// admit.go, plan.go), and runs what was scheduled: speculate.go adds guessed tokens, pass.go
-// computes, sample.go draws, emit.go sends and observe.go records. A request comes in through
-// submit.go and ends in end.go; control.go steers it meanwhile.
+// A request is a job (job.go). An answer is a job with one branch, which draws by itself. A program
+// is a job with several branches, which it drives (program.go); while it lets one go on by itself,
+// that one draws as an answer does.
+//
+// Begin to read with tick.go. It listens, schedules (admit.go, plan.go), and runs what was
+// scheduled: speculate.go adds guessed tokens, pass.go computes, sample.go draws, emit.go sends and
+// observe.go records. A request comes in through submit.go and ends in emit.go; control.go steers
+// it meanwhile, and fault.go has what goes wrong.
 //
 // # Which prompt goes first?
 //
@@ -39,7 +43,7 @@
 // are on their way, that is, their prompts are being made, none is admitted: at most 4 ms, or a
 // quarter of what its own pass takes, up to 50 ms. If none is known to come, it waits for a
 // fiftieth of that pass, up to 1 ms: the requests of a burst reach the host one by one
-// (scheduler/gather.go). Of 84 bursts of 8 and 16 to a 135M model, from a client in Python, all
+// (Scheduler.gather). Of 84 bursts of 8 and 16 to a 135M model, from a client in Python, all
 // prompts ended together; with 4 ms alone, those of about one in ten did not, and its streams
 // then waited 170 to 350 ms for a token. It is a time before which nobody is admitted, and the
 // tick sleeps as ever until then. A loop inside the tick, which took commands itself, would take
@@ -50,7 +54,7 @@
 //
 // The tick sleeps until a command comes or something that waits for time is due: a deadline, a
 // plugin's rest, a copy, a first request that is held back. Whatever waits registers that while it
-// is examined, in that tick (Scheduler.tickAt and keepTicking in scheduler/alarm.go, Cache.Next in
+// is examined, in that tick (Scheduler.tickAt and keepTicking in scheduler/tick.go, Cache.Next in
 // scheduler/kvcache/wait.go). With flags, one for each case, a request hangs where two cases meet
 // and one flag is missing: a copy that ends in the same tick in which a slot is left. A property
 // test runs two schedulers as a host does, in a bubble where a lost wake-up is a deadlock.
@@ -76,7 +80,10 @@
 //
 // A job has a stream, a background sampler and a place in the queue, and is preempted alone. A
 // program's branches wait, are paused, preempted and ended together. So a job has branches, of
-// which an ordinary one has one, and slots and the plan of a tick list branches.
+// which an answer has one, and slots and the plan of a tick list branches. What draws tokens from a
+// branch's rows is a drawer: an answer's own, or one that a program's branch has while it goes on
+// by itself. So a job's kind says whether a program drives it, a branch's driver whose its rows
+// are, and planning, passes and sampling ask nothing else.
 //
 // # Why does a context shift compute what is left anew?
 //

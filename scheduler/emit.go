@@ -16,10 +16,12 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 	out, tokens := j.answer.Output(), len(j.answer.Context())
 	s.settleDraft(j)
-	if j.seq != nil && out.Unchanged < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
-		s.cache.Truncate(j.seq, max(0, min(out.Unchanged, tokens-1)))
+	if j.kind == kindAnswer {
+		if seq := j.branch.seq; seq != nil && out.Unchanged < seq.Len() { // at least one token must be pending, or there is no row to draw from
+			s.cache.Truncate(seq, max(0, min(out.Unchanged, tokens-1)))
+		}
+		s.placeAdapters(j)
 	}
-	s.placeAdapters(j)
 	for i := range out.Shown {
 		if out.Shown[i].IsToken() {
 			s.recordToken(j, now)
@@ -28,8 +30,24 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 	out.Reset()
 	j.counted = j.answer.Released()
-	if out.Reason != 0 {
-		s.endAnswer(j, End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err})
+	if out.Reason == 0 {
+		return
+	}
+	e := End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err}
+	if j.kind == kindProgram && j.othersGoOn() {
+		j.held = &e // the program goes on for its other choices
+		return
+	}
+	s.end(j, e)
+}
+
+// settle takes over what a drawer has drawn: an answer sends it, and a branch that goes on by
+// itself keeps it for its program.
+func (s *Scheduler) settle(d *drawer, now time.Time) {
+	if d.forProgram {
+		s.settleSelfRun(d)
+	} else {
+		s.emit(d.job, now)
 	}
 }
 
@@ -43,12 +61,12 @@ func (s *Scheduler) emitOne(j *job) {
 // with the next commands.
 func (s *Scheduler) collect(d *drawer) {
 	err := d.background.Collect()
-	j := d.of.job
-	if d.isSelfRun() {
+	j := d.job
+	if d.forProgram {
 		s.settleSelfRun(d)
 		return
 	}
-	if j.drafting() {
+	if len(j.guess.draft) > 0 {
 		j.guess.row = j.background.Row()
 	}
 	p := j.calls.atWork
@@ -57,7 +75,7 @@ func (s *Scheduler) collect(d *drawer) {
 	if p != nil {
 		p.tell(err)
 	}
-	if j.byProgram() {
+	if j.kind != kindAnswer {
 		s.goOnWithProgram(j.main())
 	}
 }
@@ -77,4 +95,96 @@ func (s *Scheduler) collectIfDone(d *drawer) (done bool) {
 	default:
 		return false
 	}
+}
+
+// usage counts the tokens of a job so far, without what a program that goes on has had computed.
+func (j *job) usage() Usage {
+	return Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Branches: j.spent, Opened: j.opened}
+}
+
+// end finishes a job, wherever it is, and sends its last event. Ending twice does nothing.
+func (s *Scheduler) end(j *job, e End) {
+	if j.done {
+		return
+	}
+	j.done = true
+	defer s.inbox.ended(j.req.Caller, len(j.branches))
+	now := s.config.Clock()
+	busy := j.background.Busy()
+	if !busy {
+		j.counted = j.answer.Released()
+		e.Truncated = j.answer.Truncated()
+	}
+	e.Usage = j.usage()
+	if j.kind == kindProgram {
+		for _, b := range j.branches {
+			j.program.Spend(b.drawn())
+		}
+		e.Usage.Branches, e.Usage.Opened = j.program.Used()
+		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
+	}
+	if j.kind == kindAnswer && j.branch.seq != nil {
+		s.attempt(func() { s.dropDraft(j) })
+		e.Usage.Context = j.branch.seq.Len()
+	}
+	e.Timing = j.times.timing(now)
+	s.logPanic(e.Err)
+	j.tellAllGrown()
+	last := Event{Kind: KindEnd, End: &e}
+	if !busy {
+		s.attempt(func() { last.Text = j.answer.Flush() })
+	}
+	if j.req.Ended != nil {
+		s.attempt(func() { j.req.Ended(e.requestRecord()) })
+		j.req.Ended = nil // a tick without work leaves the job where the last one had it, with all that this refers to
+	}
+	j.stream.send(last)
+	j.req.Pieces = nil // whoever keeps the stream keeps no embeddings
+	s.attempt(func() { s.dropAllButOne(j) })
+	s.attempt(func() { s.leave(j) })
+	s.attempt(j.background.Interrupt)
+	if j.kind == kindProgram {
+		s.endProgram(j)
+	} else {
+		j.close()
+	}
+	s.attempt(j.refuseCalls)
+	if j.kind != kindAnswer {
+		s.endOthers(j, e)
+	}
+	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
+}
+
+// times are the moments a request has reached; the others are zero.
+type times struct {
+	first, last time.Time // tokens
+	submitted   time.Time
+	admitted    time.Time // to a slot, for the first time
+	row         time.Time // the first one that a program got: it may show its first token when all is computed
+}
+
+// timing splits a request's time at those moments.
+func (t *times) timing(now time.Time) Timing {
+	switch {
+	case t.admitted.IsZero():
+		return Timing{Queued: now.Sub(t.submitted)}
+	case !t.row.IsZero():
+		return Timing{Queued: t.admitted.Sub(t.submitted), Prefill: t.row.Sub(t.admitted), Decode: now.Sub(t.row)}
+	case t.first.IsZero():
+		return Timing{Queued: t.admitted.Sub(t.submitted), Prefill: now.Sub(t.admitted)}
+	}
+	return Timing{Queued: t.admitted.Sub(t.submitted), Prefill: t.first.Sub(t.admitted), Decode: now.Sub(t.first)}
+}
+
+// recordToken notes when a token came and reports the latency it had.
+func (s *Scheduler) recordToken(j *job, now time.Time) {
+	t := &j.times
+	if t.first.IsZero() {
+		t.first = now
+		s.config.Observer.First(now.Sub(t.submitted))
+	} else {
+		s.config.Observer.Token(now.Sub(t.last))
+	}
+	t.last = now
+	s.rates.shown++
 }

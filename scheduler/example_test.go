@@ -31,9 +31,9 @@ func ExampleStream_Cancel() {
 	defer stop()
 	go func() { _ = s.Run(ctx) }()
 	st, err := s.Submit(scheduler.Request{
-		Prompt:   []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}},
-		Logprobs: -1,
-		Chain:    []chain.Stage{insists{42}},
+		Prompt:  []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}},
+		Reports: scheduler.Reports{Logprobs: -1},
+		Chain:   []chain.Stage{insists{42}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -69,10 +69,7 @@ func Followed(st *Stream) bool { return st.job.sharedLen > 0 }
 
 // Computed is how many tokens of a running request are in the KV cache.
 func Computed(st *Stream) int {
-	if st.job.seq == nil {
-		return 0 // it waits for a slot
-	}
-	return st.job.seq.Len()
+	return st.job.branches[0].computed()
 }
 
 // Conversation is all tokens of an ended answer, and how many of them are the prompt.

@@ -75,7 +75,7 @@ func (s *Scheduler) roomAhead(j *job) int {
 		most = min(most, j.req.MostDrafted)
 	}
 	most = min(most, s.limits.longest()-len(j.answer.Context())-1)
-	if n := j.beforeAdapters(); n > 0 {
+	if n := j.branch.beforeAdapters(); n > 0 {
 		most = min(most, n-1) // the pass computes all of them with the model alone
 	}
 	if j.req.MaxTokens > 0 {

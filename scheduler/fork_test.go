@@ -26,7 +26,7 @@ func forked(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream, most int
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Begun: answered, MaxTokens: most, Logprobs: -1, CachePrompt: true,
+	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Begun: answered, Ending: scheduler.Ending{MaxTokens: most}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true},
 		Chain: []chain.Stage{schedulertest.Greedy{}}}
 }
 

@@ -4,45 +4,32 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
-
-// Stats are the gauges of a scheduler after its last tick.
-type Stats struct {
-	Running   int
-	Waiting   int
-	CellsUsed int
-	Cells     int
-}
-
-// Stats may be called from any goroutine.
-func (s *Scheduler) Stats() Stats {
-	s.statsMu.Lock()
-	defer s.statsMu.Unlock()
-	return s.stats
-}
 
 // SlotInfo is the state of one slot.
 type SlotInfo struct {
-	Slot      int
-	Branch    uint64     // of a program: which of its branches the slot computes, from 1; 0: none, or the answer is no program's
-	Tokens    int        // of the branch
-	Stream    string     // empty: the slot is free
-	Request   uint64     // counts the requests
-	Limit     int        // most tokens to generate; 0: until the context is full
-	State     string     // idle, prefilling, generating, parked: see activity
-	Wait      WaitReason // why it takes no part in the ticks now; empty: it does
-	Prompt    int        // tokens
-	Cached    int        // of Prompt, found in the cache
-	Computed  int        // tokens in the KV cache
-	Generated int
-	Drafted   int // tokens that were guessed of it and computed
-	Accepted  int // of Drafted, those that are part of the answer
-	Sequence  int
-	Priority  int
-	Lasting   []string      // names of the stages that stay as long as the answer goes on, as plugins do; not to be changed
-	Age       time.Duration // since the request was submitted
-	Decoding  time.Duration // since its first token; 0: there is none
+	Slot     int
+	Branch   uint64     // of a program: which of its branches the slot computes, from 1; 0: none, or the answer is no program's
+	Tokens   int        // of the branch
+	Stream   string     // empty: the slot is free
+	Request  uint64     // counts the requests
+	Limit    int        // most tokens to generate; 0: until the context is full
+	State    string     // idle, prefilling, generating, parked: see activity
+	Wait     WaitReason // why it takes no part in the ticks now; empty: it does
+	Usage               // so far; without what a program has had computed
+	Computed int        // tokens in the KV cache
+	Sequence int
+	Priority int
+	Lasting  []string      // names of the stages that stay as long as the answer goes on, as plugins do; not to be changed
+	Age      time.Duration // since the request was submitted
+	Decoding time.Duration // since its first token; 0: there is none
 }
 
 // QueueInfo is the state of a request that waits for a slot.
@@ -86,8 +73,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 		if b != nil {
 			j := b.job
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: b.activity(), Wait: s.slotWait(b),
-				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: b.computed(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: b.sequence(),
-				Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
+				Usage: j.usage(), Computed: b.computed(), Sequence: b.sequence(), Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
 			snap.Slots[i].Branch, snap.Slots[i].Tokens = b.told()
 		}
 	}
@@ -113,4 +99,226 @@ func (b *branch) activity() string {
 		return "generating"
 	}
 	return "prefilling"
+}
+
+// WaitReason is why a request does not go on now.
+type WaitReason string
+
+// What a request may wait for.
+const (
+	WaitPaused     WaitReason = "paused"  // its client to resume it
+	WaitReader     WaitReason = "reader"  // its client to read
+	WaitBackground WaitReason = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
+	WaitQuota      WaitReason = "quota"   // its plugins have used up their processor time for now
+	WaitPrompts    WaitReason = "turn"    // the prompts of other slots are computed first
+	WaitCells      WaitReason = "cells"   // KV cells
+	WaitProgram    WaitReason = "program" // a program, which has not asked for the slot's branch now, or has not opened it
+	WaitSlot       WaitReason = "slot"    // in the queue: a slot
+	WaitPrefix     WaitReason = "prefix"  // in the queue: another request computes the beginning of the same prompt
+)
+
+// slotWait is what a branch in a slot waited for in the last tick; empty: it took part.
+func (s *Scheduler) slotWait(b *branch) WaitReason {
+	j := b.job
+	switch {
+	case j.paused:
+		return WaitPaused
+	case j.background.Busy() || b.busy():
+		return WaitBackground
+	case j.rest() > 0:
+		return WaitQuota
+	case j.stalled:
+		return WaitReader
+	case !b.awake():
+		return WaitProgram
+	case b.scheduled > 0:
+		return ""
+	case s.awaitsCopy || s.cache.Free() == 0:
+		return WaitCells
+	case !b.generating():
+		return WaitPrompts
+	}
+	return "" // it has just come, or come back
+}
+
+// inspectQueue describes the jobs that wait for a slot.
+func (s *Scheduler) inspectQueue(now time.Time) []QueueInfo {
+	if len(s.queue.jobs) == 0 {
+		return nil
+	}
+	noCells := s.lacksCells()
+	list := make([]QueueInfo, len(s.queue.jobs))
+	for i, j := range s.queue.jobs {
+		list[i] = QueueInfo{Stream: j.stream.id, Wait: j.queueWait(noCells), Prompt: j.answer.PromptLen(), Generated: j.counted,
+			Priority: j.req.Priority, Age: now.Sub(j.times.submitted)}
+	}
+	return list
+}
+
+// lacksCells reports whether slots are free that queued jobs cannot have, since the first of them
+// has no cells yet: none overtakes it.
+func (s *Scheduler) lacksCells() bool {
+	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.background.Busy() })
+	return first >= 0 && slices.Contains(s.slots, nil) && !s.fits(s.queue.jobs[first])
+}
+
+// queueWait is what a queued job waits for.
+func (j *job) queueWait(noCells bool) WaitReason {
+	switch {
+	case j.paused:
+		return WaitPaused
+	case j.stalled:
+		return WaitReader
+	case j.leader != nil:
+		return WaitPrefix
+	case noCells && j.req.Slot == nil:
+		return WaitCells
+	}
+	return WaitSlot
+}
+
+// Load is how busy a scheduler is and what it has cached: what a router needs that chooses among
+// replicas. Nobody changes what it holds.
+type Load struct {
+	At      time.Time // when it was so
+	Slots   int
+	Running int
+	Waiting int       // requests without a slot, those of this moment included that no tick has seen
+	Oldest  time.Time // when the one that waits longest for its first slot was submitted; zero: none waits
+
+	Cells       int // KV cells
+	CellsUsed   int // that hold something
+	CellsCached int // of CellsUsed, held by idle sequences alone
+
+	Tokens   TokenCounts      // so far
+	Rates    TokenRates       // over the last seconds
+	Adapters []AdapterLoad    // that requests have, by key
+	Prefixes []kvcache.Prefix // see kvcache.Cache.Prefixes
+}
+
+// AdapterLoad is how many requests have a set of adapters.
+type AdapterLoad struct {
+	Key              string
+	Running, Waiting int
+}
+
+const (
+	loadAge      = 50 * time.Millisecond // so long a look at the load is good for others
+	loadPatience = 20 * time.Millisecond // so long who asks waits for a newer look than the last one
+	mostDigests  = 1 << 14               // in a look
+)
+
+// loadLook is the last look at the load, which all callers share: they cost the tick one look in
+// loadAge, however many they are.
+type loadLook struct {
+	mu   sync.Mutex
+	last *Load         // nil: nobody has asked
+	next chan struct{} // closed when the tick has looked; nil: it is not asked to
+}
+
+// Load tells how busy the scheduler is. A tick looks, between passes; while a long one computes,
+// the look before it is told. Errors: the context's, ErrClosed, and one if the tick could not
+// look.
+func (s *Scheduler) Load(ctx context.Context) (Load, error) {
+	last, next, err := s.askForLoad()
+	if err != nil {
+		return Load{}, err
+	}
+	if next != nil {
+		var patience <-chan time.Time
+		if last != nil {
+			timer := time.NewTimer(loadPatience)
+			defer timer.Stop()
+			patience = timer.C
+		}
+		select {
+		case <-next:
+			s.look.mu.Lock()
+			last = s.look.last
+			s.look.mu.Unlock()
+			if last == nil {
+				return Load{}, errNoLook
+			}
+		case <-patience:
+		case <-ctx.Done():
+			return Load{}, ctx.Err()
+		}
+	}
+	load := *last
+	load.Waiting = max(0, s.inbox.count()-load.Running)
+	return load, nil
+}
+
+// askForLoad returns the last look, and if that is too old, what is closed after the next one.
+func (s *Scheduler) askForLoad() (last *Load, next <-chan struct{}, err error) {
+	l := &s.look
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last != nil && s.config.Clock().Sub(l.last.At) < loadAge {
+		return l.last, nil, nil
+	}
+	if l.next == nil {
+		next := make(chan struct{})
+		look := func(s *Scheduler) {
+			defer close(next) // it may panic
+			s.lookAtLoad()
+		}
+		if !s.inbox.post(look) {
+			return nil, nil, ErrClosed
+		}
+		l.next = next
+	}
+	return l.last, l.next, nil
+}
+
+// lookAtLoad makes the next look. The tick calls it. If it panics, the previous look stays, and the
+// next call makes the tick try again.
+func (s *Scheduler) lookAtLoad() {
+	var load *Load
+	defer func() {
+		s.look.mu.Lock()
+		defer s.look.mu.Unlock()
+		s.look.next = nil
+		if load != nil {
+			s.look.last = load
+		}
+	}()
+	load = s.load()
+}
+
+// errNoLook is told where the first look has panicked, which the log tells of.
+var errNoLook = errors.New("the scheduler could not look at its load")
+
+func (s *Scheduler) load() *Load {
+	now := s.config.Clock()
+	l := &Load{At: now, Slots: len(s.slots), Running: len(s.slots) - s.freeSlots(), Cells: s.limits.Cells, CellsUsed: s.limits.Cells - s.cache.Free(),
+		CellsCached: s.cache.Evictable(), Tokens: s.rates.total, Rates: s.rates.over(now), Prefixes: s.cache.Prefixes(mostDigests)}
+	for _, j := range s.running {
+		if a := l.adapters(j); a != nil {
+			a.Running++
+		}
+	}
+	for _, j := range s.queue.jobs {
+		if a := l.adapters(j); a != nil {
+			a.Waiting++
+		}
+		if submitted := j.times.submitted; !j.started && (l.Oldest.IsZero() || submitted.Before(l.Oldest)) {
+			l.Oldest = submitted
+		}
+	}
+	slices.SortFunc(l.Adapters, func(a, b AdapterLoad) int { return strings.Compare(a.Key, b.Key) })
+	return l
+}
+
+// adapters is where a job's adapters are counted; nil: it has none.
+func (l *Load) adapters(j *job) *AdapterLoad {
+	if j.scope.Adapters == "" {
+		return nil
+	}
+	i := slices.IndexFunc(l.Adapters, func(a AdapterLoad) bool { return a.Key == j.scope.Adapters })
+	if i < 0 {
+		i = len(l.Adapters)
+		l.Adapters = append(l.Adapters, AdapterLoad{Key: j.scope.Adapters})
+	}
+	return &l.Adapters[i]
 }

@@ -6,65 +6,73 @@ import (
 	"slices"
 	"time"
 
-	"github.com/penstock/penstock/scheduler/answer"
-	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
-	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// job is a request on its way through the scheduler.
-//
-// answer has the tokens, prompt first. The branch computes them, or where a program writes the
-// answer, the program has branches of its own.
+// kind says who writes the answer of a job. It is set where the job is made (newJob), and where an
+// answer goes on without its program (job.drawByItself).
+type kind uint8
+
+const (
+	kindAnswer  kind = iota // the job's one branch draws it
+	kindProgram             // a program, which drives the job's branches
+	kindChoice              // another job's program, as a further choice: this job has no slot
+)
+
+// job is a request on its way through the scheduler: an answer, whose one branch draws by itself,
+// or a program, whose branches the program drives.
 //
 // What a job waits for, in the queue or in its slots, is a WaitReason.
 type job struct {
-	branch
-	drawer // of that branch
+	kind     kind
+	drawer             // of the answer, which has the tokens, prompt first
+	branches []*branch // what has slots
+	program  *programRun
 
-	program  *program.Run // of the program that writes the answer; nil: none does
-	writer   *job         // whose program writes the answer, if that is another's
-	pieces   *piece.Table // of the rows in its prompt; nil: there are none
-	stream   *Stream
-	branches []*branch // what has slots: that one, or those of the program
-	choices  []*job    // of a program that writes several answers: all, its own first
-	started  bool      // the Started event was sent
-	paused   bool
-	stalled  bool // its reader does not keep up
-	done     bool
-	calls    calls
-	guess    guess
+	req    Request       // without Prompt and Chain
+	scope  kvcache.Scope // of its cells
+	pieces *piece.Table  // of the rows in its prompt; nil: there are none
+	stream *Stream
 
-	times     times
-	counted   int  // tokens generated and released, as of the last event
-	scored    int  // tokens of the prompt after which the row was told (Request.PromptLogprobs)
-	cached    int  // prompt tokens found in the cache at the start
-	continued bool // it went on with a conversation
-	drafted   int  // tokens computed because they were guessed
-	accepted  int  // of them, those that became part of the answer
+	status
+	place
+	calls calls
+	guess guess
 
-	req   Request       // without Prompt and Chain
-	scope kvcache.Scope // of its cells
-
+	tally
+	times   times
 	lasting []string // names of the stages that stay, as plugins do
+}
 
-	// In the queue.
-	arrival          uint64    // counts requests
-	effectiveArrival time.Time // arrival time, made earlier by its priority
-	queued           time.Time // when it came, or lost its slots
-	leader           *branch   // computes a prefix of this one's prompt, which waits for that
-	sharedLen        int       // how many tokens that prefix has
+// status is how far a job has come, and what keeps it from going on.
+type status struct {
+	started   bool // the Started event was sent
+	paused    bool
+	stalled   bool // its reader does not keep up
+	done      bool
+	held      *End // of a program's own answer, which has ended before its other choices
+	continued bool // it went on with a conversation
+}
 
-	adopted bool           // a program has returned that the answer goes on without
-	spent   int            // tokens that it had computed
-	opened  int            // branches that it had opened
-	held    *End           // of a program's own answer, which has ended before others
-	lent    []*program.Row // to the program or its branches, from the last pass
-	over    chan struct{}  // of a program: closed at the end
-	placed  bool           // of a program: a branch has had cells
-	tellAt  time.Time      // of a program: its branches are not told of before
+// tally counts the tokens of a job.
+type tally struct {
+	counted  int // generated and released, as of the last event
+	scored   int // of the prompt, after which the row was told (Request.PromptLogprobs)
+	cached   int // of the prompt, found in the cache at the start
+	drafted  int // computed because they were guessed
+	accepted int // of them, those that became part of the answer
+	spent    int // computed by a program that the answer goes on without
+	opened   int // branches that this program had opened
+}
+
+// drawByItself makes a job an answer that its one branch draws.
+func (j *job) drawByItself() {
+	j.kind = kindAnswer
+	j.branch = newBranch(j)
+	j.branch.driver, j.branch.drawer = driverDrawer, &j.drawer
+	j.branches = []*branch{j.branch}
 }
 
 // owner is the job itself.
@@ -76,7 +84,7 @@ func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 // generates reports whether a branch of the job computes one token a tick. What a busy background
 // sampler has is its own, and it is generating; so is a program at work.
 func (j *job) generates() bool {
-	return j.background.Busy() || j.program != nil && j.program.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
+	return j.background.Busy() || j.kind == kindProgram && j.program.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
 }
 
 // lackedTokens is how many tokens of the job the KV cache still lacks.
@@ -104,59 +112,121 @@ func (j *job) keepsUp() bool {
 // the ring wakes the tick once it does (Stream.nudge). While the job is paused or its background
 // sampler is at work, the reader is not looked at: stalled is as it was before.
 func (j *job) checkReady() bool {
-	if j.paused || j.background.Busy() || j.background.Resting() || j.program.Rest() > 0 {
+	if j.paused || j.background.Busy() || j.rest() > 0 {
 		return false
 	}
-	j.stalled = !j.choicesKeepUp()
+	j.stalled = !j.keepsUp() || j.kind == kindProgram && !j.choicesKeepUp()
 	return !j.stalled && len(j.calls.waiting) == 0
+}
+
+// rest is how long the stages or the program of a job have used up their processor time from now
+// on; 0 or less: they have not.
+func (j *job) rest() time.Duration {
+	rest := j.background.Rest()
+	if j.kind == kindProgram {
+		rest = max(rest, j.program.Rest())
+	}
+	return rest
 }
 
 // parked reports whether the job cannot go on for as long as its client wants: it is paused, or
 // its reader does not keep up.
 func (j *job) parked() bool { return j.paused || j.stalled }
 
-// needsBackground reports whether an answer with these stages needs a goroutine of its own: for
-// plugins and stop rules, or for log-probabilities and traces, which cost more than a draw.
-func (j *job) needsBackground(stages []chain.Stage) bool {
-	return j.metered(stages) || !j.byProgram() && (j.req.Trace > 0 || j.req.Logprobs >= 0)
+// driver says who goes on with a branch.
+type driver uint8
+
+const (
+	driverProgram driver = iota // its program, which reads its rows while it waits for the branch
+	driverDrawer                // a drawer: the branch goes on by itself
+)
+
+// branch is a list of tokens on its way into the KV cache: what a slot computes. Jobs wait, are
+// preempted and end as a whole; their branches are what a tick plans.
+//
+// seq holds the KV cells of the first part of the tokens. Tokens that are not in seq are pending:
+// many tokens while prefilling or after a preemption, exactly one while generating.
+type branch struct {
+	job    *job
+	driver driver
+	drawer *drawer // with driverDrawer
+
+	// What each tick looks at comes first, in branch and job: with many slots the processor's
+	// caches have no room for all of a job.
+	seq       *kvcache.Sequence // nil while it has no cells
+	slot      int               // -1 while its job is queued
+	scheduled int               // tokens in this tick's batch
+	outputRow int               // output row of this tick's pass, -1 for none
+	with      Adapters          // that compute what is scheduled
+
+	prefilledAtEntry int // Scheduler.prefilled when it got the slot
+	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
+
+	// Of a program's branch.
+	state    program.Kept
+	shelved  bool // it has lost cells for want of others: it gets some again when there is room for all
+	scoredTo int  // no score of a token before is yet to be computed
 }
 
-// metered reports whether an answer with these stages has code in it that may take any time:
-// plugins, or stop rules.
-func (j *job) metered(stages []chain.Stage) bool {
-	return !chain.Native(stages) && !(j.byProgram() && len(stages) == 0) || len(j.req.Rules) > 0
+func newBranch(j *job) *branch { return &branch{job: j, slot: -1, outputRow: -1} }
+
+// owner is the job that the branch is of.
+func (b *branch) owner() *job { return b.job }
+
+// tokens are those that the branch is to hold.
+func (b *branch) tokens() []Token {
+	if b.driver == driverDrawer {
+		return b.drawer.answer.Context()
+	}
+	return b.state.Tokens
 }
 
-// open begins a job's answer: on the tick if that is quick, else with a background sampler.
-func (s *Scheduler) open(j *job) {
-	early := len(j.answer.Early()) > 0
-	if stages := j.chain.Stages(); j.needsBackground(stages) || early && chain.Guarded(stages) {
-		s.giveBackground(&j.drawer, j.metered(stages) || early)
-	} else if err := panics.Try(j.answer.Begin); err != nil {
-		j.answer.Fail(err)
-		s.emitOne(j)
-		return
+// computed is how many of them the KV cache holds.
+func (b *branch) computed() int {
+	if b.seq == nil {
+		return 0
 	}
-	if early {
-		s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { a.InjectEarly(); return nil }}}) // nobody waits for it
-	}
+	return b.seq.Len()
 }
 
-// fail ends a job whose stages could not begin, at once and not after its prompt was computed. A
-// busy background sampler does it itself.
-func (s *Scheduler) fail(j *job, err error) {
-	if !j.done && !j.background.Busy() {
-		j.answer.Fail(err)
-		s.emitOne(j)
+// pending is how many tokens the KV cache still lacks.
+func (b *branch) pending() int { return len(b.tokens()) - b.computed() }
+
+// sequence is the number of its sequence in the KV cache, or -1.
+func (b *branch) sequence() int {
+	if b.seq == nil {
+		return -1
 	}
+	return int(b.seq.ID())
 }
 
-// close frees stages and rules. If there is a background sampler, it does that itself: they may be
-// at work.
-func (j *job) close() {
-	if j.background != nil {
-		j.background.Close()
-	} else {
-		j.answer.Close()
-	}
+// awake reports whether the branch is to be computed: it goes on by itself, or its program waits
+// for it.
+func (b *branch) awake() bool { return b.driver == driverDrawer || b.state.Wanted }
+
+// busy reports whether a background sampler draws the branch's next token: its tokens are the
+// background sampler's.
+func (b *branch) busy() bool { return b.driver == driverDrawer && b.drawer.background.Busy() }
+
+// generates is generating, but also true while a background sampler draws the branch's next token,
+// when its tokens cannot be looked at.
+func (b *branch) generates() bool { return b.busy() || b.generating() }
+
+// generating reports whether the branch computes one token a tick; one that does not is prefilling.
+// So is an answer's until its first token.
+func (b *branch) generating() bool {
+	begun := b.job.kind == kindProgram || b.job.answer.Generated() > 0
+	return begun && b.awake() && b.pending() == 1
 }
+
+// told is the number of a program's branch, as its reader knows it where the answer has a trace,
+// and how many tokens it has.
+func (b *branch) told() (number uint64, tokens int) {
+	if number = b.state.Number; b.state.Told > 0 {
+		number = uint64(b.state.Told)
+	}
+	return number, len(b.state.Tokens)
+}
+
+// drafting reports whether guessed tokens are computed after the branch's own in this tick.
+func (b *branch) drafting() bool { return len(b.job.guess.draft) > 0 }

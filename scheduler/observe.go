@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"sync"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -30,11 +31,28 @@ type TickRecord struct {
 	Accepted   int           // of Drafted, those that became part of answers; of a background sampler that was late, in the tick that collects it
 	Prefill    int           // tokens of prompts
 	Preempted  int           // jobs that lost their slot
-	Running    int
-	Waiting    int
-	Parked     int // running, but paused or with a reader that does not keep up
-	CellsUsed  int // KV cells that hold something
-	Cells      int
+	Parked     int           // running, but paused or with a reader that does not keep up
+	Stats                    // as it was left
+}
+
+// Stats are the gauges of a scheduler after its last tick.
+type Stats struct {
+	Running   int
+	Waiting   int
+	CellsUsed int // KV cells that hold something
+	Cells     int
+}
+
+// Stats may be called from any goroutine.
+func (s *Scheduler) Stats() Stats {
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	return s.stats
+}
+
+// gauges are what Stats tells after this tick.
+func (s *Scheduler) gauges() Stats {
+	return Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
 }
 
 // RequestRecord is what became of one request.
@@ -61,6 +79,18 @@ func (e *End) requestRecord() RequestRecord {
 	return RequestRecord{Reason: e.Reason, Usage: e.Usage, Timing: t, Total: t.Queued + t.Prefill + t.Decode}
 }
 
+// records is what a scheduler tells of itself. Others may look at its Stats and its load.
+type records struct {
+	record  TickRecord
+	history history
+	rates   rates
+
+	statsMu sync.Mutex
+	stats   Stats
+
+	look loadLook
+}
+
 // history keeps the last tick records.
 type history struct {
 	records [4096]TickRecord
@@ -71,15 +101,64 @@ type history struct {
 func (s *Scheduler) observe() {
 	r := &s.record
 	r.Total = s.config.Clock().Sub(r.Start)
-	r.Running, r.Waiting = len(s.running), len(s.queue.jobs)
+	r.Stats = s.gauges()
 	for _, j := range s.running {
 		if j.parked() {
 			r.Parked++
 		}
 	}
-	r.CellsUsed, r.Cells = s.limits.Cells-s.cache.Free(), s.limits.Cells
 	s.history.records[s.history.n%len(s.history.records)] = *r
 	s.history.n++
 	s.rates.count(r.Start.Add(r.Total), r.Prefill)
 	s.config.Observer.Tick(*r)
+}
+
+// TokenCounts are tokens computed.
+type TokenCounts struct {
+	Prompt    uint64 // of prompts, without those found in the cache
+	Generated uint64 // of answers
+}
+
+// TokenRates are tokens a second.
+type TokenRates struct{ Prompt, Generated float64 }
+
+// rateSeconds is over how many seconds rates are taken, the present one included, of which only a
+// part has passed.
+const rateSeconds = 5
+
+// rates counts tokens, all and by the second. It belongs to the tick.
+type rates struct {
+	total   TokenCounts
+	shown   int // tokens of answers since the last count
+	seconds [rateSeconds]struct {
+		at int64 // since 1970
+		TokenCounts
+	}
+}
+
+// count notes tokens of prompts that were computed, and those of answers that were shown since the
+// last time.
+func (r *rates) count(now time.Time, prompt int) {
+	second := &r.seconds[uint64(now.Unix())%rateSeconds]
+	if second.at != now.Unix() {
+		second.at, second.TokenCounts = now.Unix(), TokenCounts{}
+	}
+	for _, c := range []*TokenCounts{&r.total, &second.TokenCounts} {
+		c.Prompt += uint64(prompt)
+		c.Generated += uint64(r.shown)
+	}
+	r.shown = 0
+}
+
+// over is the tokens a second over the last rateSeconds.
+func (r *rates) over(now time.Time) (rate TokenRates) {
+	first := now.Unix() - rateSeconds + 1
+	for _, second := range r.seconds {
+		if second.at >= first {
+			rate.Prompt += float64(second.Prompt)
+			rate.Generated += float64(second.Generated)
+		}
+	}
+	passed := now.Sub(time.Unix(first, 0)).Seconds()
+	return TokenRates{rate.Prompt / passed, rate.Generated / passed}
 }

@@ -6,12 +6,27 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/estimator"
+	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
 )
+
+// forwardPass is what computing takes, in memory that is reused.
+type forwardPass struct {
+	share     share // of the machine
+	estimator *estimator.Estimator
+	passing   []*branch // planned as it was before the passes
+	batch     Batch
+	cost      estimator.Pass // of the batch
+	drafting  bool           // guessed tokens are in it
+	prompts   prompts
+
+	checkpointing time.Duration // that taking checkpoints may take
+}
 
 // compute runs the planned branches: in one forward pass, or if the backend is faster that way,
 // first the decode tokens, then the prompt tokens. Those with other adapters have passes of their
@@ -80,7 +95,7 @@ func (s *Scheduler) fill(branches []*branch) error {
 			s.drafting = true
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
-		if d := b.rowDrawer(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
+		if d := b.drawer; b.driver == driverDrawer && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
 			s.batch.HiddenStates = true
 		}
 	}
@@ -131,7 +146,7 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 		if s.drafting {
 			s.cache.Append(b.seq, j.guess.draft)
 		}
-		if j.req.Progress && j.answer.Generated() == 0 && j.program == nil {
+		if j.req.Progress && j.kind == kindAnswer && j.answer.Generated() == 0 {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}
 	})
@@ -188,4 +203,137 @@ func (s *Scheduler) repair(branches []*branch) {
 		b.scheduled = b.fitWhole() // none of it: a later tick computes it
 		b.job.guess.draft = nil    // one that the pass has not computed
 	}
+}
+
+// Adapters are what computes tokens besides the model, such as LoRA adapters with their scales.
+// The scheduler knows only which are the same: one forward pass has one set, so each tick computes
+// a pass for each set that its decode tokens need, and a chunk of prompts of one set, that of the
+// prompt which goes first.
+type Adapters interface {
+	// Key is the same for the same set, never empty, and never used again for another.
+	Key() string
+}
+
+// scopeOf is the scope of a request's cells.
+func scopeOf(r *Request) kvcache.Scope {
+	scope := kvcache.Scope{Salt: r.CacheSalt}
+	if r.Adapters != nil {
+		scope.Adapters, scope.From = r.Adapters.Key(), r.AdaptersFrom
+	}
+	return scope
+}
+
+// placeAdapters has the adapters begin at the same token as ever after the context was shifted.
+func (s *Scheduler) placeAdapters(j *job) {
+	if j.req.Shift == nil || j.req.Adapters == nil {
+		return
+	}
+	from := j.answer.ContextIndex(j.req.AdaptersFrom)
+	if from == j.scope.From {
+		return
+	}
+	if j.scope.From = from; j.branch.seq != nil {
+		s.cache.Rescope(j.branch.seq, j.scope)
+	}
+}
+
+// beforeAdapters is how many tokens the branch still computes with the model alone.
+func (b *branch) beforeAdapters() int {
+	if b.job.req.Adapters == nil || b.seq == nil {
+		return 0
+	}
+	return max(b.job.scope.From-b.seq.Len(), 0)
+}
+
+// chooseAdapters sets what computes the next tokens of the branch.
+func (b *branch) chooseAdapters() {
+	b.with = b.job.req.Adapters
+	if b.beforeAdapters() > 0 {
+		b.with = nil
+	}
+}
+
+// computable is how many of the pending tokens one pass can compute: some adapters begin to count
+// within the prompt, a checkpoint may be wanted there, and a picture is in no pass with tokens.
+func (b *branch) computable() int {
+	most := min(b.pending(), b.seq.Uninterrupted())
+	if n := b.beforeAdapters(); n > 0 {
+		most = min(n, most)
+	}
+	return b.untilPiece(most)
+}
+
+// withKey names what computes the next tokens of the branch.
+func (b *branch) withKey() string {
+	if b.with == nil {
+		return ""
+	}
+	return b.job.scope.Adapters
+}
+
+// sameAdapters is how many of the first branches have the same adapters.
+func sameAdapters(branches []*branch) int {
+	for i, b := range branches {
+		if b.withKey() != branches[0].withKey() {
+			return i
+		}
+	}
+	return len(branches)
+}
+
+// joinByAdapters orders the generating branches of the plan by their adapters, those of the
+// prompts last, so that each pass is a run of them.
+func (s *Scheduler) joinByAdapters() {
+	if sameAdapters(s.planned) == len(s.planned) {
+		return
+	}
+	last := s.planned[len(s.planned)-1].withKey()
+	slices.SortStableFunc(s.planned[:s.decoding], func(a, b *branch) int {
+		x, y := a.withKey(), b.withKey()
+		switch {
+		case x == y:
+			return 0
+		case x == last:
+			return 1
+		case y == last:
+			return -1
+		}
+		return strings.Compare(x, y)
+	})
+}
+
+// splitCost is how much longer the planned decode tokens take in passes of their own for each set
+// of adapters.
+func (s *Scheduler) splitCost() (cost time.Duration) {
+	if sameAdapters(s.planned) == len(s.planned) {
+		return 0
+	}
+	s.joinByAdapters()
+	for rest := s.planned; len(rest) > 0; {
+		n := sameAdapters(rest)
+		cost += s.estimator.Decode(passOf(rest[:n]))
+		rest = rest[n:]
+	}
+	return max(cost-s.estimator.Decode(passOf(s.planned)), 0)
+}
+
+const (
+	checkpointShare   = 8                     // taking checkpoints takes at most one of so many parts of the time,
+	longestCheckpoint = 10 * time.Millisecond // and at once at most so long,
+	checkpointPasses  = 4                     // or, if that is more, one of so many parts of a tick's passes
+)
+
+// takeCheckpoints takes those checkpoints that are due, as far as there is time.
+func (s *Scheduler) takeCheckpoints() {
+	if !s.cache.TakesCheckpoints() {
+		return
+	}
+	s.checkpointing = min(s.checkpointing+s.record.Forward/checkpointShare, max(longestCheckpoint, s.record.Forward/checkpointPasses))
+	each(s, s.order, func(_ int, j *job) {
+		for _, b := range j.branches {
+			if b.seq != nil { // else it has left its slot
+				s.checkpointing -= s.cache.Checkpoint(b.seq, s.checkpointing)
+			}
+		}
+	})
 }

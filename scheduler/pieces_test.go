@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -335,5 +336,175 @@ func TestScheduler_Pieces_AreForgotten(t *testing.T) {
 	}
 	if _, _, known := b.Pieces.Shape(tokens[0]); !known {
 		t.Error("the last picture, which is in the cache, is forgotten")
+	}
+}
+
+// These tests are of pictures that come into a scheduler or leave it.
+
+// Prompts that cannot be computed are refused at once.
+func TestScheduler_Submit_RefusesPieces(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Batch: 40})
+	s := newScheduler(t, b, scheduler.Config{})
+	p, large := schedulertest.NewPiece("a", causal), schedulertest.NewPiece("b", whole)
+	rows := show(t, b.Pieces, 1, p).Prompt[1].Tokens
+	with := func(change func(*scheduler.Request), prompt ...scheduler.Token) scheduler.Request {
+		r := request(1, 1, 1)
+		r.Prompt, r.Pieces = []scheduler.Segment{{Tokens: prompt}}, []*piece.Piece{p}
+		if change != nil {
+			change(&r)
+		}
+		return r
+	}
+	then := func(tokens ...scheduler.Token) []scheduler.Token { return append(slices.Clone(rows), tokens...) }
+	for name, c := range map[string]struct {
+		request scheduler.Request
+		want    error
+	}{
+		"ends on it":     {with(nil, then()...), scheduler.ErrEndsOnPiece},
+		"a part":         {with(nil, append(slices.Clone(rows[:30]), 1)...), scheduler.ErrPieces},
+		"without a row":  {with(nil, append(slices.Clone(rows[1:]), 1)...), scheduler.ErrPieces},
+		"unknown":        {with(nil, 1, -1, 1), scheduler.ErrPieces},
+		"of another":     {with(func(r *scheduler.Request) { r.Pieces = []*piece.Piece{schedulertest.NewPiece("c", causal)} }, then(1)...), scheduler.ErrPieces},
+		"without any":    {with(func(r *scheduler.Request) { r.Pieces = nil }, then(1)...), scheduler.ErrBadRequest},
+		"too large":      {with(func(r *scheduler.Request) { r.Pieces = append(r.Pieces, large) }, then(1)...), scheduler.ErrPieceSize},
+		"judged":         {with(func(r *scheduler.Request) { r.PromptLogprobs = true }, then(1)...), scheduler.ErrBadRequest},
+		"in what begins": {with(func(r *scheduler.Request) { r.Begun.Tokens = rows }, then(1)...), scheduler.ErrBadRequest},
+		"shapes": {with(func(r *scheduler.Request) {
+			other := *p
+			other.Whole = true
+			r.Pieces = []*piece.Piece{&other}
+		}, then(1)...), piece.ErrShape},
+	} {
+		if _, err := s.Submit(c.request); !errors.Is(err, c.want) || !errors.Is(err, scheduler.ErrBadRequest) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	none, err := scheduler.New(b, scheduler.Config{Clock: b.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := none.Submit(with(nil, then(1)...)); !errors.Is(err, scheduler.ErrBadRequest) {
+		t.Errorf("without a table: %v", err)
+	}
+	if a := finish(t, s, submit(t, s, with(nil, then(1)...)))[0]; a.end.Reason != answer.ReasonLength {
+		t.Errorf("%+v", a.end)
+	}
+}
+
+// A conversation with pictures is saved and restored in another process, whose numbers are others,
+// and found for the same pictures.
+func TestScheduler_RestoreSlot_FindsThePictures(t *testing.T) {
+	here, there := schedulertest.New(scheduler.Limits{}), schedulertest.New(scheduler.Limits{})
+	from, to := newScheduler(t, here, scheduler.Config{Slots: 1}), newScheduler(t, there, scheduler.Config{Slots: 1})
+	if _, err := there.Pieces.Add(schedulertest.NewPiece("others come first", square)); err != nil {
+		t.Fatal(err)
+	}
+	p, q := schedulertest.NewPiece("a", square), schedulertest.NewPiece("b", causal)
+	r := show(t, here.Pieces, 10, p, q, p)
+	want := finish(t, from, submit(t, from, r))[0]
+	saved := saveSlot(t, from, 0, "")
+	for i := range saved.Tokens { // as a file has them
+		saved.Tokens[i] = max(saved.Tokens[i], -1)
+	}
+	if saved.State = there.Adopt(saved.State); len(saved.Pieces) != 3 {
+		t.Fatalf("%d pictures are saved", len(saved.Pieces))
+	}
+	if err := restore(to, 0, saved); err != nil {
+		t.Fatal(err)
+	}
+	before := there.Tokens
+	a := finish(t, to, submit(t, to, show(t, there.Pieces, 10, p, q, p)))[0]
+	if a.text != want.text || there.Tokens-before > 10 {
+		t.Errorf("%q, and before %q; %d tokens computed", a.text, want.text, there.Tokens-before)
+	}
+	for name, change := range map[string]func(*kvcache.Saved){
+		"unknown rows": func(s *kvcache.Saved) { s.Pieces = s.Pieces[1:] },
+		"overlap":      func(s *kvcache.Saved) { s.Pieces[1].At = s.Pieces[0].At + 1 },
+		"behind":       func(s *kvcache.Saved) { s.Pieces[2].At = len(s.Tokens) },
+		"no shape":     func(s *kvcache.Saved) { s.Pieces[0].Positions = 0 },
+	} {
+		bad := *saved
+		bad.Pieces = slices.Clone(saved.Pieces)
+		change(&bad)
+		if err := to.RestoreSlot(t.Context(), 0, &bad); !errors.Is(err, scheduler.ErrBadRequest) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What is told to routers of a prompt with pictures depends on their content, and not on the
+// numbers that a process has for their rows.
+func TestScheduler_Load_DigestsOfPictures(t *testing.T) {
+	var digests []kvcache.Digest
+	for i, name := range []string{"a", "a", "b"} {
+		b := schedulertest.New(scheduler.Limits{})
+		s := newScheduler(t, b, scheduler.Config{})
+		if i > 0 { // it has other numbers here
+			if _, err := b.Pieces.Add(schedulertest.NewPiece("c", whole)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := schedulertest.NewPiece(name, piece.Shape{Rows: 200, Positions: 20, Columns: 20})
+		finish(t, s, submit(t, s, show(t, b.Pieces, 1, p)))
+		prefixes := loadOf(t, s, b).Prefixes
+		if len(prefixes) != 1 || prefixes[0].Blocks != 225/kvcache.BlockTokens || len(prefixes[0].Digests) != 3 {
+			t.Fatalf("%+v", prefixes)
+		}
+		digests = append(digests, prefixes[0].Digests[2])
+	}
+	if digests[0] != digests[1] || digests[0] == digests[2] {
+		t.Errorf("the same prompt twice and another: %v", digests)
+	}
+}
+
+// A picture whose rows see one another waits until there are cells for all of them: no pass has a
+// part of it, the answers before it are not disturbed, and what is before the picture is computed
+// once.
+func TestScheduler_WholePiece_WaitsForCells(t *testing.T) {
+	const begun, grown, text = 40, 120, 3000
+	const cells = begun + text + 92 // it is let in with room for 32 more than it needs
+	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: 64})
+	s := newScheduler(t, b, scheduler.Config{Slots: 2})
+	parts := 0
+	b.Fail = func(batch *scheduler.Batch) error {
+		if batch.Piece != nil && len(batch.Tokens) != whole.Rows {
+			parts++
+		}
+		return nil
+	}
+	other := request(30, 10, grown-30+1) // the last token of an answer is not computed
+	streams, wants := []*scheduler.Stream{submit(t, s, other)}, []received{alone(t, other)}
+	for scheduler.Computed(streams[0]) < begun {
+		s.Tick()
+	}
+	p := schedulertest.NewPiece("a", whole)
+	rows, err := b.Pieces.Add(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request(text, 1, 5) // there are cells for it now, and for its picture no more once its text is computed
+	r.Prompt, r.Pieces = append(r.Prompt, scheduler.Segment{Tokens: rows}, prompt(5, 2)[0]), []*piece.Piece{p}
+	pictured := submit(t, s, r)
+	streams, wants = append(streams, pictured), append(wants, aloneWith(t, b.Pieces, r))
+	before := b.Tokens
+	answers, waited := make([]received, 2), 0
+	for answers[1].end == nil && s.Tick() {
+		for i, st := range streams {
+			answers[i].read(st)
+		}
+		if stats := s.Stats(); answers[1].end == nil && scheduler.Computed(pictured) == text && stats.Cells-stats.CellsUsed < whole.Rows {
+			waited++
+		}
+	}
+	for i, a := range answers {
+		if a.end == nil || a.end.Err != nil || a.text != wants[i].text {
+			t.Errorf("answer %d is %q, alone %q: %+v", i, a.text, wants[i].text, a.end)
+		}
+	}
+	if parts > 0 || waited < 20 {
+		t.Errorf("%d passes have a part of the picture, and it waited for %d ticks", parts, waited)
+	}
+	if want := grown - begun + text + whole.Rows + 5 + 4; b.Tokens-before != want {
+		t.Errorf("%d tokens computed, not %d", b.Tokens-before, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/kvcache"
@@ -23,6 +24,19 @@ import (
 // Only what is waited for is computed, so a branch gets cells late: a fork then shares all that
 // others have computed of it, and of several that lack the same, one computes it first. When cells
 // run out, a program's own branches make room before others do.
+
+// programRun is a program at work, and what its job has for it. The jobs of its further choices
+// have the same one.
+type programRun struct {
+	*program.Run
+	main    *job           // whose slots its branches have
+	choices []*job         // main first
+	lent    []*program.Row // to the program or its branches, from the last pass
+	over    chan struct{}  // closed at the end
+	adopted bool           // it has returned that main goes on without it
+	placed  bool           // a branch has had cells
+	tellAt  time.Time      // its branches are not told of before
+}
 
 // newRun checks the program of a request and makes its run.
 func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
@@ -50,13 +64,17 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 	if !ok {
 		summarizer = program.Portable{}
 	}
-	j.program = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
-		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: func(t Token) bool { return ends(s.backend, r, t) }, Wake: s.inbox.signal})
+	ends := func(t Token) bool {
+		return !r.IgnoreEOG && s.backend.EndOfGeneration(t) || slices.Contains(r.StopTokens, t)
+	}
+	j.program = &programRun{main: j, choices: []*job{j}, over: make(chan struct{})}
+	j.program.Run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
+		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: ends, Wake: s.inbox.signal})
 	j.branches = make([]*branch, p.Branches)
 	for i := range j.branches {
-		j.branches[i] = &branch{job: j, slot: -1, outputRow: -1}
+		j.branches[i] = newBranch(j)
 	}
-	if j.over = make(chan struct{}); !r.CachePrompt {
+	if !r.CachePrompt {
 		j.scope.Salt = j.scope.Salt + "\x00" + rand.Text() // what others have computed is none of its own, though its branches share
 	}
 	return nil
@@ -64,7 +82,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 
 // openProgram lets a program begin once the stages of its job have.
 func (s *Scheduler) openProgram(j *job) {
-	for _, c := range j.allChoices() {
+	for _, c := range j.program.choices {
 		if !c.done && c.background != nil && !c.background.Busy() {
 			s.perform(c, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}}) // collect goes on
 		}
@@ -80,9 +98,10 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 		return
 	case !j.program.Started():
 		j.program.Start()
+		run := j.program
 		s.goroutines.Go(func() {
-			j.program.Main()
-			if <-j.over; !j.adopted {
+			run.Main()
+			if <-run.over; !run.adopted {
 				j.close() // not before: the program's stages may be its own
 			}
 		})
@@ -173,7 +192,7 @@ func (s *Scheduler) takeOverProgram(j *job) {
 	branches, _ := j.program.Waiting()
 	for _, of := range branches {
 		b := j.branches[of.Index()]
-		b.state.Wanted = b.state.Lacks() && b.selfRun == nil
+		b.state.Wanted = b.state.Lacks() && b.driver == driverProgram
 	}
 	shown := j.program.TakeShown()
 	returned, err := j.program.Returned()
@@ -187,7 +206,7 @@ func (s *Scheduler) takeOverProgram(j *job) {
 
 // update does to a branch what the program has done to its own.
 func (s *Scheduler) update(b *branch, of *program.Branch) {
-	if b.selfRun != nil {
+	if b.driver == driverDrawer {
 		return // it is as the tick has it
 	}
 	same := of.Update(&b.state)
@@ -213,7 +232,7 @@ func (s *Scheduler) drop(b *branch) {
 // all get them while what they share is at its end.
 func (s *Scheduler) placeBranches() {
 	each(s, s.order, func(_ int, j *job) {
-		if j.program == nil || !j.checkReady() {
+		if j.kind != kindProgram || !j.checkReady() {
 			return
 		}
 		for _, b := range j.branches {
@@ -245,8 +264,8 @@ func (s *Scheduler) place(b *branch) {
 		return
 	}
 	b.seq, b.shelved = seq, false
-	if !j.placed {
-		j.placed, j.cached = true, min(seq.Len(), prompt)
+	if !j.program.placed {
+		j.program.placed, j.cached = true, min(seq.Len(), prompt)
 	}
 	s.dropUnscored(b)
 	b.chooseAdapters()
@@ -256,7 +275,7 @@ func (s *Scheduler) place(b *branch) {
 // that is not waited for if there is any: it is computed again when it is wanted. It reports
 // whether there was one.
 func (s *Scheduler) shelve(j *job, b *branch) bool {
-	if j.program == nil {
+	if j.kind != kindProgram {
 		return false
 	}
 	for _, awake := range [2]bool{false, true} {
@@ -305,7 +324,8 @@ func (s *Scheduler) lendRow(b *branch) {
 		return
 	}
 	b.state.Row, b.state.Wanted = program.Lend(logits), false
-	b.job.lent = append(b.job.lent, b.state.Row)
+	lent := &b.job.program.lent
+	*lent = append(*lent, b.state.Row)
 	s.sampling.lent = true
 }
 
@@ -315,7 +335,7 @@ func (s *Scheduler) resumePrograms(branches []*branch) {
 		return
 	}
 	for _, b := range branches {
-		if j := b.job; j.program != nil && !j.done {
+		if j := b.job; j.kind == kindProgram && !j.done {
 			s.goOnWithProgram(j)
 		}
 	}
@@ -351,13 +371,118 @@ func (s *Scheduler) recallRows() {
 }
 
 func (s *Scheduler) recallRowsOf(j *job) {
-	for _, row := range j.lent {
-		if j.program.AtWork() || slices.ContainsFunc(j.branches, func(b *branch) bool { return b.state.Row == row }) {
+	if j.kind != kindProgram {
+		return
+	}
+	p := j.program
+	for _, row := range p.lent {
+		if p.AtWork() || slices.ContainsFunc(j.branches, func(b *branch) bool { return b.state.Row == row }) {
 			row.Recall()
 		} else {
 			row.Revoke()
 		}
 	}
-	clear(j.lent)
-	j.lent = j.lent[:0]
+	clear(p.lent)
+	p.lent = p.lent[:0]
+}
+
+// endProgram ends the program of a job that has ended. Its stages are closed when it has returned.
+func (s *Scheduler) endProgram(j *job) {
+	for _, row := range j.program.lent {
+		row.Revoke()
+	}
+	j.program.lent = nil
+	for _, b := range j.branches {
+		s.stopSelfRun(b)
+	}
+	j.program.Interrupt()
+	if close(j.program.over); !j.program.Started() {
+		j.close()
+	}
+}
+
+// dropAllButOne drops the branches of a program that loses its slots, except the one that a later
+// request is most likely to continue: that which has most of the answer, and of those the longest.
+func (s *Scheduler) dropAllButOne(j *job) {
+	if j.kind != kindProgram {
+		return
+	}
+	var best *branch
+	common := -1
+	for _, b := range j.branches {
+		if b.seq == nil {
+			continue
+		}
+		n := 0
+		if !j.background.Busy() && !b.busy() {
+			n = kvcache.CommonPrefix(b.tokens()[:b.seq.Len()], j.answer.Context())
+		}
+		if n > common || n == common && b.seq.Len() > best.seq.Len() {
+			best, common = b, n
+		}
+	}
+	for _, b := range j.branches {
+		if b != best {
+			s.drop(b)
+		}
+	}
+}
+
+// errProgram refuses what would change an answer that a program writes.
+func (j *job) errProgram(what string) error {
+	if j.kind == kindAnswer {
+		return nil
+	}
+	return fmt.Errorf("%w: %s an answer that a program writes", ErrBadRequest, what)
+}
+
+// Branches tells what has become of the branches of a program.
+type Branches struct {
+	Grown   []program.Grown
+	LeftOut int // in the last one: tokens of branches that were not told, since there were too many
+}
+
+// How often branches are told of, and how much at a time.
+const (
+	growthTime    = 100 * time.Millisecond
+	mostEntries   = 256
+	mostGrownTold = 1024 // tokens
+)
+
+// tellBranches tells the readers of answers with a trace what has become of their programs'
+// branches, and asks for a tick when it is time for more.
+func (s *Scheduler) tellBranches(now time.Time) {
+	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
+		for _, j := range jobs {
+			switch {
+			case j.kind != kindProgram || j.program.Grown() == 0 || j.stalled:
+			case now.Before(j.program.tellAt):
+				s.tickAt(j.program.tellAt)
+			default:
+				j.tellGrown()
+				j.program.tellAt = now.Add(growthTime)
+				if j.program.Grown() > 0 {
+					s.tickAt(j.program.tellAt)
+				}
+			}
+		}
+	}
+}
+
+// tellGrown tells a job's reader of as much as is told at a time.
+func (j *job) tellGrown() {
+	j.stream.send(Event{Kind: KindBranches, Branches: &Branches{Grown: j.program.TakeGrown(mostEntries, mostGrownTold)}})
+}
+
+// tellAllGrown tells the reader of a job that ends all that is left, and how much was left out.
+func (j *job) tellAllGrown() {
+	if j.kind != kindProgram {
+		return
+	}
+	for j.program.Grown() > 0 {
+		j.tellGrown()
+	}
+	if n := j.program.LeftOut(); n > 0 {
+		j.stream.send(Event{Kind: KindBranches, Branches: &Branches{LeftOut: n}})
+	}
 }

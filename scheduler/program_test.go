@@ -5,6 +5,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -391,6 +393,242 @@ func TestProgram_Show_EndsAtLimits(t *testing.T) {
 				a := b.read(submit(t, b.Scheduler, r))
 				if a.text != c.text || a.end.Reason != c.reason {
 					t.Errorf("%q ended as %v (%v), want %q and %v", a.text, a.end.Reason, a.end.Err, c.text, c.reason)
+				}
+			})
+		})
+	}
+}
+
+// A program waits for any of two branches, and changes the other one, of which a part is computed.
+// Nobody waits for that any more: neither the program nor others, whose prompts are computed in the
+// same passes, are the worse for it.
+func TestProgram_ChangesABranch_AfterWaitAny(t *testing.T) {
+	l := scheduler.Limits{Cells: 2048, Context: 2048, Batch: 64, Rows: 64}
+	table, picture := piece.NewTable(), schedulertest.NewPiece("a", piece.Shape{Rows: 12, Positions: 12})
+	rows, err := table.Add(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(long *program.Branch, computed int) error{
+		"cut to the first token":      func(long *program.Branch, _ int) error { return long.Cut(1) },
+		"cut to what is computed":     func(long *program.Branch, computed int) error { return long.Cut(computed) },
+		"a picture":                   func(long *program.Branch, _ int) error { return long.Append(rows, false) },
+		"cut to before and a picture": func(long *program.Branch, _ int) error { return errors.Join(long.Cut(30), long.Append(rows, false)) },
+		"cut and as it was before": func(long *program.Branch, _ int) error {
+			last := long.Tokens()[599]
+			return errors.Join(long.Cut(599), long.Append([]program.Token{last}, false))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, l, scheduler.Config{Slots: 8, Pieces: table}, func(b bubble) {
+				var others []*scheduler.Stream
+				r := written(20, 1, 3, func(r *program.Run) error {
+					short, long := mustOpen(r, r.Prompt()), mustOpen(r, own(600, 3))
+					for i := range 3 {
+						if _, err := r.Wait(1, true, short, long); err != nil {
+							return err
+						}
+						if err := short.Append([]program.Token{4 + program.Token(i)}, false); err != nil {
+							return err
+						}
+					}
+					for i := range 4 { // more than one pass takes, and they come at once
+						others = append(others, submit(t, b.Scheduler, request(120, 10+i, 20)))
+					}
+					if err := change(long, 150); err != nil {
+						return err
+					}
+					if _, err := r.Wait(0, false); err != nil { // for nothing in particular
+						return err
+					}
+					time.Sleep(time.Second)
+					if long.Ready() {
+						return errors.New("a branch that was changed has a row, and nobody has waited for it")
+					}
+					third := mustOpen(r, append(append(own(2, 5), rows...), 7))
+					if _, err := r.Wait(1, false, third); err != nil {
+						return err
+					}
+					if err := long.Append([]program.Token{5}, false); err != nil {
+						return err
+					}
+					_, err := r.Wait(1, false, long)
+					return err
+				})
+				r.Pieces, r.Program.Tokens = []*piece.Piece{picture}, 2000
+				if a := b.read(submit(t, b.Scheduler, r)); a.end.Err != nil {
+					t.Error(a.end.Err)
+				}
+				for i, st := range others {
+					if a := b.read(st); a.text != alone(t, request(120, 10+i, 20)).text {
+						t.Errorf("request %d of another client has %d tokens: %v", i, len(a.tokens), a.end.Err)
+					}
+				}
+			}, func(b *schedulertest.Backend) { b.Pieces = table })
+		})
+	}
+}
+
+// A program changes the row of a branch, appends a token, cuts it off again and waits: it gets the
+// model's row, and not the one that it has changed.
+func TestProgram_Cut_ForgetsTheChangedRow(t *testing.T) {
+	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
+		st := submit(t, b.Scheduler, written(20, 1, 1, func(r *program.Run) error {
+			root := mustOpen(r, r.Prompt())
+			says, err := favourite(r, root)
+			if err != nil {
+				return err
+			}
+			words := make([]uint32, 8)
+			words[0] = 0b1100 // tokens 2 and 3
+			if err := root.Mask(words); err != nil {
+				return err
+			}
+			if changed, err := favourite(r, root); err != nil || changed != 2 { // it is there: nothing is computed
+				return errors.Join(err, fmt.Errorf("the changed row says %d", changed))
+			}
+			if err := errors.Join(root.Append([]program.Token{2}, false), root.Cut(20)); err != nil {
+				return err
+			}
+			if root.Ready() {
+				return errors.New("a branch that was cut has a row")
+			}
+			if again, err := favourite(r, root); err != nil || again != says {
+				return errors.Join(err, fmt.Errorf("the model says %d, after a token was appended and cut off %d", says, again))
+			}
+			return nil
+		}))
+		if a := b.read(st); a.end.Err != nil {
+			t.Error(a.end.Err)
+		}
+	})
+}
+
+// gap is the longest time for which one of three streams waited for a token, while beside runs in
+// the same scheduler: on virtual time, so that it is what the scheduler has them wait, and not
+// what a busy machine does.
+func (b bubble) gap(beside func()) time.Duration {
+	var readers sync.WaitGroup
+	var longest [3]time.Duration
+	for n := range longest {
+		st := submit(b.T, b.Scheduler, request(50, 2+n, 200))
+		readers.Go(func() {
+			var last time.Time
+			for e := range schedulertest.Events(b.Context(), st) {
+				if e.Kind != scheduler.KindToken {
+					continue
+				}
+				if now := time.Now(); !last.IsZero() {
+					longest[n] = max(longest[n], now.Sub(last))
+				}
+				last = time.Now()
+			}
+		})
+	}
+	beside()
+	readers.Wait()
+	return max(longest[0], longest[1], longest[2])
+}
+
+// hostilePrograms are programs that do something for as long as they are let.
+func hostilePrograms() map[string]func(r *program.Run, root *program.Branch) error {
+	forked := func(f func(fork *program.Branch) error) func(r *program.Run, root *program.Branch) error {
+		return func(_ *program.Run, root *program.Branch) error {
+			fork, err := root.Fork()
+			if err != nil {
+				return err
+			}
+			defer fork.Close()
+			return f(fork)
+		}
+	}
+	waits := func(r *program.Run, branches ...*program.Branch) error {
+		_, err := r.Wait(1, false, branches...)
+		return err
+	}
+	return map[string]func(r *program.Run, root *program.Branch) error{
+		"waits for nothing": func(r *program.Run, _ *program.Branch) error { return waits(r) },
+		"waits for what is ready": func(r *program.Run, root *program.Branch) error {
+			return waits(r, root, root, root)
+		},
+		"has rows of forks": func(r *program.Run, root *program.Branch) error {
+			return forked(func(fork *program.Branch) error {
+				return errors.Join(fork.Append([]program.Token{1, 2}, true), waits(r, fork), fork.Cut(len(fork.Tokens())-1), waits(r, fork))
+			})(r, root)
+		},
+		"opens prompts": func(r *program.Run, _ *program.Branch) error {
+			b, err := r.Open(prompt(200, int(time.Now().UnixMicro()%97))[0].Tokens)
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			return waits(r, b)
+		},
+		"runs and closes": func(r *program.Run, root *program.Branch) error {
+			return forked(func(fork *program.Branch) error {
+				return errors.Join(fork.Run(greedy(false), 50, false), waits(r))
+			})(r, root)
+		},
+		"thinks": func(r *program.Run, root *program.Branch) error {
+			time.Sleep(300 * time.Millisecond)
+			return errors.Join(root.Append([]program.Token{1}, false), waits(r, root))
+		},
+		"never waits": func(r *program.Run, root *program.Branch) error {
+			time.Sleep(time.Millisecond)
+			err := forked(func(fork *program.Branch) error { return fork.Append([]program.Token{1}, true) })(r, root)
+			if errors.Is(err, program.ErrBudget) {
+				return waits(r)
+			}
+			return err
+		},
+	}
+}
+
+// What a program does, others do not wait for longer than for an ordinary answer: the longest gap
+// of three streams beside two hostile programs is within 1.5 times that beside two answers to
+// prompts as long, or 20 ms more. Their texts are what they were.
+func TestProgram_Hostile_HoldsUpNobody(t *testing.T) {
+	c := scheduler.Config{Slots: 8}
+	var ordinary time.Duration
+	inBubble(t, scheduler.Limits{}, c, func(b bubble) {
+		ordinary = b.gap(func() {
+			for i := range 10 { // each with a prompt of its own
+				one, other := submit(t, b.Scheduler, request(200, 10+2*i, 1)), submit(t, b.Scheduler, request(200, 11+2*i, 1))
+				b.read(one)
+				b.read(other)
+			}
+		})
+	})
+	for name, again := range hostilePrograms() {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, scheduler.Limits{}, c, func(b bubble) {
+				got := b.gap(func() {
+					var both []*scheduler.Stream
+					for seed := range 2 {
+						r := written(200, 7+seed, 2, func(r *program.Run) error {
+							root, err := r.Open(r.Prompt())
+							for err == nil {
+								err = again(r, root)
+								if _, waited := r.Wait(1, false, root); err == nil {
+									err = waited
+								}
+							}
+							if errors.Is(err, program.ErrBudget) || errors.Is(err, program.ErrContextFull) {
+								err = nil
+							}
+							return err
+						})
+						r.Deadline = time.Now().Add(1500 * time.Millisecond)
+						both = append(both, submit(t, b.Scheduler, r))
+					}
+					for _, st := range both {
+						if a := b.read(st); a.end.Err != nil && !errors.Is(a.end.Err, scheduler.ErrDeadline) {
+							t.Error(a.end.Err)
+						}
+					}
+				})
+				if allowed := max(ordinary*3/2, ordinary+20*time.Millisecond); got > allowed {
+					t.Errorf("a gap of %v; beside ordinary answers it is %v", got, ordinary)
 				}
 			})
 		})

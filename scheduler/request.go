@@ -3,6 +3,8 @@
 package scheduler
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -16,6 +18,80 @@ type Segment struct {
 	Tokens []Token
 }
 
+// Request is one answer to compute. The scheduler owns Chain and Rules from Submit on, and closes
+// them, whatever Submit returns.
+type Request struct {
+	Prompt []Segment
+	Pieces []*piece.Piece // of pictures and sounds, whose tokens Config.Pieces gave
+
+	// Begun are the tokens with which the answer begins, as if the chain had chosen them: it goes
+	// on from there. They are shown, with the log-probabilities that are given, and count as
+	// generated.
+	Begun answer.Begun
+
+	// Chain chooses the tokens. At least one stage, unless there is a Program.
+	Chain []chain.Stage
+	// Program, if set, chooses the tokens in place of Chain, whose stages are only told of them.
+	// It has no Slot, Shift, Begun, PromptLogprobs and NoAnswer, and counts as so many requests as
+	// it has branches. Further requests of one SubmitAll with the same Program are for what it
+	// shows as its further choices, in their order.
+	Program *program.Program
+
+	Ending
+	Shift *answer.Shift // how the answer goes on when the context is full; nil: it ends
+
+	// Adapters compute the request's tokens besides the model, from token AdaptersFrom on, or from
+	// the beginning of the piece that this is in; nil: the model alone does.
+	Adapters     Adapters
+	AdaptersFrom int
+
+	Reports
+	Delivery
+	Drafting
+	Service
+	Caching
+
+	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods
+	// it must be quick and must not call back.
+	Ended func(RequestRecord)
+}
+
+// Ending is what ends an answer.
+type Ending struct {
+	MaxTokens  int               // most tokens to generate; 0 or less: until the context is full
+	Stop       []string          // end, without showing it, at the first of these
+	StopTokens []Token           // end at any of these, besides the model's own
+	IgnoreEOG  bool              // the model's end-of-generation tokens do not end the answer
+	Preserved  []Token           // control tokens that show their text in the answer, for a reader who looks for them
+	Rules      []answer.StopRule // may end the answer, too
+}
+
+// Reports is what an answer's reader is told besides its text.
+type Reports struct {
+	// Logprobs is how many of the most likely tokens to report with each token, from the raw row;
+	// -1: none and no probability of the token itself either.
+	Logprobs int
+	// Trace is how many of the most likely tokens to report before and after each stage, with each
+	// token that the chain draws; 0: no trace.
+	Trace int
+	// PromptLogprobs asks for the log-probabilities of the prompt's tokens too, all but the
+	// first's, with as many others as Logprobs says. They come in KindPrompt events before the
+	// answer. Cached cells have no logits, so all of the prompt is computed. A prompt with Pieces
+	// is refused: their rows have no logits.
+	PromptLogprobs bool
+	// NoAnswer ends the request, as one that has reached its length, before a token is drawn.
+	NoAnswer bool
+	// Progress asks for an event after each part of the prompt.
+	Progress bool
+}
+
+// Delivery is how events get to their reader.
+type Delivery struct {
+	Overflow OverflowPolicy
+	Buffer   int  // events the stream holds for a slow reader before Overflow counts; 0: the default
+	Keep     bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
+}
+
 // OverflowPolicy says what happens to a slot whose reader does not keep up.
 type OverflowPolicy uint8
 
@@ -26,91 +102,51 @@ const (
 	CancelSlow                       // the request ends as cancelled
 )
 
-// Request is one answer to compute. The scheduler owns Chain and Rules from Submit on, and closes
-// them, whatever Submit returns.
-type Request struct {
-	Prompt     []Segment
-	Pieces     []*piece.Piece // of pictures and sounds, whose tokens Config.Pieces gave
-	MaxTokens  int            // most tokens to generate; 0 or less: until the context is full
-	Stop       []string       // end, without showing it, at the first of these
-	StopTokens []Token        // end at any of these, besides the model's own
-	IgnoreEOG  bool           // the model's end-of-generation tokens do not end the answer
-	Preserved  []Token        // control tokens that show their text in the answer, for a reader who looks for them
-
-	// Begun are the tokens with which the answer begins, as if the chain had chosen them: it goes
-	// on from there. They are shown, with the log-probabilities that are given, and count as
-	// generated.
-	Begun answer.Begun
-
-	Shift *answer.Shift // how the answer goes on when the context is full; nil: it ends
-	Slot  *int          // the slot that computes it, for which it waits; nil: the first that is free
-
-	// Chain chooses the tokens. At least one stage, unless there is a Program.
-	Chain []chain.Stage
-	// Program, if set, chooses the tokens in place of Chain, whose stages are only told of them.
-	// It has no Slot, Shift, Begun, PromptLogprobs and NoAnswer, and counts as so many requests as
-	// it has branches. Further requests of one SubmitAll with the same Program are for what it
-	// shows as its further choices, in their order.
-	Program *program.Program
-	// Rules may end the answer, besides Stop and StopTokens.
-	Rules []answer.StopRule
-
-	// Logprobs is how many of the most likely tokens to report with each token, from the raw row;
-	// -1: none and no probability of the token itself either.
-	Logprobs int
-	// Trace is how many of the most likely tokens to report before and after each stage, with each
-	// token that the chain draws; 0: no trace.
-	Trace int
-
-	// PromptLogprobs asks for the log-probabilities of the prompt's tokens too, all but the
-	// first's, with as many others as Logprobs says. They come in KindPrompt events before the
-	// answer. Cached cells have no logits, so all of the prompt is computed. A prompt with Pieces
-	// is refused: their rows have no logits.
-	PromptLogprobs bool
-	// NoAnswer ends the request, as one that has reached its length, before a token is drawn.
-	NoAnswer bool
-
-	// Progress asks for an event after each part of the prompt.
-	Progress bool
-
-	Overflow OverflowPolicy
-	Buffer   int  // events the stream holds for a slow reader before Overflow counts; 0: the default
-	Keep     bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
-
-	// Adapters compute the request's tokens besides the model, from token AdaptersFrom on, or from
-	// the beginning of the piece that this is in; nil: the model alone does.
-	Adapters     Adapters
-	AdaptersFrom int
-
-	// MostDrafted is how many tokens may be drafted of the answer at once; 0: as many as the
-	// scheduler does; negative: none.
-	MostDrafted int
-	// LeastDrafted is how many must be guessed for any of them to be computed, LeastChance how
-	// likely each must be to be right.
-	LeastDrafted int
-	LeastChance  float64
-
-	Caller      string    // who asks: callers have shares of the queue, and take turns for slots; empty: nobody in particular
-	Priority    int       // higher goes first: each step counts as arriving 10 s earlier; equal ones in order of arrival
-	Deadline    time.Time // the answer ends as an error then; zero: never
-	CachePrompt bool      // begin from cached cells with the same prefix
-	CacheSalt   string    // CachePrompt finds only cells computed under the same salt; else a fast answer would reveal what others sent
-
-	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods
-	// it must be quick and must not call back.
-	Ended func(RequestRecord)
+// Drafting bounds the tokens that are guessed of an answer.
+type Drafting struct {
+	MostDrafted  int     // at once; 0: as many as the scheduler does; negative: none
+	LeastDrafted int     // for any of them to be computed
+	LeastChance  float64 // of each to be right
 }
 
-// slotsOf is how many slots some requests take. What a program shows as a further choice counts as
-// one, though it takes none.
-func slotsOf(requests []Request) (n int) {
-	known := map[*program.Program]bool{nil: true}
-	for i := range requests {
-		p := requests[i].Program
-		if n++; !known[p] {
-			n += max(1, p.Branches) - 1
-		}
-		known[p] = true
-	}
-	return n
+// Service is when and where a request is served.
+type Service struct {
+	Caller   string    // who asks: callers have shares of the queue, and take turns for slots; empty: nobody in particular
+	Priority int       // higher goes first: each step counts as arriving 10 s earlier; equal ones in order of arrival
+	Deadline time.Time // the answer ends as an error then; zero: never
+	Slot     *int      // the slot that computes it, for which it waits; nil: the first that is free
 }
+
+// Caching is which KV cells a request may begin from.
+type Caching struct {
+	CachePrompt bool   // cached cells with the same prefix
+	CacheSalt   string // only cells that were computed under the same salt; else a fast answer would reveal what others sent
+}
+
+// Errors that Submit, a stream's calls and its end event may carry; compare with errors.Is.
+var (
+	ErrQueueFull     = errors.New("the queue is full")
+	ErrQueueShare    = errors.New("as many requests of this caller wait as one may have")
+	ErrTooMany       = errors.New("more answers at once than there can be")
+	ErrClosed        = errors.New("the scheduler is closed")
+	ErrEmptyPrompt   = errors.New("the prompt has no tokens")
+	ErrPromptTooLong = errors.New("the prompt is longer than the context")
+	ErrBadRequest    = errors.New("invalid request")
+	ErrDeadline      = errors.New("the deadline has passed")
+	ErrEnded         = errors.New("the stream has ended")
+	ErrSlowReader    = errors.New("the reader did not keep up")
+	ErrNoCells       = errors.New("no KV cells left")
+	ErrPass          = errors.New("the forward pass failed")
+	ErrLost          = errors.New("what computes the answers was lost")
+)
+
+// PromptTooLong is an ErrPromptTooLong with its numbers.
+type PromptTooLong struct{ Tokens, Context int }
+
+// Error names the numbers.
+func (e *PromptTooLong) Error() string {
+	return fmt.Sprintf("%v: %d tokens, the context has room for %d and one to generate", ErrPromptTooLong, e.Tokens, e.Context-1)
+}
+
+// Is makes the error an ErrPromptTooLong.
+func (*PromptTooLong) Is(target error) bool { return target == ErrPromptTooLong }

@@ -4,12 +4,15 @@ package scheduler
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/background"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // The tick waits for background samplers, after the native stages are done, for an eighth of the
@@ -36,7 +39,7 @@ type sampling struct {
 // pass.
 func (s *Scheduler) prepareBackground(branches []*branch) {
 	for _, b := range branches {
-		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.background != nil {
+		if d := b.drawer; b.outputRow >= 0 && b.driver == driverDrawer && d.background != nil {
 			s.attempt(func() { // what panics will again when it is drawn for, and the pass goes on
 				if !d.tickDraws() {
 					d.background.Prepare()
@@ -54,14 +57,14 @@ func (s *Scheduler) sample(branches []*branch) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	each(s, branches, func(_ int, b *branch) {
-		switch d := b.rowDrawer(); {
+		switch d := b.drawer; {
 		case b.outputRow < 0:
-		case d == nil:
+		case b.driver == driverProgram:
 			s.lendRow(b)
 		case d.tickDraws():
 			sampling.native = append(sampling.native, d)
 		default:
-			s.giveBackground(d, !d.isSelfRun()) // its stage has turned out to be slow, or is another now
+			s.giveBackground(d, true) // its stage has turned out to be slow, or is another now
 			s.lend(d)
 		}
 	})
@@ -87,7 +90,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 	start := s.config.Clock()
 	draws := append(s.sampling.draws[:0], make([]Draw, len(drawers))...)
 	for i, d := range drawers {
-		draws[i].Row, draws[i].Stage = d.of.outputRow+d.of.job.guess.row, d.chain.Stages()[0]
+		draws[i].Row, draws[i].Stage = d.branch.outputRow+d.job.guess.row, d.chain.Stages()[0]
 	}
 	s.sampling.draws = draws
 	if err := panics.Try(func() error { s.backend.SampleRows(draws); return nil }); err != nil {
@@ -105,19 +108,16 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 		case drawn.Err == nil:
 			d.answer.Advance(drawn.Token, answer.Details{})
 		case errors.Is(drawn.Err, chain.ErrSlow):
-			s.giveBackground(d, !d.isSelfRun())
+			s.giveBackground(d, true)
 			s.lend(d)
 			return
 		default:
 			d.answer.Fail(drawn.Err)
 		}
-		switch {
-		case d.followsDraft():
+		if d.followsDraft() {
 			going = append(going, d)
-		case d.isSelfRun():
-			s.settleSelfRun(d)
-		default:
-			s.emit(d.of.job, now)
+		} else {
+			s.settle(d, now)
 		}
 	})
 	return going
@@ -156,4 +156,167 @@ func (s *Scheduler) awaitBackground() {
 	copies.Wait()
 	s.sampling.loans.Wait()
 	s.record.Background += s.config.Clock().Sub(start)
+}
+
+// drawer draws the tokens of an answer, or those of a program's branch that goes on by itself. The
+// answer of a program has one that draws none: its stages are told what the program shows.
+type drawer struct {
+	job        *job
+	branch     *branch // that the rows are of
+	chain      *chain.Chain
+	answer     *answer.Answer
+	background *background.Sampler // nil: nothing has taken long yet. While it is not idle, chain and answer are its own
+
+	forProgram bool   // the tokens are for a program, and for no reader
+	logprobs   int    // how many of the most likely tokens are told with each token; -1: no log-probabilities
+	release    func() // closes the stages
+
+	rows background.Rows // memory for the background sampler
+}
+
+// owner is the job that the tokens are of.
+func (d *drawer) owner() *job { return d.job }
+
+// isOver reports whether nobody wants its tokens any more: the answer has ended, or the branch no
+// longer goes on by itself.
+func (d *drawer) isOver() bool { return d.job.done || d.branch.drawer != d }
+
+// tickDraws reports whether the tick draws the next token itself: there is no need of a background
+// sampler. If there is one, that is for what took long, and is at rest.
+func (d *drawer) tickDraws() bool {
+	return d.background.Idle() && !d.needsBackground(d.chain.Stages())
+}
+
+// needsBackground reports whether drawing with these stages needs a goroutine of its own: for
+// plugins and stop rules, or for log-probabilities and traces, which cost more than a draw.
+func (d *drawer) needsBackground(stages []chain.Stage) bool {
+	if d.forProgram {
+		return d.logprobs >= 0 || !chain.Native(stages)
+	}
+	reports := d.job.kind == kindAnswer && (d.logprobs >= 0 || d.job.req.Trace > 0)
+	return reports || d.metered(stages)
+}
+
+// metered reports whether an answer with these stages has code in it that may take any time:
+// plugins, or stop rules. A program's answer may have no stages.
+func (d *drawer) metered(stages []chain.Stage) bool {
+	quick := chain.Native(stages) || len(stages) == 0 && d.job.kind != kindAnswer
+	return !quick || len(d.job.req.Rules) > 0
+}
+
+// giveBackground gives a drawer a background sampler for what takes long, unless it has one. The
+// stages of a branch that goes on by itself are the host's own, and have no quota.
+func (s *Scheduler) giveBackground(d *drawer, metered bool) {
+	if d.background != nil {
+		return
+	}
+	d.background = background.New(d.chain, d.answer, background.Options{Logprobs: d.logprobs, Metered: metered && !d.forProgram, Close: d.release,
+		Wake: s.inbox.signal, Failed: func(err error) { s.inbox.post(func(s *Scheduler) { s.fail(d.job, err) }) }, Loans: &s.sampling.loans})
+	s.goroutines.Go(d.background.Run)
+}
+
+// fail ends a job whose stages could not begin, at once and not after its prompt was computed. A
+// busy background sampler does it itself.
+func (s *Scheduler) fail(j *job, err error) {
+	if !j.done && !j.background.Busy() {
+		j.answer.Fail(err)
+		s.emitOne(j)
+	}
+}
+
+// close frees stages and rules. If there is a background sampler, it does that itself: they may be
+// at work.
+func (d *drawer) close() {
+	if d.background != nil {
+		d.background.Close()
+	} else {
+		d.release()
+	}
+}
+
+// backgroundRows are those that the pass has for a background sampler, from the one on that is to
+// be drawn from. What a program writes has no draft.
+func (s *Scheduler) backgroundRows(d *drawer) background.Rows {
+	g, rows := &d.job.guess, &d.rows
+	*rows = background.Rows{Logits: rows.Logits[:0], States: rows.States[:0], First: g.row, Context: g.at, Draft: g.draft}
+	for i := d.branch.outputRow + g.row; i <= d.branch.outputRow+len(g.draft); i++ {
+		rows.Logits = append(rows.Logits, s.backend.Row(i))
+		if d.chain.WantsHiddenStates() { // they are small, and the next pass may come before the background sampler does
+			rows.States = append(rows.States, s.backend.HiddenState(i)...)
+		}
+	}
+	return *rows
+}
+
+// A program's branch may go on by itself (program.Branch.Run). It is then like an answer that
+// nobody reads: its tokens are drawn beside those of all answers, by the backend or by a background
+// sampler, until it has as many as were asked for, or comes to an end token.
+
+// runBranch has a branch go on by itself if its program wants that.
+func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
+	going := of.TakeRun()
+	if going == nil {
+		return
+	}
+	r := &b.job.req
+	tokens := slices.Grow(slices.Clip(b.state.Tokens), going.Most)
+	a := answer.New(going.Chain, tokens, answer.Settings{MaxTokens: going.Most, StopTokens: r.StopTokens, IgnoreEOG: r.IgnoreEOG,
+		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
+	b.driver, b.drawer = driverDrawer, &drawer{job: b.job, branch: b, chain: going.Chain, answer: a, forProgram: true, logprobs: -1, release: going.Release}
+	if going.Scored {
+		b.drawer.logprobs = 0
+	}
+	if !b.drawer.tickDraws() {
+		s.giveBackground(b.drawer, false) // at once: it has something to prepare beside the first pass
+	}
+}
+
+// drawn is how many tokens a branch has drawn by itself of which its program was not told. What a
+// background sampler is at does not count.
+func (b *branch) drawn() int {
+	if b.driver == driverDrawer && !b.busy() {
+		return b.drawer.answer.Generated()
+	}
+	return b.state.Drawn
+}
+
+// stopSelfRun gives a branch that goes on by itself back to its program.
+func (s *Scheduler) stopSelfRun(b *branch) {
+	if b.driver == driverDrawer {
+		b.drawer.close()
+		b.driver, b.drawer = driverProgram, nil
+	}
+}
+
+// settleSelfRun notes what a branch has drawn that goes on by itself.
+func (s *Scheduler) settleSelfRun(d *drawer) {
+	b := d.branch
+	defer s.blame(b.job)
+	if d.isOver() {
+		return // its program has closed it
+	}
+	out := d.answer.Output()
+	reason, err := out.Reason, out.Err
+	out.Reset()
+	state := &b.state
+	switch {
+	case reason == 0:
+		return
+	case errors.Is(err, chain.ErrNoToken) || errors.Is(err, chain.ErrNotAllowed):
+		state.Finished = program.Stuck
+	case err != nil:
+		s.end(b.job, End{Reason: answer.ReasonError, Err: err})
+		return
+	case reason == answer.ReasonStop:
+		state.Finished = program.Ended
+	default:
+		state.Finished = program.Ran
+	}
+	state.Tokens = d.answer.Tokens()
+	if d.logprobs >= 0 {
+		state.Score(d.answer.PromptLen(), d.answer.Answered().Logprobs)
+	}
+	state.Drawn = d.answer.Generated()
+	s.stopSelfRun(b)
+	s.goOnWithProgram(b.job)
 }

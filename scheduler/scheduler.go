@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -56,63 +57,45 @@ const (
 	DefaultMostDrafted  = 32
 )
 
-// Scheduler runs requests on one backend. Create it with New, start it with Run.
+// Scheduler runs requests on one backend. Create it with New, start it with Run. All but the inbox
+// and what others may look at (records) belongs to the tick.
 type Scheduler struct {
 	config  Config
 	backend Backend
 	limits  Limits
 
 	inbox *inbox
+	queue queue
+	serving
+	cache *kvcache.Cache
 
-	statsMu sync.Mutex
-	stats   Stats
-
-	look loadLook
-
-	// Everything below belongs to the tick.
-	queue         queue
-	turns         turns
-	slots         []*branch // nil: free
-	running       []*job    // the jobs in slots, in the order they are served
-	cache         *kvcache.Cache
-	estimator     *estimator.Estimator
-	share         share
-	goroutines    sync.WaitGroup // of background samplers and programs
-	arrivals      uint64         // requests so far
-	shortTick     bool           // the last tick had short prompts only, though longer ones waited
-	prefilled     int            // prompt tokens that were planned so far
-	ticks         int            // ticks that were planned so far
-	programsSpare []*job         // memory for another list of programs
-	calling       []*job         // control calls of theirs wait
-	slotActions   []*slotAction  // not begun yet, in the order they came
-	conversations []uint64       // by slot: the name of what its last answer left in the cache; 0: nothing
-	awaited       []*drawer      // their background samplers are collected by a later tick
-	programs      []*job         // in slots, or queued again, whose programs are at work or are to be asked what they have done
-	checkpointing time.Duration  // that taking checkpoints may take
-	lost          bool           // see lostbackend.go
-	gathering     gathering
-	again         again // as of this tick
-	awaitsCopy    bool  // as of the last plan: a running job waits for cells whose sequence is being saved
-	record        TickRecord
-	history       history
-	rates         rates
-
-	// Set anew by each tick, in memory that is reused.
-	commands   []func(*Scheduler)
-	order      []*job    // running as it was after admission
-	prefilling []*branch // those of running whose prompts are to be computed
-	demand     estimator.Demand
-	planned    []*branch // in this tick, the generating ones first
-	decoding   int       // how many of planned are generating
-	reserved   int       // KV cells that planned will fill
-	passing    []*branch // planned as it was before the passes
-	batch      Batch
-	cost       estimator.Pass // of the batch
-	drafting   bool           // guessed tokens are in it
-	sampling   sampling
-	prompts    prompts
-
+	tickPlan
 	speculation speculation
+	forwardPass
+	sampling sampling
+
+	beside
+	records
+	again again // as of this tick
+}
+
+// serving is who has slots.
+type serving struct {
+	slots         []*branch     // nil: free
+	running       []*job        // the jobs in slots, in the order they are served
+	conversations []uint64      // by slot: the name of what its last answer left in the cache; 0: nothing
+	slotActions   []*slotAction // not begun yet, in the order they came
+	lost          bool          // the backend was (fault.go)
+}
+
+// beside is what goes on while ticks do: background samplers, programs and calls.
+type beside struct {
+	goroutines    sync.WaitGroup     // of background samplers and programs
+	awaited       []*drawer          // their background samplers are collected by a later tick
+	programs      []*job             // in slots, or queued again, whose programs are at work or are to be asked what they have done
+	programsSpare []*job             // memory for another list of programs
+	calling       []*job             // control calls of theirs wait
+	commands      []func(*Scheduler) // memory for those that were posted
 }
 
 // New checks the configuration against the backend. It fails if they cannot work together.
@@ -144,15 +127,13 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		return nil, fmt.Errorf("%w: prefill share %v is not between 0 and 0.95", ErrBadRequest, c.PrefillShare)
 	}
 	s := &Scheduler{
-		config:        c,
-		backend:       b,
-		limits:        limits,
-		inbox:         newInbox(c.Slots, c.QueueLimit),
-		slots:         make([]*branch, c.Slots),
-		conversations: make([]uint64, c.Slots),
-		estimator:     estimator.New(limits.SeparatePasses),
-		share:         share{lock: c.ComputeLock},
-		sampling:      sampling{alarm: time.NewTimer(time.Hour)},
+		config:      c,
+		backend:     b,
+		limits:      limits,
+		inbox:       newInbox(c.Slots, c.QueueLimit),
+		serving:     serving{slots: make([]*branch, c.Slots), conversations: make([]uint64, c.Slots)},
+		forwardPass: forwardPass{estimator: estimator.New(limits.SeparatePasses), share: share{lock: c.ComputeLock}},
+		sampling:    sampling{alarm: time.NewTimer(time.Hour)},
 	}
 	s.cache = s.newCache()
 	if limits.Drafts {
@@ -191,3 +172,61 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // jobs lists all requests, running first, then waiting.
 func (s *Scheduler) jobs() []*job { return slices.Concat(s.running, s.queue.jobs) }
+
+// ComputeLock lets several schedulers share one machine: their ticks compute one at a time, in the
+// order in which they are ready. Two passes at once would have more threads than there are cores,
+// and at each step of its graph each would wait for threads that do not run. While a slot of any
+// scheduler generates, the ticks of all aim at their targets.
+type ComputeLock struct {
+	held       chan struct{} // full while a tick computes; those that wait to send are served in order
+	generating atomic.Int32  // schedulers of which a slot generates
+}
+
+// NewComputeLock makes a lock for schedulers whose Config names them.
+func NewComputeLock() *ComputeLock { return &ComputeLock{held: make(chan struct{}, 1)} }
+
+// share is a scheduler's part in the lock; the zero value is that of one that has the machine for
+// itself.
+type share struct {
+	lock       *ComputeLock
+	generating bool
+}
+
+// take waits until no other scheduler computes.
+func (s *share) take() {
+	if s.lock != nil {
+		s.lock.held <- struct{}{}
+	}
+}
+
+// give lets the next scheduler compute.
+func (s *share) give() {
+	if s.lock != nil {
+		<-s.lock.held
+	}
+}
+
+// note tells the others whether a slot of this scheduler generates.
+func (s *share) note(generating bool) {
+	if s.lock == nil || s.generating == generating {
+		return
+	}
+	s.generating = generating
+	if generating {
+		s.lock.generating.Add(1)
+	} else {
+		s.lock.generating.Add(-1)
+	}
+}
+
+// othersGenerate reports whether a slot of another scheduler generates.
+func (s *share) othersGenerate() bool {
+	if s.lock == nil {
+		return false
+	}
+	n := s.lock.generating.Load()
+	if s.generating {
+		n--
+	}
+	return n > 0
+}

@@ -60,8 +60,6 @@ type guess struct {
 	allowed              bool          // the request does not refuse the draft
 	chosen               bool          // it promises something
 	trial                bool          // it was asked for although it does not seem to pay
-	logits               [][]float32   // for a background sampler
-	states               []float32     // for a background sampler, where it wants them: a copy of those of the rows
 }
 
 // sameDrafting is how many of the first branches are alike in that.
@@ -164,7 +162,7 @@ func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 	if tokens < j.req.LeastDrafted || chance < j.req.LeastChance {
 		tokens = 0
 	}
-	return estimator.Offer{Chance: chance, Tokens: tokens, Depth: j.seq.Len() + 1, Budget: budget}
+	return estimator.Offer{Chance: chance, Tokens: tokens, Depth: j.branch.seq.Len() + 1, Budget: budget}
 }
 
 // costly reports whether the drafter takes so long that it is asked only for what is likely to pay.
@@ -176,7 +174,7 @@ func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	for _, b := range s.planned {
 		j := b.job
-		if j.program != nil {
+		if j.kind != kindAnswer {
 			continue // nobody knows what a program is about to do
 		}
 		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
@@ -244,7 +242,7 @@ func (s *Scheduler) askDrafter() {
 	longest := 1
 	for _, j := range p.asked {
 		a := &j.guess.ask
-		a.Slot, a.Request, a.Context, a.Draft = j.slot, j.arrival, j.textContext(), a.Draft[:0]
+		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
 		a.Within = s.config.ITLTarget - p.withoutDrafts
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
@@ -307,8 +305,8 @@ func (s *Scheduler) draft(j *job, n int) {
 // followsDraft reports whether a native chain has drawn the drafted token, so that the next row is
 // drawn from as well.
 func (d *drawer) followsDraft() bool {
-	g := &d.of.job.guess
-	if !d.of.drafting() || !d.tickDraws() {
+	g := &d.job.guess
+	if !d.branch.drafting() || !d.tickDraws() {
 		return false
 	}
 	n := d.answer.Along(g.at, g.draft)
@@ -321,7 +319,7 @@ func (d *drawer) followsDraft() bool {
 
 // settleDraft notes how much of its draft a job has taken, and takes the rest out of the KV cache.
 func (s *Scheduler) settleDraft(j *job) {
-	if !j.drafting() {
+	if len(j.guess.draft) == 0 {
 		return
 	}
 	g, out, context, right := &j.guess, j.answer.Output(), j.answer.Context(), 0
@@ -345,9 +343,9 @@ func (s *Scheduler) settleDraft(j *job) {
 // dropDraft takes the guessed tokens out of the KV cache but for those before the row that was
 // drawn from last.
 func (s *Scheduler) dropDraft(j *job) {
-	had, keep := j.drafting(), j.guess.at+j.guess.row
-	if j.guess.draft, j.guess.row = nil, 0; had && j.seq != nil {
-		s.cache.Truncate(j.seq, keep)
+	had, keep := len(j.guess.draft) > 0, j.guess.at+j.guess.row
+	if j.guess.draft, j.guess.row = nil, 0; had && j.branch.seq != nil {
+		s.cache.Truncate(j.branch.seq, keep)
 	}
 }
 

@@ -3,10 +3,14 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
+	"sync"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/portion"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/ring"
 )
@@ -87,8 +91,8 @@ func (s *Scheduler) submit(requests []Request, caller string, reserved int) (_ [
 		now := s.config.Clock()
 		s.gather(now)
 		for _, j := range jobs {
-			s.arrivals++
-			if j.arrive(s.arrivals, now); j.writer == nil {
+			s.queue.arrivals++
+			if j.arrive(s.queue.arrivals, now); j.kind != kindChoice {
 				s.queue.push(j)
 			}
 		}
@@ -99,15 +103,30 @@ func (s *Scheduler) submit(requests []Request, caller string, reserved int) (_ [
 	return streams, nil
 }
 
+// slotsOf is how many slots some requests take. What a program shows as a further choice counts as
+// one, though it takes none.
+func slotsOf(requests []Request) (n int) {
+	known := map[*program.Program]bool{nil: true}
+	for i := range requests {
+		p := requests[i].Program
+		if n++; !known[p] {
+			n += max(1, p.Branches) - 1
+		}
+		known[p] = true
+	}
+	return n
+}
+
 func closeAll(requests []Request) {
 	for _, r := range requests {
 		answer.Close(r.Chain, r.Rules)
 	}
 }
 
-// newJob checks a request and makes its job and stream. Writer is the job whose program writes its
-// answer; nil: none does, or its own.
-func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
+// newJob checks a request and makes its job and stream. The first request of a program gets the
+// program; main is that one's job, and each later one is a further choice of it. nil: there is
+// none.
+func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	prompt, err := s.prompt(&r)
 	if err != nil {
 		return nil, err
@@ -129,27 +148,32 @@ func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
 		r.AdaptersFrom = j.pieces.Border(prompt, r.AdaptersFrom) // one pass computes a piece
 		j.req.AdaptersFrom = r.AdaptersFrom
 	}
-	j.branch = branch{job: j, slot: -1, outputRow: -1}
-	j.branches = []*branch{&j.branch}
 	j.scope = scopeOf(&r)
-	if r.Program != nil && writer == nil {
+	j.drawer = drawer{job: j, chain: chain.New(r.Chain, s.limits.Vocabulary, r.Trace), logprobs: r.Logprobs}
+	switch {
+	case r.Program == nil:
+		j.drawByItself()
+	case main == nil:
+		j.kind = kindProgram
 		if err := s.newRun(j, &r, prompt); err != nil {
 			return nil, err
 		}
+	default:
+		j.kind = kindChoice
 	}
-	j.drawer = drawer{of: &j.branch, chain: chain.New(r.Chain, s.limits.Vocabulary, r.Trace)}
 	j.lasting = j.chain.Lasting()
 	j.chain.MaskBy(s.backend)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
+	j.release = j.answer.Close
 	if len(r.Begun.Tokens) > 0 {
 		if err := s.checkForced(j, r.Begun.Tokens); err != nil {
 			return nil, err
 		}
 		j.answer.BeginWith(r.Begun)
 	}
-	if writer != nil {
-		writer.addChoice(j)
+	if j.kind == kindChoice {
+		main.addChoice(j)
 	}
 	j.req.Prompt, j.req.Begun, j.req.Chain, j.req.Program = nil, answer.Begun{}, nil, nil
 	j.stream = newStream(s, j)
@@ -196,3 +220,154 @@ func (s *Scheduler) Drain() { s.inbox.drain() }
 
 // Drained is closed once Drain was called and every request has ended.
 func (s *Scheduler) Drained() <-chan struct{} { return s.inbox.drained }
+
+// inbox carries commands from any goroutine to the tick, and counts the requests in the system.
+type inbox struct {
+	wake    chan struct{}
+	drained chan struct{}
+
+	mu       sync.Mutex
+	commands []func(*Scheduler)
+	requests int          // submitted and not ended, those included that room is reserved for
+	room     portion.Pool // for them
+	expected int          // on their way to be submitted
+	tells    bool         // whether expect was ever called
+	draining bool
+	closed   bool
+}
+
+func newInbox(slots, queue int) *inbox {
+	return &inbox{wake: make(chan struct{}, 1), drained: make(chan struct{}), room: portion.Pool{Limit: int64(slots + queue), Free: int64(slots)}}
+}
+
+// reserve takes room for n requests of a caller, if there is room for all. They count as submitted
+// from then on.
+func (in *inbox) reserve(caller string, n int) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.draining || in.closed:
+		return ErrClosed
+	case int64(n) > in.room.Limit:
+		return fmt.Errorf("%w: %d, there is room for %d in all", ErrTooMany, n, in.room.Limit)
+	case caller != "" && int64(n) > in.room.Most():
+		return fmt.Errorf("%w: %d, one client may have %d", ErrTooMany, n, in.room.Most())
+	}
+	switch in.room.Take(caller, int64(n)) {
+	case portion.Enough:
+		return ErrQueueShare
+	case portion.TooFew:
+		return ErrQueueFull
+	}
+	in.requests += n
+	return nil
+}
+
+// expect counts requests that are on their way. The tick may wait for the last of them.
+func (in *inbox) expect(n int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.tells = true
+	if in.expected += n; in.expected == 0 {
+		in.signal()
+	}
+}
+
+// told reports whether requests are announced at all before they are submitted.
+func (in *inbox) told() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.tells
+}
+
+func (in *inbox) expects() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.expected > 0
+}
+
+// post hands a command to the tick; false: there will be no tick any more.
+func (in *inbox) post(command func(*Scheduler)) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return false
+	}
+	in.commands = append(in.commands, command)
+	in.signal()
+	return true
+}
+
+// ask has the tick run a command and waits until it has. Errors: ErrClosed, the context's, and the
+// command's panic.
+func (s *Scheduler) ask(ctx context.Context, command func(*Scheduler)) error {
+	done := make(chan error, 1)
+	ran := func(s *Scheduler) {
+		err := panics.Try(func() error { command(s); return nil })
+		s.logPanic(err)
+		done <- err
+	}
+	if !s.inbox.post(ran) {
+		return ErrClosed
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// signal wakes the tick if it sleeps, or else lets it look once more before it does.
+func (in *inbox) signal() {
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// swap takes the commands against an empty slice, whose memory is used again.
+func (in *inbox) swap(spare []func(*Scheduler)) []func(*Scheduler) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	taken := in.commands
+	in.commands = spare[:0]
+	return taken
+}
+
+// count is how many requests are submitted and not ended.
+func (in *inbox) count() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.requests
+}
+
+// ended counts requests of a caller out.
+func (in *inbox) ended(caller string, n int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.requests -= n
+	in.room.Give(caller, int64(n))
+	in.checkDrained()
+}
+
+func (in *inbox) drain() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.draining {
+		in.draining = true
+		in.checkDrained()
+	}
+}
+
+func (in *inbox) checkDrained() {
+	if in.draining && in.requests == 0 {
+		close(in.drained)
+	}
+}
+
+func (in *inbox) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+}

@@ -2,12 +2,18 @@
 
 package scheduler
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
 
 // Tick does one round: it listens to others, schedules (admit.go, plan.go), and runs what was
 // scheduled in forward passes (pass.go), each of which ends with sampling (sample.go) and sending
 // (emit.go). busy means that there is more to do in the next tick, even without a call: a pass ran,
-// or something goes on from tick to tick (alarm.go).
+// or something goes on from tick to tick (again).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -32,7 +38,7 @@ func (s *Scheduler) Tick() (busy bool) {
 func (s *Scheduler) publish() {
 	s.statsMu.Lock()
 	defer s.statsMu.Unlock()
-	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
+	s.stats = s.gauges()
 }
 
 // listen takes in what background samplers have done and what other goroutines ask for, and ends
@@ -99,4 +105,99 @@ func (s *Scheduler) takeCommands() {
 	}
 	s.commands = commands
 	s.tryCalls()
+}
+
+// again is when the next tick is due though no command comes. Whatever waits for time, or goes on
+// from tick to tick, says so in each tick. The second sets busy too, which tells those who call
+// Tick themselves to call it again; Run sleeps until the time either way.
+type again struct {
+	due  bool      // else a command wakes the tick
+	at   time.Time // if it is due
+	busy bool      // something goes on from tick to tick
+}
+
+// tickAt asks for a tick at a time: that alone will change something.
+func (s *Scheduler) tickAt(at time.Time) {
+	if !s.again.due || at.Before(s.again.at) {
+		s.again.due, s.again.at = true, at
+	}
+}
+
+// keepTicking asks for another tick at a time for something that continues from tick to tick, even
+// if calls arrive meanwhile.
+func (s *Scheduler) keepTicking(at time.Time) {
+	s.again.busy = true
+	s.tickAt(at)
+}
+
+// sleep waits for a command, for the time at which the last tick asked for another, or for the end.
+func (s *Scheduler) sleep(ctx context.Context) {
+	var alarm <-chan time.Time
+	if s.again.due {
+		wait := s.again.at.Sub(s.config.Clock())
+		if wait <= 0 {
+			return
+		}
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		alarm = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-s.inbox.wake:
+	case <-alarm:
+	}
+}
+
+// expire ends the jobs whose deadline has passed, and asks for a tick at the next one, and when a
+// background sampler has rested. Those of the queue count, too: one that rests may have been
+// preempted.
+func (s *Scheduler) expire(now time.Time) {
+	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
+		for _, j := range jobs {
+			if rest := j.rest(); rest > 0 {
+				s.tickAt(now.Add(rest))
+			}
+		}
+	}
+	due := s.queue.deadline
+	if due.IsZero() {
+		return
+	}
+	s.tickAt(due)
+	if now.Before(due) {
+		return
+	}
+	jobs := s.jobs()
+	s.queue.deadline = time.Time{}
+	for _, j := range jobs {
+		switch d := j.req.Deadline; {
+		case now.Before(d):
+			s.queue.note(d)
+		case !d.IsZero():
+			s.end(j, End{Reason: answer.ReasonError, Err: ErrDeadline})
+		}
+	}
+}
+
+// How long a tick copies at most: to or from the archive while answers are generated, what
+// requests wait for while none is, and what none waits for.
+const (
+	longestCopy     = time.Millisecond
+	longestIdleCopy = 30 * time.Millisecond
+	longestAhead    = 10 * time.Millisecond
+)
+
+// copyTime is how long this tick may copy. lastPasses is how long those of the last tick took.
+// Copying a prefix saves computing it, so it may take as long as a pass: for a tick or two each
+// token takes twice as long.
+func (s *Scheduler) copyTime(lastPasses time.Duration) kvcache.CopyTime {
+	t := kvcache.CopyTime{Archive: longestIdleCopy, Prefix: longestIdleCopy, Ahead: longestAhead, Here: true}
+	if len(s.running) > 0 {
+		t.Ahead = longestCopy
+	}
+	if s.generates() {
+		t.Archive, t.Prefix, t.Here = longestCopy, max(longestCopy, lastPasses), false
+	}
+	return t
 }

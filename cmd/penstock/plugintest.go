@@ -9,12 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/penstock/penstock/host/author/check"
 	"github.com/penstock/penstock/host/author/lines"
+	"github.com/penstock/penstock/host/loading"
 )
 
 // testFlags are the flags of `plugin test`.
@@ -87,12 +91,13 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 	if err != nil {
 		return err
 	}
+	flags.check.CacheDir = loading.CodeCache(slog.New(slog.DiscardHandler))
 	report := testReport{Module: file}
 	if err := report.check(ctx, wasm, flags, cases); err != nil {
 		return fmt.Errorf("%s: %w", file, named.Err(err))
 	}
 	for _, c := range cases {
-		results, err := c.Run(ctx, wasm, flags.update)
+		results, err := c.Run(ctx, wasm, flags.check.CacheDir, flags.update)
 		if err != nil {
 			return named.Err(err)
 		}
@@ -106,21 +111,25 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 	return errors.Join(err, report.verdict())
 }
 
-// check tries the module with each configuration of its cases, or with the one that was given.
+// check tries the module with each configuration of its cases, or with the one that was given, all
+// at once.
 func (r *testReport) check(ctx context.Context, wasm []byte, flags testFlags, cases []check.Case) error {
-	configs := check.Configs(cases)
-	if flags.config != "" || len(configs) == 0 {
-		configs = []json.RawMessage{[]byte(flags.config)}
+	r.configs = check.Configs(cases)
+	if flags.config != "" || len(r.configs) == 0 {
+		r.configs = []json.RawMessage{[]byte(flags.config)}
 	}
-	for _, config := range configs {
-		flags.check.Config = config
-		found, err := check.Module(ctx, wasm, flags.check)
-		if err != nil {
+	r.Checks = make([]*check.Report, len(r.configs))
+	tries, ctx := errgroup.WithContext(ctx)
+	tries.SetLimit(runtime.GOMAXPROCS(0))
+	for i, config := range r.configs {
+		o := flags.check
+		o.Config = config
+		tries.Go(func() (err error) {
+			r.Checks[i], err = check.Module(ctx, wasm, o)
 			return err
-		}
-		r.Checks, r.configs = append(r.Checks, found), append(r.configs, config)
+		})
 	}
-	return nil
+	return tries.Wait()
 }
 
 // print writes a report for people.

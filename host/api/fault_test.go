@@ -69,7 +69,7 @@ func (g *gate) untilPaused(p *peer, r *rig) {
 func (g *gate) open() { g.leave.Do(func() { close(g.pass) }) }
 
 func (r *rig) request() scheduler.Request {
-	return scheduler.Request{Caller: "address 127.0.0.1", Prompt: []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}}, MaxTokens: 2, Logprobs: -1,
+	return scheduler.Request{Service: scheduler.Service{Caller: "address 127.0.0.1"}, Prompt: []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}}, Ending: scheduler.Ending{MaxTokens: 2}, Reports: scheduler.Reports{Logprobs: -1},
 		Chain: []chain.Stage{schedulertest.Greedy{}}}
 }
 

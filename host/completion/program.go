@@ -33,6 +33,7 @@ func (p *Prompted) chainParams(params sampling.Params, text []byte) (sampling.Pa
 	made, err := sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{ctx, p.Model})
 	if err == nil {
 		made.Constraint, err = p.Model.Engine.Prepare(ctx, made) // its triggers may be others
+		made.Constraint.Release()                                // the answer uses the grammar
 	}
 	return made, err
 }

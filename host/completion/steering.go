@@ -82,6 +82,7 @@ func (s *Service) Renew(ctx context.Context, r *Submitted, fields sampling.Param
 		}
 		if made.params.Constraint, err = m.Engine.Prepare(ctx, made.params); err == nil {
 			made.stages, err = renew(made.params)
+			made.params.Constraint.Release()
 		}
 		return made, chainError(err, made.params)
 	}, func(made renewed) { discardPolicy(serving.Policy{Stages: made.stages}) })

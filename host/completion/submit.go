@@ -145,10 +145,11 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 	params := r.Params
 	constraint, err := inPool(ctx, s.pool, r.Caller, r.times.deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
 		return r.Model.Engine.Prepare(ctx, params)
-	}, nil)
+	}, sampling.Constraint.Release)
 	if err != nil {
 		return requests, chainError(r.constraintError(err), params)
 	}
+	defer constraint.Release() // the answers use it by themselves
 	r.Params.Constraint = constraint
 	if r.preserved, err = r.Model.Engine.PreservedTokens(r.Params); err != nil {
 		return requests, chainError(err, r.Params)
@@ -265,32 +266,18 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 		stops = r.Rendered.Stops
 	}
 	request := scheduler.Request{
-		Prompt:         []scheduler.Segment{{Tokens: prompt}},
-		Pieces:         r.Media.pieces,
-		MaxTokens:      r.MaxTokens,
-		Stop:           stops,
-		StopTokens:     r.tokens,
-		Preserved:      r.preserved,
-		IgnoreEOG:      r.Params.IgnoreEOS,
-		Chain:          policy.Stages,
-		Rules:          policy.Rules,
-		Program:        policy.Program,
-		Logprobs:       r.Logprobs,
-		Trace:          trace,
-		PromptLogprobs: r.PromptLogprobs,
-		NoAnswer:       r.NoAnswer,
-		Priority:       r.Common.Priority,
-		Deadline:       r.times.deadline,
-		CachePrompt:    r.Common.CachePrompt,
-		CacheSalt:      r.Caller.CacheSalt,
-		Adapters:       r.adapters.set,
-		AdaptersFrom:   r.adapters.from,
-		Begun:          r.begun,
-		Overflow:       reading.Overflow,
-		Buffer:         buffer,
-		Keep:           reading.Detachable,
-		Slot:           r.Slot,
-		Progress:       r.Progress,
+		Prompt:       []scheduler.Segment{{Tokens: prompt}},
+		Pieces:       r.Media.pieces,
+		Begun:        r.begun,
+		Chain:        policy.Stages,
+		Program:      policy.Program,
+		Ending:       scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, StopTokens: r.tokens, IgnoreEOG: r.Params.IgnoreEOS, Preserved: r.preserved, Rules: policy.Rules},
+		Adapters:     r.adapters.set,
+		AdaptersFrom: r.adapters.from,
+		Reports:      scheduler.Reports{Logprobs: r.Logprobs, Trace: trace, PromptLogprobs: r.PromptLogprobs, NoAnswer: r.NoAnswer, Progress: r.Progress},
+		Delivery:     scheduler.Delivery{Overflow: reading.Overflow, Buffer: buffer, Keep: reading.Detachable},
+		Service:      scheduler.Service{Priority: r.Common.Priority, Deadline: r.times.deadline, Slot: r.Slot},
+		Caching:      scheduler.Caching{CachePrompt: r.Common.CachePrompt, CacheSalt: r.Caller.CacheSalt},
 	}
 	r.Common.Guessing.tell(&request)
 	switch {

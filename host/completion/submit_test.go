@@ -21,15 +21,21 @@ import (
 type noting struct {
 	servingtest.Toy
 	seeds    []uint32
-	ready    []any
+	ready    []sampling.Ready
 	prepared int
 }
 
 func (n *noting) Prepare(ctx context.Context, p sampling.Params) (sampling.Constraint, error) {
 	n.prepared++
-	p.Ready, _ = sampling.SaltOf(ctx)
+	salt, _ := sampling.SaltOf(ctx)
+	p.Ready = ready(salt)
 	return p.Constraint, nil
 }
+
+// ready is what noting makes of a constraint: the salt.
+type ready string
+
+func (ready) Release() {}
 
 func (n *noting) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	n.seeds, n.ready = append(n.seeds, p.Seed), append(n.ready, p.Ready)
@@ -72,11 +78,11 @@ func TestService_Submit_Choices(t *testing.T) {
 	if len(n.seeds) != 6 || !slices.Equal(n.seeds[:3], n.seeds[3:]) || n.seeds[0] == n.seeds[1] || n.seeds[1] == n.seeds[2] {
 		t.Errorf("the seeds of two prompts' choices are %v", n.seeds)
 	}
-	if n.prepared != 1 || slices.ContainsFunc(n.ready, func(x any) bool { return x != "salt" }) {
+	if n.prepared != 1 || slices.ContainsFunc(n.ready, func(x sampling.Ready) bool { return x != ready("salt") }) {
 		t.Errorf("prepared %d times; the answers have %v", n.prepared, n.ready)
 	}
 	for _, text := range []string{"", "{}", `{"preserved_tokens":["a"],"temperature":0}`} {
-		if p, err := told.ends.Chain([]byte(text)); err != nil || p.Ready != "salt" {
+		if p, err := told.ends.Chain([]byte(text)); err != nil || p.Ready != ready("salt") {
 			t.Errorf("a program's chain of %q has %v: %v", text, p.Ready, err)
 		}
 	}

@@ -83,8 +83,8 @@ func (s *beside) submit(b *testing.B, most int, pieces []*piece.Piece, prompt ..
 		b.Error(err)
 		return nil
 	}
-	st, err := s.scheduler.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Pieces: pieces, MaxTokens: most, IgnoreEOG: true,
-		Logprobs: -1, Chain: stages})
+	st, err := s.scheduler.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Pieces: pieces, Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true},
+		Reports: scheduler.Reports{Logprobs: -1}, Chain: stages})
 	if err != nil {
 		b.Error(err)
 		return nil

@@ -58,8 +58,8 @@ func greedy(t testing.TB, e *Engine, text string, most int) scheduler.Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens(t, e, text)}}, MaxTokens: most, IgnoreEOG: true, Logprobs: -1,
-		CachePrompt: true, Chain: stages}
+	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens(t, e, text)}}, Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true}, Reports: scheduler.Reports{Logprobs: -1},
+		Caching: scheduler.Caching{CachePrompt: true}, Chain: stages}
 }
 
 // said runs requests together and returns what each answered.

@@ -5,8 +5,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -36,35 +39,43 @@ func (o Options) onGPU() bool {
 // backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its
 // own, so that the tick can do other work between Start and Wait.
 type backend struct {
-	context     *native.Context
-	model       *native.Model
-	limits      scheduler.Limits
-	window      int
-	unified     bool    // all sequences share the cells
-	cuts        bool    // the memory can drop a part of a sequence
-	checkpoints bool    // the part that it cannot drop can be copied
-	ends        []int32 // end-of-generation tokens
+	context *native.Context
+	model   *native.Model
+	limits  scheduler.Limits
+	ends    []int32 // end-of-generation tokens
+	passing
+	sequences
+	padder padder
+	passes piecewise
+	lacks  Lacks
 
+	adapters string // key of those that the context computes with
+
+	lost func() error // see Options
+}
+
+// passing is the goroutine that computes passes, one at a time.
+type passing struct {
 	batches chan *scheduler.Batch
 	results chan error    // holds one, so that a pass nobody waits for can end
 	closing chan struct{} // closed to end the goroutine
 	ended   chan struct{} // closed by it
 	once    sync.Once
-	padder  padder
-	passes  piecewise
-	lacks   Lacks
+}
 
-	adapters string // key of those that the context computes with
-
-	recurrent rollback
+// sequences is what the context's memory can do with sequences, and what is known of each.
+type sequences struct {
+	window      int
+	unified     bool // all share the cells
+	cuts        bool // a part of one can be dropped
+	checkpoints bool // the part that cannot be dropped can be copied
+	recurrent   rollback
 
 	// By sequence: it was restored from a state that just fills the window, whose first cell was
 	// free for others while it was copied.
 	stale   []bool
 	borders []border // by sequence
 	grids   bool     // pictures with coordinates were seen
-
-	lost func() error // see Options
 }
 
 // newBackend makes a backend of a context, whose tokens are the text's.
@@ -80,21 +91,17 @@ func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l 
 			Drafts:         (recurrent && l.Snapshots > 0 || !recurrent && !lacks.Truncating) && !lacks.Together && !lacks.Selecting,
 			AlikeDrafts:    recurrent, MostDrafted: l.Snapshots,
 		},
-		unified: unified,
-		window:  info.Window,
-		cuts:    !lacks.Truncating && !recurrent,
-		batches: make(chan *scheduler.Batch),
-		results: make(chan error, 1),
-		closing: make(chan struct{}),
-		padder:  padder{together: c.Model().TokensAtOnce()},
-		passes:  piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
-		lacks:   lacks,
-		ended:   make(chan struct{}),
-
-		recurrent: newRollback(l.Sequences, l.Snapshots),
-		stale:     make([]bool, l.Sequences),
-		borders:   make([]border, l.Sequences),
-		lost:      o.Lost,
+		passing: passing{
+			batches: make(chan *scheduler.Batch), results: make(chan error, 1), closing: make(chan struct{}), ended: make(chan struct{}),
+		},
+		sequences: sequences{
+			unified: unified, window: info.Window, cuts: !lacks.Truncating && !recurrent,
+			recurrent: newRollback(l.Sequences, l.Snapshots), stale: make([]bool, l.Sequences), borders: make([]border, l.Sequences),
+		},
+		padder: padder{together: c.Model().TokensAtOnce()},
+		passes: piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
+		lacks:  lacks,
+		lost:   o.Lost,
 	}
 	if b.passes.needed() { // each piece overwrites the states of the one before
 		b.limits.HiddenState = 0
@@ -247,3 +254,188 @@ func (b *backend) ControlText(t scheduler.Token) string { return b.model.Special
 
 // EndOfGeneration implements answer.Vocabulary.
 func (b *backend) EndOfGeneration(t scheduler.Token) bool { return b.model.EndOfGeneration(t) }
+
+// parallelLogits is how many logits a tick must have to sample before more goroutines pay for
+// themselves.
+const parallelLogits = 1 << 14
+
+// banned is the logit of a token that is never drawn.
+var banned = float32(math.Inf(-1))
+
+// SampleRows implements scheduler.Backend.
+func (b *backend) SampleRows(draws []scheduler.Draw) {
+	goroutines := min(len(draws), runtime.GOMAXPROCS(0))
+	if len(draws)*b.limits.Vocabulary < parallelLogits {
+		goroutines = 1
+	}
+	if goroutines <= 1 {
+		for i := range draws {
+			b.sample(&draws[i])
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(draws)); i = next.Add(1) - 1 {
+			b.sample(&draws[i])
+		}
+	}
+	for range goroutines - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
+
+// sample draws one row. It may run on a goroutine of its own, whose panic nobody else could catch.
+func (b *backend) sample(d *scheduler.Draw) {
+	defer func() {
+		if err := panics.Recovered(recover()); err != nil {
+			d.Token, d.Err = -1, err
+		}
+	}()
+	stage, ok := d.Stage.(*Stage)
+	if !ok {
+		d.Token, d.Err = -1, fmt.Errorf("sample row %d: a stage of type %T is not this engine's", d.Row, d.Stage)
+		return
+	}
+	d.Token, d.Err = stage.sampleSoon(b.Row(d.Row))
+}
+
+// checkPiece refuses a pass over a piece that is not as scheduler.Batch says.
+func checkPiece(b *scheduler.Batch) error {
+	p, n := b.Piece, b.Len()
+	if p == nil {
+		return nil
+	}
+	grid := p.Columns > 0
+	for i := range n {
+		expected := b.Positions[0]
+		if !grid {
+			expected += int32(i)
+		}
+		if b.Sequences[i] != b.Sequences[0] || b.Positions[i] != expected || b.Outputs[i] {
+			return fmt.Errorf("entry %d of a pass over embeddings is at position %d of sequence %d, with logits %v; the first is at %d of %d, and none has any",
+				i, b.Positions[i], b.Sequences[i], b.Outputs[i], b.Positions[0], b.Sequences[0])
+		}
+	}
+	if b.FirstRow < 0 || b.FirstRow+n > p.Rows || p.Whole && n != p.Rows || !grid && int(b.Positions[0]) < b.FirstRow {
+		return fmt.Errorf("a pass over %d embeddings from %d on, at position %d, of a piece of %d (whole: %v)", n, b.FirstRow, b.Positions[0], p.Rows, p.Whole)
+	}
+	return nil
+}
+
+// perceive computes a pass over embeddings. It gives no rows.
+func (b *backend) perceive(batch *scheduler.Batch) error {
+	b.padder.drop()
+	b.passes.rows = b.passes.rows[:0]
+	p, seq, from := batch.Piece, batch.Sequences[0], batch.FirstRow
+	start := batch.Positions[0]
+	if p.Columns == 0 {
+		start -= int32(from)
+	}
+	err := b.context.DecodeEmbeddings(&native.EmbeddingBatch{
+		Piece:  native.Piece{Embeddings: p.Rows, Positions: p.Positions, Columns: p.Columns, Whole: p.Whole},
+		Values: p.Values, From: from, To: from + batch.Len(), Position: start, Sequence: seq, DuringCopy: seq != b.context.CopyTarget(),
+	})
+	b.recurrent.perceived(seq, err)
+	if err == nil && from+batch.Len() == p.Rows {
+		b.settle(seq, int(start)+p.Positions)
+	}
+	return b.unlessLost(err)
+}
+
+// border is where a sequence ends whose last cells are those of a picture with coordinates: they
+// all have the position at which it begins.
+type border struct {
+	last int32 // of the positions of cells
+	next int   // position after the picture
+}
+
+// settle notes that a sequence has n positions.
+func (b *backend) settle(seq int32, n int) {
+	if _, last, err := b.context.Range(seq); err == nil {
+		b.borders[seq] = border{last: int32(last), next: n}
+		b.grids = b.grids || last+1 < n
+	}
+}
+
+// spoken are the tokens of a history that are no rows of pieces, and how many of the prompt are
+// among them: samplers, grammars and texts know nothing of pictures.
+func spoken(history []scheduler.Token, prompt int) ([]scheduler.Token, int) {
+	if !slices.ContainsFunc(history, isRow) {
+		return history, prompt
+	}
+	words := make([]scheduler.Token, 0, len(history))
+	n := prompt
+	for i, t := range history {
+		switch {
+		case !isRow(t):
+			words = append(words, t)
+		case i < prompt:
+			n--
+		}
+	}
+	return words, n
+}
+
+// isRow reports whether a token is a row of a piece.
+func isRow(t scheduler.Token) bool { return t < 0 }
+
+// Lacks are what llama.cpp cannot do with the model; package model finds it out.
+type Lacks struct {
+	Together   bool // compute several sequences in one pass
+	Selecting  bool // give the logits of some tokens of a pass only
+	Truncating bool // drop the end of a sequence
+	Sharing    bool // begin a sequence as another
+	Saving     bool // put the state of a sequence away and back
+}
+
+// piecewise runs a pass as several if the model cannot take it whole. Each overwrites the logits
+// of the one before, so they are copied.
+type piecewise struct {
+	bySequence bool // one sequence at a time
+	byOutput   bool // tokens whose logits are wanted and others one after the other
+
+	piece native.Batch // a piece of the scheduler's columns
+	rows  []float32    // of all pieces
+	n     int          // length of a row
+}
+
+func (p *piecewise) needed() bool { return p.bySequence || p.byOutput }
+
+// decode runs the passes. After an error some may have been computed; the scheduler cleans up what
+// it did not expect.
+func (p *piecewise) decode(c *native.Context, b *scheduler.Batch) error {
+	p.rows = p.rows[:0]
+	for from := 0; from < b.Len(); {
+		to := p.end(b, from)
+		p.piece = native.Batch{Tokens: b.Tokens[from:to], Positions: b.Positions[from:to], Sequences: b.Sequences[from:to], Outputs: b.Outputs[from:to]}
+		if err := c.Decode(&p.piece); err != nil {
+			return err
+		}
+		for i := range c.Rows() {
+			p.rows = append(p.rows, c.Row(i)...)
+		}
+		from = to
+	}
+	return nil
+}
+
+// end is where the piece that begins at a token ends.
+func (p *piecewise) end(b *scheduler.Batch, from int) int {
+	to := from + 1
+	for to < b.Len() && (!p.bySequence || b.Sequences[to] == b.Sequences[from]) && (!p.byOutput || b.Outputs[to] == b.Outputs[from]) {
+		to++
+	}
+	return to
+}
+
+// row is a view of row i of the last pass, nil if there is none.
+func (p *piecewise) row(i int) []float32 {
+	if i < 0 || (i+1)*p.n > len(p.rows) {
+		return nil
+	}
+	return p.rows[i*p.n : (i+1)*p.n : (i+1)*p.n]
+}

@@ -42,8 +42,8 @@ func submitTokens(t *testing.T, e *Engine, s *scheduler.Scheduler, tokens []int3
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens}}, MaxTokens: most,
-		Chain: chain, Logprobs: 2, CachePrompt: true})
+	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens}}, Ending: scheduler.Ending{MaxTokens: most},
+		Chain: chain, Reports: scheduler.Reports{Logprobs: 2}, Caching: scheduler.Caching{CachePrompt: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

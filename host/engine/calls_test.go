@@ -73,6 +73,7 @@ func grammarOf(t *testing.T, e *Engine, p chat.Prompt) (*grammar.Grammar, gramma
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(g.release)
 	start, fits, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
 	if err != nil || !fits {
 		t.Fatalf("the generation prompt %q: %v", p.GenerationPrompt, err)

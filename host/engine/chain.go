@@ -22,29 +22,52 @@ var kinds = map[string]native.SamplerKind{
 	"top_p": native.TopP, "min_p": native.MinP, "xtc": native.XTC, "temperature": native.Temperature, "infill": native.Infill,
 }
 
-// Stage is a run of llama.cpp's samplers with its state for one answer.
-type Stage struct {
-	sampler *native.Sampler
-	name    string // lists what it does, for traces
-	view    native.Candidates
-
-	wholeChain bool         // SampleRows can run it
-	rules      *following   // of the grammar; nil: there is none
-	slow       bool         // a token takes long before the grammar wakes
-	first      int32        // the token that the samplers have chosen, while undecided
-	undecided  bool         // whether that one fits takes long to tell
-	lazy       *lazy        // when the grammar begins; nil: with the answer
-	thinking   *thinking    // nil: unknown, or of no interest
-	biases     []chain.Bias // if it does nothing else; llama.cpp would copy the whole row to change a few logits
+// Link is one stage of a chain: a plugin, or a run of llama.cpp's samplers that becomes one stage.
+type Link struct {
+	Plugin string   // name of the plugin; "" for a run of natives
+	Names  []string // the samplers of a run, in order
+	First  bool     // the run begins the chain: it applies the biases
+	Last   bool     // the run ends the chain: it chooses the token, under the grammar
 }
 
-var (
-	_ chain.Stage    = (*Stage)(nil)
-	_ chain.RowTaker = (*Stage)(nil)
-	_ chain.Preparer = (*Stage)(nil)
-	_ chain.Foreseer = (*Stage)(nil)
-	_ chain.Guard    = (*Stage)(nil)
-)
+// Links cuts p.Chain into stages. The last is always a native run, which chooses a token if no
+// plugin has. For a trace each native sampler is a run of its own, if they can be separated.
+func Links(p sampling.Params) []Link {
+	part := p.Trace && separable(p)
+	var links []Link
+	run := Link{First: true}
+	flush := func() {
+		if len(run.Names) > 0 || (run.First && (len(p.LogitBias) > 0 || p.IgnoreEOS)) {
+			links = append(links, run)
+		}
+		run = Link{}
+	}
+	if part {
+		flush() // the biases
+	}
+	for _, name := range p.Chain {
+		if plugin, ok := sampling.PluginNamed(name); ok {
+			flush()
+			links = append(links, Link{Plugin: plugin})
+			continue
+		}
+		if selects(name) {
+			continue // it chooses at the end, wherever it stands
+		}
+		run.Names = append(run.Names, name)
+		if part {
+			flush()
+		}
+	}
+	run.Last = true
+	return append(links, run)
+}
+
+// separable reports whether a run draws the same token if its samplers run one by one. Under a
+// grammar the chain may have to run twice, and infill must know that top_k came before it.
+func separable(p sampling.Params) bool {
+	return !p.IsSet() && !slices.Contains(p.Chain, "infill")
+}
 
 // NewChain builds the stages of a chain without plugins: one. sampling.ErrInvalid means that p is
 // at fault; the message names the field.
@@ -76,10 +99,12 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	stage := &Stage{wholeChain: l.First && l.Last}
 	if l.Last {
 		if err := e.constrain(stage, p); err != nil {
+			stage.rules.release()
 			return nil, err
 		}
 	}
 	if stage.sampler, err = native.NewSampler(e.model, o); err != nil {
+		stage.rules.release()
 		return nil, asInvalid(err)
 	}
 	stage.name = nameOf(l, o, stage.rules != nil)
@@ -111,7 +136,11 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 		return err
 	}
 	made := c.Ready.(*ready)
-	g := made.grammar
+	defer func() {
+		if s.rules == nil {
+			made.Release()
+		}
+	}()
 	var prefix []scheduler.Token
 	switch {
 	case p.GrammarLazy:
@@ -122,7 +151,7 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 	if err != nil {
 		return err
 	}
-	if s.rules, err = e.newFollowing(g.is, prefix); err != nil {
+	if s.rules, err = e.newFollowing(made.grammar, prefix); err != nil {
 		return sampling.Refused(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
 	s.rules.brief = p.Format != nil && p.Format.OneCall
@@ -223,114 +252,3 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 		}
 	}
 }
-
-// Traits implements chain.Stage. Samplers that begin by narrowing the row take it. Under a grammar
-// they may have to look at it again: where that forbids all candidates, they choose from the row.
-func (s *Stage) Traits() chain.Traits {
-	free := s.rules == nil
-	return chain.Traits{Name: s.name, Guards: !free, Prepares: !free, Foresees: !free, TakesRow: free && len(s.biases) == 0, IgnoresRow: free}
-}
-
-// Native implements chain.Stage.
-func (s *Stage) Native() bool { return s.wholeChain && !s.slow && !s.rules.isSlow() }
-
-// Prepare implements chain.Preparer. It asks for nothing: it makes the mask of an answer whose
-// masks take long, which may be needed.
-func (s *Stage) Prepare() (chain.Prepared, error) {
-	if s.rules.guards() && s.rules.isSlow() {
-		return chain.Prepared{}, asChainError(s.rules.prepare())
-	}
-	return chain.Prepared{}, nil
-}
-
-// Apply implements chain.Stage. A whole chain chooses as it does in SampleRows.
-func (s *Stage) Apply(v *chain.View) (err error) {
-	defer s.rules.drawn()
-	if s.wholeChain && v.N < 0 && v.Row != nil {
-		v.Chosen, err = s.sample(v.Row)
-		return err
-	}
-	if t, forced := s.forced(); forced {
-		v.Chosen = t
-		return nil
-	}
-	if len(s.biases) > 0 && v.N < 0 {
-		for _, b := range s.biases {
-			v.Row[b.Token] += b.Value
-		}
-		return nil
-	}
-	s.view = native.Candidates{Row: v.Row, ID: v.ID, Logit: v.Logit, N: v.N, Chosen: v.Chosen}
-	err = s.sampler.Apply(&s.view)
-	if t := s.view.Chosen; err == nil && t >= 0 && s.rules.guards() {
-		if fits, failed := s.rules.allows(t); failed != nil {
-			err = failed
-		} else if !fits {
-			s.view.Chosen, err = s.redrawAmong(v)
-		}
-	} else if t >= 0 && err == nil && v.Row != nil {
-		s.view.Chosen, err = s.avoidWaking(v.Row, t)
-	}
-	v.Row, v.ID, v.Logit, v.N, v.Chosen = s.view.Row, s.view.ID, s.view.Logit, s.view.N, s.view.Chosen
-	s.view = native.Candidates{}
-	return asChainError(err)
-}
-
-// TakeRow implements chain.RowTaker.
-func (s *Stage) TakeRow(row chain.WholeRow) bool {
-	taken, err := s.sampler.TakeRow(row.Logits())
-	return err == nil && taken // Apply will have the same error
-}
-
-// Accept implements chain.Stage.
-func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
-	if isRow(t) {
-		return s.ended(), nil
-	}
-	var err error
-	if s.lazy != nil || s.thinking != nil {
-		err = s.follow(t)
-	} else {
-		err = s.accept(t)
-	}
-	if err != nil {
-		return chain.Effect{}, asChainError(err)
-	}
-	return s.ended(), nil
-}
-
-// accept tells the samplers of a token, and the grammar unless it rests.
-func (s *Stage) accept(t scheduler.Token) error {
-	s.rules.wrote(1)
-	if s.rules.guards() {
-		if err := s.rules.accept([]scheduler.Token{t}, 0); err != nil {
-			return err
-		}
-	}
-	return s.sampler.Accept(t)
-}
-
-// rewind makes history the accepted tokens. The grammar does not see the prompt.
-func (s *Stage) rewind(history []scheduler.Token, prompt int) error {
-	s.rules.reset()
-	s.undecided = false
-	s.rules.wrote(len(history) - prompt)
-	if s.rules.guards() {
-		if err := s.rules.accept(history[prompt:], 0); err != nil {
-			return err
-		}
-	}
-	return s.sampler.Rewind(history, prompt)
-}
-
-// Reset implements chain.Stage.
-func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
-	history, prompt = spoken(history, prompt)
-	if s.lazy != nil || s.thinking != nil {
-		return asChainError(s.replay(history, prompt))
-	}
-	return asChainError(s.rewind(history, prompt))
-}
-
-// Close implements chain.Stage.
-func (s *Stage) Close() error { return s.sampler.Close() }

@@ -96,7 +96,7 @@ func (s ticked) begin(prompt []int32, n int) *scheduler.Stream {
 	if err != nil {
 		s.Fatal(err)
 	}
-	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, MaxTokens: n, Logprobs: -1, CachePrompt: true, Buffer: 1024, Chain: stages})
+	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: n}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true}, Delivery: scheduler.Delivery{Buffer: 1024}, Chain: stages})
 	if err != nil {
 		s.Fatal(err)
 	}

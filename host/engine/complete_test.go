@@ -32,6 +32,7 @@ func leastOf(t *testing.T, e *Engine, c sampling.Constraint) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer g.release()
 	least, err := g.is.Rest(g.is.Start(), e.tokens())
 	if err != nil {
 		t.Fatal(err)
@@ -110,9 +111,11 @@ func TestStage_Complete_RandomSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := sampling.Constraint{JSONSchema: schema}
-		if _, err := e.read(t.Context(), c); err != nil {
+		g, err := e.read(t.Context(), c)
+		if err != nil {
 			continue
 		}
+		g.release()
 		least := leastOf(t, e, c)
 		if least > 200 {
 			continue
@@ -148,7 +151,11 @@ func TestStage_Complete_OtherConstraints(t *testing.T) {
 		least := leastOf(t, e, c.of)
 		for limit := least; limit < least+30; limit++ {
 			text, ended := randomAnswer(t, e, r, whole(c.of, limit))
-			if g, _ := e.read(t.Context(), c.of); !ended || !regexp.MustCompile(c.want).MatchString(text) {
+			g, err := e.read(t.Context(), c.of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g.release(); !ended || !regexp.MustCompile(c.want).MatchString(text) {
 				t.Errorf("%s, %d tokens: %q, ended %v", name, limit, text, ended)
 			} else if s, ok, err := g.is.Advance(g.is.Start(), []byte(text)); !ok || err != nil || !g.is.Complete(s) {
 				t.Errorf("%s, %d tokens: %q is not whole, %v", name, limit, text, err)

@@ -70,6 +70,7 @@ func TestEngine_Render_CustomTool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(g.release)
 		if len(g.relaxed) > 0 {
 			if len(g.relaxed) > 1 || g.relaxed[0].Pointer != "tools[0].format.definition#" {
 				t.Errorf("not enforced: %v", g.relaxed)
@@ -129,6 +130,7 @@ func TestEngine_Render_CustomTool_Formats(t *testing.T) {
 			t.Errorf("%s: %v", c.format, err)
 			continue
 		}
+		t.Cleanup(g.release)
 		told := ""
 		for _, r := range g.relaxed {
 			told += r.Pointer + ": " + r.Why

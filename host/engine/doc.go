@@ -63,7 +63,7 @@
 // that was forced into tokens which it would not have chosen goes on worse: LLGuidance found that
 // 97% of naive runs are not what the tokeniser makes of the whole text. So the text is tokenised,
 // last tokens that a longer one could replace are dropped, and the rest is a draft
-// (scheduler/foresee.go, host/engine/foresee.go): one pass checks it, and the answer is the same,
+// (scheduler/foresee.go, host/engine/following.go): one pass checks it, and the answer is the same,
 // greedy or sampled. What drafts may cost bounds these as well, with a chance of their own that
 // they are right, and where what the drafter has found in the text promises more tokens, that is
 // taken. To look for such text counts as a cost, too, and is left out while it would take more of
@@ -123,7 +123,7 @@
 // have up to eight tokens, `--spec-draft-n-max` if that is fewer, and the dry run counts the
 // states; where the memory is too small, they are given up before context or slots. Going back
 // works once, and until the next pass: that one may move a state to another cell, and leaves the
-// earlier ones where they were. host/engine/rollback.go knows what can be dropped, and nothing is
+// earlier ones where they were. host/engine/state.go knows what can be dropped, and nothing is
 // shared from a sequence that has gone back and not gone on. For the same reason all tokens of a
 // pass with drafts are of slots that have as many: llama.cpp computes others in parts, of which a
 // later one could move the states of an earlier one. Of the architectures that are recurrent in

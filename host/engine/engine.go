@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -75,11 +78,13 @@ type Engine struct {
 	needsWithTools  *need
 	fences          sync.Map // by fenceKind: what takesFence has found
 	grammars        grammars
-	arrange         sync.Once
-	arranged        *grammar.Vocabulary // see tokens
-	scratch         sync.Pool           // of *scratch
-	spelt           spellings
-	identity        *identity
+	arranged        struct { // see tokens
+		once sync.Once
+		is   *grammar.Vocabulary
+	}
+	scratch  sync.Pool // of *scratch
+	spelt    spellings
+	identity *identity
 }
 
 const (
@@ -260,7 +265,7 @@ func (e *Engine) Backend() scheduler.Backend {
 // Close aborts a running forward pass and frees everything. Chains made by the engine may be
 // closed later.
 func (e *Engine) Close() error {
-	e.arrange.Do(func() {}) // it may be at work: it reads the model
+	e.arranged.once.Do(func() {}) // it may be at work: it reads the model
 	e.needs.close()
 	e.needsWithTools.close()
 	e.backend.close()
@@ -279,4 +284,174 @@ func warm(m *native.Model, c *native.Context) ([]native.Weights, error) {
 		return nil, fmt.Errorf("taking back the first pass: %w", err)
 	}
 	return m.Weights()
+}
+
+// ErrNotGenerating refuses models that do not write text token by token: encoders, embedding,
+// diffusion and speech models.
+var ErrNotGenerating = errors.New("it does not generate text token by token (an encoder, embedding, diffusion or speech model); " +
+	"choose a model that chats or completes, or serve this one with --embeddings or --reranking")
+
+// asInvalid marks an error that llama.cpp finds in a parameter as a sampling.ErrInvalid, which the
+// API knows.
+func asInvalid(err error) error {
+	if errors.Is(err, native.ErrInvalid) {
+		return fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
+	}
+	return err
+}
+
+// invalidText is a chat.ErrInvalidText in llama.cpp's own words.
+type invalidText struct{ error }
+
+func (e invalidText) Is(target error) bool { return target == chat.ErrInvalidText }
+func (e invalidText) Unwrap() error        { return e.error }
+
+// Devices of other machines can be lost, and with them all that was loaded there. The engine
+// outlives that: the tokeniser, the template and the samplers of requests that wait use a model
+// without weights (the text), and the model with weights and its context are replaced.
+
+// ErrRemote refuses what would not outlive the loss of a worker.
+var ErrRemote = errors.New("not for a model that workers compute; serve it without --rpc")
+
+// asLost is a reason as a scheduler.ErrLost.
+type asLost struct{ error }
+
+func (e asLost) Is(target error) bool { return target == scheduler.ErrLost }
+func (e asLost) Unwrap() error        { return e.error }
+
+// AsLost marks why workers were lost, for Scheduler.Lose.
+func AsLost(reason error) error { return asLost{reason} }
+
+// textModel is what texts are made with: where weights can be lost a model of the same file
+// without them.
+func (o Options) textModel(ctx context.Context, weights *native.Model) (*native.Model, error) {
+	if o.Lost == nil {
+		return weights, nil
+	}
+	return native.LoadModel(ctx, o.Path, native.ModelOptions{VocabOnly: true, KVOverrides: o.Model.KVOverrides})
+}
+
+// Release frees the weights and the context. The scheduler must have lost its backend, or have
+// ended.
+func (e *Engine) Release() error {
+	err := e.context.Close()
+	if e.weights != e.model {
+		err = errors.Join(err, e.weights.Close())
+	}
+	return err
+}
+
+// Restore loads the weights again after Release, with other options or the same, and makes a
+// context like the one before. It stops soon after ctx is done.
+func (e *Engine) Restore(ctx context.Context, m native.ModelOptions, lost func() error) error {
+	o := e.identity.options
+	o.Model, o.GPULayers, o.Lost = m, m.GPULayers, lost
+	if o.KVLayout = "split"; e.backend.unified {
+		o.KVLayout = "shared"
+	}
+	weights, err := native.LoadModel(ctx, o.Path, o.ModelOptions())
+	if err != nil {
+		return err
+	}
+	c, _, err := o.newContext(weights)
+	if err != nil {
+		return errors.Join(err, weights.Close())
+	}
+	if have, want := c.Limits(), e.info.Limits; have.Cells != want.Cells || have.Batch != want.Batch || have.Sequences != want.Sequences || have.Rows != want.Rows {
+		return errors.Join(fmt.Errorf("the model has now %d KV cells for %d sequences in place of %d for %d", have.Cells, have.Sequences, want.Cells, want.Sequences),
+			c.Close(), weights.Close())
+	}
+	e.weights, e.context = weights, c
+	e.backend.replace(c, lost)
+	return nil
+}
+
+// replace has the backend compute with another context, which is empty.
+func (b *backend) replace(c *native.Context, lost func() error) {
+	b.context, b.lost, b.adapters = c, lost, ""
+	b.recurrent = newRollback(b.limits.Sequences, b.recurrent.snapshots)
+	clear(b.stale)
+	clear(b.borders)
+}
+
+// held returns the first position of seq that is in memory, and is what it should be, and how many
+// positions it has.
+func (b *backend) held(seq int32) (first, n int) {
+	first, last, err := b.context.Range(seq)
+	if err != nil || last < 0 {
+		return 0, 0
+	}
+	if b.stale[seq] {
+		first = max(first, 1)
+	}
+	if at := b.borders[seq]; int(at.last) == last {
+		return first, max(last+1, at.next)
+	}
+	return first, last + 1
+}
+
+// cuttable reports whether seq can be continued at position n as if nothing after it had been: a
+// recurrent state is only right at its end and at snapshots, and a sliding window must still hold
+// all that position n looks back at.
+func (b *backend) cuttable(seq int32, n int) bool {
+	first, have := b.held(seq)
+	switch {
+	case n >= have: // where a model has recurrent layers too, first is that of their state, which is the last
+		return n == have
+	case !b.cuts: // the window still holds what the tokens before the pass look at
+		return b.recurrent.reaches(seq, have-n)
+	}
+	return first <= max(0, n-b.window)
+}
+
+// Truncate implements kvcache.Memory.
+func (b *backend) Truncate(seq int32, n int) int {
+	_, have := b.held(seq)
+	if n > 0 && b.cuttable(seq, n) && b.context.Remove(seq, n, -1) == nil {
+		if n < have && !b.cuts {
+			b.recurrent.took(seq)
+		}
+		b.settle(seq, n)
+		return n
+	}
+	_ = b.context.Remove(seq, -1, -1) // never fails for a sequence within the limits
+	b.recurrent.forgot(seq)
+	b.stale[seq], b.borders[seq] = false, border{}
+	return 0
+}
+
+// Shares implements kvcache.Memory.
+func (b *backend) Shares() bool { return !b.lacks.Sharing }
+
+// Shareable implements kvcache.Checkpointer. A recurrent state is shared as it is: as a whole, and
+// not while it is to go back.
+func (b *backend) Shareable(seq int32, n int) bool {
+	_, have := b.held(seq)
+	return n > 0 && b.Shares() && b.cuttable(seq, n) && (b.cuts || n == have && !b.recurrent.back[seq])
+}
+
+// Share implements kvcache.Memory.
+func (b *backend) Share(src, dst int32, n int) int {
+	if src == dst || !b.Shareable(src, n) {
+		return 0
+	}
+	b.recurrent.forgot(dst)
+	b.borders[dst] = border{}
+	if err := b.context.Share(src, dst, n); err != nil {
+		_ = b.context.Remove(dst, -1, -1)
+		return 0
+	}
+	if _, have := b.held(dst); have != n && !(b.grids && have > 0 && have < n) {
+		_ = b.context.Remove(dst, -1, -1)
+		return 0
+	}
+	b.settle(dst, n)
+	b.recurrent.shared(src)
+	b.stale[dst] = b.stale[src]
+	return n
+}
+
+// ContinueCopy implements kvcache.Memory.
+func (b *backend) ContinueCopy(limit time.Duration, here bool) bool {
+	return b.context.ContinueCopy(limit, here)
 }

@@ -28,6 +28,7 @@ func opened(t testing.TB, o Options) *Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		e.grammars.checkReleased(t)
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}

@@ -3,6 +3,8 @@
 package engine
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -22,6 +25,7 @@ import (
 // background sampler, which takes as many as it needs: beside the next forward passes if need be.
 // When tokens are quick again, the tick draws them.
 type following struct {
+	kept        *keptGrammar // nil: released
 	grammar     *grammar.Grammar
 	tokens      *grammar.Vocabulary
 	piece       func(scheduler.Token) string // its bytes, with the text of control tokens
@@ -29,14 +33,11 @@ type following struct {
 	start, here grammar.State
 	behind      []told // tokens that here does not know yet
 	rests       bool   // it restricts nothing, and is told no token
-	hurried     bool   // it is asked on the tick
-	slow        bool   // the tick leaves the tokens to a background sampler
-	late        bool   // few steps did not suffice for the present token
-	trial       trial  // of a slow one
-	hopeless    bool   // the masks take too long even with as many as there may be
-	budget      budget
-	brief       bool // the answer ends as soon as only white space may follow
-	pool        *sync.Pool
+	hopeless    bool   // the masks take too long even with as many steps as there may be
+	pace
+	budget budget
+	brief  bool // the answer ends as soon as only white space may follow
+	pool   *sync.Pool
 }
 
 // told is a token that the grammar is told.
@@ -48,9 +49,10 @@ type told struct {
 // hurriedSteps are what a question may take on the tick: a quarter of a millisecond or less.
 const hurriedSteps = 1000
 
-// newFollowing begins with prefix, the tokens of the prompt that the grammar begins with.
-func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*following, error) {
-	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.Start(), pool: &e.scratch}
+// newFollowing begins with prefix, the tokens of the prompt that the grammar begins with. It takes
+// over the use of the grammar, unless it returns an error.
+func (e *Engine) newFollowing(g *keptGrammar, prefix []scheduler.Token) (*following, error) {
+	f := &following{kept: g, grammar: g.is, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.is.Start(), pool: &e.scratch}
 	n, err := f.count(prefix, 0, nil)
 	if err != nil {
 		return nil, err
@@ -61,8 +63,19 @@ func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*fo
 	if err = f.accept(prefix, 0); err == nil {
 		err = f.catchUp()
 	}
+	if err != nil {
+		return nil, err
+	}
 	f.start, f.slow, f.late = f.here, false, false
-	return f, err
+	return f, nil
+}
+
+// release ends the use of the grammar.
+func (f *following) release() {
+	if f != nil && f.kept != nil {
+		f.kept.release()
+		f.kept = nil
+	}
 }
 
 func (f *following) guards() bool { return f != nil && !f.rests }
@@ -71,9 +84,18 @@ func (f *following) guards() bool { return f != nil && !f.rests }
 // complete may take long to find out, at each token.
 func (f *following) isSlow() bool { return f != nil && (f.slow || f.budget.limit > 0) }
 
-// trial is how many tokens of a slow answer must be quick, one after another, before the tick
-// draws them again: none the first time that it is slow, and more each time that it is slow again.
-type trial struct{ wanted, left, next int }
+// pace tells who draws the tokens of an answer: the tick, or where that takes too long, a
+// background sampler.
+type pace struct {
+	hurried bool // the tick asks
+	slow    bool // the tick leaves the tokens to a background sampler
+	late    bool // few steps did not suffice for the present token
+
+	// trial is how many tokens of a slow answer must be quick, one after another, before the tick
+	// draws them again: none the first time that it is slow, and more each time that it is slow
+	// again.
+	trial struct{ wanted, left, next int }
+}
 
 // mostTried bounds a trial: of an answer that is slow again and again, one token in so many holds
 // up the tick.
@@ -302,4 +324,187 @@ func (w *scratch) any() bool {
 func (w *scratch) allows(t scheduler.Token) bool {
 	word := int(uint32(t) >> 5)
 	return word < len(w.mask) && w.mask[word]>>(t&31)&1 == 1
+}
+
+// Answers that are to be complete within their most tokens (sampling.Params.Complete): a drawn
+// token is tested for that as for the grammar, and only where it fails are the tokens looked for
+// after which the rest of the answer fits. Where it cannot be complete any more, because a client,
+// a plugin or a bias has put something else there, the grammar alone holds.
+
+// budget is how many tokens an answer may have. It is told of each.
+type budget struct {
+	limit   int // 0: no limit
+	written int
+}
+
+// left is how many tokens may still come.
+func (b budget) left() int { return b.limit - b.written }
+
+// keepWithin has an answer be complete within a number of tokens. Lazy: it need not begin.
+func (f *following) keepWithin(limit int, lazy bool) error {
+	least, err := f.grammar.Rest(f.here, f.tokens)
+	switch {
+	case errors.Is(err, grammar.ErrUnspelled):
+		return sampling.Refused("complete", "complete cannot be kept: %v", err)
+	case err != nil:
+		return sampling.Refused("complete", "complete cannot be kept: it takes too long to find the shortest text that the grammar allows")
+	case least > limit && !lazy:
+		return sampling.Refused("complete", "complete cannot be kept: the shortest answer takes up to %d tokens, and max_tokens and the context leave %d", least, limit)
+	}
+	f.budget.limit = limit
+	return nil
+}
+
+// affords reports whether the answer can still be complete in a state that so many tokens lead to.
+func (f *following) affords(s grammar.State, tokens int) bool {
+	if f.budget.limit == 0 {
+		return true
+	}
+	if fits, err := f.grammar.Completes(s, f.tokens, f.budget.left()-tokens); fits && err == nil {
+		return true
+	}
+	if f.rests {
+		return false // the answer is whole as long as the grammar does not begin
+	}
+	fits, err := f.grammar.Completes(f.here, f.tokens, f.budget.left())
+	return !fits && err == nil // it is lost already
+}
+
+// fillWithin writes which tokens may come next after which the answer can still be complete.
+// False: there are none.
+func (f *following) fillWithin(w *scratch) bool {
+	fits, err := f.grammar.MaskCompletable(f.here, f.tokens, f.budget.left(), w.mask)
+	return fits && err == nil
+}
+
+// choose draws among the tokens that w has, and if the answer cannot be complete then, among those
+// after which it can.
+func (f *following) choose(w *scratch, draw func() (scheduler.Token, error)) (scheduler.Token, error) {
+	t, err := draw()
+	if err != nil || f.budget.limit == 0 {
+		return t, err
+	}
+	if fits, err := f.allows(t); fits || err != nil || !f.fillWithin(w) {
+		return t, err
+	}
+	if other, err := draw(); err == nil && other >= 0 {
+		return other, nil
+	}
+	return t, nil // biases forbid all the others
+}
+
+// whole reports whether an answer that is to be complete or brief is: no token may follow, or none
+// that matters, by the grammar or because none is left.
+func (f *following) whole() bool {
+	switch {
+	case !f.guards() || !f.grammar.Complete(f.here):
+		return false
+	case f.brief && f.grammar.Over(f.here):
+		return true
+	}
+	return f.budget.limit > 0 && (f.budget.left() <= 0 || f.grammar.Ended(f.here))
+}
+
+// ended has an answer end that is whole.
+func (s *Stage) ended() chain.Effect { return chain.Effect{Stop: s.rules.whole()} }
+
+// maxAvoided is how many tokens are avoided one by one that would wake a lazy grammar.
+const maxAvoided = 64
+
+// avoidWaking draws again while the token would wake a lazy grammar whose text cannot be complete
+// any more.
+func (s *Stage) avoidWaking(row []float32, t scheduler.Token) (scheduler.Token, error) {
+	if s.rules == nil || s.rules.budget.limit == 0 || s.lazy == nil || !s.rules.rests {
+		return t, nil
+	}
+	var w *scratch
+	for range maxAvoided {
+		if n, err := s.Fits([]scheduler.Token{t}); n == 1 || err != nil {
+			break
+		}
+		if w == nil {
+			w = s.rules.scratch()
+			defer s.rules.pool.Put(w)
+			for i := range w.mask {
+				w.mask[i] = ^uint32(0)
+			}
+		}
+		w.mask[t>>5] &^= 1 << (t & 31)
+		other, err := w.draw(s.sampler, row)
+		if err != nil || other < 0 {
+			break
+		}
+		t = other
+	}
+	return t, nil
+}
+
+// The scheduler is told which tokens come next where a grammar leaves one text alone, as
+// the rest of a name of an object's member or of a long value of an enum. A model seldom writes
+// such a text in other tokens than the tokeniser does, but it may: so they are a draft, and the
+// answer takes what it draws.
+
+// Foresee implements chain.Foreseer.
+func (s *Stage) Foresee(most int) []scheduler.Token {
+	if !s.rules.guards() || s.undecided || len(s.rules.behind) > 0 || len(s.thinking.force()) > 0 {
+		return nil
+	}
+	return s.rules.foresee(most)
+}
+
+const (
+	shortestForced = 2 // bytes, for a draft to be worth the thought
+	longestForced  = 8 // bytes a token of it
+)
+
+// foresee is the tokens of what must come next.
+func (f *following) foresee(most int) []scheduler.Token {
+	text := f.grammar.Forced(f.here, most*longestForced, hurriedSteps)
+	if len(text) < shortestForced {
+		return nil
+	}
+	tokens := f.spell(text)
+	return tokens[:min(len(tokens), most)]
+}
+
+// spellings are the tokens of texts that grammars force, which are the same in every item of a
+// list.
+type spellings struct {
+	mu    sync.Mutex
+	known map[string][]scheduler.Token
+}
+
+// maxSpellings is how many of them are kept.
+const maxSpellings = 1024
+
+// spelling is the tokens of a text in the middle of an answer, without the last ones in whose
+// place a longer one might be that goes on beyond the text.
+func (e *Engine) spelling(text []byte) []scheduler.Token {
+	k := &e.spelt
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if tokens, known := k.known[string(text)]; known {
+		return tokens
+	}
+	tokens, err := e.Tokenize(context.Background(), string(text), false, false)
+	if err != nil {
+		tokens = nil
+	}
+	if len(tokens) > 0 && text[0] != ' ' && e.Piece(tokens[0]) == " " { // some tokenisers put a space before the first
+		tokens = tokens[1:]
+	}
+	at := 0
+	for i, t := range tokens {
+		piece := e.Piece(t)
+		if !bytes.HasPrefix(text[at:], []byte(piece)) || e.tokens().Longer(text[at:]) {
+			tokens = tokens[:i]
+			break
+		}
+		at += len(piece)
+	}
+	if len(k.known) >= maxSpellings || k.known == nil {
+		k.known = map[string][]scheduler.Token{}
+	}
+	k.known[string(text)] = tokens
+	return tokens
 }

@@ -78,7 +78,7 @@ func BenchmarkForesee(b *testing.B) {
 						with := (i + pair) % 2
 						p := sampling.Default()
 						p.Seed, p.JSONSchema = uint32(pair), schema
-						e.grammars = grammars{} // each pair begins with nothing known
+						e.grammars.forget() // each pair begins with nothing known
 						t, n, right := answered(b, unblinded{e.Backend()}, mute{}, prompts[:slots], most, func() []chain.Stage {
 							p.Seed++
 							stages, err := e.NewChain(p)

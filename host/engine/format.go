@@ -76,6 +76,7 @@ func (e *Engine) takesMarks(ctx context.Context, c sampling.Constraint, p native
 	if err != nil {
 		return false, refusedField(err)
 	}
+	defer g.release()
 	for _, mark := range append([]string{p.ThinkingStart}, p.PreservedTokens...) {
 		if mark == "" {
 			continue

@@ -31,6 +31,7 @@ func allowedBy(t *testing.T, e *Engine, c chat.Conversation, text string) (allow
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(g.release)
 	s := g.is.Start()
 	if !p.Lazy {
 		text = p.GenerationPrompt + text
@@ -182,6 +183,7 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 			if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Pointer, "tools[2].input#/properties/a") {
 				t.Errorf("%s: %+v, %v", template, g.relaxed, err)
 			}
+			g.release()
 		}
 		for _, schema := range []string{`{"type":"object","properties":{"v":false},"required":["v"]}`, `{"type":"object","properties":{"v":{"anyOf":[` + strings.TrimSuffix(many(300, `{"type":"object","properties":{"p%[1]d":{"type":"string"}},"required":["p%[1]d"]},`), ",") + `]}}}`} {
 			p, err := with(nil, schema)
@@ -191,6 +193,8 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 			}
 			if g, err := e.ofFormat(t.Context(), p.Rules); err != nil || len(g.relaxed) == 0 {
 				t.Errorf("%s: %.80s: nothing is told, %v", template, schema, err)
+			} else {
+				g.release()
 			}
 			if _, err := with(&strict, schema); err == nil {
 				t.Errorf("%s: %.80s is kept strictly", template, schema)
@@ -225,6 +229,7 @@ func TestEngine_OfFormat_ManyUnenforceable(t *testing.T) {
 			if *g, err = e.ofFormat(t.Context(), f); err != nil { // without a salt nothing is kept
 				t.Fatal(err)
 			}
+			(*g).release()
 		}
 	}
 	once := steadytest.Cost(t, read(right, &whole))

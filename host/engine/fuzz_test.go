@@ -78,9 +78,12 @@ func mustBeTheClients(t *testing.T, err error) {
 
 func mustCompile(t *testing.T, e *Engine, c sampling.Constraint) {
 	t.Helper()
-	if _, err := e.read(t.Context(), c); err != nil {
+	g, err := e.read(t.Context(), c)
+	if err != nil {
 		t.Errorf("%v: %s", err, c.Format.Parser)
+		return
 	}
+	g.release()
 }
 
 // mustTakeApart has an answer to a prompt taken apart.
@@ -113,6 +116,7 @@ func FuzzEngine_Regex(f *testing.F) {
 		if err != nil {
 			return
 		}
+		defer kept.release()
 		goes, err := regexp.Compile(pattern)
 		if err != nil {
 			t.Fatalf("%q is taken, and Go's: %v", pattern, err)
@@ -120,7 +124,7 @@ func FuzzEngine_Regex(f *testing.F) {
 		goes.Longest()
 		at := goes.FindStringIndex(text)
 		want := at != nil && at[0] == 0 && at[1] == len(text)
-		if got := e.takes(t, kept.is, text); got != want {
+		if got := e.takes(t, kept, text); got != want {
 			t.Errorf("%q: %q is taken: %v, matches: %v", pattern, text, got, want)
 		}
 	})

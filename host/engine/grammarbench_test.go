@@ -102,7 +102,7 @@ func (e *Engine) besides(s *scheduler.Scheduler, schema bool) (all []time.Durati
 			return nil, err
 		}
 		prompt := []scheduler.Token{1, scheduler.Token(100 + i)}
-		stream, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, MaxTokens: 100, Chain: chain, Logprobs: -1})
+		stream, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: 100}, Chain: chain, Reports: scheduler.Reports{Logprobs: -1}})
 		if err != nil {
 			return nil, err
 		}

@@ -5,28 +5,26 @@ package engine
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
+	"strings"
 	"sync"
-	"time"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/gbnf"
-	"github.com/penstock/penstock/host/grammar/lexeme"
-	regex "github.com/penstock/penstock/host/grammar/pattern"
-	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
-// maxGrammars is how many grammars are kept for requests to come, and maxGrammarBytes about how
-// much they may take together.
+// maxGrammars is how many grammars are kept that nobody follows, for requests to come, and
+// maxGrammarBytes about how much all may take together.
 const (
 	maxGrammars     = 64
-	maxGrammarBytes = 256 << 20 // of those that answers and plugins follow, too
+	maxGrammarBytes = 256 << 20
 )
 
 // notation is what a grammar is written in.
@@ -39,16 +37,15 @@ const (
 	inFormat // as its key
 )
 
-// grammars keeps the last grammars. All answers that give the same text follow the same grammar,
-// and so share what is known of its states.
+// grammars counts who uses each grammar: requests until their answers are built, answers, and the
+// handles of plugins, for the branches that follow them, too. All that give the same text follow
+// the same grammar, and so share what is known of its states. The last ones that nobody uses any
+// more stay, as long as those in use leave them memory.
 type grammars struct {
 	mu     sync.Mutex
 	known  map[grammarKey]*keptGrammar
-	order  []grammarKey    // the longest unused first
+	idle   []*keptGrammar  // of known: nobody uses them; the longest unused first
 	memory *grammar.Memory // nil: not made yet
-
-	freeing sync.Mutex
-	freed   time.Time // when the collector was last asked for memory
 }
 
 type grammarKey struct {
@@ -64,6 +61,9 @@ var (
 )
 
 type keptGrammar struct {
+	all     *grammars
+	key     *grammarKey // nil: it is not kept
+	uses    int         // 0: it is idle, or was dropped
 	once    sync.Once
 	is      *grammar.Grammar // nil: it is being read, or it is none
 	relaxed []schema.Relaxed // of its schemas, what it does not enforce
@@ -85,12 +85,12 @@ type source struct {
 }
 
 // of is the grammar of a text, which read makes unless it is known. Where several ask at once, it
-// is read once. When ctx is done, the reading stops. Where there is an error, only the work counts.
-// Without a salt nothing is kept: nobody knows who may learn of it.
+// is read once. When ctx is done, the reading stops. The caller releases it; where there is an
+// error, only the work counts. Without a salt it is not kept: nobody knows who may learn of it.
 func (k *grammars) of(ctx context.Context, s source, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
 	salt, keep := sampling.SaltOf(ctx)
 	if !keep {
-		g := &keptGrammar{}
+		g := &keptGrammar{all: k, uses: 1}
 		k.make(ctx, g, read)
 		return g, g.err
 	}
@@ -104,16 +104,60 @@ func (k *grammars) of(ctx context.Context, s source, read func(*grammar.Builder)
 }
 
 func (k *grammars) ofKey(ctx context.Context, key grammarKey, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
-	g := k.entry(key)
+	k.mu.Lock()
+	g := k.known[key]
+	if g == nil {
+		if k.known == nil {
+			k.known = map[grammarKey]*keptGrammar{}
+		}
+		g = &keptGrammar{all: k, key: &key}
+		k.known[key] = g
+	}
+	k.use(g)
+	k.mu.Unlock()
 	g.once.Do(func() { k.make(ctx, g, read) })
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if g.err != nil {
-		k.drop(key, g)
-		return g, g.err
+	if g.err != nil && k.known[key] == g { // unless another has taken its place
+		delete(k.known, key)
 	}
 	k.bound()
-	return g, nil
+	return g, g.err
+}
+
+func (k *grammars) use(g *keptGrammar) {
+	if g.uses++; g.uses == 1 {
+		k.idle = slices.DeleteFunc(k.idle, func(other *keptGrammar) bool { return other == g })
+	}
+}
+
+// useAgain uses a grammar that others have used. It reports false where it was dropped since.
+func (g *keptGrammar) useAgain() bool {
+	k := g.all
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if g.uses == 0 && (g.key == nil || k.known[*g.key] != g) {
+		return false
+	}
+	k.use(g)
+	return true
+}
+
+// release ends a use.
+func (g *keptGrammar) release() {
+	k := g.all
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch g.uses--; {
+	case g.uses < 0:
+		panic("a grammar was released more often than it was used")
+	case g.uses > 0:
+	case g.key == nil:
+		k.memory.Remove(g.is)
+	default:
+		k.idle = append(k.idle, g)
+		k.bound()
+	}
 }
 
 // make reads a grammar and counts it.
@@ -138,249 +182,138 @@ func (k *grammars) make(ctx context.Context, g *keptGrammar, read func(*grammar.
 	}
 }
 
-func (k *grammars) entry(key grammarKey) *keptGrammar {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	g := k.known[key]
-	if g == nil {
-		if k.known == nil {
-			k.known = map[grammarKey]*keptGrammar{}
-		}
-		g = &keptGrammar{}
-		k.known[key] = g
-	} else {
-		k.order = slices.DeleteFunc(k.order, func(other grammarKey) bool { return other == key })
-	}
-	k.order = append(k.order, key)
-	return g
-}
-
-// drop forgets an entry, unless another has taken its place.
-func (k *grammars) drop(key grammarKey, g *keptGrammar) {
-	if k.known[key] == g {
-		delete(k.known, key)
-		k.order = slices.DeleteFunc(k.order, func(other grammarKey) bool { return other == key })
-	}
-}
-
-// admit counts a new grammar. Where those that answers and plugins follow take all the memory,
-// what has ended is freed first.
+// admit counts a new grammar. Where there is no room for it, those go that nobody uses.
 func (k *grammars) admit(g *grammar.Grammar) (*grammar.Grammar, error) {
-	memory := k.room()
-	if memory.Add(g) {
-		return g, nil
-	}
-	k.mu.Lock()
-	k.forget(len(k.order))
-	k.mu.Unlock()
-	if k.collect(); memory.Add(g) {
-		return g, nil
-	}
-	return nil, sampling.ErrCrowded
-}
-
-// room is the memory of all grammars.
-func (k *grammars) room() *grammar.Memory {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.memory == nil {
 		k.memory = grammar.NewMemory(maxGrammarBytes)
 	}
-	return k.memory
-}
-
-const (
-	collectEvery = time.Second           // at most: a collection takes processor time from the answers
-	collectWait  = 50 * time.Millisecond // for what it has found to be counted no more
-)
-
-// collect has the collector free the grammars that nobody follows any more.
-func (k *grammars) collect() {
-	k.freeing.Lock()
-	defer k.freeing.Unlock()
-	if time.Since(k.freed) < collectEvery {
-		return
+	for !k.memory.Add(g) {
+		if len(k.idle) == 0 {
+			return nil, sampling.ErrCrowded
+		}
+		k.dropOldest()
 	}
-	runtime.GC()
-	time.Sleep(collectWait)
-	k.freed = time.Now()
+	return g, nil
 }
 
-// bound drops the grammars that were unused longest while there are too many. Answers that follow
-// one keep it until they end.
+// bound drops the idle grammars that were unused longest while there are too many.
 func (k *grammars) bound() {
-	kept := 0
-	sizes := make([]int, len(k.order))
-	for i, key := range k.order {
-		if g := k.known[key].is; g != nil {
-			sizes[i] = g.Fixed() + g.Size()
-			kept += sizes[i]
-		}
-	}
-	others := max(k.memory.Used()-kept, 0) // that answers follow, but nobody asks for any more
-	drop := max(0, len(k.order)-maxGrammars)
-	for i, size := range sizes {
-		if i >= drop && (kept+others <= maxGrammarBytes || i == len(sizes)-1) {
-			break
-		}
-		kept, drop = kept-size, max(drop, i+1)
-	}
-	k.forget(drop)
-}
-
-// forget drops the n grammars that were unused longest.
-func (k *grammars) forget(n int) {
-	for _, key := range k.order[:n] {
-		delete(k.known, key)
-	}
-	k.order = slices.Delete(k.order, 0, n)
-}
-
-// tokens is the vocabulary as grammars see it: control tokens may come for their text, those that
-// end an answer only at the end.
-func (e *Engine) tokens() *grammar.Vocabulary {
-	e.arrange.Do(func() {
-		size := 0
-		for t := range int32(e.info.Vocabulary) {
-			size += len(e.model.SpecialPiece(t))
-		}
-		text, pieces := make([]byte, 0, size), make([][]byte, e.info.Vocabulary)
-		for t := range pieces {
-			from := len(text)
-			text = append(text, e.model.SpecialPiece(int32(t))...)
-			pieces[t] = text[from:len(text):len(text)]
-		}
-		e.arranged = grammar.NewVocabulary(pieces, e.backend.ends, nil)
-	})
-	return e.arranged
-}
-
-// Arrange has the vocabulary arranged for grammars, beside what the caller goes on with: of
-// 256,000 tokens that takes a fifth of a second, which the first request under a grammar would
-// wait for.
-func (e *Engine) Arrange() { go e.tokens() }
-
-var errVoid = errors.New("#: nothing fits the JSON schema")
-
-// ofFormat is the grammar of a chat template's format. Its errors are *sampling.Invalid and name
-// the field.
-func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, error) {
-	g, err := e.grammars.of(ctx, source{in: inFormat, text: f.Key()}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		root, all, err := e.addFormat(b, f)
-		if err != nil {
-			return nil, nil, err
-		}
-		var relaxed []schema.Relaxed
-		for _, part := range all {
-			if part.Field != answerField && part.More == 0 {
-				part.Pointer = part.Field + part.Pointer
-			}
-			relaxed = append(relaxed, part.Relaxed)
-		}
-		g, err := b.Build(root)
-		if errors.Is(err, grammar.ErrVoid) && len(f.Answer.JSON) > 0 && f.Texts == "" { // without the schema, something fits the format
-			err = &peg.Error{Field: answerField, Err: errVoid}
-		}
-		return g, relaxed, err
-	})
-	var bad *peg.Error
-	switch {
-	case errors.As(err, &bad):
-		err = atFault(err, refusedAnswer(bad, f))
-	case err != nil:
-		err = atFault(err, sampling.Refused("tools", "tools cannot become a grammar: %v", err))
-	}
-	return g, err
-}
-
-// mostLoosened is how many schemas are dropped one by one. As each takes a grammar anew, all that
-// may be are dropped then.
-const mostLoosened = 4
-
-// addFormat adds the rules of a format to a builder. Where nothing can be made of the schema of a
-// tool that is not strict, the arguments are any object, and the builder begins anew.
-func (e *Engine) addFormat(b *grammar.Builder, f *peg.Format) (grammar.Rule, []peg.Relaxed, error) {
-	var dropped []peg.Relaxed
-	for {
-		root, all, err := peg.Add(b, f, gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
-		var bad *peg.Error
-		if !errors.As(err, &bad) || errors.Is(err, errStopped) {
-			return root, peg.Told(append(dropped, all...)), err
-		}
-		looser, may := f.Loosen(bad)
-		if !may {
-			return root, nil, err
-		}
-		why := schema.Relaxed{Pointer: "#", Why: bad.Err.Error()}
-		if at := (*schema.Error)(nil); errors.As(bad.Err, &at) {
-			why = schema.Relaxed{Pointer: at.Pointer, Why: at.Why}
-		}
-		dropped = append(dropped, peg.Relaxed{Field: bad.Field, Relaxed: why})
-		if len(dropped) == mostLoosened {
-			var fields []string
-			looser, fields = looser.LoosenAll()
-			for _, field := range fields {
-				dropped = append(dropped, peg.Relaxed{Field: field, Relaxed: schema.Relaxed{Pointer: "#", Why: "too many schemas of tools cannot be enforced"}})
-			}
-		}
-		f = looser
-		b.Reset()
+	for len(k.idle) > maxGrammars || len(k.idle) > 1 && k.memory.Used() > maxGrammarBytes {
+		k.dropOldest()
 	}
 }
 
-// refusedAnswer is the refusal of what a format's field has.
-func refusedAnswer(bad *peg.Error, f *peg.Format) error {
-	switch {
-	case bad.Field == f.Answer.Field && f.Answer.Grammar != "":
-		return refusedGrammar(bad.Err)
-	case bad.Field == f.Answer.Field && f.Answer.Regex != "":
-		return refusedRegex(bad.Err, f.Answer.Regex)
+func (k *grammars) dropOldest() {
+	g := k.idle[0]
+	k.idle = slices.Delete(k.idle, 0, 1)
+	delete(k.known, *g.key)
+	k.memory.Remove(g.is)
+}
+
+// Grammar is a grammar that a plugin opened, with its place in it. Its methods do not run
+// concurrently. Branches that follow it end before it is closed, as the plugin's instance does.
+type Grammar struct {
+	kept   *keptGrammar
+	is     *grammar.Grammar // nil: closed
+	tokens *grammar.Vocabulary
+	here   grammar.State
+}
+
+// NewGrammar reads text of one of the plugin ABI's kinds. An error is the text's fault and says
+// what is wrong. Reading stops when ctx is done. work is about how many instructions it takes,
+// whether or not the text was known already.
+func (e *Engine) NewGrammar(ctx context.Context, kind int32, text string) (_ *Grammar, work uint64, err error) {
+	var g *keptGrammar
+	if kind == abi.GrammarJSONSchema {
+		g, err = e.ofSchema(ctx, text, schema.Options{})
+	} else if g, err = e.ofGBNF(ctx, text); err != nil {
+		err = errors.New(strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
-	return refusedSchema(bad.Field, bad.Err)
-}
-
-// ofGBNF is the grammar of a text in llama.cpp's notation.
-func (e *Engine) ofGBNF(ctx context.Context, text string) (*keptGrammar, error) {
-	return e.grammars.of(ctx, source{in: inGBNF, text: text}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		g, err := gbnf.Parse(b, text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
-		return g, nil, err
-	})
-}
-
-// tokenOf is the token that a text is, where it is one.
-func (e *Engine) tokenOf(text string) (int32, bool) {
-	found, err := e.Tokenize(context.Background(), text, false, true)
-	if err != nil || len(found) != 1 {
-		return 0, false
+	if err != nil {
+		return nil, g.work, err
 	}
-	return found[0], true
+	return &Grammar{kept: g, is: g.is, tokens: e.tokens(), here: g.is.Start()}, g.work, nil
 }
 
-// ofRegex is the grammar of the texts that a regular expression in Go's syntax matches as a whole.
-func (e *Engine) ofRegex(ctx context.Context, text string) (*keptGrammar, error) {
-	return e.grammars.of(ctx, source{in: inRegex, text: text}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		whole, err := regex.Go(b.Lexemes, text)
-		if err != nil {
-			return nil, nil, err
-		}
-		root := b.Rule()
-		b.Define(root, b.Lexeme(whole, lexeme.UTF8))
-		g, err := b.Build(root)
-		return g, nil, err
-	})
+// Mask writes which tokens may come next: bit i of word i/32 for token i. mask has
+// (vocabulary + 31) / 32 words. An error says that the grammar is too ambiguous to tell.
+func (g *Grammar) Mask(mask []uint32) error {
+	if g.is == nil {
+		return native.ErrClosed
+	}
+	return g.is.Mask(g.here, g.tokens, mask)
 }
 
-// ofSchema is the grammar of the JSON texts that fit a schema.
-func (e *Engine) ofSchema(ctx context.Context, text string, o schema.Options) (*keptGrammar, error) {
-	return e.grammars.of(ctx, source{inJSONSchema, text, o}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		root, relaxed, err := schema.Read(b, json.RawMessage(text), o)
-		if err != nil {
-			return nil, nil, err
-		}
-		g, err := b.Build(root)
-		if errors.Is(err, grammar.ErrVoid) {
-			err = errVoid
-		}
-		return g, relaxed, err
-	})
+// MaskWithin is Mask without the tokens after which the text cannot be completed with so many
+// tokens in all, the next one included. False: so many do not complete it, and the mask is empty.
+func (g *Grammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	if g.is == nil {
+		return false, native.ErrClosed
+	}
+	return g.is.MaskCompletable(g.here, g.tokens, tokens, mask)
+}
+
+// Rest is how many tokens complete the text at most; ended: nothing may follow.
+func (g *Grammar) Rest() (tokens int, ended bool, err error) {
+	if g.is == nil {
+		return 0, false, native.ErrClosed
+	}
+	tokens, err = g.is.Rest(g.here, g.tokens)
+	return tokens, err == nil && tokens == 0 && g.is.Ended(g.here), err
+}
+
+// Accept moves on by a token. It is false, and nothing changes, if the token may not come next or
+// the grammar was closed. A grammar that has become too ambiguous to follow accepts no token any
+// more; Mask tells why.
+func (g *Grammar) Accept(token int32) bool {
+	if g.is == nil {
+		return false
+	}
+	to, fits, err := g.is.Token(g.here, g.tokens, token)
+	if !fits || err != nil {
+		return false
+	}
+	g.here = to
+	return true
+}
+
+// Beginning is where the grammar begins; nil: it was closed.
+func (g *Grammar) Beginning() program.GrammarState {
+	if g.is == nil {
+		return nil
+	}
+	return grammarState{g.is, g.tokens, g.is.Start()}
+}
+
+// grammarState is how far a text has come in a grammar that a program's branch follows.
+type grammarState struct {
+	is     *grammar.Grammar
+	tokens *grammar.Vocabulary
+	here   grammar.State
+}
+
+// Mask implements program.GrammarState.
+func (p grammarState) Mask(mask []uint32) error { return p.is.Mask(p.here, p.tokens, mask) }
+
+// After implements program.GrammarState. A grammar that has become too ambiguous to follow has no
+// token that fits.
+func (p grammarState) After(t int32) (program.GrammarState, bool) {
+	to, fits, err := p.is.Token(p.here, p.tokens, t)
+	if !fits || err != nil {
+		return nil, false
+	}
+	p.here = to
+	return p, true
+}
+
+// Close ends its use.
+func (g *Grammar) Close() error {
+	if g.is == nil {
+		return native.ErrClosed
+	}
+	g.kept.release()
+	g.kept, g.is, g.here = nil, nil, grammar.State{}
+	return nil
 }

@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/schema"
@@ -31,14 +33,20 @@ func anyGrammar(t *testing.T) *grammar.Grammar {
 
 func TestGrammars_Of_KeepsTheLastUsed(t *testing.T) {
 	var k grammars
-	g, reads := anyGrammar(t), map[string]int{}
-	ask := func(text string) {
+	reads := map[string]int{}
+	use := func(text string) *keptGrammar {
 		t.Helper()
-		got, err := k.of(sampling.WithSalt(t.Context(), ""), source{in: inRegex, text: text}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads[text]++; return g, nil, nil })
-		if err != nil || got.is != g {
-			t.Fatal(got, err)
+		got, err := k.of(sampling.WithSalt(t.Context(), ""), source{in: inRegex, text: text}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
+			reads[text]++
+			return anyGrammar(t), nil, nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
+		return got
 	}
+	ask := func(text string) { use(text).release() }
+	followed := use("followed")
 	for i := range 2 * maxGrammars {
 		ask("used")
 		ask(fmt.Sprint(i))
@@ -48,8 +56,11 @@ func TestGrammars_Of_KeepsTheLastUsed(t *testing.T) {
 	if reads["used"] != 1 || reads[fmt.Sprint(2*maxGrammars-1)] != 1 || reads["0"] != 2 {
 		t.Errorf("read: one in use %d times, the last %d times, the first %d times", reads["used"], reads[fmt.Sprint(2*maxGrammars-1)], reads["0"])
 	}
-	if len(k.known) != maxGrammars || len(k.order) != maxGrammars {
-		t.Errorf("%d kept, %d in order", len(k.known), len(k.order))
+	if len(k.known) != maxGrammars+1 || len(k.idle) != maxGrammars {
+		t.Errorf("%d kept, %d idle", len(k.known), len(k.idle))
+	}
+	if use("followed") != followed {
+		t.Error("what somebody follows was dropped")
 	}
 }
 
@@ -60,16 +71,70 @@ func TestGrammars_Of_ReadsOnceForAll(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
-				if _, err := k.of(sampling.WithSalt(t.Context(), ""), source{in: inGBNF, text: "a"}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil }); err != nil {
+				got, err := k.of(sampling.WithSalt(t.Context(), ""), source{in: inGBNF, text: "a"}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil })
+				if err != nil {
 					t.Error(err)
+					continue
+				}
+				got.release()
+			}
+		})
+	}
+	all.Wait()
+	if reads != 1 || len(k.idle) != 1 {
+		t.Errorf("read %d times, %d idle", reads, len(k.idle))
+	}
+}
+
+// Who asks for grammars, follows them and leaves, in any order, leaves none counted but those that
+// are kept, and none in memory but those.
+func TestGrammars_Of_CountsWhoUsesThem(t *testing.T) {
+	k := grammars{memory: grammar.NewMemory(2*6*anyGrammar(t).Fixed() + 1)} // room for 6
+	var all sync.WaitGroup
+	var crowded atomic.Int32
+	for who := range 8 {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(who), 0))
+			var held []*keptGrammar
+			for range 300 {
+				if len(held) > 0 && (len(held) == 3 || r.IntN(2) == 0) {
+					i := r.IntN(len(held))
+					held[i].release()
+					held = slices.Delete(held, i, i+1)
+					continue
+				}
+				ctx := t.Context()
+				if r.IntN(4) > 0 {
+					ctx = sampling.WithSalt(ctx, "")
+				}
+				g, err := k.of(ctx, source{in: inRegex, text: fmt.Sprint(r.IntN(30))}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { return anyGrammar(t), nil, nil })
+				switch {
+				case errors.Is(err, sampling.ErrCrowded):
+					crowded.Add(1)
+					continue
+				case err != nil:
+					t.Error(err)
+					return
+				}
+				if held = append(held, g); r.IntN(3) == 0 && g.useAgain() {
+					g.release()
+				}
+			}
+			for _, g := range held {
+				if g.release(); g.useAgain() {
+					g.release()
 				}
 			}
 		})
 	}
 	all.Wait()
-	if reads != 1 {
-		t.Errorf("read %d times", reads)
+	if crowded.Load() == 0 {
+		t.Error("there was room for all at any time")
 	}
+	if k.memory.Used() < len(k.idle)*anyGrammar(t).Fixed() {
+		t.Errorf("%d are kept, and %d bytes count", len(k.idle), k.memory.Used())
+	}
+	k.checkReleased(t)
 }
 
 func TestGrammars_Of_ForgetsErrors(t *testing.T) {
@@ -80,8 +145,8 @@ func TestGrammars_Of_ForgetsErrors(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if reads != 2 || len(k.known) != 0 || len(k.order) != 0 {
-		t.Errorf("read %d times, %d kept, %d in order", reads, len(k.known), len(k.order))
+	if reads != 2 || len(k.known) != 0 || len(k.idle) != 0 {
+		t.Errorf("read %d times, %d kept, %d idle", reads, len(k.known), len(k.idle))
 	}
 }
 
@@ -113,14 +178,9 @@ func TestGrammars_Of_RefusesWhatHasNoRoom(t *testing.T) {
 	if _, err := read(); !errors.Is(err, sampling.ErrCrowded) {
 		t.Errorf("another: %v", err)
 	}
-	clear(followed)
-	err := sampling.ErrCrowded
-	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); {
-		k.freed = time.Time{}
-		_, err = read()
-	}
-	if err != nil {
-		t.Error("what has ended makes no room")
+	followed[2].release()
+	if _, err := read(); err != nil {
+		t.Errorf("what has ended makes no room: %v", err)
 	}
 }
 
@@ -155,13 +215,14 @@ func TestEngine_OfSchema_ByItsOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer kept.release()
 		for _, json := range c.fits {
-			if !e.takes(t, kept.is, json) {
+			if !e.takes(t, kept, json) {
 				t.Errorf("%s: %s is not taken", name, json)
 			}
 		}
 		for _, json := range c.not {
-			if e.takes(t, kept.is, json) {
+			if e.takes(t, kept, json) {
 				t.Errorf("%s: %s is taken", name, json)
 			}
 		}
@@ -232,6 +293,7 @@ func TestEngine_Prepare_IsShared(t *testing.T) {
 	if p.Constraint, err = e.Prepare(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
+	defer p.Constraint.Release()
 	var first *triggers
 	for range 3 {
 		chain, err := e.NewChain(p)
@@ -252,5 +314,32 @@ func TestEngine_Prepare_IsShared(t *testing.T) {
 	p.Ready, p.Grammar = nil, `root ::= "`+strings.Repeat("b", 5000)+`"`
 	if _, err := e.Prepare(gone, p); !errors.Is(err, errStopped) {
 		t.Errorf("for nobody: %v", err)
+	}
+}
+
+// forget forgets all grammars: the next one to be asked for is read.
+func (k *grammars) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key, g := range k.known {
+		if delete(k.known, key); g.uses == 0 {
+			k.memory.Remove(g.is)
+		}
+		g.key = nil
+	}
+	k.idle = nil
+}
+
+// checkReleased checks that nobody uses any of the grammars.
+func (k *grammars) checkReleased(t testing.TB) {
+	t.Helper()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	used := len(k.known) - len(k.idle)
+	for len(k.idle) > 0 {
+		k.dropOldest()
+	}
+	if used != 0 || k.memory != nil && k.memory.Used() != 0 {
+		t.Errorf("%d of the grammars that are kept are in use, and all that are count %d bytes", used, k.memory.Used())
 	}
 }

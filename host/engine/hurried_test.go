@@ -44,9 +44,9 @@ func TestStage_SampleSoon_SameTokens(t *testing.T) {
 		for seed := range uint64(steadytest.InLongTest(6, 2)) {
 			p := sampling.Default()
 			p.Seed, p.Constraint = uint32(seed), constraint
-			e.grammars = grammars{} // each begins with nothing known
+			e.grammars.forget() // each begins with nothing known
 			soon := wholeChain(t, e, p)
-			e.grammars = grammars{}
+			e.grammars.forget()
 			patient := wholeChain(t, e, p)
 			history := []scheduler.Token{1}
 			for _, s := range []*Stage{soon, patient} {
@@ -165,7 +165,8 @@ func TestFollowing_Drawn_BackToTheTick(t *testing.T) {
 
 // A slow token among the quick ones that are to be seen begins the count again.
 func TestFollowing_Drawn_SlowAmongQuick(t *testing.T) {
-	f := &following{trial: trial{next: 3}}
+	f := &following{}
+	f.trial.next = 3
 	f.turnSlow()
 	f.drawn()
 	f.drawn()

@@ -64,7 +64,7 @@ func placedScheduler(t *testing.T, l scheduler.Limits, archive int64) (*schedule
 // submitStory asks for up to so many tokens after a story of n.
 func submitStory(t *testing.T, s *scheduler.Scheduler, n, seed, most int, reuse bool) *scheduler.Stream {
 	t.Helper()
-	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: story(n, int32(seed))}}, MaxTokens: most, Logprobs: -1, CachePrompt: reuse,
+	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: story(n, int32(seed))}}, Ending: scheduler.Ending{MaxTokens: most}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: reuse},
 		Chain: []chain.Stage{schedulertest.Greedy{}}})
 	if err != nil {
 		t.Fatal(err)

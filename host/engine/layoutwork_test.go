@@ -88,8 +88,8 @@ func submitAny(t *testing.T, s *scheduler.Scheduler, rng *rand.Rand, cells int) 
 	}
 	a := &answering{prompt: story(n, int32(rng.IntN(8))), most: 1 + rng.IntN(300)}
 	var err error
-	a.Stream, err = s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: a.prompt}}, MaxTokens: a.most, Logprobs: -1, CachePrompt: true,
-		Priority: rng.IntN(3) - 1, Buffer: 500, Chain: []chain.Stage{schedulertest.Greedy{}}})
+	a.Stream, err = s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: a.prompt}}, Ending: scheduler.Ending{MaxTokens: a.most}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true},
+		Service: scheduler.Service{Priority: rng.IntN(3) - 1}, Delivery: scheduler.Delivery{Buffer: 500}, Chain: []chain.Stage{schedulertest.Greedy{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // A panic on one of the backend's goroutines would end the process.
 func TestBackend_Panics_AreErrors(t *testing.T) {
 	var p *panics.Error
-	b := &backend{unified: true, limits: scheduler.Limits{Vocabulary: parallelLogits}}
+	b := &backend{sequences: sequences{unified: true}, limits: scheduler.Limits{Vocabulary: parallelLogits}}
 	if err := b.decode(nil); !errors.As(err, &p) {
 		t.Errorf("decode gives %v", err)
 	}

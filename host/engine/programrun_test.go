@@ -117,6 +117,7 @@ func TestProgram_Follow_KeepsToAGrammar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer g.Close()
 	prompt := tokens(t, e, "Once upon a time there was a frog.")
 	texts := map[string]bool{}
 	byProgram(t, e, s, prompt, 60, true, func(r *program.Run) error {

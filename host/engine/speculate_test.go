@@ -134,8 +134,7 @@ func answersOf(t *testing.T, e *Engine, d draft.Drafter, slots int, prompts [][]
 			if err != nil {
 				t.Fatal(err)
 			}
-			if streams[i], err = s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, MaxTokens: most, Chain: stages, Logprobs: -1,
-				IgnoreEOG: true, CachePrompt: true}); err != nil {
+			if streams[i], err = s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true}, Chain: stages, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true}}); err != nil {
 				t.Fatal(err)
 			}
 		}

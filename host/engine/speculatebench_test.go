@@ -128,8 +128,8 @@ func answered(b *testing.B, backend scheduler.Backend, d draft.Drafter, prompts 
 	go func() { defer close(done); _ = s.Run(ctx) }()
 	var streams []*scheduler.Stream
 	for _, prompt := range prompts {
-		st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, MaxTokens: most, Logprobs: -1, IgnoreEOG: true,
-			Chain: stages(), Buffer: 2 * most})
+		st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true}, Reports: scheduler.Reports{Logprobs: -1},
+			Chain: stages(), Delivery: scheduler.Delivery{Buffer: 2 * most}})
 		if err != nil {
 			b.Fatal(err)
 		}

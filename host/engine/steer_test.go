@@ -22,8 +22,8 @@ func calling(t *testing.T, e *Engine, begun []scheduler.Token) scheduler.Request
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens(t, e, "Once upon a time")}}, Begun: answers.Begun{Tokens: begun}, MaxTokens: 200, Logprobs: -1,
-		CachePrompt: true, Chain: stages, Buffer: 16} // so that it is not at its end before it is steered
+	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens(t, e, "Once upon a time")}}, Begun: answers.Begun{Tokens: begun}, Ending: scheduler.Ending{MaxTokens: 200}, Reports: scheduler.Reports{Logprobs: -1},
+		Caching: scheduler.Caching{CachePrompt: true}, Chain: stages, Delivery: scheduler.Delivery{Buffer: 16}} // so that it is not at its end before it is steered
 }
 
 // A lazy grammar that has woken stays with its answer: one that is forked, taken back to before or

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/chat/form"
@@ -64,9 +66,11 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		Format: p.Format, ReasoningFormat: n.ReasoningFormat,
 	}
 	if rules != nil {
-		if _, err := e.ofFormat(ctx, rules); err != nil {
+		g, err := e.ofFormat(ctx, rules)
+		if err != nil {
 			return chat.Prompt{}, refusedField(err)
 		}
+		g.release()
 		prompt.Rules = rules
 	}
 	for _, t := range c.Offered() {
@@ -163,9 +167,11 @@ func (e *Engine) asField(ctx context.Context, err error, c *chat.Conversation) e
 	if !answer.IsSet() {
 		return err
 	}
-	if _, bad := e.read(ctx, answer); bad != nil {
-		return refusedField(bad)
+	g, unread := e.read(ctx, answer)
+	if unread != nil {
+		return refusedField(unread)
 	}
+	g.release()
 	return err
 }
 
@@ -306,3 +312,144 @@ type badFormat struct{ error }
 
 func (e badFormat) Is(target error) bool { return target == chat.ErrFormat }
 func (e badFormat) Unwrap() error        { return e.error }
+
+// need is the form that the template needs. It is found when the first conversation comes, which
+// takes a tenth of a second, or with a template that is made to take long until the bound. Nobody
+// has to wait for it to the end.
+type need struct {
+	once  sync.Once
+	seek  func() // finds it
+	stop  context.CancelFunc
+	done  chan struct{}
+	found form.Form
+}
+
+func newNeed(find func(ctx context.Context) form.Form) *need {
+	const most = 30 * time.Second
+	n := &need{done: make(chan struct{})}
+	within, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	n.seek = func() {
+		defer close(n.done)
+		ctx, cancel := context.WithTimeout(within, most)
+		defer cancel()
+		n.found = find(ctx)
+	}
+	return n
+}
+
+// form waits until the form is found. Its error is ctx's.
+func (n *need) form(ctx context.Context) (form.Form, error) {
+	n.once.Do(func() { go n.seek() })
+	select {
+	case <-n.done:
+		return n.found, nil
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+// close ends the search, if it goes on, and waits for its end.
+func (n *need) close() {
+	n.stop()
+	n.once.Do(func() { close(n.done) })
+	<-n.done
+}
+
+// findNeeds has the form that the template needs be found, for conversations with tools and for
+// those without: templates differ in more than the list of tools then.
+func (e *Engine) findNeeds() {
+	needs := func(tools json.RawMessage) *need {
+		return newNeed(func(ctx context.Context) form.Form {
+			return form.Needs(ctx, func(ctx context.Context, messages []chat.Message) (string, error) {
+				n := native.Conversation{Tools: tools, AddGenerationPrompt: true, TemplateArgs: e.templateOptions.Args, ReasoningFormat: e.templateOptions.ReasoningFormat}
+				p, err := e.renderMessages(ctx, n, messages)
+				return p.Text, err
+			})
+		})
+	}
+	e.needs = needs(nil)
+	e.needsWithTools = needs(json.RawMessage(`[{"type":"function","function":{"name":"x","description":"x","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}]`))
+}
+
+// goOn settles whether the answer goes on with the last message.
+func (e *Engine) goOn(c *chat.Conversation, n *native.Conversation) error {
+	last := len(c.Messages) - 1
+	byAssistant := func(i int) bool { return i >= 0 && c.Messages[i].Role == "assistant" }
+	if n.Continue == "" && !c.Fresh && !e.templateOptions.NoPrefill && byAssistant(last) {
+		n.Continue, n.AddGenerationPrompt = native.ContinueAuto, false
+	}
+	switch {
+	case n.Continue == "":
+		return nil
+	case n.AddGenerationPrompt:
+		return &chat.Invalid{Field: "continue_final_message", Reason: "cannot be true unless add_generation_prompt is false"}
+	case byAssistant(last) && len(c.Messages[last].ToolCalls) > 0:
+		return &chat.Invalid{Field: "continue_final_message", Reason: "is for a message without tool calls"}
+	}
+	return nil
+}
+
+// joined are the messages of a conversation whose answer goes on with the last one, which has its
+// parts as one text. A template never sees that message, and llama.cpp puts an empty line between
+// its parts whatever a template writes there.
+func (e *Engine) joined(ctx context.Context, messages []chat.Message, n native.Conversation) ([]chat.Message, error) {
+	last := len(messages) - 1
+	if last < 0 || messages[last].Parts == nil {
+		return messages, nil
+	}
+	m := messages[last]
+	parts, joint := m.Parts, ""
+	for len(parts) > 0 && parts[0] == "" { // nothing stands before what they would be joined to
+		parts = parts[1:]
+	}
+	if len(parts) > 1 {
+		var err error
+		if joint, err = e.joint(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	m.Content, m.Parts = strings.Join(parts, joint), nil
+	return append(slices.Clip(messages[:last]), m), nil
+}
+
+// joint is what the template writes between the parts of a message that was said before.
+func (e *Engine) joint(ctx context.Context, n native.Conversation) (string, error) {
+	const first, second, usual = "the-first-part", "the-second-part", "\n"
+	n.Continue, n.ToolChoice, n.JSONSchema, n.Grammar = "", "", "", ""
+	p, err := e.renderMessages(ctx, n, []chat.Message{
+		{Role: "user", Content: "x"}, {Role: "assistant", Content: first + usual + second, Parts: []string{first, second}}, {Role: "user", Content: "x"},
+	})
+	if ctx.Err() != nil {
+		return "", err
+	}
+	_, behind, found := strings.Cut(p.Text, first) // of a template that takes no such conversation there is no text
+	if joint, _, ok := strings.Cut(behind, second); found && ok {
+		return joint, nil
+	}
+	return usual, nil
+}
+
+// keepOwnReasoning leaves a prompt that goes on with a message as that message begins, if it
+// begins with reasoning: llama.cpp puts an empty block of reasoning before the content of each
+// message that has its reasoning nowhere else.
+func keepOwnReasoning(p *native.Prompt, last chat.Message) {
+	tag := p.ThinkingStart
+	if tag == "" || last.Reasoning != "" || !strings.HasPrefix(strings.TrimSpace(last.Content), tag) {
+		return
+	}
+	before, ok := strings.CutSuffix(p.GenerationPrompt, last.Content)
+	start, isEnd := strings.CutSuffix(p.Text, p.GenerationPrompt)
+	if !ok || !isEnd {
+		return
+	}
+	if at := strings.LastIndex(before, tag); at >= 0 {
+		before = before[:at]
+	} else {
+		for _, end := range p.ThinkingEnds { // some templates begin no block, and end it
+			before = strings.TrimSuffix(before, end)
+		}
+	}
+	p.GenerationPrompt = before + last.Content
+	p.Text = start + p.GenerationPrompt
+}

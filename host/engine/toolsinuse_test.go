@@ -72,6 +72,7 @@ func TestEngine_Render_ToolsInUse(t *testing.T) {
 					t.Errorf("refused: %v: %s", err, tool.raw)
 					continue
 				}
+				kept.release()
 				g, start := grammarOf(t, e, p)
 				text := wander(t, r, g, start, r.IntN(200))
 				calls, _, err := callsOf(t, p, text)

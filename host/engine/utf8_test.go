@@ -46,6 +46,7 @@ func TestEngine_Constraints_AllowOnlyWholeCharacters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer kept.release()
 		s, ok, err := kept.is.Advance(kept.is.Start(), []byte(c.before))
 		if !ok || err != nil {
 			t.Fatalf("%s: %q may not come: %v", name, c.before, err)

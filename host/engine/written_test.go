@@ -130,6 +130,7 @@ func readBack(t *testing.T, e *Engine, p chat.Prompt, text string) []call {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(g.release)
 	start, _, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
 	if err != nil {
 		t.Fatal(err)

@@ -133,9 +133,9 @@ func (g *Grammar) startWords(b *Builder) ([]int, error) {
 	return lengths, nil
 }
 
-// Size is about how many bytes what is kept of the states takes, which changes as texts are
+// size is about how many bytes what is kept of the states takes, which changes as texts are
 // followed. It is at most 16 MiB.
-func (g *Grammar) Size() int {
+func (g *Grammar) size() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.table.bytes + g.private.bytes + g.automata.Size()

@@ -2,16 +2,11 @@
 
 package grammar
 
-import (
-	"runtime"
-	"sync/atomic"
-)
+import "sync/atomic"
 
-// Memory bounds what grammars take together. A grammar counts until nobody has it any more and the
-// collector has freed it: one that is kept nowhere still takes what it takes while an answer
-// follows it. Half of the memory is for rules and expressions, which stay. The states have what
-// those leave: where there is too much of them, grammars that are followed forget theirs, down to
-// an equal part.
+// Memory bounds what grammars take together. Half of the memory is for rules and expressions, which
+// stay. The states have what those leave: where there is too much of them, grammars that are
+// followed forget theirs, down to an equal part.
 type Memory struct {
 	most                    int64
 	fixed, states, grammars atomic.Int64
@@ -20,21 +15,30 @@ type Memory struct {
 // NewMemory returns one of so many bytes.
 func NewMemory(most int) *Memory { return &Memory{most: int64(most)} }
 
-// Add counts a grammar from now on. It reports false, and does not count it, where there is no room
-// for its rules and expressions.
+// Add counts a grammar, which counts in no memory yet, until Remove. It reports false, and does not
+// count it, where there is no room for its rules and expressions.
 func (m *Memory) Add(g *Grammar) bool {
-	c := &counted{in: m, fixed: int64(g.Fixed())}
-	if m.fixed.Add(c.fixed) > m.most/2 {
-		m.fixed.Add(-c.fixed)
+	fixed := int64(g.Fixed())
+	if m.fixed.Add(fixed) > m.most/2 {
+		m.fixed.Add(-fixed)
 		return false
 	}
 	m.grammars.Add(1)
 	g.mu.Lock()
-	g.counted = c
+	defer g.mu.Unlock()
+	g.counted = &counted{in: m, fixed: fixed}
 	g.tell()
-	g.mu.Unlock()
-	runtime.AddCleanup(g, (*counted).end, c)
 	return true
+}
+
+// Remove counts a grammar no more that Add has counted. Nobody may follow it any more.
+func (m *Memory) Remove(g *Grammar) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m.fixed.Add(-g.counted.fixed)
+	m.states.Add(-g.counted.states)
+	m.grammars.Add(-1)
+	g.counted = nil
 }
 
 // Used is about how many bytes the grammars take.
@@ -42,15 +46,8 @@ func (m *Memory) Used() int { return int(m.fixed.Load() + m.states.Load()) }
 
 // counted is what a grammar counts for.
 type counted struct {
-	in     *Memory
-	fixed  int64
-	states atomic.Int64
-}
-
-func (c *counted) end() {
-	c.in.fixed.Add(-c.fixed)
-	c.in.states.Add(-c.states.Load())
-	c.in.grammars.Add(-1)
+	in            *Memory
+	fixed, states int64
 }
 
 const (
@@ -62,8 +59,8 @@ const (
 func (g *Grammar) tell() {
 	if c := g.counted; c != nil {
 		now := int64(g.table.bytes + g.automata.Size())
-		if before := c.states.Load(); now >= before+tellStep || now <= before-tellStep {
-			c.states.Store(now)
+		if before := c.states; now >= before+tellStep || now <= before-tellStep {
+			c.states = now
 			c.in.states.Add(now - before)
 		}
 	}
@@ -77,5 +74,5 @@ func (g *Grammar) crowded() bool {
 	g.tell()
 	m := g.counted.in
 	room := m.most - m.fixed.Load()
-	return m.states.Load() > room && g.counted.states.Load() > max(room/max(m.grammars.Load(), 1), leastKept)
+	return m.states.Load() > room && g.counted.states > max(room/max(m.grammars.Load(), 1), leastKept)
 }

@@ -4,9 +4,7 @@ package grammar
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
-	"time"
 )
 
 // Grammars that are followed at once keep together what they may, and each goes on as it would
@@ -38,12 +36,12 @@ func TestMemory_BoundsAllTogether(t *testing.T) {
 	}
 	sum := 0
 	for _, g := range all {
-		sum += g.Fixed() + g.Size()
+		sum += g.Fixed() + g.size()
 	}
 	if largest > most+len(all)*leastKept || sum > most+len(all)*(leastKept+2*tellStep) {
 		t.Errorf("they took %d bytes, at the end %d, of %d", largest, sum, most)
 	}
-	if one := alone.Size(); 12*one < 2*most {
+	if one := alone.size(); 12*one < 2*most {
 		t.Errorf("alone one takes %d bytes: nothing had to be forgotten", one)
 	}
 	rest := "z"
@@ -58,11 +56,10 @@ func TestMemory_BoundsAllTogether(t *testing.T) {
 	if s := follow(t, alone, want, rest); !alone.Complete(s) {
 		t.Error("alone: the text is not complete")
 	}
-	runtime.KeepAlive(all)
 }
 
-// A grammar that somebody follows counts; one that nobody has any more does not.
-func TestMemory_CountsUntilNobodyHasIt(t *testing.T) {
+// A grammar counts until it is removed.
+func TestMemory_Remove(t *testing.T) {
 	one := nested(t).Fixed()
 	m := NewMemory(7 * one) // half of it is for rules
 	var all []*Grammar
@@ -76,16 +73,19 @@ func TestMemory_CountsUntilNobodyHasIt(t *testing.T) {
 	if len(all) != 3 {
 		t.Fatalf("room for %d", len(all))
 	}
-	used := m.Used()
-	if runtime.GC(); m.Used() < used || m.Add(nested(t)) {
-		t.Error("what is followed counts no more")
+	follow(t, all[1], all[1].Start(), "[[[[")
+	for i, g := range all {
+		if m.Add(nested(t)) {
+			t.Fatalf("room for another while %d count", len(all)-i)
+		}
+		if m.Remove(g); !m.Add(g) {
+			t.Fatal("no room in the place of the removed one")
+		}
 	}
-	clear(all)
-	for end := time.Now().Add(time.Minute); m.Used() > 0 && time.Now().Before(end); { // cleanups have a goroutine of their own
-		runtime.GC()
-		time.Sleep(time.Millisecond)
+	for _, g := range all {
+		m.Remove(g)
 	}
-	if m.Used() != 0 || !m.Add(nested(t)) {
+	if m.Used() != 0 {
 		t.Errorf("%d bytes count that nobody has", m.Used())
 	}
 }

@@ -4,6 +4,7 @@ package jinja
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -221,4 +222,240 @@ func (v *View) at(i int) Value {
 		return e.value
 	}
 	return &Tuple{items: []Value{e.key, e.value}}
+}
+
+// Args are the arguments of a call.
+type Args struct {
+	callee string
+	Plain  []Value
+	Named  []namedArg
+}
+
+type namedArg struct {
+	name  string
+	value Value
+}
+
+func (a *Args) name(r *run, n string, v Value) {
+	r.step(len(a.Named) / 8)
+	for _, e := range a.Named {
+		if e.name == n {
+			r.fail("%s() got multiple values for keyword argument %s", a.callee, reprOfText(n))
+		}
+	}
+	a.Named = append(a.Named, namedArg{n, v})
+}
+
+func (a *Args) named() []entry {
+	out := make([]entry, len(a.Named))
+	for i, e := range a.Named {
+		out[i] = entry{key: e.name, value: e.value}
+	}
+	return out
+}
+
+// take gives parameters their arguments: those from the first optional one on may be missing, and
+// then are what they were.
+func (a *Args) take(r *run, required int, names []string, into ...*Value) {
+	if len(a.Plain) > len(into) {
+		r.fail("%s() takes %d positional arguments but %d were given", a.callee, len(into), len(a.Plain))
+	}
+	given := make([]bool, len(into))
+	for i, to := range into[:len(a.Plain)] {
+		*to, given[i] = a.Plain[i], true
+	}
+	for _, e := range a.Named {
+		i := slices.Index(names, e.name)
+		switch {
+		case i < 0:
+			r.fail("%s() got an unexpected keyword argument %s", a.callee, reprOfText(e.name))
+		case given[i]:
+			r.fail("%s() got multiple values for argument %s", a.callee, reprOfText(e.name))
+		}
+		*into[i], given[i] = e.value, true
+	}
+	for i := range required {
+		if !given[i] {
+			n := "argument"
+			if i < len(names) {
+				n = names[i]
+			}
+			r.fail("%s() missing 1 required positional argument: %s", a.callee, reprOfText(n))
+		}
+	}
+}
+
+// none takes no arguments.
+func (a *Args) none(r *run) { a.take(r, 0, nil) }
+
+// call is of(...).
+func (r *run) call(of Value, a *Args) Value {
+	r.step(1)
+	switch f := of.(type) {
+	case *Function:
+		a.callee = f.name
+		return f.call(r, a)
+	case *Macro:
+		return f.invoke(r, a)
+	case *Loop:
+		if f.recurse == nil {
+			r.fail("The loop must have the 'recursive' marker to be called recursively.")
+		}
+		var over Value
+		a.callee = "__call__"
+		a.take(r, 1, []string{"iterable"}, &over)
+		return f.recurse(over)
+	case *Joiner:
+		if !f.used {
+			f.used = true
+			return ""
+		}
+		return f.sep
+	case *Undefined:
+		r.defined(f)
+	}
+	r.fail("'%s' object is not callable", typeName(of))
+	return nil
+}
+
+// intArg is an argument that is an int.
+func (r *run) intArg(v Value) int {
+	switch n := number(v).(type) {
+	case int:
+		return n
+	case nil, float64:
+		r.defined(v)
+		r.fail("'%s' object cannot be interpreted as an integer", typeName(v))
+	}
+	r.fail("Python int too large to convert to C ssize_t")
+	return 0
+}
+
+// textArg is an argument that is a text.
+func (r *run) textArg(v Value, of string) string {
+	s, ok := textOf(v)
+	if !ok {
+		r.fail("%s must be str, not %s", of, typeName(v))
+	}
+	return s
+}
+
+// slice is of[start:stop:step].
+func (r *run) slice(of Value, s slice) Value {
+	r.defined(of)
+	bound := func(e expression) (int, bool) {
+		if e == nil {
+			return 0, false
+		}
+		v := r.eval(e)
+		switch n := number(v).(type) {
+		case int:
+			return n, true
+		case *big.Int:
+			return n.Sign() * (1 << 62), true
+		}
+		if v == nil {
+			return 0, false
+		}
+		r.fail("slice indices must be integers or None or have an __index__ method")
+		return 0, false
+	}
+	start, hasStart := bound(s.start)
+	stop, hasStop := bound(s.stop)
+	step, hasStep := bound(s.step)
+	if !hasStep {
+		step = 1
+	}
+	if _, isRange := of.(*Range); !isRange && !isSequence(of) {
+		if _, isDict := of.(*Dict); isDict {
+			r.fail("unhashable type: 'slice'")
+		}
+		r.fail("'%s' object is not subscriptable", typeName(of))
+	}
+	n, _ := r.lenOf(of)
+	if step == 0 {
+		r.fail("slice step cannot be zero")
+	}
+	start, count := sliceBounds(n, start, stop, step, hasStart, hasStop)
+	return r.taken(of, start, step, count)
+}
+
+// sliceBounds is where a slice begins and how many items it has.
+func sliceBounds(n, start, stop, step int, hasStart, hasStop bool) (first, count int) {
+	low, high := 0, n
+	if step < 0 {
+		low, high = -1, n-1
+	}
+	clamp := func(i int) int {
+		if i < 0 {
+			i += n
+		}
+		return min(max(i, low), high)
+	}
+	if !hasStart {
+		start = low
+		if step < 0 {
+			start = high
+		}
+	} else {
+		start = clamp(start)
+	}
+	if !hasStop {
+		stop = high
+		if step < 0 {
+			stop = low
+		}
+	} else {
+		stop = clamp(stop)
+	}
+	switch {
+	case step > 0 && stop > start:
+		return start, (stop-start-1)/step + 1
+	case step < 0 && stop < start:
+		return start, int(uint(start-stop-1)/uint(-step)) + 1
+	}
+	return start, 0
+}
+
+// taken is count items from start on.
+func (r *run) taken(of Value, start, step, count int) Value {
+	switch v := of.(type) {
+	case string:
+		return r.takenText(v, start, step, count)
+	case Markup:
+		return Markup(r.takenText(string(v), start, step, count))
+	case *Range:
+		return &Range{v.start + start*v.step, v.start + (start+count*step)*v.step, v.step * step}
+	}
+	r.charge(16 * count)
+	items := make([]Value, count)
+	from, isList := of.(*List)
+	for i := range items {
+		if isList {
+			items[i] = from.Items[start+i*step]
+		} else {
+			items[i] = of.(*Tuple).items[start+i*step]
+		}
+	}
+	if isList {
+		return &List{items}
+	}
+	return &Tuple{items: items}
+}
+
+func (r *run) takenText(s string, start, step, count int) string {
+	if isASCII(s) && step == 1 {
+		if count == 0 {
+			return ""
+		}
+		r.step(len(s) / 256)
+		return s[start : start+count]
+	}
+	r.charge(5 * len(s))
+	chars := []rune(s)
+	var b strings.Builder
+	for i := range count {
+		b.WriteRune(chars[start+i*step])
+	}
+	return b.String()
 }

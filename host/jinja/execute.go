@@ -2,7 +2,10 @@
 
 package jinja
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // A statement is a node of the tree that writes text, or changes names. Its result is how it ended.
 type statement interface{ execute(r *run) ending }
@@ -396,4 +399,257 @@ type builder struct{ strings.Builder }
 func (b *builder) add(r *run, s string) {
 	r.charge(len(s))
 	b.WriteString(s)
+}
+
+// Loop is what a loop knows of itself.
+type Loop struct {
+	over    Value                   // of which the length is known; nil: it is not
+	pull    func() (Value, bool)    // the next item
+	recurse func(over Value) string // nil: the loop is not recursive
+	depth   int
+
+	index0          int // of the current item, from -1 before the first
+	started         bool
+	total           int // items, where counted
+	counted         bool
+	ahead           []Value // items that were asked for before their turn
+	over0           bool    // there are none but those ahead
+	before, current Value
+	changedFrom     Value
+}
+
+// advance goes to the next item.
+func (l *Loop) advance() (Value, bool) {
+	var item Value
+	switch {
+	case len(l.ahead) > 0:
+		item, l.ahead = l.ahead[0], l.ahead[1:]
+	case l.over0:
+		return nil, false
+	default:
+		var ok bool
+		if item, ok = l.pull(); !ok {
+			l.over0 = true
+			return nil, false
+		}
+	}
+	if l.started {
+		l.index0++
+	}
+	l.started = true
+	l.before, l.current = l.current, item
+	return item, true
+}
+
+// peek is the next item, if there is one.
+func (l *Loop) peek() (Value, bool) {
+	if len(l.ahead) == 0 && !l.over0 {
+		item, ok := l.pull()
+		if !ok {
+			l.over0 = true
+		} else {
+			l.ahead = append(l.ahead, item)
+		}
+	}
+	if len(l.ahead) == 0 {
+		return nil, false
+	}
+	return l.ahead[0], true
+}
+
+func (l *Loop) length(r *run) int {
+	if l.counted {
+		return l.total
+	}
+	l.counted = true
+	if n, ok := r.lenOf(l.over); ok && l.over != nil {
+		l.total = n
+		return n
+	}
+	for !l.over0 {
+		item, ok := l.pull()
+		if !ok {
+			l.over0 = true
+			break
+		}
+		r.step(1)
+		r.charge(32)
+		l.ahead = append(l.ahead, item)
+	}
+	l.total = l.index0 + 1 + len(l.ahead)
+	return l.total
+}
+
+// attribute is loop.name.
+func (l *Loop) attribute(r *run, n string) (Value, bool) {
+	switch n {
+	case "index":
+		return l.index0 + 1, true
+	case "index0":
+		return l.index0, true
+	case "revindex":
+		return l.length(r) - l.index0, true
+	case "revindex0":
+		return l.length(r) - l.index0 - 1, true
+	case "first":
+		return l.index0 == 0, true
+	case "last":
+		_, more := l.peek()
+		return !more, true
+	case "length":
+		return l.length(r), true
+	case "depth":
+		return l.depth + 1, true
+	case "depth0":
+		return l.depth, true
+	case "previtem":
+		if l.index0 == 0 {
+			return &Undefined{hint: "there is no previous item"}, true
+		}
+		return l.before, true
+	case "nextitem":
+		if v, ok := l.peek(); ok {
+			return v, true
+		}
+		return &Undefined{hint: "there is no next item"}, true
+	case "cycle":
+		return &Function{name: n, of: l, call: func(r *run, a *Args) Value {
+			if len(a.Plain) == 0 {
+				r.fail("no items for cycling given")
+			}
+			return a.Plain[l.index0%len(a.Plain)]
+		}}, true
+	case "changed":
+		return &Function{name: n, of: l, call: func(r *run, a *Args) Value {
+			now := &Tuple{items: a.Plain}
+			if l.changedFrom != nil && r.equal(l.changedFrom, now) {
+				return false
+			}
+			l.changedFrom = now
+			return true
+		}}, true
+	}
+	return nil, false
+}
+
+// iterate goes through a value. The complaint about what cannot be may take
+// the type's name.
+func (r *run) iterate(v Value, complaint string) func() (Value, bool) {
+	i := -1
+	switch v := v.(type) {
+	case string:
+		return characters(v)
+	case Markup:
+		return characters(string(v))
+	case *List: // it may grow while it is gone through
+		return func() (Value, bool) {
+			if i++; i >= len(v.Items) {
+				return nil, false
+			}
+			return v.Items[i], true
+		}
+	case *Tuple:
+		return func() (Value, bool) {
+			if i++; i >= len(v.items) {
+				return nil, false
+			}
+			return v.items[i], true
+		}
+	case *Dict:
+		return r.iterate(&View{v, "keys"}, complaint)
+	case *View:
+		n := len(v.of.entries)
+		return func() (Value, bool) {
+			if len(v.of.entries) != n {
+				r.fail("dictionary changed size during iteration")
+			}
+			if i++; i >= n {
+				return nil, false
+			}
+			return v.at(i), true
+		}
+	case *Range:
+		n := v.len()
+		return func() (Value, bool) {
+			if i++; i >= n {
+				return nil, false
+			}
+			return v.start + i*v.step, true
+		}
+	case *Generator:
+		return v.next
+	case *Undefined:
+		return func() (Value, bool) { return nil, false }
+	case *Loop:
+		return func() (Value, bool) {
+			item, ok := v.advance()
+			return &Tuple{items: []Value{item, v}}, ok
+		}
+	}
+	if strings.Contains(complaint, "%s") {
+		complaint = format(complaint, typeName(v))
+	}
+	r.fail("%s", complaint)
+	return nil
+}
+
+func characters(s string) func() (Value, bool) {
+	return func() (Value, bool) {
+		if s == "" {
+			return nil, false
+		}
+		_, n := utf8.DecodeRuneInString(s)
+		c := s[:n]
+		s = s[n:]
+		return c, true
+	}
+}
+
+// items is list(v).
+func (r *run) items(v Value) []Value {
+	switch v := v.(type) {
+	case *List:
+		r.charge(16 * len(v.Items))
+		return append([]Value(nil), v.Items...)
+	case *Tuple:
+		return v.items
+	case *Range:
+		r.charge(16 * v.len())
+	}
+	next := r.iterate(v, "'%s' object is not iterable")
+	var out []Value
+	for {
+		item, ok := next()
+		if !ok {
+			return out
+		}
+		r.step(1)
+		r.charge(32)
+		out = append(out, item)
+	}
+}
+
+// lenOf is len(v).
+func (r *run) lenOf(v Value) (int, bool) {
+	switch v := v.(type) {
+	case string:
+		return utf8.RuneCountInString(v), true
+	case Markup:
+		return utf8.RuneCountInString(string(v)), true
+	case *List:
+		return len(v.Items), true
+	case *Tuple:
+		return len(v.items), true
+	case *Dict:
+		return len(v.entries), true
+	case *View:
+		return len(v.of.entries), true
+	case *Range:
+		return v.len(), true
+	case *Undefined:
+		return 0, true
+	case *Loop:
+		return v.length(r), true
+	}
+	return 0, false
 }

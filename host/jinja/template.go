@@ -8,8 +8,8 @@
 //
 // # How is a template rendered?
 //
-// lexer.go cuts it into tokens, parser.go and statement.go make a tree of them, and the nodes of
-// the tree evaluate themselves (expression.go, execute.go) with Python's values (value.go). A
+// lexer.go cuts it into tokens, parser.go and expression.go make a tree of them, and the nodes of
+// the tree evaluate themselves (execute.go) with Python's values (value.go). A
 // complaint is a panic of a failure within the package, and an *Error outside.
 //
 // # How is it bounded?

@@ -3,6 +3,7 @@
 package jinja
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -310,4 +311,207 @@ func formatFilter(r *run, v Value, a *Args) Value {
 		d.Set(e.name, e.value)
 	}
 	return r.percent(r.text(v), d)
+}
+
+var htmlUnescapes = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&quot;", `"`, "&nbsp;", "\u00a0")
+
+var (
+	comments = regexp.MustCompile(`(?s)<!--.*?-->`)
+	tags     = regexp.MustCompile(`(?s)<.*?>`)
+)
+
+var htmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
+
+// escape is a value's text with HTML's characters escaped, unless they are.
+func (r *run) escape(v Value) Markup {
+	if m, ok := v.(Markup); ok {
+		return m
+	}
+	s := r.text(v)
+	r.charge(len(s))
+	escaped := htmlEscapes.Replace(s)
+	r.charge(len(escaped) - min(len(s), len(escaped)))
+	return Markup(escaped)
+}
+
+func escapeFilter(r *run, v Value, a *Args) Value {
+	a.none(r)
+	return r.escape(v)
+}
+
+func forceescapeFilter(r *run, v Value, a *Args) Value {
+	a.none(r)
+	return r.escape(r.text(v))
+}
+
+// safeFilter marks nothing. With Python's, functionary 3.1's template has its tools escaped as
+// HTML, since it adds them to a text that is safe; that model has never seen such.
+func safeFilter(r *run, v Value, a *Args) Value {
+	a.none(r)
+	return r.text(v)
+}
+
+func striptagsFilter(r *run, v Value, a *Args) Value {
+	a.none(r)
+	s := r.text(v)
+	r.charge(4 * len(s))
+	r.step(len(s) / 4)
+	s = tags.ReplaceAllString(comments.ReplaceAllString(s, ""), "")
+	return htmlUnescapes.Replace(strings.Join(fields(s, -1), " "))
+}
+
+func urlencodeFilter(r *run, v Value, a *Args) Value {
+	a.none(r)
+	d, isDict := v.(*Dict)
+	_, isText := textOf(v)
+	switch {
+	case isText || !isIterable(r, v):
+		return r.urlQuote(v, "/")
+	case isDict:
+		v = &View{d, "items"}
+	}
+	var b builder
+	for i, pair := range r.items(v) {
+		kv := r.unpack(pair, 2)
+		if i > 0 {
+			b.add(r, "&")
+		}
+		b.add(r, strings.ReplaceAll(r.urlQuote(kv[0], ""), "%20", "+"))
+		b.add(r, "=")
+		b.add(r, strings.ReplaceAll(r.urlQuote(kv[1], ""), "%20", "+"))
+	}
+	return b.String()
+}
+
+func (r *run) urlQuote(v Value, safe string) string {
+	s := r.text(v)
+	r.charge(3 * len(s))
+	var out []byte
+	for i := range len(s) {
+		if c := s[i]; isASCIILetter(c) || isDigit(c) || strings.IndexByte("_.-~"+safe, c) >= 0 {
+			out = append(out, c)
+		} else {
+			out = append(out, format("%%%02X", c)...)
+		}
+	}
+	return string(out)
+}
+
+func xmlattrFilter(r *run, v Value, a *Args) Value {
+	var space Value = true
+	a.take(r, 0, []string{"autospace"}, &space)
+	d, ok := v.(*Dict)
+	if !ok {
+		r.defined(v)
+		r.fail("'%s' object has no attribute 'items'", typeName(v))
+	}
+	var b builder
+	for _, e := range d.entries {
+		if _, ok := e.value.(*Undefined); ok || e.value == nil {
+			continue
+		}
+		key, ok := textOf(e.key)
+		if !ok {
+			r.fail("expected string or bytes-like object, got '%s'", typeName(e.key))
+		}
+		if strings.ContainsAny(key, " \t\n\r\f\v/>=") {
+			r.fail("Invalid character in attribute name: %s", reprOfText(key))
+		}
+		if b.Len() > 0 || r.truth(space) {
+			b.add(r, " ")
+		}
+		b.add(r, string(r.escape(key))+`="`+string(r.escape(e.value))+`"`)
+	}
+	return b.String()
+}
+
+// tests are Jinja2's, each of a value and the arguments besides.
+var tests map[string]func(r *run, v Value, a *Args) Value
+
+func init() { // two of them look others up
+	tests = map[string]func(r *run, v Value, a *Args) Value{
+		"odd":  func(r *run, v Value, a *Args) Value { return r.equal(r.operate("%", v, 2), 1) && noArgs(r, a) },
+		"even": func(r *run, v Value, a *Args) Value { return r.equal(r.operate("%", v, 2), 0) && noArgs(r, a) },
+		"divisibleby": func(r *run, v Value, a *Args) Value {
+			return r.equal(r.operate("%", v, a.one(r)), 0)
+		},
+		"filter": func(r *run, v Value, a *Args) Value { s, ok := r.hash(v).(string); return ok && filters[s] != nil },
+		"test":   func(r *run, v Value, a *Args) Value { s, ok := r.hash(v).(string); return ok && tests[s] != nil },
+
+		"defined":   is(func(_ *run, v Value) bool { _, ok := v.(*Undefined); return !ok }),
+		"undefined": is(func(_ *run, v Value) bool { _, ok := v.(*Undefined); return ok }),
+		"none":      is(func(_ *run, v Value) bool { return v == nil }),
+		"boolean":   is(func(_ *run, v Value) bool { _, ok := v.(bool); return ok }),
+		"false":     is(func(_ *run, v Value) bool { return v == false }),
+		"true":      is(func(_ *run, v Value) bool { return v == true }),
+		"integer":   is(func(_ *run, v Value) bool { return typeName(v) == "int" }),
+		"float":     is(func(_ *run, v Value) bool { _, ok := v.(float64); return ok }),
+		"number":    is(func(_ *run, v Value) bool { return number(v) != nil }),
+		"string":    is(func(_ *run, v Value) bool { _, ok := textOf(v); return ok }),
+		"mapping":   is(func(_ *run, v Value) bool { _, ok := v.(*Dict); return ok }),
+		"lower":     is(func(r *run, v Value) bool { return isLower(r.text(v)) }),
+		"upper":     is(func(r *run, v Value) bool { return isUpper(r.text(v)) }),
+		"escaped":   is(func(_ *run, v Value) bool { _, ok := v.(Markup); return ok }),
+		"callable":  is(isCallable),
+		"sequence":  is(isSequenceTest),
+		"iterable":  is(isIterable),
+		"sameas":    func(r *run, v Value, a *Args) Value { return same(v, a.one(r)) },
+		"in":        func(r *run, v Value, a *Args) Value { return r.contains(a.one(r), v) },
+	}
+	for op, names := range map[string][]string{
+		"==": {"==", "eq", "equalto"}, "!=": {"!=", "ne"}, ">": {">", "gt", "greaterthan"}, ">=": {">=", "ge"}, "<": {"<", "lt", "lessthan"}, "<=": {"<=", "le"},
+	} {
+		for _, n := range names {
+			tests[n] = func(r *run, v Value, a *Args) Value { return r.compare(op, v, a.one(r)) }
+		}
+	}
+}
+
+func noArgs(r *run, a *Args) bool {
+	a.none(r)
+	return true
+}
+
+// is makes a test of a question that takes nothing besides.
+func is(question func(r *run, v Value) bool) func(r *run, v Value, a *Args) Value {
+	return func(r *run, v Value, a *Args) Value {
+		a.none(r)
+		return question(r, v)
+	}
+}
+
+func isCallable(_ *run, v Value) bool {
+	switch v.(type) {
+	case *Function, *Macro, *Loop, *Joiner, *Undefined:
+		return true
+	}
+	return false
+}
+
+func isSequenceTest(_ *run, v Value) bool {
+	switch v.(type) {
+	case *Dict, *Range, *Undefined:
+		return true
+	}
+	return isSequence(v)
+}
+
+func isIterable(_ *run, v Value) bool {
+	switch v.(type) {
+	case *Dict, *View, *Range, *Generator, *Undefined, *Loop:
+		return true
+	}
+	return isSequence(v)
+}
+
+// same is whether two values are one object: numbers and texts that are equal count as one.
+func same(a, b Value) bool {
+	if typeName(a) != typeName(b) {
+		return false
+	}
+	switch a.(type) {
+	case string, Markup, int, float64, bool, nil:
+		return a == b
+	}
+	return a == b
 }

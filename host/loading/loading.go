@@ -2,10 +2,10 @@
 
 // Package loading turns a configuration into a model that can be served. Open is its table of
 // contents: a line for each step, each of them a function with one result. The short ones stand
-// below it; the others lead to one file each: llama.cpp's options (options.go), what fits
-// (plan.go), workers, and how one that is lost comes back (revive.go), what the model is
-// (describe.go), plugins, embeddings and the drafter. What becomes of all that is in core.go and
-// served.go.
+// below it, as does what becomes of all that; the others lead to one file each: llama.cpp's
+// options and the parameters of samplers (options.go), what fits (plan.go), workers, and how one
+// that is lost comes back (workers.go), plugins, pictures and sounds (media.go), embeddings and the
+// drafter (embeddings.go).
 package loading
 
 import (
@@ -14,8 +14,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/penstock/penstock/host/adapter"
 	"github.com/penstock/penstock/host/config"
@@ -24,7 +28,9 @@ import (
 	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/recording"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/slotfile"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -275,4 +281,199 @@ func NameOf(c config.Model) string {
 		return model.BuiltInName
 	}
 	return strings.TrimSuffix(filepath.Base(c.Path), ".gguf")
+}
+
+// Core is a loaded model with the scheduler that shares it: a host without a network. Commands that
+// answer in the terminal use it alone.
+type Core struct {
+	Engine    *engine.Engine
+	Scheduler *scheduler.Scheduler
+	Plugins   *policy.Builder
+	Metrics   *telemetry.Metrics
+	Model     *serving.Model       // as the API uses it
+	Broken    []model.BrokenKernel // kernels that the models of this process have come across
+
+	remote *remoteModel // nil: no workers compute it
+	opened closers
+}
+
+// Run has the scheduler answer requests until ctx is done. Of a model that workers compute it keeps
+// up the connections with them.
+func (c *Core) Run(ctx context.Context) error {
+	var keeper sync.WaitGroup
+	defer keeper.Wait()
+	if c.remote != nil {
+		keeper.Go(func() { c.keepComputing(ctx) })
+	}
+	return c.Scheduler.Run(ctx)
+}
+
+// Lost reports whether a worker is lost, so that nothing computes the model.
+func (c *Core) Lost() bool { return c.remote != nil && c.remote.down.Load() }
+
+// Close frees the model. The scheduler's Run must have returned.
+func (c *Core) Close() error { return c.opened.Close() }
+
+// closers are what closes all that was opened, in its order.
+type closers []func() error
+
+// Close closes what was opened last first. Closed once, nothing is left to close.
+func (c *closers) Close() error {
+	var errs []error
+	for _, f := range slices.Backward(*c) {
+		errs = append(errs, f())
+	}
+	*c = nil
+	return errors.Join(errs...)
+}
+
+// describe describes the model to clients and in the log.
+func (l *loader) describe(e *engine.Engine, file *model.File, remote *remoteModel, media *mediaEncoder) serving.Info {
+	c, info := l.config, infoOf(e, file)
+	if remote != nil {
+		info.Workers = remote.workers.describe()
+	}
+	info.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
+	info.Schemas = sampling.SchemaOptions(c.Schema.PropertyOrder, c.Schema.AdditionalProperties, c.Schema.WhiteSpace)
+	info.Media, info.Projector = media.abilities(), l.projector
+	info.Slots, info.Batch, info.Tags = c.Scheduler.Slots, c.Scheduler.BatchSize, c.Model.Tags
+	info.Programs = serving.Programs{Branches: c.Programs.Branches, Tokens: c.Programs.Tokens}
+	info.NoTemplate = !e.Info().HasTemplate && c.Chat.Template == "" && c.Chat.TemplateFile == ""
+	if len(c.Model.Alias) > 0 {
+		info.Aliases = c.Model.Alias
+	}
+	if info.Options = c.Changed(); len(info.Options) > 0 {
+		l.log.Info("llama.cpp's options that differ from the defaults", slog.Any("options", info.Options))
+	}
+	logKernels(l.log, info.Kernels)
+	return info
+}
+
+func infoOf(e *engine.Engine, f *model.File) serving.Info {
+	info := e.Info()
+	created := time.Now()
+	if stat, err := os.Stat(f.Path); err == nil {
+		created = stat.ModTime()
+	}
+	return serving.Info{
+		Name: info.Name, Path: f.Path, Created: created, Family: info.Architecture, Thinks: info.Thinks, FileType: info.FileType, BuiltIn: f.BuiltIn,
+		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
+		Parameters: info.Parameters, Size: info.Size, Template: info.Template,
+		BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS),
+		Kernels: kernelsOf(e, f), Ends: e.Ends(), VocabType: info.VocabType, TemplateCaps: info.TemplateCaps, ToolTemplate: info.ToolTemplate,
+		AddBOS: info.AddBOS, BOSToken: info.Special.BOS, FIM: serving.FIM{Prefix: info.Special.FIMPrefix, Suffix: info.Special.FIMSuffix,
+			Middle: info.Special.FIMMiddle, Repository: info.Special.FIMRepository, Separator: info.Special.FIMSeparator},
+	}
+}
+
+func special(e *engine.Engine, t int32) string {
+	if t < 0 {
+		return ""
+	}
+	return e.Piece(t)
+}
+
+// kernelsOf tells which kernels are in use. The layout of the weights shows whose matrix products,
+// and the first pass shows whose attention kernel. If no attention kernel of the CPU was called,
+// attention consists of products, or the CPU does not compute it.
+func kernelsOf(e *engine.Engine, f *model.File) serving.Kernels {
+	out := serving.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []serving.WeightKernels{}, Off: []serving.KernelOff{}}
+	for _, w := range e.Info().Weights {
+		out.Weights = append(out.Weights, serving.WeightKernels{Type: w.Type.String(), Kernels: w.Kernels, Bytes: w.Bytes})
+	}
+	if f.NoGPU != nil {
+		out.NoGPU = f.NoGPU.Error()
+	}
+	for _, b := range f.Broken {
+		out.Off = append(out.Off, serving.KernelOff{Kernel: b.String(), Reason: b.Reason})
+	}
+	return out
+}
+
+// logKernels logs which kernels are in use, and warns of those that are broken.
+func logKernels(log *slog.Logger, k serving.Kernels) {
+	for _, off := range k.Off {
+		log.Warn("a kernel of this CPU is broken and is not used; another computes instead, perhaps more slowly",
+			slog.String("kernel", off.Kernel), slog.String("reason", off.Reason))
+	}
+	if k.NoGPU != "" {
+		log.Warn("the GPU is not used, the CPU computes everything: fix its driver, or try fewer --gpu-layers", slog.String("reason", k.NoGPU))
+	}
+	logLevel(log)
+	log.Info("kernels of the CPU: " + k.String())
+}
+
+// logLevel logs for which level of CPUs the kernels are, where this build has several.
+func logLevel(log *slog.Logger) {
+	level, _ := native.Level() // an error has ended the program before
+	if len(level.Failed) > 0 {
+		log.Warn("this CPU says that it has more than works; kernels for a lower level compute instead, more slowly",
+			slog.Any("failed", level.Failed), slog.String("used", level.Used))
+	}
+	if level.Used != "" {
+		log.Info("level of the CPU: "+level.Used, slog.Any("offered", level.Offered), slog.Bool("forced", level.Forced))
+	}
+}
+
+// served is the model as the API uses it.
+func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *modelPlugins, e embeddings, media *mediaEncoder) (*serving.Model, error) {
+	defaults, err := l.sampling(core.Engine)
+	if err != nil {
+		return nil, err
+	}
+	c := l.config.Scheduler
+	m := &serving.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Plugins: core.Plugins, Adapters: adapters,
+		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,
+		Embeddings: e.vectors, Scores: e.scores, Sampling: defaults}
+	if media != nil {
+		m.MediaEncoder = media
+	}
+	if l.Recordings != nil {
+		m.Record = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary()).Begin
+	}
+	if c.SlotSavePath != "" {
+		saved, err := slotfile.Open(c.SlotSavePath, core.Engine, core.Scheduler)
+		if err != nil {
+			return nil, fmt.Errorf("scheduler.slot_save_path: %w", err)
+		}
+		l.opened = append(l.opened, saved.Close)
+		m.Conversations = saved
+	}
+	return m, nil
+}
+
+// schedulerAdapter turns a scheduler into a serving.Scheduler: its streams become interfaces.
+type schedulerAdapter struct{ *scheduler.Scheduler }
+
+// SubmitBuilt implements serving.Scheduler.
+func (s schedulerAdapter) SubmitBuilt(caller string, n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	all, err := s.Scheduler.SubmitBuilt(caller, n, build)
+	out := make([]serving.Stream, len(all))
+	for i, st := range all {
+		out[i] = st
+	}
+	return out, err
+}
+
+// measures are what the metrics of a model have counted.
+type measures struct {
+	metrics *telemetry.Metrics
+	plugins *modelPlugins
+}
+
+// InterTokenLatency implements serving.Measures.
+func (m measures) InterTokenLatency() serving.Histogram {
+	bounds, counts, sum := m.metrics.InterTokenLatency()
+	return serving.Histogram{Bounds: bounds, Counts: counts, Sum: sum}
+}
+
+// Plugins implements serving.Measures.
+func (m measures) Plugins() []serving.PluginMeasures {
+	totals := m.plugins.metrics.Totals()
+	var all []serving.PluginMeasures
+	for _, i := range m.plugins.List() {
+		t := totals[i.Name]
+		all = append(all, serving.PluginMeasures{Name: i.Name, State: string(i.StateWith(m.plugins.model.Name())), Calls: t.Calls, Time: t.Time, Faults: t.Faults})
+	}
+	return all
 }

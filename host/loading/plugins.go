@@ -37,7 +37,7 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
 	loader := load.New(plugin.HostOptions{
 		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
-		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: codeCache(log),
+		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: CodeCache(log),
 	})
 	lock, err := plugin.NewLock(c.Lock)
 	if err != nil {
@@ -140,9 +140,9 @@ func highest(row []float32, k int, ids []int32, logits []float32) int {
 	return native.TopLogits(row, ids[:k], logits[:k])
 }
 
-// codeCache is the folder of compiled plugins; if the system names no place for one, it is "" and
-// plugins are compiled again.
-func codeCache(log *slog.Logger) string {
+// CodeCache is the user's folder of compiled plugins; if the system names no place for one, it is
+// "" and plugins are compiled again.
+func CodeCache(log *slog.Logger) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		log.Info("compiled plugins are not kept", slog.Any("because", err))

@@ -3,13 +3,20 @@
 package media
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/media/fetch"
 	"github.com/penstock/penstock/host/media/picture"
 	"github.com/penstock/penstock/host/media/sound"
@@ -206,4 +213,154 @@ func told(ctx context.Context, p Part, err error) error {
 		return context.Cause(ctx)
 	}
 	return refusal.Invalid(p.Field, "%s %v", p.Field, err)
+}
+
+// Files gives the file that a client has sent by itself, by its id; nil: there is none.
+type Files func(id string) []byte
+
+// read gets the bytes of a part. Its errors follow the part's field.
+func (l *Loader) read(ctx context.Context, p Part, files Files, budget *int64) ([]byte, error) {
+	if p.Base64 && !isDataURL(p.Source) {
+		return decodeBase64(p.Source)
+	}
+	if isDataURL(p.Source) {
+		return decodeDataURL(p.Source)
+	}
+	if id, ok := strings.CutPrefix(p.Source, FrameScheme); ok {
+		if files == nil {
+			return nil, errors.New("names a binary frame, which only requests over the WebSocket have")
+		}
+		data := files(id)
+		if data == nil {
+			return nil, fmt.Errorf("names the binary frame %q, which is not here: send it first, on the same connection", excerpt.Of(id, 40))
+		}
+		return data, nil
+	}
+	if p.Source == "" {
+		return nil, errors.New("is empty")
+	}
+	if l.fetcher == nil {
+		return nil, errors.New("is no data: URL, and this server fetches no others (media.urls): send the file itself, as data:image/png;base64,…")
+	}
+	data, err := l.fetcher.Get(ctx, p.Source, *budget)
+	*budget -= int64(len(data))
+	return data, err
+}
+
+func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
+
+// longestType is how many bytes may stand before the data in a data: URL.
+const longestType = 256
+
+// decodeDataURL reads data:TYPE;base64,DATA. The type says nothing that counts.
+func decodeDataURL(s string) ([]byte, error) {
+	comma := strings.IndexByte(s[:min(len(s), longestType)], ',')
+	if comma < 0 {
+		return nil, errors.New("is a data: URL without a comma before its data: data:image/png;base64,… is one")
+	}
+	if !strings.HasSuffix(strings.ToLower(s[:comma]), ";base64") {
+		return nil, errors.New("is a data: URL that is not in base64: data:image/png;base64,… is one")
+	}
+	data := s[comma+1:]
+	if strings.ContainsRune(data, '%') { // some escape what has a meaning in URLs: + / =
+		unescaped, err := url.PathUnescape(data)
+		if err != nil {
+			return nil, fmt.Errorf("is a data: URL with a wrong escape: %w", err)
+		}
+		data = unescaped
+	}
+	return decodeBase64(data)
+}
+
+// decodeBase64 reads base64 of either alphabet, with or without its padding, and with line breaks,
+// but with nothing else that does not belong there.
+func decodeBase64(s string) ([]byte, error) {
+	encoding := base64.StdEncoding
+	if strings.ContainsAny(s, "-_") {
+		encoding = base64.URLEncoding
+	}
+	if !strings.HasSuffix(strings.TrimRight(s, "\r\n"), "=") {
+		encoding = encoding.WithPadding(base64.NoPadding)
+	}
+	encoding = encoding.Strict()
+	data, err := encoding.DecodeString(s)
+	var corrupt base64.CorruptInputError
+	switch {
+	case errors.As(err, &corrupt):
+		return nil, fmt.Errorf("is no base64 at byte %d of %d", int64(corrupt), len(s))
+	case err != nil:
+		return nil, err
+	case len(data) == 0:
+		return nil, errors.New("is empty")
+	}
+	return data, nil
+}
+
+// kindOf is what a file is by its bytes. Its errors follow the part's field.
+func kindOf(data []byte) (Kind, error) {
+	switch {
+	case picture.FormatOf(data) != "":
+		return Image, nil
+	case sound.FormatOf(data) != "":
+		return Audio, nil
+	}
+	for _, o := range others {
+		if o.is(data) {
+			return Any, fmt.Errorf("is %s, which is not read here; %s", o.name, o.remedy)
+		}
+	}
+	return Any, fmt.Errorf("is no file of a kind that is read here; %s", anyKind)
+}
+
+const (
+	anyKind    = "send a picture as JPEG, PNG, GIF, WebP or BMP, or a sound as WAV or MP3"
+	asPicture  = "save it as JPEG, PNG or WebP"
+	asSound    = "save it as WAV or MP3"
+	asPictures = "send its pages as pictures, or its text"
+)
+
+// others are kinds of files that clients try, each with what to do.
+var others = []struct {
+	name, remedy string
+	is           func([]byte) bool
+}{
+	{"a PDF", asPictures, func(d []byte) bool { return bytes.Contains(d[:min(len(d), 1024)], []byte("%PDF-")) }},
+	{"an SVG or another text with markup", "draw it as PNG first", isMarkup},
+	{"a TIFF", asPicture, startsWith("II*\x00", "MM\x00*")},
+	{"a HEIC or AVIF picture", asPicture, isBrand("heic", "heix", "hevc", "mif1", "msf1", "avif", "avis")},
+	{"a JPEG XL", asPicture, startsWith("\xff\x0a", "\x00\x00\x00\x0cJXL ")},
+	{"an icon", asPicture, startsWith("\x00\x00\x01\x00", "\x00\x00\x02\x00")},
+	{"sound of an M4A", asSound, isBrand("M4A ", "M4B ")},
+	{"a video", "send pictures of it, or its sound", func(d []byte) bool {
+		return isBrand("")(d) || startsWith("\x1aE\xdf\xa3")(d) || len(d) >= 12 && string(d[:4]) == "RIFF" && string(d[8:12]) == "AVI "
+	}},
+	{"sound as Ogg, Opus, FLAC or AAC", asSound, startsWith("OggS", "fLaC", "\xff\xf1", "\xff\xf9")},
+	{"an archive or an office document", asPictures, startsWith("PK\x03\x04", "\x1f\x8b", "7z\xbc\xaf", "\xd0\xcf\x11\xe0")},
+}
+
+func startsWith(magics ...string) func([]byte) bool {
+	return func(data []byte) bool {
+		for _, m := range magics {
+			if bytes.HasPrefix(data, []byte(m)) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// isBrand knows files of MP4's family by what they are for.
+func isBrand(brands ...string) func([]byte) bool {
+	return func(data []byte) bool {
+		if len(data) < 12 || string(data[4:8]) != "ftyp" {
+			return false
+		}
+		return startsWith(brands...)(data[8:])
+	}
+}
+
+// isMarkup knows texts that begin with a tag, after white space and the mark of their bytes' order.
+func isMarkup(data []byte) bool {
+	data = bytes.TrimLeft(bytes.TrimPrefix(data[:min(len(data), 1024)], []byte("\xef\xbb\xbf")), " \t\r\n")
+	return len(data) > 1 && data[0] == '<' && (data[1] == '?' || data[1] == '!' || data[1] >= 'A' && data[1] <= 'z')
 }

@@ -28,8 +28,10 @@ package media
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/refusal"
@@ -129,4 +131,65 @@ func orFile(k Kind) string {
 		return "picture or a sound"
 	}
 	return string(k)
+}
+
+// Join is the text of a content by its parts, each a text or a [Marker]: as llama.cpp joins them,
+// line by line but for the markers, around which there is nothing.
+func Join(parts []string) string {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 && p != Marker && parts[i-1] != Marker {
+			b.WriteByte('\n')
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// CheckMarkers refuses a prompt in which not each of so many parts has its place.
+func CheckMarkers(field, prompt string, parts int) error {
+	if n := strings.Count(prompt, Marker); n != parts {
+		return refusal.Invalid(field, "%s: the prompt has places for %d pictures and sounds, and there are %d; the text has the server's marker, or the chat template leaves some out",
+			field, n, parts)
+	}
+	return nil
+}
+
+// Sources are parts by their base64 or data: URLs, as Ollama and llama-server have them.
+func Sources(field string, kind Kind, sources []string) []Part {
+	parts := make([]Part, len(sources))
+	for i, s := range sources {
+		parts[i] = Part{Field: fmt.Sprintf("%s[%d]", field, i), Kind: kind, Source: s, Base64: !strings.HasPrefix(s, FrameScheme)}
+	}
+	return parts
+}
+
+// Told is a picture or a sound as plugins get it, see docs/abi/v1.md. It has nothing of what is
+// seen or heard.
+type Told struct {
+	Type    string  `json:"type"`           // image or audio
+	Text    string  `json:"text,omitempty"` // its marker, for plugins that have to do with conversations
+	Hash    string  `json:"hash"`           // SHA-256 of the file, in hexadecimal digits
+	Width   int     `json:"width,omitempty"`
+	Height  int     `json:"height,omitempty"` // pixels
+	Seconds float64 `json:"seconds,omitempty"`
+	Bytes   int     `json:"bytes"`  // of the file
+	Tokens  int     `json:"tokens"` // of a prompt that stand for it, with those that the model expects around it
+	Detail  string  `json:"detail,omitempty"`
+	At      *int    `json:"at,omitempty"` // index in the prompt of the first of these tokens
+}
+
+// Types of parts as plugins get them.
+const (
+	TypeImage = "image"
+	TypeAudio = "audio"
+)
+
+// Told is what plugins learn about an item that takes so many tokens.
+func (i *Item) Told(tokens int) Told {
+	t := Told{Type: TypeImage, Hash: hex.EncodeToString(i.Hash[:]), Width: i.Picture.Width, Height: i.Picture.Height, Bytes: i.Bytes, Tokens: tokens, Detail: i.Detail}
+	if i.Kind == Audio {
+		t.Type, t.Seconds = TypeAudio, float64(len(i.Sound.Mono))/float64(i.Sound.Rate)
+	}
+	return t
 }

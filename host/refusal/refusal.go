@@ -48,3 +48,59 @@ func ShuttingDown() *Error {
 
 // ErrGone ends a request whose client has left: nobody reads an answer.
 var ErrGone = errors.New("the client has gone")
+
+// Kind is the kind of a refusal. It tells clients whose fault it is, and whether to try again.
+type Kind int
+
+// The kinds of refusals.
+const (
+	KindInternal        Kind = iota // a fault of ours
+	KindInvalid                     // the request cannot be read, or asks for what is not allowed
+	KindTooLong                     // a text for an embedding is longer than a forward pass
+	KindUnauthenticated             // the key is missing or wrong
+	KindForbidden                   // whoever asks may not
+	KindNotFound                    // what the request names is not here
+	KindWrongMethod                 // the route has other methods
+	KindNoUpgrade                   // the route opens WebSockets, and the request asks for none
+	KindLate                        // the request took too long to arrive
+	KindConflict                    // it does not fit what is here already
+	KindInUse                       // likewise, until others have ended
+	KindLost                        // what the request names is here no more
+	KindTooLarge                    // the request has too many bytes or values
+	KindWrongMedia                  // the body is of another type than the route takes
+	KindImpossible                  // the request is sound, and cannot be carried out, now or later
+	KindPluginFault                 // a plugin has failed in carrying it out
+	KindBusy                        // the caller, or all together, ask for too much at a time
+	KindPluginsBusy                 // there is no room for another guest
+	KindLacking                     // the server was not started so that it can do this
+	KindUnavailable                 // for a while the server cannot do this
+	KindHubForbids                  // the server that models are pulled from wants a key, or another
+	KindHubBusy                     // that server has had too many requests
+)
+
+// TooLongCode is the code of a TooLong refusal, which is OpenAI's.
+const TooLongCode = "context_length_exceeded"
+
+// The numbers of a refusal for a prompt that is too long, under llama-server's names.
+const (
+	PromptTokens  = "n_prompt_tokens" // absent where the text is too long to be tokenised
+	ContextTokens = "n_ctx"
+)
+
+// TooLong refuses a prompt of so many tokens, which a context of so many cannot hold. Clients that
+// then shorten their conversation look for words: those of llama-server and OpenAI stand here, and
+// Anthropic's dialect puts its own before them.
+func TooLong(field string, tokens, context int) *Error {
+	return &Error{Kind: KindInvalid, Code: TooLongCode, Field: field,
+		Message: fmt.Sprintf("request (%d tokens) exceeds the available context size (%d tokens), the answer included, try increasing it. "+
+			"This model's maximum context length is %d tokens", tokens, context, context),
+		Numbers: map[string]int{PromptTokens: tokens, ContextTokens: context}}
+}
+
+// TextTooLong is TooLong for a text that is refused before it is tokenised, for the reason given.
+func TextTooLong(field, reason string, context int) *Error {
+	return &Error{Kind: KindInvalid, Code: TooLongCode, Field: field,
+		Message: fmt.Sprintf("request exceeds the available context size (%d tokens), try increasing it: %s. "+
+			"This model's maximum context length is %d tokens", context, reason, context),
+		Numbers: map[string]int{ContextTokens: context}}
+}

@@ -52,9 +52,9 @@
 // with the model, and these keep it in memory. If it were the one with the weights, the weights
 // that lie on this machine could not be freed before they are loaded again. So texts are made
 // with a model of the vocabulary alone, which takes a few MB, and the one with the weights is
-// replaced under it (host/engine/replace.go). The queue knows nothing of it: the scheduler ends
+// replaced under it (host/engine/engine.go). The queue knows nothing of it: the scheduler ends
 // the answers in slots, forgets the KV cache and goes on when it is told to
-// (scheduler/lostbackend.go).
+// (scheduler/fault.go).
 //
 // # Why are cached weights checked, though ggml's server has their hash?
 //

@@ -377,3 +377,55 @@ func (s *Set[M]) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Hold returns a model if it is loaded. It stays so until release is called, once, but is not used
+// by it: it is idle as long, and unloaded for another as soon.
+func (s *Set[M]) Hold(name string) (_ M, release func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.models[name]
+	if m == nil || m.state != Loaded {
+		var none M
+		return none, nil, false
+	}
+	m.users++
+	s.stopIdle(m)
+	return m.loaded, sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.letGo(m)
+	}), true
+}
+
+// restAfter is how long nobody uses a model before Rest is called. A pause between two requests of
+// a conversation is longer, so what Rest does delays nobody; in a busy second it would.
+const restAfter = time.Second
+
+// restSoon has Rest called when nobody comes for a while. s.mu is held.
+func (s *Set[M]) restSoon() {
+	switch {
+	case s.Rest == nil || s.closed:
+	case s.rest == nil:
+		s.rest = time.AfterFunc(restAfter, s.takeRest)
+	default:
+		s.rest.Reset(restAfter)
+	}
+}
+
+func (s *Set[M]) takeRest() {
+	if !s.used() {
+		s.Rest()
+	}
+}
+
+// used reports whether any model is in use or on its way.
+func (s *Set[M]) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.models {
+		if m.users > 0 || m.state == Loading {
+			return true
+		}
+	}
+	return s.closed
+}

@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/peg"
@@ -30,7 +33,18 @@ type Constraint struct {
 	GrammarLazy     bool      // the constraint holds from the first trigger on
 	GrammarTriggers []Trigger // of a lazy constraint; at least one
 
-	Ready any // what an engine has made of it, which all answers of a request share; nil: nothing yet
+	Ready Ready // what an engine has made of it, which all answers of a request share; nil: nothing yet
+}
+
+// Ready is what an engine has made of a constraint. An engine uses it again after Release, too, but
+// then it may have to make it anew.
+type Ready interface{ Release() }
+
+// Release ends the use of what an engine has prepared.
+func (c Constraint) Release() {
+	if c.Ready != nil {
+		c.Ready.Release()
+	}
 }
 
 // IsSet reports whether there is a constraint.
@@ -216,4 +230,141 @@ func value(p *string) string {
 		return ""
 	}
 	return *p
+}
+
+// Orders are what property_order may be.
+var Orders = []string{"auto", "schema", "any"}
+
+// orders are those, by their names.
+var orders = map[string]schema.Order{"auto": schema.ByKind, "schema": schema.SchemaOrder, "any": schema.AnyOrder}
+
+// Spacings are what white_space may be: some that many people write, or none.
+var Spacings = []string{"free", "compact"}
+
+// SchemaOptions are how schemas are read by the words of a request.
+func SchemaOptions(order string, additional bool, spacing string) schema.Options {
+	return schema.Options{Order: orders[order], Closed: !additional, Compact: spacing == "compact"}
+}
+
+// schemaFields are how JSON schemas are read, as it stands in a JSON object. What the object
+// leaves out keeps its value.
+type schemaFields struct {
+	PropertyOrder        *string `json:"property_order"`
+	AdditionalProperties *bool   `json:"additional_properties"` // false: members are only those that properties lists, where a schema says nothing of others
+	WhiteSpace           *string `json:"white_space"`
+	Strict               *bool   `json:"strict"` // false: what of a schema cannot be enforced is left out
+}
+
+func (f schemaFields) options(base schema.Options) (schema.Options, error) {
+	o := base
+	if f.PropertyOrder != nil {
+		if !slices.Contains(Orders, *f.PropertyOrder) {
+			return o, invalid("property_order", *f.PropertyOrder, oneOf(Orders))
+		}
+		o.Order = orders[*f.PropertyOrder]
+	}
+	if f.AdditionalProperties != nil {
+		o.Closed = !*f.AdditionalProperties
+	}
+	if f.WhiteSpace != nil {
+		if !slices.Contains(Spacings, *f.WhiteSpace) {
+			return o, invalid("white_space", *f.WhiteSpace, oneOf(Spacings))
+		}
+		o.Compact = *f.WhiteSpace == "compact"
+	}
+	if f.Strict != nil {
+		o.Loose = !*f.Strict
+	}
+	return o, nil
+}
+
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// Thinking is how the thinking of a model begins and ends, and how long it may be. Without tags
+// nothing is known of it.
+type Thinking struct {
+	Budget   int      // tokens of thinking; then Message and the first of EndTags are forced. Negative: as many as the model wants
+	StartTag string   // thinking begins behind it
+	EndTags  []string // and ends with any of these
+	Message  string   // comes before the end that is forced
+}
+
+// IsKnown reports whether thinking can be told from the answer.
+func (t Thinking) IsKnown() bool { return t.StartTag != "" && len(t.EndTags) > 0 }
+
+const (
+	maxEndTags   = 16
+	maxTagLength = 1 << 10  // bytes
+	maxMessage   = 16 << 10 // bytes
+)
+
+func (t Thinking) validate() error {
+	if err := checkBudget("reasoning_budget_tokens", t.Budget); err != nil {
+		return err
+	}
+	switch {
+	case len(t.StartTag) > maxTagLength:
+		return invalid("reasoning_budget_start_tag", t.StartTag, fmt.Sprintf("at most %d bytes", maxTagLength))
+	case len(t.EndTags) > maxEndTags:
+		return invalid("reasoning_budget_end_tags", len(t.EndTags), fmt.Sprintf("at most %d tags", maxEndTags))
+	case len(t.Message) > maxMessage:
+		return invalid("reasoning_budget_message", t.Message, fmt.Sprintf("at most %d bytes", maxMessage))
+	}
+	for _, tag := range t.EndTags {
+		if tag == "" || len(tag) > maxTagLength {
+			return invalid("reasoning_budget_end_tags", tag, fmt.Sprintf("texts of 1 to %d bytes", maxTagLength))
+		}
+	}
+	return nil
+}
+
+func checkBudget(field string, tokens int) error {
+	if tokens < -1 || tokens > math.MaxInt32 {
+		return invalid(field, tokens, fmt.Sprintf("an integer from -1 (no limit) to %d", math.MaxInt32))
+	}
+	return nil
+}
+
+// thinkingFields are a Thinking as it stands in a JSON object. What the object leaves out keeps
+// its value.
+type thinkingFields struct {
+	ReasoningBudget        *int            `json:"reasoning_budget_tokens"`
+	ThinkingBudget         *int            `json:"thinking_budget_tokens"` // another name
+	ReasoningBudgetStart   *string         `json:"reasoning_budget_start_tag"`
+	ReasoningBudgetEnds    json.RawMessage `json:"reasoning_budget_end_tags"`
+	ReasoningBudgetEnd     *string         `json:"reasoning_budget_end_tag"` // one of them
+	ReasoningBudgetMessage *string         `json:"reasoning_budget_message"`
+}
+
+func (f thinkingFields) thinking(base Thinking) (Thinking, error) {
+	t := base
+	if f.ThinkingBudget != nil {
+		t.Budget = *f.ThinkingBudget
+		if err := checkBudget("thinking_budget_tokens", t.Budget); err != nil {
+			return t, err
+		}
+	}
+	if f.ReasoningBudget != nil {
+		t.Budget = *f.ReasoningBudget
+	}
+	if f.ReasoningBudgetStart != nil {
+		t.StartTag = *f.ReasoningBudgetStart
+	}
+	if f.ReasoningBudgetMessage != nil {
+		t.Message = *f.ReasoningBudgetMessage
+	}
+	if f.ReasoningBudgetEnd != nil && *f.ReasoningBudgetEnd != "" {
+		t.EndTags = []string{*f.ReasoningBudgetEnd}
+	}
+	if isNull(f.ReasoningBudgetEnds) {
+		return t, nil
+	}
+	t.EndTags = nil
+	if err := json.Unmarshal(f.ReasoningBudgetEnds, &t.EndTags); err != nil {
+		return t, invalid("reasoning_budget_end_tags", string(f.ReasoningBudgetEnds), "a list of texts")
+	}
+	return t, nil
 }

@@ -11,7 +11,7 @@
 //
 // A new parameter is a field of Plain, or of Numbers if llama.cpp's samplers take it: the tags say
 // what requests call it and, of a number, its range, without which the program panics at its start
-// (tags.go). Requests, the check of ranges, what plugins and clients are told, and docs/api.md
+// (fields.go). Requests, the check of ranges, what plugins and clients are told, and docs/api.md
 // follow from that.
 //
 // # Why is host/sampling a package of its own?
@@ -19,6 +19,19 @@
 // The API reads sampling parameters from requests, and the engine builds sampler chains from
 // them. Neither may import the other, so what they share is a leaf package.
 package sampling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/penstock/penstock/host/excerpt"
+)
 
 // Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate
 // checks the ranges.
@@ -123,3 +136,151 @@ func Default() Params {
 		Thinking: Thinking{Budget: -1},
 	}
 }
+
+// ErrInvalid is what every *Invalid is.
+var ErrInvalid = errors.New("invalid sampling parameter")
+
+// ErrCrowded says that nothing is wrong with a schema or grammar, but there is no memory for it
+// now.
+var ErrCrowded = errors.New("the schemas and grammars of other answers take all the memory that there is for them; try again when some have ended")
+
+// Invalid is a parameter that cannot be used.
+type Invalid struct {
+	Field string // its JSON name
+	Value string
+	Want  string // what is allowed
+	Why   string // instead of Value and Want, where a value of the right kind is wrong in itself
+}
+
+// Refused makes an Invalid from a sentence that names the field.
+func Refused(field, format string, args ...any) *Invalid {
+	return &Invalid{Field: field, Why: fmt.Sprintf(format, args...)}
+}
+
+// Error names the field, the value and what is allowed.
+func (e *Invalid) Error() string {
+	if e.Why != "" {
+		return e.Why
+	}
+	return fmt.Sprintf("%s is %s; it must be %s", e.Field, e.Value, e.Want)
+}
+
+// Is reports whether target is ErrInvalid.
+func (e *Invalid) Is(target error) bool { return target == ErrInvalid }
+
+// longest is how much of a client's value an error repeats.
+const longest = 80
+
+func invalid(field string, value any, want string) error {
+	text := excerpt.Of(fmt.Sprint(value), longest)
+	if _, isText := value.(string); isText {
+		text = strconv.Quote(text)
+	}
+	return &Invalid{Field: field, Value: text, Want: want}
+}
+
+// maxPreserved bounds what each token of an answer is compared with.
+const maxPreserved = 1024
+
+// Validate checks that every parameter is a number and within its range. Its error is an *Invalid.
+func (p Params) Validate() error {
+	if err := p.checkRanges(); err != nil {
+		return err
+	}
+	if err := p.validateBiases(); err != nil {
+		return err
+	}
+	if n := len(p.PreservedTokens); n > maxPreserved {
+		return invalid("preserved_tokens", n, fmt.Sprintf("at most %d texts", maxPreserved))
+	}
+	return p.Thinking.validate()
+}
+
+func (p Params) validateBiases() error {
+	for token, bias := range p.LogitBias {
+		if math.IsNaN(float64(bias)) || math.IsInf(float64(bias), 1) {
+			return invalid("logit_bias", bias, fmt.Sprintf("a finite number for token %d", token))
+		}
+	}
+	return nil
+}
+
+// Describe is a JSON object of the parameters in force, under the names of a request's body. In
+// the place of what the answer must look like it has "grammar": whether there is a constraint.
+// more are further members.
+func (p Params) Describe(more map[string]any) ([]byte, error) {
+	object := p.Values()
+	maps.DeleteFunc(object, isEmptyList)
+	object["seed"], object["grammar"], object["logit_bias"] = p.Seed, p.IsSet(), describeBias(p.LogitBias)
+	object["reasoning_budget_tokens"] = p.Thinking.Budget
+	maps.Copy(object, more)
+	return json.Marshal(object)
+}
+
+// isEmptyList reports whether a value is a list without entries: plugins are not told of those.
+func isEmptyList(_ string, value any) bool {
+	v := reflect.ValueOf(value)
+	return v.Kind() == reflect.Slice && v.Len() == 0
+}
+
+// describeBias is the object that a request would have; false bans a token.
+func describeBias(biases map[int32]float32) map[string]any {
+	object := make(map[string]any, len(biases))
+	for token, bias := range biases {
+		name := strconv.Itoa(int(token))
+		object[name] = bias
+		if math.IsInf(float64(bias), -1) {
+			object[name] = false
+		}
+	}
+	return object
+}
+
+type saltKey struct{}
+
+// WithSalt is a context of work for a caller. What is kept of the work is used again only for
+// callers with the same salt: a fast answer would reveal what others have sent.
+func WithSalt(ctx context.Context, salt string) context.Context {
+	return context.WithValue(ctx, saltKey{}, salt)
+}
+
+// SaltOf is the salt of a context. False: it has none, and nothing is kept of the work.
+func SaltOf(ctx context.Context) (salt string, has bool) {
+	salt, has = ctx.Value(saltKey{}).(string)
+	return salt, has
+}
+
+// Defaults are the parameters of requests that do not say them. nil are llama.cpp's.
+type Defaults struct {
+	params Params
+	seeded bool
+}
+
+// NewDefaults are llama.cpp's, with the values that layers of texts have (Params.Over) in their
+// place, a later layer before an earlier one. A negative seed is none.
+func NewDefaults(layers ...map[string]string) (*Defaults, error) {
+	said := map[string]string{}
+	for _, layer := range layers {
+		maps.Copy(said, layer)
+	}
+	params, err := Default().Over(said)
+	if err != nil {
+		return nil, err
+	}
+	return &Defaults{params, said["seed"] != "" && said["seed"][0] != '-'}, nil
+}
+
+// Params are those of one request. Their seed is random where none was said.
+func (d *Defaults) Params() Params {
+	p := Default()
+	if d != nil {
+		p = d.params
+	}
+	if !d.Seeded() {
+		p.Seed = RandomSeed()
+	}
+	return p
+}
+
+// Seeded reports whether a seed was said.
+func (d *Defaults) Seeded() bool { return d != nil && d.seeded }

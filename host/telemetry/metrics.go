@@ -3,10 +3,18 @@
 package telemetry
 
 import (
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
+	"github.com/penstock/penstock/host/encoder"
+	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -124,3 +132,250 @@ func (m *Metrics) Ended(r scheduler.RequestRecord) {
 	m.queued.Observe(r.Timing.Queued.Seconds())
 	m.llama.ended(r)
 }
+
+// Server counts what concerns no model alone: requests, by route and by key, and the process.
+type Server struct {
+	registry *prometheus.Registry
+	begun    time.Time
+
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	tokens   *prometheus.CounterVec
+}
+
+// NewServer makes the metrics of a server of the given version.
+func NewServer(version string) *Server {
+	s := &Server{registry: prometheus.NewRegistry(), begun: time.Now()}
+	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "penstock_http_requests_total",
+		Help: "Requests, by route, status and the name of the client's key."}, []string{"route", "status", "key"})
+	s.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "penstock_http_request_seconds",
+		Help: "Time of a request, by route.", Buckets: longTimes}, []string{"route"})
+	s.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "penstock_client_tokens_total",
+		Help: "Tokens of prompts and answers, by model, kind (prompt, generation, and branch for what programs have computed besides) and the name of the client's key."}, []string{"model_name", "kind", "key"})
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_build_info", Help: "1, with the version as a label.",
+		ConstLabels: prometheus.Labels{"version": version}}, func() float64 { return 1 })
+	s.registry.MustRegister(s.requests, s.seconds, s.tokens, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return s
+}
+
+// Ended counts an operation. What no route takes counts as one route, since a client may make up
+// as many paths as it likes.
+func (s *Server) Ended(r operation.Record) {
+	if r.Route == "" {
+		r.Route = "none"
+	}
+	s.requests.WithLabelValues(r.Route, strconv.Itoa(r.Status), r.Key).Inc()
+	s.seconds.WithLabelValues(r.Route).Observe(r.Took().Seconds())
+	if r.Model != "" {
+		prompt, _, generated := r.Tokens()
+		s.tokens.WithLabelValues(r.Model, "prompt", r.Key).Add(float64(prompt))
+		s.tokens.WithLabelValues(r.Model, "generation", r.Key).Add(float64(generated))
+		if n := r.Beside(); n > 0 {
+			s.tokens.WithLabelValues(r.Model, "branch", r.Key).Add(float64(n))
+		}
+	}
+}
+
+// PluginMemory adds the gauge of what all plugins at work have, which is read whenever metrics are
+// asked for. It is called once.
+func (s *Server) PluginMemory(used func() (bytes, limit int64)) {
+	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_plugin_memory_bytes",
+		Help: "Memory of all plugins at work, with whatever model, of at most plugins.memory."},
+		func() float64 { bytes, _ := used(); return float64(bytes) }))
+}
+
+// Handler answers GET /metrics, with those of the models that are loaded then. A header has the
+// start of the process, as with llama-server.
+func (s *Server) Handler(models func() []*Metrics) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all := prometheus.Gatherers{s.registry}
+		for _, m := range models() {
+			all = append(all, m.registry)
+		}
+		w.Header().Set("Process-Start-Time-Unix", strconv.FormatInt(s.begun.Unix(), 10))
+		promhttp.HandlerFor(all, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	})
+}
+
+// EmbeddingMetrics counts what gives embeddings of one kind: vectors, or scores of documents.
+type EmbeddingMetrics struct {
+	requests *prometheus.CounterVec
+	tokens   prometheus.Counter
+	pass     prometheus.Observer
+	total    prometheus.Observer
+}
+
+// embeddingVectors are the metrics of all kinds.
+type embeddingVectors struct {
+	requests, tokens *prometheus.CounterVec
+	pass, total      *prometheus.HistogramVec
+}
+
+func (m *Metrics) newEmbeddingVectors() *embeddingVectors {
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "penstock_" + name, Help: help, ConstLabels: m.labels}, labels)
+	}
+	v := &embeddingVectors{
+		requests: counters("embedding_requests_total", "Requests for embeddings and scores that were computed or failed, by kind (embedding, rerank).", "kind", "outcome"),
+		tokens:   counters("embedding_tokens_total", "Tokens computed for embeddings and scores, by kind.", "kind"),
+		pass:     m.histograms("embedding_pass_seconds", "Time of a pass for embeddings, its pauses for answers included.", longTimes, "kind"),
+		total:    m.histograms("embedding_request_latency_seconds", "From the request for embeddings to their end.", longTimes, "kind"),
+	}
+	m.registry.MustRegister(v.requests, v.tokens, v.pass, v.total)
+	return v
+}
+
+// Embeddings is the observer of a kind.
+func (m *Metrics) Embeddings(kind string) *EmbeddingMetrics {
+	v := m.embeddings
+	for _, outcome := range []string{"success", "error"} {
+		v.requests.WithLabelValues(kind, outcome) // so that a rate has a beginning
+	}
+	return &EmbeddingMetrics{
+		requests: v.requests.MustCurryWith(prometheus.Labels{"kind": kind}), tokens: v.tokens.WithLabelValues(kind),
+		pass: v.pass.WithLabelValues(kind), total: v.total.WithLabelValues(kind),
+	}
+}
+
+// Pass implements embedding.Observer.
+func (e *EmbeddingMetrics) Pass(_, tokens int, took time.Duration) {
+	e.tokens.Add(float64(tokens))
+	e.pass.Observe(took.Seconds())
+}
+
+// Answered implements embedding.Observer.
+func (e *EmbeddingMetrics) Answered(_ int, took time.Duration, err error) {
+	outcome := "success"
+	if err != nil {
+		outcome = "error"
+	}
+	e.requests.WithLabelValues(outcome).Inc()
+	e.total.Observe(took.Seconds())
+}
+
+// Media adds what the encoder of a model's pictures and sounds tells, which is read whenever
+// metrics are asked for. It is called once.
+func (m *Metrics) Media(stats func() encoder.Stats) {
+	for name, c := range map[string]struct {
+		help  string
+		value func(encoder.Stats) float64
+	}{
+		"media_encoded_total":        {"Pictures and sounds that were encoded.", func(s encoder.Stats) float64 { return float64(s.Encoded) }},
+		"media_embeddings_total":     {"Embeddings that they have become.", func(s encoder.Stats) float64 { return float64(s.Embedded) }},
+		"media_encode_seconds_total": {"Time that encoding them took, with what was given up.", func(s encoder.Stats) float64 { return s.Took.Seconds() }},
+		"media_cache_hits_total":     {"Pictures and sounds of requests whose embeddings were kept.", func(s encoder.Stats) float64 { return float64(s.Hits) }},
+		"media_shared_total":         {"Pictures and sounds of requests that waited for the encoding of the same one.", func(s encoder.Stats) float64 { return float64(s.Shared) }},
+		"media_cancelled_total":      {"Pictures and sounds that nobody waited for any more.", func(s encoder.Stats) float64 { return float64(s.Cancelled) }},
+	} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "penstock_" + name, Help: c.help, ConstLabels: m.labels},
+			func() float64 { return c.value(stats()) }))
+	}
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_media_waiting", ConstLabels: m.labels, Help: "Pictures and sounds that wait to be encoded, with the one that is."},
+			func() float64 { return float64(stats().Waiting) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_media_cache_bytes", ConstLabels: m.labels, Help: "Memory of the embeddings that are kept."},
+			func() float64 { return float64(stats().KeptBytes) }))
+}
+
+// PluginMetrics counts what plugins do.
+type PluginMetrics struct {
+	calls  *prometheus.HistogramVec
+	faults *prometheus.CounterVec
+}
+
+// callTimes are buckets in seconds: 250 ns to 1 s.
+var callTimes = prometheus.ExponentialBuckets(2.5e-7, 4, 12)
+
+// Plugins adds the metrics of plugins. It is called once.
+func (m *Metrics) Plugins() *PluginMetrics {
+	p := &PluginMetrics{
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "penstock_plugin_call_seconds",
+			Help: "Time of a call of a plugin, by plugin and exported function.", ConstLabels: m.labels, Buckets: callTimes}, []string{"plugin", "hook"}),
+		faults: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "penstock_plugin_faults_total",
+			Help: "Faults of plugins, by plugin and cause.", ConstLabels: m.labels}, []string{"plugin", "kind"}),
+	}
+	m.registry.MustRegister(p.calls, p.faults)
+	return p
+}
+
+// PluginCalls returns what notes a call. The hook is the export's name without the prefix that all
+// have.
+func (p *PluginMetrics) PluginCalls(plugin, export string) func(took time.Duration) {
+	calls := p.calls.WithLabelValues(plugin, strings.TrimPrefix(export, "penstock_"))
+	return func(took time.Duration) { calls.Observe(took.Seconds()) }
+}
+
+// PluginFault notes a fault.
+func (p *PluginMetrics) PluginFault(plugin, kind string) {
+	p.faults.WithLabelValues(plugin, kind).Inc()
+}
+
+// InterTokenLatency is the time between two tokens of one answer, since the model was loaded: the
+// upper bounds of the buckets, how many times fell into each and above the last, and their sum.
+func (m *Metrics) InterTokenLatency() (bounds []time.Duration, counts []uint64, sum time.Duration) {
+	h := valueOf(m.itl).GetHistogram()
+	below := uint64(0)
+	for _, b := range h.GetBucket() {
+		bounds = append(bounds, seconds(b.GetUpperBound()))
+		counts = append(counts, b.GetCumulativeCount()-below)
+		below = b.GetCumulativeCount()
+	}
+	return bounds, append(counts, h.GetSampleCount()-below), seconds(h.GetSampleSum())
+}
+
+// PluginTotals is what one plugin has done since the model was loaded.
+type PluginTotals struct {
+	Calls  uint64
+	Time   time.Duration // in calls
+	Faults uint64
+}
+
+// Totals are those of all plugins that were called, by name.
+func (p *PluginMetrics) Totals() map[string]PluginTotals {
+	all := map[string]PluginTotals{}
+	each(p.calls, func(m *dto.Metric) {
+		t := all[pluginOf(m)]
+		t.Calls += m.GetHistogram().GetSampleCount()
+		t.Time += seconds(m.GetHistogram().GetSampleSum())
+		all[pluginOf(m)] = t
+	})
+	each(p.faults, func(m *dto.Metric) {
+		t := all[pluginOf(m)]
+		t.Faults += uint64(m.GetCounter().GetValue())
+		all[pluginOf(m)] = t
+	})
+	return all
+}
+
+// each reads all metrics of a vector.
+func each(c prometheus.Collector, f func(*dto.Metric)) {
+	out := make(chan prometheus.Metric)
+	go func() {
+		c.Collect(out)
+		close(out)
+	}()
+	for m := range out {
+		f(valueOf(m))
+	}
+}
+
+// valueOf reads a metric, or a histogram, which is one.
+func valueOf(m any) *dto.Metric {
+	var value dto.Metric
+	if m, ok := m.(prometheus.Metric); ok {
+		_ = m.Write(&value) // those of this package do not fail
+	}
+	return &value
+}
+
+func pluginOf(m *dto.Metric) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == "plugin" {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -26,7 +26,7 @@ var _ scheduler.Observer = (*Metrics)(nil)
 func TestMetrics_Names(t *testing.T) {
 	m := NewMetrics("tiny")
 	m.Watch(func() scheduler.Stats { return scheduler.Stats{Running: 2, Waiting: 3, CellsUsed: 1, Cells: 4} }, func() int { return 3 })
-	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2, Passes: 2, Running: 3, Preempted: 1})
+	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2, Passes: 2, Preempted: 1, Stats: scheduler.Stats{Running: 3}})
 	m.First(20 * time.Millisecond)
 	m.Token(10 * time.Millisecond)
 	m.Token(30 * time.Millisecond)

@@ -46,7 +46,7 @@
 // 5). This is safe where the cells lie in the computer's own memory and no pass moves them, so
 // not on a GPU and not for recurrent layers. There, and when copying back from the archive, a
 // tick copies for one millisecond, or 30 while no slot generates (longestIdleCopy in
-// scheduler/copytime.go). A request whose place is being prepared waits in the queue.
+// scheduler/tick.go). A request whose place is being prepared waits in the queue.
 //
 // A prefix that another sequence has is copied in each tick for as long as the tick before took
 // to compute. The request waits for the copy and has so much less to compute, and for the others

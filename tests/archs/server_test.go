@@ -118,8 +118,8 @@ func (s *server) request(prompt []int32, m manner) scheduler.Request {
 	if m.short {
 		most = 4
 	}
-	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, MaxTokens: most, IgnoreEOG: true, Chain: chain, Logprobs: logprobs,
-		CachePrompt: !m.fresh, Buffer: buffer}
+	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true}, Chain: chain, Reports: scheduler.Reports{Logprobs: logprobs},
+		Caching: scheduler.Caching{CachePrompt: !m.fresh}, Delivery: scheduler.Delivery{Buffer: buffer}}
 }
 
 // stream is an answer that is being read.

@@ -49,11 +49,15 @@ func (s sdk) page(root string) (string, error) {
 	for _, i := range items {
 		index[i.name], index[i.source+"#"+i.name] = i, i
 	}
-	rows := map[string]string{}
+	rows, before := map[string]string{}, item{}
 	for at, i := range items {
 		if next := at + 1; i.value && next < len(items) && items[next].value && items[next].comment == i.comment { // they share a row
 			items[next].signature = i.signature + ", " + items[next].signature
 		} else if !i.hidden {
+			if !s.grouped(s.place(i)) && i.source == before.source { // a new one belongs where it was written
+				i.owner = before.owner
+			}
+			before = i
 			rows[s.place(i)] += fmt.Sprintf("| `%s` | %s | %s |\n", i.signature, sentences(i.comment), facts(i, index))
 		}
 	}
@@ -81,11 +85,14 @@ func (s sdk) place(i item) string {
 	if i.called {
 		return hooks
 	}
-	named := i.source + "#" + i.owner
-	if slices.ContainsFunc(groups, func(g group) bool { return slices.Contains(s.places(g), named) }) {
+	if named := i.source + "#" + i.owner; s.grouped(named) {
 		return named
 	}
 	return i.source
+}
+
+func (s sdk) grouped(place string) bool {
+	return slices.ContainsFunc(groups, func(g group) bool { return slices.Contains(s.places(g), place) })
 }
 
 var linked = regexp.MustCompile("\\[(`[^`]*`)\\](?:\\([^)]*\\))?")

@@ -45,8 +45,8 @@ func (r *replica) send(c *conversation, prompt []scheduler.Token) (bool, error) 
 	known, sent := c.known(), r.fleet.now
 	r.machine.now = sent // it may be at the end of its pass, which is later; the next tick sets it again
 	_, err := r.scheduler.Submit(scheduler.Request{
-		Prompt: []scheduler.Segment{{Tokens: prompt}}, MaxTokens: c.answer, Chain: []chain.Stage{schedulertest.Greedy{}}, Logprobs: -1,
-		MostDrafted: -1, CachePrompt: true, Overflow: scheduler.DropOldest, Buffer: 1,
+		Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: c.answer}, Chain: []chain.Stage{schedulertest.Greedy{}}, Reports: scheduler.Reports{Logprobs: -1},
+		Drafting: scheduler.Drafting{MostDrafted: -1}, Caching: scheduler.Caching{CachePrompt: true}, Delivery: scheduler.Delivery{Overflow: scheduler.DropOldest, Buffer: 1},
 		Ended: func(e scheduler.RequestRecord) { r.answered(c, e, sent, known) },
 	})
 	if errors.Is(err, scheduler.ErrQueueFull) {

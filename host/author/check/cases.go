@@ -92,9 +92,10 @@ func Configs(cases []Case) []json.RawMessage {
 
 // Run plays the sessions of a case; those of other plugins, which a recorded request may have, are
 // left out. With update it writes into the file what the plugin does now, where that is something
-// else. The error says why the case cannot be played.
-func (c Case) Run(ctx context.Context, wasm []byte, update bool) (_ []CaseResult, err error) {
-	player, err := session.NewPlayer(ctx, wasm, c.file, plugin.HostOptions{})
+// else. Compiled code is kept in the folder cache; empty: it is compiled each time. The error says
+// why the case cannot be played.
+func (c Case) Run(ctx context.Context, wasm []byte, cache string, update bool) (_ []CaseResult, err error) {
+	player, err := session.NewPlayer(ctx, wasm, c.file, plugin.HostOptions{CacheDir: cache})
 	if err != nil {
 		return nil, err
 	}

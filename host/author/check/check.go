@@ -33,7 +33,12 @@ type Options struct {
 	Conversations int           // 0: 24
 	Tokens        int           // of each conversation; 0: 48
 	Limits        plugin.Limits // the zero value: those of ABI v1
+	CacheDir      string        // compiled code is kept there; empty: it is compiled each time
 }
+
+// loading has one module loaded at a time: of a module that is tried with several configurations
+// at once, the first compiles it, and the others find the code in the cache.
+var loading sync.Mutex
 
 // Module tries a module. The error says why nothing could be tried: the module or the
 // configuration is refused.
@@ -45,9 +50,11 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		o.Tokens = 48
 	}
 	tally := &tally{calls: map[string]*Export{}}
-	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits, CacheDir: o.CacheDir})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
+	loading.Lock()
 	p, err := loader.Load(ctx, wasm)
+	loading.Unlock()
 	if err != nil {
 		return nil, err
 	}

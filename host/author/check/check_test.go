@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,6 +66,24 @@ func TestModule_Examples_HaveNoFindings(t *testing.T) {
 				t.Error("nothing was called")
 			}
 		})
+	}
+}
+
+// A module is tried with several configurations at once. The code of one that was compiled is kept.
+func TestModule_AtOnce(t *testing.T) {
+	wasm, dir := asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportSample, asm.I32(0)).On(abi.ExportAccept, asm.I32(0)).Wasm(), filepath.Join(t.TempDir(), "code")
+	var tries sync.WaitGroup
+	for range 3 {
+		tries.Go(func() {
+			r, err := Module(context.Background(), wasm, Options{Conversations: 4, Tokens: 4, Limits: patient(), CacheDir: dir})
+			if err != nil || len(r.Findings) > 0 {
+				t.Errorf("%v, %+v", err, r)
+			}
+		})
+	}
+	tries.Wait()
+	if kept, err := os.ReadDir(dir); err != nil || len(kept) != 1 {
+		t.Errorf("%d modules are kept, %v", len(kept), err)
 	}
 }
 

@@ -25,7 +25,7 @@ func (r *Report) Print(to io.Writer) error {
 		fmt.Fprintln(table)
 	}
 	if r.Memory.Most > 0 {
-		fmt.Fprintf(table, "  memory at the end of conversations: %d to %d KiB\n", r.Memory.Least>>10, r.Memory.Most>>10)
+		fmt.Fprintf(table, "  memory at the end of conversations: %d to %d KiB of the %d that an instance may have\n", r.Memory.Least>>10, r.Memory.Most>>10, abi.LimitMemoryPages*64)
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintf(table, "  wrong: %s\n", f)

@@ -123,6 +123,9 @@ func (m *Module) Describe(ctx context.Context) ([]byte, error) {
 	if _, err := i.Call(Describe, 0, 0); err != nil {
 		return nil, m.notInitialized(err)
 	}
+	if len(i.emitted) == 0 && len(i.refusal) > 0 {
+		return nil, fmt.Errorf("%w: %s", plugin.ErrManifest, cleanText(i.refusal))
+	}
 	if len(i.emitted) == 0 {
 		return nil, fmt.Errorf("%w: %s emitted nothing; hand the manifest to emit", plugin.ErrManifest, abi.ExportDescribe)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,8 @@ func TestLoader_Load_Refuses(t *testing.T) {
 	manifest := func(text string) []byte { return asm.New(text).Wasm() }
 	many := hosttest.Plain()
 	many.Pages = 2000
+	mistaken := hosttest.Plain().Put(hosttest.AtScratch, "Sample is misspelt")
+	mistaken.Funcs[1].Code = slices.Concat(asm.I32(hosttest.AtScratch), asm.I32(18), mistaken.Call(abi.ImportFail))
 	outside := hosttest.Plain()
 	outside.Put(4<<16, "x")
 	for name, tc := range map[string]struct {
@@ -72,12 +75,15 @@ func TestLoader_Load_Refuses(t *testing.T) {
 		"memory":            {many.Wasm(), plugin.ErrLimit, "2000 pages"},
 		"a segment outside": {outside.Wasm(), plugin.ErrNotWasm, "instantiated"},
 		"no manifest":       {manifest(""), plugin.ErrManifest, "emit"},
-		"a text manifest":   {manifest("hello"), plugin.ErrManifest, "JSON"},
-		"two manifests":     {manifest(`{"name":"a"}{"name":"b"}`), plugin.ErrManifest, "one JSON object"},
-		"a bad name":        {manifest(`{"name":"../a"}`), plugin.ErrManifest, "[a-z0-9]"},
-		"view, no sample":   {manifest(`{"name":"a","view":"logits"}`), plugin.ErrManifest, "penstock_sample"},
-		"a remote schema":   {manifest(`{"name":"a","config_schema":{"$ref":"http://localhost/x"}}`), plugin.ErrManifest, "complete in itself"},
-		"a file schema":     {manifest(`{"name":"a","config_schema":{"$ref":"file:///etc/passwd"}}`), plugin.ErrManifest, "complete in itself"},
+		"a mistake":         {mistaken.Wasm(), plugin.ErrManifest, "bad manifest: Sample is misspelt"},
+		"a wrong type in it": {manifest(`{"name":"a","config_schema":{"properties":{"x":{"type":"strin"}}}}`), plugin.ErrManifest,
+			"config_schema.properties.x.type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"},
+		"a text manifest": {manifest("hello"), plugin.ErrManifest, "JSON"},
+		"two manifests":   {manifest(`{"name":"a"}{"name":"b"}`), plugin.ErrManifest, "one JSON object"},
+		"a bad name":      {manifest(`{"name":"../a"}`), plugin.ErrManifest, "[a-z0-9]"},
+		"view, no sample": {manifest(`{"name":"a","view":"logits"}`), plugin.ErrManifest, "penstock_sample"},
+		"a remote schema": {manifest(`{"name":"a","config_schema":{"$ref":"http://localhost/x"}}`), plugin.ErrManifest, "complete in itself"},
+		"a file schema":   {manifest(`{"name":"a","config_schema":{"$ref":"file:///etc/passwd"}}`), plugin.ErrManifest, "complete in itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := hosttest.Open(t, load.New).Load(context.Background(), tc.wasm)

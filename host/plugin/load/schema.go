@@ -44,6 +44,11 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
 	}
 	schema, err := c.Compile(name)
+	var invalid *jsonschema.ValidationError
+	if s := new(jsonschema.SchemaValidationError); errors.As(err, &s) && errors.As(s.Err, &invalid) {
+		wrong := describeInvalid(invalid)
+		return nil, fmt.Errorf("%w: config_schema%s: %s", plugin.ErrManifest, wrong.Field, wrong.Message)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
 	}

@@ -69,7 +69,7 @@ func (a *answers) expect(c *Call) {
 		switch {
 		case d.Do == abi.ImportTokenize || d.Do == abi.ImportNote || d.ofProgram():
 		case d.Do == abi.ImportRequest && !d.Failed:
-			a.sampling = []byte(sampling(textOf(d.Got.text())))
+			a.sampling = []byte(sampling(textOf(d.got().Text)))
 		default:
 			a.queue = append(a.queue, d)
 		}
@@ -165,13 +165,14 @@ func (d *Deed) asks(g *plugin.Deed) bool {
 // has reports whether a question has an answer that the host functions do not know by themselves:
 // the grammar is open, and the token known. The hidden state is empty where a session has none.
 func (a *answers) has(g *plugin.Deed) bool {
+	isOpen := len(g.Args) > 0 && g.Args[0] >= 0 && g.Args[0] < a.open
 	switch g.Import {
 	case abi.ImportGrammarOpen:
 		return g.Args[0] == abi.GrammarGBNF || g.Args[0] == abi.GrammarJSONSchema
 	case abi.ImportGrammarAccept:
-		return g.Args[0] >= 0 && g.Args[0] < a.open && g.Args[1] >= 0 && int(g.Args[1]) < len(a.Pieces)
+		return isOpen && g.Args[1] >= 0 && int(g.Args[1]) < len(a.Pieces)
 	case abi.ImportGrammarMask, abi.ImportGrammarMaskWithin, abi.ImportGrammarRest:
-		return g.Args[0] >= 0 && g.Args[0] < a.open
+		return isOpen
 	}
 	return false
 }
@@ -195,8 +196,8 @@ func (a *answers) Attributes(t Token) uint32 { return a.bits[t] }
 
 // Special implements plugin.Vocabulary.
 func (a *answers) Special(kind int32) Token {
-	for name, k := range specials {
-		if t, ok := a.Vocabulary.Special[name]; ok && k == kind {
+	for name, t := range a.Vocabulary.Special {
+		if specials[name] == kind {
 			return t
 		}
 	}
@@ -212,14 +213,11 @@ func (a *answers) Tokenize(text string, addSpecial, parseSpecial bool) ([]Token,
 	if parseSpecial {
 		q.flags |= abi.TokenizeParseSpecial
 	}
-	known, ok := a.tokenized[q]
-	switch {
-	case ok && known.Error != "":
+	switch known := a.tokenized[q]; {
+	case known != nil && known.Error != "":
 		return nil, errors.New(known.Error)
-	case ok && known.Got != nil:
-		return known.Got.Tokens, nil
-	case ok:
-		return nil, nil
+	case known != nil:
+		return known.got().Tokens, nil
 	case a.LongestPiece:
 		return a.longestPieces(text)
 	}
@@ -243,7 +241,7 @@ func (a *answers) promptText(context.Context, []byte) (string, error) {
 	if a.queue = a.queue[1:]; d.Error != "" {
 		return "", errors.New(d.Error)
 	}
-	return textOf(d.Got.text()), nil
+	return textOf(d.got().Text), nil
 }
 
 // Part implements plugin.Parts: a part that the session does not tell.

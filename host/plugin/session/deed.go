@@ -42,11 +42,12 @@ func (g *Got) empty() bool {
 	return g.Tokens == nil && g.Numbers == nil && g.Text == nil && g.Mask == nil
 }
 
-func (g *Got) text() *Text {
-	if g == nil {
-		return nil
+// got is what the plugin got in its memory; nothing where the file has none.
+func (d *Deed) got() Got {
+	if d.Got == nil {
+		return Got{}
 	}
-	return g.Text
+	return *d.Got
 }
 
 func deedOf(g *plugin.Deed, vocabulary int) Deed {
@@ -85,23 +86,19 @@ func isProgram(name string) bool {
 // that were written before, so it stays as it is.
 func (d *Deed) inStep() int {
 	size := 256 + 4*(len(d.Args)+len(d.Tokens)+len(d.Numbers)) + len(d.SHA256) + len(textOf(d.Text)) + len(d.Error)
-	if g := d.Got; g != nil {
-		size += 4*(len(g.Tokens)+len(g.Numbers)) + len(textOf(g.Text))
-		if g.Mask != nil {
-			size += 4*(len(g.Mask.Allow)+len(g.Mask.Ban)) + len(g.Mask.Bits)
-		}
+	g := d.got()
+	if size += 4*(len(g.Tokens)+len(g.Numbers)) + len(textOf(g.Text)); g.Mask != nil {
+		size += 4*(len(g.Mask.Allow)+len(g.Mask.Ban)) + len(g.Mask.Bits)
 	}
 	return size
 }
 
 // answer gives a guest that does the same once more what came of it.
 func (d *Deed) answer(g *plugin.Deed, vocabulary int) {
+	got := d.got()
 	g.Answer, g.Fuel, g.Added = d.Answer, d.Fuel, d.Added
-	if d.Got != nil {
-		g.Gave.Tokens, g.Gave.Numbers, g.Gave.Text = d.Got.Tokens, d.Got.Numbers, textOf(d.Got.Text)
-		if d.Got.Mask != nil {
-			g.Gave.Mask = d.Got.Mask.Words(vocabulary)
-		}
+	if g.Gave.Tokens, g.Gave.Numbers, g.Gave.Text = got.Tokens, got.Numbers, textOf(got.Text); got.Mask != nil {
+		g.Gave.Mask = got.Mask.Words(vocabulary)
 	}
 }
 
@@ -125,14 +122,10 @@ func (d *Deed) check(n int) error {
 	return nil
 }
 
-// differs shows two deeds of which the program has not given the same; empty: it has.
-func (p *Player) differs(want, got *Deed) (recorded, came string) {
-	same := want.Do == got.Do && slices.Equal(want.Args, got.Args) && slices.Equal(want.Tokens, got.Tokens) &&
-		slices.EqualFunc(want.Numbers, got.Numbers, same) && want.SHA256 == got.SHA256 && textOf(want.Text) == textOf(got.Text)
-	if same {
-		return "", ""
-	}
-	return p.show(want), p.show(got)
+// same reports whether a program has given the same in two deeds.
+func (d *Deed) same(as *Deed) bool {
+	return d.Do == as.Do && slices.Equal(d.Args, as.Args) && slices.Equal(d.Tokens, as.Tokens) &&
+		slices.EqualFunc(d.Numbers, as.Numbers, same) && d.SHA256 == as.SHA256 && textOf(d.Text) == textOf(as.Text)
 }
 
 // show names a deed for the reader.
@@ -141,16 +134,15 @@ func (p *Player) show(d *Deed) string {
 	for _, a := range d.Args {
 		parts = append(parts, fmt.Sprint(a))
 	}
-	for i, t := range d.Tokens {
-		if i == 8 {
-			parts = append(parts, fmt.Sprintf("… %d in all", len(d.Tokens)))
-			break
-		}
-		if d.Do == abi.ImportBranchesWait || d.Do == abi.ImportBranchMix {
-			parts = append(parts, fmt.Sprint("branch ", t))
-		} else {
-			parts = append(parts, p.token(t))
-		}
+	show := p.token
+	if d.Do == abi.ImportBranchesWait || d.Do == abi.ImportBranchMix {
+		show = func(branch Token) string { return fmt.Sprint("branch ", branch) }
+	}
+	for _, t := range d.Tokens[:min(8, len(d.Tokens))] {
+		parts = append(parts, show(t))
+	}
+	if len(d.Tokens) > 8 {
+		parts = append(parts, fmt.Sprintf("… %d in all", len(d.Tokens)))
 	}
 	for _, x := range d.Numbers[:min(8, len(d.Numbers))] {
 		parts = append(parts, showLogit(x))

@@ -3,14 +3,20 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"math"
+	"reflect"
+	"slices"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
@@ -57,26 +63,30 @@ func (r *Recorder) Main(run *program.Run) error {
 	return r.run(func() error { return stage.Program{Stage: r.Stage}.Main(run) })
 }
 
-func (r *Recorder) run(main func() error) error {
-	r.notes.begin(Call{Call: CallStep})
-	err := main()
-	r.notes.refused(err)
-	r.notes.end(false)
-	return err
-}
+func (r *Recorder) run(main func() error) error { return r.record(Call{Call: CallStep}, false, main) }
 
-// end ends a call, and the watching where it was the last one.
-func (r *Recorder) end(always bool) {
+// record writes down a call, and watches no more where it was the last one. One that the plugin has
+// no export for is written down with always only.
+func (r *Recorder) record(c Call, always bool, make func() error) error {
+	r.notes.begin(c)
+	err := make()
+	r.notes.refused(err)
+	if open := r.notes.call; open != nil && open.Call == CallOpen {
+		open.Declined = r.Declined()
+	}
 	if r.notes.end(always); r.notes.over {
 		r.Watch(nil)
 	}
+	return err
 }
 
 // Traits implements chain.Stage: those of the plugin, whose refusals are written down.
 func (r *Recorder) Traits() chain.Traits {
 	t := r.of.Traits()
 	if !r.isProgram {
-		t.Refuse = r.refuse
+		t.Refuse = func(act chain.Act, why error) error {
+			return r.record(Call{Call: CallRefuse}, false, func() error { return r.Stage.Refuse(act, why) })
+		}
 	}
 	if tell := t.Logprob; tell != nil {
 		t.Logprob = func(l float32) {
@@ -93,52 +103,39 @@ func (r *Recorder) Reset(history []chain.Token, prompt int) error {
 		return r.of.Reset(history, prompt)
 	}
 	history = plugin.SeenTokens(history)
+	call, keep := Call{Call: CallRewind}, 0
 	if r.opened {
-		r.notes.begin(rewound(r.history, history))
+		for keep < min(len(r.history), len(history)) && r.history[keep] == history[keep] {
+			keep++
+		}
+		call.Keep = &keep
 	} else {
-		r.opened = true
+		r.opened, call.Call, keep = true, CallOpen, prompt
 		r.begin(append([]Token(nil), history[:prompt]...))
-		r.notes.begin(Call{Call: CallOpen, Tokens: append([]Token(nil), history[prompt:]...)})
 	}
+	call.Tokens = append([]Token(nil), history[keep:]...)
 	if !r.notes.over {
 		r.history = append(r.history[:0], history...)
 	}
-	err := r.of.Reset(history, prompt)
-	r.notes.refused(err)
-	if c := r.notes.call; c != nil && c.Call == CallOpen {
-		c.Declined = r.Declined()
-	}
-	r.end(true)
-	return err
-}
-
-// rewound is the call that makes one history of another.
-func rewound(from, to []Token) Call {
-	keep := 0
-	for keep < min(len(from), len(to)) && from[keep] == to[keep] {
-		keep++
-	}
-	return Call{Call: CallRewind, Keep: &keep, Tokens: append([]Token(nil), to[keep:]...)}
+	return r.record(call, true, func() error { return r.of.Reset(history, prompt) })
 }
 
 // Prepare implements chain.Preparer.
-func (r *Recorder) Prepare() (chain.Prepared, error) {
-	r.notes.begin(Call{Call: CallPrepare})
-	p, err := r.Stage.Prepare()
-	r.end(false)
+func (r *Recorder) Prepare() (p chain.Prepared, err error) {
+	err = r.record(Call{Call: CallPrepare}, false, func() (err error) {
+		p, err = r.Stage.Prepare()
+		return err
+	})
 	return p, err
 }
 
 // Apply implements chain.Stage.
 func (r *Recorder) Apply(v *chain.View) error {
-	r.notes.begin(Call{Call: CallSample})
-	err := r.of.Apply(v)
-	r.end(false)
-	return err
+	return r.record(Call{Call: CallSample}, false, func() error { return r.of.Apply(v) })
 }
 
 // Accept implements chain.Stage.
-func (r *Recorder) Accept(t chain.Token) (chain.Effect, error) {
+func (r *Recorder) Accept(t chain.Token) (effect chain.Effect, err error) {
 	if r.isProgram {
 		return r.of.Accept(t)
 	}
@@ -146,21 +143,15 @@ func (r *Recorder) Accept(t chain.Token) (chain.Effect, error) {
 	if l := Logit(r.logprob); l == l { // it is known
 		call.Logprob = &l
 	}
-	r.notes.begin(call)
-	effect, err := r.Stage.Accept(t)
+	err = r.record(call, true, func() (err error) {
+		effect, err = r.Stage.Accept(t)
+		return err
+	})
 	if !r.notes.over {
 		r.history = append(r.history, t)
 		r.history = r.history[:len(r.history)-int(effect.Backtrack)]
 	}
-	r.end(true)
 	return effect, err
-}
-
-func (r *Recorder) refuse(act chain.Act, why error) error {
-	r.notes.begin(Call{Call: CallRefuse})
-	err := r.Stage.Refuse(act, why)
-	r.end(false)
-	return err
 }
 
 // Rule is the plugin as a stop rule, or nil if it is none.
@@ -178,24 +169,26 @@ type recordedRule struct {
 }
 
 // Check implements answer.StopRule.
-func (u *recordedRule) Check(t chain.Token, text string) (answer.Verdict, error) {
-	u.of.notes.begin(Call{Call: CallStop})
-	v, err := u.StopRule.Check(t, text)
-	u.of.end(false)
+func (u *recordedRule) Check(t chain.Token, text string) (v answer.Verdict, err error) {
+	err = u.of.record(Call{Call: CallStop}, false, func() (err error) {
+		v, err = u.StopRule.Check(t, text)
+		return err
+	})
 	return v, err
 }
 
 // Rewind implements answer.RewindRule.
 func (u *recordedRule) Rewind(tokens, bytes int) {
-	u.of.notes.begin(Call{Call: CallStopRewind, Count: tokens, Bytes: bytes})
-	u.StopRule.(answer.RewindRule).Rewind(tokens, bytes) // a stage's rule is one
-	u.of.end(true)
+	_ = u.of.record(Call{Call: CallStopRewind, Count: tokens, Bytes: bytes}, true, func() error {
+		u.StopRule.(answer.RewindRule).Rewind(tokens, bytes) // a stage's rule is one
+		return nil
+	})
 }
 
 // New begins the session of a plugin in a request. The prompt, or the messages, and the calls are
 // yet to come.
 func New(p *load.Plugin, q plugin.RequestInfo) Session {
-	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256}, Warm: warmth(p),
+	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256},
 		Request: RequestFacts{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media}}
 	if !q.Time.IsZero() {
 		s.Request.Time = q.Time.UnixMilli()
@@ -203,16 +196,10 @@ func New(p *load.Plugin, q plugin.RequestInfo) Session {
 	if q.Sampling != nil {
 		s.Request.Sampling = q.Sampling()
 	}
-	return s
-}
-
-// warmth is what a plugin did when it was loaded.
-func warmth(p *load.Plugin) []Deed {
-	var list []Deed
-	for i := range p.Module.Did {
-		list = append(list, deedOf(&p.Module.Did[i], p.Module.Env.Vocabulary.Size()))
+	for i := range p.Module.Did { // when it was loaded
+		s.Warm = append(s.Warm, deedOf(&p.Module.Did[i], p.Module.Env.Vocabulary.Size()))
 	}
-	return list
+	return s
 }
 
 // Render has a plugin render a conversation, with CallRender as stage.Render does, or rewrite it,
@@ -242,4 +229,220 @@ func isJSON(text []byte) error {
 		return errors.New("what was handed to emit is no JSON")
 	}
 	return nil
+}
+
+// notes follow a guest's calls and write them down. It is a guest.Watcher.
+type notes struct {
+	view       load.View
+	vocabulary int    // tokens
+	sampling   string // the parameters when the answer began, as JSON
+	take       func(Call) bool
+
+	call *Call // what is going on; nil: nothing that is written down
+	made bool  // the guest was called
+	over bool  // nothing is written down any more
+	step int   // bytes that the deeds of a program's step have
+	held int   // bytes of all deeds of the call
+}
+
+// begin begins a call.
+func (n *notes) begin(c Call) {
+	n.call, n.made, n.held = &c, false, 0
+}
+
+// end writes the call down. A call that was not made is written down with always only.
+func (n *notes) end(always bool) {
+	c := n.call
+	n.call = nil
+	if c == nil || n.over || !n.made && !always && c.Fault == nil {
+		return
+	}
+	if !n.take(*c) || c.over() {
+		n.over = true
+	}
+}
+
+// refused writes down the refusal that a call ended with, if it did.
+func (n *notes) refused(err error) {
+	var refusal *plugin.Refusal
+	if errors.As(err, &refusal) && n.call != nil {
+		n.call.Refusal = &refusal.Message
+	}
+}
+
+// Calling implements guest.Watcher.
+func (n *notes) Calling(e guest.Export, a, b int32, buffers *guest.Buffers) {
+	c := n.call
+	if c == nil {
+		return
+	}
+	switch {
+	case e == guest.Sample && n.view == load.ViewCandidates:
+		ids, logits := buffers.Candidates()
+		c.IDs, c.Logits = slices.Clone(ids[:a]), slices.Clone(logits[:a])
+	case e == guest.Sample && n.view == load.ViewLogits:
+		c.Logits = slices.Clone(buffers.Logits()[:n.vocabulary])
+	case e == guest.Stop:
+		if n.made { // text that is longer than the guest's buffer comes in several calls
+			n.end(true)
+			n.begin(Call{Call: CallStop})
+			c = n.call
+		}
+		text := Text(buffers.Text()[:b])
+		c.Token, c.Text = &a, &text
+	}
+	n.made = true
+}
+
+// Answered implements guest.Watcher.
+func (n *notes) Answered(e guest.Export, answer int32, buffers *guest.Buffers) {
+	c := n.call
+	if c != nil && e == guest.Run {
+		c.Call = CallRun
+	}
+	if c == nil || exportOf[c.Call] != e {
+		return
+	}
+	c.Answer = &answer
+	switch {
+	case e == guest.Prepare:
+		n.prepared(c, answer, buffers)
+	case e == guest.Accept && answer == abi.AcceptSplice && buffers.Bound(abi.BufferSplice):
+		c.Splice = spliceOf(buffers)
+	case e == guest.Sample && answer == abi.SampleBiased && buffers.Bound(abi.BufferBias):
+		c.Bias = biasesOf(buffers.Bias())
+	case e == guest.Sample && answer == abi.SampleEdited && n.view == load.ViewCandidates:
+		ids, logits := buffers.Candidates()
+		c.Left = &Left{IDs: slices.Clone(ids[:len(c.IDs)]), Logits: slices.Clone(logits[:len(c.IDs)])}
+	case e == guest.Sample && answer == abi.SampleEdited && n.view == load.ViewLogits:
+		c.Left = leftRow(buffers.Logits()[:n.vocabulary])
+	}
+}
+
+// exportOf are the calls with an answer that is written down.
+var exportOf = map[string]guest.Export{
+	CallPrepare: guest.Prepare, CallSample: guest.Sample, CallAccept: guest.Accept, CallStop: guest.Stop, CallRun: guest.Run,
+}
+
+// prepared writes down what prepare says it filled.
+func (n *notes) prepared(c *Call, bits int32, b *guest.Buffers) {
+	if bits&abi.PrepareMask != 0 && b.Bound(abi.BufferMask) {
+		words := slices.Clone(b.Mask(n.vocabulary))
+		if rest := n.vocabulary % 32; rest != 0 {
+			words[len(words)-1] &= 1<<rest - 1
+		}
+		c.Mask = NewMask(words, n.vocabulary)
+	}
+	if bits&abi.PrepareBias != 0 && b.Bound(abi.BufferBias) {
+		c.Bias = biasesOf(b.Bias())
+	}
+	if bits&abi.PrepareForce != 0 && b.Bound(abi.BufferSplice) {
+		c.Force = spliceOf(b).Tokens
+	}
+}
+
+// biasesOf reads a bias buffer, as much as it has.
+func biasesOf(b []byte) []Bias {
+	count := min(int64(binary.LittleEndian.Uint32(b)), int64(len(b)-4)/8)
+	list := make([]Bias, count)
+	_, _ = binary.Decode(b[4:], binary.LittleEndian, list) // there is as much
+	return list
+}
+
+// spliceOf reads a splice buffer, as much as it has.
+func spliceOf(b *guest.Buffers) *Splice {
+	w := b.Splice()
+	s := &Splice{Backtrack: int(w[0])}
+	for _, t := range w[2 : 2+min(int(w[1]), len(w)-2)] {
+		s.Tokens = append(s.Tokens, int32(t))
+	}
+	return s
+}
+
+// shownBest is how many of the best entries of a row are written down beside its digest.
+const shownBest = 16
+
+// leftRow is what is written down of a row: all of it if a person could read it, else its digest.
+func leftRow(row Logits) *Left {
+	if len(row) <= readable {
+		return &Left{Logits: slices.Clone(row)}
+	}
+	l := &Left{SHA256: row.digest()}
+	for range shownBest {
+		best, highest := int32(0), float32(math.Inf(-1))
+		for i, x := range row {
+			if x > highest && !slices.Contains(l.IDs, int32(i)) {
+				best, highest = int32(i), x
+			}
+		}
+		l.IDs, l.Logits = append(l.IDs, best), append(l.Logits, highest)
+	}
+	return l
+}
+
+// mostStep is how much the deeds of a program's step count before another begins.
+const mostStep = 64 << 10
+
+// mostHeld is how many bytes the deeds of one call have at most. A call can ask for very little
+// very often, and a recording counts its bytes only when it is over.
+const mostHeld = 32 << 20
+
+// Did implements guest.Watcher.
+func (n *notes) Did(g *plugin.Deed) {
+	c := n.call
+	switch {
+	case c == nil || n.over:
+		return
+	case g.Import == abi.ImportOutput:
+		var compact bytes.Buffer
+		if g.Answer == abi.OutputOk && json.Compact(&compact, []byte(g.Text)) == nil {
+			c.Outputs = append(c.Outputs, compact.Bytes())
+		}
+		return
+	case g.Import == abi.ImportRequest && sampling(g.Gave.Text) == n.sampling:
+		return
+	}
+	d := deedOf(g, n.vocabulary)
+	if n.held += sizeOf(reflect.ValueOf(&d)); n.held > mostHeld {
+		c.Endless = true
+		return
+	}
+	c.Deeds = append(c.Deeds, d)
+	if c.Call != CallStep || d.Failed {
+		return
+	}
+	if d.ofProgram() { // what is asked beside does not end a step
+		n.step += d.inStep()
+	}
+	if d.Do == abi.ImportBranchesWait || n.step > mostStep {
+		n.end(true)
+		n.step = 0
+		n.begin(Call{Call: CallStep})
+		n.made = true
+	}
+}
+
+// sampling are the parameters in what the import request told.
+func sampling(told string) string {
+	var parts struct {
+		Sampling json.RawMessage `json:"sampling"`
+	}
+	if json.Unmarshal([]byte(told), &parts) != nil {
+		return "{}"
+	}
+	return string(parts.Sampling)
+}
+
+// Failed implements guest.Watcher.
+func (n *notes) Failed(f *plugin.Fault) {
+	switch {
+	case n.call == nil:
+	case errors.Is(f, plugin.CauseCancelled): // the request ended in the middle of it
+		n.call, n.over = nil, true
+	default:
+		if n.call.Call == CallStep {
+			n.call.Call = CallRun
+		}
+		n.call.Fault = &Fault{Export: f.Export, Kind: f.Kind(), Detail: f.Detail}
+	}
 }

@@ -3,152 +3,141 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 )
 
 // Write writes a file for people to read and edit: each call on a line of its own.
-func (f *File) Write(to io.Writer) error { return f.write(&writer{to: to, people: true}) }
+func (f *File) Write(to io.Writer) error { return f.write(to, true) }
 
 // Stream writes a file as JSON, call by call: a recording is many times as long as what it is made
 // of.
-func (f *File) Stream(to io.Writer) error { return f.write(&writer{to: to}) }
+func (f *File) Stream(to io.Writer) error { return f.write(to, false) }
 
-func (f *File) write(w *writer) error {
+func (f *File) write(to io.Writer, people bool) error {
+	w := &writer{Writer: bufio.NewWriter(to), people: people}
 	f.Version = Version
 	head := *f
-	head.Sessions, head.Recording = nil, nil
-	w.object(0, struct {
+	head.Recording = nil
+	w.open("", '{')
+	w.fields(struct {
 		File
 		Sessions bool `json:"sessions,omitempty"`
-	}{File: head}, func() {
-		w.list(1, "sessions", len(f.Sessions), func(i int) {
-			s := f.Sessions[i]
-			calls := s.Calls
-			s.Calls = nil
-			w.object(2, struct {
-				Session
-				Calls bool `json:"calls,omitempty"`
-			}{Session: s}, func() {
-				w.list(3, "calls", len(calls), func(j int) { w.value(&calls[j]) })
-			})
-		})
-		if f.Recording != nil {
-			w.key(1, "recording")
-			w.value(f.Recording)
+	}{File: head})
+	w.open("sessions", '[')
+	for _, s := range f.Sessions {
+		w.open("", '{')
+		w.fields(struct {
+			Session
+			Calls bool `json:"calls,omitempty"`
+		}{Session: s})
+		w.open("calls", '[')
+		for i := range s.Calls {
+			w.entry("", &s.Calls[i])
 		}
-	})
-	w.text("\n")
-	return w.err
+		w.close(']')
+		w.close('}')
+	}
+	w.close(']')
+	if f.Recording != nil {
+		w.entry("recording", f.Recording)
+	}
+	w.close('}')
+	_ = w.WriteByte('\n') // Flush has the error
+	return errors.Join(w.err, w.Flush())
 }
 
-// writer writes until the first error.
+// writer writes objects and lists. For people, what is in those that were opened has lines of its
+// own. Errors of writing come with Flush.
 type writer struct {
-	to     io.Writer
-	people bool // read it
-	first  bool // what comes is the first of an object or a list
-	err    error
+	*bufio.Writer
+	people bool
+	depth  int
+	begun  bool  // what was opened last has an entry
+	err    error // of what cannot be written as JSON
 }
 
-func (w *writer) text(s string) {
-	if w.err == nil {
-		_, w.err = io.WriteString(w.to, s)
+func (w *writer) open(name string, bracket byte) {
+	w.begin(name)
+	_ = w.WriteByte(bracket)
+	w.depth, w.begun = w.depth+1, false
+}
+
+func (w *writer) close(bracket byte) {
+	if w.depth--; w.begun {
+		w.line()
+	}
+	_ = w.WriteByte(bracket)
+	w.begun = true
+}
+
+// begin begins an entry, which has a name in an object.
+func (w *writer) begin(name string) {
+	if w.begun {
+		_ = w.WriteByte(',')
+	}
+	if w.begun = true; w.depth > 0 {
+		w.line()
+	}
+	if name != "" {
+		w.write([]byte(`"` + name + `":`))
 	}
 }
 
-// entry begins an entry of an object or a list, on a line of its own.
-func (w *writer) entry(depth int) {
-	if !w.first {
-		w.text(",")
-	}
-	w.first = false
-	w.line(depth)
-}
-
-func (w *writer) line(depth int) {
+func (w *writer) line() {
 	if w.people {
-		w.text("\n" + strings.Repeat("  ", depth))
+		_, _ = w.WriteString("\n" + strings.Repeat("  ", w.depth))
 	}
 }
 
-func (w *writer) key(depth int, name string) {
-	w.entry(depth)
-	w.text(`"` + name + `":`)
-	if w.people {
-		w.text(" ")
-	}
+func (w *writer) entry(name string, value any) {
+	w.begin(name)
+	w.write(w.json(value))
 }
 
-// object writes an object whose entries have lines of their own: those of a value, then more.
-func (w *writer) object(depth int, value any, more func()) {
-	text := w.json(value)
-	d := json.NewDecoder(bytes.NewReader(text))
-	w.text("{")
-	w.first = true
+// fields writes the entries of an object. For people, models have a line for each entry.
+func (w *writer) fields(object any) {
+	d := json.NewDecoder(bytes.NewReader(w.json(object)))
 	_, _ = d.Token() // what was written is an object, of any values
-	for w.err == nil && d.More() {
+	for d.More() {
 		name, _ := d.Token()
 		var value json.RawMessage
-		w.err = d.Decode(&value)
+		_ = d.Decode(&value)
 		var entries []json.RawMessage
-		if w.people && (name == "model" || name == "table") && json.Unmarshal(value, &entries) == nil {
-			w.list(depth+1, name.(string), len(entries), func(i int) { w.raw(entries[i]) })
+		if !w.people || name != "model" && name != "table" || json.Unmarshal(value, &entries) != nil {
+			w.entry(name.(string), value)
 			continue
 		}
-		w.key(depth+1, name.(string))
-		w.raw(value)
+		w.open(name.(string), '[')
+		for _, e := range entries {
+			w.entry("", e)
+		}
+		w.close(']')
 	}
-	more()
-	w.line(depth)
-	w.text("}")
 }
-
-// list writes a list whose entries have lines of their own.
-func (w *writer) list(depth int, name string, n int, each func(i int)) {
-	w.key(depth, name)
-	w.text("[")
-	for i := range n {
-		w.first = i == 0
-		w.entry(depth + 1)
-		each(i)
-	}
-	if n > 0 {
-		w.line(depth)
-	}
-	w.text("]")
-	w.first = false
-}
-
-func (w *writer) value(v any) { w.raw(w.json(v)) }
 
 func (w *writer) json(v any) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(!w.people)
-	if err := e.Encode(v); err != nil && w.err == nil {
-		w.err = err
-	}
+	w.err = errors.Join(w.err, e.Encode(v))
 	return bytes.TrimSpace(text.Bytes())
 }
 
-// raw writes JSON on one line.
-func (w *writer) raw(text []byte) {
-	if !w.people {
-		w.text(string(text))
-		return
-	}
-	var out []byte
+// write writes JSON on one line, for people with spaces in it.
+func (w *writer) write(text []byte) {
 	inText, escaped := false, false
 	for _, b := range text {
 		if b == '"' && !escaped {
 			inText = !inText
 		}
 		escaped = b == '\\' && !escaped
-		if out = append(out, b); !inText && (b == ',' || b == ':') {
-			out = append(out, ' ')
+		if _ = w.WriteByte(b); w.people && !inText && (b == ',' || b == ':') {
+			_ = w.WriteByte(' ')
 		}
 	}
-	w.text(string(out))
 }

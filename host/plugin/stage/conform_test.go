@@ -166,7 +166,7 @@ func (b *bench) Complete(ctx context.Context, r tck.Request, names []string) (tc
 
 // request puts plugins to work in a request.
 func (b *bench) request(ctx context.Context, r tck.Request, names []string) (scheduler.Request, error) {
-	request := scheduler.Request{MaxTokens: tck.MaxTokens, IgnoreEOG: true, Logprobs: -1}
+	request := scheduler.Request{Ending: scheduler.Ending{MaxTokens: tck.MaxTokens, IgnoreEOG: true}, Reports: scheduler.Reports{Logprobs: -1}}
 	prompt, messages := "Hello", []byte(`[{"role":"user","content":"Hello"}]`)
 	for place, name := range names {
 		b.mu.Lock()

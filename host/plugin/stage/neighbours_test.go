@@ -15,7 +15,7 @@ import (
 // neighbour asks for an answer without plugins.
 func (b *bench) neighbour(n int) (string, error) {
 	tokens, _ := words{}.Tokenize(fmt.Sprint("neighbour ", n), false, false) // it has no errors
-	a, err := b.answer(context.Background(), scheduler.Request{MaxTokens: 100, IgnoreEOG: true, Logprobs: -1,
+	a, err := b.answer(context.Background(), scheduler.Request{Ending: scheduler.Ending{MaxTokens: 100, IgnoreEOG: true}, Reports: scheduler.Reports{Logprobs: -1},
 		Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []chain.Stage{draw{}}})
 	return a.Text, err
 }

@@ -34,7 +34,7 @@ func (b *bench) runs(t testing.TB, g *asm.Guest, most int, skip bool) (text, rea
 	}
 	of := stage.Program{Stage: s}
 	tokens, _ := words{}.Tokenize("neighbour 1", false, false) // it has no errors
-	a, err := b.answer(t.Context(), scheduler.Request{MaxTokens: most, IgnoreEOG: true, Logprobs: -1, CachePrompt: true,
+	a, err := b.answer(t.Context(), scheduler.Request{Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true},
 		Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []chain.Stage{of, draw{}}, Program: &program.Program{Main: of.Main, Branches: p.Branches(nil)}})
 	return a.Text, a.Reason, err
 }

@@ -75,7 +75,7 @@ func (b *bench) endedProgram(t *testing.T, g *asm.Guest, end func(r *scheduler.R
 	}
 	of, returned := stage.Program{Stage: s}, make(chan struct{})
 	tokens, _ := words{}.Tokenize("neighbour 1", false, false) // it has no errors
-	r := scheduler.Request{Logprobs: -1, CachePrompt: true, Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []chain.Stage{of},
+	r := scheduler.Request{Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true}, Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []chain.Stage{of},
 		Program: &program.Program{Branches: 4, Main: func(r *program.Run) error {
 			defer close(returned)
 			return of.Main(r)

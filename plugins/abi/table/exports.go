@@ -20,7 +20,7 @@ func lifeExports() []Func {
 		},
 		{
 			Name: "penstock_describe", When: "once, when the module is loaded", Fuel: setupFuel,
-			Doc: "Passes the [manifest](#manifest) as JSON to `emit`, in one call or in several that are joined.",
+			Doc: "Passes the [manifest](#manifest) as JSON to `emit`, in one call or in several that are joined. A module that cannot work hands the reason to `fail` instead, and is not loaded.",
 		},
 		{
 			Name: "penstock_warm", Result: I32, Optional: true, When: "once for each module and model", Fuel: setupFuel,

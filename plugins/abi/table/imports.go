@@ -180,7 +180,7 @@ func resultImports() []Func {
 		},
 		{
 			Name: "fail", Params: []Value{inPtr, length}, Cost: Cost{Read: true},
-			Doc: "Sets the text of the error for a non-zero answer that follows; the client sees it. The last call counts; at most 4 KiB are kept.",
+			Doc: "Sets the text of the error for a non-zero answer that follows, or for a `describe` that emits nothing; the client sees it. The last call counts; at most 4 KiB are kept.",
 		},
 		{
 			Name: "log", Params: []Value{{Name: "level", Type: I32}, inPtr, length}, Cost: Cost{Read: true},

@@ -3,6 +3,8 @@
 package penstock
 
 import (
+	"errors"
+
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
@@ -11,26 +13,24 @@ import (
 //
 //go:wasmexport penstock_describe
 func exportDescribe() {
-	p := guest.Registered
+	p, wrong := guest.Registered, ""
+	var text []byte
 	switch {
 	case p == nil:
-		fail("no plugin is registered: write `var _ = penstock.Register[T](…)` at package level")
+		wrong = "no plugin is registered: write `var _ = penstock.Register[T](…)` at package level"
 	case p.Before != nil:
-		fail("several plugins are registered: a module is one")
+		wrong = "several plugins are registered: a module is one"
+	case !Feature(abi.FeatureImplements):
+		wrong = "this host calls all that a module exports: the plugin needs a newer one"
+	default:
+		text, wrong = p.Manifest()
 	}
-	if !Feature(abi.FeatureImplements) {
-		fail("this host calls all that a module exports: the plugin needs a newer one")
-	}
-	text, wrong := p.Manifest()
 	if wrong != "" {
-		fail(wrong)
+		Log(Error, wrong) // an earlier host says that nothing was emitted, and has this in its log
+		refuse(errors.New(wrong))
+		return
 	}
 	emit(text)
-}
-
-func fail(reason string) {
-	Log(Error, reason)
-	panic(reason)
 }
 
 // describe is the manifest as JSON, or what is wrong with the plugin's methods.

@@ -349,7 +349,7 @@ mod imports {
         pub fn bind(kind: i32, ptr: *const u8, len: i32) -> i32;
         /// Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.
         pub fn emit(ptr: *const u8, len: i32);
-        /// Sets the text of the error for a non-zero answer that follows; the client sees it. The last call counts; at most 4 KiB are kept.
+        /// Sets the text of the error for a non-zero answer that follows, or for a `describe` that emits nothing; the client sees it. The last call counts; at most 4 KiB are kept.
         pub fn fail(ptr: *const u8, len: i32);
         /// A log line for the sender of the request, see *log levels*: the last lines are attached to a fault. The operator's log also has it if the operator enables that. Text beyond the request's log limit is cut.
         pub fn log(level: i32, ptr: *const u8, len: i32);

@@ -243,8 +243,8 @@ func Hold(n int32) int32
 //go:noescape
 func Emit(ptr unsafe.Pointer, len int32)
 
-// Fail: Sets the text of the error for a non-zero answer that follows; the client sees it. The last
-// call counts; at most 4 KiB are kept.
+// Fail: Sets the text of the error for a non-zero answer that follows, or for a describe that emits
+// nothing; the client sees it. The last call counts; at most 4 KiB are kept.
 //
 //go:wasmimport penstock fail
 //go:noescape

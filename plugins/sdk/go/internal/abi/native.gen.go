@@ -341,8 +341,8 @@ func Emit(ptr unsafe.Pointer, len int32) { host.Emit(ptr, len) }
 // Fail implements Host.
 func (a Absent) Fail(ptr unsafe.Pointer, len int32) { a.answers("fail") }
 
-// Fail: Sets the text of the error for a non-zero answer that follows; the client sees it. The last
-// call counts; at most 4 KiB are kept.
+// Fail: Sets the text of the error for a non-zero answer that follows, or for a describe that emits
+// nothing; the client sees it. The last call counts; at most 4 KiB are kept.
 func Fail(ptr unsafe.Pointer, len int32) { host.Fail(ptr, len) }
 
 // Log implements Host.

@@ -162,6 +162,10 @@ fn give_from<T: Copy>(items: &[T], from: i32, ptr: *mut u8, limit: i32) -> i32 {
     give(&items[begin..], ptr, limit)
 }
 
+/// The exports that a plugin may decline.
+#[rustfmt::skip]
+const DECLINABLE: [&str; 8] = ["penstock_messages", "penstock_prepare", "penstock_sample", "penstock_accept", "penstock_draft", "penstock_stop", "penstock_rewind", "penstock_close"];
+
 const TABLE: abi::Host = abi::Host {
     config: |p, n| ask(|s| give(if s.call == Call::Warm { "" } else { &s.config }, p, n)),
     messages: |p, n| ask(|s| give(if s.call == Call::Prompt { &s.request.messages } else { "" }, p, n)),
@@ -181,7 +185,10 @@ const TABLE: abi::Host = abi::Host {
     vocab: |p, n| ask(|s| give(s.pieces(), p, n)),
     token_attr: |t| ask(|s| s.token(t).map_or(-1, |(_, attributes)| *attributes)),
     special: |kind| ask(|s| s.request.special.iter().find(|(k, _)| *k == kind).map_or(-1, |(_, t)| *t as i32)),
-    tokenize: |from, len, _, p, n| {
+    tokenize: |from, len, flags, p, n| {
+        if flags & !(abi::TOKENIZE_ADD_SPECIAL | abi::TOKENIZE_PARSE_SPECIAL) != 0 || i64::from(len) > abi::LIMIT_TOKENIZE_BYTES {
+            return -1;
+        }
         let (text, words) = (text(from, len), Vocabulary::read());
         let tokens = words.spell(text.as_bytes()); // in place of a model's tokenizer
         let spelled: usize = tokens.iter().map(|t| words.piece(*t).len()).sum();
@@ -190,7 +197,7 @@ const TABLE: abi::Host = abi::Host {
     },
     output: |p, n| ask(|s| s.output(text(p, n))),
     decline: |p, n| {
-        let declined = ask(|s| (s.call == Call::Open).then(|| s.declined.push(text(p, n))));
+        let declined = ask(|s| (s.call == Call::Open && DECLINABLE.contains(&&text(p, n)[..])).then(|| s.declined.push(text(p, n))));
         declined.map_or(abi::DECLINE_REFUSED, |_| abi::DECLINE_OK)
     },
     hold: |n| {

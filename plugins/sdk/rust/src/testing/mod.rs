@@ -31,11 +31,9 @@
 //! assert_eq!(session.sample(&mut ids, &mut logits), Choice::Take(1));
 //! ```
 
-mod calls;
 mod host;
 mod request;
 mod session;
 
-pub use calls::Prepared;
 pub use request::Request;
-pub use session::Session;
+pub use session::{Prepared, Session};
