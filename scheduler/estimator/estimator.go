@@ -64,7 +64,7 @@
 //
 // No GPU was available, so it is tried on virtual time, with the costs that follow from the
 // published figures of an H100 and of Llama 3 with 8B and 70B parameters: schedulertest.Device,
-// scheduler/device_test.go. With 8 to 192 streams beside clients with prompts of 1,500 to 2,500
+// scheduler/latency_test.go. With 8 to 192 streams beside clients with prompts of 1,500 to 2,500
 // tokens, and with 4 streams of 100,000 tokens beside prompts of 60,000 to 100,000, the p99 ITL
 // is within 1.3 × targets of 25 to 150 ms. The machine is used to 1.01 to 1.60: it computes
 // prompts while it reads the weights for the answers, which either alone would not.
