@@ -63,11 +63,11 @@
 // that was forced into tokens which it would not have chosen goes on worse: LLGuidance found that
 // 97% of naive runs are not what the tokeniser makes of the whole text. So the text is tokenised,
 // last tokens that a longer one could replace are dropped, and the rest is a draft
-// (scheduler/speculate.go, host/engine/following.go): one pass checks it, and the answer is the same,
-// greedy or sampled. What drafts may cost bounds these as well, with a chance of their own that
-// they are right, and where what the drafter has found in the text promises more tokens, that is
-// taken. To look for such text counts as a cost, too, and is left out while it would take more of
-// an answer's time than drafts may lose: with a small model, whose pass is as short as the look
+// (scheduler/speculate.go, host/engine/following.go): one pass checks it, and the answer is the
+// same, greedy or sampled. What drafts may cost bounds these as well, with a chance of their own
+// that they are right, and where what the drafter has found in the text promises more tokens, that
+// is taken. To look for such text counts as a cost, too, and is left out while it would take more
+// of an answer's time than drafts may lose: with a small model, whose pass is as short as the look
 // at a new state is long.
 //
 // # How much memory may grammars take?

@@ -131,12 +131,12 @@ func TestUnreadBytes_CoverEvents(t *testing.T) {
 	best := 16 * completion.MaxTraced // bytes of the candidates that a survey tells
 	stages := len(plain.Chain) + 1    // and what draws
 	for name, tc := range map[string]struct {
-		request completion.TextRequest
+		request completion.Prompted
 		bytes   int64 // of the largest event
 	}{
-		"plain":             {completion.Prompted{Params: plain, Logprobs: -1}, 45},
-		"log-probabilities": {completion.Prompted{Params: plain, Logprobs: 20}, 45 + 64 + 8*20},
-		"traced":            {completion.Prompted{Params: traced, Logprobs: -1}, int64(45 + 256 + best + stages*(64+32+96+best))},
+		"plain":             {completion.Prompted{Params: plain, Asked: completion.Asked{Answers: completion.Answers{Logprobs: -1}}}, 45},
+		"log-probabilities": {completion.Prompted{Params: plain, Asked: completion.Asked{Answers: completion.Answers{Logprobs: 20}}}, 45 + 64 + 8*20},
+		"traced":            {completion.Prompted{Params: traced, Asked: completion.Asked{Answers: completion.Answers{Logprobs: -1}}}, int64(45 + 256 + best + stages*(64+32+96+best))},
 	} {
 		took := scheduler.DefaultBuffer * tc.bytes
 		counts := runningBytes + unreadBytes(&tc.request)
