@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
@@ -116,15 +115,32 @@ func (obedient) Conversation(context.Context) (prompt []scheduler.Token, answere
 	return []scheduler.Token{1}, answers.Begun{}, nil
 }
 
+// building builds what it is asked for, and has an obedient stream for it.
+type building struct{ servingtest.NoScheduler }
+
+func (building) SubmitBuilt(_ string, _ int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	_, err := build()
+	return []serving.Stream{obedient{}}, err
+}
+
 // obedientLog is a log of an answer of such a stream, that a reader with the name one reads.
-func obedientLog(r *Reader) *Log {
-	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
+func obedientLog(t *testing.T, r *Reader) *Log {
+	t.Helper()
+	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: building{}}
+	service := completion.NewService(servingtest.OneModel{Model: m})
+	p, err := service.Prompt(t.Context(), completion.Asked{Common: completion.DefaultCommonFields(), Source: completion.Text("a"), Answers: completion.OneAnswer()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submitted, err := service.Submit(t.Context(), p, completion.Reading{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &Shelf{Hold: func() func() { return func() {} }}
 	l := s.beginNamed("one", "a")
 	l.reader = r
 	r.log.Store(l)
-	l.source = &source{service: completion.NewService(servingtest.OneModel{Model: m}), shelf: s, stream: obedient{},
-		choice: &completion.Choice{Request: &completion.Submitted{Prompted: &completion.Prompted{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}}}
+	l.source = &source{service: service, shelf: s, stream: obedient{}, choice: submitted.Choices[0]}
 	return l
 }
 
@@ -138,7 +154,7 @@ func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
 		return r
 	}
 	old, fresh, late := named("old"), named("fresh"), named("late")
-	l := obedientLog(old)
+	l := obedientLog(t, old)
 	if err := l.shelf.Attach(fresh, "a", l.caller, -1); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +187,7 @@ func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
 
 // While another reader takes an answer over, the one that had it may still be steering it.
 func TestLog_Set_FromTwoReaders(t *testing.T) {
-	l := obedientLog(newReader("a"))
+	l := obedientLog(t, newReader("a"))
 	r := l.source.choice.Request
 	var readers sync.WaitGroup
 	for range 2 {
@@ -220,7 +236,7 @@ func TestLog_Hammer_ReadersComeAndGo(t *testing.T) {
 		return &Reader{ID: "a", Wake: func() { signal(awake) }, Tell: func(StateFrame) {}}
 	}
 	reader := newcomer()
-	l := obedientLog(reader)
+	l := obedientLog(t, reader)
 	seq := 0
 	l.source.stream = tokens{n: n, seq: &seq, done: make(chan struct{})}
 	over := make(chan struct{})

@@ -32,7 +32,8 @@ func (s *oneStream) SubmitBuilt(caller string, n int, build func() ([]scheduler.
 	if s.asked.Swap(true) || !<-s.takes {
 		return s.NoScheduler.SubmitBuilt(caller, n, build)
 	}
-	return []serving.Stream{s.stream}, nil
+	_, err := build()
+	return []serving.Stream{s.stream}, err
 }
 
 // connect makes a connection whose model takes one request, which becomes a stream.
