@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
 
 // Package chat turns conversations and texts into prompts, which are tokens, and takes the answers
-// to conversations apart. Its messages and tools have OpenAI's JSON, which parse.go, part.go and
-// tool.go read: other dialects are translated into it.
+// to conversations apart. Its messages and tools have OpenAI's JSON: other dialects are translated
+// into it.
 package chat
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/media"
@@ -152,3 +158,307 @@ func (m Message) saysNothing() bool {
 	}
 	return m.Role == "assistant" && (m.Content == "" || m.Parts != nil) && m.Reasoning == "" && len(m.ToolCalls) == 0
 }
+
+// Tool is a function that an answer may call, or a custom tool: a function with one argument, the
+// text that the tool is given.
+type Tool struct {
+	Name   string
+	JSON   json.RawMessage // in OpenAI's shape, with the keys in their order; the template sees it
+	Field  string          // of the request, that has the JSON schema of its arguments
+	Strict *bool           // whether all of the schema is to be enforced; nil where the tool does not say
+	Custom bool
+	Input  peg.Input // which the text for a custom tool must fit; none: any text
+}
+
+// ParseTools reads OpenAI's list of tools, custom ones among them in the shape of chats or of
+// responses where the dialect has them. Those of other types are carried out by OpenAI: they are
+// left out, and the fields that hold them are named. Errors are *Invalid.
+func ParseTools(raw []json.RawMessage, customs bool) (tools []Tool, leftOut []string, _ error) {
+	tools = make([]Tool, 0, len(raw))
+	for i, r := range raw {
+		field := fmt.Sprintf("tools[%d]", i)
+		if t, err := TypeOfTool(r, field); err != nil {
+			return nil, nil, err
+		} else if t == typeCustom && customs {
+			custom, err := parseCustom(r, field)
+			if err != nil {
+				return nil, nil, err
+			}
+			tools = append(tools, custom)
+			continue
+		} else if t != typeFunction {
+			leftOut = append(leftOut, field)
+			continue
+		}
+		name, err := checkTool(r, field)
+		if err != nil {
+			return nil, nil, err
+		}
+		tools = append(tools, Tool{Name: name, JSON: withoutNulls(r), Field: field + ".function.parameters", Strict: readFunction(r).Strict})
+	}
+	return tools, leftOut, nil
+}
+
+// TypeOfTool is the type of the tool that a field holds. One that is a function need not say so.
+// Errors are *Invalid.
+func TypeOfTool(raw json.RawMessage, field string) (string, error) {
+	var t struct {
+		Type     string          `json:"type"`
+		Function json.RawMessage `json:"function"`
+	}
+	err := unmarshal(raw, &t, field, "a tool")
+	if err == nil && t.Type == "" && len(t.Function) > 0 {
+		return typeFunction, nil
+	}
+	if err == nil && t.Type == "" {
+		err = &Invalid{field + ".type", "is missing"}
+	}
+	return t.Type, err
+}
+
+// checkTool returns the name of the function that a tool is.
+func checkTool(raw json.RawMessage, field string) (string, error) {
+	var t struct {
+		Function *struct {
+			Name        string          `json:"name"`
+			Description *string         `json:"description"`
+			Parameters  json.RawMessage `json:"parameters"`
+			Strict      bool            `json:"strict"`
+		} `json:"function"`
+	}
+	if err := unmarshal(raw, &t, field, "a tool"); err != nil {
+		return "", err
+	}
+	switch {
+	case t.Function == nil:
+		return "", &Invalid{field + ".function", "is missing"}
+	case t.Function.Name == "":
+		return "", &Invalid{field + ".function.name", "is missing"}
+	case len(t.Function.Parameters) > 0 && t.Function.Parameters[0] != '{' && !isNull(t.Function.Parameters) && (t.Function.Strict || !isEmptyList(t.Function.Parameters)):
+		return "", &Invalid{field + ".function.parameters", "must be a JSON schema, which is an object"}
+	}
+	return t.Function.Name, nil
+}
+
+// Parameters is the JSON schema of the arguments; nil where the tool takes none.
+func (t Tool) Parameters() json.RawMessage { return readFunction(t.JSON).Parameters }
+
+type function struct {
+	Parameters json.RawMessage `json:"parameters"`
+	Strict     *bool           `json:"strict"`
+}
+
+func readFunction(raw json.RawMessage) function {
+	var tool struct {
+		Function function `json:"function"`
+	}
+	_ = json.Unmarshal(raw, &tool) // it was parsed before
+	return tool.Function
+}
+
+// ToolChoice is whether an answer calls tools. The zero value leaves that to the model.
+type ToolChoice struct {
+	Mode string // auto, none, required; "" is auto
+	Name string // of the one tool that must be called; Mode is required then
+	// Allowed are the names of the tools that may be called; nil: all may.
+	Allowed []string
+}
+
+// modes are the choices that name no tool.
+var modes = []string{"auto", "none", "required"}
+
+// ParseToolChoice reads OpenAI's tool_choice: auto, none, required, a function of tools, or some
+// allowed ones, in the shape of chats or of responses. A mode may stand in an object too. Errors
+// are *Invalid.
+func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		return ToolChoice{}, nil
+	}
+	var mode string
+	if raw[0] == '"' && json.Unmarshal(raw, &mode) == nil {
+		return chooseMode(mode, "tool_choice", tools)
+	}
+	var choice struct {
+		Type     string `json:"type"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+		Custom *struct {
+			Name string `json:"name"`
+		} `json:"custom"`
+		Name    string        `json:"name"`          // of a custom tool in a response
+		Allowed *allowedTools `json:"allowed_tools"` // of a chat; in a response the two are here
+		Mode    string        `json:"mode"`
+		Tools   []allowedTool `json:"tools"`
+	}
+	if err := unmarshal(raw, &choice, "tool_choice", "a choice of a function"); err != nil {
+		return ToolChoice{}, err
+	}
+	switch {
+	case choice.Type == "allowed_tools" && choice.Allowed != nil:
+		return choice.Allowed.choose("tool_choice.allowed_tools", tools)
+	case choice.Type == "allowed_tools":
+		return allowedTools{choice.Mode, choice.Tools}.choose("tool_choice", tools)
+	case slices.Contains(modes, choice.Type):
+		return chooseMode(choice.Type, "tool_choice", tools)
+	case choice.Type == typeCustom && choice.Custom != nil:
+		return ChooseTool(choice.Custom.Name, tools, "tool_choice.custom.name")
+	case choice.Type == typeCustom:
+		return ChooseTool(choice.Name, tools, "tool_choice.name")
+	case choice.Type != typeFunction && (choice.Type != "" || choice.Function.Name == ""):
+		return ToolChoice{}, &Invalid{"tool_choice.type", fmt.Sprintf("is %q; only function, custom and allowed_tools are supported", excerpt.Of(choice.Type, 40))}
+	}
+	return ChooseTool(choice.Function.Name, tools, "tool_choice.function.name")
+}
+
+func chooseMode(mode, field string, tools []Tool) (ToolChoice, error) {
+	if !slices.Contains(modes, mode) {
+		return ToolChoice{}, &Invalid{field, fmt.Sprintf("is %q; it must be one of %s, or a function", excerpt.Of(mode, 40), strings.Join(modes, ", "))}
+	}
+	if mode == "required" && len(tools) == 0 {
+		return ToolChoice{}, &Invalid{field, "is required, but there are no tools"}
+	}
+	return ToolChoice{Mode: mode}, nil
+}
+
+// allowedTools are the tools that may be called, each with its name as in a chat or in a response.
+type allowedTools struct {
+	Mode  string        `json:"mode"`
+	Tools []allowedTool `json:"tools"`
+}
+
+type allowedTool struct {
+	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Function struct {
+		Name string `json:"name"`
+	} `json:"function"`
+	Custom struct {
+		Name string `json:"name"`
+	} `json:"custom"`
+}
+
+// choose is the choice of some tools, which a field names. Those of other types than function and
+// custom are none of the tools here.
+func (a allowedTools) choose(field string, tools []Tool) (ToolChoice, error) {
+	mode := cmp.Or(a.Mode, "auto")
+	choice := ToolChoice{Mode: mode, Allowed: []string{}}
+	if !slices.Contains(modes, mode) {
+		return choice, &Invalid{field + ".mode", fmt.Sprintf("is %q; it must be auto or required", excerpt.Of(mode, 40))}
+	}
+	taken := make(map[string]bool, len(tools)) // by the names of all: whether it is among the allowed ones
+	for _, t := range tools {
+		taken[t.Name] = false
+	}
+	for i, t := range a.Tools {
+		if t.Type != typeFunction && t.Type != typeCustom && t.Type != "" {
+			continue
+		}
+		name := cmp.Or(t.Function.Name, t.Custom.Name, t.Name)
+		again, ok := taken[name]
+		switch {
+		case !ok:
+			return choice, noSuchTool(name, fmt.Sprintf("%s.tools[%d]", field, i))
+		case again:
+			continue
+		case len(choice.Allowed) == maxTools:
+			return choice, &Invalid{field + ".tools", fmt.Sprintf("are more than the %d that are taken", maxTools)}
+		}
+		choice.Allowed, taken[name] = append(choice.Allowed, name), true
+	}
+	if mode == "required" && len(choice.Allowed) == 0 {
+		return choice, &Invalid{field + ".mode", "is required, but no tools are allowed"}
+	}
+	return choice, nil
+}
+
+// ChooseTool is the choice of one tool, which the client named in a field.
+func ChooseTool(name string, tools []Tool, field string) (ToolChoice, error) {
+	if !slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) {
+		return ToolChoice{}, noSuchTool(name, field)
+	}
+	return ToolChoice{Mode: "required", Name: name}, nil
+}
+
+func noSuchTool(name, field string) error {
+	return &Invalid{field, fmt.Sprintf("is %q, which is none of the tools", excerpt.Of(name, 64))}
+}
+
+// Offered are the tools that the model is told of: all, those that are allowed, or the one that is
+// chosen.
+func (c Conversation) Offered() []Tool {
+	if c.ToolChoice.Allowed != nil {
+		allowed := make(map[string]bool, len(c.ToolChoice.Allowed))
+		for _, name := range c.ToolChoice.Allowed {
+			allowed[name] = true
+		}
+		return slices.DeleteFunc(slices.Clone(c.Tools), func(t Tool) bool { return !allowed[t.Name] })
+	}
+	if c.ToolChoice.Name == "" {
+		return c.Tools
+	}
+	i := slices.IndexFunc(c.Tools, func(t Tool) bool { return t.Name == c.ToolChoice.Name })
+	return c.Tools[max(i, 0):][:1]
+}
+
+// withoutNulls is a tool whose function has no member that is null, such as its description:
+// clients mean by it that there is none, and a template would write it out. Parameters that are an
+// empty list are none either: PHP writes an empty object so. The other members keep their order.
+func withoutNulls(tool json.RawMessage) json.RawMessage {
+	var t struct {
+		Function map[string]json.RawMessage `json:"function"`
+	}
+	if json.Unmarshal(tool, &t) != nil {
+		return tool
+	}
+	for name, value := range t.Function {
+		if dropNull(name, value) == nil {
+			return rewrite(tool, func(name string, value json.RawMessage) json.RawMessage {
+				if name == "function" {
+					return rewrite(value, dropNull)
+				}
+				return value
+			})
+		}
+	}
+	return tool
+}
+
+func dropNull(name string, value json.RawMessage) json.RawMessage {
+	if isNull(value) || name == "parameters" && isEmptyList(value) {
+		return nil
+	}
+	return value
+}
+
+// rewrite is an object with what change makes of the values of its members; nil: without the
+// member.
+func rewrite(object json.RawMessage, change func(name string, value json.RawMessage) json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(object))
+	_, _ = d.Token() // it was decoded before, like all that follows
+	out := []byte{'{'}
+	for d.More() {
+		var value json.RawMessage
+		token, _ := d.Token()
+		name, ok := token.(string)
+		if !ok || d.Decode(&value) != nil {
+			return object
+		}
+		if value = change(name, value); value == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		key, _ := json.Marshal(name)
+		out = append(append(append(out, key...), ':'), value...)
+	}
+	return append(out, '}')
+}
+
+func isEmptyList(raw json.RawMessage) bool {
+	var list []json.RawMessage
+	return len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil && len(list) == 0
+}
+
+func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }

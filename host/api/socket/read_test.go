@@ -9,10 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/host/serving/servingtest"
-	"github.com/penstock/penstock/scheduler"
 )
 
 // steady is a frame of which so many bytes come each second.
@@ -82,30 +78,4 @@ func TestConnection_Hurried(t *testing.T) {
 			})
 		})
 	}
-}
-
-// building builds what it is asked for, and runs none of it.
-type building struct{ servingtest.NoScheduler }
-
-func (building) SubmitBuilt(_ string, _ int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
-	_, err := build()
-	return nil, err
-}
-
-// submitted is a request to a model whose answer is being computed.
-func submitted(t *testing.T, m *serving.Model) *completion.Submitted {
-	t.Helper()
-	on := *m
-	on.Scheduler = building{}
-	s := completion.NewService(servingtest.OneModel{Model: &on})
-	p, err := s.Prompt(t.Context(), completion.Asked{Common: completion.DefaultCommonFields(), Source: completion.Text("a"), Answers: completion.OneAnswer()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.Submit(t.Context(), p, completion.Reading{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Model = m
-	return r
 }
