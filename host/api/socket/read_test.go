@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
 )
 
 // steady is a frame of which so many bytes come each second.
