@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/model/kerneltest"
@@ -25,9 +26,9 @@ import (
 
 func TestMain(m *testing.M) {
 	kerneltest.Main()
-	model.ChildMain()
-	compile.Main()
-	compute.Main()
+	childtest.Run(model.Child())
+	childtest.Run(compile.Child())
+	childtest.Run(compute.Child())
 	goleak.VerifyTestMain(m)
 }
 

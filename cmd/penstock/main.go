@@ -14,10 +14,7 @@ import (
 	"syscall"
 
 	"github.com/penstock/penstock/host/config"
-	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/compile"
-	"github.com/penstock/penstock/host/remote/compute"
 	"github.com/penstock/penstock/native"
 )
 
@@ -32,9 +29,6 @@ const (
 )
 
 func main() {
-	model.ChildMain() // does not return in the child process that tries a model file
-	compile.Main()    // does not return in the child process that compiles a plugin
-	compute.Main()    // does not return in the process of a worker in which ggml's server runs
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

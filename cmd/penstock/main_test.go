@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/remote/compute"
@@ -24,9 +25,9 @@ const patience = 5 * time.Minute
 const asMain = "PENSTOCK_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
-	model.ChildMain()
-	compile.Main()
-	compute.Main()
+	childtest.Run(model.Child())
+	childtest.Run(compile.Child())
+	childtest.Run(compute.Child())
 	if os.Getenv(asMain) != "" {
 		main()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/model/kerneltest"
@@ -17,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) {
 	kerneltest.Main()
-	model.ChildMain()
-	compile.Main()
+	childtest.Run(model.Child())
+	childtest.Run(compile.Child())
 	goleak.VerifyTestMain(m)
 }
 

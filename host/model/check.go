@@ -77,8 +77,8 @@ func (o CheckOptions) withDefaults() CheckOptions {
 // changes, so that only the first start takes longer.
 //
 // The errors wrap a sentinel of this package, of package gguf, or of io/fs for what cannot be
-// read. While a process is itself such a child, and where main does not begin with ChildMain, the
-// error is ErrNoChild.
+// read. While a process is itself such a child, and where the program does not have the command of
+// Child, the error is ErrNoChild.
 func Check(ctx context.Context, path string, o CheckOptions) (Lacks, error) {
 	o = o.withDefaults()
 	template, err := o.template(path)

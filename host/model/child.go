@@ -19,10 +19,6 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// modelChildEnv makes this program a child that tries models: see ChildMain. Its value is the
-// bytes the child may allocate, 0 for no limit.
-const modelChildEnv = "PENSTOCK_PROBE"
-
 // hello is the child's first line, and marker begins each answer: whatever else is printed to its
 // standard output is skipped.
 const (
@@ -92,12 +88,12 @@ type child struct {
 // is given.
 func startChild(ctx context.Context, memory uint64) (*child, error) {
 	program, err := os.Executable()
-	if err != nil || os.Getenv(modelChildEnv) != "" {
+	if err != nil || os.Getenv(childEnv) != "" {
 		return nil, errors.Join(ErrNoChild, err)
 	}
-	p := &child{cmd: exec.Command(program), stderr: newStderr()}
+	p := &child{cmd: exec.Command(program, childCommand, tryModels, strconv.FormatUint(memory, 10)), stderr: newStderr()}
 	// A trial must not wait for gdb, which llama.cpp starts to print a stack when it aborts.
-	p.cmd.Env = append(os.Environ(), modelChildEnv+"="+strconv.FormatUint(memory, 10), kernelSet(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	p.cmd.Env = append(os.Environ(), childEnv+"=1", kernelSet(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	p.cmd.Stderr = p.stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting the trial: %w", err)

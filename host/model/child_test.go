@@ -80,14 +80,14 @@ func TestChild_TryModel_NonsenseAnswer_IsAnError(t *testing.T) {
 	}
 }
 
-func TestStartChild_ProgramWithoutChildMain_IsErrNoChild(t *testing.T) {
+func TestStartChild_ProgramWithoutTheCommand_IsErrNoChild(t *testing.T) {
 	if _, err := misbehaving(t, "silent"); !errors.Is(err, ErrNoChild) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestStartChild_InsideAChild_IsErrNoChild(t *testing.T) {
-	t.Setenv(modelChildEnv, "0")
+	t.Setenv(childEnv, "1")
 	if _, err := startChild(t.Context(), 0); !errors.Is(err, ErrNoChild) {
 		t.Errorf("got %v", err)
 	}

@@ -19,27 +19,44 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// ChildMain makes this process the child that tries models or kernels if it was started as one; it
-// never returns then. A program that calls Check begins its main with it, its tests their
-// TestMain.
-func ChildMain() {
-	tryKernels()
-	limit, ok := os.LookupEnv(modelChildEnv)
-	if !ok {
-		return
+// childCommand is the command with which this program starts itself to try what may end a process,
+// tryModels with the bytes that it may allocate (0: no limit), or tryKernels with their list.
+const (
+	childCommand = "try"
+	tryModels    = "models"
+	tryKernels   = "kernels"
+)
+
+// childEnv is set for a child, which starts none itself: a program that does not have the command
+// would run as it always does, and start another.
+const childEnv = "PENSTOCK_CHILD"
+
+// Child returns the command by which this program tries models and kernels in a child process, and
+// what carries it out and returns the exit code. A program that calls Check has the command.
+func Child() (command string, run func(args []string) int) { return childCommand, runChild }
+
+func runChild(args []string) int {
+	err := fmt.Errorf("%s has %q; it is what Penstock starts itself with", childCommand, args)
+	if len(args) == 2 {
+		switch args[0] {
+		case tryModels:
+			err = serveParent(args[1])
+		case tryKernels:
+			err = checkKernels(args[1])
+		}
 	}
-	if err := serveParent(limit); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
-	os.Exit(0)
+	return 0
 }
 
 // serveParent answers requests from standard input until it ends.
 func serveParent(limit string) error {
 	bytes, err := strconv.ParseUint(limit, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%s is %q, not a number of bytes", modelChildEnv, limit)
+		return fmt.Errorf("the limit is %q, not a number of bytes", limit)
 	}
 	if bytes > 0 {
 		bytes += native.TemplateStack // which counts, though next to nothing of it is used

@@ -24,6 +24,6 @@ var (
 	ErrTemplate = errors.New("the model's chat template cannot be used")
 	// ErrTimeout: the trial did not end in time.
 	ErrTimeout = errors.New("trying the model took too long")
-	// ErrNoChild: this program's main does not begin with ChildMain.
+	// ErrNoChild: this program does not have the command of Child.
 	ErrNoChild = errors.New("this program cannot try models")
 )

@@ -16,11 +16,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// kernelChildEnv makes this program a child that tries the kernels in it: see ChildMain.
-// useKernelsEnv tells one that tries models which kernels to use.
+// useKernelsEnv tells a child that tries models which kernels to use.
 const (
-	kernelChildEnv = "PENSTOCK_TRY_KERNELS"
-	useKernelsEnv  = "PENSTOCK_USE_KERNELS"
+	useKernelsEnv = "PENSTOCK_USE_KERNELS"
 )
 
 // kernelMarker begins a line about a kernel: one before the first trial, then one after each, with
@@ -58,15 +56,15 @@ func (t *kernelTrial) run(ctx context.Context, kernels []native.Kernel) error {
 // child said of each that it came back from, and its last words.
 func startKernelChild(ctx context.Context, list string) (lines []string, words string, err error) {
 	program, err := os.Executable()
-	if err != nil || os.Getenv(kernelChildEnv) != "" || os.Getenv(modelChildEnv) != "" {
+	if err != nil || os.Getenv(childEnv) != "" {
 		return nil, "", errors.Join(ErrNoChild, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, kernelTime)
 	defer cancel()
 	var out bytes.Buffer
 	stderr := newStderr()
-	cmd := exec.CommandContext(limited, program)
-	cmd.Env = append(os.Environ(), kernelChildEnv+"="+list, "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	cmd := exec.CommandContext(limited, program, childCommand, tryKernels, list)
+	cmd.Env = append(os.Environ(), childEnv+"=1", "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	cmd.Stdout, cmd.Stderr = &out, stderr
 	failed := cmd.Run()
 	if cause := context.Cause(ctx); cause != nil {
@@ -89,18 +87,12 @@ func startKernelChild(ctx context.Context, list string) (lines []string, words s
 	return lines[1:], words, nil
 }
 
-// tryKernels makes this process the child that tries kernels if it was started as one; it never
-// returns then.
-func tryKernels() {
-	list, ok := os.LookupEnv(kernelChildEnv)
-	if !ok {
-		return
-	}
+// checkKernels tries a list of kernels, as JSON.
+func checkKernels(list string) error {
 	limitProcess(0)
 	var kernels []native.Kernel
 	if err := json.Unmarshal([]byte(list), &kernels); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
 	fmt.Println(kernelMarker)
 	for _, k := range kernels {
@@ -110,7 +102,7 @@ func tryKernels() {
 		}
 		fmt.Println(kernelMarker + wrong)
 	}
-	os.Exit(0)
+	return nil
 }
 
 // kernelSet is the variable that has a child use this process's kernels.

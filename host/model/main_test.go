@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/model/kerneltest"
 	"go.uber.org/goleak"
 )
@@ -20,8 +21,8 @@ const misbehaviourEnv = "PENSTOCK_TEST_CHILD"
 func TestMain(m *testing.M) {
 	kerneltest.Main()
 	switch how := os.Getenv(misbehaviourEnv); {
-	case how == "" || os.Getenv(modelChildEnv) == "":
-		ChildMain()
+	case how == "" || len(os.Args) < 3 || os.Args[1] != childCommand || os.Args[2] != tryModels:
+		childtest.Run(Child())
 		goleak.VerifyTestMain(m)
 	case how == "silent":
 		os.Exit(3)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/model/kerneltest"
@@ -26,9 +27,9 @@ import (
 // program once more.
 func Main(m *testing.M) {
 	kerneltest.Main()
-	model.ChildMain()
-	compile.Main()
-	compute.Main()
+	childtest.Run(model.Child())
+	childtest.Run(compile.Child())
+	childtest.Run(compute.Child())
 	goleak.VerifyTestMain(tests{m})
 }
 

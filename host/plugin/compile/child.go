@@ -22,9 +22,9 @@ import (
 	"github.com/penstock/penstock/native/cgroup"
 )
 
-// compileEnv makes this program a child that meters and compiles a module: see Main. Any value
-// does. A compileOrder, as a line of JSON, and then the module come on the child's standard input.
-const compileEnv = "PENSTOCK_COMPILE"
+// childCommand is the command with which this program starts itself to meter and compile a module.
+// A compileOrder, as a line of JSON, and then the module come on the child's standard input.
+const childCommand = "compile"
 
 // compileOrder tells the child what to do with the module.
 type compileOrder struct {
@@ -44,19 +44,18 @@ const (
 // then.
 var exitRefused = map[int]error{4: plugin.ErrNotWasm, 5: plugin.ErrUnsupported, 6: plugin.ErrLimit}
 
-// canStartChild tells that this program's main begins with Main, so that this program, started
-// again, is the child.
+// canStartChild tells that this program has the command.
 var canStartChild atomic.Bool
 
-// Main does not return in a process that was started as a child to compile a module. A program
-// whose plugins are to be compiled in a child calls it first in main, and its tests in TestMain.
-// Without that, plugins are compiled in the process itself.
-func Main() {
-	if _, ok := os.LookupEnv(compileEnv); !ok {
-		canStartChild.Store(true)
-		return
+// Child returns the command by which this program compiles a plugin in a child process, and what
+// carries it out, which ends the process. A program that asks for it has the command from then on;
+// one that does not compiles plugins in its own process.
+func Child() (command string, run func(args []string) int) {
+	canStartChild.Store(true)
+	return childCommand, func([]string) int {
+		endChild(compileAsChild(bufio.NewReader(os.Stdin)))
+		return exitFailed
 	}
-	endChild(compileAsChild(bufio.NewReader(os.Stdin)))
 }
 
 // endChild ends this process, and tells the parent why.

@@ -69,7 +69,7 @@ func runChild(ctx context.Context, wasm []byte, o compileOrder) childEnd {
 		return childEnd{code: -1, err: err}
 	}
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, program)
+	cmd := exec.CommandContext(ctx, program, childCommand)
 	cmd.Env = childEnvironment()
 	cmd.Stdin = io.MultiReader(bytes.NewReader(append(order, '\n')), bytes.NewReader(wasm))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -79,7 +79,7 @@ func runChild(ctx context.Context, wasm []byte, o compileOrder) childEnd {
 }
 
 func childEnvironment() []string {
-	env := []string{compileEnv + "=1", "GOTRACEBACK=none"}
+	env := []string{"GOTRACEBACK=none"}
 	for _, name := range inherited {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)

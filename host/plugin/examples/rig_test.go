@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -25,7 +26,7 @@ import (
 var codeCache string
 
 func TestMain(m *testing.M) {
-	compile.Main()
+	childtest.Run(compile.Child())
 	os.Exit(run(m))
 }
 

@@ -7,10 +7,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin/compile"
 )
 
 func TestMain(m *testing.M) {
-	compile.Main()
+	childtest.Run(compile.Child())
 	goleak.VerifyTestMain(m)
 }

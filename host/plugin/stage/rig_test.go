@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/hosttest"
@@ -17,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	compile.Main()
+	childtest.Run(compile.Child())
 	goleak.VerifyTestMain(m)
 }
 

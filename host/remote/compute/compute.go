@@ -23,8 +23,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// childEnv makes this program the process of a connection: see Main. Its value is Options, as JSON.
-const childEnv = "PENSTOCK_WORKER_SESSION"
+// childCommand is the command with which this program starts itself as the process of a connection.
+// It has Options, as JSON.
+const childCommand = "compute"
 
 // Options say what a connection's process computes with.
 type Options struct {
@@ -81,9 +82,9 @@ func Start(o Options, log *slog.Logger) (remote.Child, error) {
 		return nil, err
 	}
 	defer func() { _ = socket.Close() }()
-	p := &process{cmd: exec.Command(program), conn: conn, stderr: excerpt.NewTail(64 << 10), ended: make(chan struct{})}
+	p := &process{cmd: exec.Command(program, childCommand, string(options)), conn: conn, stderr: excerpt.NewTail(64 << 10), ended: make(chan struct{})}
 	// A connection must not wait for gdb, which ggml starts to print a stack when it aborts.
-	p.cmd.Env = append(os.Environ(), childEnv+"="+string(options), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	p.cmd.Env = append(os.Environ(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	p.cmd.Stdout, p.cmd.Stderr = &lines{log: log}, io.MultiWriter(&lines{log: log}, p.stderr)
 	p.cmd.ExtraFiles = []*os.File{socket}
 	if err := p.cmd.Start(); err != nil {

@@ -17,18 +17,20 @@ import (
 // standard ones.
 const socketFile = 3
 
-// Main makes this process that of a connection if it was started as one; it never returns then. The
-// main of a program that calls Start begins with it, its tests their TestMain.
-func Main() {
-	options, ok := os.LookupEnv(childEnv)
-	if !ok {
-		return
+// Child returns the command by which this program becomes the process of a connection, and what
+// carries it out and returns the exit code. A program that calls Start has the command.
+func Child() (command string, run func(args []string) int) { return childCommand, runChild }
+
+func runChild(args []string) int {
+	err := fmt.Errorf("%s has %q; it is what Penstock starts itself with", childCommand, args)
+	if len(args) == 1 {
+		err = serve(args[0])
 	}
-	if err := serve(options); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
-	os.Exit(0)
+	return 0
 }
 
 // serve tells the parent of the devices and lets ggml compute with them until the parent closes
@@ -36,7 +38,7 @@ func Main() {
 func serve(text string) error {
 	var o Options
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return fmt.Errorf("%s: %w", childEnv, err)
+		return fmt.Errorf("the options of %s: %w", childCommand, err)
 	}
 	native.UseKernels(o.Kernels)
 	native.SetLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
