@@ -107,33 +107,51 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 	if err := asked.check(); err != nil {
 		return nil, err
 	}
-	p := &Prompted{Asked: asked, Media: Media{let: func() {}}, times: times{came: time.Now()}}
+	p := &Prompted{Asked: asked, Plugins: noPlugins{}, Media: Media{let: func() {}}, times: times{came: time.Now()}, held: held{arrived: func() {}}}
 	p.times.deadline = asked.Common.deadline(p.times.came)
+	whole := false
+	defer func() {
+		if !whole { // nor after a panic: the work may go on for a moment, and a model can be closed under it
+			p.Release()
+		}
+	}()
 	if err := s.use(ctx, p); err != nil {
-		p.held.release()
 		return nil, err
 	}
 	p.held.arrived = p.Model.Scheduler.Expect()
+	begun := *p
 	settled, err := inPool(ctx, s.pool, p.Caller, p.times.deadline, p.Size, func(ctx context.Context) (*Prompted, error) {
-		made := *p // who waits may have left, and gives up what was asked
+		made := begun // who waits may have left, and gives up what was asked
 		return &made, made.settle(ctx)
 	}, func(made *Prompted) { made.Plugins.Release() })
 	if err != nil {
-		p.held.arrived()
-		p.held.release() // the work may go on for a moment: a model can be closed under it
 		return nil, err
 	}
 	p = settled
 	if c, ok := p.Source.(Chat); ok && p.Plugins.Renders() {
-		if p, err = s.promptByPlugins(ctx, p, c); err != nil {
+		rendered, err := s.promptByPlugins(ctx, p, c)
+		if err != nil {
 			return nil, err
 		}
+		p = rendered
 	}
 	if err := s.loadMedia(ctx, p); err != nil {
-		p.Release()
 		return nil, err
 	}
+	p.forgetSource()
+	whole = true
 	return p, nil
+}
+
+// forgetSource drops what the prompts were made of. Pictures as the client sent them would
+// otherwise take their memory as long as the answer does.
+func (p *Prompted) forgetSource() {
+	if c, ok := p.Source.(Chat); ok {
+		p.Source = Chat{Conversation: chat.Conversation{LeftOut: c.LeftOut, ToolChoice: c.ToolChoice}}
+	} else {
+		p.Source = Texts{}
+	}
+	p.Common.Plugins, p.Common.Lora = nil, nil
 }
 
 // use finds the model, which may have to be loaded, and begins a recording where one is asked for.

@@ -15,12 +15,7 @@ import (
 // makes the prompt of that. A plugin waits for its turn among the guests, so it does not run in the
 // text pool, where it would keep a permit waiting too. It is told of pictures and sounds, so these
 // are read first.
-func (s *Service) promptByPlugins(ctx context.Context, p *Prompted, c Chat) (_ *Prompted, err error) {
-	defer func() {
-		if err != nil {
-			p.Release()
-		}
-	}()
+func (s *Service) promptByPlugins(ctx context.Context, p *Prompted, c Chat) (*Prompted, error) {
 	if err := s.readMedia(ctx, p); err != nil {
 		return nil, err
 	}
@@ -31,8 +26,9 @@ func (s *Service) promptByPlugins(ctx context.Context, p *Prompted, c Chat) (_ *
 	if w := c.Written; w != nil {
 		size = max(size, len(*w))
 	}
+	asked := *p
 	return inPool(ctx, s.pool, p.Caller, p.times.deadline, size, func(ctx context.Context) (*Prompted, error) {
-		made := *p
+		made := asked
 		return &made, made.render(ctx, c)
 	}, nil)
 }

@@ -21,6 +21,7 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, cha
 	fork := *r.Prompted
 	fork.times.came, fork.Params.Seed = time.Now(), sampling.RandomSeed()
 	fork.Source, fork.PromptLogprobs = Texts{}, false // who reads the answer has what is told of its prompt
+	fork.Media.begun = 0                              // the answer was charged for its pictures
 	fields := sampling.FieldsOf(fork.Params)
 	if err := change(&fields); err != nil {
 		return nil, err
@@ -35,23 +36,24 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, cha
 		return nil, err
 	}
 	fork.Media.let, fork.held = func() {}, held{arrived: func() {}, back: []func(){release}}
+	whole := false
+	defer func() {
+		if !whole {
+			fork.held.release()
+		}
+	}()
 	if m != r.Model { // it was unloaded, and loaded again: what the answer has of it is no longer useful
-		fork.held.release()
 		return nil, scheduler.ErrEnded
 	}
 	if err := fork.record(); err != nil {
-		fork.held.release()
 		return nil, err
 	}
 	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, r.Size, func(ctx context.Context) (*Prompted, error) {
 		made := fork
 		return &made, made.takeFields(ctx, fields)
 	}, func(made *Prompted) { made.Plugins.Release() })
-	if err != nil {
-		fork.held.release()
-		return nil, err
-	}
-	return made, nil
+	whole = err == nil
+	return made, err
 }
 
 // takeFields has a fork decide by these sampling parameters, with the plugins of the answer that

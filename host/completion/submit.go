@@ -38,7 +38,7 @@ type Reading struct {
 
 // Submit has the answers of a request computed, all of them or none. There must be room for all
 // before a picture or a sound is encoded and any sampler chain is built, with a grammar perhaps.
-// The prompted request stays as it is, but that the memory of pictures and sounds is freed.
+// It is called once: the memory of pictures and sounds is freed.
 func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) (*Submitted, error) {
 	defer asked.held.arrived()
 	copied := *asked

@@ -4,7 +4,6 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 
@@ -98,17 +97,11 @@ func (a API) textCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	r, err := a.Prompt(ctx, asked)
+	r, err := a.Prompt(c.Request().Context(), asked)
 	if err != nil {
 		return err
 	}
-	prompts, err := completion.Work(ctx, a.Service, r.Caller, size, func(context.Context) ([]echoed, error) { return echoesOf(r), nil })
-	if err != nil {
-		r.Release()
-		return err
-	}
-	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b, prompts)), b.Stream)
+	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b, echoesOf(r))), b.Stream)
 }
 
 // Read turns the body of an answer that is told as it grows into a request: a chat if it has

@@ -78,7 +78,7 @@ func (s textShape) echo(c *completion.Choice) *echoed {
 // Start implements wire.Shape: a prompt that is echoed is the first text.
 func (s textShape) Start(c *completion.Choice) []any {
 	p := s.echo(c)
-	if p.text == "" && p.offsets == nil {
+	if p.text == "" && !p.scored {
 		return nil
 	}
 	return []any{s.answer(textChoice{Index: c.Index, Text: p.text, Logprobs: p.first(s.request.Model.Engine)})}
@@ -142,7 +142,7 @@ func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 func (s textShape) probs(c *completion.Choice, w *wire.Whole) *textProbs {
 	engine, p := s.request.Model.Engine, s.echo(c)
 	probs := textProbsOf(engine, w.Probs, p.answerOffsets())
-	if p.offsets == nil {
+	if !p.scored {
 		return probs
 	}
 	all := p.first(engine)
@@ -220,36 +220,43 @@ func (t *textProbs) join(other *textProbs) {
 
 // echoed is a prompt with which an answer begins.
 type echoed struct {
-	text    string
-	tokens  []scheduler.Token
-	offsets []int // of its tokens in the text; nil: nobody asked for log-probabilities
+	text   string
+	tokens []scheduler.Token
+	scored bool  // the log-probabilities of its tokens are told
+	at     []int // where those begin in the text, once that is told
 }
 
 // echoesOf are the prompts with which the answers to a request begin; none where they do not.
 func echoesOf(r *completion.Prompted) []echoed {
 	prompts := make([]echoed, len(r.Texts))
 	for i, text := range r.Texts {
-		prompts[i] = echoed{text: text, tokens: r.Prompts[i]}
-		if r.PromptLogprobs {
-			prompts[i].offsets = promptOffsets(r.Model.Engine, text, r.Prompts[i])
-		}
+		prompts[i] = echoed{text: text, tokens: r.Prompts[i], scored: r.PromptLogprobs}
 	}
 	return prompts
 }
 
+// offsets are where the prompt's tokens begin in its text. They are counted when the first is told:
+// by then the prompt is known to fit the context.
+func (p *echoed) offsets(engine serving.Engine) []int {
+	if p.at == nil {
+		p.at = promptOffsets(engine, p.text, p.tokens)
+	}
+	return p.at
+}
+
 // first describes a prompt's first token, which has no probability.
 func (p *echoed) first(engine serving.Engine) *textProbs {
-	if p.offsets == nil {
+	if !p.scored {
 		return nil
 	}
-	return &textProbs{Tokens: []string{engine.Piece(p.tokens[0])}, Values: []*float32{nil}, Top: []map[string]float32{nil}, Offsets: p.offsets[:1]}
+	return &textProbs{Tokens: []string{engine.Piece(p.tokens[0])}, Values: []*float32{nil}, Top: []map[string]float32{nil}, Offsets: p.offsets(engine)[:1]}
 }
 
 // part describes the prompt's tokens from number i on that events tell of.
 func (p *echoed) part(engine serving.Engine, i int, told []scheduler.PromptToken) *textProbs {
 	t := &textProbs{}
 	for k, prob := range wire.PromptProbabilities(engine, told) {
-		t.add(prob, p.offsets[i+k])
+		t.add(prob, p.offsets(engine)[i+k])
 	}
 	return t
 }
