@@ -75,8 +75,8 @@ func (s *Scheduler) collect(d *drawer) {
 	if p != nil {
 		p.tell(err)
 	}
-	if j.kind != kindAnswer {
-		s.goOnWithProgram(j.main())
+	if main := j.main(); main.kind == kindProgram { // not of a choice whose program has left its answer
+		s.goOnWithProgram(main)
 	}
 }
 

@@ -176,11 +176,26 @@ func (s *Scheduler) sweepPieces() {
 // textContext is a job's context without rows of pieces, which a drafter does not know. Nobody
 // changes it.
 func (j *job) textContext() []Token {
+	context := j.answer.Context()
 	if j.pieces == nil {
-		return j.answer.Context()
+		return context
 	}
-	j.guess.text = slices.DeleteFunc(append(j.guess.text[:0], j.answer.Context()...), func(t Token) bool { return t < 0 })
-	return j.guess.text
+	w := &j.guess.text
+	last := len(context)
+	for last > 0 && context[last-1] >= 0 {
+		last--
+	}
+	if last != w.upTo { // the context has been shifted, or this is the first time
+		w.tokens, w.upTo = w.tokens[:0], last
+		for _, t := range context[:last] {
+			if t >= 0 {
+				w.tokens = append(w.tokens, t)
+			}
+		}
+		w.before = len(w.tokens)
+	}
+	w.tokens = append(w.tokens[:w.before], context[last:]...)
+	return w.tokens
 }
 
 // errNoRow ends an answer to whose prompt the backend gave too few rows.

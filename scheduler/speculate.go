@@ -13,92 +13,99 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// This file computes several tokens of an answer in one pass. Some are guessed by the drafter, or
-// known: under a grammar often one text alone can come next, as the rest of a name that has begun.
-// The pass computes them after the answer's own token, each with a row. The answer draws its tokens
-// as ever: from the first row, then from the second if the first token is the one that was drafted,
-// and so on. What it does not take leaves the KV cache. So the text is what it would be without
-// drafts, token by token.
+// This file computes several tokens of an answer in one pass. The drafter guesses some, and the
+// pass computes them after the answer's own, each with a row. The answer draws its tokens as ever:
+// from the first row, then from the second if the first token is the one that was guessed, and so
+// on. What it does not take leaves the KV cache. So the text is what it would be without a drafter,
+// token by token.
 //
-// Drafts may lose little time: each answer has a budget for them. Package draft says more.
+// Drafts may lose little time. Each answer has a budget for its drafts (guess.budget), and one for
+// asking its stages what they leave no choice of (guess.looks). All together have another, which
+// pays for an answer's first draft. What does not seem to pay is tried now and then, as long as the
+// answer's budget lasts: its text may have come to a part that repeats (a trial).
 
-// speculation is what the ticks need for that.
+// speculation is what the ticks need for that; its memory is used again.
 type speculation struct {
-	drafter draft.Drafter // nil: none, or it has panicked
-	chances draft.Chances // of the drafts of all answers
-	budget  time.Duration // that the first drafts of answers may lose
-	costs   time.Duration // of a token in a call of the drafter
-
-	// Of this tick, with memory that is used again.
-	jobs   []*job // which may have a draft
-	asks   []*draft.Ask
-	choice estimator.Drafts
-	alone  time.Duration // what the tick would take without drafts
-	with   time.Duration // the longest pass with drafts that is believed
-	spent  time.Duration // by the drafter
+	drafter       draft.Drafter // nil: none, or it has panicked
+	chances       draft.Chances // of the drafts of all answers
+	asks          []*draft.Ask
+	asked         []*job
+	foreseen      []*job // their stages know how they go on
+	trials        []*job
+	offers        estimator.Drafts
+	costs         time.Duration // of a token in a call of the drafter
+	budget        draft.Budget  // of all answers
+	spent         time.Duration // by the drafter in this tick
+	look          time.Duration // what stages take to tell what they leave no choice of, as of late
+	withoutDrafts time.Duration // what the tick would take without drafts
+	chosen        time.Duration // and with those that promise something
+	with          time.Duration // the longest pass with drafts that is believed
 }
 
-// guess is what a job has to do with drafts.
+// guess is what a job has to do with the drafter.
 type guess struct {
-	draft []Token // what is computed after the context; empty: none
-	at    int     // tokens of the context before it
-	row   int     // the row that was drawn from last, counted from the job's first
-	worth time.Duration
-
+	draft    []Token // the part of ask.Draft that is computed; empty: none
+	row      int     // the row that was drawn from last, counted from the job's first
 	ask      draft.Ask
-	text     []Token // see textContext
-	foreseen []Token // what the stages leave no choice of
-	offer    estimator.Offer
 	chances  draft.Chances
-	budget   time.Duration // that drafts may lose
-	looks    time.Duration // that asking the stages may take
+	budget   draft.Budget
+	foreseen []Token // what the stages leave no choice of
+	text     wordsOfContext
+	looks    draft.Budget  // of asking the stages for foreseen tokens
+	looked   bool          // it has its share for the beginning
+	at       int           // tokens of the context before it
+	rows     int           // of guessed tokens in this tick
+	worth    time.Duration // what one that is right saves
+	allowed  bool          // the request does not refuse the draft
+	chosen   bool          // it promises something
+	trial    bool          // it was asked for although it does not seem to pay
 }
 
-const (
-	risked        = 100 // the part of an answer's time that drafts may lose
-	savedForLooks = 4   // the part of what foreseen tokens have saved that may be spent on asking for others
-	firstDrafts   = 2   // most tokens of a draft before any was right; then twice as many as were
-)
+// wordsOfContext is a context without the rows of pieces, see textContext.
+type wordsOfContext struct {
+	tokens []Token
+	before int // tokens of it that stand in the context before upTo
+	upTo   int // tokens of the context up to its last row of a piece
+}
 
-// speculate adds drafted tokens to the plan, as many as promise the most tokens a second. It adds
+// sameDrafting is how many of the first branches are alike in that.
+func sameDrafting(branches []*branch) int {
+	if n := slices.IndexFunc(branches, func(b *branch) bool { return b.drafting() != branches[0].drafting() }); n >= 0 {
+		return n
+	}
+	return len(branches)
+}
+
+// speculate adds guessed tokens to the plan, as many as promise the most tokens a second. It adds
 // none while prompts wait, whose time that would be, nor where sets of adapters have passes of
 // their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
-	p.jobs, p.spent = p.jobs[:0], 0
+	p.asked, p.foreseen, p.spent = p.asked[:0], p.foreseen[:0], 0
 	if p.drafter == nil || s.decoding == 0 || len(s.prefilling) > 0 || sameAdapters(s.planned) < len(s.planned) {
 		return
 	}
-	p.choice = estimator.Drafts{Decode: passOf(s.planned), Offers: p.choice.Offers, Most: s.config.MostDrafted,
-		Room:  min(min(s.limits.Rows, s.limits.Batch)-s.decoding, s.cache.Free()-s.reserved),
-		Apart: s.draftsApart(), Alike: s.limits.AlikeDrafts, Target: s.config.ITLTarget, Estimator: s.estimator}
-	p.alone = s.estimator.Decode(p.choice.Decode)
-	p.budget += p.alone / risked
-	p.chances.Fade()
-	costly := p.costs > p.alone/50 // the drafter is asked only for what is likely to pay
-	share := p.alone / time.Duration(s.decoding)
-	for _, b := range s.planned {
-		if b.job.kind == kindAnswer { // nobody knows what a program is about to do
-			s.expectDraft(b.job, share, costly)
-		}
-	}
-	if costly {
-		s.chooseDrafts(p.costs)
-		for _, j := range p.jobs {
-			a := &j.guess.ask
-			if a.Most = j.guess.offer.Take; a.Most == 0 {
-				a.Grade = min(a.Grade+1, draft.Grades-1) // the next guess may be surer than the last one
-			}
-		}
-	}
+	p.offers = estimator.Drafts{Decode: passOf(s.planned), Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
+		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart()}
+	s.earn()
+	s.chooseAsked()
 	s.askDrafter()
-	s.chooseDrafts(0)
-	for _, j := range p.jobs {
-		if g := &j.guess; g.offer.Take > 0 {
-			g.draft, g.at, g.row, g.worth = g.ask.Draft[:g.offer.Take], len(j.answer.Context()), 0, share
-			s.reserved += len(g.draft)
-			s.record.Drafted += len(g.draft)
-			s.record.Drafts++
+	s.takeForeseen()
+	length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
+	if !s.costly() { // else it was asked for trials only
+		s.chooseTrials()
+	}
+	trial := 1
+	if s.limits.AlikeDrafts {
+		length = s.alike(length)
+		trial = min(length, 1)
+	}
+	for _, j := range p.asked {
+		switch {
+		case j.guess.trial:
+			s.draft(j, trial)
+		case j.guess.chosen:
+			s.draft(j, length)
 		}
 	}
 	p.with = s.estimator.Verify(passOf(s.planned))
@@ -111,119 +118,194 @@ func (s *Scheduler) speculate() {
 // draftsApart reports whether slots with drafts have a pass of their own.
 func (s *Scheduler) draftsApart() bool { return s.limits.SeparatePasses || s.limits.AlikeDrafts }
 
-// sameDrafting is how many of the first branches are alike in having a draft or none.
-func sameDrafting(branches []*branch) int {
-	if n := slices.IndexFunc(branches, func(b *branch) bool { return b.drafting() != branches[0].drafting() }); n >= 0 {
-		return n
+// alike is the length that all drafts of the tick can have; 0: none.
+func (s *Scheduler) alike(length int) int {
+	drafts := 0
+	for _, j := range s.speculation.asked {
+		switch {
+		case j.guess.trial:
+			length = 1
+		case j.guess.chosen:
+			length = min(length, len(j.guess.ask.Draft))
+		default:
+			continue
+		}
+		drafts++
 	}
-	return len(branches)
+	if drafts == 0 {
+		return 0
+	}
+	return min(length, (s.cache.Free()-s.reserved)/drafts, s.speculation.offers.Room/drafts)
 }
 
-// expectDraft prepares what is asked for a job, whose share of the tick without drafts is given,
-// and asks its stages what they leave no choice of. That takes time, too, of which an answer has as
-// much as drafts may lose. What is known need not be guessed by a drafter that takes long.
-func (s *Scheduler) expectDraft(j *job, share time.Duration, costly bool) {
-	g, most := &j.guess, s.roomAhead(j)
-	g.budget, g.looks = g.budget+share/risked, g.looks+share/risked
-	g.chances.Fade()
-	g.ask.Most = min(most, max(firstDrafts, 2*j.accepted, j.req.LeastDrafted))
-	g.ask.Draft, g.ask.Grade, g.foreseen = g.ask.Draft[:0], min(g.ask.Grade, draft.Grades-1), g.foreseen[:0]
-	s.speculation.jobs = append(s.speculation.jobs, j)
-	if most < 1 || g.looks < 0 || share == 0 || !j.background.Idle() || !j.chain.Foresees() {
+// choose chooses which of the asked jobs are to have drafts of which length. tokens is how long
+// that of each can be; costs what the drafter needs for a token.
+func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (length int) {
+	p := &s.speculation
+	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
+	p.offers.Offers, p.offers.Costs = p.offers.Offers[:0], costs
+	for _, j := range p.asked {
+		offer := s.offer(j, tokens(&j.guess.ask))
+		j.guess.allowed = offer.Tokens > 0
+		p.offers.Offers = append(p.offers.Offers, offer)
+	}
+	n, length := p.offers.Choose()
+	for i, j := range p.asked {
+		j.guess.chosen = i < n && p.offers.Offers[i].Tokens > 0
+	}
+	p.chosen = p.offers.Duration(n, length)
+	return length
+}
+
+// offer is the draft that a job could have. The first one of an answer may be at the expense of
+// all, if it is likely.
+func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
+	g, budget := &j.guess, j.guess.budget.Left()
+	if j.drafted == 0 && g.ask.Grade >= draft.Likely {
+		budget = max(budget, s.speculation.budget.Left())
+	}
+	chance := s.chance(j)
+	if tokens < j.req.LeastDrafted || chance < j.req.LeastChance {
+		tokens = 0
+	}
+	return estimator.Offer{Chance: chance, Tokens: tokens, Depth: j.branch.seq.Len() + 1, Budget: budget}
+}
+
+// costly reports whether the drafter takes so long that it is asked only for what is likely to pay.
+func (s *Scheduler) costly() bool { return s.speculation.costs > s.speculation.withoutDrafts/50 }
+
+// chooseAsked chooses for which of the planned branches the drafter is asked, and for how many
+// tokens.
+func (s *Scheduler) chooseAsked() {
+	p := &s.speculation
+	for _, b := range s.planned {
+		j := b.job
+		if j.kind == kindProgram {
+			continue // nobody knows what a program is about to do
+		}
+		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
+		if s.foresee(j) {
+			p.foreseen = append(p.foreseen, j)
+			if s.costly() {
+				continue // what is known need not be guessed
+			}
+		}
+		if j.guess.ask.Most > 0 {
+			p.asked = append(p.asked, j)
+		}
+	}
+	if !s.costly() {
 		return
 	}
-	start := s.config.Clock()
-	if err := panics.Try(func() error { g.foreseen = append(g.foreseen, j.chain.Foresee(most)...); return nil }); err != nil {
-		s.logPanic(err)
-	}
-	g.looks -= s.config.Clock().Sub(start)
-	if len(g.foreseen) > 0 && costly {
-		g.ask.Most = 0
-	}
+	length := s.choose(p.costs, func(a *draft.Ask) int { return a.Most })
+	s.chooseTrials()
+	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
+		if j.guess.ask.Most = min(j.guess.ask.Most, length); j.guess.trial {
+			j.guess.ask.Most = 1
+		}
+		return !j.guess.chosen && !j.guess.trial
+	})
 }
 
-// roomAhead is how many tokens may be computed ahead of a job's answer: none beyond its end.
-func (s *Scheduler) roomAhead(j *job) int {
-	most := s.config.MostDrafted
-	if j.req.MostDrafted != 0 {
-		most = min(most, j.req.MostDrafted)
-	}
-	most = min(most, s.limits.longest()-len(j.answer.Context())-1)
-	if n := j.branch.beforeAdapters(); n > 0 {
-		most = min(most, n-1) // the pass computes all of them with the model alone
-	}
-	if j.req.MaxTokens > 0 {
-		most = min(most, j.req.MaxTokens-j.answer.Generated()-1)
-	}
-	return most
-}
-
-// chooseDrafts chooses how many tokens of which drafts are computed. Where a drafter's token costs
-// something, the drafts are not there yet. The first one of an answer may be at the expense of all,
-// if it is likely.
-func (s *Scheduler) chooseDrafts(costs time.Duration) {
+// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to
+// pay, since the text may have come to a part that repeats: those that can bear that it is wrong.
+// Where trials would need a pass that there is not otherwise, all jobs have it together.
+func (s *Scheduler) chooseTrials() {
 	p := &s.speculation
-	p.choice.Offers, p.choice.Costs = p.choice.Offers[:0], costs
-	for _, j := range p.jobs {
-		g := &j.guess
-		g.offer = estimator.Offer{Chance: s.chance(j, g.ask.Grade), Tokens: len(g.ask.Draft), Budget: g.budget}
-		if costs > 0 {
-			g.offer.Tokens = g.ask.Most
+	others, none := p.trials[:0], true
+	for _, j := range p.asked {
+		if !j.guess.chosen && j.guess.allowed {
+			others = append(others, j)
 		}
-		if j.drafted == 0 && g.ask.Grade >= draft.Likely {
-			g.offer.Budget = max(g.budget, p.budget)
-		}
-		if g.offer.Tokens >= j.req.LeastDrafted && g.offer.Chance >= j.req.LeastChance {
-			p.choice.Offers = append(p.choice.Offers, &g.offer)
-		}
+		none = none && !j.guess.chosen
 	}
-	p.choice.Choose()
+	p.trials = others
+	together := 1
+	if none && s.draftsApart() && s.decoding > 1 {
+		together = len(others)
+	}
+	if len(others) == 0 {
+		return
+	}
+	price, sensible := p.offers.Trial(together, p.chosen)
+	able := func(j *job) bool { return sensible && j.guess.budget.Left() >= price }
+	if together > 1 {
+		due := !slices.ContainsFunc(others, func(j *job) bool { return !able(j) })
+		for _, j := range others {
+			j.guess.trial = due
+		}
+		return
+	}
+	if i := slices.IndexFunc(others, able); i >= 0 {
+		others[i].guess.trial = true // one in a tick
+	}
 }
 
-// chance is that of a drafted token of a job.
-func (s *Scheduler) chance(j *job, grade int) float64 {
-	return j.guess.chances.Of(grade, &s.speculation.chances)
-}
-
-// askDrafter has the drafter guess. What stages have foreseen takes the place of a guess where it
-// promises more: the guess may go on for longer, and knows which tokens this answer has had for the
-// same text.
+// askDrafter has the drafter guess for the asked jobs. Those stay that get a draft.
 func (s *Scheduler) askDrafter() {
 	p := &s.speculation
 	p.asks = p.asks[:0]
 	longest := 1
-	for _, j := range p.jobs {
-		if a := &j.guess.ask; a.Most > 0 {
-			a.Slot, a.Request, a.Context, a.Within = j.branch.slot, j.arrival, j.textContext(), s.config.ITLTarget-p.alone
-			p.asks, longest = append(p.asks, a), max(longest, a.Most)
-		}
+	for _, j := range p.asked {
+		a := &j.guess.ask
+		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
+		a.Within = s.config.ITLTarget - p.withoutDrafts
+		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
-	if len(p.asks) > 0 {
-		start := s.config.Clock()
-		if err := panics.Try(func() error { p.drafter.Draft(p.asks); return nil }); err != nil {
-			s.logPanic(err)
-			p.drafter, p.jobs = nil, nil
-			return
-		}
-		p.spent = s.config.Clock().Sub(start)
-		if costs := p.spent / time.Duration(longest); costs < p.costs {
-			p.costs += (costs - p.costs) / 2
-		} else {
-			p.costs += (costs - p.costs) / 8 // it may have been disturbed
-		}
+	if len(p.asks) == 0 {
+		return
 	}
-	for _, a := range p.asks {
-		a.Context, a.Draft, a.Grade = nil, a.Draft[:min(len(a.Draft), a.Most)], min(max(a.Grade, 0), draft.Grades-1)
+	start := s.config.Clock()
+	if err := panics.Try(func() error { p.drafter.Draft(p.asks); return nil }); err != nil {
+		s.logPanic(err)
+		p.drafter, p.asked = nil, nil
+		return
+	}
+	p.spent = s.config.Clock().Sub(start)
+	if costs := p.spent / time.Duration(longest); costs < p.costs {
+		p.costs += (costs - p.costs) / 2
+	} else {
+		p.costs += (costs - p.costs) / 8 // it may have been disturbed
+	}
+	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
+		a := &j.guess.ask
+		a.Context, a.Grade = nil, min(max(a.Grade, 0), draft.Grades-1)
+		a.Draft = a.Draft[:min(len(a.Draft), a.Most)]
 		if i := slices.IndexFunc(a.Draft, func(t Token) bool { return t < 0 || int(t) >= s.limits.Vocabulary }); i >= 0 {
 			a.Draft = a.Draft[:i]
 		}
+		return len(a.Draft) == 0
+	})
+}
+
+// chance is that of a drafted token of a job.
+func (s *Scheduler) chance(j *job) float64 {
+	return j.guess.chances.Of(j.guess.ask.Grade, &s.speculation.chances)
+}
+
+// firstDrafts is how many tokens drafts of an answer have at most before any was right. After that
+// they have up to twice as many as were.
+const firstDrafts = 2
+
+// mostDrafted is how many tokens a drafter may guess of a job's answer now, at first few.
+func (s *Scheduler) mostDrafted(j *job) int {
+	return min(s.roomAhead(j), max(firstDrafts, 2*j.accepted, j.req.LeastDrafted))
+}
+
+// draft plans up to n guessed tokens of a job, as far as there are free cells and rows.
+func (s *Scheduler) draft(j *job, n int) {
+	room := &s.speculation.offers.Room
+	n = min(n, len(j.guess.ask.Draft), s.cache.Free()-s.reserved, *room)
+	if n < 1 {
+		return
 	}
-	for _, j := range p.jobs {
-		a, foreseen := &j.guess.ask, j.guess.foreseen
-		if estimator.Expected(s.chance(j, draft.Forced), len(foreseen)) > estimator.Expected(s.chance(j, a.Grade), len(a.Draft)) {
-			a.Draft, a.Grade = append(a.Draft[:0], foreseen...), draft.Forced
-		}
-	}
+	g := &j.guess
+	g.draft, g.at, g.row = g.ask.Draft[:n], len(j.answer.Context()), 0
+	g.rows, g.worth = n, s.speculation.withoutDrafts/time.Duration(s.decoding)
+	*room -= n
+	s.reserved += n
+	s.record.Drafted += n
+	s.record.Drafts++
 }
 
 // followsDraft reports whether a native chain has drawn the drafted token, so that the next row is
@@ -253,9 +335,10 @@ func (s *Scheduler) settleDraft(j *job) {
 	j.drafted, j.accepted = j.drafted+len(g.draft), j.accepted+right
 	s.record.Accepted += right
 	saved := time.Duration(right) * g.worth
-	g.budget, s.speculation.budget = g.budget+saved, s.speculation.budget+saved
+	g.budget.Settle(saved)
+	s.speculation.budget.Settle(saved)
 	if g.ask.Grade == draft.Forced {
-		g.looks += saved / savedForLooks
+		g.looks.Settle(saved / savedForLooks)
 	}
 	if out.Reason == 0 { // else nobody knows what else was right
 		g.chances.Learn(g.ask.Grade, len(g.draft), right, &s.speculation.chances)
@@ -263,7 +346,7 @@ func (s *Scheduler) settleDraft(j *job) {
 	s.dropDraft(j)
 }
 
-// dropDraft takes the drafted tokens out of the KV cache but for those before the row that was
+// dropDraft takes the guessed tokens out of the KV cache but for those before the row that was
 // drawn from last.
 func (s *Scheduler) dropDraft(j *job) {
 	had, keep := len(j.guess.draft) > 0, j.guess.at+j.guess.row
@@ -272,20 +355,108 @@ func (s *Scheduler) dropDraft(j *job) {
 	}
 }
 
+// earn lets the budgets grow by what the tick takes without drafts.
+func (s *Scheduler) earn() {
+	p := &s.speculation
+	p.withoutDrafts = s.estimator.Decode(p.offers.Decode)
+	p.budget.Earn(p.withoutDrafts)
+	p.look -= p.look / 128 // it may have become less, which only another look can tell
+	for _, b := range s.planned {
+		share := p.withoutDrafts / time.Duration(s.decoding)
+		b.job.guess.budget.Earn(share)
+		b.job.guess.looks.Earn(share)
+	}
+}
+
 // chargeDrafts takes from the budgets what drafts have cost in this tick, whether or not they were
 // right. A tick that was disturbed does not count as longer than its pass with drafts was expected
 // to take.
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
-	extra := time.Duration(0)
+	if p.spent == 0 && s.record.Drafted == 0 || s.decoding == 0 { // or all of them have ended
+		return
+	}
+	extra, spent := time.Duration(0), p.spent/time.Duration(s.decoding)
 	if s.record.Drafted > 0 {
-		extra = min(max(s.record.Forward-p.alone, 0), p.with) / time.Duration(s.record.Drafted)
-		if s.record.Forward < p.alone { // without drafts it would not have taken longer
-			s.estimator.ObserveDecode(p.choice.Decode, s.record.Forward)
+		extra = min(max(s.record.Forward-p.withoutDrafts, 0), p.with) / time.Duration(s.record.Drafted)
+	}
+	for _, b := range s.planned {
+		costs := spent + extra*time.Duration(b.job.guess.rows)
+		b.job.guess.budget.Settle(-costs)
+		p.budget.Settle(-costs)
+	}
+	if s.record.Drafted > 0 && s.record.Forward < p.withoutDrafts { // without drafts it would not have taken longer
+		s.estimator.ObserveDecode(p.offers.Decode, s.record.Forward)
+	}
+}
+
+// savedForLooks is the part of what foreseen tokens have saved that may be spent on looking for
+// others.
+const savedForLooks = 4
+
+// foresee asks the stages of a job what they leave no choice of: under a grammar often one text
+// alone can come next, as the rest of a name that has begun. It is checked as any draft is, so the
+// answer stays the same where the model writes that text in other tokens. It reports whether there is
+// something. To look takes time, too, of which an answer has as much as drafts may lose, and for
+// the beginning as much as one of its tokens takes.
+func (s *Scheduler) foresee(j *job) bool {
+	p, g, most := &s.speculation, &j.guess, s.roomAhead(j)
+	g.foreseen, g.ask.Grade = g.foreseen[:0], min(g.ask.Grade, draft.Grades-1)
+	if most < 1 || !j.background.Idle() || !j.chain.Foresees() || p.withoutDrafts == 0 {
+		return false
+	}
+	if !g.looked {
+		g.looked = true
+		g.looks.Settle(p.withoutDrafts / time.Duration(s.decoding))
+	}
+	if g.looks.Left() < p.look {
+		return false
+	}
+	start := s.config.Clock()
+	if err := panics.Try(func() error { g.foreseen = append(g.foreseen, j.chain.Foresee(most)...); return nil }); err != nil {
+		s.logPanic(err)
+	}
+	took := s.config.Clock().Sub(start)
+	g.looks.Settle(-took)
+	p.look += (took - p.look) / 4
+	return len(g.foreseen) > 0
+}
+
+// takeForeseen makes what stages have foreseen drafts, where it promises more than what the
+// drafter has guessed: that may go on for longer, and knows which tokens this answer has had for
+// the same text.
+func (s *Scheduler) takeForeseen() {
+	p := &s.speculation
+	for _, j := range p.foreseen {
+		a, asked := &j.guess.ask, slices.Contains(p.asked, j)
+		if asked && s.promises(j, a.Grade, len(a.Draft)) >= s.promises(j, draft.Forced, len(j.guess.foreseen)) {
+			continue
+		}
+		a.Draft, a.Grade = append(a.Draft[:0], j.guess.foreseen...), draft.Forced
+		if !asked {
+			p.asked = append(p.asked, j)
 		}
 	}
-	for _, j := range p.jobs {
-		costs := p.spent/time.Duration(len(p.jobs)) + extra*time.Duration(j.guess.offer.Take)
-		j.guess.budget, p.budget = j.guess.budget-costs, p.budget-costs
+}
+
+// promises is how many tokens of a job's draft are expected to be right.
+func (s *Scheduler) promises(j *job, grade, tokens int) float64 {
+	o := estimator.Offer{Chance: j.guess.chances.Of(grade, &s.speculation.chances), Tokens: tokens}
+	return o.Expected(tokens)
+}
+
+// roomAhead is how many tokens may be computed ahead of a job's answer: none beyond its end.
+func (s *Scheduler) roomAhead(j *job) int {
+	most := s.config.MostDrafted
+	if j.req.MostDrafted != 0 {
+		most = min(most, j.req.MostDrafted)
 	}
+	most = min(most, s.limits.longest()-len(j.answer.Context())-1)
+	if n := j.branch.beforeAdapters(); n > 0 {
+		most = min(most, n-1) // the pass computes all of them with the model alone
+	}
+	if j.req.MaxTokens > 0 {
+		most = min(most, j.req.MaxTokens-j.answer.Generated()-1)
+	}
+	return most
 }

@@ -3,44 +3,48 @@
 // Package draft guesses how answers go on, so that one forward pass can compute several tokens of
 // an answer.
 //
-// draft.go says what a drafter is and learns how often drafts are right, lookup.go is a drafter
-// that finds drafts in the text itself. A draft decides nothing: the answer takes each token from
-// the row that the model computes there, and what it does not take is dropped. So a drafter may be
-// wrong, but it should be quick.
+// drafter.go says what a drafter is, lookup.go is one that finds drafts in the text itself, and
+// chance.go learns how often drafts are right. A draft decides nothing: the answer takes each
+// token from the row that the model computes there, and what it does not take is dropped. So a
+// drafter may be wrong, but it should be quick.
 //
 // # How are several rows of one slot drawn, when each depends on the one before?
 //
 // The backend draws one row of each slot in a call, then the next row of those that go on. So slots
 // are drawn in parallel, and a tick without drafts does what it did. A background sampler gets all
 // rows and goes on by itself. If the tick cannot wait for it, it keeps a copy of the row that it is
-// at; the rows after that are computed again and count as wrong.
+// at; the rows after that are computed again. That costs time and nothing else, and since they
+// count as wrong, such an answer is soon drafted no more.
 //
 // # How long is a draft?
 //
-// As long as promises the most tokens a second (scheduler/estimator/drafts.go). A guessed token is
-// worth the chance that it is right times that of those before it; the chance is learned for each
-// answer, apart for sure and unsure guesses, and begins with what other answers accepted. What it
-// costs is learned as for all passes, so a small or busy machine, a full batch and a kernel that
-// likes some numbers of rows all show in it. Drafts have one or two tokens at first, then up to
-// twice as many as were right so far. No pass with drafts may exceed itl_target, and there are none
-// while prompts wait: their time would pay for it.
+// As long as promises the most tokens a second. What a guessed token is worth is the chance that
+// it is right times that of those before it; the chance is learned for each answer from what it
+// accepted, apart for sure and unsure guesses, and begins with what other answers accepted. What
+// it costs is learned as for all passes (scheduler/estimator/drafts.go), so a small or busy
+// machine, a full batch and a kernel that likes some numbers of rows all show in it. Sizes that
+// were never measured are tried, each at most twice as large as the largest before. No pass with
+// drafts may exceed itl_target, and there are none while prompts wait: their time would pay for
+// it.
 //
 // # What may guesses lose?
 //
 // A hundredth of the time that the answer would take without them, and what earlier ones of it
-// have saved. That is a budget of each answer: it grows with each token by a hundredth of what a
-// pass without drafts takes, a token that was right adds what it saved, and each pass takes away
-// what it took longer, right or wrong. A draft is made if the budget bears what is likely to be
-// lost; one that loses more leaves a debt, and there are no others until it is paid. So text that
-// is never guessed right is slower by a hundredth and by one short draft, on any machine and
-// however sure the drafter was. The first draft of an answer, after eight or more tokens that are
-// the same, may be at the expense of all answers: else short ones would end before they have earned
-// it.
-//
-// What was learned fades with each tick, and where no draft seems to pay, one token is tried as
-// soon as the budget bears that it is wrong: so a text that begins to repeat is noticed. Tests of
-// the scheduler hold both sides on virtual time, for processors, GPUs and kernels that compute rows
-// in tiles: never right costs 2% at most, always right makes answers twice as fast at least.
+// have saved. That is a budget of each answer (scheduler/draft/budget.go): it grows with each
+// token by a hundredth of what a pass without drafts takes, a token that was right adds what it
+// saved, and each pass takes away what it took longer, right or wrong. A draft is made if the
+// budget bears what it is likely to lose; one that loses more leaves a debt, and there are no
+// others until it is paid. So text that is never guessed right is slower by a hundredth and by
+// one short draft, on any machine and however sure the drafter was. Drafts have one or two tokens
+// at first, then twice as many as were right so far. The first one, after eight or more tokens
+// that are the same, may be at the expense of the budget of all answers: else short answers would
+// end before they have earned it. Where drafts do not seem to pay, one token is tried, one slot
+// in a tick, as often as the budget bears that it is wrong. Trials also became rarer once, each
+// one that failed doubling the wait for the next. That bounded the same loss a second time: on
+// virtual time text that is never guessed lost up to 0.9% with it and up to 1.0% without, and
+// text that begins to repeat took 1.2 times as long on two cores. Tests of the scheduler hold
+// both sides on virtual time, for processors, GPUs and kernels that compute rows in tiles: never
+// right costs 2% at most, always right makes answers twice as fast at least.
 //
 // # Why do all slots of a pass have drafts of one length, where each sequence has its own cells?
 //
@@ -60,25 +64,39 @@
 // # Why are there no MTP, EAGLE3 or DFlash heads?
 //
 // Such a head guesses from the target's hidden states, of each position of the prompt, too.
-// llama.cpp v0.5.0 computes them in a second context, but the calls that hand them on are in
-// llama-ext.h, which calls itself staging and subject to change. The states would have to follow
-// every pass through rewinds, splices, shared prefixes, preemption and the archive, or be computed
-// again after each. And a head with random weights is never right, so no model we could make would
-// show that it works. The types that need one are refused with a sentence that names the others,
-// and a model that has such layers is served without them.
+// llama.cpp v0.5.0 computes them in a second context (ctx_type MTP, ctx_other), but llama.h gives
+// no way to get at the states and to hand them on. llama_set_embeddings_nextn,
+// llama_get_embeddings_nextn_ith, llama_set_nextn_layer_offset and llama_set_embeddings_layer_inp
+// are in llama.cpp's llama-ext.h, which calls itself staging and subject to change, and a batch
+// that has both tokens and embeddings is not among the uses that llama_batch documents. The
+// states would have to follow every pass of the scheduler through rewinds, splices, shared
+// prefixes, preemption and the archive, or be computed again after each. And a head with random
+// weights is never right, so that no model we could make would show that it works. So the types
+// that need one are refused with a sentence that names the others, and a model that has such
+// layers is served without them.
 //
 // # How does a draft model fit in?
 //
 // It is a second engine whose backend computes all slots in the same passes
-// (host/engine/draftmodel.go). It remembers which tokens its cache holds of each slot and computes
-// what differs, whatever happened in between. A call computes at most 256 tokens of new prompts,
-// fewer if the tick would exceed itl_target with them: other slots wait for it. Its memory is
-// counted with the model's own when the context is fitted (host/loading/plan.go). What a guessed
-// token costs there is measured, and counts when the length is chosen; slots whose guesses do not
-// pay are not asked for. The draft is greedy and stops where two tokens are nearly as likely.
+// (host/engine/draftmodel.go), so it has padding, layouts and kernels as the first has. It
+// remembers which tokens its cache holds of each slot and computes what differs, whatever
+// happened in between: rewinds, splices and other requests need no word between the two. A call
+// computes at most 256 tokens of new prompts, fewer if the tick would exceed itl_target with
+// them, and it ends before a pass for which there is no time: other slots wait for it. Its memory
+// is counted with the model's own when the context is fitted (host/loading/plan.go). What a
+// guessed token costs there is measured, and counts when the length is chosen; slots whose
+// guesses do not pay are not asked for. The draft is greedy and stops where two tokens are nearly
+// as likely.
+//
+// # Why is a plugin's guess asked for right after a token, and not when it is wanted?
+//
+// It is wanted by the tick, which waits for nobody. The plugin is called on its answer's background
+// sampler, and the tick takes what lies there.
 package draft
 
-import "time"
+import (
+	"time"
+)
 
 // Token is an index into the model's vocabulary.
 type Token = int32
@@ -113,8 +131,15 @@ const Forced = Grades
 const Likely = 2
 
 // Chances learn how likely a drafted token is to be right if those before it were, for each grade
-// of drafts, of one answer or of all.
-type Chances [Forced + 1]struct{ right, tried float64 }
+// of drafts. What one answer has seen counts more than what all have.
+type Chances struct {
+	grades [Forced + 1]record
+}
+
+// record is what became of the drafts of one grade, the latest counting most.
+type record struct {
+	right, tried float64 // drafted tokens
+}
 
 // first is the chance of a drafted token while nothing is known.
 var first = [Forced + 1]float64{0.2, 0.4, 0.6, 0.75, 0.9}
@@ -122,28 +147,38 @@ var first = [Forced + 1]float64{0.2, 0.4, 0.6, 0.75, 0.9}
 const (
 	forget    = 0.85 // of the weight that a draft has after the next one of its answer
 	forgetAll = 0.99 // the same for those of all answers
-	fade      = 0.98 // the same after a tick
 	others    = 1.5  // drafted tokens as which what all answers have seen counts for one
 )
 
 // Of is the chance of a drafted token of an answer; all are the chances of all answers.
 func (c *Chances) Of(grade int, all *Chances) float64 {
-	r, a := &c[grade], &all[grade]
+	r, a := &c.grades[grade], &all.grades[grade]
 	common := (a.right + 4*first[grade]) / (a.tried + 4)
 	return (r.right + others*common) / (r.tried + others)
 }
 
-// Learn notes how many of the first tokens of an answer's draft were right.
+// Learn takes in that of a draft the first so many tokens were right.
 func (c *Chances) Learn(grade, drafted, right int, all *Chances) {
 	tried := float64(min(right+1, drafted))
-	r, a := &c[grade], &all[grade]
+	r, a := &c.grades[grade], &all.grades[grade]
 	r.right, r.tried = r.right*forget+float64(right), r.tried*forget+tried
 	a.right, a.tried = a.right*forgetAll+float64(right), a.tried*forgetAll+tried
 }
 
-// Fade lets what was learned count for less: a text may begin to repeat.
-func (c *Chances) Fade() {
-	for i := range c {
-		c[i].right, c[i].tried = c[i].right*fade, c[i].tried*fade
-	}
-}
+// Budget is the time that drafts may lose, of one answer or of all: a hundredth of the time that
+// its tokens would take without them, and what drafts have saved so far. A draft that loses more
+// than there was leaves a debt, and until that is paid there are no others. So text that is never
+// guessed right is slower by a hundredth, and by one draft.
+type Budget struct{ left time.Duration }
+
+// risked is the part of the time that drafts may lose.
+const risked = 100
+
+// Earn adds what tokens may lose that would take so long without drafts.
+func (b *Budget) Earn(alone time.Duration) { b.left += alone / risked }
+
+// Settle adds what a draft has saved, or takes away what it has lost.
+func (b *Budget) Settle(saved time.Duration) { b.left += saved }
+
+// Left is what drafts may lose now.
+func (b *Budget) Left() time.Duration { return b.left }

@@ -3,19 +3,18 @@
 package estimator
 
 import (
-	"math"
+	"slices"
 	"time"
 )
 
 // Drafts is what a tick without prompts may compute besides its decode tokens: drafted tokens of
 // some slots, each of which is an answer's next one with some chance.
 type Drafts struct {
-	Decode Pass // the decode tokens, one for each generating slot
-	Offers []*Offer
-	Room   int  // drafted tokens that the pass can carry
-	Most   int  // of one slot
-	Apart  bool // slots with drafts have a pass of their own
-	Alike  bool // all drafts must have as many tokens
+	Decode Pass    // the decode tokens, one for each generating slot
+	Offers []Offer // the most likely first
+	Room   int     // drafted tokens that the pass can carry
+	Most   int     // of one slot
+	Apart  bool    // slots with drafts have a pass of their own
 
 	Costs     time.Duration // of a token, for the drafter to guess it of all slots
 	Target    time.Duration // the tick is not to take longer because of drafts
@@ -26,179 +25,209 @@ type Drafts struct {
 type Offer struct {
 	Chance float64 // that a drafted token is right if those before it are
 	Tokens int
+	Depth  int           // KV cells that the first of them attends to
 	Budget time.Duration // that may be lost with it
-
-	Take int     // tokens of it that are to be computed: set by Choose
-	gain float64 // tokens that are expected of the length that Choose looks at; 0: it does not pay
 }
 
 const (
 	leastGain    = 1.03 // what drafts must promise of the rate without them
 	leastChance  = 0.02 // that a drafted token counts, for it to be worth a thought
-	optimism     = 0.25 // the part of a token's cost that counts in passes larger than any so far
-	exploreDraft = 32   // choices, after which the length that was the best so far is left out once
+	optimism     = 0.5  // the part of a token's cost that counts in passes larger than any so far
+	exploreDraft = 16   // choices, after which lengths next to the best one had a turn each
 )
 
-// Expected is how many of so many drafted tokens will be right.
-func Expected(chance float64, tokens int) float64 {
-	return chance * (1 - math.Pow(chance, float64(tokens))) / (1 - chance)
-}
-
-// Choose takes the offers with which the most tokens are to be expected in the time of the tick.
-// Each must be worth its part of what the tick takes longer, and its budget must bear what is
-// likely to be lost. All have one length, as far as they go: passes with as many rows of each slot
-// are computed best. Now and then that is the second best: what it costs may have changed, or its
-// first pass may have been disturbed.
-//
-// Where no draft seems to pay, one token each is tried as if it were sure, if the budget bears that
-// it is wrong: the text may have come to a part that repeats.
-func (d *Drafts) Choose() {
-	for _, o := range d.Offers {
-		o.Take = 0
-		o.Tokens = min(o.Tokens, int(math.Log(leastChance)/math.Log(o.Chance)))
+// Choose gives how many of the offers are taken, the first ones, and how many tokens of each at
+// most: those with which the most tokens are to be expected in the time of the tick, and whose
+// budgets bear what is likely to be lost. An offer that cannot bear one token has none after that.
+// Offers have one length, since passes with as many rows of each slot are computed best.
+func (d *Drafts) Choose() (offers, length int) {
+	alone := d.Estimator.decode.predict(d.Decode)
+	if alone == 0 || len(d.Offers) == 0 {
+		return 0, 0
 	}
-	leftOut := 0
-	if d.Estimator.drafts++; d.Estimator.drafts%exploreDraft == 0 {
-		leftOut = d.Estimator.length
+	one, _ := d.Trial(1, alone)
+	if together, _ := d.Trial(min(len(d.Offers), d.Decode.Tokens), alone); together < one { // they may share a pass of their own
+		one = together
 	}
-	if !d.take(d.Most, leftOut, false) {
-		d.take(min(d.Most, 1), leftOut, true)
+	for i := range d.Offers {
+		if o := &d.Offers[i]; !o.bears(one) {
+			o.Tokens = 0
+		}
 	}
-}
-
-// take is Choose for drafts of up to most tokens, and reports whether there are any.
-func (d *Drafts) take(most, leftOut int, tried bool) (taken bool) {
-	e, slots, alone := d.Estimator, float64(d.Decode.Tokens), d.Estimator.Decode(d.Decode)
-	if alone == 0 {
-		return false
-	}
+	slots := float64(d.Decode.Tokens)
 	best := leastGain * slots / alone.Seconds()
-	for _, k := range sizes[1:] { // the first two knots are 1
-		if k > most {
+	for m := min(len(d.Offers), d.Room); m > 0; m /= 2 { // all, or the better half of those
+		for _, k := range sizes[1:] { // the first two knots are 1
+			if k > min(d.Most, d.Room/m) {
+				break
+			}
+			gain, more := 0.0, false
+			for _, o := range d.Offers[:m] {
+				gain, more = gain+o.Expected(k), more || o.likely(k)
+			}
+			if !more {
+				break
+			}
+			if t := d.Duration(m, k); (slots+gain)/t.Seconds() > best && d.allowed(m, k, t) {
+				best, offers, length = (slots+gain)/t.Seconds(), m, k
+			}
+		}
+	}
+	if length > 0 {
+		length = d.explore(offers, length)
+	}
+	return offers, length
+}
+
+// Trial is what a drafted token of each of m slots costs one of them, and whether it makes sense
+// to try: if drafts were always right they would pay, and the tick, which takes so long without
+// them, keeps the target. What a pass with a few rows more takes is not known before the first
+// one: it is tried.
+func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensible bool) {
+	alone := d.Estimator.decode.predict(d.Decode)
+	slots, depth := d.Decode.Tokens, d.Decode.Cells/d.Decode.Tokens
+	took := func(k int) time.Duration {
+		return d.passes(m, Pass{m * k, m * k * (depth + k/2)}) + time.Duration(k)*d.Costs
+	}
+	for _, k := range sizes[1:] {
+		if k > min(d.Most, d.Room/m) || sensible {
 			break
 		}
-		n, took := d.findWorthwhile(k, alone, tried)
-		inTime := took <= max(d.Target, alone) || e.length == 0 // what the first of all takes is not known
-		if n == 0 || n*k > d.Room || !inTime || k == leftOut {
-			continue
-		}
-		tokens := slots
-		for _, o := range d.Offers {
-			tokens += o.gain
-		}
-		if rate := tokens / took.Seconds(); rate > best {
-			best, e.length, taken = rate, k, true
-			for _, o := range d.Offers {
-				if o.Take = 0; o.gain > 0 {
-					o.Take = min(k, o.Tokens)
-				}
-			}
-		}
+		sensible = float64(slots+m*k)*alone.Seconds() > leastGain*float64(slots)*took(k).Seconds()
 	}
-	return taken
+	extra := took(1) - alone
+	first := without == alone && !(d.Apart && m < slots) && !d.Estimator.verify.measured(slots+m)
+	return extra / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
 }
 
-// findWorthwhile finds the gains of up to k tokens of each offer. It returns how many offers are
-// worth their part of what the tick takes longer with all of these, and how long it takes.
-func (d *Drafts) findWorthwhile(k int, alone time.Duration, tried bool) (n int, took time.Duration) {
-	token := alone.Seconds() / float64(d.Decode.Tokens)
-	for _, o := range d.Offers {
-		if o.gain = 0; o.Tokens > 0 && (o.Tokens >= k || !d.Alike) {
-			o.gain = 1
-			n++
-		}
-	}
-	for before := -1; before != n && n > 0; { // each that leaves adds to the price of the others
-		before, took = n, d.duration(n, k)
-		price := (took - alone) / time.Duration(n)
-		for _, o := range d.Offers {
-			if o.gain > 0 {
-				if o.gain = o.worth(k, price, tried); o.gain*token < price.Seconds() {
-					o.gain = 0
-				}
-				if o.gain == 0 {
-					n--
-				}
-			}
-		}
-	}
-	return n, took
+// allowed reports whether k tokens of each of the first m offers, with which the tick takes t,
+// keep the target and the budgets.
+func (d *Drafts) allowed(m, k int, t time.Duration) bool {
+	alone := d.Estimator.decode.predict(d.Decode)
+	price := (t - alone) / time.Duration(m)
+	return t <= max(d.Target, alone) && !slices.ContainsFunc(d.Offers[:m], func(o Offer) bool { return o.Tokens > 0 && !o.bears(price) })
 }
 
-// worth is how many of the first k tokens may be right; 0 if the budget does not bear what is
-// likely to be lost of their price, or all of it if they are tried.
-func (o *Offer) worth(k int, price time.Duration, tried bool) float64 {
-	gain, lost := Expected(o.Chance, min(k, o.Tokens)), time.Duration((1-o.Chance)*float64(price))
-	if tried {
-		gain, lost = 1, price
-	}
-	if lost > o.Budget {
-		return 0
-	}
-	return gain
+// bears reports whether the budget covers the part of a price that is likely to be lost.
+func (o *Offer) bears(price time.Duration) bool {
+	return time.Duration((1-o.Chance)*float64(price)) <= o.Budget
 }
 
-// duration estimates a tick with up to k drafted tokens of the n offers that have a gain.
-func (d *Drafts) duration(n, k int) time.Duration {
-	e, depth, rows := d.Estimator, d.Decode.Cells/d.Decode.Tokens, 0
-	for _, o := range d.Offers {
-		if o.gain > 0 {
-			rows += min(k, o.Tokens)
-		}
+// Expected is how many of the first k tokens of a draft will be right.
+func (o *Offer) Expected(k int) (sum float64) {
+	for i, p := 0, o.Chance; i < min(k, o.Tokens); i++ {
+		sum, p = sum+p, p*o.Chance
 	}
-	guessing, cells := time.Duration(k)*d.Costs, rows*(depth+k/2)
-	if rest := d.Decode.Tokens - n; d.Apart && rest > 0 {
-		return guessing + e.Decode(Pass{rest, rest * depth}) + e.Verify(Pass{n + rows, n*depth + cells})
+	return sum
+}
+
+// likely reports whether the k-th token of a draft may be of use.
+func (o *Offer) likely(k int) bool {
+	p := 1.0
+	for range k {
+		p *= o.Chance
 	}
-	return guessing + e.Verify(Pass{d.Decode.Tokens + rows, d.Decode.Cells + cells})
+	return k <= o.Tokens && p >= leastChance
+}
+
+// explore now and then gives a length next to the best one: what that costs may have changed, or
+// its first pass may have been disturbed.
+func (d *Drafts) explore(offers, length int) int {
+	d.Estimator.drafts++
+	near := length
+	switch d.Estimator.drafts % exploreDraft {
+	case 0:
+		near += (length + 1) / 2
+	case exploreDraft / 2:
+		near -= (length + 1) / 2
+	}
+	if near < 1 || near > min(d.Most, d.Room/offers) || !d.allowed(offers, near, d.Duration(offers, near)) {
+		return length
+	}
+	return near
+}
+
+// Duration estimates a tick with k drafted tokens of each of the first m offers.
+func (d *Drafts) Duration(m, k int) time.Duration {
+	if m*k == 0 {
+		return d.Estimator.decode.predict(d.Decode)
+	}
+	drafted := Pass{}
+	for _, o := range d.Offers[:m] {
+		n := min(k, o.Tokens)
+		drafted.Tokens += n
+		drafted.Cells += n * (o.Depth + n/2)
+	}
+	return d.passes(m, drafted) + time.Duration(k)*d.Costs
+}
+
+// passes estimates those with the drafted tokens of m slots, and of the other slots.
+func (d *Drafts) passes(m int, drafted Pass) time.Duration {
+	e := d.Estimator
+	if rest := d.Decode.Tokens - m; d.Apart && rest > 0 {
+		without := Pass{rest, d.Decode.Cells * rest / d.Decode.Tokens}
+		return e.decode.predict(without) + e.Verify(Pass{drafted.Tokens + m, drafted.Cells + d.Decode.Cells - without.Cells})
+	}
+	return e.Verify(Pass{d.Decode.Tokens + drafted.Tokens, d.Decode.Cells + drafted.Cells})
 }
 
 // Verify estimates a pass in which slots have several rows. What was not measured is taken from
 // passes with a row for each slot, and for a size between two from both of them. Beyond the
-// largest so far a token is taken to cost a quarter of what it costs there, so that larger passes
-// are tried, each twice as large at most.
+// largest so far a token is taken to cost half of what it costs there, so that larger passes are
+// tried, each twice as large at most.
 func (e *Estimator) Verify(p Pass) time.Duration {
 	if e.verify.measured(p.Tokens) {
 		return e.verify.predict(p)
 	}
-	below, above := -1, -1 // the nearest knots that were measured
-	for i, size := range sizes {
-		if e.measuring(i) == nil {
-			continue
-		}
-		if size > p.Tokens {
-			above = i
-			break
-		}
-		below = i
-	}
-	at := func(i int) (seconds, times float64) {
-		pass := Pass{sizes[i], p.Cells * sizes[i] / p.Tokens}
-		return e.measuring(i).predict(pass).Seconds(), float64(p.Tokens) / float64(sizes[i])
-	}
+	below, above := e.around(p.Tokens)
+	at := func(i int) float64 { return e.at(i).predict(Pass{sizes[i], p.Cells * sizes[i] / p.Tokens}).Seconds() }
 	seconds := 0.0
-	switch {
-	case below >= 0 && above >= 0:
-		first, _ := at(below)
-		last, _ := at(above)
-		seconds = first + (last-first)*float64(p.Tokens-sizes[below])/float64(sizes[above]-sizes[below])
-	case below >= 0 || above >= 0:
-		var times float64
-		if seconds, times = at(max(below, above)); times > 1 && times <= 2 {
-			times = 1 + optimism*(times-1)
+	switch n := float64(p.Tokens); {
+	case below < 0 && above < 0:
+	case below < 0:
+		seconds = at(above) * n / float64(sizes[above])
+	case above < 0 && p.Tokens > 2*sizes[below]: // not at once
+		seconds = at(below) * n / float64(sizes[below])
+	case above < 0:
+		slope := at(below) / float64(sizes[below]) / 2
+		if smaller, _ := e.around(sizes[below] - 1); smaller >= 0 {
+			slope = (at(below) - at(smaller)) / float64(sizes[below]-sizes[smaller])
 		}
-		seconds *= times
+		seconds = at(below) + optimism*slope*(n-float64(sizes[below]))
+	case below == above:
+		seconds = at(below)
+	default:
+		part := (n - float64(sizes[below])) / float64(sizes[above]-sizes[below])
+		seconds = at(below) + part*(at(above)-at(below))
 	}
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// measuring is the model that has measured passes of a knot's size; nil if none has. Of two it is
-// the one that knows drafts.
-func (e *Estimator) measuring(knot int) *model {
-	for _, m := range [...]*model{&e.verify, &e.decode} {
-		if m.knots[knot].measured {
-			return m
+// around gives the nearest measured knots with sizes up to n and from n on; -1: there is none.
+func (e *Estimator) around(n int) (below, above int) {
+	below, above = -1, -1
+	for i, size := range sizes {
+		if e.at(i) == nil {
+			continue
 		}
+		if size <= n {
+			below = i
+		}
+		if size >= n {
+			return below, i
+		}
+	}
+	return below, above
+}
+
+// at is the model that has measured passes of a knot's size; nil if none has. Of two it is the one
+// that knows drafts.
+func (e *Estimator) at(knot int) *model {
+	switch {
+	case e.verify.knots[knot].measured:
+		return &e.verify
+	case e.decode.knots[knot].measured:
+		return &e.decode
 	}
 	return nil
 }

@@ -86,7 +86,6 @@ type Estimator struct {
 	separate        bool  // decode tokens and prompt tokens are computed in two passes
 	choices         int   // chunks chosen so far
 	drafts          int   // lengths of drafts chosen so far
-	length          int   // the last one
 }
 
 // New makes an estimator that has seen no pass yet. separate tells that a tick computes decode
