@@ -31,7 +31,7 @@ type job struct {
 	branches []*branch // what has slots
 	program  *programRun
 
-	req    Request       // without Prompt and Chain
+	req    Request       // without Prompt, Chain, Program and Begun
 	scope  kvcache.Scope // of its cells
 	pieces *piece.Table  // of the rows in its prompt; nil: there are none
 	stream *Stream

@@ -396,8 +396,8 @@ const savedForLooks = 4
 
 // foresee asks the stages of a job what they leave no choice of: under a grammar often one text
 // alone can come next, as the rest of a name that has begun. It is checked as any draft is, so the
-// answer stays the same where the model writes that text in other tokens. It reports whether there is
-// something. To look takes time, too, of which an answer has as much as drafts may lose, and for
+// answer stays the same where the model writes that text in other tokens. It reports whether there
+// is something. To look takes time, too, of which an answer has as much as drafts may lose, and for
 // the beginning as much as one of its tokens takes.
 func (s *Scheduler) foresee(j *job) bool {
 	p, g, most := &s.speculation, &j.guess, s.roomAhead(j)

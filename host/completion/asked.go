@@ -8,9 +8,11 @@
 // [Asked], what its prompts have become ([Prompted], by [Service.Prompt]), and what is computed
 // ([Submitted], by [Service.Submit]).
 //
-// # Why does host/completion declare the interface of the engine that it uses?
+// # Why are the engine and the scheduler behind interfaces of host/serving?
 //
-// Its tests can then script an engine, and no test of HTTP needs a model or a C compiler.
+// Tests can then script them, and no test of HTTP needs a model, a C compiler or wazero. Adapters,
+// conversations, measures and plugins are behind interfaces for the same reason: what implements
+// them depends on the binding or on the sandbox.
 //
 // # Why does steering count a sixteenth of a request?
 //

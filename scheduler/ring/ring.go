@@ -11,7 +11,7 @@
 //
 // A channel cannot tell the tick how full it is without a race. The ring has one producer and one
 // consumer, and adding a token allocates nothing. Its places have room for a token and its text,
-// and point to the rarer events: whole events of 88 bytes would make the rings of 256 slots
+// and point to the rarer events: whole events, of over 100 bytes, would make the rings of 256 slots
 // larger than the processor's caches, and a tick writes to all of them.
 //
 // # Why can a ring grow?

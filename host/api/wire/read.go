@@ -29,7 +29,7 @@
 // in front of the server that checks max_tokens or model could then check another value than the
 // one that counts. No client's library writes such JSON. The same holds for text that is not
 // UTF-8, which Go would replace silently: the model would read something else than was sent.
-// host/api/wire/checktext.go has the rule for all routes.
+// checkText has the rule for all routes.
 package wire
 
 import (

@@ -94,7 +94,7 @@
 //	"declined" the exports that the plugin has and has declined in this request, as in ["penstock_sample"]
 //	"fault"    {"export": "penstock_sample", "kind": "trap", "detail": "…"}; kinds as in metrics. Nothing follows it
 //	"asked"    how files of earlier versions have deeds of plugins that are no programs: {"import": "tokenize", "text": …, "flags": 0, "tokens": […]}
-//	           and so on. They are read as deeds (asked.go has the fields). A handle of −2147483648 in "args" is one that the file does not
+//	           and so on. They are read as deeds (read.go has the fields). A handle of −2147483648 in "args" is one that the file does not
 //	           tell: any is the same, and grammar_open answers it with the next one
 //
 // # Models
