@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/penstock/penstock/host/chat"
@@ -78,5 +79,68 @@ func TestService_Prompt_AllTemplates_HaveChains(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// failing is an engine whose tokeniser panics.
+type failing struct{ servingtest.Toy }
+
+func (failing) Tokenize(context.Context, string, bool, bool) ([]int32, error) {
+	panic("a fault of ours")
+}
+
+// counting is a scheduler that counts the requests that it waits for.
+type counting struct {
+	servingtest.NoScheduler
+	expected *int
+}
+
+func (c counting) Expect() (arrived func()) {
+	*c.expected++
+	return sync.OnceFunc(func() { *c.expected-- })
+}
+
+// usedOnce counts who uses its model.
+type usedOnce struct {
+	oneModel
+	users *int
+}
+
+func (u usedOnce) Use(context.Context, string) (*serving.Model, func(), error) {
+	*u.users++
+	return u.Model, func() { *u.users-- }, nil
+}
+
+// A fault while a prompt is made leaves no model in use, and has the scheduler wait for nothing.
+func TestService_Prompt_Panic_GivesAllBack(t *testing.T) {
+	users, expected := 0, 0
+	m := &serving.Model{Info: servingtest.Info(), Engine: failing{}, Scheduler: counting{expected: &expected}}
+	s := NewService(usedOnce{oneModel{m}, &users})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("nothing panicked")
+			}
+		}()
+		_, _ = s.Prompt(t.Context(), Asked{Common: DefaultCommonFields(), Source: Text("a"), Answers: OneAnswer()})
+	}()
+	if users != 0 || expected != 0 {
+		t.Errorf("%d use the model and %d are expected", users, expected)
+	}
+}
+
+// What a client has sent is not kept as long as the answer, but for what is told of it.
+func TestService_Prompt_ForgetsItsSource(t *testing.T) {
+	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
+	c := Chat{Conversation: chat.Conversation{Messages: []chat.Message{{Role: "user", Content: "Hi"}}, LeftOut: []string{"store"}}}
+	common := DefaultCommonFields()
+	common.Plugins = json.RawMessage(`[]`)
+	p, err := NewService(oneModel{m}).Prompt(t.Context(), Asked{Common: common, Source: c, Answers: OneAnswer()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	if left, ok := p.Source.(Chat); !ok || left.Messages != nil || left.Media != nil || p.Common.Plugins != nil || len(p.LeftOut()) != 1 {
+		t.Errorf("the request still has %+v and plugins %s", p.Source, p.Common.Plugins)
 	}
 }
