@@ -34,8 +34,8 @@ type Model struct {
 	Info
 	Engine       Engine
 	Scheduler    Scheduler
-	Plugins      PluginFinder // nil: the server has none
-	Adapters     Adapters     // nil: no LoRA adapters
+	Plugins      PluginFinder // nil in tests that need none
+	Adapters     Adapters     // nil likewise
 	MediaEncoder MediaEncoder // of pictures and sounds; nil: the model takes none, and Info.Media says so
 
 	Record func(caller string) Recording // begins the recording of a caller's request; nil: no request is recorded
@@ -51,7 +51,7 @@ type Model struct {
 	ShiftKeep    int  // how many of the first tokens stay then, unless a request says otherwise; -1: those of the prompt
 
 	Conversations Conversations // saves those of slots; nil: nothing does
-	Measures      Measures      // nil: nobody measures
+	Measures      Measures      // nil in tests that need none
 
 	// What answers requests for embeddings, and for scores of documents; nil: nothing.
 	Embeddings, Scores *embedding.Model

@@ -47,7 +47,7 @@ func (a API) chatCompletion(c echo.Context) error {
 	return a.Answer(c, r, a.described(r, &b.AnswerFields, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.AnswerFields))), b.Stream)
 }
 
-// readChat makes the prompt of a chat.
+// readChat reads a body and makes its prompt, for which a model may have to be loaded first.
 func (a API) readChat(c echo.Context) (*completion.Prompted, *ChatBody, error) {
 	b := &ChatBody{AnswerFields: Defaults()}
 	size, err := wire.ReadBody(c, b)

@@ -88,14 +88,14 @@ func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Submi
 	defer w.release()
 	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return forward(w, sh, c, d) }, w.flush)
 	if err == nil {
-		err = w.send(sh.Closing(a.Choices)...)
+		err = w.gather(sh.Closing(a.Choices)...)
 	}
 	begun := w.end()
 	if err != nil && (!begun || ctx.Err() != nil) {
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {
-		_ = w.send(failure(c, sh, completion.AsError(err, a.PromptField))...) // a broken connection shows at flush
+		_ = w.gather(failure(c, sh, completion.AsError(err, a.PromptField))...) // a broken connection shows at flush
 	}
 	w.done()
 	return w.flush()
@@ -109,9 +109,9 @@ func failure(c echo.Context, sh Shape, e *refusal.Error) []any {
 	return []any{ErrorBody(c, e)}
 }
 
-// forward sends the frames of an event.
+// forward gathers the frames of an event; they are written when no other event is ready.
 func forward(w *events, sh Shape, c *completion.Choice, d completion.Delta) error {
-	return w.send(Frames(sh, c, d)...)
+	return w.gather(Frames(sh, c, d)...)
 }
 
 // Frames turns what an event adds into frames. A token without text, because it is held back, gets

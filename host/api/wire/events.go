@@ -61,8 +61,8 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 // maxPending is how many bytes may gather before they are written anyway.
 const maxPending = 64 << 10
 
-// send adds frames.
-func (e *events) send(frames ...any) error {
+// gather adds frames to what flush writes.
+func (e *events) gather(frames ...any) error {
 	for _, f := range frames {
 		if e.framing != Lines {
 			if named, ok := f.(interface{ EventName() string }); ok {
