@@ -127,7 +127,7 @@ func lineOf(t *testing.T, source string, seed int) int {
 func loadLogged(t *testing.T, wasm []byte, cache string) (*load.Plugin, *bytes.Buffer) {
 	t.Helper()
 	log, limits := &bytes.Buffer{}, plugin.DefaultLimits()
-	limits.Compile, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute // machines under load
+	limits.Compile, limits.SetupTime, limits.LoadTime = time.Hour, time.Hour, time.Hour // machines under load
 	l := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: hosttest.Words{}}, CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
 	p, err := l.Load(context.Background(), wasm)
 	if err != nil {

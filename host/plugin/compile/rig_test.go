@@ -36,7 +36,7 @@ func newCompiler(t *testing.T, dir string, change ...func(*fuel.Limits)) (*Compi
 	for _, c := range change {
 		c(&limits)
 	}
-	return New(dir, limits, time.Minute, slog.New(slog.NewTextHandler(log, nil))), log
+	return New(dir, limits, time.Hour, slog.New(slog.NewTextHandler(log, nil))), log
 }
 
 func compile(ctx context.Context, c *Compiler, wasm []byte) (*Code, error) {

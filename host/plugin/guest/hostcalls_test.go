@@ -167,7 +167,7 @@ func TestHost_Answers_AreTheGoStubs(t *testing.T) {
 		}
 	}
 	limits := plugin.DefaultLimits()
-	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
+	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Hour, time.Hour, time.Hour, time.Hour // machines under load
 	var model plugin.Model
 	if err := json.Unmarshal([]byte(h.Request.Model), &model); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func mustLoad(t testing.TB, h *Environment, g *asm.Guest) *Module {
 func mustCompile(t testing.TB, h *Environment, g *asm.Guest) *Module {
 	t.Helper()
 	wasm := g.Wasm()
-	code, err := compile.New("", h.Limits.Module, time.Minute, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm))
+	code, err := compile.New("", h.Limits.Module, time.Hour, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 // wants them.
 func Options(change ...func(*plugin.HostOptions)) plugin.HostOptions {
 	o := plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: Words{}}, Limits: plugin.DefaultLimits()}
-	o.Limits.Compile, o.Limits.Upload = time.Minute, time.Minute
-	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Minute, time.Minute, time.Minute
+	o.Limits.Compile, o.Limits.Upload = time.Hour, time.Hour
+	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Hour, time.Hour, time.Hour
 	for _, c := range change {
 		c(&o)
 	}
