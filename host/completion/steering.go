@@ -16,9 +16,11 @@ import (
 
 // Fork makes a request that continues from where a running answer of another is, with the same
 // prompt, plugins and limits, and with its sampling parameters except the seed, which is random,
-// and those that change changes. The caller submits it, and releases it as any other.
-func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, change func(*sampling.ParamFields) error) (*Prompted, error) {
+// and those that change changes, which has size bytes. The caller submits it, and releases it as
+// any other.
+func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, size int, change func(*sampling.ParamFields) error) (*Prompted, error) {
 	fork := *r.Prompted
+	fork.Size = max(r.Size, size)
 	fork.times.came, fork.Params.Seed = time.Now(), sampling.RandomSeed()
 	fork.Source, fork.PromptLogprobs = Texts{}, false // who reads the answer has what is told of its prompt
 	fields := sampling.FieldsOf(fork.Params)
@@ -43,7 +45,7 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, cha
 		fork.held.release()
 		return nil, err
 	}
-	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, r.Size, func(ctx context.Context) (*Prompted, error) {
+	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, fork.Size, func(ctx context.Context) (*Prompted, error) {
 		made := fork
 		return &made, made.takeFields(ctx, fields)
 	}, func(made *Prompted) { made.Plugins.Release() })
@@ -58,6 +60,9 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, cha
 // it goes on from.
 func (p *Prompted) takeFields(ctx context.Context, fields sampling.ParamFields) (err error) {
 	if p.Params, err = fields.Params(p.Params, tokens{ctx, p.Model}); err != nil {
+		return err
+	}
+	if err := p.preserve(ctx); err != nil {
 		return err
 	}
 	p.Plugins, err = p.Plugins.Again(p.Caller.ID, p.Params.Chain)
@@ -80,10 +85,11 @@ func (s *Service) Renew(ctx context.Context, r *Submitted, fields sampling.Param
 		if !slices.Equal(made.params.PreservedTokens, old.PreservedTokens) {
 			return made, refusal.Unsupported("preserved_tokens", "preserved_tokens stay as they are while an answer is written")
 		}
-		if made.params.Constraint, err = m.Engine.Prepare(ctx, made.params); err == nil {
-			made.stages, err = renew(made.params)
-			made.params.Constraint.Release()
+		if made.params.Constraint, err = m.Engine.Prepare(ctx, made.params); err != nil {
+			return made, chainError(err, made.params)
 		}
+		defer made.params.Constraint.Release() // the stages use it by themselves
+		made.stages, err = renew(made.params)
 		return made, chainError(err, made.params)
 	}, func(made renewed) { discardPolicy(serving.Policy{Stages: made.stages}) })
 	return made.params, made.stages, err
