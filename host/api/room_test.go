@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -23,9 +24,9 @@ func (c counting) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	return c.toy.NewChain(p)
 }
 
-func (c counting) PreservedTokens(p sampling.Params) ([]int32, error) {
+func (c counting) PreservedTokens(ctx context.Context, p sampling.Params) ([]int32, error) {
 	c.preserved.Add(1)
-	return c.toy.PreservedTokens(p)
+	return c.toy.PreservedTokens(ctx, p)
 }
 
 // A small request can ask for thousands of answers: none of their chains is built unless there is

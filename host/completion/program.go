@@ -17,7 +17,8 @@ import (
 
 // chainParams are the parameters of a program's sampler chain: those of a choice, changed by a JSON
 // object as a request's body changes the server's. What an answer must look like, the seed and
-// plugins are the request's.
+// plugins are the request's. Nobody holds the grammar for the chains that are built later: the
+// answer's own stages use it until the program has returned.
 func (p *Prompted) chainParams(params sampling.Params, text []byte) (sampling.Params, error) {
 	if len(text) == 0 {
 		return params, nil
@@ -33,7 +34,7 @@ func (p *Prompted) chainParams(params sampling.Params, text []byte) (sampling.Pa
 	made, err := sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{ctx, p.Model})
 	if err == nil {
 		made.Constraint, err = p.Model.Engine.Prepare(ctx, made) // its triggers may be others
-		made.Constraint.Release()                                // the answer uses the grammar
+		made.Constraint.Release()
 	}
 	return made, err
 }

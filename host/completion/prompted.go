@@ -30,6 +30,8 @@ type Prompted struct {
 	Rendered chat.Prompt // of a Chat: what its template has made of it
 	Media    Media
 
+	Preserved []scheduler.Token // the control tokens that each answer shows
+
 	times  times
 	begun  answer.Begun // of a fork: the answer begins with these
 	forked usedAdapters // of a fork: with what its prompt is computed
@@ -210,8 +212,23 @@ func (p *Prompted) settle(ctx context.Context) (err error) {
 	if err := p.Source.write(ctx, p); err != nil {
 		return err
 	}
+	if _, ok := p.Source.(Chat); !ok || !p.Plugins.Renders() { // else the template is asked later
+		if err := p.preserve(ctx); err != nil {
+			return err
+		}
+	}
 	settled = true
 	return nil
+}
+
+// preserve finds the control tokens that each answer shows: those of the client and of the
+// template. It runs in the text pool, as the client may name many, in long texts. A text that the
+// model refuses is refused here, before anything is encoded.
+func (p *Prompted) preserve(ctx context.Context) (err error) {
+	if len(p.Params.PreservedTokens) > 0 {
+		p.Preserved, err = p.Model.Engine.PreservedTokens(ctx, p.Params)
+	}
+	return err
 }
 
 // settleSampling reads the sampling parameters, the plugins and the adapters.

@@ -29,7 +29,10 @@ func (s *Service) promptByPlugins(ctx context.Context, p *Prompted, c Chat) (*Pr
 	asked := *p
 	return inPool(ctx, s.pool, p.Caller, p.times.deadline, size, func(ctx context.Context) (*Prompted, error) {
 		made := asked
-		return &made, made.render(ctx, c)
+		if err := made.render(ctx, c); err != nil {
+			return nil, err
+		}
+		return &made, made.preserve(ctx)
 	}, nil)
 }
 

@@ -16,9 +16,11 @@ import (
 
 // Fork makes a request that continues from where a running answer of another is, with the same
 // prompt, plugins and limits, and with its sampling parameters except the seed, which is random,
-// and those that change changes. The caller submits it, and releases it as any other.
-func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, change func(*sampling.ParamFields) error) (*Prompted, error) {
+// and those that change changes, which has size bytes. The caller submits it, and releases it as
+// any other.
+func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, size int, change func(*sampling.ParamFields) error) (*Prompted, error) {
 	fork := *r.Prompted
+	fork.Size = max(r.Size, size)
 	fork.times.came, fork.Params.Seed = time.Now(), sampling.RandomSeed()
 	fork.Source, fork.PromptLogprobs = Texts{}, false // who reads the answer has what is told of its prompt
 	fork.Media.begun = 0                              // the answer was charged for its pictures
@@ -48,7 +50,7 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, cha
 	if err := fork.record(); err != nil {
 		return nil, err
 	}
-	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, r.Size, func(ctx context.Context) (*Prompted, error) {
+	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, fork.Size, func(ctx context.Context) (*Prompted, error) {
 		made := fork
 		return &made, made.takeFields(ctx, fields)
 	}, func(made *Prompted) { made.Plugins.Release() })
@@ -60,6 +62,9 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, cha
 // it goes on from.
 func (p *Prompted) takeFields(ctx context.Context, fields sampling.ParamFields) (err error) {
 	if p.Params, err = fields.Params(p.Params, tokens{ctx, p.Model}); err != nil {
+		return err
+	}
+	if err := p.preserve(ctx); err != nil {
 		return err
 	}
 	p.Plugins, err = p.Plugins.Again(p.Caller.ID, p.Params.Chain)
@@ -82,10 +87,11 @@ func (s *Service) Renew(ctx context.Context, r *Submitted, fields sampling.Param
 		if !slices.Equal(made.params.PreservedTokens, old.PreservedTokens) {
 			return made, refusal.Unsupported("preserved_tokens", "preserved_tokens stay as they are while an answer is written")
 		}
-		if made.params.Constraint, err = m.Engine.Prepare(ctx, made.params); err == nil {
-			made.stages, err = renew(made.params)
-			made.params.Constraint.Release()
+		if made.params.Constraint, err = m.Engine.Prepare(ctx, made.params); err != nil {
+			return made, chainError(err, made.params)
 		}
+		defer made.params.Constraint.Release() // the stages use it by themselves
+		made.stages, err = renew(made.params)
 		return made, chainError(err, made.params)
 	}, func(made renewed) { discardPolicy(serving.Policy{Stages: made.stages}) })
 	return made.params, made.stages, err

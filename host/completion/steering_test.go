@@ -44,7 +44,7 @@ func TestService_Fork_ModelWasUnloaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &completion.Submitted{Prompted: p}
-	_, err = s.Fork(t.Context(), r, begun{}, func(*sampling.ParamFields) error { return nil })
+	_, err = s.Fork(t.Context(), r, begun{}, 0, func(*sampling.ParamFields) error { return nil })
 	if !errors.Is(err, scheduler.ErrEnded) {
 		t.Errorf("%v, want ErrEnded", err)
 	}

@@ -24,11 +24,10 @@ type Submitted struct {
 	Choices []*Choice // prompt by prompt
 	Relaxed []string  // the places of JSON schemas that are not enforced, each with its field and the reason
 
-	stops     []string                                     // the client's, and the template's
-	tokens    []scheduler.Token                            // the control tokens that are stop strings
-	preserved []scheduler.Token                            // the control tokens that each answer shows
-	adapters  usedAdapters                                 // with what the last prompt is computed
-	renew     func(sampling.Params) ([]chain.Stage, error) // builds the stages of a running answer anew
+	stops    []string                                     // the client's, and the template's
+	tokens   []scheduler.Token                            // the control tokens that are stop strings
+	adapters usedAdapters                                 // with what the last prompt is computed
+	renew    func(sampling.Params) ([]chain.Stage, error) // builds the stages of a running answer anew
 }
 
 // Reading says how the answers of a request are read.
@@ -149,9 +148,6 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 	}
 	defer constraint.Release() // the answers use it by themselves
 	r.Params.Constraint = constraint
-	if r.preserved, err = r.Model.Engine.PreservedTokens(r.Params); err != nil {
-		return requests, chainError(err, r.Params)
-	}
 	if r.tokens, err = r.stopTokens(ctx); err != nil {
 		return requests, err
 	}
@@ -192,7 +188,7 @@ func (r *Submitted) stopTokens(ctx context.Context) (tokens []scheduler.Token, e
 		if err != nil {
 			return nil, err
 		}
-		if len(all) == 1 && r.Model.Engine.Shown(all[0]) == "" && r.Model.Engine.Piece(all[0]) == stop && !slices.Contains(r.preserved, all[0]) {
+		if len(all) == 1 && r.Model.Engine.Shown(all[0]) == "" && r.Model.Engine.Piece(all[0]) == stop && !slices.Contains(r.Preserved, all[0]) {
 			tokens = append(tokens, all[0])
 		}
 	}
@@ -252,7 +248,7 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 		Begun:        r.begun,
 		Chain:        policy.Stages,
 		Program:      policy.Program,
-		Ending:       scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, StopTokens: r.tokens, IgnoreEOG: r.Params.IgnoreEOS, Preserved: r.preserved, Rules: policy.Rules},
+		Ending:       scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, StopTokens: r.tokens, IgnoreEOG: r.Params.IgnoreEOS, Preserved: r.Preserved, Rules: policy.Rules},
 		Adapters:     r.adapters.set,
 		AdaptersFrom: r.adapters.from,
 		Reports:      scheduler.Reports{Logprobs: r.Logprobs, Trace: trace, PromptLogprobs: r.PromptLogprobs, NoAnswer: r.NoAnswer, Progress: r.Progress},

@@ -117,7 +117,7 @@ func (e *Engine) Prepare(ctx context.Context, p sampling.Params) (sampling.Const
 	}
 	made := &ready{grammar: g}
 	if p.GrammarLazy {
-		if made.triggers, err = e.compileTriggers(p); err != nil {
+		if made.triggers, err = e.compileTriggers(ctx, p); err != nil {
 			g.release()
 			return p.Constraint, err
 		}
@@ -166,20 +166,28 @@ func (e *Engine) generationPrompt(text string) ([]scheduler.Token, error) {
 }
 
 // PreservedTokens are the tokens of p.PreservedTokens: those of its texts that are one token. The
-// answer shows them.
-func (e *Engine) PreservedTokens(p sampling.Params) ([]scheduler.Token, error) {
+// answer shows them. There may be many, of any length: the work stops when ctx is done.
+func (e *Engine) PreservedTokens(ctx context.Context, p sampling.Params) ([]scheduler.Token, error) {
 	var tokens []scheduler.Token
 	for i, text := range p.PreservedTokens {
-		all, err := e.Tokenize(context.Background(), text, false, true)
+		all, err := e.tokenizeField(ctx, fmt.Sprintf("preserved_tokens[%d]", i), text)
 		if err != nil {
-			field := fmt.Sprintf("preserved_tokens[%d]", i)
-			return nil, sampling.Refused(field, "%s: %v", field, err)
+			return nil, err
 		}
 		if len(all) == 1 && !slices.Contains(tokens, all[0]) {
 			tokens = append(tokens, all[0])
 		}
 	}
 	return tokens, nil
+}
+
+// tokenizeField makes tokens of a text, control tokens too, that stands in a field of a request.
+func (e *Engine) tokenizeField(ctx context.Context, field, text string) ([]scheduler.Token, error) {
+	tokens, err := e.Tokenize(ctx, text, false, true)
+	if err != nil && ctx.Err() == nil { // else it is not the text's fault
+		err = sampling.Refused(field, "%s: %v", field, err)
+	}
+	return tokens, err
 }
 
 // tokens is the vocabulary as grammars see it: control tokens may come for their text, those that

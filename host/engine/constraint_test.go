@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -162,8 +163,29 @@ func TestEngine_PreservedTokens(t *testing.T) {
 	eos := e.info.Special.EOS
 	p := sampling.Default()
 	p.PreservedTokens = []string{e.Piece(eos), "more than one token", e.Piece(eos)}
-	got, err := e.PreservedTokens(p)
+	got, err := e.PreservedTokens(t.Context(), p)
 	if diff := cmp.Diff([]scheduler.Token{eos}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
+}
+
+// Who has left is the reason why preserved tokens and triggers are not found, and not their texts.
+// The grammar that was read before is used by nobody then.
+func TestEngine_PreservedTokens_EndWithTheirContext(t *testing.T) {
+	e := opened(t, Options{})
+	gone, leave := context.WithCancel(sampling.WithSalt(t.Context(), ""))
+	p := lazyAndThinking()
+	if c, err := e.Prepare(gone, p); err != nil { // so that the grammar is known
+		t.Fatal(err)
+	} else {
+		c.Release()
+	}
+	leave()
+	if got, err := e.PreservedTokens(gone, p); !errors.Is(err, context.Canceled) || errors.Is(err, sampling.ErrInvalid) {
+		t.Errorf("%v: %v", got, err)
+	}
+	if _, err := e.Prepare(gone, p); !errors.Is(err, context.Canceled) || errors.Is(err, sampling.ErrInvalid) {
+		t.Errorf("triggers: %v", err)
+	}
+	e.grammars.checkReleased(t)
 }

@@ -317,6 +317,37 @@ func TestEngine_Prepare_IsShared(t *testing.T) {
 	}
 }
 
+// The chains that a program opens while its answer follows the grammar read nothing anew, though
+// nobody holds what was prepared for them, and many other grammars are asked for.
+func TestEngine_NewChain_FollowsTheAnswersGrammar(t *testing.T) {
+	e := opened(t, Options{})
+	ctx := sampling.WithSalt(t.Context(), "salt")
+	prepared := func(p sampling.Params) sampling.Params {
+		t.Helper()
+		c, err := e.Prepare(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Constraint = c
+		return p
+	}
+	p := prepared(lazyAndThinking())
+	answer := wholeChain(t, e, p)
+	p.Release()
+	other := p
+	other.PreservedTokens, other.Ready = append(other.PreservedTokens, "a"), nil // as sampling has it
+	other = prepared(other)
+	other.Release()
+	for i := range maxGrammars + 1 {
+		prepared(sampling.Params{Constraint: sampling.Constraint{Regex: fmt.Sprint(i)}}).Release()
+	}
+	for name, p := range map[string]sampling.Params{"the same parameters": p, "others": other} {
+		if s := wholeChain(t, e, p); s.rules.kept != answer.rules.kept {
+			t.Errorf("%s: the chain has a grammar of its own", name)
+		}
+	}
+}
+
 // forget forgets all grammars: the next one to be asked for is read.
 func (k *grammars) forget() {
 	k.mu.Lock()

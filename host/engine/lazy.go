@@ -46,9 +46,12 @@ type textTrigger struct {
 }
 
 // Triggers are those of p's lazy grammar. As in llama-server, a word that is one token has become
-// that token, which must be preserved. Errors are *sampling.Invalid.
-func (e *Engine) Triggers(p sampling.Params) ([]sampling.Trigger, error) {
-	preserved, err := e.PreservedTokens(p)
+// that token, which must be preserved. Errors are *sampling.Invalid, unless ctx is done.
+func (e *Engine) Triggers(ctx context.Context, p sampling.Params) ([]sampling.Trigger, error) {
+	if len(p.GrammarTriggers) == 0 {
+		return nil, nil
+	}
+	preserved, err := e.PreservedTokens(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +61,10 @@ func (e *Engine) Triggers(p sampling.Params) ([]sampling.Trigger, error) {
 			continue
 		}
 		field := valueField(i)
-		tokens, err := e.Tokenize(context.Background(), t.Value, false, true)
+		tokens, err := e.tokenizeField(ctx, field, t.Value)
 		switch {
 		case err != nil:
-			return nil, sampling.Refused(field, "%s: %v", field, err)
+			return nil, err
 		case len(tokens) != 1:
 		case !slices.Contains(preserved, tokens[0]):
 			return nil, sampling.Refused(field, "%s is %q, which is one token; it must stand in preserved_tokens, too", field, t.Value)
@@ -78,8 +81,8 @@ func valueField(trigger int) string { return fmt.Sprintf("grammar_triggers[%d].v
 func (e *Engine) newLazy(t *triggers) *lazy { return &lazy{triggers: t, piece: e.Piece, asleep: true} }
 
 // compileTriggers makes the triggers of a lazy grammar.
-func (e *Engine) compileTriggers(p sampling.Params) (*triggers, error) {
-	all, err := e.Triggers(p)
+func (e *Engine) compileTriggers(ctx context.Context, p sampling.Params) (*triggers, error) {
+	all, err := e.Triggers(ctx, p)
 	if err != nil {
 		return nil, err
 	}

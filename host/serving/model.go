@@ -129,10 +129,10 @@ type Engine interface {
 	Prepare(ctx context.Context, p sampling.Params) (sampling.Constraint, error)
 	// Relaxed is what of a constraint's JSON schema is not enforced, as the request allows.
 	Relaxed(c sampling.Constraint) ([]schema.Relaxed, error)
-	// Triggers are those of a lazy grammar, as the engine takes them.
-	Triggers(p sampling.Params) ([]sampling.Trigger, error)
-	// PreservedTokens are the control tokens that an answer shows.
-	PreservedTokens(p sampling.Params) ([]int32, error)
+	// Triggers are those of a lazy grammar, as the engine takes them, found until ctx is done.
+	Triggers(ctx context.Context, p sampling.Params) ([]sampling.Trigger, error)
+	// PreservedTokens are the control tokens that an answer shows, found until ctx is done.
+	PreservedTokens(ctx context.Context, p sampling.Params) ([]int32, error)
 }
 
 // MediaEncoder turns pictures and sounds into what stands for them in a prompt.

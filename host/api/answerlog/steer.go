@@ -110,7 +110,7 @@ func (l *Log) Fork(ctx context.Context, change json.RawMessage) (*completion.Pro
 	}
 	s.steering.Lock()
 	defer s.steering.Unlock()
-	return s.service.Fork(ctx, s.choice.Request, s.stream, func(fields *sampling.ParamFields) error {
+	return s.service.Fork(ctx, s.choice.Request, s.stream, len(change), func(fields *sampling.ParamFields) error {
 		if !completion.IsSet(change) {
 			return nil
 		}

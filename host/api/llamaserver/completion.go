@@ -4,6 +4,7 @@ package llamaserver
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"math"
@@ -253,7 +254,7 @@ func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 		p.Seed = randomSeed
 	}
 	s := samplingSettings(p)
-	maps.Copy(s, formatSettings(r.Model.Engine, p))
+	maps.Copy(s, formatSettings(r, p))
 	maps.Copy(s, settings{
 		"stop": slices.Concat([]string{}, r.Stops, r.Rendered.Stops), "logit_bias": biases(r),
 		"lora": adapters(r.Adapters), "speculative.types": drafters(r.Model),
@@ -274,12 +275,12 @@ func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 
 // formatSettings are those of what the answer must look like: what the request gave, or the
 // grammar of its chat's format. It was not refused, so there are no errors.
-func formatSettings(e serving.Engine, p sampling.Params) settings {
-	triggers, _ := e.Triggers(p)
-	preserved, _ := e.PreservedTokens(p)
+func formatSettings(r *completion.Prompted, p sampling.Params) settings {
+	triggers, _ := r.Model.Engine.Triggers(context.Background(), p)
+	preserved := append([]int32{}, r.Preserved...)
 	slices.Sort(preserved)
 	s := settings{"grammar": p.Grammar, "grammar_lazy": p.GrammarLazy, "grammar_triggers": append([]sampling.Trigger{}, triggers...),
-		"preserved_tokens": append([]int32{}, preserved...), "generation_prompt": p.GenerationPrompt}
+		"preserved_tokens": preserved, "generation_prompt": p.GenerationPrompt}
 	if len(p.JSONSchema) > 0 {
 		s["json_schema"] = p.JSONSchema
 	}

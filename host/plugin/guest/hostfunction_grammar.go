@@ -40,7 +40,8 @@ func hostGrammarOpen(i *Instance, c *call) uint64 {
 	return uint64(len(i.grammars) - 1)
 }
 
-// grammarOf has the host read a grammar, which may take long.
+// grammarOf has the host read a grammar, which may take long. Where the call ends meanwhile, or has
+// no fuel for that, the grammar is closed: the instance has no handle by which it could be later.
 func (i *Instance) grammarOf(kind uint32, text []byte) (g plugin.Grammar, err error) {
 	limits := &i.module.Env.Limits
 	switch {
@@ -57,15 +58,21 @@ func (i *Instance) grammarOf(kind uint32, text []byte) (g plugin.Grammar, err er
 	if r := i.session.request; r != nil {
 		client = r.Client
 	}
+	var opened plugin.Grammar
+	defer func() {
+		if g == nil && opened != nil {
+			_ = opened.Close()
+		}
+	}()
 	var work uint64
 	i.aside(func(ctx context.Context) {
-		g, work, err = i.module.Env.Grammars.Open(ctx, client, int32(kind), clean)
+		opened, work, err = i.module.Env.Grammars.Open(ctx, client, int32(kind), clean)
 	})
 	cost := &abi.Import(abi.ImportGrammarOpen).Cost
 	if paid := cost.Fixed + cost.Byte*uint64(len(text)); work > paid && !i.meter.Charge(work-paid) {
 		panic(Violationf(plugin.CauseFuel, "in grammar_open, whose text took much to read"))
 	}
-	return g, err
+	return opened, err
 }
 
 func hostGrammarMask(i *Instance, c *call) uint64 {

@@ -117,7 +117,7 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 }
 
 // What reading a grammar takes is paid for, also where it is refused. Meanwhile others have the
-// time slice, and the reading ends with the request.
+// time slice, and the reading ends with the request. However the call ends, no grammar stays open.
 func TestHost_Grammar_Open_IsPaidFor(t *testing.T) {
 	for _, text := range []string{"ok", "bad"} {
 		open := func(work uint64, opened func(context.Context, *user)) error {
@@ -135,7 +135,16 @@ func TestHost_Grammar_Open_IsPaidFor(t *testing.T) {
 					opened(ctx, u)
 				}
 			}
-			return u.open()
+			err := u.open()
+			if errors.Is(err, plugin.CauseFuel) || errors.Is(err, plugin.CauseCancelled) {
+				if engine.open != 0 {
+					t.Errorf("%s: no handle was given, and %d grammars are open: %v", text, engine.open, err)
+				}
+			}
+			if closing := u.Close(true); closing != nil || engine.open != 0 {
+				t.Errorf("%s: after the instance %d grammars are open: %v", text, engine.open, closing)
+			}
+			return err
 		}
 		if err := open(1_000_000, nil); err != nil {
 			t.Errorf("%s: %v", text, err)

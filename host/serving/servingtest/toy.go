@@ -81,10 +81,12 @@ func (Toy) Prepare(_ context.Context, p sampling.Params) (sampling.Constraint, e
 }
 
 // Triggers are as they were given.
-func (Toy) Triggers(p sampling.Params) ([]sampling.Trigger, error) { return p.GrammarTriggers, nil }
+func (Toy) Triggers(_ context.Context, p sampling.Params) ([]sampling.Trigger, error) {
+	return p.GrammarTriggers, nil
+}
 
 // PreservedTokens are none.
-func (Toy) PreservedTokens(sampling.Params) ([]int32, error) { return nil, nil }
+func (Toy) PreservedTokens(context.Context, sampling.Params) ([]int32, error) { return nil, nil }
 
 // Shown is what the scheduler of the tests shows of a token: its number.
 func (Toy) Shown(t int32) string { return " " + strconv.Itoa(int(t)) }
