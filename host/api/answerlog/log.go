@@ -115,11 +115,11 @@ func newLog(s *Shelf, reader *Reader, caller completion.Caller, o Options) *Log 
 }
 
 // write adds a frame, the last one with ended. It waits for room, and is false if the answer is no
-// longer wanted.
+// longer wanted, or has its last frame: the source and its parser write at the same time.
 func (l *Log) write(ctx context.Context, f frame, ended bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.isFull() {
+	for !l.ended && l.isFull() {
 		var computed <-chan struct{}
 		if l.kept {
 			computed = l.source.stream.Done()
@@ -134,6 +134,9 @@ func (l *Log) write(ctx context.Context, f frame, ended bool) bool {
 		if ctx.Err() != nil {
 			return false
 		}
+	}
+	if l.ended {
+		return false
 	}
 	if l.kept && !l.shelf.grow(l, f.size) {
 		l.forget()
