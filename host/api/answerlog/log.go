@@ -87,26 +87,32 @@ type Options struct {
 //
 //   - that of the request, which is released, too
 //   - a *refusal.Error if the answers that may outlive their readers take too much memory
-func (s *Shelf) Begin(ctx context.Context, service *completion.Service, r *completion.Prompted, o Options, reader *Reader) (err error) {
+func (s *Shelf) Begin(ctx context.Context, service *completion.Service, r *completion.Prompted, o Options, reader *Reader) error {
 	l := newLog(s, reader, r.Caller, o)
+	begun := false
+	defer func() {
+		if !begun { // after a panic, too
+			s.remove(l)
+			r.Release()
+		}
+	}()
 	if l.kept {
-		err = s.reserve(l, r)
+		if err := s.reserve(l, r); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		l.source, err = s.newSource(ctx, service, r, o)
-	}
+	src, err := s.newSource(ctx, service, r, o)
 	if err != nil {
-		s.remove(l)
-		r.Release()
 		return err
 	}
-	l.name = l.source.stream.ID()
+	begun = true
+	l.source, l.name = src, src.stream.ID()
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if l.kept {
 		s.put(l)
 	}
 	reader.log.Store(l)
-	go l.source.run(ctx, l)
+	go src.run(ctx, l)
 	return nil
 }
 
