@@ -244,7 +244,7 @@ func (s *Shelf) Attach(r *Reader, stream string, caller completion.Caller, after
 	defer l.mu.Unlock()
 	if after >= l.events {
 		return &refusal.Error{Kind: refusal.KindLost, Code: "events_gone", Field: "after",
-			Message: fmt.Sprintf("after is %d; the answer has not come so far: the item is not in the ring", after)}
+			Message: fmt.Sprintf("after is %d; the answer has not come so far", after)}
 	}
 	if !l.kept || l.away && !s.take(l) { // its time was up just now
 		return unknownStream(absentStream)
