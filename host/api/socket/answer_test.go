@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -126,5 +127,31 @@ func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"paused", "end"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// However many answers have something to read, each is looked into once, in its turn, and none
+// waits until the writer takes it.
+func TestQueue_Add_NeverWaits(t *testing.T) {
+	k := newConnection(t.Context(), &API{})
+	answers := make([]*answer, 3*maxAnswers)
+	for i := range answers {
+		answers[i] = k.newAnswer(strconv.Itoa(i), func() {})
+	}
+	for range 2 {
+		for _, a := range answers {
+			a.reader.Wake()
+		}
+	}
+	for i, a := range answers {
+		if next, ok := k.next(); next != any(a) || !ok {
+			t.Fatalf("after %d the writer looks into %v", i, next)
+		}
+		if i == 0 {
+			a.reader.Wake()
+		}
+	}
+	if next, ok := k.next(); next != any(answers[0]) || !ok || len(k.ready.some) > 0 {
+		t.Errorf("at last it looks into %v", next)
 	}
 }
