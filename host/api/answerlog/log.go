@@ -24,10 +24,11 @@ import (
 // them. The source waits while too many are unread: then the stream's ring fills, and the
 // scheduler parks the slot.
 type Log struct {
-	shelf  *Shelf
-	cancel context.CancelFunc // ends the source
-	room   chan struct{}      // has an element when a source that waits is to look again
-	apart  bool               // the answer is taken apart
+	shelf   *Shelf
+	cancel  context.CancelFunc // ends the source
+	room    chan struct{}      // has an element when a source that waits is to look again
+	pausing chan struct{}      // has an element while the answer is paused or resumed, and that is noted
+	apart   bool               // the answer is taken apart
 
 	mu     sync.Mutex
 	source *source // what computes the answer; nil when it has ended
@@ -59,15 +60,17 @@ const mostAhead = 768
 // passed.
 const mostGathered = 16
 
+// mostStates is of how many pauses and resumes a reader that is behind is told: of the last ones.
+const mostStates = 32
+
 // Reader reads one answer for a client. Its fields are not changed any more once it reads.
 type Reader struct {
 	ID   string              // the client's name for the answer
-	Wake func()              // is called when there may be a frame to read; it is quick
-	Tell func(StateFrame)    // has the client told at once that the answer is paused or resumed
+	Wake func()              // is called when there may be a frame to read; it must not wait
 	log  atomic.Pointer[Log] // nil: it does not read yet
 
 	// Under the log's lock.
-	paused bool // the client is to be told first that the answer is paused
+	states []stateFrame // of which the client is to be told first
 	parts  gathered
 }
 
@@ -117,7 +120,8 @@ func (s *Shelf) Begin(ctx context.Context, service *completion.Service, r *compl
 }
 
 func newLog(s *Shelf, reader *Reader, caller completion.Caller, o Options) *Log {
-	return &Log{shelf: s, room: make(chan struct{}, 1), reader: reader, kept: o.Stay > 0, apart: o.Parts, shelved: shelved{caller: caller, stay: o.Stay}}
+	return &Log{shelf: s, room: make(chan struct{}, 1), pausing: make(chan struct{}, 1), reader: reader, kept: o.Stay > 0, apart: o.Parts,
+		shelved: shelved{caller: caller, stay: o.Stay}}
 }
 
 // write adds a frame, the last one with ended. It waits for room, and is false if the answer is no
@@ -192,9 +196,9 @@ func (r *Reader) Read() (f any, last, lost bool) {
 	switch {
 	case l.reader != r:
 		return nil, false, true
-	case r.paused:
-		r.paused = false
-		return StateFrame{Type: "paused", ID: r.ID}, false, false
+	case len(r.states) > 0:
+		f, r.states = r.states[0], r.states[1:]
+		return f, false, false
 	}
 	for l.place < len(l.frames) {
 		next := l.frames[l.place]
@@ -216,6 +220,14 @@ func (r *Reader) Read() (f any, last, lost bool) {
 		return r.parts.take(r.ID), false, false
 	}
 	return nil, false, false
+}
+
+// tell has the client told that the answer is paused, or goes on.
+func (r *Reader) tell(state string) {
+	if len(r.states) == mostStates {
+		r.states = r.states[1:]
+	}
+	r.states = append(r.states, stateFrame{Type: state, ID: r.ID})
 }
 
 // pass moves the reader on by one frame.
@@ -252,7 +264,10 @@ func (s *Shelf) Attach(r *Reader, stream string, caller completion.Caller, after
 	l.reader.Wake() // to see that it has lost the log
 	l.reader, l.away, l.place = r, false, 0
 	r.log.Store(l)
-	r.paused = l.paused && !l.ended
+	r.states = nil
+	if l.paused && !l.ended {
+		r.tell(paused)
+	}
 	for i, f := range l.frames {
 		if isLast := l.ended && i == len(l.frames)-1; f.parts == nil && f.seq <= after && !isLast {
 			l.place = i + 1

@@ -41,7 +41,6 @@ type answer struct {
 func (k *connection) newAnswer(id string, abandon context.CancelFunc) *answer {
 	a := &answer{connection: k, abandon: abandon, lane: lane{room: make(chan struct{}, maxWaiting)}}
 	a.reader.ID, a.reader.Wake = id, func() { k.ready.add(a) }
-	a.reader.Tell = func(state answerlog.StateFrame) { k.send(k.ctx, stateOf{a, state}) }
 	return a
 }
 

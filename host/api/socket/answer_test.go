@@ -13,7 +13,6 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
-	"github.com/penstock/penstock/host/api/answerlog"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/serving"
@@ -82,10 +81,16 @@ func clientOf(t *testing.T, k *connection) <-chan string {
 	return types
 }
 
-// endsLater is a stream whose answer ends when the test says so.
+// endsLater is a stream whose answer ends when the test says so. It is resumed when that is told.
 type endsLater struct {
 	obedient
-	end chan struct{}
+	end, goOn chan struct{}
+}
+
+func (s endsLater) Resume(context.Context) error {
+	<-s.goOn
+	<-s.goOn
+	return nil
 }
 
 func (s endsLater) Next(context.Context) (scheduler.Event, error) {
@@ -93,31 +98,34 @@ func (s endsLater) Next(context.Context) (scheduler.Event, error) {
 	return scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{}}, nil
 }
 
-// A pause may succeed just before the answer ends. Its id may have begun another answer when the
+// A resume may succeed just before the answer ends. Its id may have begun another answer when the
 // client is told of the end, so nothing is told after that.
 func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
-	end := make(chan struct{})
-	k, s := connect(t.Context(), endsLater{end: end})
+	end, goOn := make(chan struct{}), make(chan struct{})
+	k, s := connect(t.Context(), endsLater{end: end, goOn: goOn})
 	types := clientOf(t, k)
 	s.takes <- true
 	k.handle([]byte(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x"}}`), func() {})
 	k.lanes.Wait()
-	a := k.byID["a"]
 	writeOne := func() {
 		if next, ok := k.next(); !ok || !k.writeNext(next) {
 			t.Error("nothing was written")
 		}
 	}
 	k.handle([]byte(`{"type":"pause","id":"a"}`), func() {})
+	k.lanes.Wait() // though nothing is written yet
 	writeOne()
-	k.lanes.Wait()
+	writeOne() // whatever follows is not there yet
+	k.handle([]byte(`{"type":"resume","id":"a"}`), func() {})
+	goOn <- struct{}{} // it is being resumed
 	close(end)
 	writeOne()
-	for _, state := range []string{"resumed", "paused"} { // that came about before the end
-		go a.reader.Tell(answerlog.StateFrame{Type: state, ID: "a"})
+	close(goOn)
+	k.lanes.Wait()
+	for len(k.ready.some) > 0 {
 		writeOne()
 	}
-	k.writeFrame(answerlog.StateFrame{Type: "last"})
+	k.writeFrame(json.RawMessage(`{"type":"last"}`))
 	var got []string
 	for kind := range types {
 		if kind == "last" {

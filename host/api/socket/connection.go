@@ -307,8 +307,6 @@ func (k *connection) writeNext(next any) bool {
 	switch f := next.(type) {
 	case *answer:
 		return k.writeFromLog(f)
-	case stateOf:
-		return f.answer.over || k.writeFrame(f.StateFrame) // if it is over, another may have its id
 	case closeFrame:
 		_ = k.conn.Close(f.status, f.reason) // the client may have gone
 		return false
