@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/serving"
@@ -158,4 +160,48 @@ func TestShelf_Begin_ReleasesOnce(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A log that waits for its client keeps nothing of who has read it, and wakes it no more.
+func TestReader_Leave_IsNotKept(t *testing.T) {
+	l := (&Shelf{Hold: func() func() { return func() {} }}).beginNamed("one", "a")
+	for seq := range int64(2) {
+		l.write(t.Context(), frame{seq: seq, data: []byte(`{"id":""}`)}, seq == 1)
+	}
+	read := func(r *Reader) {
+		if err := l.shelf.Attach(r, "a", l.caller, -1); err != nil {
+			t.Fatal(err)
+		}
+		r.Read()
+		if _, last, _ := r.Read(); !last || !l.held {
+			t.Errorf("that was not the end, or the host does not wait until it is known to have arrived: %v, %v", last, l.held)
+		}
+	}
+	left := func() weak.Pointer[Reader] {
+		gone := false
+		r := &Reader{ID: "a", Wake: func() {
+			if gone {
+				t.Error("who has left is woken")
+			}
+		}}
+		read(r)
+		r.Leave()
+		gone = true
+		if r.Settle(); l.held {
+			t.Error("the host waits for a client that has all")
+		}
+		return weak.Make(r)
+	}()
+	runtime.GC()
+	if left.Value() != nil {
+		t.Error("who has left is kept")
+	}
+	before, after := newReader("b"), newReader("c")
+	read(before)
+	before.Leave()
+	read(after)
+	if before.Settle(); !l.held {
+		t.Error("the host does not wait for the client that has come back since")
+	}
+	l.shelf.remove(l)
 }

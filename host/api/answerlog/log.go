@@ -34,9 +34,9 @@ type Log struct {
 	source *source // what computes the answer; nil when it has ended
 	frames []frame
 	events int64   // events that have been written
-	reader *Reader // who reads it, or was the last to
+	reader *Reader // nil: nobody reads it; who has left is not kept with its connection
+	turn   int     // how many readers it has had
 	place  int     // the reader's next frame
-	away   bool    // nobody reads it
 	kept   bool    // frames stay when they were read
 	paused bool
 	ended  bool // the last frame is there
@@ -70,6 +70,7 @@ type Reader struct {
 	log  atomic.Pointer[Log] // nil: it does not read yet
 
 	// Under the log's lock.
+	turn   int          // which of the log's readers it is
 	states []stateFrame // of which the client is to be told first
 	parts  gathered
 }
@@ -157,10 +158,17 @@ func (l *Log) write(ctx context.Context, f frame, ended bool) bool {
 	}
 	if ended {
 		l.ended, l.source = true, nil
-		l.shelf.ended(l, l.away)
+		l.shelf.ended(l, l.reader == nil)
 	}
-	l.reader.Wake()
+	l.wake()
 	return true
+}
+
+// wake has whoever reads the log look into it.
+func (l *Log) wake() {
+	if l.reader != nil {
+		l.reader.Wake()
+	}
 }
 
 // isFull reports whether the source has to wait. When a kept answer has been computed, the rest of
@@ -182,7 +190,7 @@ func (l *Log) isFull() bool {
 func (l *Log) forget() {
 	l.shelf.remove(l)
 	l.kept, l.frames, l.place = false, slices.Clone(l.frames[l.place:]), 0
-	if l.away {
+	if l.reader == nil {
 		l.cancel()
 	}
 }
@@ -258,13 +266,13 @@ func (s *Shelf) Attach(r *Reader, stream string, caller completion.Caller, after
 		return &refusal.Error{Kind: refusal.KindLost, Code: "events_gone", Field: "after",
 			Message: fmt.Sprintf("after is %d; the answer has not come so far", after)}
 	}
-	if !l.kept || l.away && !s.take(l) { // its time was up just now
+	if !l.kept || l.reader == nil && !s.take(l) { // its time was up just now
 		return unknownStream(absentStream)
 	}
-	l.reader.Wake() // to see that it has lost the log
-	l.reader, l.away, l.place = r, false, 0
+	l.wake() // to see that it has lost the log
+	l.reader, l.turn, l.place = r, l.turn+1, 0
+	r.turn, r.states = l.turn, nil
 	r.log.Store(l)
-	r.states = nil
 	if l.paused && !l.ended {
 		r.tell(paused)
 	}
@@ -288,15 +296,19 @@ func (s *Shelf) Attach(r *Reader, stream string, caller completion.Caller, after
 }
 
 // Leave ends the reading. An answer that may outlive its reader goes on for a while, even after its
-// end, which may have been lost on its way. Any other is cancelled.
+// end, which may have been lost on its way. Any other is cancelled. One that has not begun ends
+// nothing.
 func (r *Reader) Leave() {
 	l := r.Log()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.reader != r || l.away {
+	if l == nil {
 		return
 	}
-	l.away = true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reader != r {
+		return
+	}
+	l.reader = nil
 	if l.kept {
 		l.shelf.left(l, l.ended)
 	} else {
@@ -316,7 +328,7 @@ func (r *Reader) Settle() {
 	l := r.Log()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.reader == r {
+	if l.turn == r.turn {
 		l.shelf.settle(l)
 	}
 }

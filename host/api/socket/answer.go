@@ -81,6 +81,7 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 		r.Release()
 		return nil, refusal.Invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
 	}
+	r.Caller.Files = nil // they are read; the answer may outlive the connection that has them
 	return r, nil
 }
 

@@ -7,12 +7,17 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/api/answerlog"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/serving"
@@ -161,5 +166,43 @@ func TestQueue_Add_NeverWaits(t *testing.T) {
 	}
 	if next, ok := k.next(); next != any(answers[0]) || !ok || len(k.ready.some) > 0 {
 		t.Errorf("at last it looks into %v", next)
+	}
+}
+
+// A log that waits for its client does not keep the connection that is lost, with the other answers
+// and the files of that.
+func TestConnection_LostIsNotKept(t *testing.T) {
+	for _, end := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			stream := endsLater{end: make(chan struct{}), goOn: make(chan struct{})}
+			var l *answerlog.Log
+			lost := func() weak.Pointer[connection] {
+				k, s := connect(t.Context(), stream)
+				s.takes <- true
+				k.handle([]byte(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x"}}`), func() {})
+				k.lanes.Wait()
+				a := k.byID["a"]
+				if l = a.reader.Log(); end {
+					close(stream.end)
+					synctest.Wait()
+					if _, last, _ := a.reader.Read(); !last {
+						t.Error("it goes on")
+					}
+				}
+				a.reader.Leave()
+				return weak.Make(k)
+			}()
+			synctest.Wait()
+			for range 3 {
+				runtime.GC()
+			}
+			if lost.Value() != nil || !l.Stays() {
+				t.Errorf("ended %v: the connection is kept %v, the log %v", end, lost.Value() != nil, l.Stays())
+			}
+			time.Sleep(time.Hour) // nobody comes back
+			if !end {
+				close(stream.end)
+			}
+		})
 	}
 }

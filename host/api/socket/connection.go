@@ -171,9 +171,7 @@ func (a *API) open(c echo.Context) error {
 	k.watch.running.Wait()
 	helpers.Wait()
 	for _, a := range k.byID {
-		if a.reader.Log() != nil {
-			a.reader.Leave()
-		}
+		a.reader.Leave()
 	}
 	k.files.drop(0, len(k.files.kept))
 	if isDeliberate(err) {
