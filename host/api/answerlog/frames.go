@@ -75,11 +75,16 @@ type partsFrame struct {
 	Calls     []wire.CallDelta `json:"calls,omitempty"`
 }
 
-// StateFrame says that an answer is held, or goes on.
-type StateFrame struct {
-	Type string `json:"type"` // paused or resumed
+// stateFrame says that an answer is held, or goes on.
+type stateFrame struct {
+	Type string `json:"type"` // one of these
 	ID   string `json:"id"`
 }
+
+const (
+	paused  = "paused"
+	resumed = "resumed"
+)
 
 // EndFrame is the last frame of an answer.
 type EndFrame struct {

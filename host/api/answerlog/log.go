@@ -24,18 +24,19 @@ import (
 // them. The source waits while too many are unread: then the stream's ring fills, and the
 // scheduler parks the slot.
 type Log struct {
-	shelf  *Shelf
-	cancel context.CancelFunc // ends the source
-	room   chan struct{}      // has an element when a source that waits is to look again
-	apart  bool               // the answer is taken apart
+	shelf   *Shelf
+	cancel  context.CancelFunc // ends the source
+	room    chan struct{}      // has an element when a source that waits is to look again
+	pausing chan struct{}      // has an element while the answer is paused or resumed, and that is noted
+	apart   bool               // the answer is taken apart
 
 	mu     sync.Mutex
 	source *source // what computes the answer; nil when it has ended
 	frames []frame
 	events int64   // events that have been written
-	reader *Reader // who reads it, or was the last to
+	reader *Reader // nil: nobody reads it; who has left is not kept with its connection
+	turn   int     // how many readers it has had
 	place  int     // the reader's next frame
-	away   bool    // nobody reads it
 	kept   bool    // frames stay when they were read
 	paused bool
 	ended  bool // the last frame is there
@@ -59,15 +60,18 @@ const mostAhead = 768
 // passed.
 const mostGathered = 16
 
+// mostStates is of how many pauses and resumes a reader that is behind is told: of the last ones.
+const mostStates = 32
+
 // Reader reads one answer for a client. Its fields are not changed any more once it reads.
 type Reader struct {
 	ID   string              // the client's name for the answer
-	Wake func()              // is called when there may be a frame to read; it is quick
-	Tell func(StateFrame)    // has the client told at once that the answer is paused or resumed
+	Wake func()              // is called when there may be a frame to read; it must not wait
 	log  atomic.Pointer[Log] // nil: it does not read yet
 
 	// Under the log's lock.
-	paused bool // the client is to be told first that the answer is paused
+	turn   int          // which of the log's readers it is
+	states []stateFrame // of which the client is to be told first
 	parts  gathered
 }
 
@@ -87,39 +91,46 @@ type Options struct {
 //
 //   - that of the request, which is released, too
 //   - a *refusal.Error if the answers that may outlive their readers take too much memory
-func (s *Shelf) Begin(ctx context.Context, service *completion.Service, r *completion.Prompted, o Options, reader *Reader) (err error) {
+func (s *Shelf) Begin(ctx context.Context, service *completion.Service, r *completion.Prompted, o Options, reader *Reader) error {
 	l := newLog(s, reader, r.Caller, o)
+	begun := false
+	defer func() {
+		if !begun { // after a panic, too
+			s.remove(l)
+			r.Release()
+		}
+	}()
 	if l.kept {
-		err = s.reserve(l, r)
+		if err := s.reserve(l, r); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		l.source, err = s.newSource(ctx, service, r, o)
-	}
+	src, err := s.newSource(ctx, service, r, o)
 	if err != nil {
-		s.remove(l)
-		r.Release()
 		return err
 	}
-	l.name = l.source.stream.ID()
+	begun = true
+	l.source, l.name = src, src.stream.ID()
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if l.kept {
 		s.put(l)
 	}
 	reader.log.Store(l)
-	go l.source.run(ctx, l)
+	go src.run(ctx, l)
 	return nil
 }
 
 func newLog(s *Shelf, reader *Reader, caller completion.Caller, o Options) *Log {
-	return &Log{shelf: s, room: make(chan struct{}, 1), reader: reader, kept: o.Stay > 0, apart: o.Parts, shelved: shelved{caller: caller, stay: o.Stay}}
+	return &Log{shelf: s, room: make(chan struct{}, 1), pausing: make(chan struct{}, 1), reader: reader, kept: o.Stay > 0, apart: o.Parts,
+		shelved: shelved{caller: caller, stay: o.Stay}}
 }
 
 // write adds a frame, the last one with ended. It waits for room, and is false if the answer is no
-// longer wanted.
+// longer wanted, or has its last frame: the source and its parser write at the same time.
 func (l *Log) write(ctx context.Context, f frame, ended bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.isFull() {
+	for !l.ended && l.isFull() {
 		var computed <-chan struct{}
 		if l.kept {
 			computed = l.source.stream.Done()
@@ -135,6 +146,9 @@ func (l *Log) write(ctx context.Context, f frame, ended bool) bool {
 			return false
 		}
 	}
+	if l.ended {
+		return false
+	}
 	if l.kept && !l.shelf.grow(l, f.size) {
 		l.forget()
 	}
@@ -144,10 +158,17 @@ func (l *Log) write(ctx context.Context, f frame, ended bool) bool {
 	}
 	if ended {
 		l.ended, l.source = true, nil
-		l.shelf.ended(l, l.away)
+		l.shelf.ended(l, l.reader == nil)
 	}
-	l.reader.Wake()
+	l.wake()
 	return true
+}
+
+// wake has whoever reads the log look into it.
+func (l *Log) wake() {
+	if l.reader != nil {
+		l.reader.Wake()
+	}
 }
 
 // isFull reports whether the source has to wait. When a kept answer has been computed, the rest of
@@ -169,7 +190,7 @@ func (l *Log) isFull() bool {
 func (l *Log) forget() {
 	l.shelf.remove(l)
 	l.kept, l.frames, l.place = false, slices.Clone(l.frames[l.place:]), 0
-	if l.away {
+	if l.reader == nil {
 		l.cancel()
 	}
 }
@@ -183,9 +204,9 @@ func (r *Reader) Read() (f any, last, lost bool) {
 	switch {
 	case l.reader != r:
 		return nil, false, true
-	case r.paused:
-		r.paused = false
-		return StateFrame{Type: "paused", ID: r.ID}, false, false
+	case len(r.states) > 0:
+		f, r.states = r.states[0], r.states[1:]
+		return f, false, false
 	}
 	for l.place < len(l.frames) {
 		next := l.frames[l.place]
@@ -207,6 +228,14 @@ func (r *Reader) Read() (f any, last, lost bool) {
 		return r.parts.take(r.ID), false, false
 	}
 	return nil, false, false
+}
+
+// tell has the client told that the answer is paused, or goes on.
+func (r *Reader) tell(state string) {
+	if len(r.states) == mostStates {
+		r.states = r.states[1:]
+	}
+	r.states = append(r.states, stateFrame{Type: state, ID: r.ID})
 }
 
 // pass moves the reader on by one frame.
@@ -235,15 +264,18 @@ func (s *Shelf) Attach(r *Reader, stream string, caller completion.Caller, after
 	defer l.mu.Unlock()
 	if after >= l.events {
 		return &refusal.Error{Kind: refusal.KindLost, Code: "events_gone", Field: "after",
-			Message: fmt.Sprintf("after is %d; the answer has not come so far: the item is not in the ring", after)}
+			Message: fmt.Sprintf("after is %d; the answer has not come so far", after)}
 	}
-	if !l.kept || l.away && !s.take(l) { // its time was up just now
+	if !l.kept || l.reader == nil && !s.take(l) { // its time was up just now
 		return unknownStream(absentStream)
 	}
-	l.reader.Wake() // to see that it has lost the log
-	l.reader, l.away, l.place = r, false, 0
+	l.wake() // to see that it has lost the log
+	l.reader, l.turn, l.place = r, l.turn+1, 0
+	r.turn, r.states = l.turn, nil
 	r.log.Store(l)
-	r.paused = l.paused && !l.ended
+	if l.paused && !l.ended {
+		r.tell(paused)
+	}
 	for i, f := range l.frames {
 		if isLast := l.ended && i == len(l.frames)-1; f.parts == nil && f.seq <= after && !isLast {
 			l.place = i + 1
@@ -264,15 +296,19 @@ func (s *Shelf) Attach(r *Reader, stream string, caller completion.Caller, after
 }
 
 // Leave ends the reading. An answer that may outlive its reader goes on for a while, even after its
-// end, which may have been lost on its way. Any other is cancelled.
+// end, which may have been lost on its way. Any other is cancelled. One that has not begun ends
+// nothing.
 func (r *Reader) Leave() {
 	l := r.Log()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.reader != r || l.away {
+	if l == nil {
 		return
 	}
-	l.away = true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reader != r {
+		return
+	}
+	l.reader = nil
 	if l.kept {
 		l.shelf.left(l, l.ended)
 	} else {
@@ -292,7 +328,7 @@ func (r *Reader) Settle() {
 	l := r.Log()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.reader == r {
+	if l.turn == r.turn {
 		l.shelf.settle(l)
 	}
 }

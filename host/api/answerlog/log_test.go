@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/completion"
@@ -147,13 +148,7 @@ func obedientLog(t *testing.T, r *Reader) *Log {
 // A pause may succeed just after another reader has taken the answer over: that one is told. One
 // that comes back to an answer that has ended is not told that it is paused.
 func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
-	var told []string
-	named := func(id string) *Reader {
-		r := newReader(id)
-		r.Tell = func(state StateFrame) { told = append(told, r.ID+" "+state.Type+" "+state.ID) }
-		return r
-	}
-	old, fresh, late := named("old"), named("fresh"), named("late")
+	old, fresh, late := newReader("old"), newReader("fresh"), newReader("late")
 	l := obedientLog(t, old)
 	if err := l.shelf.Attach(fresh, "a", l.caller, -1); err != nil {
 		t.Fatal(err)
@@ -161,8 +156,8 @@ func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
 	if err := old.Log().Pause(t.Context(), true); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"fresh paused fresh"}, told); diff != "" {
-		t.Error(diff)
+	if f, _, _ := fresh.Read(); f != any(stateFrame{Type: paused, ID: "fresh"}) {
+		t.Errorf("who reads it by then reads %v", f)
 	}
 	if _, _, lost := old.Read(); !lost {
 		t.Error("the reader that has lost the answer still reads it")
@@ -170,8 +165,14 @@ func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
 	if err := l.shelf.Attach(late, "a", l.caller, -1); err != nil {
 		t.Fatal(err)
 	}
-	if f, _, _ := late.Read(); f != any(StateFrame{Type: "paused", ID: "late"}) {
-		t.Errorf("of a paused answer it reads %v first", f)
+	if err := l.Pause(t.Context(), false); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{paused, resumed}, statesOf(late)); diff != "" {
+		t.Errorf("of a paused answer that goes on it reads %s", diff)
+	}
+	if err := l.Pause(t.Context(), true); err != nil {
+		t.Error(err)
 	}
 	if !l.source.write(t.Context(), l, scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{}}) {
 		t.Error("the end was not written")
@@ -183,6 +184,85 @@ func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
 		t.Error("of an answer that has ended it reads more than the end")
 	}
 	l.shelf.remove(l)
+}
+
+// statesOf are those that a reader is told of before all else.
+func statesOf(r *Reader) (types []string) {
+	f, _, _ := r.Read()
+	for state, ok := f.(stateFrame); ok; state, ok = f.(stateFrame) {
+		types = append(types, state.Type)
+		f, _, _ = r.Read()
+	}
+	return types
+}
+
+// A reader that is told of nothing, and one that has left, hold nobody up, and what is told last is
+// what counts.
+func TestLog_Pause_WaitsForNoReader(t *testing.T) {
+	r := newReader("a")
+	l := obedientLog(t, r)
+	for i := range 5 * mostStates {
+		if err := l.Pause(t.Context(), i%2 == 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told := statesOf(r); len(told) != mostStates || told[0] != paused || told[mostStates-1] != resumed {
+		t.Errorf("it is told of %v", told)
+	}
+	r.Leave()
+	if err := l.Pause(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	if err := l.shelf.Attach(r, "a", l.caller, -1); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{paused}, statesOf(r)); diff != "" {
+		t.Errorf("who comes back is told %s", diff)
+	}
+	l.shelf.remove(l)
+}
+
+// slow is a stream that has done what it is told some time before it says so.
+type slow struct {
+	obedient
+	paused *bool
+	goOn   chan struct{}
+}
+
+func (s slow) Pause(context.Context) error  { return s.act(true) }
+func (s slow) Resume(context.Context) error { return s.act(false) }
+
+func (s slow) act(pause bool) error {
+	*s.paused = pause
+	if pause {
+		<-s.goOn
+	}
+	return nil
+}
+
+// Two connections may pause and resume an answer at the same time. What the client is told last is
+// what it does.
+func TestLog_Pause_ToldInTheOrderInWhichItHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReader("a")
+		l := obedientLog(t, r)
+		held, goOn := false, make(chan struct{})
+		l.source.stream = slow{paused: &held, goOn: goOn}
+		for _, pause := range []bool{true, false} {
+			go func() {
+				if err := l.Pause(t.Context(), pause); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		close(goOn)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{paused, resumed}, statesOf(r)); diff != "" || held || l.paused {
+			t.Errorf("held %v, noted %v, told %s", held, l.paused, diff)
+		}
+		l.shelf.remove(l)
+	})
 }
 
 // While another reader takes an answer over, the one that had it may still be steering it.
@@ -233,7 +313,7 @@ func TestLog_Hammer_ReadersComeAndGo(t *testing.T) {
 	const n = 4 * mostAhead
 	awake := make(chan struct{}, 1)
 	newcomer := func() *Reader {
-		return &Reader{ID: "a", Wake: func() { signal(awake) }, Tell: func(StateFrame) {}}
+		return &Reader{ID: "a", Wake: func() { signal(awake) }}
 	}
 	reader := newcomer()
 	l := obedientLog(t, reader)

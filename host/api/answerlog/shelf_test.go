@@ -21,7 +21,7 @@ func (still) Cancel()               {}
 func (still) Done() <-chan struct{} { return nil }
 
 func newReader(id string) *Reader {
-	return &Reader{ID: id, Wake: func() {}, Tell: func(StateFrame) {}}
+	return &Reader{ID: id, Wake: func() {}}
 }
 
 // beginNamed has a caller begin an answer, which is found by its name; nil if there is no room.

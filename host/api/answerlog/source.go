@@ -50,7 +50,7 @@ func (s *Shelf) newSource(ctx context.Context, service *completion.Service, r *c
 }
 
 // run writes the frames of the answer until it has ended, or is not wanted any more. Then it
-// releases the model.
+// releases the model, which nobody can reach by the log any more.
 func (s *source) run(ctx context.Context, l *Log) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -68,6 +68,9 @@ func (s *source) run(ctx context.Context, l *Log) {
 		<-s.parts.told
 		s.parts.parser.Close()
 	}
+	l.mu.Lock()
+	l.source = nil // without a last frame, too
+	l.mu.Unlock()
 	s.choice.Request.Release()
 }
 

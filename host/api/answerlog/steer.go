@@ -31,24 +31,32 @@ func (l *Log) Cancel() {
 	}
 }
 
-// Pause holds the answer, or has it go on, and tells who reads it by then.
+// Pause holds the answer, or has it go on, and tells who reads it by then. What two connections ask
+// for at the same time happens and is told in the same order.
 func (l *Log) Pause(ctx context.Context, pause bool) error {
 	s, err := l.running()
 	if err != nil {
 		return err
 	}
-	act, state := s.stream.Resume, "resumed"
+	act, state := s.stream.Resume, resumed
 	if pause {
-		act, state = s.stream.Pause, "paused"
+		act, state = s.stream.Pause, paused
+	}
+	select {
+	case l.pausing <- struct{}{}:
+		defer func() { <-l.pausing }()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	if err := act(ctx); err != nil {
 		return err
 	}
 	l.mu.Lock()
-	l.paused = pause
-	reader := l.reader
-	l.mu.Unlock()
-	reader.Tell(StateFrame{Type: state, ID: reader.ID})
+	defer l.mu.Unlock()
+	if l.paused = pause; l.reader != nil {
+		l.reader.tell(state)
+		l.reader.Wake()
+	}
 	return nil
 }
 

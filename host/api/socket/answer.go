@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/api/answerlog"
@@ -36,29 +35,17 @@ type answer struct {
 	prepared  bool // the preparation has ended; under the connection's lock, as the next
 	cancelled bool // by its client, meanwhile
 
-	queued atomic.Bool // the writer will look into the log
-	over   bool        // it has come to the end, or to where another reads on; the writer's
+	over bool // it has come to the end, or to where another reads on; the writer's
 }
 
 func (k *connection) newAnswer(id string, abandon context.CancelFunc) *answer {
 	a := &answer{connection: k, abandon: abandon, lane: lane{room: make(chan struct{}, maxWaiting)}}
-	a.reader.ID, a.reader.Wake = id, a.wake
-	a.reader.Tell = func(state answerlog.StateFrame) { k.send(k.ctx, stateOf{a, state}) }
+	a.reader.ID, a.reader.Wake = id, func() { k.ready.add(a) }
 	return a
 }
 
 // id is the client's name for the answer.
 func (a *answer) id() string { return a.reader.ID }
-
-// wake has the writer look into the answer's log.
-func (a *answer) wake() {
-	if a.queued.CompareAndSwap(false, true) {
-		select {
-		case a.connection.ready <- a:
-		case <-a.connection.ctx.Done():
-		}
-	}
-}
 
 // preparation makes an answer ready to be read. It may take long: a model is loaded, a template
 // rendered. It ends soon when ctx does.
@@ -94,6 +81,7 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 		r.Release()
 		return nil, refusal.Invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
 	}
+	r.Caller.Files = nil // they are read; the answer may outlive the connection that has them
 	return r, nil
 }
 

@@ -7,8 +7,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
@@ -81,10 +86,16 @@ func clientOf(t *testing.T, k *connection) <-chan string {
 	return types
 }
 
-// endsLater is a stream whose answer ends when the test says so.
+// endsLater is a stream whose answer ends when the test says so. It is resumed when that is told.
 type endsLater struct {
 	obedient
-	end chan struct{}
+	end, goOn chan struct{}
+}
+
+func (s endsLater) Resume(context.Context) error {
+	<-s.goOn
+	<-s.goOn
+	return nil
 }
 
 func (s endsLater) Next(context.Context) (scheduler.Event, error) {
@@ -92,31 +103,34 @@ func (s endsLater) Next(context.Context) (scheduler.Event, error) {
 	return scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{}}, nil
 }
 
-// A pause may succeed just before the answer ends. Its id may have begun another answer when the
+// A resume may succeed just before the answer ends. Its id may have begun another answer when the
 // client is told of the end, so nothing is told after that.
 func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
-	end := make(chan struct{})
-	k, s := connect(t.Context(), endsLater{end: end})
+	end, goOn := make(chan struct{}), make(chan struct{})
+	k, s := connect(t.Context(), endsLater{end: end, goOn: goOn})
 	types := clientOf(t, k)
 	s.takes <- true
 	k.handle([]byte(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x"}}`), func() {})
 	k.lanes.Wait()
-	a := k.byID["a"]
 	writeOne := func() {
 		if next, ok := k.next(); !ok || !k.writeNext(next) {
 			t.Error("nothing was written")
 		}
 	}
 	k.handle([]byte(`{"type":"pause","id":"a"}`), func() {})
+	k.lanes.Wait() // though nothing is written yet
 	writeOne()
-	k.lanes.Wait()
+	writeOne() // whatever follows is not there yet
+	k.handle([]byte(`{"type":"resume","id":"a"}`), func() {})
+	goOn <- struct{}{} // it is being resumed
 	close(end)
 	writeOne()
-	for _, state := range []string{"resumed", "paused"} { // that came about before the end
-		go a.reader.Tell(answerlog.StateFrame{Type: state, ID: "a"})
+	close(goOn)
+	k.lanes.Wait()
+	for len(k.ready.some) > 0 {
 		writeOne()
 	}
-	k.writeFrame(answerlog.StateFrame{Type: "last"})
+	k.writeFrame(json.RawMessage(`{"type":"last"}`))
 	var got []string
 	for kind := range types {
 		if kind == "last" {
@@ -126,5 +140,69 @@ func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"paused", "end"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// However many answers have something to read, each is looked into once, in its turn, and none
+// waits until the writer takes it.
+func TestQueue_Add_NeverWaits(t *testing.T) {
+	k := newConnection(t.Context(), &API{})
+	answers := make([]*answer, 3*maxAnswers)
+	for i := range answers {
+		answers[i] = k.newAnswer(strconv.Itoa(i), func() {})
+	}
+	for range 2 {
+		for _, a := range answers {
+			a.reader.Wake()
+		}
+	}
+	for i, a := range answers {
+		if next, ok := k.next(); next != any(a) || !ok {
+			t.Fatalf("after %d the writer looks into %v", i, next)
+		}
+		if i == 0 {
+			a.reader.Wake()
+		}
+	}
+	if next, ok := k.next(); next != any(answers[0]) || !ok || len(k.ready.some) > 0 {
+		t.Errorf("at last it looks into %v", next)
+	}
+}
+
+// A log that waits for its client does not keep the connection that is lost, with the other answers
+// and the files of that.
+func TestConnection_LostIsNotKept(t *testing.T) {
+	for _, end := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			stream := endsLater{end: make(chan struct{}), goOn: make(chan struct{})}
+			var l *answerlog.Log
+			lost := func() weak.Pointer[connection] {
+				k, s := connect(t.Context(), stream)
+				s.takes <- true
+				k.handle([]byte(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x"}}`), func() {})
+				k.lanes.Wait()
+				a := k.byID["a"]
+				if l = a.reader.Log(); end {
+					close(stream.end)
+					synctest.Wait()
+					if _, last, _ := a.reader.Read(); !last {
+						t.Error("it goes on")
+					}
+				}
+				a.reader.Leave()
+				return weak.Make(k)
+			}()
+			synctest.Wait()
+			for range 3 {
+				runtime.GC()
+			}
+			if lost.Value() != nil || !l.Stays() {
+				t.Errorf("ended %v: the connection is kept %v, the log %v", end, lost.Value() != nil, l.Stays())
+			}
+			time.Sleep(time.Hour) // nobody comes back
+			if !end {
+				close(stream.end)
+			}
+		})
 	}
 }

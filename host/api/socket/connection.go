@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,8 +70,8 @@ type connection struct {
 	ctx    context.Context // done when the connection is
 	close  context.CancelFunc
 
-	out   chan any       // frames that are in no log
-	ready chan *answer   // whose logs may have something to read
+	out   chan any // frames that are in no log
+	ready queue
 	live  chan liveFrame // sent when there is nothing else
 	wrote atomic.Bool    // a frame was sent since the last look
 
@@ -108,6 +109,35 @@ type roster struct {
 	told    []*answer     // that the client could come back for, and was sent the end of
 }
 
+// queue has the answers whose logs may have something to read, each once. add never waits: it is
+// called under the lock of a log, which another connection may read by then.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*answer
+	some    chan struct{} // has an element while one waits
+}
+
+func (q *queue) add(a *answer) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !slices.Contains(q.waiting, a) {
+		q.waiting = append(q.waiting, a)
+		signal(q.some)
+	}
+}
+
+// take is the first, after an element of some.
+func (q *queue) take() *answer {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	a := q.waiting[0]
+	q.waiting = slices.Delete(q.waiting, 0, 1)
+	if len(q.waiting) > 0 {
+		signal(q.some)
+	}
+	return a
+}
+
 // open is GET /v1/ws.
 func (a *API) open(c echo.Context) error {
 	hand := &handshake{Response: c.Response()}
@@ -141,9 +171,7 @@ func (a *API) open(c echo.Context) error {
 	k.watch.running.Wait()
 	helpers.Wait()
 	for _, a := range k.byID {
-		if a.reader.Log() != nil {
-			a.reader.Leave()
-		}
+		a.reader.Leave()
 	}
 	k.files.drop(0, len(k.files.kept))
 	if isDeliberate(err) {
@@ -154,7 +182,7 @@ func (a *API) open(c echo.Context) error {
 }
 
 func newConnection(ctx context.Context, a *API) *connection {
-	return &connection{api: a, ctx: ctx, watch: watch{stop: func() {}}, out: make(chan any), ready: make(chan *answer, 2*maxAnswers), live: make(chan liveFrame), unasked: make(chan struct{}, 1),
+	return &connection{api: a, ctx: ctx, watch: watch{stop: func() {}}, out: make(chan any), ready: queue{some: make(chan struct{}, 1)}, live: make(chan liveFrame), unasked: make(chan struct{}, 1),
 		incoming: incoming{room: make(chan struct{}, maxBeside)}, roster: roster{byID: map[string]*answer{}, less: make(chan struct{}, 1)}}
 }
 
@@ -256,15 +284,15 @@ func (k *connection) next() (next any, ok bool) {
 	select {
 	case f := <-k.out:
 		return f, true
-	case a := <-k.ready:
-		return a, true
+	case <-k.ready.some:
+		return k.ready.take(), true
 	default:
 	}
 	select {
 	case f := <-k.out:
 		return f, true
-	case a := <-k.ready:
-		return a, true
+	case <-k.ready.some:
+		return k.ready.take(), true
 	case f := <-k.live:
 		return f, true
 	case <-k.ctx.Done():
@@ -277,8 +305,6 @@ func (k *connection) writeNext(next any) bool {
 	switch f := next.(type) {
 	case *answer:
 		return k.writeFromLog(f)
-	case stateOf:
-		return f.answer.over || k.writeFrame(f.StateFrame) // if it is over, another may have its id
 	case closeFrame:
 		_ = k.conn.Close(f.status, f.reason) // the client may have gone
 		return false
@@ -288,7 +314,6 @@ func (k *connection) writeNext(next any) bool {
 
 // writeFromLog sends the next frame of an answer, if there is one.
 func (k *connection) writeFromLog(a *answer) bool {
-	a.queued.Store(false)
 	if a.over {
 		return true
 	}
@@ -302,7 +327,7 @@ func (k *connection) writeFromLog(a *answer) bool {
 		a.reader.Leave()
 		k.finish(a, sent && last && a.reader.Log().Stays())
 	case f != nil:
-		a.wake()
+		k.ready.add(a)
 	}
 	return sent
 }

@@ -5,7 +5,6 @@ package socket
 import (
 	"encoding/json"
 
-	"github.com/penstock/penstock/host/api/answerlog"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 )
@@ -40,10 +39,4 @@ type errorFrame struct {
 
 func refusalFrame(id string, err error) errorFrame {
 	return errorFrame{Type: "error", ID: id, Error: wire.ErrorOf(completion.AsError(err, "request"))}
-}
-
-// stateOf tells that an answer is paused or goes on.
-type stateOf struct {
-	answer *answer
-	answerlog.StateFrame
 }

@@ -165,7 +165,7 @@ func TestConnection_Next_TokensFirst(t *testing.T) {
 		for range 20 {
 			go func() { k.live <- liveFrame{} }()
 			synctest.Wait()
-			k.ready <- token
+			k.ready.add(token)
 			synctest.Wait()
 			if f, _ := k.next(); f != any(token) {
 				t.Fatalf("%T came first", f)
