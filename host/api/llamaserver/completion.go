@@ -256,7 +256,7 @@ func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 	s := samplingSettings(p)
 	maps.Copy(s, formatSettings(r, p))
 	maps.Copy(s, settings{
-		"stop": slices.Concat([]string{}, r.Stops, r.Rendered.Stops), "logit_bias": biases(r),
+		"stop": append(append([]string{}, r.Stops...), r.Rendered.Stops...), "logit_bias": biases(r),
 		"lora": adapters(r.Adapters), "speculative.types": drafters(r.Model),
 		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift().Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
