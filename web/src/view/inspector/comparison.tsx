@@ -27,12 +27,14 @@ export function Comparison({ chat, a, other, palette }: Props) {
   const b = useReader(other);
   const [mine, its] = [a.pieces.value, b.pieces.value];
   const parted = useMemo(() => firstDifference(mine, its), [mine, its]);
+  // One that is being written may end at that place for now: its token comes into focus when it comes.
+  const both = parted !== undefined && parted < Math.min(mine.length, its.length);
   useLayoutEffect(() => {
     // before it is painted: what is said and what is in focus come together
     if (parted === undefined) return;
     a.focusPlace(parted);
     b.focusPlace(parted);
-  }, [a, b, parted]);
+  }, [a, b, parted, both]);
   const siblings = chat.tree.siblings(a.id);
   const version = (id: string) => `Version ${siblings.indexOf(id) + 1}`;
   const sides: [string, AnswerReader, AnswerReader][] = [
