@@ -27,7 +27,8 @@ export function Comparison({ chat, a, other, palette }: Props) {
   const b = useReader(other);
   const [mine, its] = [a.pieces.value, b.pieces.value];
   const parted = useMemo(() => firstDifference(mine, its), [mine, its]);
-  // One that is being written may end at that place for now: its token comes into focus when it comes.
+  // One that is being written may end at that place for now: its token comes into focus when it is
+  // there.
   const both = parted !== undefined && parted < Math.min(mine.length, its.length);
   useLayoutEffect(() => {
     // before it is painted: what is said and what is in focus come together
