@@ -117,7 +117,15 @@ func TestService_Preserved_AreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Release()
-		r.submit(t, f, 6, 6)
+		none, err := r.Fork(t.Context(), r.submit(t, f, 6, 6), begun{}, 0, func(f *sampling.ParamFields) error {
+			f.PreservedTokens = []string{}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer none.Release()
+		r.submit(t, none)
 		if times != 2 {
 			t.Errorf("they were looked for %d times", times)
 		}

@@ -121,16 +121,15 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 		return nil, err
 	}
 	p.held.arrived = p.Model.Scheduler.Expect()
-	begun := *p
+	made := *p // who waits may have left, and gives up what was asked
 	settled, err := inPool(ctx, s.pool, p.Caller, p.times.deadline, p.Size, func(ctx context.Context) (*Prompted, error) {
-		made := begun // who waits may have left, and gives up what was asked
 		return &made, made.settle(ctx)
 	}, func(made *Prompted) { made.Plugins.Release() })
 	if err != nil {
 		return nil, err
 	}
 	p = settled
-	if c, ok := p.Source.(Chat); ok && p.Plugins.Renders() {
+	if c, byPlugins := p.byPlugins(); byPlugins {
 		rendered, err := s.promptByPlugins(ctx, p, c)
 		if err != nil {
 			return nil, err
@@ -206,13 +205,10 @@ func (p *Prompted) settle(ctx context.Context) (err error) {
 	if err := p.settleAnswers(); err != nil {
 		return err
 	}
-	if t, ok := p.Source.(Transcript); ok {
-		p.Source = t.chat(p.Model.Template)
-	}
 	if err := p.Source.write(ctx, p); err != nil {
 		return err
 	}
-	if _, ok := p.Source.(Chat); !ok || !p.Plugins.Renders() { // else the template is asked later
+	if _, byPlugins := p.byPlugins(); !byPlugins { // else it is written later
 		if err := p.preserve(ctx); err != nil {
 			return err
 		}
@@ -221,10 +217,17 @@ func (p *Prompted) settle(ctx context.Context) (err error) {
 	return nil
 }
 
+// byPlugins returns the conversation whose prompt plugins write, and whether they write this one.
+func (p *Prompted) byPlugins() (c Chat, ok bool) {
+	c, ok = p.Source.(Chat)
+	return c, ok && p.Plugins.Renders()
+}
+
 // preserve finds the control tokens that each answer shows: those of the client and of the
 // template. It runs in the text pool, as the client may name many, in long texts. A text that the
 // model refuses is refused here, before anything is encoded.
 func (p *Prompted) preserve(ctx context.Context) (err error) {
+	p.Preserved = nil // a fork has those of its answer
 	if len(p.Params.PreservedTokens) > 0 {
 		p.Preserved, err = p.Model.Engine.PreservedTokens(ctx, p.Params)
 	}

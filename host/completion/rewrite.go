@@ -26,9 +26,8 @@ func (s *Service) promptByPlugins(ctx context.Context, p *Prompted, c Chat) (*Pr
 	if w := c.Written; w != nil {
 		size = max(size, len(*w))
 	}
-	asked := *p
+	made := *p // who waits may have left, and gives up what was asked
 	return inPool(ctx, s.pool, p.Caller, p.times.deadline, size, func(ctx context.Context) (*Prompted, error) {
-		made := asked
 		if err := made.render(ctx, c); err != nil {
 			return nil, err
 		}

@@ -39,7 +39,10 @@ type Transcript struct {
 
 func (Transcript) hasPictures() bool { return false }
 
-func (t Transcript) write(context.Context, *Prompted) error { panic("it is a chat by now") }
+// write asks for the transcript in a conversation.
+func (t Transcript) write(ctx context.Context, p *Prompted) error {
+	return t.chat(p.Model.Template).write(ctx, p)
+}
 
 // chat asks for the transcript in llama-server's words: LFM2, known by its chat template, has been
 // trained with others.

@@ -13,7 +13,6 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/turns"
-	"github.com/penstock/penstock/scheduler"
 )
 
 // textPool bounds how much work on the text of requests goes on at a time: on templates, tokens
@@ -44,11 +43,8 @@ type result[T any] struct {
 // which may be nil, is given its value if it still comes to one. The caller may write meanwhile to
 // what it asked with, so work must have copies of that.
 func inPool[T any](ctx context.Context, p *textPool, caller Caller, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
-	if !deadline.IsZero() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadlineCause(ctx, deadline, scheduler.ErrDeadline)
-		defer stop()
-	}
+	ctx, stop := until(ctx, deadline)
+	defer stop()
 	ctx = sampling.WithSalt(ctx, caller.CacheSalt)
 	if ctx.Err() != nil {
 		return *new(T), causeOf(ctx) // before it takes a permit that is free
