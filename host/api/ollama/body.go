@@ -61,14 +61,10 @@ func newAnswerFields() AnswerFields {
 // read reads the body of a request into whole, of which b is a part, and checks what all bodies
 // share.
 func (b *AnswerFields) read(c echo.Context, whole any) error {
-	text, err := wire.Read(c)
-	if err != nil {
+	var err error
+	if b.size, err = wire.ReadBody(c, whole); err != nil {
 		return err
 	}
-	if err := wire.Decode(text, whole); err != nil {
-		return err
-	}
-	b.size = len(text)
 	if err := b.readOptions(); err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (a API) textCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b, echoesOf(r))), b.Stream)
+	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b)), b.Stream)
 }
 
 // Read turns the body of an answer that is told as it grows into a request: a chat if it has

@@ -49,8 +49,8 @@ type textState struct {
 	answer *offsets // of the answer's tokens
 }
 
-func newTextShape(h answerHeads, b *textBody, prompts []echoed) textShape {
-	return textShape{h, b, prompts, map[int]*textState{}}
+func newTextShape(h answerHeads, b *textBody) textShape {
+	return textShape{h, b, echoesOf(h.request), map[int]*textState{}}
 }
 
 // state is what the frames of a choice have described so far.

@@ -82,18 +82,12 @@ func (b *body) asked(from completion.Caller, size int) (a completion.Asked, err 
 	}
 	a.Source, a.Limit = completion.Chat{Conversation: c}, b.MaxOutputTokens
 	if slices.Contains(b.Include, includeLogprobs) {
-		a.Logprobs = first(0, b.TopLogprobs)
+		if a.Logprobs = 0; b.TopLogprobs != nil {
+			a.Logprobs = *b.TopLogprobs
+		}
 	}
 	a.Format, err = b.format()
 	return a, err
-}
-
-// first is the value, if it is there.
-func first(otherwise int, value *int) int {
-	if value == nil {
-		return otherwise
-	}
-	return *value
 }
 
 // format is what text.format says; without a Field where it asks for nothing.
@@ -115,7 +109,7 @@ func (b *body) format() (f completion.Format, _ error) {
 	switch {
 	case said.Type == "text":
 		return f, nil
-	case said.Type == "json_object" && !hasSchema:
+	case said.Type == "json_object" && (len(said.Schema) == 0 || string(said.Schema) == "null"):
 		return completion.Format{Field: field, In: ".schema", JSONSchema: completion.AnyObject}, nil
 	case said.Type == "json_object":
 		return completion.Format{Field: field, In: ".schema", JSONSchema: said.Schema}, nil
