@@ -17,9 +17,7 @@ import (
 )
 
 // useKernelsEnv tells a child that tries models which kernels to use.
-const (
-	useKernelsEnv = "PENSTOCK_USE_KERNELS"
-)
+const useKernelsEnv = "PENSTOCK_USE_KERNELS"
 
 // kernelMarker begins a line about a kernel: one before the first trial, then one after each, with
 // what was wrong.

@@ -3,8 +3,8 @@
 // Package draft guesses how answers go on, so that one forward pass can compute several tokens of
 // an answer.
 //
-// drafter.go says what a drafter is, lookup.go is one that finds drafts in the text itself, and
-// chance.go learns how often drafts are right. A draft decides nothing: the answer takes each
+// This file says what a drafter is, and learns how often drafts are right; lookup.go is one that
+// finds drafts in the text itself. A draft decides nothing: the answer takes each
 // token from the row that the model computes there, and what it does not take is dropped. So a
 // drafter may be wrong, but it should be quick.
 //
@@ -30,7 +30,7 @@
 // # What may guesses lose?
 //
 // A hundredth of the time that the answer would take without them, and what earlier ones of it
-// have saved. That is a budget of each answer (scheduler/draft/budget.go): it grows with each
+// have saved. That is a budget of each answer (Budget): it grows with each
 // token by a hundredth of what a pass without drafts takes, a token that was right adds what it
 // saved, and each pass takes away what it took longer, right or wrong. A draft is made if the
 // budget bears what it is likely to lose; one that loses more leaves a debt, and there are no

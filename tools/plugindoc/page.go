@@ -54,11 +54,12 @@ func (s sdk) page(root string) (string, error) {
 		if next := at + 1; i.value && next < len(items) && items[next].value && items[next].comment == i.comment { // they share a row
 			items[next].signature = i.signature + ", " + items[next].signature
 		} else if !i.hidden {
+			placed := i
 			if !s.grouped(s.place(i)) && i.source == before.source { // a new one belongs where it was written
-				i.owner = before.owner
+				placed.owner = before.owner
 			}
-			before = i
-			rows[s.place(i)] += fmt.Sprintf("| `%s` | %s | %s |\n", i.signature, sentences(i.comment), facts(i, index))
+			before = placed
+			rows[s.place(placed)] += fmt.Sprintf("| `%s` | %s | %s |\n", i.signature, sentences(i.comment), facts(i, index))
 		}
 	}
 	var b strings.Builder

@@ -18,10 +18,10 @@ import (
 
 // parameters are those of a chain that draws from a made-up model, with the server's defaults.
 type parameters struct {
-	Temperature float64  `json:"temperature"`
+	Temperature float32  `json:"temperature"`
 	TopK        int      `json:"top_k"` // 0 or less: off
-	TopP        float64  `json:"top_p"`
-	MinP        float64  `json:"min_p"`
+	TopP        float32  `json:"top_p"`
+	MinP        float32  `json:"min_p"`
 	Samplers    []string `json:"samplers"` // others than these four do nothing
 }
 
@@ -31,7 +31,7 @@ type parameters struct {
 func Chains(asked []byte) func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
 	return func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
 		d := sampling.Default()
-		p := parameters{float64(d.Temperature), d.TopK, float64(d.TopP), float64(d.MinP), d.Chain}
+		p := parameters{d.Temperature, d.TopK, d.TopP, d.MinP, d.Chain}
 		if err := json.Unmarshal(asked, &p); len(asked) > 0 && err != nil {
 			return nil, fmt.Errorf("sampling: %w", err)
 		}
@@ -68,21 +68,23 @@ func (p *parameters) draw(v *chain.View, random *rand.Rand) error {
 	slices.SortStableFunc(ids, func(a, b scheduler.Token) int { return cmp.Compare(v.Row[b], v.Row[a]) })
 	temperature := 1.0
 	for _, name := range p.Samplers {
-		weights, sum := weigh(v.Row, ids, temperature)
-		n, kept := len(ids), 0.0
+		n := len(ids)
 		switch {
 		case name == "temperature" && p.Temperature == 0:
 			n = 1
 		case name == "temperature":
-			temperature *= p.Temperature
+			temperature *= float64(p.Temperature)
 		case name == "top_k" && p.TopK > 0:
 			n = min(n, p.TopK)
 		case name == "top_p" && p.TopP < 1:
-			for n = 0; n < len(ids) && (n == 0 || kept < p.TopP*sum); n++ {
+			weights, sum := weigh(v.Row, ids, temperature)
+			kept := 0.0
+			for n = 0; n < len(ids) && (n == 0 || kept < float64(p.TopP)*sum); n++ {
 				kept += weights[n]
 			}
 		case name == "min_p":
-			for n > 1 && weights[n-1] < p.MinP {
+			weights, _ := weigh(v.Row, ids, temperature)
+			for n > 1 && weights[n-1] < float64(p.MinP) {
 				n--
 			}
 		}

@@ -221,12 +221,13 @@ func (c *Call) checkInput(n int) error {
 			return fmt.Errorf("count: %d, bytes: %d; they are how many tokens and how many bytes of their text are taken back", c.Count, c.Bytes)
 		}
 	case CallAccept, CallStop:
-		switch {
-		case c.Token == nil:
+		if c.Token == nil {
 			return errors.New("token: it is missing")
-		case *c.Token < 0 || int(*c.Token) >= n:
-			return checkToken("token", *c.Token, n)
-		case c.Call == CallStop && c.Text == nil:
+		}
+		if err := checkToken("token", *c.Token, n); err != nil {
+			return err
+		}
+		if c.Call == CallStop && c.Text == nil {
 			return errors.New("text: it is missing")
 		}
 	case CallRewind:

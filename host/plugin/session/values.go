@@ -33,7 +33,7 @@ var notFinite = map[string]float32{"-inf": float32(math.Inf(-1)), "inf": float32
 // MarshalJSON implements json.Marshaler.
 func (l Logits) MarshalJSON() ([]byte, error) {
 	if len(l) > readable {
-		return json.Marshal(littleEndian(l))
+		return json.Marshal(littleEndian([]float32(l)))
 	}
 	text := []byte{'['}
 	for _, x := range l {
@@ -92,7 +92,7 @@ func (l *Logits) decode(text []byte) error {
 		return fmt.Errorf("%.60s is not base64 of little-endian 32-bit floats", text)
 	}
 	*l = make(Logits, len(raw)/4)
-	_, err := binary.Decode(raw, binary.LittleEndian, *l)
+	_, err := binary.Decode(raw, binary.LittleEndian, []float32(*l))
 	return err
 }
 
@@ -110,8 +110,9 @@ func parseLogit(text []byte) (float32, error) {
 	return float32(x), nil
 }
 
-// littleEndian are numbers as the ABI has them in memory.
-func littleEndian[T ~[]float32 | []uint32](numbers T) []byte {
+// littleEndian are numbers as the ABI has them in memory. They have no type of their own, which
+// encoding/binary would take one by one.
+func littleEndian[T []float32 | []uint32](numbers T) []byte {
 	b, err := binary.Append(nil, binary.LittleEndian, numbers)
 	if err != nil {
 		panic(err) // such numbers have a fixed size
@@ -120,7 +121,7 @@ func littleEndian[T ~[]float32 | []uint32](numbers T) []byte {
 }
 
 // digest is the sha256 of the logits as little-endian floats, in hex.
-func (l Logits) digest() string { return fmt.Sprintf("%x", sha256.Sum256(littleEndian(l))) }
+func (l Logits) digest() string { return fmt.Sprintf("%x", sha256.Sum256(littleEndian([]float32(l)))) }
 
 // Bias is added to a token's logit: in JSON [token, amount].
 type Bias struct {

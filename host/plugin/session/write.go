@@ -109,12 +109,14 @@ func (w *writer) fields(object any) {
 		_ = d.Decode(&value)
 		var entries []json.RawMessage
 		if !w.people || name != "model" && name != "table" || json.Unmarshal(value, &entries) != nil {
-			w.entry(name.(string), value)
+			w.begin(name.(string))
+			w.write(value)
 			continue
 		}
 		w.open(name.(string), '[')
 		for _, e := range entries {
-			w.entry("", e)
+			w.begin("")
+			w.write(e)
 		}
 		w.close(']')
 	}
@@ -130,13 +132,17 @@ func (w *writer) json(v any) []byte {
 
 // write writes JSON on one line, for people with spaces in it.
 func (w *writer) write(text []byte) {
+	if !w.people {
+		_, _ = w.Write(text)
+		return
+	}
 	inText, escaped := false, false
 	for _, b := range text {
 		if b == '"' && !escaped {
 			inText = !inText
 		}
 		escaped = b == '\\' && !escaped
-		if _ = w.WriteByte(b); w.people && !inText && (b == ',' || b == ':') {
+		if _ = w.WriteByte(b); !inText && (b == ',' || b == ':') {
 			_ = w.WriteByte(' ')
 		}
 	}
