@@ -187,7 +187,7 @@ func TestReader_Leave_IsNotKept(t *testing.T) {
 		read(r)
 		r.Leave()
 		gone = true
-		if r.Settle(); l.held {
+		if r.Told().Settle(); l.held {
 			t.Error("the host waits for a client that has all")
 		}
 		return weak.Make(r)
@@ -200,7 +200,7 @@ func TestReader_Leave_IsNotKept(t *testing.T) {
 	read(before)
 	before.Leave()
 	read(after)
-	if before.Settle(); !l.held {
+	if before.Told().Settle(); !l.held {
 		t.Error("the host does not wait for the client that has come back since")
 	}
 	l.shelf.remove(l)

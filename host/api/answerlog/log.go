@@ -316,20 +316,33 @@ func (r *Reader) Leave() {
 	}
 }
 
-// Stays reports whether a client can still come back for the answer.
-func (l *Log) Stays() bool {
-	l.shelf.mu.Lock()
-	defer l.shelf.mu.Unlock()
-	return l.stay > 0 && !l.gone
+// Told names what a client was sent the end of. It holds nothing of the log, which may be
+// forgotten.
+type Told struct {
+	shelf  *Shelf
+	stream string
+	turn   int // of the client's reader
 }
 
-// Settle lets the host end: the client of r, if nobody else has read the log since, has all of it.
-func (r *Reader) Settle() {
+// Told names the log as r has read it.
+func (r *Reader) Told() Told {
 	l := r.Log()
+	return Told{l.shelf, l.name, r.turn}
+}
+
+// Stays reports whether a client can still come back for the answer.
+func (t Told) Stays() bool { return t.shelf.log(t.stream) != nil }
+
+// Settle lets the host end: the client, if nobody else has read the log since, has all of it.
+func (t Told) Settle() {
+	l := t.shelf.log(t.stream)
+	if l == nil {
+		return // it was let go of
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.turn == r.turn {
-		l.shelf.settle(l)
+	if l.turn == t.turn {
+		t.shelf.settle(l)
 	}
 }
 

@@ -92,6 +92,9 @@ func (s *Shelf) reserve(l *Log, r *completion.Prompted) error {
 func (s *Shelf) grow(l *Log, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if l.gone {
+		return false // nothing is forgotten for it
+	}
 	own := s.account(l)
 	defer s.count(l, 0)
 	for own.bytes+n > cmp.Or(s.mostOfCaller, mostOfCaller) {
@@ -103,9 +106,6 @@ func (s *Shelf) grow(l *Log, n int64) bool {
 		if !s.forgetOldest(s.heaviest()) {
 			return false
 		}
-	}
-	if l.gone {
-		return false
 	}
 	s.count(l, n)
 	return true
@@ -159,6 +159,13 @@ func (s *Shelf) put(l *Log) {
 	s.byStream[l.name] = l
 }
 
+// log is that of a stream of this server; nil: clients find none.
+func (s *Shelf) log(stream string) *Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byStream[stream]
+}
+
 // absentStream is why a server does not know a stream of its own.
 const absentStream = "no such stream: it was not started with detach_ms, its time is up, or the server was started again"
 
@@ -184,9 +191,7 @@ func (s *Shelf) find(name string, caller completion.Caller) (*Log, error) {
 		return nil, unknownStream(fmt.Sprintf("the stream is that of the server %q, and this is %q: connect to /v1/ws?replica=%s; "+
 			"a proxy that leads elsewhere even so finds that server gone, and the stream with it", excerpt.Of(replica, 64), s.Replica, excerpt.Of(replica, 64)))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l := s.byStream[id]; l != nil && caller.Owns(l.caller) {
+	if l := s.log(id); l != nil && caller.Owns(l.caller) {
 		return l, nil
 	}
 	return nil, unknownStream(absentStream)

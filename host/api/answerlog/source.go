@@ -150,10 +150,7 @@ func (p *parts) take(e scheduler.Event) {
 		p.text = append(p.text, e.Text...)
 	}
 	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	signal(p.wake)
 }
 
 // parse writes what the answer gains in parts, until it has ended. An answer that cannot be parsed

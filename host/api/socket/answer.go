@@ -207,7 +207,7 @@ func (a *answer) prepare(ctx context.Context, f clientFrame, prepare preparation
 	} else {
 		k.conclude(f, err)
 	}
-	k.finish(a, false)
+	k.finish(false, answerlog.Told{})
 }
 
 // cancelPreparation ends the preparation of an answer, ahead of the frames that wait for it. It is
@@ -232,16 +232,17 @@ func (k *connection) freeID(a *answer) {
 	}
 }
 
-// finish notes that the connection is done with an answer. If the client was told its end, it is
-// asked whether it has that.
-func (k *connection) finish(a *answer, told bool) {
+// finish notes that the connection is done with an answer. If the client was sent its end, and may
+// come back for that, it is asked whether it has it.
+func (k *connection) finish(sent bool, told answerlog.Told) {
+	sent = sent && told.Stays()
 	k.mu.Lock()
 	k.going--
-	if told { // the logs of the others, which have gone meanwhile, are not to be kept
-		k.told = append(slices.DeleteFunc(k.told, func(a *answer) bool { return !a.reader.Log().Stays() }), a)
+	if sent {
+		k.told = append(slices.DeleteFunc(k.told, func(t answerlog.Told) bool { return !t.Stays() }), told)
 	}
 	k.mu.Unlock()
-	if told {
+	if sent {
 		signal(k.unasked)
 	}
 	signal(k.less)

@@ -175,14 +175,14 @@ func TestConnection_LostIsNotKept(t *testing.T) {
 	for _, end := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			stream := endsLater{end: make(chan struct{}), goOn: make(chan struct{})}
-			var l *answerlog.Log
+			var told answerlog.Told
 			lost := func() weak.Pointer[connection] {
 				k, s := connect(t.Context(), stream)
 				s.takes <- true
 				k.handle([]byte(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x"}}`), func() {})
 				k.lanes.Wait()
 				a := k.byID["a"]
-				if l = a.reader.Log(); end {
+				if told = a.reader.Told(); end {
 					close(stream.end)
 					synctest.Wait()
 					if _, last, _ := a.reader.Read(); !last {
@@ -196,8 +196,8 @@ func TestConnection_LostIsNotKept(t *testing.T) {
 			for range 3 {
 				runtime.GC()
 			}
-			if lost.Value() != nil || !l.Stays() {
-				t.Errorf("ended %v: the connection is kept %v, the log %v", end, lost.Value() != nil, l.Stays())
+			if lost.Value() != nil || !told.Stays() {
+				t.Errorf("ended %v: the connection is kept %v, the log %v", end, lost.Value() != nil, told.Stays())
 			}
 			time.Sleep(time.Hour) // nobody comes back
 			if !end {
@@ -205,4 +205,43 @@ func TestConnection_LostIsNotKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A client that never says that it has an answer keeps nothing of it in its connection once nobody
+// can come back for it.
+func TestConnection_Finish_GoneIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := endsLater{end: make(chan struct{}), goOn: make(chan struct{})}
+		k, s := connect(t.Context(), stream)
+		s.takes <- true
+		log := func() weak.Pointer[answerlog.Log] {
+			k.handle([]byte(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x"}}`), func() {})
+			k.lanes.Wait()
+			a := k.byID["a"]
+			close(stream.end)
+			synctest.Wait()
+			if _, last, _ := a.reader.Read(); !last {
+				t.Error("it goes on")
+			}
+			k.freeID(a)
+			a.reader.Leave()
+			k.finish(true, a.reader.Told())
+			for len(k.ready.some) > 0 {
+				<-k.ready.some
+				k.ready.take()
+			}
+			return weak.Make(a.reader.Log())
+		}()
+		if len(k.told) != 1 {
+			t.Fatalf("the client is asked about %d answers", len(k.told))
+		}
+		time.Sleep(time.Hour) // nobody comes back
+		for range 3 {
+			runtime.GC()
+		}
+		if log.Value() != nil {
+			t.Error("the log is kept")
+		}
+		k.settle(k.told)
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/penstock/penstock/host/api/answerlog"
 )
 
 const (
@@ -65,12 +67,12 @@ func (k *connection) confirm() {
 	k.settle(told)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.told = slices.DeleteFunc(k.told, func(a *answer) bool { return slices.Contains(told, a) })
+	k.told = slices.DeleteFunc(k.told, func(t answerlog.Told) bool { return slices.Contains(told, t) })
 }
 
-func (k *connection) settle(told []*answer) {
-	for _, a := range told {
-		a.reader.Settle()
+func (k *connection) settle(told []answerlog.Told) {
+	for _, t := range told {
+		t.Settle()
 	}
 }
 

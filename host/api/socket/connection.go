@@ -102,11 +102,11 @@ type roster struct {
 	mu      sync.Mutex
 	byID    map[string]*answer // that have not ended
 	files   files
-	going   int           // are being prepared, or read
-	less    chan struct{} // has an element when going has become less
-	served  bool          // one was begun
-	closing bool          // none is begun any more
-	told    []*answer     // that the client could come back for, and was sent the end of
+	going   int              // are being prepared, or read
+	less    chan struct{}    // has an element when going has become less
+	served  bool             // one was begun
+	closing bool             // none is begun any more
+	told    []answerlog.Told // what the client could come back for, and was sent the end of
 }
 
 // queue has the answers whose logs may have something to read, each once. add never waits: it is
@@ -325,7 +325,7 @@ func (k *connection) writeFromLog(a *answer) bool {
 	switch {
 	case a.over:
 		a.reader.Leave()
-		k.finish(a, sent && last && a.reader.Log().Stays())
+		k.finish(sent && last, a.reader.Told())
 	case f != nil:
 		k.ready.add(a)
 	}
