@@ -38,7 +38,7 @@ func (j *job) addChoice(other *job) {
 
 // choicesBusy reports whether a background sampler of a program's choices is busy.
 func (j *job) choicesBusy() bool {
-	return j.background.Busy() || slices.ContainsFunc(j.program.choices, func(c *job) bool { return !c.done && c.background.Busy() })
+	return slices.ContainsFunc(j.program.choices, func(c *job) bool { return !c.done && c.background.Busy() })
 }
 
 // choicesKeepUp reports whether the readers of all choices do.

@@ -66,7 +66,7 @@ func (s *Scheduler) collect(d *drawer) {
 		s.settleSelfRun(d)
 		return
 	}
-	if len(j.guess.draft) > 0 {
+	if j.guess.drafting() {
 		j.guess.row = j.background.Row()
 	}
 	p := j.calls.atWork

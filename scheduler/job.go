@@ -31,19 +31,19 @@ type job struct {
 	branches []*branch // what has slots
 	program  *programRun
 
-	req    Request       // without Prompt, Chain, Program and Begun
-	scope  kvcache.Scope // of its cells
-	pieces *piece.Table  // of the rows in its prompt; nil: there are none
 	stream *Stream
-
 	status
-	place
 	calls calls
 	guess guess
-
 	tally
-	times   times
-	lasting []string // names of the stages that stay, as plugins do
+	times times
+
+	// Of what is below, a tick looks at little.
+	req     Request       // without Prompt, Chain, Program and Begun
+	scope   kvcache.Scope // of its cells
+	pieces  *piece.Table  // of the rows in its prompt; nil: there are none
+	lasting []string      // names of the stages that stay, as plugins do
+	place
 }
 
 // status is how far a job has come, and what keeps it from going on.
@@ -227,6 +227,3 @@ func (b *branch) told() (number uint64, tokens int) {
 	}
 	return number, len(b.state.Tokens)
 }
-
-// drafting reports whether guessed tokens are computed after the branch's own in this tick.
-func (b *branch) drafting() bool { return len(b.job.guess.draft) > 0 }

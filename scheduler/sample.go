@@ -267,7 +267,7 @@ func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 		b.drawer.logprobs = 0
 	}
 	if !b.drawer.tickDraws() {
-		s.giveBackground(b.drawer, false) // at once: it has something to prepare beside the first pass
+		s.giveBackground(b.drawer, true) // at once: it has something to prepare beside the first pass
 	}
 }
 

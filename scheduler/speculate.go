@@ -61,6 +61,9 @@ type guess struct {
 	trial    bool          // it was asked for although it does not seem to pay
 }
 
+// drafting reports whether guessed tokens are computed after the job's own in this tick.
+func (g *guess) drafting() bool { return len(g.draft) > 0 }
+
 // wordsOfContext is a context without the rows of pieces, see textContext.
 type wordsOfContext struct {
 	tokens []Token
@@ -70,7 +73,7 @@ type wordsOfContext struct {
 
 // sameDrafting is how many of the first branches are alike in that.
 func sameDrafting(branches []*branch) int {
-	if n := slices.IndexFunc(branches, func(b *branch) bool { return b.drafting() != branches[0].drafting() }); n >= 0 {
+	if n := slices.IndexFunc(branches, func(b *branch) bool { return b.job.guess.drafting() != branches[0].job.guess.drafting() }); n >= 0 {
 		return n
 	}
 	return len(branches)
@@ -312,7 +315,7 @@ func (s *Scheduler) draft(j *job, n int) {
 // drawn from as well.
 func (d *drawer) followsDraft() bool {
 	g := &d.job.guess
-	if !d.branch.drafting() || !d.tickDraws() {
+	if !g.drafting() || !d.tickDraws() {
 		return false
 	}
 	n := d.answer.Along(g.at, g.draft)
@@ -325,7 +328,7 @@ func (d *drawer) followsDraft() bool {
 
 // settleDraft notes how much of its draft a job has taken, and takes the rest out of the KV cache.
 func (s *Scheduler) settleDraft(j *job) {
-	if len(j.guess.draft) == 0 {
+	if !j.guess.drafting() {
 		return
 	}
 	g, out, context, right := &j.guess, j.answer.Output(), j.answer.Context(), 0
@@ -349,7 +352,7 @@ func (s *Scheduler) settleDraft(j *job) {
 // dropDraft takes the guessed tokens out of the KV cache but for those before the row that was
 // drawn from last.
 func (s *Scheduler) dropDraft(j *job) {
-	had, keep := len(j.guess.draft) > 0, j.guess.at+j.guess.row
+	had, keep := j.guess.drafting(), j.guess.at+j.guess.row
 	if j.guess.draft, j.guess.row = nil, 0; had && j.branch.seq != nil {
 		s.cache.Truncate(j.branch.seq, keep)
 	}

@@ -4,9 +4,9 @@
 // an answer.
 //
 // This file says what a drafter is, and learns how often drafts are right; lookup.go is one that
-// finds drafts in the text itself. A draft decides nothing: the answer takes each
-// token from the row that the model computes there, and what it does not take is dropped. So a
-// drafter may be wrong, but it should be quick.
+// finds drafts in the text itself. A draft decides nothing: the answer takes each token from the
+// row that the model computes there, and what it does not take is dropped. So a drafter may be
+// wrong, but it should be quick.
 //
 // # How are several rows of one slot drawn, when each depends on the one before?
 //
@@ -29,22 +29,22 @@
 //
 // # What may guesses lose?
 //
-// A hundredth of the time that the answer would take without them, and what earlier ones of it
-// have saved. That is a budget of each answer (Budget): it grows with each
-// token by a hundredth of what a pass without drafts takes, a token that was right adds what it
-// saved, and each pass takes away what it took longer, right or wrong. A draft is made if the
-// budget bears what it is likely to lose; one that loses more leaves a debt, and there are no
-// others until it is paid. So text that is never guessed right is slower by a hundredth and by
-// one short draft, on any machine and however sure the drafter was. Drafts have one or two tokens
-// at first, then twice as many as were right so far. The first one, after eight or more tokens
-// that are the same, may be at the expense of the budget of all answers: else short answers would
-// end before they have earned it. Where drafts do not seem to pay, one token is tried, one slot
-// in a tick, as often as the budget bears that it is wrong. Trials also became rarer once, each
-// one that failed doubling the wait for the next. That bounded the same loss a second time: on
-// virtual time text that is never guessed lost up to 0.9% with it and up to 1.0% without, and
-// text that begins to repeat took 1.2 times as long on two cores. Tests of the scheduler hold
-// both sides on virtual time, for processors, GPUs and kernels that compute rows in tiles: never
-// right costs 2% at most, always right makes answers twice as fast at least.
+// A hundredth of the time that the answer would take without them, and what earlier ones of it have
+// saved. That is a budget of each answer (Budget): it grows with each token by a hundredth of what
+// a pass without drafts takes, a token that was right adds what it saved, and each pass takes away
+// what it took longer, right or wrong. A draft is made if the budget bears what it is likely to
+// lose; one that loses more leaves a debt, and there are no others until it is paid. So text that
+// is never guessed right is slower by a hundredth and by one short draft, on any machine and
+// however sure the drafter was. Drafts have one or two tokens at first, then twice as many as were
+// right so far. The first one, after eight or more tokens that are the same, may be at the expense
+// of the budget of all answers: else short answers would end before they have earned it. Where
+// drafts do not seem to pay, one token is tried, one slot in a tick, as often as the budget bears
+// that it is wrong. Trials also became rarer once, each one that failed doubling the wait for the
+// next. That bounded the same loss a second time: on virtual time text that is never guessed lost
+// up to 0.9% with it and up to 1.0% without, and text that begins to repeat took 1.2 times as long
+// on two cores. Tests of the scheduler hold both sides on virtual time, for processors, GPUs and
+// kernels that compute rows in tiles: never right costs 2% at most, always right makes answers
+// twice as fast at least.
 //
 // # Why do all slots of a pass have drafts of one length, where each sequence has its own cells?
 //
