@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -90,6 +91,9 @@ import (
 )
 
 func init() {
+	if len(os.Args) < 2 || os.Args[1] != "serve" {
+		return // a child: its parent reads what it prints
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
@@ -100,18 +104,16 @@ func init() {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	}
-	if len(os.Args) > 1 && os.Args[1] == "serve" {
-		http.HandleFunc("/clear", func(w http.ResponseWriter, r *http.Request) { answer(w, coverage.ClearCounters()) })
-		http.HandleFunc("/write", func(w http.ResponseWriter, r *http.Request) {
-			to := r.FormValue("to")
-			if err := coverage.WriteMetaDir(to); err != nil {
-				answer(w, err)
-				return
-			}
-			answer(w, coverage.WriteCountersDir(to))
-		})
-		go http.Serve(l, nil)
-	}
+	http.HandleFunc("/clear", func(w http.ResponseWriter, r *http.Request) { answer(w, coverage.ClearCounters()) })
+	http.HandleFunc("/write", func(w http.ResponseWriter, r *http.Request) {
+		to := r.FormValue("to")
+		if err := coverage.WriteMetaDir(to); err != nil {
+			answer(w, err)
+			return
+		}
+		answer(w, coverage.WriteCountersDir(to))
+	})
+	go http.Serve(l, nil)
 }
 `
 
@@ -210,10 +212,10 @@ func report(out io.Writer, profile []byte, files bool) error {
 		ran[folder][path.Base(file)] += last - first + 1
 	}
 	total, lines := 0, 0
-	for _, folder := range sorted(ran) {
+	for _, folder := range slices.Sorted(maps.Keys(ran)) {
 		total += len(ran[folder])
 		fmt.Fprintf(out, "%4d  %s\n", len(ran[folder]), folder)
-		for _, file := range sorted(ran[folder]) {
+		for _, file := range slices.Sorted(maps.Keys(ran[folder])) {
 			lines += ran[folder][file]
 			if files {
 				fmt.Fprintf(out, "      %5d  %s\n", ran[folder][file], file)
@@ -222,13 +224,4 @@ func report(out io.Writer, profile []byte, files bool) error {
 	}
 	fmt.Fprintf(out, "%4d  files of %d packages, %d lines in each\n", total, len(ran), lines/max(total, 1))
 	return nil
-}
-
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
