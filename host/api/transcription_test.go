@@ -73,7 +73,7 @@ func withTemplate(template string) func(*setup) {
 	return func(s *setup) {
 		wrap := s.wrap
 		s.wrap = func(o servingtest.OneModel) serving.Models {
-			o.Model.Template = template
+			o.Model.Template.Source = template
 			return wrap(o)
 		}
 	}

@@ -57,7 +57,7 @@ func (p *Prompted) MediaEmbeddings() int {
 	if !p.HasMedia() {
 		return 0
 	}
-	return p.Model.Embedding * (p.MediaTokens(media.Image) + p.MediaTokens(media.Audio))
+	return p.Model.Weights.Embedding * (p.MediaTokens(media.Image) + p.MediaTokens(media.Audio))
 }
 
 // TextTokens are the tokens of a prompt without the embeddings of pictures and sounds.

@@ -74,7 +74,7 @@ func (p *Prompted) LeftOut() []string {
 // Shift is what leaves the context when it is full, if the model is served so that answers go on
 // then.
 func (p *Prompted) Shift() answer.Shift {
-	s := answer.Shift{Keep: p.Model.ShiftKeep, Discard: p.Discard}
+	s := answer.Shift{Keep: p.Model.Defaults.ShiftKeep, Discard: p.Discard}
 	if p.Keep != nil {
 		s.Keep = *p.Keep
 	}
@@ -236,12 +236,12 @@ func (p *Prompted) preserve(ctx context.Context) (err error) {
 
 // settleSampling reads the sampling parameters, the plugins and the adapters.
 func (p *Prompted) settleSampling(ctx context.Context) (err error) {
-	base := p.Model.Sampling.Params()
+	base := p.Model.Defaults.Sampling.Params()
 	base.Trace = p.Common.Trace
-	if t := p.Model.Thinking; t != nil {
+	if t := p.Model.Defaults.Thinking; t != nil {
 		base.Thinking = *t
 	}
-	base.Schemas = p.Model.Schemas
+	base.Schemas = p.Model.Defaults.Schemas
 	if p.Params, err = p.Common.Params(base, tokens{ctx, p.Model}); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ type tokens struct {
 	*serving.Model
 }
 
-func (t tokens) Size() int { return t.Vocabulary }
+func (t tokens) Size() int { return t.Vocabulary.Size }
 func (t tokens) Tokenize(text string) ([]int32, error) {
 	tokens, err := t.Encoder().Plain(t.ctx, text)
 	return tokens, TextError(err, "logit_bias")
@@ -271,16 +271,16 @@ func (t tokens) Tokenize(text string) ([]int32, error) {
 // settleAnswers refuses what this model cannot do, and fills in what the model says where the
 // client does not.
 func (p *Prompted) settleAnswers() error {
-	if field := p.OnePerSlot; field != "" && (p.PerPrompt < 1 || p.PerPrompt > p.Model.Slots) {
-		return refusal.Invalid(field, "%s is %d; it must be from 1 to %d, the number of slots", field, p.PerPrompt, p.Model.Slots)
+	if field := p.OnePerSlot; field != "" && (p.PerPrompt < 1 || p.PerPrompt > p.Model.Compute.Slots) {
+		return refusal.Invalid(field, "%s is %d; it must be from 1 to %d, the number of slots", field, p.PerPrompt, p.Model.Compute.Slots)
 	}
-	if n := p.Slot; n != nil && (*n < 0 || *n >= p.Model.Slots) {
-		return refusal.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *n, p.Model.Slots-1)
+	if n := p.Slot; n != nil && (*n < 0 || *n >= p.Model.Compute.Slots) {
+		return refusal.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *n, p.Model.Compute.Slots-1)
 	}
-	if p.Thinking != "" && !p.Model.Thinks {
+	if p.Thinking != "" && !p.Model.Template.Thinks {
 		return refusal.Unsupported("think", "think is %s; the model %q does not think: its chat template has no place for that", p.Thinking, p.Model.Name)
 	}
-	if p.MaxTokens = p.Model.MaxTokens; p.Limit != nil {
+	if p.MaxTokens = p.Model.Defaults.MaxTokens; p.Limit != nil {
 		p.MaxTokens = *p.Limit
 	}
 	f := p.Format
@@ -308,9 +308,9 @@ func (c Chat) hasPictures() bool { return media.HasPictures(c.Media) }
 // write makes the conversation the prompt, unless plugins do.
 func (c Chat) write(ctx context.Context, p *Prompted) error {
 	for i, t := range c.Follows {
-		if t < 0 || int(t) >= p.Model.Vocabulary {
+		if t < 0 || int(t) >= p.Model.Vocabulary.Size {
 			at := fmt.Sprintf("context[%d]", i)
-			return refusal.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, p.Model.Vocabulary-1)
+			return refusal.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, p.Model.Vocabulary.Size-1)
 		}
 	}
 	c.Conversation = c.WithoutEmptyEnd()

@@ -106,7 +106,7 @@ func (p *Prompted) checkProgram(branches int) error {
 		return nil
 	case branches > p.Model.MostBranches():
 		return refusal.Invalid("plugins", "%s in %d branches at once, and this server allows %d and has %d slots: configure the plugin for fewer, or the server for more (programs.branches and scheduler.slots)",
-			writes, branches, p.Model.MostBranches(), p.Model.Slots)
+			writes, branches, p.Model.MostBranches(), p.Model.Compute.Slots)
 	case p.Slot != nil:
 		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *p.Slot, writes)
 	case len(p.begun.Tokens) > 0:
@@ -121,7 +121,7 @@ func (p *Prompted) checkProgram(branches int) error {
 // prompts, to the longest.
 func (p *Prompted) limit(prompt []scheduler.Token) {
 	limits := [...]int{p.Params.Limit, p.MaxTokens, p.Model.Context - len(prompt)}
-	if p.Model.ContextShift {
+	if p.Model.Defaults.ContextShift {
 		limits[2] = 0
 	}
 	for _, n := range limits {
@@ -260,9 +260,9 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 	switch {
 	case policy.Program != nil: // whose branches end where the context is full
 		policy.Program.Tokens = r.Model.Programs.Tokens
-	case r.Model.ContextShift:
+	case r.Model.Defaults.ContextShift:
 		shift := r.Shift()
-		if r.Model.AddBOS && shift.Keep >= 0 {
+		if r.Model.Vocabulary.AddBOS && shift.Keep >= 0 {
 			shift.Keep++ // as llama-server counts
 		}
 		request.Shift = &shift

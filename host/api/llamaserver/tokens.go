@@ -107,9 +107,9 @@ func (b *tokenizeBody) tokens(ctx context.Context, m *serving.Model) (tokens []s
 			tokens = append(tokens, more...)
 			continue
 		}
-		token, ok := completion.ReadToken(item, m.Vocabulary)
+		token, ok := completion.ReadToken(item, m.Vocabulary.Size)
 		if !isList || !ok {
-			return nil, refusal.Invalid(field, "%s must be a text, or in a list a token from 0 to %d", field, m.Vocabulary-1)
+			return nil, refusal.Invalid(field, "%s must be a text, or in a list a token from 0 to %d", field, m.Vocabulary.Size-1)
 		}
 		tokens = append(tokens, token)
 	}
