@@ -18,7 +18,7 @@ import (
 type API struct {
 	*wire.Server
 	// Describe makes the shape of llama-server's own API, for clients that ask for what it tells
-	// besides; nil: those hear nothing of that.
+	// besides.
 	Describe func(r *completion.Prompted, b *AnswerFields) wire.Detailed
 }
 
