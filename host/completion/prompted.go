@@ -91,20 +91,20 @@ func (p *Prompted) RecordingID() string {
 
 // Service carries out requests.
 type Service struct {
-	Models serving.Models
-	Media  *media.Loader // of the pictures and sounds of requests; nil: no model takes any
-	pool   *textPool
+	Models  serving.Models
+	Media   *media.Loader // of the pictures and sounds of requests; nil: no model takes any
+	permits *textPermits
 }
 
 // NewService makes a service.
-func NewService(m serving.Models) *Service { return &Service{Models: m, pool: newTextPool()} }
+func NewService(m serving.Models) *Service { return &Service{Models: m, permits: newTextPermits()} }
 
 // Prompt makes the prompts of a request: it finds the model, settles how the answers are sampled
 // and by which plugins, and has the conversation rendered, or the texts tokenised. The caller
 // releases the request.
 //
-// What is slow runs where it holds nobody up: templates and tokens in the text pool, plugins that
-// write prompts and the loading of pictures outside of it, since they wait for others.
+// What is slow runs where it holds nobody up: templates and tokens with a permit, plugins that
+// write prompts and the loading of pictures without, since they wait for others.
 func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err error) {
 	if err := asked.check(); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 	}
 	p.held.arrived = p.Model.Scheduler.Expect()
 	made := *p // who waits may have left, and gives up what was asked
-	settled, err := inPool(ctx, s.pool, p.Caller, p.times.deadline, p.Size, func(ctx context.Context) (*Prompted, error) {
+	settled, err := withPermit(ctx, s.permits, p.Caller, p.times.deadline, p.Size, func(ctx context.Context) (*Prompted, error) {
 		return &made, made.settle(ctx)
 	}, func(made *Prompted) { made.Plugins.Release() })
 	if err != nil {
@@ -182,11 +182,11 @@ func (p *Prompted) record() error {
 	if !p.Common.Record {
 		return nil
 	}
-	if p.Model.Record == nil {
+	if p.Model.Recorder == nil {
 		return &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled", Field: "record",
 			Message: "record is true, but this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 	}
-	p.held.recording = p.Model.Record(p.Caller.ID)
+	p.held.recording = p.Model.Recorder.Begin(p.Caller.ID)
 	p.held.back = append(p.held.back, p.held.recording.Release)
 	return nil
 }
@@ -224,7 +224,7 @@ func (p *Prompted) byPlugins() (c Chat, ok bool) {
 }
 
 // preserve finds the control tokens that each answer shows: those of the client and of the
-// template. It runs in the text pool, as the client may name many, in long texts. A text that the
+// template. It runs with a permit, as the client may name many, in long texts. A text that the
 // model refuses is refused here, before anything is encoded.
 func (p *Prompted) preserve(ctx context.Context) (err error) {
 	p.Preserved = nil // a fork has those of its answer

@@ -69,7 +69,7 @@ func TestService_Prompt_AllTemplates_HaveChains(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}
-				p, err := r.Plugins.NewPolicy(r.Params, serving.Ends{})
+				p, err := r.Plugins.NewPolicy(r.Params, serving.AnswerInfo{})
 				if err != nil {
 					t.Errorf("%s: %v\n%s", name, err, r.Params.Grammar)
 					continue

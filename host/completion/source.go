@@ -25,7 +25,7 @@ type Source interface {
 	// one that sees.
 	hasPictures() bool
 	// write makes the prompts of a request whose model, parameters and plugins are known. It runs
-	// in the text pool.
+	// with a permit.
 	write(ctx context.Context, p *Prompted) error
 }
 

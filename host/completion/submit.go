@@ -33,6 +33,7 @@ type Submitted struct {
 // Reading says how the answers of a request are read.
 type Reading struct {
 	Overflow scheduler.OverflowPolicy // what becomes of an answer that is read too slowly
+	Parts    bool                     // they are taken apart: Submitted.Read reads them
 }
 
 // Submit has the answers of a request computed, all of them or none. There must be room for all
@@ -84,7 +85,23 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	for i, stream := range streams {
 		r.Choices = append(r.Choices, &Choice{Index: i, Request: r, Stream: stream})
 	}
+	if reading.Parts {
+		if err := r.takeApart(); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
+}
+
+// takeApart has the choices taken apart, or cancels them.
+func (r *Submitted) takeApart() (err error) {
+	for _, c := range r.Choices {
+		if c.parts, err = r.Rendered.NewSplitter(); err != nil {
+			r.Cancel()
+			return err
+		}
+	}
+	return nil
 }
 
 // checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a
@@ -140,7 +157,7 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 		}
 	}()
 	params := r.Params
-	constraint, err := inPool(ctx, s.pool, r.Caller, r.times.deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
+	constraint, err := withPermit(ctx, s.permits, r.Caller, r.times.deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
 		return r.Model.Engine.Prepare(ctx, params)
 	}, sampling.Constraint.Release)
 	if err != nil {
@@ -204,12 +221,12 @@ func (r *Submitted) choiceParams(index int) sampling.Params {
 }
 
 // buildPolicy builds what decides the answer of one choice: its sampler chain, and what may end it.
-// Each choice enters the text pool by itself, so that others wait for one plugin's setup at most,
+// Each choice takes a permit by itself, so that others wait for one plugin's setup at most,
 // and not for those of 128 choices.
 func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prompt []scheduler.Token) (serving.Policy, error) {
 	params := r.choiceParams(index)
-	p, err := inPool(ctx, s.pool, r.Caller, r.times.deadline, 0, func(context.Context) (serving.Policy, error) {
-		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.stops, Time: r.times.came, Choice: index % r.PerPrompt, Choices: r.PerPrompt,
+	p, err := withPermit(ctx, s.permits, r.Caller, r.times.deadline, 0, func(context.Context) (serving.Policy, error) {
+		return r.Plugins.NewPolicy(params, serving.AnswerInfo{MaxTokens: r.MaxTokens, Stops: r.stops, Time: r.times.came, Choice: index % r.PerPrompt, Choices: r.PerPrompt,
 			Parts: r.Rendered.NewPartTeller, Media: r.tellMedia(index / r.PerPrompt), Chain: func(text []byte) (sampling.Params, error) { return r.chainParams(params, text) }, Prompt: r.promptOf})
 	}, discardPolicy)
 	if err != nil {

@@ -45,10 +45,10 @@ func (n *noting) NewChain(p sampling.Params) ([]chain.Stage, error) {
 // telling are plugins that keep what a policy is told.
 type telling struct {
 	serving.Plugins
-	ends serving.Ends
+	ends serving.AnswerInfo
 }
 
-func (w *telling) NewPolicy(p sampling.Params, e serving.Ends) (serving.Policy, error) {
+func (w *telling) NewPolicy(p sampling.Params, e serving.AnswerInfo) (serving.Policy, error) {
 	w.ends = e
 	return w.Plugins.NewPolicy(p, e)
 }

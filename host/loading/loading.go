@@ -185,7 +185,7 @@ func (l *loader) openEngine(ctx context.Context, o engine.Options, file *model.F
 	o.Name, o.Progress = l.Name, l.Progress
 	e, err := engine.Open(ctx, completed(o, l.config, file, l.log))
 	if err != nil && remote != nil {
-		err = cmp.Or(remote.workers.lost(), err) // which then is why
+		err = cmp.Or(remote.workers.Lost(), err) // which then is why
 	}
 	if err != nil {
 		return nil, err
@@ -428,7 +428,7 @@ func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registr
 		m.MediaEncoder = media
 	}
 	if l.Recordings != nil {
-		m.Record = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary()).Begin
+		m.Recorder = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary())
 	}
 	if path := l.config.Scheduler.SlotSavePath; path != "" {
 		saved, err := slotfile.Open(path, core.Engine, core.Scheduler)

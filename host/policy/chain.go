@@ -20,22 +20,22 @@ import (
 )
 
 // NewPolicy implements serving.Plugins.
-func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.Policy, err error) {
-	inForce := newInForce(params, r.list, ends)
+func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ serving.Policy, err error) {
+	inForce := newInForce(params, r.list, about)
 	policy := serving.Policy{Renew: r.renewal(inForce)}
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
 		if err := r.checkHiddenState(u); err != nil {
 			return nil, err
 		}
-		if u.plugin.IsProgram() && ends.Choice > 0 {
+		if u.plugin.IsProgram() && about.Choice > 0 {
 			index++
 			return nil, nil // that of the first choice writes all
 		}
 		request := plugin.RequestInfo{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: func() (plugin.Parts, error) { return ends.Parts() }, Media: ends.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
-		if u.plugin.IsProgram() && ends.Chain != nil {
-			request.Chain, request.Prompt = r.chainsOf(ends.Chain), ends.Prompt
+			Setup: setup, MaxTokens: about.MaxTokens, Time: about.Time, Choice: about.Choice, Choices: about.Choices, Parts: func() (plugin.Parts, error) { return about.Parts() }, Media: about.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
+		if u.plugin.IsProgram() {
+			request.Chain, request.Prompt = r.chainsOf(about.Chain), about.Prompt
 		}
 		stage, err := stage.New(u.plugin, request)
 		if err != nil {
@@ -199,13 +199,13 @@ func checkViews(chain []string, uses []use) error {
 // inForce is what plugins learn about the sampling parameters of their answer: those that are in
 // force when they ask. It is safe for concurrent use.
 type inForce struct {
-	uses []use
-	ends serving.Ends
-	text atomic.Pointer[func() []byte]
+	uses  []use
+	about serving.AnswerInfo
+	text  atomic.Pointer[func() []byte]
 }
 
-func newInForce(params sampling.Params, uses []use, ends serving.Ends) *inForce {
-	f := &inForce{uses: uses, ends: ends}
+func newInForce(params sampling.Params, uses []use, about serving.AnswerInfo) *inForce {
+	f := &inForce{uses: uses, about: about}
 	f.set(params)
 	return f
 }
@@ -214,11 +214,11 @@ func newInForce(params sampling.Params, uses []use, ends serving.Ends) *inForce 
 func (f *inForce) set(params sampling.Params) {
 	params.Chain = arrange(params.Chain, f.uses)
 	text := sync.OnceValue(func() []byte {
-		stop := f.ends.Stops
+		stop := f.about.Stops
 		if stop == nil {
 			stop = []string{}
 		}
-		text, err := params.Describe(map[string]any{"max_tokens": f.ends.MaxTokens, "stop": stop})
+		text, err := params.Describe(map[string]any{"max_tokens": f.about.MaxTokens, "stop": stop})
 		if err != nil {
 			panic(err) // checked numbers and texts
 		}

@@ -69,7 +69,7 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	}
 	chooses := func(of serving.Plugins, want int32) {
 		t.Helper()
-		policy, err := of.NewPolicy(sampling.Default(), serving.Ends{})
+		policy, err := of.NewPolicy(sampling.Default(), serving.AnswerInfo{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,8 +37,7 @@ type Model struct {
 	Plugins      PluginFinder // nil in tests that need none
 	Adapters     Adapters     // nil likewise
 	MediaEncoder MediaEncoder // of pictures and sounds; nil: the model takes none, and Info.Media says so
-
-	Record func(caller string) Recording // begins the recording of a caller's request; nil: no request is recorded
+	Recorder     Recorder     // nil: no request is recorded
 
 	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or
 	// scores.

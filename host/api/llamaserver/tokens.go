@@ -173,15 +173,7 @@ type promptToken struct {
 // and its tokens if asked for.
 func (a API) applyTemplate(c echo.Context) error {
 	body := applyTemplateBody{ChatBody: openai.ChatBody{AnswerFields: openai.Defaults()}}
-	size, err := wire.ReadBody(c, &body)
-	if err != nil {
-		return err
-	}
-	asked, err := body.Asked(wire.CallerOf(c), size)
-	if err != nil {
-		return err
-	}
-	r, err := a.Prompt(c.Request().Context(), asked)
+	r, err := a.ReadPrompt(c, &body, body.Asked)
 	if err != nil {
 		return err
 	}
