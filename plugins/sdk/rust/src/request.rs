@@ -42,7 +42,7 @@ pub enum Call {
 }
 
 impl Call {
-    fn export(self) -> &'static str {
+    pub(crate) fn export(self) -> &'static str {
         match self {
             Call::Rewrite => "penstock_messages",
             Call::Prepare => "penstock_prepare",
