@@ -51,7 +51,7 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 		if len(prompt) >= p.Model.Context {
 			return nil, refusal.TooLong(p.PromptField, len(prompt), p.Model.Context)
 		}
-		p.limit(prompt)
+		p.setRoom(prompt)
 	}
 	branches := p.Plugins.Branches()
 	if err := p.checkProgram(branches); err != nil {
@@ -134,16 +134,16 @@ func (p *Prompted) checkProgram(branches int) error {
 	return nil
 }
 
-// limit tells the samplers how many tokens an answer to a prompt has at most: with several
+// setRoom tells the samplers how many tokens an answer to a prompt has at most: with several
 // prompts, to the longest.
-func (p *Prompted) limit(prompt []scheduler.Token) {
-	limits := [...]int{p.Params.Limit, p.MaxTokens, p.Model.Context - len(prompt)}
+func (p *Prompted) setRoom(prompt []scheduler.Token) {
+	limits := [...]int{p.Params.Room, p.MaxTokens, p.Model.Context - len(prompt)}
 	if p.Model.Defaults.ContextShift {
 		limits[2] = 0
 	}
 	for _, n := range limits {
-		if n > 0 && (p.Params.Limit == 0 || n < p.Params.Limit) {
-			p.Params.Limit = n
+		if n > 0 && (p.Params.Room == 0 || n < p.Params.Room) {
+			p.Params.Room = n
 		}
 	}
 }
@@ -226,8 +226,11 @@ func (r *Submitted) choiceParams(index int) sampling.Params {
 func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prompt []scheduler.Token) (serving.Policy, error) {
 	params := r.choiceParams(index)
 	p, err := withPermit(ctx, s.permits, r.Caller, r.times.deadline, 0, func(context.Context) (serving.Policy, error) {
+		changed := func(ctx context.Context, text []byte) (sampling.Params, error) {
+			return r.chainParams(ctx, params, text)
+		}
 		return r.Plugins.NewPolicy(params, serving.AnswerInfo{MaxTokens: r.MaxTokens, Stops: r.stops, Time: r.times.came, Choice: index % r.PerPrompt, Choices: r.PerPrompt,
-			Parts: r.Rendered.NewPartTeller, Media: r.tellMedia(index / r.PerPrompt), Chain: func(text []byte) (sampling.Params, error) { return r.chainParams(params, text) }, Prompt: r.promptOf})
+			Parts: r.Rendered.NewPartTeller, Media: r.tellMedia(index / r.PerPrompt), Chain: changed, Prompt: r.promptOf})
 	}, discardPolicy)
 	if err != nil {
 		return serving.Policy{}, chainError(r.constraintError(err), params)

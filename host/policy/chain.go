@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -75,13 +76,13 @@ func programOf(s *stage.Stage, u *use, policy *serving.Policy) chain.Stage {
 
 // chainsOf is plugin.RequestInfo.Chain: chains of the engine's samplers, without the plugins that
 // stand in the request's.
-func (r *uses) chainsOf(parameters func([]byte) (sampling.Params, error)) func([]byte) (func(uint32) ([]chain.Stage, error), error) {
+func (r *uses) chainsOf(parameters func(context.Context, []byte) (sampling.Params, error)) func(context.Context, []byte) (func(uint32) ([]chain.Stage, error), error) {
 	isPlugin := func(entry string) bool {
 		_, is := sampling.PluginNamed(entry)
 		return is
 	}
-	return func(text []byte) (func(uint32) ([]chain.Stage, error), error) {
-		params, err := parameters(text)
+	return func(ctx context.Context, text []byte) (func(uint32) ([]chain.Stage, error), error) {
+		params, err := parameters(ctx, text)
 		if err != nil {
 			return nil, err
 		}

@@ -80,7 +80,7 @@ type AnswerInfo struct {
 	Media []byte
 	// Chain and Prompt are for programs: the parameters of a sampler chain, changed by a JSON
 	// object, and the prompt that the model's template makes of messages.
-	Chain  func(parameters []byte) (sampling.Params, error)
+	Chain  func(ctx context.Context, parameters []byte) (sampling.Params, error)
 	Prompt func(ctx context.Context, messages []byte) ([]int32, error)
 }
 
