@@ -33,8 +33,8 @@ func TestTextPermits_Deadline_WhileWaiting(t *testing.T) {
 	}
 }
 
-// TestTextPermits_GivenUp: work that nobody waits for any more is told, and none begins for a request
-// that is gone already.
+// TestTextPermits_GivenUp: work that nobody waits for any more is told, and none begins for a
+// request that is gone already.
 func TestTextPermits_GivenUp(t *testing.T) {
 	d := oneByOne()
 	gone := errors.New("gone")

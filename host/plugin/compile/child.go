@@ -48,8 +48,8 @@ var exitRefused = map[int]error{4: plugin.ErrNotWasm, 5: plugin.ErrUnsupported, 
 var canStartChild atomic.Bool
 
 // Child returns the command by which this program compiles a plugin in a child process, and what
-// carries it out, which gives the exit code. A program that asks for it has the command from then on;
-// one that does not compiles plugins in its own process.
+// carries it out, which gives the exit code. A program that asks for it has the command from then
+// on; one that does not compiles plugins in its own process.
 func Child() (command string, run func(args []string) int) {
 	canStartChild.Store(true)
 	return childCommand, func([]string) int {
