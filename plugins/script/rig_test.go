@@ -90,7 +90,7 @@ func plan(t testing.TB, source string, config any) (*load.Plugin, []byte, error)
 
 // request is one with a script.
 func request(config []byte) plugin.RequestInfo {
-	return plugin.RequestInfo{Client: "c", Config: config, Seed: 7, MaxTokens: 100, ContextSize: 1000, Time: time.UnixMilli(1_700_000_000_000)}
+	return plugin.RequestInfo{Config: config, Seed: 7, MaxTokens: 100, ContextSize: 1000, Time: time.UnixMilli(1_700_000_000_000)}
 }
 
 // opened is a script at work after the prompt, or the error of its plan or of opening it.
