@@ -164,7 +164,7 @@ func hostilePlans() []Case {
 			newDraft("plan-unlisted", `"implements":["penstock_plan"],`).on(abi.ExportAccept, asm.I32(0)).plans([]string{`{"implements":["penstock_accept"]}`})),
 		emits("plan-rows", "a plan with a wider view", "", `{"view":"logits"}`, "view"),
 		emits("plan-name", "a plan with another name", "", `{"name":"other"}`, "name"),
-		emits("plan-unneeded", "a plan that needs what the module does not import", "", `{"needs":["logprob"]}`, "logprob"),
+		emits("plan-unneeded", "a plan that needs what there is not", "", `{"needs":["telepathy"]}`, "telepathy"),
 		emits("plan-no-object", "a plan that is no object", "", `[1]`, "object"),
 		emits("plan-no-json", "a plan that is no JSON", "", "{\"hold\":\xff}"),
 		emits("plan-deep", "a plan that is nested deep", "", `{"config_schema":`+nested(500)+`}`),
