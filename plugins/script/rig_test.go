@@ -42,6 +42,9 @@ func options(v plugin.Vocabulary) plugin.HostOptions {
 	o := plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: v, Model: plugin.Model{Name: "tiny", EmbeddingSize: 4}}, Limits: plugin.DefaultLimits()}
 	o.Limits.Module.FunctionWork, o.Limits.Module.Work = 1<<32, 1<<33
 	o.Limits.Compile, o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Hour, time.Hour, time.Hour, time.Hour
+	o.Limits.PlanTime = time.Hour
+	o.Limits.PlanFuel, o.Limits.SetupFuel = 100_000_000, 100_000_000
+	o.Limits.Stack = 7 << 20 // less than there is: an error of JavaScript comes before the host's bound
 	return o
 }
 
