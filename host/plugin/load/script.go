@@ -92,6 +92,9 @@ func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
 func (l *Loader) loadInterpreter() {
 	i := &l.interpreter
 	p, err := l.LoadEmbedded(context.Background(), l.interpreterModule())
+	if err == nil {
+		p.base.Shares = true
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.plugin, i.err = p, err

@@ -73,7 +73,7 @@ func TestRecorder_Plan_IsReplayed(t *testing.T) {
 	if d := play(t, f, planning("hello").Wasm()); d != nil {
 		t.Error(d)
 	}
-	player, err := NewPlayer(t.Context(), planning("another").Wasm(), f, plugin.HostOptions{})
+	player, err := NewPlayer(t.Context(), load.File{Content: planning("another").Wasm()}, f, plugin.HostOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestPlayer_Play_RefusedPlan(t *testing.T) {
 		t.Error(d)
 	}
 	f := file(t, `"calls":[{"call":"open"}]`)
-	p, err := NewPlayer(t.Context(), faulty.Wasm(), f, plugin.HostOptions{})
+	p, err := NewPlayer(t.Context(), load.File{Content: faulty.Wasm()}, f, plugin.HostOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
