@@ -27,6 +27,7 @@ import (
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/cgroup"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Options are what Open needs besides the configuration.
@@ -143,10 +144,10 @@ func (h *Host) api(o Options) http.Handler {
 	}
 	options := api.Options{
 		Models: h.models, Catalog: catalog{h.plugins.Registry, o.Config.Plugins.Default}, Folder: folder{h.models},
-		Log: h.log, LogLevel: h.level, Version: o.Version, Replica: replicaName(s),
+		Log: h.log, LogLevel: h.level, Version: o.Version, Declarations: script.Declarations, Replica: replicaName(s),
 		Sinks: []func(operation.Record){h.metrics.Ended},
 		Clients: api.Clients{Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
-			ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins},
+			Scripts: scriptAccess(o.Config), ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins},
 		Bounds: api.Bounds{BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),
 			Media: MediaOptions(o.Config.Media)},
 		Timing:  api.Timing{BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout},
@@ -163,6 +164,14 @@ func (h *Host) api(o Options) http.Handler {
 		options.Sinks = append(options.Sinks, h.traces.Ended)
 	}
 	return api.New(options)
+}
+
+// scriptAccess says who may bring scripts; nil: nobody.
+func scriptAccess(c config.Config) *access.Scripts {
+	if who := c.Scripts(); who != config.ScriptsOff {
+		return access.NewScriptAccess(who == config.ScriptsKeys)
+	}
+	return nil
 }
 
 // replicaName names this server among others that serve the same. In a pod of Kubernetes the
@@ -211,10 +220,10 @@ func (h *Host) setUpAccess(ctx context.Context, version string) (err error) {
 	}
 	load := func() (access.Keys, error) {
 		if s.APIKeyFile == "" {
-			return access.NewKeys(clients, s.AdminKey, s.PriorityKeys), nil
+			return access.NewKeys(clients, s.AdminKey, s.PriorityKeys, h.config.Plugins.ScriptKeys), nil
 		}
 		more, err := access.ReadKeyFile(s.APIKeyFile)
-		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, s.PriorityKeys), err
+		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, s.PriorityKeys, h.config.Plugins.ScriptKeys), err
 	}
 	var files []string
 	if s.APIKeyFile != "" {

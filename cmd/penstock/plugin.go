@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
+	interpreter "github.com/penstock/penstock/plugins/script"
 	"github.com/spf13/cobra"
 )
 
@@ -46,18 +46,19 @@ type inspection struct {
 }
 
 func inspect(cmd *cobra.Command, path string, asJSON bool) (err error) {
-	wasm, err := os.ReadFile(path)
+	file, err := load.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	loader := load.New(plugin.HostOptions{})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(cmd.Context()))) }()
-	p, err := loader.Load(cmd.Context(), wasm)
+	p, err := loader.LoadFile(cmd.Context(), file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	defer p.Release()
-	found := inspection{p.SHA256, len(wasm), p.Manifest, p.Exports}
+	manifest, exports := p.Described()
+	found := inspection{p.SHA256, len(file.Content), manifest, exports}
 	if asJSON {
 		return printJSON(cmd, found)
 	}

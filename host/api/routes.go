@@ -40,11 +40,12 @@ type Options struct {
 	Folder     Folder     // nil: nothing is pulled or removed
 	Recordings Recordings // nil: no request is recorded
 
-	Log      *slog.Logger
-	LogLevel *slog.LevelVar           // what the admin may change; nil: nothing
-	Sinks    []func(operation.Record) // each gets every request that has ended, besides the log
-	Version  string
-	Replica  string // names this server among others that serve the same; empty: it is the only one
+	Log          *slog.Logger
+	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
+	Sinks        []func(operation.Record) // each gets every request that has ended, besides the log
+	Version      string
+	Declarations string // of what a script sees, in TypeScript
+	Replica      string // names this server among others that serve the same; empty: it is the only one
 
 	Clients
 	Bounds
@@ -57,6 +58,7 @@ type Options struct {
 type Clients struct {
 	Keys       func() access.Keys // those that are known now; nil: none, and the server is open to everybody
 	Limiter    *access.Limiter    // what each client may use; nil: as much as it likes
+	Scripts    *access.Scripts    // who may bring scripts; nil: nobody
 	ShareCache bool               // prompts cached for one key serve the others too
 	Proxies    []*net.IPNet       // whose X-Forwarded-For is believed; none: nobody's
 	Origins    []string           // other web origins whose pages may call; "*": any, "localhost": this machine's
@@ -155,6 +157,7 @@ func New(o Options) http.Handler {
 	e.GET("/v1/load", s.load, s.authorize)
 	e.GET("/v1/plugins", s.listPlugins, s.authorize, s.withPlugins)
 	e.GET("/v1/plugins/:name", s.getPlugin, s.authorize, s.withPlugins)
+	e.GET("/v1/plugins/:name/source", s.pluginSource, s.administer, s.withPlugins)
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
@@ -207,6 +210,7 @@ func (s *service) dialects() []Dialect {
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil, NoSlots: s.NoSlots, NoMetrics: s.Metrics == nil, Props: s.Props, BodyLimit: s.BodyLimit}.Routes(), llamaserver.Error},
+		{"Penstock", scripts{server, s.Declarations}.routes(), wire.OpenAIError},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
 			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}

@@ -33,8 +33,11 @@ func (e preserving) PreservedTokens(ctx context.Context, p sampling.Params) ([]i
 // for none.
 type writer struct{ servingtest.NoPlugins }
 
-func (w writer) Resolve(string, []serving.PluginUse, []string) (serving.Plugins, error) {
+func (w writer) Resolve(context.Context, string, []serving.PluginUse, []string) (serving.Plugins, error) {
 	return w, nil
+}
+func (writer) Plan(context.Context, string, serving.PluginUse) (serving.Plan, error) {
+	return serving.Plan{}, nil
 }
 func (writer) Renders() bool { return true }
 func (writer) Render(_ context.Context, _ serving.Conversing, m []chat.Message) (*string, error) {

@@ -35,6 +35,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Builder builds policies of one model and the plugins of the server. It is a serving.PluginFinder.
@@ -72,13 +74,16 @@ type uses struct {
 // The operator's plugins have no client, so no quarantine applies to them: every request tries
 // them anew. If they were skipped, what the operator demands would be gone without a word. If they
 // were refused, nothing would be served any more.
-func (b *Builder) Resolve(client string, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
+func (b *Builder) Resolve(ctx context.Context, client string, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
 	var all []use
 	for _, name := range b.defaults {
 		all = append(all, use{PluginUse: serving.PluginUse{Name: name, Field: "plugins"}})
 	}
 	for _, u := range list {
 		if slices.Contains(b.defaults, u.Name) {
+			if u.Source != "" {
+				return nil, refusal.Invalid(u.Field+".name", "%s is called %q, as a plugin that every request here uses; give the script another name", u.Field, u.Name)
+			}
 			if err := checkDefault(u); err != nil {
 				return nil, err
 			}
@@ -88,24 +93,24 @@ func (b *Builder) Resolve(client string, list []serving.PluginUse, chain []strin
 		}
 		all = append(all, use{PluginUse: u, client: client, asked: true})
 	}
-	return b.found(client, all, chain)
+	return b.found(ctx, client, all, chain)
 }
 
 // Again implements serving.Plugins.
-func (r *uses) Again(client string, chain []string) (serving.Plugins, error) {
-	return r.found(client, slices.Clone(r.list), chain)
+func (r *uses) Again(ctx context.Context, client string, chain []string) (serving.Plugins, error) {
+	return r.found(ctx, client, slices.Clone(r.list), chain)
 }
 
 // found finds and checks those plugins of a list that are not found yet, and those that only a
 // chain names.
-func (b *Builder) found(client string, list []use, chain []string) (_ serving.Plugins, err error) {
+func (b *Builder) found(ctx context.Context, client string, list []use, chain []string) (_ serving.Plugins, err error) {
 	for _, name := range chain {
 		if name, ok := sampling.PluginNamed(name); ok && find(list, name) == nil {
 			list = append(list, use{PluginUse: serving.PluginUse{Name: name, Field: "samplers"}, client: client})
 		}
 	}
 	for i := range list {
-		if err := b.take(&list[i]); err != nil {
+		if err := b.take(ctx, &list[i]); err != nil {
 			release(list[:i])
 			return nil, err
 		}
@@ -141,15 +146,16 @@ func (r *uses) Branches() (n int) {
 	return n
 }
 
-// take finds the plugin of a use, for it to release, and checks what the request says of it.
-func (b *Builder) take(u *use) (err error) {
+// take finds the plugin of a use, for it to release, checks what the request says of it, and has it
+// plan for that.
+func (b *Builder) take(ctx context.Context, u *use) (err error) {
 	if u.plugin != nil {
 		if !u.plugin.Retain() {
 			return useError(u, plugin.Unknown(u.Name))
 		}
 		return nil
 	}
-	p, err := b.registry.FindFor(context.Background(), u.Name, b.model) // what is warmed here others use, too
+	p, err := b.find(ctx, u)
 	if err != nil {
 		return useError(u, err)
 	}
@@ -158,13 +164,34 @@ func (b *Builder) take(u *use) (err error) {
 			u.Field, u.SHA256, u.Name, p.SHA256)
 	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
 		err = useError(u, err)
+	} else if u.plugin, u.Config, err = planned(ctx, p, u); err != nil {
+		err = useError(u, err)
 	}
-	if err != nil {
-		p.Release()
-		return err
+	p.Release()
+	return err
+}
+
+// planned is a plugin as it is for a use, and the use's configuration with the defaults of a script.
+func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, config []byte, err error) {
+	if config = u.Config; u.Source == "" {
+		q, err = p.With(ctx, u.client, config)
+	} else {
+		q, config, err = p.WithScript(ctx, u.client, config)
 	}
-	u.plugin = p
-	return nil
+	var fault *plugin.Fault
+	if u.Skip && errors.As(err, &fault) {
+		q, err = p.Skipped(fault)
+		config = u.Config
+	}
+	return q, config, err
+}
+
+// find finds the plugin of a use, for the caller to release. Scripts are all run by the same one.
+func (b *Builder) find(ctx context.Context, u *use) (*load.Plugin, error) {
+	if u.Source != "" {
+		return b.registry.FindFor(ctx, script.Name, b.model)
+	}
+	return b.registry.FindFor(ctx, u.Name, b.model)
 }
 
 // Release implements serving.Plugins.
@@ -202,9 +229,15 @@ func useError(u *use, err error) error {
 	var config *plugin.ConfigError
 	var failed *plugin.ModelError
 	var quarantine *plugin.QuarantineError
+	var refused *plugin.Refusal
+	if e := scriptError(u, err); e != nil {
+		return e
+	}
 	switch {
+	case errors.As(err, &refused) && refused.Export == abi.ExportPlan:
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: u.ConfigField(""), Message: refused.Told(), Public: refused.Error()}
 	case errors.As(err, &config):
-		return refusal.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
+		return refusal.Invalid(u.ConfigField(config.Field), "plugin %s: %v", u.Name, config)
 	case errors.As(err, &failed):
 		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_failed", Field: u.Field, Message: plugin.Told(failed)}
 	case errors.As(err, &quarantine):
@@ -256,7 +289,7 @@ func (r *uses) Render(ctx context.Context, c serving.Conversing, messages []chat
 // conversing is what a plugin that has to do with a conversation is told of the request.
 func (r *uses) conversing(u *use, c serving.Conversing) plugin.RequestInfo {
 	return plugin.RequestInfo{
-		Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
+		Name: u.Name, Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
 		Sampling: newInForce(c.Params, r.list, serving.AnswerInfo{}).describe,
 		Media:    mediaOf(c.Media),
 		PromptText: func(ctx context.Context, text []byte) (string, error) {

@@ -25,6 +25,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Options say how to try a plugin.
@@ -40,9 +41,9 @@ type Options struct {
 // at once, the first compiles it, and the others find the code in the cache.
 var loading sync.Mutex
 
-// Module tries a module. The error says why nothing could be tried: the module or the
+// Module tries a module or a script. The error says why nothing could be tried: it or the
 // configuration is refused.
-func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
+func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) {
 	if o.Conversations == 0 {
 		o.Conversations = 24
 	}
@@ -50,10 +51,10 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		o.Tokens = 48
 	}
 	tally := &tally{calls: map[string]*Export{}}
-	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits, CacheDir: o.CacheDir})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits, CacheDir: o.CacheDir, Interpreter: script.Module})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	loading.Lock()
-	p, err := loader.Load(ctx, wasm)
+	p, err := loader.LoadFile(ctx, f)
 	loading.Unlock()
 	if err != nil {
 		return nil, err
@@ -63,6 +64,10 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives one, and so does a golden case", err)
 	}
 	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
+	if p, err = p.With(ctx, "", o.Config); err != nil {
+		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives another one, and so does a golden case", err)
+	}
+	defer p.Release()
 	r.warmed(p, words)
 	converse := r.converse
 	if p.IsProgram() {
@@ -116,8 +121,9 @@ const real = 128_256
 
 var manyWords = sync.OnceValue(func() *drive.Words { return drive.NewWords(real) })
 
-// warmed notes what the warm-up took.
+// warmed notes what the warm-up took, and the plan.
 func (r *Report) warmed(p *load.Plugin, w *drive.Words) {
+	r.used(abi.ExportPlan, stage.Usage{Fuel: p.Module.PlanFuel, Limit: abi.LimitPlanFuel}, w)
 	r.used(abi.ExportWarm, stage.Usage{Fuel: p.Module.WarmFuel, Limit: abi.LimitSetupFuel}, w)
 }
 
@@ -127,6 +133,10 @@ func (r *Report) weigh(ctx context.Context, l *load.Loader, p *load.Plugin, o Op
 	m := l.Model(plugin.ModelOptions{Vocabulary: many, Grammars: drive.Grammars{Words: many}})
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
 	if p, err = p.For(ctx, m); err == nil {
+		p, err = p.With(ctx, "", o.Config)
+	}
+	if err == nil {
+		defer p.Release()
 		r.warmed(p, many)
 		switch few := min(o.Tokens, 8); {
 		case p.IsProgram():

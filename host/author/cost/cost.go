@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Options say how to measure.
@@ -65,14 +66,14 @@ const (
 // few is how many candidates are left where a stage before has narrowed the row.
 const few = 256
 
-// Module measures a module. The error says why nothing could be measured: the module or the
+// Module measures a module or a script. The error says why nothing could be measured: the module or the
 // configuration is refused, or a call fails.
-func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
+func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) {
 	o.Vocabulary, o.Tokens = cmp.Or(o.Vocabulary, 128_256), cmp.Or(o.Tokens, 400)
 	words := drive.NewWords(o.Vocabulary)
-	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}}, TopK: topK})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}}, TopK: topK, Interpreter: script.Module})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
-	p, err := loader.Load(ctx, wasm)
+	p, err := loader.LoadFile(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +83,10 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	if err != nil {
 		return nil, err
 	}
+	if p, err = p.With(ctx, "", config); err != nil {
+		return nil, err
+	}
+	defer p.Release()
 	request := plugin.RequestInfo{Config: config, Seed: 1, MaxTokens: o.Tokens, ContextSize: 2 * o.Tokens}
 	if p.IsTemplate() || p.Rewrites() {
 		if err := r.render(ctx, p, request); err != nil {

@@ -22,6 +22,25 @@ func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Li
 // does. The error wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal
 // of describe, warm or the module's initialisation. The plugin is the caller's to Release.
 func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
+	return l.load(ctx, wasm, l.compiler)
+}
+
+// Bounds of compiling a module that is a part of this program: what is compiled at a known price is
+// not refused for it. An interpreter has one function that is worth most of them.
+const (
+	embeddedFunctionWork = 1 << 28
+	embeddedWork         = 1 << 29
+)
+
+// LoadEmbedded is Load for a module that is a part of this program. Only the work of compiling it
+// has wider bounds than that of others. While it runs it is trusted no more than they are.
+func (l *Loader) LoadEmbedded(ctx context.Context, wasm []byte) (*Plugin, error) {
+	limits := l.host.Limits.Module
+	limits.FunctionWork, limits.Work = max(limits.FunctionWork, embeddedFunctionWork), max(limits.Work, embeddedWork)
+	return l.load(ctx, wasm, l.compiler.With(limits))
+}
+
+func (l *Loader) load(ctx context.Context, wasm []byte, compiler *compile.Compiler) (*Plugin, error) {
 	if err := l.Check(wasm); err != nil {
 		return nil, err
 	}
@@ -31,7 +50,7 @@ func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(wasm)
-	code, err := l.compiler.Compile(ctx, wasm, sum)
+	code, err := compiler.Compile(ctx, wasm, sum)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +81,7 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 		p.Module.CallOnly(p.Manifest.Implements)
 	}
 	p.Exports = p.Module.Exports
-	if err := p.checkProgram(); err != nil {
+	if err := p.checkExports(); err != nil {
 		return err
 	}
 	p.Name, p.Module.Name, p.Module.Hold = p.Manifest.Name, p.Manifest.Name, p.Manifest.Hold
@@ -71,10 +90,7 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	if err := checkSpelling(slices.Collect(maps.Keys(code.Compiled.ExportedFunctions())), &p.Manifest); err != nil {
 		return err
 	}
-	if p.schema, err = compileSchema(p.Manifest.ConfigSchema); err != nil {
-		return err
-	}
-	if p.defaults, err = checkDefaults(p.schema); err != nil {
+	if p.schema, err = NewSchema(p.Manifest.ConfigSchema); err != nil {
 		return err
 	}
 	if !p.loader.host.HasModel() {
