@@ -82,6 +82,17 @@ var brokenScripts = []struct{ source, want string }{
 	{"export function accept(t) {\n  'x'.repeat(1e9);\n}", "InternalError: out of memory (script.js:2:"},
 }
 
+// A plan that takes too long is refused, as one that throws is: the client's configuration is wrong.
+func TestErrors_OfThePlan_AreRefusals(t *testing.T) {
+	for _, source := range []string{"for (;;);", "'x'.repeat(2 ** 30)", "null.x", "let"} {
+		_, _, err := plan(t, source, nil)
+		var refusal *plugin.Refusal
+		if !errors.As(err, &refusal) || !strings.Contains(said(err), "script.js:1:") {
+			t.Errorf("%s: got %T %s", source, err, said(err))
+		}
+	}
+}
+
 func TestErrors_NameWhatIsWrongAndWhere(t *testing.T) {
 	line := regexp.MustCompile(`\(script\.js:[1-9][0-9]*:[1-9][0-9]*\)`)
 	for _, tc := range brokenScripts {

@@ -245,7 +245,7 @@ func TestScript_AsksTheHost(t *testing.T) {
 		output([penstock.param("seed"), penstock.param("time"), Date.now(), new Date().getFullYear(), penstock.param("maxTokens"), penstock.request().model.name]);
 		output([penstock.piece(t), [...penstock.bytes(t)], penstock.isEnd(0), penstock.isEnd(t), penstock.isControl(1), penstock.eos, penstock.eot]);
 		output([penstock.tokenize(" frog cat").length, penstock.detokenize(penstock.tokenize(" frog é")), penstock.piece(penstock.tokenize("é")[0]), penstock.piece(3 + 0xc3)]);
-		output([penstock.fuel > 1e6 && penstock.fuel < 2e7, note("n"), console.log("x", {a: 1}, 1n, Symbol.iterator, undefined), typeof setTimeout, typeof WeakRef, typeof performance]);
+		output([penstock.fuel > 1e6 && penstock.fuel < 2e7, note("n"), console.log("x", {a: 1}, 1n, Symbol.iterator, undefined, globalThis, new Error("e")), typeof setTimeout, typeof WeakRef, typeof performance]);
 	}`, map[string]int{"a": 1})
 	if _, err := s.Accept(token(t, " frog")); err != nil {
 		t.Fatal(said(err))

@@ -124,14 +124,19 @@ int gettimeofday(struct timeval *restrict now, void *restrict unused) {
   return 0;
 }
 
-void call_begin(void) {
+static int traps;
+
+void call_begin(int may_trap) {
+  traps = may_trap;
   out_of_memory = out_of_time = 0;
   least_fuel = 0;
   JS_ResetThrowSite(runtime);
 }
 
-// When time is over, what the script has made is not freed any more: that alone can take as long.
-static void end_call(void) { stop_call(); }
+// What the script has made is not freed then: that alone can take longer than what is left.
+static void end_call(void) {
+  if (traps) stop_call();
+}
 
 // # Errors
 //

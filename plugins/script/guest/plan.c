@@ -263,7 +263,7 @@ int evaluate(void) {
   JSValue module, result;
   JSModuleDef *definition;
   if (evaluated) return 0;
-  call_begin();
+  call_begin(0);
   for (int i = 0; i < HOOKS; i++) hooks[i] = JS_UNDEFINED;
   for (int i = 0; i < COUNT(fields); i++) values[i] = JS_UNDEFINED;
   for (int i = 0; i < 3; i++) need[i] = -1;
