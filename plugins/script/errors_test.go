@@ -82,7 +82,7 @@ var brokenScripts = []struct{ source, want string }{
 	{"export function accept(t) {\n  'x'.repeat(1e9);\n}", "InternalError: out of memory (script.js:2:"},
 }
 
-// A plan that takes too long is refused, as one that throws is: the client's configuration is wrong.
+// A plan that takes too long is refused, as one that throws is: the configuration is wrong.
 func TestErrors_OfThePlan_AreRefusals(t *testing.T) {
 	for _, source := range []string{"for (;;);", "'x'.repeat(2 ** 30)", "null.x", "let"} {
 		_, _, err := plan(t, source, nil)
@@ -121,8 +121,8 @@ func TestErrors_ThatFormatThemselves(t *testing.T) {
 		`Error.prototype.name = {toString() { throw 6 }}; throw new Error("m")`:                        "Error: m (script.js:2:",
 		`Error.prepareStackTrace = () => { for (;;); }; throw new Error("m")`:                          "Error: m (script.js:2:",
 		`Error.stackTraceLimit = {valueOf() { throw 7 }}; throw new Error("m")`:                        "Error: m (script.js:2:",
-		`throw new Error("x".repeat(50000))`:                                                          "Error: xxxxxxxx",
-		`throw "é".repeat(50000)`:                                                                     `é…" was thrown (script.js:2:`,
+		`throw new Error("x".repeat(50000))`:                                                           "Error: xxxxxxxx",
+		`throw "é".repeat(50000)`:                                                                      `é…" was thrown (script.js:2:`,
 		`throw undefined`:                                                                              "undefined was thrown (script.js:2:",
 		`throw Symbol("s")`:                                                                            "a symbol was thrown (script.js:2:",
 		`throw [1, 2]`:                                                                                 "an array was thrown (script.js:2:",

@@ -238,10 +238,12 @@ static void tell(const char *text, int n) {
   if (!host_has("fail_trap")) host_log(3, text, n); // such a host says of a trap only where it was
 }
 
+// refuse may use the reserve, since the instance is not called again.
 int refuse(void) {
   char text[MESSAGE + 256];
   int column, line = JS_GetThrowSite(runtime, &column);
   JSValue e = JS_GetException(js);
+  most += RESERVE;
   int n = says(e, text, sizeof text - 64);
   if (n > (int)sizeof text - 64) n = sizeof text - 64;
   n += place(text + n, 64, line, column);
