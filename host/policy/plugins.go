@@ -35,7 +35,6 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/plugins/abi"
 )
 
 // Builder builds policies of one model and the plugins of the server. It is a serving.PluginFinder.
@@ -214,7 +213,7 @@ func useError(u *use, err error) error {
 	var quarantine *plugin.QuarantineError
 	var refused *plugin.Refusal
 	switch {
-	case errors.As(err, &refused) && refused.Export == abi.ExportPlan:
+	case errors.As(err, &refused) && refused.OfConfig():
 		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: u.Field + ".config", Message: refused.Told(), Public: refused.Error()}
 	case errors.As(err, &config):
 		return refusal.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
