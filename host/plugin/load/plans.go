@@ -87,8 +87,8 @@ func (p *Plugin) With(ctx context.Context, client string, config json.RawMessage
 	return q, err
 }
 
-// Skipped is the plugin for a request that goes on without it after a fault of With: no call of it is
-// made. It is for the caller to Release, as p still is.
+// Skipped is the plugin for a request that goes on without it after a fault of With: no call of it
+// is made. It is for the caller to Release, as p still is.
 func (p *Plugin) Skipped(f *plugin.Fault) (*Plugin, error) {
 	if !p.Retain() {
 		return nil, plugin.Unknown(p.Name)
@@ -231,8 +231,8 @@ func (c *plans) count(client string, plans int, bytes int64) {
 	}
 }
 
-// trim drops the plans that were used least recently, as long as there are too many of which nobody
-// uses some: of a client who has got one, or in all. The caller holds mu.
+// trim drops plans that nobody uses, the least recently used first, as long as there are too many
+// in all or of a client, who has come by one or gone from one. The caller holds mu.
 func (c *plans) trim(client string) {
 	for {
 		tooMany := c.all.exceeds(mostPlans, planBytes)

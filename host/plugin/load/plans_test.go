@@ -150,8 +150,8 @@ func TestPlugin_With_WithoutAPlan_IsItself(t *testing.T) {
 	}
 }
 
-// keeper is a guest whose plan grows memory, and leaves 7 and a global of 3 in it; open adds what it
-// finds at hosttest.AtScratch, and writes over it. Fifty configurations have as many memories.
+// keeper is a guest whose plan grows memory, and leaves 7 and a global of 3 in it; open adds up
+// what it finds at hosttest.AtScratch, and writes over it.
 func keeper() *asm.Guest {
 	g := hosttest.Plain()
 	g.Globals = 1
@@ -406,6 +406,33 @@ func TestPlugin_With_KeepsAFewOfEachClient(t *testing.T) {
 	}
 }
 
+// Whoever comes back to a plan that is kept no longer has the plugin plan once more.
+func TestPlugin_With_ComesBack(t *testing.T) {
+	l, c := observed(t)
+	p := mustLoad(t, l, keeper())
+	var first *Plugin
+	for n := range mostOfClient + 1 {
+		q, err := p.With(t.Context(), "me", fmt.Appendf(nil, `{"a":%d}`, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Release(); n == 0 {
+			first = q
+		}
+	}
+	if first.Retain() {
+		t.Fatal("it is kept")
+	}
+	again, err := first.With(t.Context(), "me", json.RawMessage(`{"a":0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Release()
+	if use(t, again) != 15 || c.n.Load() != mostOfClient+2 {
+		t.Errorf("%d plans", c.n.Load())
+	}
+}
+
 // A client's plans have a share of the memory, however few they are.
 func TestPlugin_With_BoundsMemory(t *testing.T) {
 	g := hosttest.Plain()
@@ -479,10 +506,10 @@ func TestPlugin_With_Faults(t *testing.T) {
 }
 
 func TestPlugin_With_Endless_HasLimitsOfItsOwn(t *testing.T) {
-	l := hosttest.Open(t, New, func(o *plugin.HostOptions) { o.Limits.PlanFuel, o.Limits.SetupTime = 1<<20, time.Minute })
+	l := hosttest.Open(t, New, func(o *plugin.HostOptions) { o.Limits.PlanFuel = 1 << 20 })
 	_, err := mustLoad(t, l, hosttest.Plain().On(abi.ExportPlan, asm.Forever)).With(t.Context(), "me", nil)
 	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseFuel, "")
-	slow := hosttest.Open(t, New, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.PlanFuel, o.Limits.PlanTime = 1<<45, 10*time.Millisecond })
+	slow := hosttest.Open(t, New, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.PlanTime = 10 * time.Millisecond })
 	_, err = mustLoad(t, slow, hosttest.Plain().On(abi.ExportPlan, asm.Forever)).With(t.Context(), "me", nil)
 	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseTime, "not done after")
 	much := hosttest.Plain()
