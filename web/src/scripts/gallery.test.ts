@@ -10,7 +10,10 @@ test("galleryScript: each file of the gallery says what it does, and its example
   const files = readdirSync(folder).filter((file) => file.endsWith(".js"));
   assert.equal(files.length, 20);
   for (const file of files) {
-    const { name, summary, source, config } = galleryScript(file, readFileSync(new URL(file, folder), "utf8"));
+    const { name, summary, source, config } = galleryScript(
+      file,
+      readFileSync(new URL(file, folder), "utf8"),
+    );
     assert.equal(`${name}.js`, file);
     assert.ok(summary.length <= 90 && summary.endsWith("."), `${name}: ${summary}`);
     assert.ok(config === "" || JSON.parse(config), name);

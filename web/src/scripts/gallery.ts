@@ -21,5 +21,5 @@ export function galleryScript(file: string, text: string): GalleryScript {
   if (summary === undefined) throw new Error(`${name}: its first line does not say what it does`);
   const config = /^\/\/ config: (.+)$/.exec(second)?.[1];
   const lines = config === undefined ? [first, second, ...rest] : [first, ...rest];
-  return { name, summary, source: `${lines.join("\n")}\n`, config: config ?? "" };
+  return { name, summary, source: lines.join("\n"), config: config ?? "" };
 }

@@ -28,7 +28,7 @@ export function Editor({ field, value, error, change }: Props) {
     ? "Tab now leaves the editor."
     : "Tab indents. Press Esc before Tab to leave the editor.";
   return (
-    <div class="editor">
+    <div class="code-editor">
       <label for="script-source" class="hidden">
         Script
       </label>

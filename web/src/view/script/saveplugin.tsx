@@ -4,6 +4,7 @@
 import "../../style/plugins.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { scriptType } from "../../host/uploadfile.ts";
 import { useApp } from "../appcontext.ts";
 import { AdminDialog } from "../plugins/adminkeydialog.tsx";
 import { CatalogProvider, catalogOf } from "../plugins/catalogcontext.ts";
@@ -27,7 +28,7 @@ export default function SavePlugin({ source }: { source: string }) {
           tried.value = true;
           if (wrong !== "") return;
           await catalog.refresh(); // to ask before one is replaced
-          catalog.add([new File([source], `${name.peek()}.js`, { type: "text/javascript" })]);
+          catalog.add([new File([source], `${name.peek()}.js`, { type: scriptType })]);
         }}
       >
         <label for="plugin-name">Name of the plugin</label>
