@@ -174,6 +174,10 @@ plugins-go: $(GO_PLUGINS)
 plugins-rust:
 	@scripts/rust-plugins.sh
 
+.PHONY: script
+script: ## rebuild the guest that runs JavaScript, plugins/script/script.wasm, with clang-19, lld-19 and wasi-libc
+	plugins/script/build.sh
+
 .PHONY: test-plugins
 test-plugins: plugins ## the SDKs' and the example plugins' native tests, and the examples' golden cases
 	cd plugins/sdk/go && go vet ./... && go test -count=1 ./... # go's test cache does not see files outside the module

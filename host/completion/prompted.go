@@ -252,7 +252,7 @@ func (p *Prompted) settleSampling(ctx context.Context) (err error) {
 	if p.Adapters, err = ReadAdapterScales(p.Common.Lora, "lora"); err != nil {
 		return err
 	}
-	p.Plugins, err = pluginsOf(p.Model, p.Caller.ID, uses, p.Params.Chain)
+	p.Plugins, err = pluginsOf(ctx, p.Model, p.Caller.ID, uses, p.Params.Chain)
 	return err
 }
 

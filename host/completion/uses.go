@@ -103,14 +103,14 @@ func unknownField(err error) string {
 func discardPolicy(p serving.Policy) { _ = p.Close() }
 
 // pluginsOf resolves those of a request.
-func pluginsOf(m *serving.Model, client string, uses []serving.PluginUse, chain []string) (serving.Plugins, error) {
+func pluginsOf(ctx context.Context, m *serving.Model, client string, uses []serving.PluginUse, chain []string) (serving.Plugins, error) {
 	if m.Plugins != nil {
-		return m.Plugins.Resolve(client, uses, chain)
+		return m.Plugins.Resolve(ctx, client, uses, chain)
 	}
 	if len(uses) > 0 {
 		return nil, refusal.Unsupported("plugins", "plugins is not supported by this server")
 	}
-	return noPlugins{m.Engine}.Again(client, chain)
+	return noPlugins{m.Engine}.Again(ctx, client, chain)
 }
 
 // noPlugins are those of a request to a server that has none: the model's own samplers decide.
@@ -133,7 +133,7 @@ func (noPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*s
 	return nil, nil
 }
 
-func (n noPlugins) Again(_ string, chain []string) (serving.Plugins, error) {
+func (n noPlugins) Again(_ context.Context, _ string, chain []string) (serving.Plugins, error) {
 	if i := slices.IndexFunc(chain, namesPlugin); i >= 0 {
 		return nil, refusal.Unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
 	}

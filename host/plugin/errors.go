@@ -47,6 +47,10 @@ var (
 	CauseExit   = errors.New("exit")
 	CauseLimit  = errors.New("limit exceeded")
 
+	// CauseError is a trap before which the plugin has said why, as an interpreter does of a mistake in
+	// a script. It does not count towards quarantine.
+	CauseError = errors.New("error of the plugin")
+
 	// CauseConflict is a conflict with the request or with another of its plugins. It does not
 	// count towards quarantine.
 	CauseConflict = errors.New("conflict")
@@ -59,7 +63,7 @@ var (
 // kinds are the names of causes in metrics.
 var kinds = map[error]string{
 	CauseTrap: "trap", CauseFuel: "fuel", CauseStack: "stack", CauseTime: "time", CauseMemory: "memory",
-	CauseBuffer: "buffer", CauseAnswer: "answer", CauseCall: "call", CauseExit: "exit", CauseLimit: "limit",
+	CauseBuffer: "buffer", CauseAnswer: "answer", CauseError: "error", CauseCall: "call", CauseExit: "exit", CauseLimit: "limit",
 	CauseConflict: "conflict", CauseBusy: "busy", CauseBudget: "budget", CauseCancelled: "cancelled",
 }
 

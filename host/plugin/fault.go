@@ -15,6 +15,7 @@ type Fault struct {
 	Export string   // the function that was called
 	Cause  error    // one of the Cause errors
 	Detail string   // what exactly
+	Said   string   // what the plugin said of it, with CauseError
 	Log    []string // the guest's last log lines
 }
 
@@ -27,9 +28,16 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("plugin %s: %s: %v: %s", f.Plugin, f.Export, f.Cause, f.Detail)
 }
 
-// Told is the error with the last lines of the guest's log. These may quote the request, so they
-// are for its own client.
-func (f *Fault) Told() string { return f.Error() + logEnds(f.Log) }
+// Told is the error with what the guest said of it, and with the last lines of its log. These may
+// quote the request, so they are for its own client.
+func (f *Fault) Told() string { return f.Error() + f.words() }
+
+func (f *Fault) words() string {
+	if f.Said == "" {
+		return logEnds(f.Log)
+	}
+	return ": " + f.Said + logEnds(f.Log)
+}
 
 // Told is an error's text with the guest's own message, if it is or wraps a Fault or a Refusal. See
 // Fault.Told.
@@ -38,7 +46,7 @@ func Told(err error) string {
 	var refusal *Refusal
 	switch {
 	case errors.As(err, &fault):
-		return err.Error() + logEnds(fault.Log)
+		return err.Error() + fault.words()
 	case errors.As(err, &refusal):
 		return err.Error() + refusal.words()
 	}

@@ -22,6 +22,10 @@ type Limits struct {
 	SetupFuel   int64         // units for each call of describe, warm, open, template, _initialize
 	SetupTime   time.Duration // of all such calls of a request, with the wait for their time slices
 	LoadTime    time.Duration // of each such call when a module is loaded
+	PlanFuel    int64         // units for each call of plan
+	PlanTime    time.Duration // of each such call, without the wait for its time slices
+	PlanText    int           // bytes that plan emits
+	PlanMemory  uint64        // bytes of pages that plan changes
 	Memory      int64         // bytes of all instances together
 	Stack       int64         // bytes of guest call stack
 	Log         int           // bytes a request
@@ -56,16 +60,22 @@ func DefaultLimits() Limits {
 
 		SetupTime: abi.LimitSetupMS * time.Millisecond,
 		LoadTime:  abi.LimitLoadMS * time.Millisecond,
-		Memory:    DefaultMemory,
-		Stack:     abi.LimitStackBytes,
-		Log:       abi.LimitLogBytes,
-		Emit:      abi.LimitEmitBytes,
-		Fail:      abi.LimitFailBytes,
-		Output:    abi.LimitOutputBytes,
-		Outputs:   abi.LimitOutputs,
-		Held:      abi.LimitHeldBytes,
-		Grammars:  abi.LimitGrammars,
-		Grammar:   abi.LimitGrammarBytes,
-		Faults:    abi.LimitFaults,
+		PlanFuel:  abi.LimitPlanFuel,
+		PlanTime:  abi.LimitPlanMS * time.Millisecond,
+
+		PlanText:   abi.LimitPlanBytes,
+		PlanMemory: abi.LimitPlanMemory,
+
+		Memory:   DefaultMemory,
+		Stack:    abi.LimitStackBytes,
+		Log:      abi.LimitLogBytes,
+		Emit:     abi.LimitEmitBytes,
+		Fail:     abi.LimitFailBytes,
+		Output:   abi.LimitOutputBytes,
+		Outputs:  abi.LimitOutputs,
+		Held:     abi.LimitHeldBytes,
+		Grammars: abi.LimitGrammars,
+		Grammar:  abi.LimitGrammarBytes,
+		Faults:   abi.LimitFaults,
 	}
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // Builder builds policies of one model and the plugins of the server. It is a serving.PluginFinder.
@@ -72,7 +73,7 @@ type uses struct {
 // The operator's plugins have no client, so no quarantine applies to them: every request tries
 // them anew. If they were skipped, what the operator demands would be gone without a word. If they
 // were refused, nothing would be served any more.
-func (b *Builder) Resolve(client string, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
+func (b *Builder) Resolve(ctx context.Context, client string, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
 	var all []use
 	for _, name := range b.defaults {
 		all = append(all, use{PluginUse: serving.PluginUse{Name: name, Field: "plugins"}})
@@ -88,24 +89,24 @@ func (b *Builder) Resolve(client string, list []serving.PluginUse, chain []strin
 		}
 		all = append(all, use{PluginUse: u, client: client, asked: true})
 	}
-	return b.found(client, all, chain)
+	return b.found(ctx, client, all, chain)
 }
 
 // Again implements serving.Plugins.
-func (r *uses) Again(client string, chain []string) (serving.Plugins, error) {
-	return r.found(client, slices.Clone(r.list), chain)
+func (r *uses) Again(ctx context.Context, client string, chain []string) (serving.Plugins, error) {
+	return r.found(ctx, client, slices.Clone(r.list), chain)
 }
 
 // found finds and checks those plugins of a list that are not found yet, and those that only a
 // chain names.
-func (b *Builder) found(client string, list []use, chain []string) (_ serving.Plugins, err error) {
+func (b *Builder) found(ctx context.Context, client string, list []use, chain []string) (_ serving.Plugins, err error) {
 	for _, name := range chain {
 		if name, ok := sampling.PluginNamed(name); ok && find(list, name) == nil {
 			list = append(list, use{PluginUse: serving.PluginUse{Name: name, Field: "samplers"}, client: client})
 		}
 	}
 	for i := range list {
-		if err := b.take(&list[i]); err != nil {
+		if err := b.take(ctx, &list[i]); err != nil {
 			release(list[:i])
 			return nil, err
 		}
@@ -141,8 +142,9 @@ func (r *uses) Branches() (n int) {
 	return n
 }
 
-// take finds the plugin of a use, for it to release, and checks what the request says of it.
-func (b *Builder) take(u *use) (err error) {
+// take finds the plugin of a use, for it to release, checks what the request says of it, and has it
+// plan for that.
+func (b *Builder) take(ctx context.Context, u *use) (err error) {
 	if u.plugin != nil {
 		if !u.plugin.Retain() {
 			return useError(u, plugin.Unknown(u.Name))
@@ -158,13 +160,11 @@ func (b *Builder) take(u *use) (err error) {
 			u.Field, u.SHA256, u.Name, p.SHA256)
 	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
 		err = useError(u, err)
+	} else if u.plugin, err = p.With(ctx, u.client, u.Config); err != nil {
+		err = useError(u, err)
 	}
-	if err != nil {
-		p.Release()
-		return err
-	}
-	u.plugin = p
-	return nil
+	p.Release()
+	return err
 }
 
 // Release implements serving.Plugins.
@@ -202,7 +202,10 @@ func useError(u *use, err error) error {
 	var config *plugin.ConfigError
 	var failed *plugin.ModelError
 	var quarantine *plugin.QuarantineError
+	var refused *plugin.Refusal
 	switch {
+	case errors.As(err, &refused) && refused.Export == abi.ExportPlan:
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: u.Field + ".config", Message: refused.Told(), Public: refused.Error()}
 	case errors.As(err, &config):
 		return refusal.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
 	case errors.As(err, &failed):

@@ -61,7 +61,7 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	}
 	resolve := func() serving.Plugins {
 		t.Helper()
-		plugins, err := b.Resolve("me", []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
+		plugins, err := b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,13 +102,13 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	chooses(old, 5)
-	again, err := old.Again("me", nil)
+	again, err := old.Again(t.Context(), "me", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	old.Release()
 	chooses(again, 5)
-	if _, err := again.Again("me", []string{"plugin:other"}); err == nil {
+	if _, err := again.Again(t.Context(), "me", []string{"plugin:other"}); err == nil {
 		t.Error("it found a plugin that is not there")
 	}
 	again.Release()

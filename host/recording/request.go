@@ -73,8 +73,8 @@ func (r *request) begin(p *load.Plugin, q plugin.RequestInfo, choice int) *sessi
 	return &s
 }
 
-// keep keeps a session that begins. What its plugin asked when it was loaded, up to 1 MiB, counts
-// for each answer.
+// keep keeps a session that begins. What its plugin asked when it was loaded and planned, up to
+// 1 MiB each, counts for each answer.
 func (r *request) keep(s *session.Session, about plugin.Model) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *request) keep(s *session.Session, about plugin.Model) {
 		return
 	}
 	if !r.grow(s.Size()) {
-		s.Warm, s.Cut = nil, r.cut
+		s.Warm, s.Plan, s.Cut = nil, nil, r.cut
 	}
 	r.about, r.sessions = about, append(r.sessions, s)
 }

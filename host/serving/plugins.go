@@ -18,9 +18,9 @@ import (
 // PluginFinder finds the plugins of requests. Errors that the client can fix are *refusal.Error.
 type PluginFinder interface {
 	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names,
-	// and the operator's. Their configuration is checked. client is the client that asks. The caller
-	// releases them.
-	Resolve(client string, uses []PluginUse, chain []string) (Plugins, error)
+	// and the operator's. Their configuration is checked, and they plan for it until the context ends.
+	// client is the client that asks. The caller releases them.
+	Resolve(ctx context.Context, client string, uses []PluginUse, chain []string) (Plugins, error)
 }
 
 // PluginUse is an entry of a request's plugins.
@@ -62,7 +62,7 @@ type Plugins interface {
 	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
 	RefuseTemplates() error
 	// Again are the same for another request, with those that its chain names besides.
-	Again(client string, chain []string) (Plugins, error)
+	Again(ctx context.Context, client string, chain []string) (Plugins, error)
 	// Release ends their use. Policies that were built go on.
 	Release()
 }

@@ -16,6 +16,7 @@ const (
 	ExportABIV1      = "penstock_abi_v1"
 	ExportDescribe   = "penstock_describe"
 	ExportWarm       = "penstock_warm"
+	ExportPlan       = "penstock_plan"
 	ExportOpen       = "penstock_open"
 	ExportMessages   = "penstock_messages"
 	ExportTemplate   = "penstock_template"
@@ -44,6 +45,7 @@ const (
 	ImportPart               = "part"
 	ImportRequest            = "request"
 	ImportRandom             = "random"
+	ImportFuel               = "fuel"
 	ImportMedia              = "media"
 	ImportVocabSize          = "vocab_size"
 	ImportPiece              = "piece"
@@ -272,6 +274,7 @@ const (
 	FeatureParamTime        = "param_time"         // param returns the request's time; without this feature it returns −1, as for any unknown kind
 	FeatureParamChoice      = "param_choice"       // param returns the number of this choice and how many there are; without this feature it returns −1
 	FeatureConfigDefaults   = "config_defaults"    // config includes the default values of the manifest's schema where the request gave none; without this feature the plugin fills them in itself. A host looks for defaults in properties, items and prefixItems, and follows $ref and allOf. Required properties must still be given. If a configuration only fits the schema without the defaults, it gets none
+	FeatureFailTrap         = "fail_trap"          // the text that fail was given before a trap is the fault's; without this feature the fault says where the call trapped
 )
 
 // Limits and their defaults; units as in docs/abi/v1.md.
@@ -280,6 +283,10 @@ const (
 	LimitSetupFuel           = 2000000000 // units
 	LimitHookMS              = 1000       // ms
 	LimitSetupMS             = 2500       // ms
+	LimitPlanFuel            = 500000000  // units
+	LimitPlanMS              = 500        // ms
+	LimitPlanBytes           = 65536      // bytes that `penstock_plan` emits
+	LimitPlanMemory          = 16777216   // bytes of pages that `penstock_plan` changes
 	LimitLoadMS              = 60000      // ms
 	LimitMemoryPages         = 1024       // pages of 64 KiB
 	LimitTableElements       = 65536      // elements, all tables together
@@ -330,6 +337,7 @@ var Exports = []Signature{
 	{Name: "penstock_abi_v1"},
 	{Name: "penstock_describe"},
 	{Name: "penstock_warm", Results: []Type{"i32"}, Optional: true},
+	{Name: "penstock_plan", Results: []Type{"i32"}, Optional: true, Added: true},
 	{Name: "penstock_open", Results: []Type{"i32"}},
 	{Name: "penstock_messages", Results: []Type{"i32"}, Optional: true, Added: true},
 	{Name: "penstock_template", Results: []Type{"i32"}},
@@ -358,6 +366,7 @@ var Imports = []Signature{
 	{Name: "part", Results: []Type{"i32"}, Added: true, Cost: Cost{Fixed: 5000, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, Record: RecordFitting},
 	{Name: "request", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Write}}, Cost: Cost{Fixed: 2000, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, Record: RecordWhole},
 	{Name: "random", Results: []Type{"i64"}},
+	{Name: "fuel", Results: []Type{"i64"}, Added: true},
 	{Name: "media", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}},
 	{Name: "vocab_size", Results: []Type{"i32"}},
 	{Name: "piece", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}},
@@ -370,7 +379,7 @@ var Imports = []Signature{
 	{Name: "bind", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Keep}}},
 	{Name: "decline", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "hold", Params: []Type{"i32"}, Results: []Type{"i32"}, Added: true},
-	{Name: "emit", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportDescribe, ExportMessages, ExportTemplate}},
+	{Name: "emit", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportDescribe, ExportPlan, ExportMessages, ExportTemplate}},
 	{Name: "fail", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "log", Params: []Type{"i32", "i32", "i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "grammar_open", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 100000, Byte: 256, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, Long: true, Waits: true, Record: RecordFitting},
@@ -416,6 +425,7 @@ var Features = []string{
 	"part",
 	"request",
 	"random",
+	"fuel",
 	"media",
 	"vocab_size",
 	"piece",
@@ -461,6 +471,7 @@ var Features = []string{
 	"penstock_abi_v1",
 	"penstock_describe",
 	"penstock_warm",
+	"penstock_plan",
 	"penstock_open",
 	"penstock_messages",
 	"penstock_template",
@@ -484,6 +495,7 @@ var Features = []string{
 	"param_time",
 	"param_choice",
 	"config_defaults",
+	"fail_trap",
 }
 
 // Draw is the result of the import random: a function of the seed, the plugin's place in the chain,

@@ -62,6 +62,10 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	if o.Config, err = p.CheckConfig(o.Config); err != nil {
 		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives one, and so does a golden case", err)
 	}
+	if p, err = p.With(ctx, "", o.Config); err != nil {
+		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives another one, and so does a golden case", err)
+	}
+	defer p.Release()
 	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
 	r.warmed(p, words)
 	converse := r.converse
@@ -116,8 +120,9 @@ const real = 128_256
 
 var manyWords = sync.OnceValue(func() *drive.Words { return drive.NewWords(real) })
 
-// warmed notes what the warm-up took.
+// warmed notes what the warm-up took, and the plan.
 func (r *Report) warmed(p *load.Plugin, w *drive.Words) {
+	r.used(abi.ExportPlan, stage.Usage{Fuel: p.Module.PlanFuel, Limit: abi.LimitPlanFuel}, w)
 	r.used(abi.ExportWarm, stage.Usage{Fuel: p.Module.WarmFuel, Limit: abi.LimitSetupFuel}, w)
 }
 
@@ -127,6 +132,10 @@ func (r *Report) weigh(ctx context.Context, l *load.Loader, p *load.Plugin, o Op
 	m := l.Model(plugin.ModelOptions{Vocabulary: many, Grammars: drive.Grammars{Words: many}})
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
 	if p, err = p.For(ctx, m); err == nil {
+		p, err = p.With(ctx, "", o.Config)
+	}
+	if err == nil {
+		defer p.Release()
 		r.warmed(p, many)
 		switch few := min(o.Tokens, 8); {
 		case p.IsProgram():

@@ -39,6 +39,8 @@ func (r *Report) Print(to io.Writer) error {
 // limit is the default fuel limit of an export.
 func limit(export string) float64 {
 	switch export {
+	case abi.ExportPlan:
+		return abi.LimitPlanFuel
 	case abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportOpen, abi.ExportMessages, abi.ExportTemplate:
 		return abi.LimitSetupFuel
 	}

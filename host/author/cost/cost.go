@@ -82,6 +82,10 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	if err != nil {
 		return nil, err
 	}
+	if p, err = p.With(ctx, "", config); err != nil {
+		return nil, err
+	}
+	defer p.Release()
 	request := plugin.RequestInfo{Config: config, Seed: 1, MaxTokens: o.Tokens, ContextSize: 2 * o.Tokens}
 	if p.IsTemplate() || p.Rewrites() {
 		if err := r.render(ctx, p, request); err != nil {

@@ -22,6 +22,8 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	limits := &i.module.Env.Limits
 	units := limits.HookFuel
 	switch {
+	case e == Plan:
+		units = limits.PlanFuel
 	case e.setup():
 		units = limits.SetupFuel
 	case e == Run:
@@ -99,7 +101,7 @@ func (i *Instance) end() {
 // returns the fault. Module.Faulted hears of it.
 func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
 	i.unusable = true
-	f := &plugin.Fault{Plugin: i.module.Name, Export: e.String(), Cause: v.cause, Detail: v.detail, Log: i.session.log.last()}
+	f := &plugin.Fault{Plugin: i.module.Name, Export: e.String(), Cause: v.cause, Detail: v.detail, Said: v.said, Log: i.session.log.last()}
 	if w := i.session.Watcher; w != nil {
 		w.Failed(f)
 	}

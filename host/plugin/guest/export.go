@@ -17,6 +17,7 @@ const (
 	Initialize
 	Describe
 	Warm
+	Plan
 	Open
 	Messages
 	Template
@@ -33,7 +34,7 @@ const (
 
 var exportNames = [exports]string{
 	none: "instantiation", Start: fuel.StartExport, Initialize: abi.ExportInitialize,
-	Describe: abi.ExportDescribe, Warm: abi.ExportWarm, Open: abi.ExportOpen, Messages: abi.ExportMessages, Template: abi.ExportTemplate,
+	Describe: abi.ExportDescribe, Warm: abi.ExportWarm, Plan: abi.ExportPlan, Open: abi.ExportOpen, Messages: abi.ExportMessages, Template: abi.ExportTemplate,
 	Close: abi.ExportClose, Prepare: abi.ExportPrepare, Sample: abi.ExportSample, Accept: abi.ExportAccept,
 	Stop: abi.ExportStop, Rewind: abi.ExportRewind, Draft: abi.ExportDraft, Run: abi.ExportRun,
 }

@@ -20,6 +20,7 @@ import (
 type Violation struct {
 	cause  error
 	detail string
+	said   string // by the guest
 }
 
 // Error names cause and detail.
@@ -27,34 +28,37 @@ func (v *Violation) Error() string { return v.cause.Error() + ": " + v.detail }
 
 // Violationf makes a violation with a cause of package plugin.
 func Violationf(cause error, format string, args ...any) *Violation {
-	return &Violation{cause, fmt.Sprintf(format, args...)}
+	return &Violation{cause: cause, detail: fmt.Sprintf(format, args...)}
 }
 
-// diagnose tells why a call trapped.
+// diagnose tells why a call trapped: as the guest itself has said in this call, where it ended the
+// call by itself.
 func (i *Instance) diagnose(err error) *Violation {
 	var v *Violation
-	if errors.As(err, &v) {
-		if errors.Is(v.cause, plugin.CauseExit) { // as the runtimes of some languages do where they get no memory
-			if i.region.Refused() {
-				return i.module.Env.budget.exceeded()
-			}
-			return cmp.Or(i.outOfMemory(v.Error()), v)
-		}
+	exits := errors.As(err, &v)
+	if exits && !errors.Is(v.cause, plugin.CauseExit) {
 		return v
 	}
-	where := innermost(err, i.module.code.Metered.Moves)
-	switch exhausted := i.meter.Err(); {
-	case errors.Is(exhausted, fuel.ErrStack):
-		return Violationf(plugin.CauseStack, "%s", where)
-	case errors.Is(exhausted, fuel.ErrFuel):
-		return i.outOfFuel(where + i.growth() + i.hint())
+	where := ""
+	if !exits {
+		where = innermost(err, i.module.code.Metered.Moves)
+		switch exhausted := i.meter.Err(); {
+		case errors.Is(exhausted, fuel.ErrStack):
+			return Violationf(plugin.CauseStack, "%s", where)
+		case errors.Is(exhausted, fuel.ErrFuel):
+			return i.outOfFuel(where + i.growth() + i.hint())
+		}
 	}
-	if i.region.Refused() { // the guest trapped since it got no memory, which is not its fault
+	switch {
+	case i.region.Refused(): // the guest ended since it got no memory, which is not its fault
 		return i.module.Env.budget.exceeded()
+	case len(i.refusal) > 0:
+		return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
+	case !exits:
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		v = Violationf(plugin.CauseTrap, "%s, %s%s", strings.TrimPrefix(first, "wasm error: "), where, i.hint())
 	}
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	trap := Violationf(plugin.CauseTrap, "%s, %s%s", strings.TrimPrefix(first, "wasm error: "), where, i.hint())
-	return cmp.Or(i.outOfMemory(trap.Error()), trap)
+	return cmp.Or(i.outOfMemory(v.Error()), v)
 }
 
 // outOfMemory is the violation of a call that asked for more memory than an instance may have, and

@@ -22,6 +22,7 @@ var requestFunctions = map[string]hostFunction{
 	abi.ImportState:    hostState,
 	abi.ImportPart:     hostPart,
 	abi.ImportRequest:  hostRequest,
+	abi.ImportFuel:     func(i *Instance, _ *call) uint64 { return uint64(i.meter.Left()) },
 	abi.ImportRandom:   func(i *Instance, _ *call) uint64 { return i.session.random.next() },
 }
 

@@ -79,7 +79,11 @@ func hostHold(i *Instance, c *call) uint64 {
 }
 
 func hostEmit(i *Instance, c *call) uint64 {
-	if limit := i.module.Env.Limits.Emit; len(i.emitted)+len(c.in[0]) > limit {
+	limit := i.module.Env.Limits.Emit
+	if i.running == Plan {
+		limit = i.module.Env.Limits.PlanText
+	}
+	if len(i.emitted)+len(c.in[0]) > limit {
 		panic(Violationf(plugin.CauseLimit, "more than %d bytes emitted", limit))
 	}
 	i.emitted = append(i.emitted, c.in[0]...)

@@ -15,7 +15,16 @@ import (
 // Instances that start from it share its pages until they write to them.
 type image struct {
 	memory  *memory.Image
-	globals []uint64 // by the names in fuel.Module.Globals
+	globals []uint64       // by the names in fuel.Module.Globals
+	account memory.Account // of a plan's, where its memory was taken from
+}
+
+// close frees the memory. What began as the image stays.
+func (i *image) close() error {
+	if i.account != nil {
+		i.account.Give(i.memory.Own())
+	}
+	return i.memory.Close()
 }
 
 // Warm initialises an instance, lets it build what all requests need, and keeps it as the image
@@ -42,7 +51,7 @@ func (m *Module) Warm(ctx context.Context) error {
 		return fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
 	if taken.globals, err = fuel.SaveGlobals(i.guest, m.code.Metered.Globals); err != nil {
-		return errors.Join(fmt.Errorf("plugin %s: %w", m.Name, err), taken.memory.Close())
+		return errors.Join(fmt.Errorf("plugin %s: %w", m.Name, err), taken.close())
 	}
 	m.image, m.Did = taken, kept.list
 	return nil

@@ -26,6 +26,8 @@ type Module struct {
 	Hold    int           // how many tokens an instance may take back at most
 	// WarmFuel is what its penstock_warm used of its fuel when the module was warmed; 0: it has none.
 	WarmFuel int64
+	Planned  []plugin.Deed // what it did in its penstock_plan, up to 1 MiB
+	PlanFuel int64         // what its penstock_plan used; 0: it is no plan
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
 	Faulted func(*plugin.Fault, *plugin.RequestInfo)
@@ -95,7 +97,7 @@ func (m *Module) Close() {
 		_ = m.code.Close()
 	}
 	if m.image != nil {
-		_ = m.image.memory.Close()
+		_ = m.image.close()
 	}
 }
 

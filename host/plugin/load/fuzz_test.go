@@ -31,23 +31,18 @@ func FuzzParseManifest(f *testing.F) {
 		if err != nil || string(mustWrite(t, again)) != string(written) {
 			t.Errorf("%s became %s: %v", written, mustWrite(t, again), err)
 		}
-		schema, err := compileSchema(m.ConfigSchema)
+		schema, err := NewSchema(m.ConfigSchema)
 		if err != nil {
 			return
 		}
-		defaults, err := checkDefaults(schema)
-		if err != nil {
-			return
-		}
-		loaded := &Plugin{loaded: &loaded{schema: schema, defaults: defaults}}
-		filled, err := loaded.CheckConfig(config)
+		filled, err := schema.Check(config)
 		if err != nil {
 			return
 		}
 		if !json.Valid(config) && len(config) > 0 {
 			t.Errorf("accepted the configuration %q", config)
 		}
-		if again, err := loaded.CheckConfig(filled); err != nil || string(again) != string(filled) {
+		if again, err := schema.Check(filled); err != nil || string(again) != string(filled) {
 			t.Errorf("%s with its defaults is %s, and that %s: %v", config, filled, again, err)
 		}
 	})

@@ -62,7 +62,7 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 		p.Module.CallOnly(p.Manifest.Implements)
 	}
 	p.Exports = p.Module.Exports
-	if err := p.checkProgram(); err != nil {
+	if err := p.checkExports(); err != nil {
 		return err
 	}
 	p.Name, p.Module.Name, p.Module.Hold = p.Manifest.Name, p.Manifest.Name, p.Manifest.Hold
@@ -71,10 +71,7 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	if err := checkSpelling(slices.Collect(maps.Keys(code.Compiled.ExportedFunctions())), &p.Manifest); err != nil {
 		return err
 	}
-	if p.schema, err = compileSchema(p.Manifest.ConfigSchema); err != nil {
-		return err
-	}
-	if p.defaults, err = checkDefaults(p.schema); err != nil {
+	if p.schema, err = NewSchema(p.Manifest.ConfigSchema); err != nil {
 		return err
 	}
 	if !p.loader.host.HasModel() {

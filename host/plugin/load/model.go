@@ -23,6 +23,8 @@ type Model struct {
 	closed  bool
 	unused  chan struct{} // closed once the model is closed and has no users any more
 	plugins map[*loaded]*warmed
+
+	plans plans // of their plugins
 }
 
 // warmed is a plugin for one model.
@@ -33,7 +35,7 @@ type warmed struct {
 }
 
 func newModel(l *Loader, h *guest.Environment) *Model {
-	return &Model{loader: l, host: h, unused: make(chan struct{}), plugins: map[*loaded]*warmed{}}
+	return &Model{loader: l, host: h, unused: make(chan struct{}), plugins: map[*loaded]*warmed{}, plans: newPlans()}
 }
 
 // Name is the model's, as the API knows it.
@@ -42,7 +44,7 @@ func (m *Model) Name() string { return m.host.Model.Name }
 // Alone reports whether the plugins are used with no other model.
 func (m *Model) Alone() bool { return m.host.Alone }
 
-// For is the plugin for use with a model. The first call warms it for the model's vocabulary; that
+// For is the plugin for use with a model, for all configurations. The first call warms it for the model's vocabulary; that
 // it failed is remembered. It shares p's users: it is p's to Release, and usable until m is closed.
 //
 // # Errors
@@ -51,6 +53,9 @@ func (m *Model) Alone() bool { return m.host.Alone }
 //   - A *plugin.Fault that is blameless, or the context's: it may go well the next time.
 //   - plugin.ErrClosed once m is closed.
 func (p *Plugin) For(ctx context.Context, m *Model) (*Plugin, error) {
+	if p.of != nil {
+		p = p.of
+	}
 	if err := m.enter(); err != nil {
 		return nil, err
 	}
@@ -73,7 +78,7 @@ func (p *Plugin) For(ctx context.Context, m *Model) (*Plugin, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if w.err = err; err == nil {
-		w.plugin = &Plugin{loaded: p.loaded, Module: module, model: m}
+		w.plugin = &Plugin{loaded: p.loaded, Module: module, Manifest: p.Manifest, Exports: p.Exports, model: m}
 	}
 	return w.plugin, w.err
 }
@@ -112,6 +117,7 @@ func (m *Model) entry(p *loaded) *warmed {
 
 // forget frees what a plugin has for the model. Nobody may use it any more.
 func (m *Model) forget(p *loaded) {
+	m.plans.forget(p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if w := m.plugins[p]; w != nil && w.plugin != nil {
@@ -160,6 +166,7 @@ func (m *Model) Close(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.plans.forget(nil)
 	for _, w := range m.plugins {
 		if w.plugin != nil {
 			w.plugin.Module.Close()

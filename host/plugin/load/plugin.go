@@ -3,9 +3,8 @@
 package load
 
 import (
+	"slices"
 	"sync/atomic"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
@@ -17,22 +16,24 @@ import (
 // its last user released it.
 type Plugin struct {
 	*loaded
-	Module *guest.Module // what its instances are made from
+	Module   *guest.Module // what its instances are made from
+	Manifest Manifest      // as it is for all configurations, or as With has narrowed it for one
+	Exports  []string      // those of the ABI that it implements, in the same way
 
 	model *Model
+	needs []string // the imports for which the host does something beside the call; nil: all that there are
+	plan  *plan    // that it is; nil: it is the plugin for all configurations
+	of    *Plugin  // which has planned
 }
 
 // loaded is what a plugin is with every model, and its users of all models.
 type loaded struct {
-	Name     string
-	SHA256   string   // of the file, in hex
-	Exports  []string // those of the ABI that it implements
-	Manifest Manifest
+	Name   string
+	SHA256 string // of the file, in hex
 
 	loader     *Loader
 	base       *guest.Module // has the code
-	schema     *jsonschema.Schema
-	defaults   bool // the schema has some
+	schema     *Schema
 	quarantine *quarantine.Quarantine
 	users      atomic.Int64
 }
@@ -58,9 +59,15 @@ func (p *Plugin) IsStage() bool {
 	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept) || p.Module.Has(guest.Draft)
 }
 
+// Needs reports whether the host is to compute or keep what belongs to an import: logprob, state or
+// note.
+func (p *Plugin) Needs(imported string) bool {
+	return p.Module.Imports(imported) && (p.needs == nil || slices.Contains(p.needs, imported))
+}
+
 // WantsHiddenState reports whether the plugin may ask for the model's hidden states, so that they
 // are computed for it.
-func (p *Plugin) WantsHiddenState() bool { return p.Module.Imports(abi.ImportState) }
+func (p *Plugin) WantsHiddenState() bool { return p.Needs(abi.ImportState) }
 
 // Health tells how the plugin has done since it was loaded or reset.
 func (p *Plugin) Health() quarantine.Health { return p.quarantine.Health() }
@@ -70,6 +77,26 @@ func (p *Plugin) Reset() { p.quarantine.Reset() }
 
 // Retain adds a user, unless the last has gone.
 func (p *Plugin) Retain() bool {
+	if !p.retain() {
+		return false
+	}
+	if p.plan != nil && !p.model.plans.retain(p.plan) {
+		p.release()
+		return false
+	}
+	return true
+}
+
+// Release takes a user away. The last one frees the compiled code, and what the plugin has for
+// each model.
+func (p *Plugin) Release() {
+	if p.plan != nil {
+		p.model.plans.leave(p.plan)
+	}
+	p.release()
+}
+
+func (p *loaded) retain() bool {
 	for {
 		n := p.users.Load()
 		if n == 0 {
@@ -81,12 +108,11 @@ func (p *Plugin) Retain() bool {
 	}
 }
 
-// Release takes a user away. The last one frees the compiled code, and what the plugin has for
-// each model.
-func (p *Plugin) Release() {
+func (p *loaded) release() {
 	if p.users.Add(-1) == 0 {
+		p.loader.own.plans.forget(p)
 		for _, m := range p.loader.Models() {
-			m.forget(p.loaded)
+			m.forget(p)
 		}
 		p.base.Close()
 	}

@@ -30,20 +30,38 @@ func (p *Plugin) Branches(config json.RawMessage) int {
 	return max(1, min(asked, m.Branches))
 }
 
+// checkExports checks that what the plugin implements goes together. Of one that plans this is
+// checked for each plan.
+func (p *Plugin) checkExports() error {
+	if !p.Module.Has(guest.Plan) {
+		return p.Manifest.checkProgram(p.Module)
+	}
+	if why := p.Module.Immovable(); why != "" {
+		return fmt.Errorf("%w: %s cannot be called: %s, so no copy of what it leaves in memory can be made; leave it out", plugin.ErrExport, abi.ExportPlan, why)
+	}
+	return p.Manifest.checkBranches(p.Module)
+}
+
 // checkProgram checks the manifest of a program, and that the plugin implements nothing that uses
 // what the program owns.
-func (p *Plugin) checkProgram() error {
-	m := &p.Manifest
-	if !p.IsProgram() {
+func (m *Manifest) checkProgram(module *guest.Module) error {
+	if module.Has(guest.Run) {
+		for _, e := range []guest.Export{guest.Prepare, guest.Sample, guest.Accept, guest.Stop, guest.Rewind, guest.Template} {
+			if module.Has(e) {
+				return fmt.Errorf("%w: it has %s and %s; a program is called for no token and writes no prompt", plugin.ErrExport, abi.ExportRun, e)
+			}
+		}
+	}
+	return m.checkBranches(module)
+}
+
+// checkBranches checks how many branches a program has, and fills that in.
+func (m *Manifest) checkBranches(module *guest.Module) error {
+	if !module.Has(guest.Run) {
 		if m.Branches != 0 || m.BranchesConfig != "" {
 			return fmt.Errorf("%w: branches are for plugins with %s", plugin.ErrManifest, abi.ExportRun)
 		}
 		return nil
-	}
-	for _, e := range []guest.Export{guest.Prepare, guest.Sample, guest.Accept, guest.Stop, guest.Rewind, guest.Template} {
-		if p.Module.Has(e) {
-			return fmt.Errorf("%w: it has %s and %s; a program is called for no token and writes no prompt", plugin.ErrExport, abi.ExportRun, e)
-		}
 	}
 	if m.Branches == 0 {
 		m.Branches = 1

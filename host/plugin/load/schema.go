@@ -62,10 +62,33 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a reference to %s: a schema must be complete in itself", url)
 }
 
+// Schema is a compiled schema of configurations. It is safe for concurrent use.
+type Schema struct {
+	compiled *jsonschema.Schema // nil: any object fits
+	defaults bool               // it has some
+}
+
+// NewSchema compiles a schema as a manifest has it; none allows any object. The error wraps
+// plugin.ErrManifest.
+func NewSchema(raw json.RawMessage) (*Schema, error) {
+	compiled, err := compileSchema(raw)
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := checkDefaults(compiled)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{compiled, defaults}, nil
+}
+
 // CheckConfig checks the configuration of a request, a JSON object or nothing, against the
 // plugin's schema. It returns it as the plugin sees it: with the schema's defaults. The error is a
 // *plugin.ConfigError.
-func (p *Plugin) CheckConfig(config []byte) ([]byte, error) {
+func (p *Plugin) CheckConfig(config []byte) ([]byte, error) { return p.schema.Check(config) }
+
+// Check is Plugin.CheckConfig for a schema.
+func (s *Schema) Check(config []byte) ([]byte, error) {
 	if len(config) == 0 {
 		config = []byte("{}")
 	}
@@ -76,19 +99,19 @@ func (p *Plugin) CheckConfig(config []byte) ([]byte, error) {
 	if _, ok := value.(map[string]any); err != nil || !ok {
 		return nil, &plugin.ConfigError{Message: "it must be a JSON object"}
 	}
-	if p.schema == nil {
+	if s.compiled == nil {
 		return config, nil
 	}
 	var invalid *jsonschema.ValidationError
-	if err := (&budget{mostWork}).check(p.schema, value); errors.As(err, &invalid) {
+	if err := (&budget{mostWork}).check(s.compiled, value); errors.As(err, &invalid) {
 		return nil, describeInvalid(invalid)
 	} else if err != nil {
 		return nil, &plugin.ConfigError{Message: err.Error()}
 	}
-	if !p.defaults {
+	if !s.defaults {
 		return config, nil
 	}
-	if config, err = filled(config, value, p.schema); err != nil {
+	if config, err = filled(config, value, s.compiled); err != nil {
 		return nil, &plugin.ConfigError{Message: err.Error()}
 	}
 	return config, nil

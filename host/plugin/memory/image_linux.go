@@ -14,9 +14,11 @@ import (
 // Image is the content of a memory at one moment, in a sealed memory file. It
 // is safe for concurrent use.
 type Image struct {
-	size uint64
-	mu   sync.RWMutex // held for reading while the file is mapped
-	fd   int          // −1 after Close
+	size  uint64
+	base  *Image       // of a difference, which has these stretches of its own; nil: it has everything
+	spans []span       // in the order in which they lie in the file
+	mu    sync.RWMutex // held for reading while the file is mapped
+	fd    int          // −1 after Close
 }
 
 // sealed forbids any change of the file from now on.
@@ -79,8 +81,8 @@ func (i *Image) Close() error {
 	return err
 }
 
-// overlay maps the image over to, which has its size, copy-on-write.
-func (i *Image) overlay(to []byte) error {
+// overlay maps the file from an offset on over to, copy-on-write.
+func (i *Image) overlay(to []byte, from int) error {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	if i.fd < 0 {
@@ -90,9 +92,28 @@ func (i *Image) overlay(to []byte) error {
 		return nil
 	}
 	const flags = unix.MAP_PRIVATE | unix.MAP_FIXED | unix.MAP_NORESERVE
-	_, err := unix.MmapPtr(i.fd, 0, unsafe.Pointer(unsafe.SliceData(to)), uintptr(len(to)), unix.PROT_READ|unix.PROT_WRITE, flags)
+	_, err := unix.MmapPtr(i.fd, int64(from), unsafe.Pointer(unsafe.SliceData(to)), uintptr(len(to)), unix.PROT_READ|unix.PROT_WRITE, flags)
 	if err != nil {
 		return fmt.Errorf("failed to map an image of %d bytes: %w", i.size, err)
 	}
 	return nil
+}
+
+// read shows the file's content for as long as see runs.
+func (i *Image) read(see func(content []byte)) error {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	switch {
+	case i.fd < 0:
+		return fmt.Errorf("failed to read an image: %w", ErrFreed)
+	case i.size == 0:
+		see(nil)
+		return nil
+	}
+	content, err := unix.Mmap(i.fd, 0, int(i.size), unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return fmt.Errorf("failed to map an image of %d bytes: %w", i.size, err)
+	}
+	see(content)
+	return unix.Munmap(content)
 }

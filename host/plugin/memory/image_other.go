@@ -14,6 +14,8 @@ import (
 // use.
 type Image struct {
 	size    uint64
+	base    *Image                 // of a difference, which has these stretches of its own; nil: it has everything
+	spans   []span                 // in the order in which they lie in content
 	content atomic.Pointer[[]byte] // nil after Close
 }
 
@@ -32,12 +34,22 @@ func (i *Image) Close() error {
 	return nil
 }
 
-// overlay copies the image into to, which has its size.
-func (i *Image) overlay(to []byte) error {
+// overlay copies the content from an offset on into to.
+func (i *Image) overlay(to []byte, from int) error {
 	content := i.content.Load()
 	if content == nil {
 		return fmt.Errorf("failed to restore an image: %w", ErrFreed)
 	}
-	copy(to, *content)
+	copy(to, (*content)[from:])
+	return nil
+}
+
+// read shows the content for as long as see runs.
+func (i *Image) read(see func(content []byte)) error {
+	content := i.content.Load()
+	if content == nil {
+		return fmt.Errorf("failed to read an image: %w", ErrFreed)
+	}
+	see(*content)
 	return nil
 }

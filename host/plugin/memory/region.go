@@ -128,5 +128,5 @@ func (r *Region) Restore(memory api.Memory, image *Image) error {
 	} else if _, ok := memory.Grow(uint32(missing / pageSize)); !ok {
 		return fmt.Errorf("memory cannot grow to the image's %d bytes: %w", image.Size(), ErrSize)
 	}
-	return image.overlay(r.Bytes())
+	return image.restore(r.Bytes())
 }

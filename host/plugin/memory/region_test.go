@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"unsafe"
@@ -209,5 +210,86 @@ func BenchmarkInstance(b *testing.B) {
 				mod.Close(context.Background())
 			}
 		})
+	}
+}
+
+// A difference restores what was there, with only the changed pages of its own.
+func TestRegion_Difference_SharesWhatIsTheSame(t *testing.T) {
+	r := runtime(t)
+	page := os.Getpagesize()
+	warm, region := instance(t, r)
+	warm.Memory().Grow(9)
+	warm.Memory().WriteByte(0, 42)
+	warm.Memory().WriteUint32Le(5*pageSize, 5)
+	base, err := region.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	planned, copied := instance(t, r)
+	if err := copied.Restore(planned.Memory(), base); err != nil {
+		t.Fatal(err)
+	}
+	planned.Memory().Grow(2)
+	planned.Memory().WriteByte(0, 43)
+	planned.Memory().WriteUint32Le(5*pageSize, 0) // zero where the base is not
+	planned.Memory().WriteUint32Le(11*pageSize, 7)
+	want := bytes.Clone(copied.Bytes())
+	image, err := copied.Difference(base, uint64(3*page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image.Own() != uint64(3*page) || image.Size() != 12*pageSize || base.Own() != base.Size() {
+		t.Errorf("%d bytes of its own, %d in all; of the base %d", image.Own(), image.Size(), base.Own())
+	}
+	for range 2 {
+		mod, other := instance(t, r)
+		if err := other.Restore(mod.Memory(), image); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(other.Bytes(), want) {
+			t.Fatal("the copy differs")
+		}
+		for i := range other.Bytes() { // must reach neither image nor base
+			other.Bytes()[i] = 0xff
+		}
+	}
+	if _, err := copied.Difference(base, uint64(2*page)); !errors.Is(err, ErrChanged) {
+		t.Errorf("more than may differ: %v", err)
+	}
+	if err := image.Close(); err != nil {
+		t.Error(err)
+	}
+	mod, late := instance(t, r)
+	if err := late.Restore(mod.Memory(), image); !errors.Is(err, ErrFreed) {
+		t.Errorf("restoring a closed difference: %v", err)
+	}
+	mod, late = instance(t, r)
+	if err := late.Restore(mod.Memory(), base); err != nil {
+		t.Errorf("the base is closed with it: %v", err)
+	}
+}
+
+func TestChanges_Scattered_AreFew(t *testing.T) {
+	page := os.Getpagesize()
+	base, content := make([]byte, 200*page), make([]byte, 202*page)
+	var changed []int
+	for n := 0; n < 50; n++ {
+		changed = append(changed, n*2+n/5*5) // pairs of neighbours, with larger gaps after each fifth
+	}
+	changed = append(changed, 201)
+	for _, n := range changed {
+		content[n*page+17] = 1
+	}
+	spans := changes(content, base)
+	if len(spans) > mostSpans || len(spans) < 10 {
+		t.Errorf("%d stretches", len(spans))
+	}
+	restored := make([]byte, len(content))
+	for _, s := range spans {
+		copy(restored[s.at:s.at+s.size], content[s.at:])
+	}
+	if !bytes.Equal(restored, content) {
+		t.Error("a page is missing")
 	}
 }

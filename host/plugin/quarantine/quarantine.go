@@ -9,6 +9,7 @@ package quarantine
 
 import (
 	"crypto/sha256"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -129,7 +130,7 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.RequestInfo) {
 	q.total++
 	now := time.Now()
 	q.last, q.lastAt = f.Error(), now
-	if f.Blameless() {
+	if f.Blameless() || errors.Is(f, plugin.CauseError) {
 		return
 	}
 	for _, s := range senders(r) {

@@ -46,6 +46,7 @@ func newAnswers(f *File) *answers {
 	for i := range f.Sessions {
 		s := &f.Sessions[i]
 		a.learn(s.Warm)
+		a.learn(s.Plan)
 		for j := range s.Calls {
 			a.learn(s.Calls[j].Deeds)
 		}

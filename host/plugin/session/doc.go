@@ -44,6 +44,7 @@
 //	    "model": [],                             a made-up model that a program runs on; see below
 //	    "templates": [{"messages": [], "tokens": []}],    what the model's template makes of messages for a program, with a model
 //	    "warm": [],                              what the plugin did when it was loaded, as in "deeds" below
+//	    "plan": [],                              what it did when it planned for the configuration
 //	    "calls": [],                             in their order; see below
 //	    "cut": "…"                               why the calls end before the answer did
 //	  }],
@@ -125,6 +126,9 @@
 // compiler's.
 //
 // # What the calls of a session keep to
+//
+// A player has a plugin with penstock_plan plan for each session's configuration. If the plan
+// refuses it, or faults, this is how the session's first call comes out.
 //
 // Every token that joins the conversation is an accept, also for a plugin that has no
 // penstock_accept: then without an answer. A splice takes its tokens back at once; those that it

@@ -39,6 +39,7 @@ type Session struct {
 	Model     drive.Table `json:"model,omitzero"`
 	Templates []Template  `json:"templates,omitempty"`
 	Warm      []Deed      `json:"warm,omitempty"`
+	Plan      []Deed      `json:"plan,omitempty"`
 	Calls     []Call      `json:"calls"`
 	Cut       string      `json:"cut,omitempty"` // why the calls end before the answer did
 }

@@ -48,7 +48,8 @@ func NewPlayer(ctx context.Context, wasm []byte, f *File, o plugin.HostOptions) 
 		o.Limits = plugin.DefaultLimits()
 	}
 	l := &o.Limits
-	l.HookTime, l.SetupTime, l.LoadTime, l.Compile, l.Faults = forever, forever, forever, max(l.Compile, time.Minute), math.MaxInt
+	l.HookTime, l.SetupTime, l.LoadTime, l.PlanTime = forever, forever, forever, forever
+	l.Compile, l.Faults = max(l.Compile, time.Minute), math.MaxInt
 	p.loader = load.New(o)
 	var err error
 	if p.plugin, err = p.loader.Load(ctx, wasm); err != nil {
@@ -93,7 +94,18 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 	if s.Request.Sampling != nil {
 		p.answers.sampling = s.Request.Sampling
 	}
-	r := &run{player: p, session: s, model: model, config: config, prompt: len(s.Request.Prompt)}
+	planned, refused, err := p.plan(ctx, s, config)
+	switch {
+	case err != nil:
+		return err
+	case refused != nil:
+		if len(s.Calls) > 0 {
+			each(0, p.differAt(&s.Calls[0], refused, 0, 0, 0), refused)
+		}
+		return nil
+	}
+	defer planned.Release()
+	r := &run{player: p, plugin: planned, session: s, model: model, config: config, prompt: len(s.Request.Prompt)}
 	r.history = append(r.history, s.Request.Prompt...)
 	defer r.close()
 	for i := range s.Calls {
@@ -118,16 +130,43 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 		if err != nil {
 			return fmt.Errorf("call %d, %s: %w", i+1, want.Call, err)
 		}
-		d := p.compare(want, got)
-		if d != nil {
-			d.Call, d.Name, d.Position, d.Answered = i+1, want.Call, len(r.history), len(r.history)-r.prompt
-		}
+		d := p.differAt(want, got, i, len(r.history), len(r.history)-r.prompt)
 		if !each(i, d, got) || got != nil && got.over() {
 			return nil
 		}
 		r.follow(want)
 	}
 	return nil
+}
+
+// differAt is compare for a call of a session, at a place.
+func (p *Player) differAt(want, got *Call, i, position, answered int) *Difference {
+	d := p.compare(want, got)
+	if d != nil {
+		d.Call, d.Name, d.Position, d.Answered = i+1, want.Call, position, answered
+	}
+	return d
+}
+
+// plan has the plugin plan for a session's configuration. If that ends with a refusal or a fault,
+// it is what becomes of the session's first call.
+func (p *Player) plan(ctx context.Context, s *Session, config []byte) (planned *load.Plugin, refused *Call, _ error) {
+	p.answers.expect(&Call{Deeds: s.Plan})
+	planned, err := p.plugin.With(ctx, "", config)
+	var refusal *plugin.Refusal
+	var fault *plugin.Fault
+	switch {
+	case errors.As(err, &refusal):
+		refused = &Call{Refusal: &refusal.Message}
+	case errors.As(err, &fault):
+		refused = &Call{Fault: faultOf(fault)}
+	case err != nil:
+		return nil, nil, err
+	case p.answers.problem != "":
+		planned.Release()
+		return nil, nil, fmt.Errorf("the plan for request.config: %s", p.answers.problem)
+	}
+	return planned, refused, nil
 }
 
 // machines are the kinds of faults that say something of the machine, not of the plugin.
@@ -152,6 +191,7 @@ func (r *run) request() plugin.RequestInfo {
 // run is a session that is played.
 type run struct {
 	player  *Player
+	plugin  *load.Plugin // as it is for the session's configuration
 	session *Session
 	model   drive.Table // that the program runs on; nil: none
 	config  []byte      // with the defaults of the plugin's schema
@@ -180,7 +220,7 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	var err error
 	switch c.Call {
 	case CallRender, CallMessages:
-		_, r.made, err = Render(ctx, r.player.plugin, c.Call, r.session.Request.Messages, r.request(), isJSON)
+		_, r.made, err = Render(ctx, r.plugin, c.Call, r.session.Request.Messages, r.request(), isJSON)
 	case CallOpen:
 		err = r.open(c)
 	case CallPrepare:
@@ -236,7 +276,7 @@ func (r *run) takeTextBack(tokens int) {
 }
 
 func (r *run) open(c *Call) error {
-	s, err := stage.New(r.player.plugin, r.request())
+	s, err := stage.New(r.plugin, r.request())
 	if err != nil {
 		return err
 	}

@@ -251,7 +251,7 @@ func (r *run) write(ctx context.Context) (*Call, error) {
 			return r.model.Row(n, plugin.SeenTokens(tokens))
 		},
 		Waited: func([]program.Shown) bool { return ctx.Err() == nil },
-	}.Run(&program.Program{Main: r.stage.Main, Branches: r.player.plugin.Branches(r.config)}, request, prompt)
+	}.Run(&program.Program{Main: r.stage.Main, Branches: r.plugin.Branches(r.config)}, request, prompt)
 	var fault *plugin.Fault
 	var refusal *plugin.Refusal
 	switch {

@@ -160,15 +160,16 @@ func (s *Session) check(n int) error {
 		}
 	}
 	length := len(s.Request.Prompt)
-	return cmp.Or(checkEach("warm", s.Warm, func(_ int, d *Deed) error { return d.check(n) }), checkEach("calls", s.Calls, func(i int, c *Call) error {
-		if i > 0 && s.Calls[i-1].over() {
-			return fmt.Errorf("call: %q; nothing follows a fault or a refusal", c.Call)
-		}
-		if err := c.check(n); err != nil {
-			return err
-		}
-		return c.checkOrder(s.Calls[:i], &length, len(s.Request.Prompt))
-	}))
+	return cmp.Or(checkEach("warm", s.Warm, func(_ int, d *Deed) error { return d.check(n) }),
+		checkEach("plan", s.Plan, func(_ int, d *Deed) error { return d.check(n) }), checkEach("calls", s.Calls, func(i int, c *Call) error {
+			if i > 0 && s.Calls[i-1].over() {
+				return fmt.Errorf("call: %q; nothing follows a fault or a refusal", c.Call)
+			}
+			if err := c.check(n); err != nil {
+				return err
+			}
+			return c.checkOrder(s.Calls[:i], &length, len(s.Request.Prompt))
+		}))
 }
 
 // checkOrder checks that a call may follow others. length is that of the conversation, and follows

@@ -11,6 +11,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
@@ -196,10 +197,16 @@ func New(p *load.Plugin, q plugin.RequestInfo) Session {
 	if q.Sampling != nil {
 		s.Request.Sampling = q.Sampling()
 	}
-	for i := range p.Module.Did { // when it was loaded
-		s.Warm = append(s.Warm, deedOf(&p.Module.Did[i], p.Module.Env.Vocabulary.Size()))
-	}
+	s.Warm, s.Plan = deedsOf(p, p.Module.Did), deedsOf(p, p.Module.Planned)
 	return s
+}
+
+// deedsOf writes down what a plugin did before there was a request.
+func deedsOf(p *load.Plugin, did []plugin.Deed) (list []Deed) {
+	for i := range did {
+		list = append(list, deedOf(&did[i], p.Module.Env.Vocabulary.Size()))
+	}
+	return list
 }
 
 // Render has a plugin render a conversation, with CallRender as stage.Render does, or rewrite it,
@@ -433,6 +440,16 @@ func sampling(told string) string {
 	return string(parts.Sampling)
 }
 
+// faultOf is a fault as it is written down: for the request's own client, so with what the plugin
+// said.
+func faultOf(f *plugin.Fault) *Fault {
+	detail := f.Detail
+	if f.Said != "" {
+		detail = strings.TrimPrefix(detail+": "+f.Said, ": ")
+	}
+	return &Fault{Export: f.Export, Kind: f.Kind(), Detail: detail}
+}
+
 // Failed implements guest.Watcher.
 func (n *notes) Failed(f *plugin.Fault) {
 	switch {
@@ -443,6 +460,6 @@ func (n *notes) Failed(f *plugin.Fault) {
 		if n.call.Call == CallStep {
 			n.call.Call = CallRun
 		}
-		n.call.Fault = &Fault{Export: f.Export, Kind: f.Kind(), Detail: f.Detail}
+		n.call.Fault = faultOf(f)
 	}
 }

@@ -85,10 +85,10 @@ func (s *Stage) Traits() chain.Traits {
 		Prepares: s.module.Has(guest.Prepare), Foresees: s.drafts(), TakesRow: true, IgnoresRow: true,
 		Needs: s.needs, Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
 	}
-	if s.module.Has(guest.Accept) && s.module.Imports(abi.ImportLogprob) {
+	if s.module.Has(guest.Accept) && s.plugin.Needs(abi.ImportLogprob) {
 		traits.Logprob = s.tellLogprob
 	}
-	if s.module.Imports(abi.ImportNote) {
+	if s.plugin.Needs(abi.ImportNote) {
 		traits.Notes = s.notes
 	}
 	if s.plugin.WantsHiddenState() {

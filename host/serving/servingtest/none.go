@@ -39,7 +39,7 @@ func (NoPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*s
 func (NoPlugins) RefuseTemplates() error { return nil }
 
 // Again implements serving.Plugins.
-func (n NoPlugins) Again(string, []string) (serving.Plugins, error) { return n, nil }
+func (n NoPlugins) Again(context.Context, string, []string) (serving.Plugins, error) { return n, nil }
 
 // Release implements serving.Plugins.
 func (NoPlugins) Release() {}

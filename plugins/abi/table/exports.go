@@ -5,6 +5,7 @@ package table
 const (
 	hookFuel  = "hook"
 	setupFuel = "setup"
+	planFuel  = "plan"
 )
 
 func exports() []Func {
@@ -27,6 +28,13 @@ func lifeExports() []Func {
 			Doc: "Builds what every request needs, for example an index of the vocabulary. Each later instance starts from a copy of this memory and these globals; " +
 				"the copy shares pages until it writes to them. No request exists yet: `config`, `messages` and `history` are empty and `bind` is refused. " +
 				"Anything but 0 means that the plugin cannot work with this model; give the reason to `fail` before.",
+		},
+		{
+			Name: "penstock_plan", Result: I32, Optional: true, Added: true, When: "once for each configuration and model, before queueing", Fuel: planFuel,
+			Doc: "Says what one configuration needs, see [plans](#plans). It runs in a copy of the memory that `penstock_warm` left, reads `config`, and may hand a JSON object to `emit` that narrows the manifest for requests with this configuration. " +
+				"Their instances start from a copy of the memory that it leaves. Of the request it knows nothing but the configuration: `messages` and `history` are empty, `bind` is refused, and `random` draws as in `penstock_warm`. " +
+				"Anything but 0 refuses the configuration, which is a 400 on the plugin's `config`; give the reason to `fail` before.",
+			Worked: "The manifest implements `penstock_open`, `penstock_sample` and `penstock_accept`, with `\"hold\": 24`. A plan that emits `{\"implements\":[\"penstock_open\",\"penstock_accept\"],\"hold\":3}` (59 bytes): requests with this configuration are shown no candidates, and run three tokens behind.",
 		},
 		{
 			Name: "penstock_open", Result: I32, When: "when the request gets its slot", Fuel: setupFuel,

@@ -15,5 +15,6 @@ func features() []Feature {
 		{"param_time", "`param` returns the request's time; without this feature it returns −1, as for any unknown kind"},
 		{"param_choice", "`param` returns the number of this choice and how many there are; without this feature it returns −1"},
 		{"config_defaults", "`config` includes the `default` values of the manifest's schema where the request gave none; without this feature the plugin fills them in itself. A host looks for defaults in `properties`, `items` and `prefixItems`, and follows `$ref` and `allOf`. Required properties must still be given. If a configuration only fits the schema without the defaults, it gets none"},
+		{"fail_trap", "the text that `fail` was given before a trap is the fault's; without this feature the fault says where the call trapped"},
 	}
 }

@@ -98,6 +98,11 @@ func requestImports() []Func {
 			Name: "random", Result: I64,
 			Doc: "64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position, see *random numbers*. A replay draws the same bits.",
 		},
+		{
+			Name: "fuel", Added: true, Result: I64,
+			Doc:    "The fuel that is left of the running call of an export, in units; of `penstock_run`, what is left until the next wait. The call has been paid for. It is the same on every machine, so a plugin may decide by it, for example to stop a search, or an interpreter to end a script with an error of its own, before the host ends the call.",
+			Worked: "Two calls of `fuel` in a row in `penstock_accept`: both results are below 20,000,000, and the second is smaller by the 128 units of the call and those of the instructions between them.",
+		},
 	}
 }
 
@@ -175,12 +180,14 @@ func resultImports() []Func {
 			Worked: "The manifest has `\"hold\": 24`. A configuration bans only one word, of at most three tokens: after `hold(3)` the client gets each token three tokens later, and a splice may take back up to three.",
 		},
 		{
-			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_messages", "penstock_template"}, Cost: Cost{Read: true},
-			Doc: "Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.",
+			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_plan", "penstock_messages", "penstock_template"}, Cost: Cost{Read: true},
+			Doc: "Appends to the result of `penstock_describe`, `penstock_plan`, `penstock_messages` or `penstock_template`. In any other export it is a fault.",
 		},
 		{
 			Name: "fail", Params: []Value{inPtr, length}, Cost: Cost{Read: true},
-			Doc: "Sets the text of the error for a non-zero answer that follows, or for a `describe` that emits nothing; the client sees it. The last call counts; at most 4 KiB are kept.",
+			Doc: "Sets the text of the error for a non-zero answer that follows, or for a `describe` that emits nothing; the client sees it. The last call counts; at most 4 KiB are kept. " +
+				"If the call of the export traps or exits afterwards, that is a fault with the cause `error` and this text (feature `fail_trap`). A text counts for the call in which it was set.",
+			Worked: "An interpreter whose script throws an exception in `penstock_sample` calls `fail` with \"TypeError: x is null, line 3\" and executes `unreachable`: the client reads this text, and the fault does not count towards quarantine.",
 		},
 		{
 			Name: "log", Params: []Value{{Name: "level", Type: I32}, inPtr, length}, Cost: Cost{Read: true},

@@ -18,6 +18,8 @@ var (
 	faults string
 	//go:embed rules/manifest.md
 	manifest string
+	//go:embed rules/plans.md
+	plans string
 	// growth says how v1 can be extended although it is frozen.
 	//go:embed rules/growth.md
 	growth string
@@ -29,6 +31,6 @@ func rules() []Section {
 	return []Section{
 		{"Order of calls", order}, {"Programs", programs}, {"Pictures and sounds", media},
 		{"Random numbers", randomNumbers()}, {"Fuel and stack", fuel}, {"Faults", faults},
-		{"Manifest", manifest}, {"Growth", growth}, {"WASI", wasi},
+		{"Manifest", manifest}, {"Plans", plans}, {"Growth", growth}, {"WASI", wasi},
 	}
 }

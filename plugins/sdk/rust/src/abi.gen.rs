@@ -214,6 +214,8 @@ pub const FEATURE_PARAM_TIME: &str = "param_time";
 pub const FEATURE_PARAM_CHOICE: &str = "param_choice";
 /// `config` includes the `default` values of the manifest's schema where the request gave none; without this feature the plugin fills them in itself. A host looks for defaults in `properties`, `items` and `prefixItems`, and follows `$ref` and `allOf`. Required properties must still be given. If a configuration only fits the schema without the defaults, it gets none
 pub const FEATURE_CONFIG_DEFAULTS: &str = "config_defaults";
+/// the text that `fail` was given before a trap is the fault's; without this feature the fault says where the call trapped
+pub const FEATURE_FAIL_TRAP: &str = "fail_trap";
 
 // Limits that a plugin can plan with.
 /// units
@@ -224,6 +226,14 @@ pub const LIMIT_SETUP_FUEL: i64 = 2000000000;
 pub const LIMIT_HOOK_MS: i64 = 1000;
 /// ms
 pub const LIMIT_SETUP_MS: i64 = 2500;
+/// units
+pub const LIMIT_PLAN_FUEL: i64 = 500000000;
+/// ms
+pub const LIMIT_PLAN_MS: i64 = 500;
+/// bytes that `penstock_plan` emits
+pub const LIMIT_PLAN_BYTES: i64 = 65536;
+/// bytes of pages that `penstock_plan` changes
+pub const LIMIT_PLAN_MEMORY: i64 = 16777216;
 /// ms
 pub const LIMIT_LOAD_MS: i64 = 60000;
 /// pages of 64 KiB
@@ -347,9 +357,9 @@ mod imports {
         pub fn tokenize(text: *const u8, len: i32, flags: i32, ptr: *mut u8, limit: i32) -> i32;
         /// Gives the host a buffer (see *buffers*); `len` is in bytes. 0, or −1 if it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, too small, overlapping another, or already bound. The buffer must stay in place for the instance's life.
         pub fn bind(kind: i32, ptr: *const u8, len: i32) -> i32;
-        /// Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.
+        /// Appends to the result of `penstock_describe`, `penstock_plan`, `penstock_messages` or `penstock_template`. In any other export it is a fault.
         pub fn emit(ptr: *const u8, len: i32);
-        /// Sets the text of the error for a non-zero answer that follows, or for a `describe` that emits nothing; the client sees it. The last call counts; at most 4 KiB are kept.
+        /// Sets the text of the error for a non-zero answer that follows, or for a `describe` that emits nothing; the client sees it. The last call counts; at most 4 KiB are kept. If the call of the export traps or exits afterwards, that is a fault with the cause `error` and this text (feature `fail_trap`). A text counts for the call in which it was set.
         pub fn fail(ptr: *const u8, len: i32);
         /// A log line for the sender of the request, see *log levels*: the last lines are attached to a fault. The operator's log also has it if the operator enables that. Text beyond the request's log limit is cut.
         pub fn log(level: i32, ptr: *const u8, len: i32);
@@ -379,6 +389,8 @@ mod imports {
         ///
         /// `sampling` has the request's effective sampling parameters under the names of a request's body, with the defaults filled in: `temperature`, `top_k`, `max_tokens`, `stop`, `logit_bias` and so on; `samplers` is the chain in its order, plugins as `plugin:NAME`, and `grammar` says whether there is one (true or false). A client may change them in the middle of an answer; the next call returns the new values. It is `{}` in `penstock_describe` and `penstock_warm`, where there is no request. A plugin must accept members that it does not know.
         pub fn request(ptr: *mut u8, limit: i32) -> i32;
+        /// The fuel that is left of the running call of an export, in units; of `penstock_run`, what is left until the next wait. The call has been paid for. It is the same on every machine, so a plugin may decide by it, for example to stop a search, or an interpreter to end a script with an error of its own, before the host ends the call.
+        pub fn fuel() -> i64;
         /// The pictures and sounds of the prompt, in their order there, as a JSON list; `[]` if there are none, or no request. Each is an object with `type` (`image` or `audio`), `hash` (the SHA-256 of the file, in hexadecimal digits), `bytes` (of the file), `tokens` (how many tokens of the prompt it takes, with those that the model expects around it), `width` and `height` in pixels or `seconds`, and `detail` if the client has set it. `at` is the index in `history` of the first of its tokens, when the answer begins. In `penstock_messages` and `penstock_template` the list has those of the conversation, each once, with their marker as `text` instead of `at`. A plugin must accept members that it does not know. Returns its length in bytes. See *pictures and sounds*.
         pub fn media(ptr: *mut u8, limit: i32) -> i32;
         /// Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. 0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.
@@ -461,6 +473,7 @@ mod native {
         pub part: unsafe fn() -> i32,
         pub request: unsafe fn(*mut u8, i32) -> i32,
         pub random: unsafe fn() -> i64,
+        pub fuel: unsafe fn() -> i64,
         pub media: unsafe fn(*mut u8, i32) -> i32,
         pub vocab_size: unsafe fn() -> i32,
         pub piece: unsafe fn(i32, *mut u8, i32) -> i32,
@@ -519,6 +532,7 @@ mod native {
         part: || absent("part"),
         request: |_, _| absent("request"),
         random: || absent("random"),
+        fuel: || absent("fuel"),
         media: |_, _| absent("media"),
         vocab_size: || absent("vocab_size"),
         piece: |_, _, _| absent("piece"),
@@ -653,6 +667,12 @@ mod native {
     /// Pointers must be valid for what the import reads or writes.
     pub unsafe fn random() -> i64 {
         (HOST.with(Cell::get).random)()
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn fuel() -> i64 {
+        (HOST.with(Cell::get).fuel)()
     }
 
     /// # Safety
@@ -921,6 +941,7 @@ mod native {
         "part",
         "request",
         "random",
+        "fuel",
         "media",
         "vocab_size",
         "piece",
@@ -966,6 +987,7 @@ mod native {
         "penstock_abi_v1",
         "penstock_describe",
         "penstock_warm",
+        "penstock_plan",
         "penstock_open",
         "penstock_messages",
         "penstock_template",
@@ -989,6 +1011,7 @@ mod native {
         "param_time",
         "param_choice",
         "config_defaults",
+        "fail_trap",
     ];
 
     /// The result of the import random: a function of the seed, the plugin's place in the chain, the

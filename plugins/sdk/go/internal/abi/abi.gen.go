@@ -189,6 +189,7 @@ const (
 	FeatureParamTime        = "param_time"         // param returns the request's time; without this feature it returns −1, as for any unknown kind
 	FeatureParamChoice      = "param_choice"       // param returns the number of this choice and how many there are; without this feature it returns −1
 	FeatureConfigDefaults   = "config_defaults"    // config includes the default values of the manifest's schema where the request gave none; without this feature the plugin fills them in itself. A host looks for defaults in properties, items and prefixItems, and follows $ref and allOf. Required properties must still be given. If a configuration only fits the schema without the defaults, it gets none
+	FeatureFailTrap         = "fail_trap"          // the text that fail was given before a trap is the fault's; without this feature the fault says where the call trapped
 )
 
 // Limits that a plugin can plan with.
@@ -197,6 +198,10 @@ const (
 	LimitSetupFuel           = 2000000000 // units
 	LimitHookMS              = 1000       // ms
 	LimitSetupMS             = 2500       // ms
+	LimitPlanFuel            = 500000000  // units
+	LimitPlanMS              = 500        // ms
+	LimitPlanBytes           = 65536      // bytes that `penstock_plan` emits
+	LimitPlanMemory          = 16777216   // bytes of pages that `penstock_plan` changes
 	LimitLoadMS              = 60000      // ms
 	LimitMemoryPages         = 1024       // pages of 64 KiB
 	LimitTableElements       = 65536      // elements, all tables together

@@ -128,6 +128,15 @@ func Request(ptr unsafe.Pointer, limit int32) int32
 //go:noescape
 func Random() int64
 
+// Fuel: The fuel that is left of the running call of an export, in units; of penstock_run, what is
+// left until the next wait. The call has been paid for. It is the same on every machine, so a
+// plugin may decide by it, for example to stop a search, or an interpreter to end a script with an
+// error of its own, before the host ends the call.
+//
+//go:wasmimport penstock-optional fuel
+//go:noescape
+func Fuel() int64
+
 // Media: The pictures and sounds of the prompt, in their order there, as a JSON list; [] if there
 // are none, or no request. Each is an object with type (image or audio), hash (the SHA-256 of the
 // file, in hexadecimal digits), bytes (of the file), tokens (how many tokens of the prompt it
@@ -236,15 +245,17 @@ func Decline(ptr unsafe.Pointer, len int32) int32
 //go:noescape
 func Hold(n int32) int32
 
-// Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
-// other export it is a fault.
+// Emit: Appends to the result of penstock_describe, penstock_plan, penstock_messages or
+// penstock_template. In any other export it is a fault.
 //
 //go:wasmimport penstock emit
 //go:noescape
 func Emit(ptr unsafe.Pointer, len int32)
 
 // Fail: Sets the text of the error for a non-zero answer that follows, or for a describe that emits
-// nothing; the client sees it. The last call counts; at most 4 KiB are kept.
+// nothing; the client sees it. The last call counts; at most 4 KiB are kept. If the call of the
+// export traps or exits afterwards, that is a fault with the cause error and this text (feature
+// fail_trap). A text counts for the call in which it was set.
 //
 //go:wasmimport penstock fail
 //go:noescape

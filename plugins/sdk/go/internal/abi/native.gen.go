@@ -22,6 +22,7 @@ type Host interface {
 	Part() int32
 	Request(ptr unsafe.Pointer, limit int32) int32
 	Random() int64
+	Fuel() int64
 	Media(ptr unsafe.Pointer, limit int32) int32
 	VocabSize() int32
 	Piece(token int32, ptr unsafe.Pointer, limit int32) int32
@@ -215,6 +216,15 @@ func (a Absent) Random() int64 { a.answers("random"); return 0 }
 // same bits.
 func Random() int64 { return host.Random() }
 
+// Fuel implements Host.
+func (a Absent) Fuel() int64 { a.answers("fuel"); return 0 }
+
+// Fuel: The fuel that is left of the running call of an export, in units; of penstock_run, what is
+// left until the next wait. The call has been paid for. It is the same on every machine, so a
+// plugin may decide by it, for example to stop a search, or an interpreter to end a script with an
+// error of its own, before the host ends the call.
+func Fuel() int64 { return host.Fuel() }
+
 // Media implements Host.
 func (a Absent) Media(ptr unsafe.Pointer, limit int32) int32 { a.answers("media"); return 0 }
 
@@ -334,15 +344,17 @@ func Hold(n int32) int32 { return host.Hold(n) }
 // Emit implements Host.
 func (a Absent) Emit(ptr unsafe.Pointer, len int32) { a.answers("emit") }
 
-// Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
-// other export it is a fault.
+// Emit: Appends to the result of penstock_describe, penstock_plan, penstock_messages or
+// penstock_template. In any other export it is a fault.
 func Emit(ptr unsafe.Pointer, len int32) { host.Emit(ptr, len) }
 
 // Fail implements Host.
 func (a Absent) Fail(ptr unsafe.Pointer, len int32) { a.answers("fail") }
 
 // Fail: Sets the text of the error for a non-zero answer that follows, or for a describe that emits
-// nothing; the client sees it. The last call counts; at most 4 KiB are kept.
+// nothing; the client sees it. The last call counts; at most 4 KiB are kept. If the call of the
+// export traps or exits afterwards, that is a fault with the cause error and this text (feature
+// fail_trap). A text counts for the call in which it was set.
 func Fail(ptr unsafe.Pointer, len int32) { host.Fail(ptr, len) }
 
 // Log implements Host.
@@ -679,6 +691,7 @@ var Features = []string{
 	"part",
 	"request",
 	"random",
+	"fuel",
 	"media",
 	"vocab_size",
 	"piece",
@@ -724,6 +737,7 @@ var Features = []string{
 	"penstock_abi_v1",
 	"penstock_describe",
 	"penstock_warm",
+	"penstock_plan",
 	"penstock_open",
 	"penstock_messages",
 	"penstock_template",
@@ -747,6 +761,7 @@ var Features = []string{
 	"param_time",
 	"param_choice",
 	"config_defaults",
+	"fail_trap",
 }
 
 // Draw is the result of the import random: a function of the seed, the plugin's place in the chain,

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+)
+
+// How much is kept of plans that nobody uses at the moment.
+const (
+	mostPlans      = 256
+	mostOfClient   = 16
+	planBytes      = 64 << 20 // of memory of their own
+	bytesOfAClient = planBytes / 4
+)
+
+// plans are how plugins are for configurations, with one model. They are safe for concurrent use.
+type plans struct {
+	mu   sync.Mutex // guards everything here, and the fields of all plans
+	kept map[planKey]*plan
+	all  tally            // of those that are kept
+	of   map[string]tally // the same by client
+	now  uint64           // counts uses
+}
+
+func newPlans() plans { return plans{kept: map[planKey]*plan{}, of: map[string]tally{}} }
+
+// planKey is what a plan is for. The client is a part of it: nobody learns from the time that a
+// request takes what others have sent.
+type planKey struct {
+	plugin *loaded
+	client string
+	config [sha256.Size]byte
+}
+
+// plan is how a plugin is for one configuration, or is being asked for that.
+type plan struct {
+	key    planKey
+	done   chan struct{} // closed once plugin or err is there
+	over   chan struct{} // closed when nobody waits for it any more
+	plugin *Plugin
+	err    error // why the configuration is refused
+	bytes  uint64
+	users  int    // of the plugin, and those who wait for it
+	last   uint64 // use
+	gone   bool   // it is not kept: its last user frees it
+}
+
+// With is the plugin as it is for a configuration, which CheckConfig has returned, of a client: its
+// manifest and its module have what the plugin's penstock_plan says, and instances start from what
+// that left in memory. Without that export it is p. It is for the caller to Release, as p still is.
+//
+// # Notes
+//
+//   - The first call plans; later ones of the same client get the same plugin, for as long as it is
+//     kept. Calls at the same time plan once. The end of a context ends the wait, and the planning
+//     only if nobody else waits.
+//   - It is usable until the model is closed.
+//
+// # Errors
+//
+//   - A *plugin.Refusal of the export penstock_plan: the configuration is the client's to mend.
+//   - A *plugin.Fault of that export.
+//   - A *plugin.QuarantineError for a client that has to wait.
+//   - The context's, and plugin.ErrUnknown and ErrClosed.
+func (p *Plugin) With(ctx context.Context, client string, config json.RawMessage) (*Plugin, error) {
+	if p.of != nil {
+		p = p.of
+	}
+	if !p.Retain() {
+		return nil, plugin.Unknown(p.Name)
+	}
+	if !p.Module.Has(guest.Plan) || !p.model.host.HasModel() {
+		return p, nil
+	}
+	q, err := p.model.plans.get(ctx, p, &plugin.RequestInfo{Client: client, Config: config})
+	if err != nil {
+		p.Release()
+	}
+	return q, err
+}
+
+// get gives a plan to a new user, who has retained p.
+func (c *plans) get(ctx context.Context, p *Plugin, r *plugin.RequestInfo) (*Plugin, error) {
+	key := planKey{p.loaded, r.Client, sha256.Sum256(r.Config)}
+	c.mu.Lock()
+	e := c.kept[key]
+	if e == nil {
+		var err error
+		if e, err = c.begin(p, key, r); err != nil {
+			c.mu.Unlock()
+			return nil, err
+		}
+	}
+	e.users++
+	c.now++
+	e.last = c.now
+	c.mu.Unlock()
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+		c.leave(e)
+		return nil, ctx.Err()
+	}
+	c.mu.Lock()
+	q, err := e.plugin, e.err
+	c.mu.Unlock()
+	if q == nil && err == nil {
+		err = plugin.ErrClosed
+	}
+	if err != nil {
+		c.leave(e)
+	}
+	return q, err
+}
+
+// begin has a plugin plan. The caller holds mu.
+func (c *plans) begin(p *Plugin, key planKey, r *plugin.RequestInfo) (*plan, error) {
+	if err := p.quarantine.Check(r); err != nil {
+		return nil, err
+	}
+	if err := p.model.enter(); err != nil {
+		return nil, err
+	}
+	if !p.Retain() { // the caller has
+		p.model.leave()
+		return nil, plugin.Unknown(p.Name)
+	}
+	e := &plan{key: key, done: make(chan struct{}), over: make(chan struct{})}
+	c.kept[key] = e
+	c.count(e.key.client, 1, 0)
+	go func() {
+		defer p.Release()
+		defer p.model.leave()
+		var q *Plugin
+		_, err := p.Module.Plan(e.over, r, func(module *guest.Module, said string) (err error) {
+			q, err = p.narrowed(module, said)
+			return err
+		})
+		c.finish(e, q, err)
+	}()
+	return e, nil
+}
+
+// finish keeps what came of a plan: a refusal, too, and an error of which the plugin has said why.
+// What else went wrong may go well the next time, or is counted each time.
+func (c *plans) finish(e *plan, q *Plugin, err error) {
+	var refusal *plugin.Refusal
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.err = err; err == nil {
+		e.plugin, q.plan, e.bytes = q, e, q.Module.OwnMemory()
+		if !e.gone {
+			c.count(e.key.client, 0, int64(e.bytes))
+		}
+	} else if !errors.As(err, &refusal) && !errors.Is(err, plugin.CauseError) && !e.gone {
+		c.drop(e)
+	}
+	close(e.done)
+	if e.gone && e.users == 0 {
+		e.free()
+	}
+	c.trim(e.key.client)
+}
+
+// leave takes a user away. A plan that nobody waits for any more ends, and is not kept.
+func (c *plans) leave(e *plan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.users--; e.users > 0 {
+		return
+	}
+	select {
+	case <-e.done:
+		if e.gone {
+			e.free()
+		}
+		c.trim(e.key.client)
+	default:
+		c.drop(e)
+		close(e.over)
+	}
+}
+
+// retain adds a user to a plan that is there; false: it is freed.
+func (c *plans) retain(e *plan) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.gone && e.users == 0 {
+		return false
+	}
+	e.users++
+	return true
+}
+
+// drop keeps a plan no longer. The caller holds mu.
+func (c *plans) drop(e *plan) {
+	delete(c.kept, e.key)
+	e.gone = true
+	c.count(e.key.client, -1, -int64(e.bytes))
+}
+
+// count adds to what is kept. The caller holds mu.
+func (c *plans) count(client string, plans int, bytes int64) {
+	t := c.of[client]
+	t.plans, t.bytes = t.plans+plans, t.bytes+bytes
+	c.all.plans, c.all.bytes = c.all.plans+plans, c.all.bytes+bytes
+	if c.of[client] = t; t.plans == 0 {
+		delete(c.of, client)
+	}
+}
+
+// trim drops the plans that were used least recently, as long as there are too many of which nobody
+// uses some: of a client who has got one, or in all. The caller holds mu.
+func (c *plans) trim(client string) {
+	for {
+		tooMany := c.all.exceeds(mostPlans, planBytes)
+		if !tooMany && !c.of[client].exceeds(mostOfClient, bytesOfAClient) {
+			return
+		}
+		var oldest *plan
+		for _, e := range c.kept {
+			if e.users == 0 && (tooMany || e.key.client == client) && (oldest == nil || e.last < oldest.last) {
+				oldest = e
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		c.drop(oldest)
+		oldest.free()
+	}
+}
+
+// tally counts plans, and the bytes of memory that are theirs.
+type tally struct {
+	plans int
+	bytes int64
+}
+
+func (t tally) exceeds(plans int, bytes int64) bool { return t.plans > plans || t.bytes > bytes }
+
+// free frees what a plan has in memory, once. Nobody may use it any more.
+func (e *plan) free() {
+	if e.plugin != nil {
+		e.plugin.Module.Close()
+		e.plugin = nil
+	}
+}
+
+// forget drops and frees the plans of a plugin that nobody uses any more; nil: of all plugins.
+func (c *plans) forget(p *loaded) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.kept {
+		if p == nil || e.key.plugin == p {
+			c.drop(e)
+			e.free()
+		}
+	}
+}

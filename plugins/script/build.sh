@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Builds script.wasm, the guest that runs JavaScript, and notes in script.sum what it was built from.
+# The engine is QuickJS-NG (MIT, QUICKJS-LICENSE), as the crate in engine/Cargo.lock has its C source,
+# whose checksum cargo checks. The compilers are Debian's: clang-19, lld-19, wasi-libc and
+# libclang-rt-19-dev-wasm32. The same inputs give the same bytes.
+set -euo pipefail
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+build=$here/../../build/script
+mkdir -p "$build"
+cd "$build" # here no configuration of cargo forbids the network
+
+rm -rf vendor engine objects
+CARGO_NET_OFFLINE=false cargo vendor --quiet --locked --manifest-path "$here/engine/Cargo.toml" vendor >/dev/null
+mkdir engine objects
+cp vendor/rquickjs-sys/quickjs/*.{c,h} engine/
+patch --quiet --directory=engine --strip=1 <"$here/engine/engine.patch"
+cmp -s vendor/rquickjs-sys/quickjs/LICENSE "$here/QUICKJS-LICENSE" || { echo "build.sh: the engine's licence has changed: copy it to QUICKJS-LICENSE" >&2; exit 1; }
+
+# Without a clock, files and threads: what would need them is left out by the linker. The stack lies
+# below the data, so that overflowing it traps instead of overwriting something.
+flags=(--target=wasm32-wasi -isystem /usr/include/wasm32-wasi -std=gnu17 -Os -DNDEBUG -D_GNU_SOURCE -ffunction-sections -fdata-sections
+  -mbulk-memory -mnontrapping-fptoint -msign-ext -mno-multivalue -mno-reference-types)
+compile() { nice clang-19 "${flags[@]}" "$@"; }
+for file in quickjs libregexp libunicode dtoa; do compile -w -c "engine/$file.c" -o "objects/engine-$file.o" & done
+for file in "$here"/guest/*.c; do
+  compile -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror -I engine -c "$file" -o "objects/$(basename "$file" .c).o" &
+done
+for job in $(jobs -p); do wait "$job"; done
+wasm-ld-19 --no-entry --stack-first -z stack-size=1048576 --max-memory=16777216 --strip-all --gc-sections --export-memory \
+  -L/usr/lib/wasm32-wasi -o script.wasm objects/*.o --export=_initialize /usr/lib/wasm32-wasi/crt1-reactor.o -lc \
+  /usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a
+
+cmp -s script.wasm "$here/script.wasm" || cp script.wasm "$here/script.wasm"
+cd "$here"
+sha256sum script.wasm build.sh engine/Cargo.lock engine/engine.patch guest/*.c guest/*.h >script.sum

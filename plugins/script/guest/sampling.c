@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+// What hooks of a token do: sample's candidates, prepare's mask, bias and forced tokens, and the
+// answers of accept, stop and draft. All is on the buffers that the host reads.
+#include <math.h>
+#include "script.h"
+
+#define MOST_BIASES 256
+#define MOST_FORCED 256
+
+int hold, candidates_cap, logits_view;
+static float *row;           // logits of the candidates, or of the whole vocabulary
+static u32 *ids;             // of the candidates
+static float *weights;       // of softmax, as many
+static u32 *mask_words, bias[1 + 2 * MOST_BIASES], splice[2 + MOST_FORCED];
+static char text[4096];
+static int shown, filled;    // candidates in this call; prepare bits
+static int kept, biased;     // what sample asked for: -1 and 0: nothing
+static size_t held;          // bytes of text that stop holds back
+
+// # sample(c)
+
+static JSValue candidates, weight_view;
+
+static int candidate(JSValueConst v, int *i) { return read_int(v, "the candidate", 0, shown - 1, i); }
+static u32 id_of(int i) { return logits_view ? i : ids[i]; }
+
+// entropy and weights of the row, by the likeliest's difference, so that nothing overflows.
+static double weigh(float *to) {
+  float best = -INFINITY;
+  double sum = 0, mean = 0;
+  for (int i = 0; i < shown; i++) if (row[i] > best) best = row[i];
+  for (int i = 0; i < shown; i++) {
+    double w = exp((double)row[i] - best);
+    sum += w;
+    if (w > 0) mean += w * ((double)row[i] - best);
+    if (to) to[i] = w;
+  }
+  if (to) for (int i = 0; i < shown; i++) to[i] /= sum;
+  return log(sum) - mean / sum;
+}
+
+static FUNCTION(softmax) {
+  weigh(weights);
+  return JS_DupValue(c, weight_view);
+}
+static FUNCTION(entropy) { return JS_NewFloat64(c, weigh(NULL)); }
+
+static FUNCTION(temperature) {
+  double t;
+  if (!read_number(argv[0], "the temperature", &t)) return JS_EXCEPTION;
+  if (t < 0 || t > 1e6) return throw_range("the temperature is %g; it must be from 0 to 1000000", t);
+  if (t == 0) { // only the likeliest stays
+    int best = 0;
+    for (int i = 1; i < shown; i++) if (row[i] > row[best]) best = i;
+    for (int i = 0; i < shown; i++) if (i != best) row[i] = -INFINITY;
+    return JS_UNDEFINED;
+  }
+  for (int i = 0; i < shown; i++) {
+    float x = row[i] / t;
+    row[i] = x > 3e38f ? 3e38f : x < -3e38f && row[i] != -INFINITY ? -3e38f : x;
+  }
+  return JS_UNDEFINED;
+}
+
+static FUNCTION(ban) {
+  int i;
+  if (!candidate(argv[0], &i)) return JS_EXCEPTION;
+  row[i] = -INFINITY;
+  return JS_UNDEFINED;
+}
+
+static FUNCTION(text_of) {
+  int i;
+  return candidate(argv[0], &i) ? piece_text(id_of(i)) : JS_EXCEPTION;
+}
+
+static FUNCTION(keep) {
+  int n;
+  if (!read_int(argv[0], "the number to keep", 1, shown, &n)) return JS_EXCEPTION;
+  if (logits_view) return throw_type("keep is for candidates, and plugin.view is \"logits\", whose tokens have no order");
+  kept = n;
+  return JS_UNDEFINED;
+}
+
+static FUNCTION(add_bias) {
+  u32 token;
+  double x;
+  if (!read_token(argv[0], "the token", &token) || !read_number(argv[1], "the bias", &x)) return JS_EXCEPTION;
+  if (x == INFINITY) return throw_range("the bias is Infinity; to choose a token return it, or force it in prepare");
+  if (!biased) bias[0] = 0;
+  if (bias[0] == MOST_BIASES) return throw_range("more than %d biases for one token", MOST_BIASES);
+  bias[1 + 2 * bias[0]] = token;
+  ((float *)bias)[2 + 2 * bias[0]] = x;
+  bias[0]++;
+  biased = 1;
+  return JS_UNDEFINED;
+}
+
+// filter(f) drops the candidates for which f returns false, those that a RegExp does not match, or
+// that a mask does not have. If that is all of them it drops none: an answer needs some token.
+static FUNCTION(filter) {
+  u32 *words;
+  int left = 0, n = shown, is_regexp = JS_IsRegExp(argv[0]), is_mask = !is_regexp && read_words(argv[0], &words);
+  if (!is_regexp && !is_mask && !JS_IsFunction(c, argv[0]))
+    return throw_type("filter got %s; it takes a function, a RegExp or a mask", describe(argv[0]));
+  char *stays = js_malloc(c, n + 1);
+  if (!stays) return JS_EXCEPTION;
+  for (int i = 0; i < n; i++) {
+    u32 token = id_of(i);
+    int yes;
+    if (row[i] == -INFINITY) yes = 0;
+    else if (is_mask) yes = words[token >> 5] >> (token & 31) & 1;
+    else if (is_regexp) yes = piece_matches(argv[0], token);
+    else {
+      JSValue args[3] = {piece_text(token), JS_NewInt32(c, i), JS_NewInt32(c, token)}, r = JS_EXCEPTION;
+      if (!JS_IsException(args[0])) r = JS_Call(c, argv[0], JS_UNDEFINED, 3, args);
+      JS_FreeValue(c, args[0]);
+      yes = JS_IsException(r) ? -1 : JS_IsPromise(r) ? -2 : JS_ToBool(c, r);
+      JS_FreeValue(c, r);
+    }
+    if (yes == -2) throw_type("the function of filter returned a Promise: make it a plain function, without async");
+    if (yes < 0) { js_free(c, stays); return JS_EXCEPTION; }
+    left += stays[i] = yes;
+  }
+  if (left) for (int i = 0; i < n; i++) if (!stays[i]) row[i] = -INFINITY;
+  js_free(c, stays);
+  return JS_NewInt32(c, left);
+}
+
+static FUNCTION(draw) {
+  double *list = NULL, sum = 0, at;
+  int n = shown, last = -1;
+  if (JS_IsUndefined(argv[0])) weigh(weights);
+  else if (!read_floats(argv[0], "the weights", n, &list)) return JS_EXCEPTION;
+  for (int i = 0; i < n; i++) {
+    double w = list ? list[i] : weights[i];
+    if (w < 0 || w == INFINITY) { js_free(c, list); return throw_range("weight %d is %g; weights are finite and at least 0", i, w); }
+    sum += w;
+  }
+  at = (double)(host_random() >> 11) * 0x1p-53 * sum;
+  for (int i = 0; i < n; i++) {
+    double w = list ? list[i] : weights[i];
+    if (w <= 0) continue;
+    last = i;
+    if ((at -= w) < 0) break;
+  }
+  js_free(c, list);
+  return last < 0 ? throw_range("all weights are 0, so there is nothing to draw") : JS_NewInt32(c, id_of(last));
+}
+
+static const JSCFunctionListEntry candidate_methods[] = {
+  METHOD("text", 1, text_of), METHOD("ban", 1, ban), METHOD("keep", 1, keep), METHOD("filter", 1, filter), METHOD("softmax", 0, softmax),
+  METHOD("entropy", 0, entropy), METHOD("temperature", 1, temperature), METHOD("draw", 1, draw), METHOD("bias", 2, add_bias),
+};
+
+// candidates_of is what sample gets, with n candidates. Its arrays are made again when n changes,
+// or when the script has taken their memory away from them.
+JSValue candidates_of(int n) {
+  int keep_flags = JS_PROP_CONFIGURABLE | JS_PROP_ENUMERABLE;
+  kept = -1, biased = 0;
+  if (n != shown) {
+    shown = n;
+    JS_FreeValue(js, weight_view);
+    weight_view = new_view(weights, n, JS_TYPED_ARRAY_FLOAT32);
+    JS_DefinePropertyValueStr(js, candidates, "length", JS_NewInt32(js, n), keep_flags);
+    JS_DefinePropertyValueStr(js, candidates, "ids", logits_view ? JS_UNDEFINED : new_view(ids, n, JS_TYPED_ARRAY_UINT32), keep_flags);
+    JS_DefinePropertyValueStr(js, candidates, "logits", new_view(row, n, JS_TYPED_ARRAY_FLOAT32), keep_flags);
+  }
+  return JS_DupValue(js, candidates);
+}
+
+int candidates_answer(JSValueConst r, JSValueConst hook) {
+  int left = 0;
+  if (JS_IsNumber(r)) {
+    double t;
+    JS_ToFloat64(js, &t, r);
+    if (t == floor(t) && t >= 0 && t < vocabulary) return (int)t;
+  }
+  if (!JS_IsUndefined(r) && !JS_IsNull(r)) {
+    refuse_text(hook, "sample returned %s; it must return a token, which is a whole number from 0 to %d, or nothing", describe(r), vocabulary - 1);
+    __builtin_trap();
+  }
+  if (biased) return INT32_MIN;
+  if (kept > 0) return -1 - kept;
+  for (int i = 0; i < shown; i++) {
+    if (isnan(row[i]) || row[i] == INFINITY) {
+      refuse_text(hook, "sample left c.logits[%d] = %s; a logit is a finite number, or -Infinity to drop the candidate", i, isnan(row[i]) ? "NaN" : "Infinity");
+      __builtin_trap();
+    }
+    left += row[i] > -INFINITY;
+  }
+  if (!left && shown) {
+    refuse_text(hook, "sample dropped all %d candidates; leave one, or return a token", shown);
+    __builtin_trap();
+  }
+  return -1;
+}
+
+// # prepare(p)
+
+static JSValue next;
+
+// start_mask has the mask say yes or no for all tokens, unless the hook has begun one.
+static void start_mask(int all) {
+  if (filled & 1) return;
+  memset(mask_words, all ? 0xff : 0, 4 * mask_size);
+  filled |= 1;
+}
+
+static FUNCTION(set_mask) {
+  u32 *words;
+  Tokens list;
+  if (read_words(argv[0], &words)) {
+    memcpy(mask_words, words, 4 * mask_size);
+    filled |= 1;
+    return JS_UNDEFINED;
+  }
+  if (JS_GetTypedArrayType(argv[0]) == JS_TYPED_ARRAY_UINT32 || JS_IsString(argv[0]) || JS_IsRegExp(argv[0]) || JS_IsFunction(c, argv[0]))
+    return throw_type("p.mask got %s; it takes a mask of penstock.mask, made once outside of prepare, or a list of tokens", describe(argv[0]));
+  if (!read_tokens(argv[0], "the mask", vocabulary, &list)) return JS_EXCEPTION;
+  filled &= ~1;
+  start_mask(0);
+  for (int i = 0; i < list.n; i++) mask_words[list.token[i] >> 5] |= 1u << (list.token[i] & 31);
+  js_free(c, list.token);
+  return JS_UNDEFINED;
+}
+
+static JSValue change_mask(JSValueConst v, int to) {
+  Tokens list;
+  if (!read_tokens(v, to ? "what to allow" : "what to ban", vocabulary, &list)) return JS_EXCEPTION;
+  start_mask(!to);
+  for (int i = 0; i < list.n; i++) {
+    u32 bit = 1u << (list.token[i] & 31), *word = &mask_words[list.token[i] >> 5];
+    *word = to ? *word | bit : *word & ~bit;
+  }
+  js_free(js, list.token);
+  return JS_UNDEFINED;
+}
+static FUNCTION(allow_token) { return change_mask(argv[0], 1); }
+static FUNCTION(ban_token) { return change_mask(argv[0], 0); }
+
+static FUNCTION(bias_token) {
+  JSValue r;
+  biased = filled & 2;
+  r = add_bias(c, self, argc, argv);
+  if (!JS_IsException(r)) filled |= 2;
+  return r;
+}
+
+static FUNCTION(force) {
+  Tokens list;
+  if (!read_tokens(argv[0], "what to force", MOST_FORCED, &list)) return JS_EXCEPTION;
+  splice[0] = 0;
+  splice[1] = list.n;
+  memcpy(splice + 2, list.token, 4 * list.n);
+  js_free(c, list.token);
+  filled = list.n ? filled | 4 : filled & ~4;
+  return JS_UNDEFINED;
+}
+
+static const JSCFunctionListEntry next_methods[] = {
+  METHOD("mask", 1, set_mask), METHOD("allow", 1, allow_token), METHOD("ban", 1, ban_token), METHOD("bias", 2, bias_token), METHOD("force", 1, force),
+};
+
+JSValue next_of(void) {
+  filled = 0;
+  return JS_DupValue(js, next);
+}
+
+int next_answer(void) { return filled; }
+
+// # accept(token)
+
+// splice(back, tokens) is what accept may return. It is checked where it is used.
+static FUNCTION(splice_of) {
+  JSValue answer = JS_NewObject(c);
+  JS_DefinePropertyValueStr(c, answer, "back", JS_DupValue(c, argv[0]), JS_PROP_C_W_E);
+  JS_DefinePropertyValueStr(c, answer, "tokens", JS_DupValue(c, argv[1]), JS_PROP_C_W_E);
+  return answer;
+}
+
+int accept_answer(JSValueConst r, JSValueConst hook) {
+  Tokens list = {NULL, 0};
+  int back, generated;
+  JSValue v;
+  if (JS_IsUndefined(r) || JS_IsNull(r) || (JS_IsBool(r) && !JS_VALUE_GET_BOOL(r))) return 0;
+  if (JS_IsString(r) && !strcmp(describe(r), "\"stop\"")) return 1;
+  if (!JS_IsObject(r) || JS_IsFunction(js, r) || JS_IsArray(r)) {
+    refuse_text(hook, "accept returned %s; it must return \"stop\", penstock.splice(back, tokens) or nothing", describe(r));
+    __builtin_trap();
+  }
+  v = JS_GetPropertyStr(js, r, "back");
+  if (JS_IsException(v) || !read_int(v, "the number of tokens to take back", 0, 1 << 24, &back)) stop_call();
+  JS_FreeValue(js, v);
+  v = JS_GetPropertyStr(js, r, "tokens");
+  if (JS_IsException(v) || (!JS_IsUndefined(v) && !read_tokens(v, "the tokens to insert", MOST_FORCED, &list))) stop_call();
+  JS_FreeValue(js, v);
+  generated = host_history(0, NULL, 0) - (int)host_param(PARAM_PROMPT_TOKENS);
+  if (back > hold)
+    refuse_text(hook, "accept takes %d tokens back, and the script holds %d: write `export const plugin = {hold: %d}`, so that the client is not shown them before", back, hold, back);
+  else if (back > generated)
+    refuse_text(hook, "accept takes %d tokens back, and the answer has %d", back, generated);
+  if (back > hold || back > generated) __builtin_trap();
+  splice[0] = back;
+  splice[1] = list.n;
+  memcpy(splice + 2, list.token, 4 * list.n);
+  js_free(js, list.token);
+  return 2;
+}
+
+// # stop(text)
+
+JSValue stop_text(int bytes) { return JS_NewStringLen(js, text, bytes); }
+
+int stop_answer(JSValueConst r, JSValueConst hook, int bytes) {
+  static const char *const answers[] = {"\"show\"", "\"end\"", "\"hide\"", "\"hold\""};
+  size_t all = held + bytes;
+  int answer = -1;
+  if (JS_IsUndefined(r) || JS_IsNull(r) || JS_IsBool(r)) answer = JS_IsBool(r) && JS_VALUE_GET_BOOL(r);
+  else if (JS_IsString(r)) {
+    const char *given = describe(r);
+    for (int i = 0; i < COUNT(answers); i++) if (!strcmp(given, answers[i])) answer = i;
+  } else if (JS_IsObject(r) && !JS_IsFunction(js, r) && !JS_IsArray(r)) {
+    Text end;
+    JSValue v = JS_GetPropertyStr(js, r, "end");
+    if (JS_IsException(v) || !read_text(v, "the text to end with", &end)) stop_call();
+    JS_FreeValue(js, v);
+    JS_FreeCString(js, end.bytes);
+    if (end.n <= all) return -1 - (int)end.n;
+    refuse_text(hook, "stop ends with a text of %zu bytes, and %zu are new or held back: {end: text} shows a beginning of them", end.n, all);
+    __builtin_trap();
+  }
+  if (answer < 0) {
+    refuse_text(hook, "stop returned %s; it must return \"end\", \"hide\", \"hold\", {end: text} or nothing", describe(r));
+    __builtin_trap();
+  }
+  held = answer == 3 ? all : 0;
+  return answer;
+}
+
+// # draft(n)
+
+int draft_answer(JSValueConst r, JSValueConst hook, int n) {
+  Tokens list;
+  int k;
+  if (JS_IsUndefined(r) || JS_IsNull(r)) return 0;
+  if (!read_tokens(r, "what draft returned", MOST_FORCED, &list)) stop_call();
+  k = list.n < n ? list.n : n;
+  memcpy(splice + 2, list.token, 4 * k);
+  js_free(js, list.token);
+  return k;
+}
+
+// # Start
+
+static const JSCFunctionListEntry functions[] = {METHOD("splice", 2, splice_of)};
+
+void sampling_functions(JSValue penstock) {
+  JS_SetPropertyFunctionList(js, penstock, functions, COUNT(functions));
+  candidates = JS_NewObject(js);
+  JS_SetPropertyFunctionList(js, candidates, candidate_methods, COUNT(candidate_methods));
+  next = JS_NewObject(js);
+  JS_SetPropertyFunctionList(js, next, next_methods, COUNT(next_methods));
+  weight_view = JS_UNDEFINED;
+}
+
+// sampling_start makes the buffers for what the script's plan needs; 0: there is no memory for them.
+int sampling_start(void) {
+  int n = logits_view ? vocabulary : candidates_cap;
+  if (row) return 1;
+  ids = logits_view ? NULL : reserve(8 * n);
+  row = logits_view ? reserve(4 * n) : (float *)(ids ? ids + n : NULL);
+  weights = reserve(4 * n);
+  mask_words = reserve(4 * mask_size + 4);
+  return row && weights && mask_words;
+}
+
+int sampling_bind(int samples, int prepares, int splices, int stops) {
+  int refused = 0;
+  if (samples) refused |= logits_view ? host_bind(BUFFER_LOGITS, row, 4 * vocabulary) : host_bind(BUFFER_CANDIDATES, ids, 8 * candidates_cap);
+  if (prepares) refused |= host_bind(BUFFER_MASK, mask_words, 4 * mask_size);
+  if (samples || prepares) refused |= host_bind(BUFFER_BIAS, bias, sizeof bias);
+  if (splices) refused |= host_bind(BUFFER_SPLICE, splice, sizeof splice);
+  if (stops) refused |= host_bind(BUFFER_TEXT, text, sizeof text);
+  return !refused;
+}

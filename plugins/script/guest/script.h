@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// What the guest's files share. Each is one idea: engine.c the engine, its memory, time and errors;
+// values.c what is read from JavaScript; vocabulary.c tokens, texts and masks; sampling.c what hooks
+// of a token do; program.c branches; plan.c what a script exports; hooks.c the calls of the host.
+//
+// A script may run code of its own wherever a value of it is converted: by getters, proxies,
+// valueOf, toString. So a function here first converts all of its arguments to C, and only then
+// looks at buffers, which such code may have changed through another function of this guest.
+#pragma once
+#include "host.h"
+#include "quickjs.h"
+
+#define SCRIPT_FILE "script.js"
+#define FUNCTION(name) JSValue name(JSContext *c, JSValueConst self, int argc, JSValueConst *argv)
+#define METHOD(name, length, function) JS_CFUNC_DEF2(name, length, function, JS_PROP_ENUMERABLE)
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+// engine.c
+extern JSRuntime *runtime;
+extern JSContext *js; // the one context there is
+void engine_start(void);
+void call_begin(void);         // before code of the script runs in a call of the host
+int refuse(void);              // gives the pending exception to fail, and is 1
+_Noreturn void stop_call(void); // the same, and ends the call
+int refuse_text(JSValueConst function, const char *format, ...); // gives a sentence and the function's line to fail, and is 1
+int is_out_of_time(void);
+void throw_interrupted(void); // no script catches it
+const char *describe(JSValueConst value); // for errors: what kind of value it is, in few words; overwritten by the next call
+JSValue throw_type(const char *format, ...);
+JSValue throw_range(const char *format, ...);
+int host_has(const char *feature);
+void *reserve(size_t bytes); // memory of the guest's own, zeroed, which the engine then has less of; NULL: none is left
+
+// A buffer that host functions of the form (ptr, limit) -> length fill; valid until the next use.
+extern char *scratch;
+extern int scratch_size;
+int scratch_room(int bytes); // 0: out of memory, an exception is pending
+#define READ(call) ({ int limit = scratch_size; char *ptr = scratch; int n_ = (call); \
+  if (n_ > limit) { n_ = scratch_room(n_) ? (ptr = scratch, limit = scratch_size, (call)) : -1; } n_; })
+
+// values.c
+typedef struct { u32 *token; int n; } Tokens; // the receiver's to js_free
+typedef struct { const char *bytes; size_t n; } Text; // to JS_FreeCString
+int read_int(JSValueConst value, const char *name, int least, int most, int *result);
+int read_number(JSValueConst value, const char *name, double *result);
+int read_token(JSValueConst value, const char *name, u32 *token);
+int read_tokens(JSValueConst value, const char *name, int most, Tokens *result); // a token, a list of tokens, or a text
+int read_text(JSValueConst value, const char *name, Text *result);
+int read_json(JSValueConst value, const char *name, Text *result);
+int read_option(JSValueConst options, const char *name, JSValue *result); // undefined: not given
+int read_words(JSValueConst mask, u32 **words); // into the mask itself; 0: it is none of penstock.mask's, no exception
+int read_floats(JSValueConst value, const char *name, int n, double **result); // the receiver's to js_free
+JSValue new_tokens(const u32 *token, int n);
+JSValue new_view(void *bytes, int n, JSTypedArrayEnum type);
+
+// vocabulary.c
+extern int vocabulary, mask_size; // tokens, words of a mask
+void vocabulary_start(JSValue penstock);
+const char *piece(u32 token, int *bytes);
+JSValue piece_text(u32 token);
+int piece_matches(JSValueConst regexp, u32 token); // -1: an exception is pending
+int tokenize(Text text, int flags, Tokens *result);
+JSValue detokenize(Tokens tokens);
+
+// sampling.c
+extern int hold, candidates_cap, logits_view;
+int sampling_start(void);
+int sampling_bind(int samples, int prepares, int splices, int stops);
+JSValue candidates_of(int n);
+int candidates_answer(JSValueConst result, JSValueConst hook);
+JSValue next_of(void);
+int next_answer(void);
+int accept_answer(JSValueConst result, JSValueConst hook);
+int draft_answer(JSValueConst result, JSValueConst hook, int n);
+JSValue stop_text(int bytes);
+int stop_answer(JSValueConst result, JSValueConst hook, int bytes);
+void sampling_functions(JSValue penstock);
+
+// request.c
+JSValue request_start(void); // gives the object penstock
+
+// program.c
+void program_start(void);
+JSValue program_object(void);
+
+// plan.c
+extern JSValue penstock;
+enum { SAMPLE, PREPARE, ACCEPT, STOP, MESSAGES, TEMPLATE, DRAFT, RUN, HOOKS };
+extern const char *const hook_names[HOOKS];
+extern JSValue hooks[HOOKS]; // undefined: the script has none
+extern int may_note, may_logprob, may_state;
+int evaluate(void);  // compiles and runs the script of the configuration, unless that was done; not 0: refused
+void emit_plan(void);

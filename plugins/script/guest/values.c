@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Reading values of JavaScript: each function returns 1, or 0 with an exception pending that names
+// the argument, unless it says otherwise.
+#include <math.h>
+#include "script.h"
+
+#define MOST_TOKENS 65536
+
+int read_number(JSValueConst v, const char *name, double *result) {
+  if (!JS_IsNumber(v)) { throw_type("%s is %s; it must be a number", name, describe(v)); return 0; }
+  JS_ToFloat64(js, result, v); // of a number it runs no code
+  if (isnan(*result)) { throw_range("%s is NaN; it must be a number", name); return 0; }
+  return 1;
+}
+
+int read_int(JSValueConst v, const char *name, int least, int most, int *result) {
+  double x;
+  if (!read_number(v, name, &x)) return 0;
+  if (x != floor(x) || x < least || x > most) {
+    throw_range("%s is %s; it must be a whole number from %d to %d", name, describe(v), least, most);
+    return 0;
+  }
+  *result = (int)x;
+  return 1;
+}
+
+int read_token(JSValueConst v, const char *name, u32 *token) {
+  if (JS_VALUE_GET_TAG(v) == JS_TAG_INT && (u32)JS_VALUE_GET_INT(v) < (u32)vocabulary) { *token = JS_VALUE_GET_INT(v); return 1; }
+  if (!JS_IsNumber(v)) throw_type("%s is %s; it must be a token, which is a number from 0 to %d", name, describe(v), vocabulary - 1);
+  else throw_range("%s is %s; tokens are whole numbers from 0 to %d", name, describe(v), vocabulary - 1);
+  return 0;
+}
+
+// elements points to the elements of a typed array, which stay where they are until code of the
+// script runs.
+static void *elements(JSValueConst array, JSTypedArrayEnum type, int *n) {
+  size_t offset, bytes, size, all;
+  if (JS_GetTypedArrayType(array) != (int)type) return NULL;
+  JSValue buffer = JS_GetTypedArrayBuffer(js, array, &offset, &bytes, &size);
+  if (JS_IsException(buffer)) { JS_FreeValue(js, JS_GetException(js)); return NULL; }
+  uint8_t *p = JS_GetArrayBuffer(js, &all, buffer);
+  JS_FreeValue(js, buffer); // the array keeps it
+  if (!p || offset + bytes > all) { if (JS_HasException(js)) JS_FreeValue(js, JS_GetException(js)); return NULL; }
+  *n = bytes / size;
+  return p + offset;
+}
+
+int read_tokens(JSValueConst v, const char *name, int most, Tokens *result) {
+  int64_t length;
+  int n;
+  char item[64];
+  u32 *from, one;
+  *result = (Tokens){NULL, 0};
+  if (JS_IsString(v)) {
+    Text text;
+    if (!read_text(v, name, &text)) return 0;
+    n = tokenize(text, 0, result);
+    JS_FreeCString(js, text.bytes);
+    if (n && result->n > most) { js_free(js, result->token); throw_range("%s has %d tokens; it may have %d", name, result->n, most); return 0; }
+    return n;
+  }
+  if (JS_IsNumber(v)) {
+    if (!read_token(v, name, &one)) return 0;
+    from = &one, n = 1;
+  } else if (!(from = elements(v, JS_TYPED_ARRAY_UINT32, &n)) && !(from = elements(v, JS_TYPED_ARRAY_INT32, &n))) {
+    if (!JS_IsObject(v) || JS_IsFunction(js, v)) {
+      throw_type("%s is %s; it must be a token, a list of tokens, or a text", name, describe(v));
+      return 0;
+    }
+    if (JS_GetLength(js, v, &length)) return 0;
+    if (length > most) { throw_range("%s has %lld tokens; it may have %d", name, (long long)length, most); return 0; }
+    n = length;
+  }
+  if (n > most) { throw_range("%s has %d tokens; it may have %d", name, n, most); return 0; }
+  if (!(result->token = js_malloc(js, 4 * n + 4))) return 0;
+  result->n = n;
+  for (int i = 0; i < n; i++) {
+    if (from) {
+      if ((result->token[i] = from[i]) < (u32)vocabulary) continue;
+      throw_range("%s has %u; tokens are whole numbers from 0 to %d", name, from[i], vocabulary - 1);
+    } else {
+      JSValue x = JS_GetPropertyUint32(js, v, i);
+      snprintf(item, sizeof item, "%s[%d]", name, i);
+      int ok = !JS_IsException(x) && read_token(x, item, &result->token[i]);
+      JS_FreeValue(js, x);
+      if (ok) continue;
+    }
+    js_free(js, result->token);
+    return 0;
+  }
+  return 1;
+}
+
+int read_text(JSValueConst v, const char *name, Text *result) {
+  if (!JS_IsString(v)) { throw_type("%s is %s; it must be a text", name, describe(v)); return 0; }
+  result->bytes = JS_ToCStringLen(js, &result->n, v);
+  return result->bytes != NULL;
+}
+
+int read_json(JSValueConst v, const char *name, Text *result) {
+  JSValue json = JS_JSONStringify(js, v, JS_UNDEFINED, JS_UNDEFINED);
+  if (JS_IsException(json)) return 0;
+  if (JS_IsUndefined(json)) { throw_type("%s is %s, which JSON cannot say", name, describe(v)); return 0; }
+  result->bytes = JS_ToCStringLen(js, &result->n, json);
+  JS_FreeValue(js, json);
+  return result->bytes != NULL;
+}
+
+int read_option(JSValueConst options, const char *name, JSValue *result) {
+  *result = JS_UNDEFINED;
+  if (JS_IsUndefined(options)) return 1;
+  if (!JS_IsObject(options)) { throw_type("the options are %s; they must be an object such as {%s: …}", describe(options), name); return 0; }
+  *result = JS_GetPropertyStr(js, options, name);
+  return !JS_IsException(*result);
+}
+
+int read_words(JSValueConst mask, u32 **words) {
+  int n;
+  *words = elements(mask, JS_TYPED_ARRAY_UINT32, &n);
+  return *words && n == mask_size;
+}
+
+int read_floats(JSValueConst v, const char *name, int n, double **result) {
+  int64_t length;
+  char item[64];
+  if (!JS_IsObject(v)) { throw_type("%s is %s; it must be a list of %d numbers", name, describe(v), n); return 0; }
+  if (JS_GetLength(js, v, &length)) return 0;
+  if (length != n) { throw_range("%s has %lld numbers; there are %d candidates", name, (long long)length, n); return 0; }
+  double *list = js_malloc(js, sizeof(double) * (n + 1));
+  if (!list) return 0;
+  for (int i = 0; i < n; i++) {
+    JSValue x = JS_GetPropertyUint32(js, v, i);
+    snprintf(item, sizeof item, "%s[%d]", name, i);
+    int ok = !JS_IsException(x) && read_number(x, item, &list[i]);
+    JS_FreeValue(js, x);
+    if (!ok) { js_free(js, list); return 0; }
+  }
+  *result = list;
+  return 1;
+}
+
+JSValue new_tokens(const u32 *token, int n) {
+  JSValue list = JS_NewArray(js);
+  for (int i = 0; i < n && !JS_IsException(list); i++)
+    if (JS_DefinePropertyValueUint32(js, list, i, JS_NewUint32(js, token[i]), JS_PROP_C_W_E) < 0) {
+      JS_FreeValue(js, list);
+      return JS_EXCEPTION;
+    }
+  return list;
+}
+
+// new_view is a typed array on memory of the guest's own, which stays for the instance's life.
+JSValue new_view(void *bytes, int n, JSTypedArrayEnum type) {
+  JSValue args[3] = {JS_NewArrayBuffer(js, bytes, 4 * n, 0, NULL, NULL, false), JS_UNDEFINED, JS_UNDEFINED};
+  JSValue view;
+  if (JS_IsException(args[0])) return JS_EXCEPTION;
+  view = JS_NewTypedArray(js, 3, args, type);
+  JS_FreeValue(js, args[0]);
+  return view;
+}
