@@ -18,7 +18,7 @@ useBrowser();
 const server = useServer();
 
 type Check = { status?: number; body: unknown };
-const sound: Check = { body: { ok: true, implements: ["sample"] } };
+const sound: Check = { body: { ok: true, implements: ["penstock_open", "penstock_sample"] } };
 
 /** What the script of a request is; undefined: it has none. */
 function scriptOf({ plugins }: GenerateRequest): { script: string; config?: unknown } | undefined {
@@ -163,7 +163,7 @@ test("Script: an error of the running script is shown at its line, too", {
   const { page, editor } = await opened(undefined, {}, (stream) => {
     if (scriptOf(stream.request) === undefined) return answer(stream);
     stream.token("Once");
-    const message = "TypeError: cannot read property 'foo' of null at sample (script.js:2:9)";
+    const message = "TypeError: cannot read property 'foo' of null (script.js:2:9)";
     stream.end({ reason: "error", error: { message, type: "plugin_failed" } });
   });
   await editor.fill("export function sample(c) {\n  null.foo;\n}");

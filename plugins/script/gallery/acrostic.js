@@ -1,6 +1,6 @@
 // The first letters of the lines spell a word.
 // config: {"word": "FROG"}
-const starts = [...config.word].map(letter => penstock.mask(new RegExp("^" + letter, "i")));
+const starts = [...config.word].map(letter => penstock.mask(s => s[0]?.toUpperCase() === letter));
 const lines = () => penstock.text(0).split("\n");
 export function prepare(p) {
   const last = lines().at(-1);

@@ -1,5 +1,4 @@
 // Does without a letter.
 // config: {"letter": "e"}
-const letter = config.letter.toLowerCase();
-const mask = penstock.mask((s, t) => penstock.isEnd(t) || !s.toLowerCase().includes(letter));
+const mask = penstock.mask(new RegExp(`^[^${config.letter}]*$`, "i"));
 export function prepare(p) { p.mask(mask); }

@@ -1,5 +1,4 @@
 // Writes letters of one script only, such as Latin, Cyrillic or Greek.
 // config: {"script": "Latin"}
-const own = new RegExp(`^\\P{L}*(\\p{Script=${config.script}}\\P{L}*)*$`, "u");
-const mask = penstock.mask((s, t) => penstock.isEnd(t) || own.test(s));
+const mask = penstock.mask(new RegExp(`^(\\P{L}|\\p{Script=${config.script}})*$`, "u"));
 export function prepare(p) { p.mask(mask); }

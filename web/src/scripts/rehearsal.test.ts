@@ -10,7 +10,7 @@ import type { Piece } from "../trace/tokenitems.ts";
 import { errorOfRun, parseConfig, Rehearsal } from "./rehearsal.ts";
 
 const request: GenerateRequest = { messages: [] };
-const sound: Checked = { implements: ["sample"], log: "" };
+const sound: Checked = { implements: ["sample"] };
 
 class FakeRun {
   readonly message = signal<Message>(unkept("assistant", ""));
@@ -32,7 +32,7 @@ function rehearse(t: TestContext, check: (source: string) => Checked = () => sou
   const checks: { source: string; signal: AbortSignal }[] = [];
   const runs: FakeRun[] = [];
   const rehearsal = new Rehearsal<FakeRun>({
-    async check(source, _, signal) {
+    async check({ source }, signal) {
       checks.push({ source, signal });
       return check(source);
     },
@@ -153,6 +153,16 @@ test("Rehearsal.change: where scripts are off it says so", async (t) => {
   assert.equal(runs.length, 0);
 });
 
+test("Rehearsal.change: what a script says of its configuration is none of its own errors", async (t) => {
+  const error = { message: "config.word is missing", ofConfig: true };
+  const { rehearsal, runs, type, pause } = rehearse(t, () => ({ ...sound, error }));
+  type("a", "{}");
+  await pause(0);
+  assert.equal(rehearsal.error.value, undefined);
+  assert.equal(rehearsal.configError.value, "config.word is missing.");
+  assert.equal(runs.length, 0);
+});
+
 test("errorOfRun: the line is that of the script", () => {
   const failed = (message: string) => {
     const run = new FakeRun(request);
@@ -165,15 +175,12 @@ test("errorOfRun: the line is that of the script", () => {
       };
     return errorOfRun(run);
   };
-  assert.deepEqual(failed("TypeError: no foo at sample (script.js:3:5)"), {
-    message: "TypeError: no foo at sample (script.js:3:5)",
+  assert.deepEqual(failed("TypeError: no foo (script.js:3:5)"), {
+    message: "TypeError: no foo (script.js:3:5)",
     line: 3,
+    column: 5,
   });
-  assert.deepEqual(failed("the script used up its time, line 7"), {
-    message: "the script used up its time, line 7",
-    line: 7,
-  });
-  assert.deepEqual(failed("busy"), { message: "busy" });
+  assert.equal(failed("busy"), undefined, "it is none of the script");
   assert.equal(errorOfRun(undefined), undefined);
 });
 

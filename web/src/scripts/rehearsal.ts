@@ -5,7 +5,7 @@ import { type Signal, signal } from "@preact/signals";
 import type { RunningAnswer } from "../chats/runninganswer.ts";
 import type { GenerateRequest } from "../host/protocol.ts";
 import { KeyNeeded, Refused } from "../host/rest.ts";
-import type { Checked, ScriptError } from "../host/scriptroutes.ts";
+import { type Checked, type ScriptError, type ScriptQuestion, scriptError } from "../host/scriptroutes.ts";
 import { sentence, withoutPaths } from "../text/sentence.ts";
 
 const pause = 400; // milliseconds without a change
@@ -15,7 +15,7 @@ export type Run = Pick<RunningAnswer, "message" | "pieces">;
 
 /** What a rehearsal needs of the app. */
 export interface Stage<R extends Run = Run> {
-  check(source: string, config: unknown, signal: AbortSignal): Promise<Checked>;
+  check(script: ScriptQuestion, signal: AbortSignal): Promise<Checked>;
   start(request: GenerateRequest): R;
   stop(run: R): void; // if it runs
 }
@@ -66,29 +66,31 @@ export class Rehearsal<R extends Run = Run> {
     this.checking?.abort();
   }
 
-  private async attempt({ source, config, request }: Attempt): Promise<void> {
+  private async attempt(attempt: Attempt): Promise<void> {
     const checking = new AbortController();
     this.checking = checking;
-    const sound = await this.isSound(source, config, checking.signal);
+    const sound = await this.isSound(attempt, checking.signal);
     if (checking.signal.aborted) return;
     this.pending.value = false;
     if (!sound) return;
     const last = this.run.peek();
     if (last !== undefined && cameToItsEnd(last)) this.before.value = last;
     if (last !== undefined) this.stage.stop(last);
-    this.run.value = this.stage.start(request);
+    this.run.value = this.stage.start(attempt.request);
   }
 
   /** Whether the host would take the script; what it says is then known. */
-  private async isSound(source: string, config: string, signal: AbortSignal): Promise<boolean> {
-    const parsed = parseConfig(config);
-    this.configError.value = parsed.problem;
-    if (parsed.problem !== "") return false;
-    let checked: Checked = { implements: [], log: "" };
+  private async isSound({ source, config, request }: Attempt, signal: AbortSignal): Promise<boolean> {
+    const { problem, ...parsed } = parseConfig(config);
+    this.configError.value = problem;
+    if (problem !== "") return false;
+    const { model } = request;
+    let checked: Checked = { implements: [] };
     let refusal: Refusal | undefined;
     if (source.trim() !== "") {
       try {
-        checked = await this.stage.check(source, parsed.value, signal);
+        const script = { source, ...(parsed.value !== undefined && { config: parsed.value }) };
+        checked = await this.stage.check({ ...script, ...(model !== undefined && { model }) }, signal);
       } catch (error) {
         refusal = refusalOf(error);
       }
@@ -96,8 +98,10 @@ export class Rehearsal<R extends Run = Run> {
     if (signal.aborted) return false;
     this.refusal.value = refusal;
     this.checked.value = checked;
-    this.error.value = checked.error;
-    return refusal === undefined && checked.error === undefined;
+    const { error } = checked;
+    this.error.value = error?.ofConfig ? undefined : error;
+    this.configError.value = error?.ofConfig ? sentence(error.message) : "";
+    return refusal === undefined && error === undefined;
   }
 }
 
@@ -135,13 +139,10 @@ export function parseConfig(text: string): { value?: unknown; problem: string } 
   }
 }
 
-/**
- * What is wrong with a script as the error of its answer tells: the host's words, and the line if
- * they name one of it.
- */
+/** What the error of a run says of its script; undefined where it says nothing of it. */
 export function errorOfRun(run: Run | undefined): ScriptError | undefined {
   const error = run?.message.value.answer?.outcome?.error;
   if (error === undefined) return undefined;
-  const [, line] = /script(?:\.js)?:(\d+)/.exec(error.message) ?? /\bline (\d+)/.exec(error.message) ?? [];
-  return { message: error.message, ...(line !== undefined && { line: Number(line) }) };
+  const said = scriptError(error);
+  return said.line === undefined ? undefined : said;
 }

@@ -4,7 +4,7 @@
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { advice, remedy } from "../../host/erroradvice.ts";
-import type { Rehearsal } from "../../scripts/rehearsal.ts";
+import { errorOfRun, type Rehearsal } from "../../scripts/rehearsal.ts";
 import { count } from "../../text/numberformat.ts";
 import { firstDifference } from "../../trace/firstdifference.ts";
 import { itemsOf, type Piece } from "../../trace/tokenitems.ts";
@@ -13,7 +13,7 @@ import { inText, visibleToken } from "../../trace/tokenwords.ts";
 /** The answer of the newest run, with the first token that differs from the run before. */
 export function RunView({ rehearsal }: { rehearsal: Rehearsal<RunningAnswer> }) {
   const run = rehearsal.run.value;
-  const { implements: calls = [], log = "" } = rehearsal.checked.value ?? {};
+  const { implements: calls = [] } = rehearsal.checked.value ?? {};
   return (
     <section class="run" aria-label="The answer with this script">
       <h3>
@@ -21,18 +21,7 @@ export function RunView({ rehearsal }: { rehearsal: Rehearsal<RunningAnswer> }) 
         {calls.length > 0 && <small> with {calls.join(", ")}</small>}
       </h3>
       {run !== undefined && <Answer key={run.id} run={run} rehearsal={rehearsal} />}
-      {log !== "" && <Printed text={log} />}
     </section>
-  );
-}
-
-/** What the script printed. */
-function Printed({ text }: { text: string }) {
-  return (
-    <details class="told" open>
-      <summary>Console</summary>
-      <pre>{text}</pre>
-    </details>
   );
 }
 
@@ -58,7 +47,7 @@ function Answer({ run, rehearsal }: { run: RunningAnswer; rehearsal: Rehearsal<R
       <p class="hint verdict" role="status">
         {verdict(run.pieces, before, parted, done)}
       </p>
-      {error !== undefined && (
+      {error !== undefined && errorOfRun(run) === undefined && (
         <p class="problem" role="alert">
           {advice(error).said} {remedy(error)}
         </p>

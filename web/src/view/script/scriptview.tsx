@@ -85,7 +85,7 @@ function useRehearsal(app: App, chat: Chat, question: { value: string }): Rehear
   const rehearsal = useMemo(
     () =>
       new Rehearsal<RunningAnswer>({
-        check: (source, config, signal) => checkScript(app.rest, source, config, signal),
+        check: (script, signal) => checkScript(app.rest, script, signal),
         start: (request) => app.answers.startUnkept(request),
         stop: (run) => app.answers.stop(run),
       }),
