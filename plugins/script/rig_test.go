@@ -79,13 +79,11 @@ func plan(t testing.TB, source string, config any) (*load.Plugin, []byte, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, ok := any(loaded(t)).(interface {
-		With(ctx context.Context, config json.RawMessage) (*load.Plugin, error)
-	}); ok {
-		p, err := w.With(context.Background(), c)
-		return p, c, err
+	p, err := loaded(t).With(t.Context(), "", c)
+	if err == nil {
+		t.Cleanup(p.Release)
 	}
-	return loaded(t), c, nil
+	return p, c, err
 }
 
 // request is one with a script.

@@ -45,6 +45,8 @@ func (i *Instance) diagnose(err error) *Violation {
 		switch exhausted := i.meter.Err(); {
 		case errors.Is(exhausted, fuel.ErrStack):
 			return Violationf(plugin.CauseStack, "%s", where)
+		case errors.Is(exhausted, fuel.ErrFuel) && len(i.refusal) > 0:
+			return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
 		case errors.Is(exhausted, fuel.ErrFuel):
 			return i.outOfFuel(where + i.growth() + i.hint())
 		}

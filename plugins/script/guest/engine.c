@@ -32,8 +32,13 @@ void *reserve(size_t bytes) {
   return p;
 }
 
+// worked is told of the bytes that a built-in function is about to make, which take it some time:
+// of each but the smallest at least what is charged here. Too large ones are not begun, and after
+// some the handler of interrupts is asked, which else is only for loops and calls of the script.
+static int worked(size_t n);
+
 static void *allocate(void *unused, size_t n) {
-  void *p = used + n <= most ? malloc(n) : NULL;
+  void *p = used + n <= most && worked(n) ? malloc(n) : NULL;
   if (p) used += usable(p) + 8;
   else if (n) out_of_memory = 1;
   return p;
@@ -53,7 +58,7 @@ static void *reallocate(void *unused, void *p, size_t n) {
   void *q;
   if (!p) return allocate(unused, n);
   if (!n) { release(unused, p); return NULL; }
-  q = n <= before || used - before + n <= most ? realloc(p, n) : NULL;
+  q = n <= before || (used - before + n <= most && worked(n)) ? realloc(p, n) : NULL;
   if (q) used += usable(q) + 8 - before;
   else out_of_memory = 1;
   return q;
@@ -79,16 +84,27 @@ int scratch_room(int bytes) {
 // error, whose text runs no code of the script. Where the host does not tell what is left, its own
 // bound ends the call, without a line.
 static int64_t least_fuel;
+static int has_fuel;
 
 static int interrupt(JSRuntime *unused, void *unused_too) {
-  static int known, has_fuel; // of the host, so it is the same for all instances
   int64_t left;
-  if (!known) { has_fuel = host_has("fuel"); known = 1; }
   if (!has_fuel) return 0;
   left = host_fuel();
   if (!least_fuel) least_fuel = left / 10;
   return out_of_time = out_of_time || left < least_fuel;
 }
+static int worked(size_t n) {
+  static size_t since;
+  since += n;
+  if (since < 16 << 10 || !js) return 1;
+  since = 0;
+  JS_PollSoon(js);
+  if (n < 256 << 10) return 1;
+  interrupt(runtime, NULL);
+  if (has_fuel && host_fuel() - least_fuel < 4 * (int64_t)n) out_of_time = 1;
+  return !out_of_time;
+}
+
 int is_out_of_time(void) { return interrupt(runtime, NULL); }
 
 void throw_interrupted(void) {
@@ -113,6 +129,9 @@ void call_begin(void) {
   least_fuel = 0;
   JS_ResetThrowSite(runtime);
 }
+
+// When time is over, what the script has made is not freed any more: that alone can take as long.
+static void end_call(void) { stop_call(); }
 
 // # Errors
 //
@@ -209,6 +228,11 @@ static int place(char *to, int room, int line, int column) {
   return line > 0 ? snprintf(to, room, " (" SCRIPT_FILE ":%d:%d)", line, column) : 0;
 }
 
+static void tell(const char *text, int n) {
+  host_fail(text, n);
+  if (!host_has("fail_trap")) host_log(3, text, n); // such a host says of a trap only where it was
+}
+
 int refuse(void) {
   char text[MESSAGE + 256];
   int column, line = JS_GetThrowSite(runtime, &column);
@@ -216,8 +240,7 @@ int refuse(void) {
   int n = says(e, text, sizeof text - 64);
   if (n > (int)sizeof text - 64) n = sizeof text - 64;
   n += place(text + n, 64, line, column);
-  host_log(3, text, n);
-  host_fail(text, n);
+  tell(text, n);
   JS_FreeValue(js, e);
   return 1;
 }
@@ -236,8 +259,7 @@ int refuse_text(JSValueConst function, const char *format, ...) {
   va_end(args);
   if (n > (int)sizeof text - 65) n = bounded(text, sizeof text - 65, sizeof text - 66);
   n += place(text + n, 64, line, column);
-  host_log(3, text, n);
-  host_fail(text, n);
+  tell(text, n);
   return 1;
 }
 
@@ -281,7 +303,9 @@ void engine_start(void) {
   scratch_room(4096);
   runtime = JS_NewRuntime2(&memory, NULL);
   JS_SetMaxStackSize(runtime, STACK);
+  has_fuel = host_has("fuel");
   JS_SetInterruptHandler(runtime, interrupt, NULL);
+  JS_SetUncatchableHandler(runtime, end_call);
   JS_SetModuleLoaderFunc(runtime, normalize_name, load_module, NULL);
   JSContext *c = JS_NewContextRaw(runtime);
   // Without WeakRef and FinalizationRegistry, which show when garbage is collected, and without

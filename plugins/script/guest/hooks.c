@@ -40,9 +40,22 @@ EXPORT("warm") int warm(void) {
   return 0;
 }
 
+// What is said where the host ends a call, which a built-in function without loops of the script's
+// own can come to. Whatever else goes wrong says something better.
+static char ended[HOOKS][128];
+static int ended_size[HOOKS];
+
+static void prepare_texts(void) {
+  for (int i = 0; i < HOOKS; i++) {
+    int column, line = JS_GetFunctionLine(js, hooks[i], &column);
+    if (line) ended_size[i] = snprintf(ended[i], sizeof ended[i], "a built-in function used up the time of %s (" SCRIPT_FILE ":%d:%d)", hook_names[i], line, column);
+  }
+}
+
 EXPORT("plan") int plan(void) {
   start();
   if (evaluate()) return 1;
+  prepare_texts();
   emit_plan();
   planned = 1;
   return 0;
@@ -55,6 +68,7 @@ EXPORT("open") int open_(void) {
   if (evaluate()) return 1;
   if (!planned) {
     char name[32];
+    prepare_texts();
     for (int i = 0; i < HOOKS; i++)
       if (!has(i) && i != RUN && i != MESSAGES && i != TEMPLATE) host_decline(name, snprintf(name, sizeof name, "penstock_%s", hook_names[i]));
     if (has(RUN) || has(MESSAGES) || has(TEMPLATE))
@@ -69,6 +83,7 @@ EXPORT("open") int open_(void) {
 static JSValue call(int hook, int n, JSValue *args) {
   JSValue r;
   call_begin();
+  host_fail(ended[hook], ended_size[hook]);
   r = JS_Call(js, hooks[hook], JS_UNDEFINED, n, args);
   for (int i = 0; i < n; i++) JS_FreeValue(js, args[i]);
   if (JS_IsException(r)) return r;
