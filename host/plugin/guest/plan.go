@@ -43,7 +43,7 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 	planned.PlanFuel, _ = i.Fuel()
 	planned.has[Plan] = false
 	if err := read(&planned, i.Emitted()); err != nil {
-		return nil, i.Fail(Plan, Violationf(plugin.CauseAnswer, "%v", err))
+		return nil, i.Fail(Plan, &Violation{plugin.CauseAnswer, "the plan cannot be used", err.Error()})
 	}
 	if planned.image, err = i.difference(); err != nil {
 		return nil, err
