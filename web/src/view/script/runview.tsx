@@ -112,7 +112,7 @@ function Told({ run }: { run: RunningAnswer }) {
   if (lines.length === 0) return null;
   return (
     <details class="told" open>
-      <summary>Notes and values ({count(lines.length)})</summary>
+      <summary>Notes, values and console ({count(lines.length)})</summary>
       <pre>{lines.slice(0, mostLines).join("\n")}</pre>
     </details>
   );
