@@ -209,10 +209,10 @@ func (h *Host) setUpAccess(ctx context.Context, version string) (err error) {
 	}
 	load := func() (access.Keys, error) {
 		if s.APIKeyFile == "" {
-			return access.NewKeys(clients, s.AdminKey, s.PriorityKeys), nil
+			return access.NewKeys(clients, s.AdminKey, s.PriorityKeys, h.config.Plugins.ScriptKeys), nil
 		}
 		more, err := access.ReadKeyFile(s.APIKeyFile)
-		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, s.PriorityKeys), err
+		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, s.PriorityKeys, h.config.Plugins.ScriptKeys), err
 	}
 	var files []string
 	if s.APIKeyFile != "" {

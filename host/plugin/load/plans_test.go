@@ -103,7 +103,6 @@ func TestPlugin_With_RefusesToWiden(t *testing.T) {
 		`{` + sampler + `,"place":"last"}`:                   `place is "last", but the view is "logits"`,
 		`{` + sampler + `,"name":"other"}`:                   `name is "other"; a plan cannot change it`,
 		`{` + sampler + `,"strict_mask":true}`:               "strict_mask is true; a plan cannot change it",
-		`{` + sampler + `,"needs":["hidden_state"]}`:         `needs has "hidden_state", but the module does not import state`,
 		`{` + sampler + `,"needs":["time"]}`:                 `needs has "time"; it may have`,
 		`{` + sampler + `,"hold":"1"}`:                       `hold is "1"`,
 		`{"implements":["penstock_run"],"branches":5}`:       "branches is 5; the manifest's is 4: a plan can have 1 to 4",
@@ -130,7 +129,7 @@ func TestPlugin_With_RefusesToWiden(t *testing.T) {
 // A plan that says less can only be narrower: with the view none the plugin samples without one.
 func TestPlugin_With_Needs(t *testing.T) {
 	p := mustLoad(t, hosttest.Open(t, New), planner(widest))
-	for plan, want := range map[string]bool{`{"implements":[]}`: true, `{"implements":[],"needs":["logprob"]}`: true, `{"implements":[],"needs":[]}`: false} {
+	for plan, want := range map[string]bool{`{"implements":[]}`: true, `{"implements":[],"needs":["logprob","note"]}`: true, `{"implements":[],"needs":[]}`: false} {
 		if q := with(t, p, "me", `{"p":`+plan+`}`); q.Needs(abi.ImportLogprob) != want || q.Needs(abi.ImportNote) {
 			t.Errorf("%s: needs logprob %v, note %v", plan, q.Needs(abi.ImportLogprob), q.Needs(abi.ImportNote))
 		}
