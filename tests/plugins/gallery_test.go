@@ -73,7 +73,7 @@ func TestGallery_BuiltInModel_ObeysEachScript(t *testing.T) {
 		return len(slices.Compact(slices.Clone(words))) < len(words)
 	}
 	lines := func(r said) []string { return strings.Split(strings.TrimSpace(r.text), "\n") }
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		config, question string // "": the example's, the story
 		obeys            func(r said) bool
 	}{
@@ -109,7 +109,12 @@ func TestGallery_BuiltInModel_ObeysEachScript(t *testing.T) {
 		"verbatim-quotes":  {"", "", func(r said) bool { return r == plain[story] }}, // it quotes nothing here
 		"vote":             {"", "", func(r said) bool { return r.text != "" }},
 		"watermark":        {`{"key":7,"delta":20}`, "", func(r said) bool { return r.text != plain[story].text }},
-	} {
+	}
+	files, err := filepath.Glob(filepath.Join(gallery, "*.js"))
+	if err != nil || len(files) != len(cases) {
+		t.Errorf("the gallery has %d scripts, %d are tried: %v", len(files), len(cases), err)
+	}
+	for name, c := range cases {
 		question := c.question
 		if question == "" {
 			question = story
@@ -176,7 +181,7 @@ func TestGallery_ReasoningBudget_EndsIt(t *testing.T) {
 	}
 	few, content := reasoned(3)
 	more, _ := reasoned(12)
-	if content == "" || len(more) <= len(few) || !strings.HasPrefix(more, few) {
+	if content == "" || len(more) <= len(few) || !strings.HasPrefix(more, strings.TrimSpace(few)) {
 		t.Errorf("3 tokens reason %q and say %q; 12 reason %q", few, content, more)
 	}
 }
