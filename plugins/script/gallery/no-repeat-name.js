@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes each name at most once: a word with a capital letter is a name.
 export const plugin = { place: "first" }; // before the samplers that leave few candidates
 export function sample(c) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ends the model's reasoning after so many tokens.
 // config: {"tokens": 200}
 let left = config.tokens;

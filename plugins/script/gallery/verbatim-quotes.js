@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What stands in quotation marks is verbatim from the prompt.
 export const plugin = { place: "first" }; // before the samplers that leave few candidates
 let prompt; // not read before it is there

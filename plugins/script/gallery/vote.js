@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes four answers and shows the one that most of them agree on.
 // config: {"answers": 4}
 export const plugin = { branches: config.answers };

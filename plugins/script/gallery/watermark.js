@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Prefers tokens of a list that the last token and a key choose: a watermark.
 // config: {"key": 7, "delta": 3}
 export const plugin = { place: "first" }; // before the samplers that leave few candidates
