@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/artifact"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
+	interpreter "github.com/penstock/penstock/plugins/script"
 	"github.com/spf13/cobra"
 )
 
@@ -79,7 +80,7 @@ func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON b
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	loader := load.New(plugin.HostOptions{})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.Load(ctx, wasm) // what does not load would be refused where it is pulled
 	if err != nil {

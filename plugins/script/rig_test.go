@@ -40,14 +40,16 @@ var words = drive.NewWords(0)
 // options are a host's with time for machines under load and room for the module.
 func options(v plugin.Vocabulary) plugin.HostOptions {
 	o := plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: v, Model: plugin.Model{Name: "tiny", EmbeddingSize: 4}}, Limits: plugin.DefaultLimits()}
-	o.Limits.Module.FunctionWork, o.Limits.Module.Work = 1<<32, 1<<33
 	o.Limits.Compile, o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Hour, time.Hour, time.Hour, time.Hour
+	o.Limits.PlanTime = time.Hour
+	o.Limits.PlanFuel, o.Limits.SetupFuel = 100_000_000, 100_000_000
+	o.Limits.Stack = 7 << 20 // less than there is: an error of JavaScript comes before the host's bound
 	return o
 }
 
 // the is the plugin with the vocabulary words, loaded once for all tests.
 var the = sync.OnceValues(func() (*load.Plugin, error) {
-	return load.New(options(words)).Load(context.Background(), Module)
+	return load.New(options(words)).LoadEmbedded(context.Background(), Module)
 })
 
 func loaded(t testing.TB) *load.Plugin {
@@ -98,7 +100,13 @@ func opened(t testing.TB, source string, config any, prompt ...scheduler.Token) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := stage.New(p, request(c))
+	return begin(t, p, request(c), prompt...)
+}
+
+// begin puts a plan to work.
+func begin(t testing.TB, p *load.Plugin, r plugin.RequestInfo, prompt ...scheduler.Token) (*stage.Stage, error) {
+	t.Helper()
+	s, err := stage.New(p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +115,15 @@ func opened(t testing.TB, source string, config any, prompt ...scheduler.Token) 
 		prompt = []scheduler.Token{1}
 	}
 	return s, s.Reset(prompt, len(prompt))
+}
+
+func mustBegin(t testing.TB, p *load.Plugin, r plugin.RequestInfo) *stage.Stage {
+	t.Helper()
+	s, err := begin(t, p, r)
+	if err != nil {
+		t.Fatal(said(err))
+	}
+	return s
 }
 
 func mustOpen(t testing.TB, source string, config any, prompt ...scheduler.Token) *stage.Stage {
