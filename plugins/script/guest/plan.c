@@ -91,7 +91,7 @@ static int read_needs(void) {
   return 0;
 }
 
-// read_plugin takes the exported object by way of JSON, so that what is looked at afterwards is data.
+// read_plugin takes the exported object by way of JSON: what is looked at afterwards is data.
 static int read_plugin(JSValueConst exported) {
   JSPropertyEnum *names;
   u32 n;

@@ -365,7 +365,7 @@ void sampling_functions(JSValue penstock) {
   weight_view = JS_UNDEFINED;
 }
 
-// sampling_start makes the buffers for what the script's plan needs; 0: there is no memory for them.
+// sampling_start makes the buffers that the script's plan needs; 0: there is no memory for them.
 int sampling_start(void) {
   int n = logits_view ? vocabulary : candidates_cap;
   if (row) return 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the guest's files share. Each is one idea: engine.c the engine, its memory, time and errors;
-// values.c what is read from JavaScript; vocabulary.c tokens, texts and masks; sampling.c what hooks
-// of a token do; program.c branches; plan.c what a script exports; hooks.c the calls of the host.
+// values.c what is read from JavaScript; vocabulary.c tokens, texts and masks; sampling.c what
+// hooks of a token do; request.c what a script asks and says; program.c branches; plan.c what a
+// script exports; hooks.c the calls of the host.
 //
 // A script may run code of its own wherever a value of it is converted: by getters, proxies,
 // valueOf, toString. So a function here first converts all of its arguments to C, and only then
