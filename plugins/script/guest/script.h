@@ -20,7 +20,9 @@
 extern JSRuntime *runtime;
 extern JSContext *js; // the one context there is
 void engine_start(void);
-void call_begin(void);         // before code of the script runs in a call of the host
+// call_begin is for before code of the script runs in a call of the host. Where the call may end in
+// a trap, it does so as soon as time is over; others unwind, and refuse.
+void call_begin(int may_trap);
 int refuse(void);              // gives the pending exception to fail, and is 1
 _Noreturn void stop_call(void); // the same, and ends the call
 int refuse_text(JSValueConst function, const char *format, ...); // gives a sentence and the function's line to fail, and is 1
