@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/artifact"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -80,7 +82,7 @@ func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON b
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module})
+	loader := load.New(plugin.HostOptions{})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.Load(ctx, wasm) // what does not load would be refused where it is pulled
 	if err != nil {
@@ -131,7 +133,7 @@ func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
 	}
-	loader := load.New(plugin.HostOptions{})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: loading.CodeCache(slog.New(slog.DiscardHandler))})
 	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Lock: lock})
 	if err != nil {
 		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))

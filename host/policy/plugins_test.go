@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/script"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -35,7 +36,7 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	loader := hosttest.Open(t, load.New)
+	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Interpreter = script.Module })
 	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
