@@ -149,8 +149,11 @@ func (r *uses) Branches() (n int) {
 // plan for that.
 func (b *Builder) take(ctx context.Context, u *use) (err error) {
 	if u.plugin != nil {
-		if !u.plugin.Retain() {
-			return useError(u, plugin.Unknown(u.Name))
+		if u.plugin.Retain() {
+			return nil
+		}
+		if u.plugin, err = planned(ctx, u.plugin, u); err != nil { // what it had planned may be kept no longer
+			return useError(u, err)
 		}
 		return nil
 	}
