@@ -15,7 +15,7 @@ type Fault struct {
 	Export string   // the function that was called
 	Cause  error    // one of the Cause errors
 	Detail string   // what exactly
-	Said   string   // what the plugin said of it, with CauseError
+	Said   string   // what the plugin said of it, or what quotes the plugin
 	Log    []string // the guest's last log lines
 }
 

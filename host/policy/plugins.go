@@ -160,11 +160,21 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 			u.Field, u.SHA256, u.Name, p.SHA256)
 	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
 		err = useError(u, err)
-	} else if u.plugin, err = p.With(ctx, u.client, u.Config); err != nil {
+	} else if u.plugin, err = planned(ctx, p, u); err != nil {
 		err = useError(u, err)
 	}
 	p.Release()
 	return err
+}
+
+// planned is a plugin as it is for a use.
+func planned(ctx context.Context, p *load.Plugin, u *use) (*load.Plugin, error) {
+	q, err := p.With(ctx, u.client, u.Config)
+	var fault *plugin.Fault
+	if u.Skip && errors.As(err, &fault) {
+		return p.Skipped(fault)
+	}
+	return q, err
 }
 
 // Release implements serving.Plugins.

@@ -29,6 +29,7 @@ var (
 	AtMostF32   = []byte{0x5f}
 	EqualF32    = []byte{0x5b} // no number equals itself
 	SubtractF32 = []byte{0x93}
+	Add64       = []byte{0x7c}
 	Equal64     = []byte{0x51}
 	Less64      = []byte{0x54} // unsigned
 	Wrap        = []byte{0xa7} // an i64 to its lower half

@@ -87,6 +87,7 @@ const (
 	causeCall     = "host function not allowed here"
 	causeExit     = "exit"
 	causeLimit    = "limit exceeded"
+	causeError    = "error of the plugin"
 )
 
 // Rules are the cases whose guests exercise the ABI: what they may expect of a host, and what a
@@ -94,7 +95,7 @@ const (
 func Rules() []Case {
 	return slices.Concat(lifeCases(), requestCases(), vocabularyCases(), bufferCases(), viewCases(), prepareCases(), acceptCases(), rewindCases(),
 		stopCases(), retellCases(), strictCases(), messagesCases(), limitCases(), systemCases(), manifestCases(), moduleCases(), additionCases(), implementsCases(), declineCases(),
-		programCases(), halfPrograms())
+		programCases(), halfPrograms(), planCases(), fuelCases())
 }
 
 // Write makes a folder with the modules of cases, and with cases.json, which has the requests and

@@ -13,7 +13,7 @@ import (
 // Hostile are the cases whose guests break the rules. A host must contain each, with an error that
 // names plugin, export and cause, while the streams of others go on as if nothing happened.
 func Hostile() []Case {
-	return slices.Concat(everywhere(), boundCases(), pointerCases(), answerCases(), spliceCases(), floodCases(), oversizeCases(), costlyCases(), hostilePrograms())
+	return slices.Concat(everywhere(), boundCases(), pointerCases(), answerCases(), spliceCases(), floodCases(), oversizeCases(), costlyCases(), hostilePrograms(), hostilePlans())
 }
 
 // start stands for a module's start function among the exports.
@@ -38,7 +38,7 @@ func everywhere() []Case {
 
 // setsUp reports whether a call of an export is set-up.
 func setsUp(export string) bool {
-	return slices.Contains([]string{start, abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportOpen, abi.ExportMessages, abi.ExportTemplate}, export)
+	return slices.Contains([]string{start, abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportPlan, abi.ExportOpen, abi.ExportMessages, abi.ExportTemplate}, export)
 }
 
 // names are the exports that are called.
@@ -74,7 +74,7 @@ func misplaced(name, cause string, code []byte, export string) Case {
 		c := faulted(rule, export, cause, replaces("before-"+name+"-rewind"), d.on(export, code))
 		c.Name = strings.TrimPrefix(d.name, "tck-")
 		return c
-	case abi.ExportOpen:
+	case abi.ExportOpen, abi.ExportPlan:
 		return faulted(rule, export, cause, d.on(export, code))
 	}
 	return faulted(rule, export, cause, d.open(d.bind(abi.BufferCandidates, abi.BufferText)).on(export, code))

@@ -62,11 +62,11 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	if o.Config, err = p.CheckConfig(o.Config); err != nil {
 		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives one, and so does a golden case", err)
 	}
+	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
 	if p, err = p.With(ctx, "", o.Config); err != nil {
 		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives another one, and so does a golden case", err)
 	}
 	defer p.Release()
-	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
 	r.warmed(p, words)
 	converse := r.converse
 	if p.IsProgram() {

@@ -41,6 +41,14 @@ func New(dir string, limits fuel.Limits, limit time.Duration, log *slog.Logger) 
 	return c
 }
 
+// With is the compiler for modules that may take up other limits. It shares the cache, in which code
+// lies by limits.
+func (c *Compiler) With(limits fuel.Limits) *Compiler {
+	other := *c
+	other.limits = limits
+	return &other
+}
+
 // patience is how many times the processor time that compiling may take it may last. It is the
 // last resort on a machine that does something else.
 const patience = 20

@@ -20,7 +20,7 @@ import (
 type Violation struct {
 	cause  error
 	detail string
-	said   string // by the guest
+	said   string // by the guest, or what quotes it
 }
 
 // Error names cause and detail.

@@ -43,7 +43,7 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 	planned.PlanFuel, _ = i.Fuel()
 	planned.has[Plan] = false
 	if err := read(&planned, i.Emitted()); err != nil {
-		return nil, i.Fail(Plan, Violationf(plugin.CauseAnswer, "%v", err))
+		return nil, i.Fail(Plan, &Violation{plugin.CauseAnswer, "the plan cannot be used", err.Error()})
 	}
 	if planned.image, err = i.difference(); err != nil {
 		return nil, err
@@ -58,6 +58,14 @@ func (m *Module) Narrow(exports []string, hold int) {
 		m.CallOnly(exports)
 	}
 	m.Hold = hold
+}
+
+// Silent is the module without any call. It shares m's image, and needs no Close.
+func (m *Module) Silent() *Module {
+	silent := *m
+	silent.Exports, silent.borrows = slices.Clone(m.Exports), true
+	silent.Narrow([]string{}, 0)
+	return &silent
 }
 
 // difference is what the instance has made of the image that it began as.

@@ -22,6 +22,25 @@ func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Li
 // does. The error wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal
 // of describe, warm or the module's initialisation. The plugin is the caller's to Release.
 func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
+	return l.load(ctx, wasm, l.compiler)
+}
+
+// Bounds of compiling a module that is a part of this program: what is compiled at a known price is
+// not refused for it. An interpreter has one function that is worth most of them.
+const (
+	embeddedFunctionWork = 1 << 28
+	embeddedWork         = 1 << 29
+)
+
+// LoadEmbedded is Load for a module that is a part of this program. Only the work of compiling it
+// has wider bounds than that of others. While it runs it is trusted no more than they are.
+func (l *Loader) LoadEmbedded(ctx context.Context, wasm []byte) (*Plugin, error) {
+	limits := l.host.Limits.Module
+	limits.FunctionWork, limits.Work = max(limits.FunctionWork, embeddedFunctionWork), max(limits.Work, embeddedWork)
+	return l.load(ctx, wasm, l.compiler.With(limits))
+}
+
+func (l *Loader) load(ctx context.Context, wasm []byte, compiler *compile.Compiler) (*Plugin, error) {
 	if err := l.Check(wasm); err != nil {
 		return nil, err
 	}
@@ -31,7 +50,7 @@ func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(wasm)
-	code, err := l.compiler.Compile(ctx, wasm, sum)
+	code, err := compiler.Compile(ctx, wasm, sum)
 	if err != nil {
 		return nil, err
 	}

@@ -94,11 +94,8 @@ func (p *Plugin) narrowed(module *guest.Module, text string) (*Plugin, error) {
 	q.needs = []string{}
 	for _, name := range *s.Needs {
 		imported, ok := needs[name]
-		switch {
-		case !ok:
-			return nil, fmt.Errorf(`needs has %q; it may have "logprob", "hidden_state" and "note"`, name)
-		case !module.Imports(imported):
-			return nil, fmt.Errorf("needs has %q, but the module does not import %s: leave it out", name, imported)
+		if !ok {
+			return nil, fmt.Errorf(`needs has %q; it may have "logprob", "hidden_state" and "note"`, excerpt.Of(name, 80))
 		}
 		q.needs = append(q.needs, imported)
 	}
@@ -120,7 +117,7 @@ func (s *planned) narrowExports(m *Manifest, module *guest.Module) error {
 		list = append([]string{}, *s.Implements...)
 		for _, name := range list {
 			if !slices.Contains(module.Exports, name) {
-				return fmt.Errorf("implements has %q, which the manifest does not implement: a plan can only leave calls out", name)
+				return fmt.Errorf("implements has %q, which the manifest does not implement: a plan can only leave calls out", excerpt.Of(name, 80))
 			}
 		}
 		m.Implements = list
@@ -145,7 +142,7 @@ func (s *planned) narrowNumbers(m *Manifest, was View) error {
 	if s.View != nil {
 		b, ok := breadth[*s.View]
 		if !ok || b > breadth[was] {
-			return fmt.Errorf("view is %q; the manifest's is %q: a plan can only have that or a narrower one", *s.View, was)
+			return fmt.Errorf("view is %q; the manifest's is %q: a plan can only have that or a narrower one", excerpt.Of(string(*s.View), 80), was)
 		}
 		m.View = *s.View
 	}

@@ -87,6 +87,20 @@ func (p *Plugin) With(ctx context.Context, client string, config json.RawMessage
 	return q, err
 }
 
+// Skipped is the plugin for a request that goes on without it after a fault of With: no call of it is
+// made. It is for the caller to Release, as p still is.
+func (p *Plugin) Skipped(f *plugin.Fault) (*Plugin, error) {
+	if !p.Retain() {
+		return nil, plugin.Unknown(p.Name)
+	}
+	p.Module.Env.Log.Warn("a request goes on without a plugin", "fault", f)
+	q, err := p.narrowed(p.Module.Silent(), `{"implements":[],"take_back":0,"needs":[]}`)
+	if err != nil {
+		p.Release()
+	}
+	return q, err
+}
+
 // get gives a plan to a new user, who has retained p.
 func (c *plans) get(ctx context.Context, p *Plugin, r *plugin.RequestInfo) (*Plugin, error) {
 	key := planKey{p.loaded, r.Client, sha256.Sum256(r.Config)}

@@ -102,8 +102,8 @@ func (odd) Close() error { return nil }
 func newBench(t testing.TB, changes ...func(*plugin.Limits)) *bench {
 	t.Helper()
 	limits := plugin.DefaultLimits()
-	limits.SetupFuel /= 100 // there is nothing to set up
-	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute
+	limits.SetupFuel, limits.PlanFuel = limits.SetupFuel/100, limits.PlanFuel/100 // there is nothing to set up
+	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime, limits.PlanTime = time.Minute, time.Minute, time.Minute, time.Minute, time.Minute
 	for _, change := range changes {
 		change(&limits)
 	}
@@ -176,10 +176,14 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		if place == 0 && r.Config != "" {
 			use.Config = []byte(r.Config)
 		}
+		p, err := planned(ctx, p, &use)
+		if err != nil {
+			return request, err
+		}
+		defer p.Release()
 		if p.IsProgram() {
 			tellProgram(&use)
 		}
-		var err error
 		messages, err = rewrite(ctx, p, use, r.Chat, messages)
 		var stage *stage.Stage
 		var text string
@@ -211,6 +215,18 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 	tokens, _ := words{}.Tokenize(prompt, false, false) // it has no errors
 	request.Prompt = []scheduler.Segment{{Tokens: tokens}}
 	return request, nil
+}
+
+// planned is the plugin for its configuration.
+func planned(ctx context.Context, p *load.Plugin, use *plugin.RequestInfo) (q *load.Plugin, err error) {
+	if use.Config, err = p.CheckConfig(use.Config); err != nil {
+		return nil, err
+	}
+	var fault *plugin.Fault
+	if q, err = p.With(ctx, use.Client, use.Config); use.Skip && errors.As(err, &fault) {
+		return p.Skipped(fault)
+	}
+	return q, err
 }
 
 // tellProgram gives a program what a host has besides: chains that take the most likely token, and
@@ -267,10 +283,6 @@ func rewrite(ctx context.Context, p *load.Plugin, use plugin.RequestInfo, chat b
 
 // put puts a plugin to work: as a stage, or as a template whose text it returns.
 func put(ctx context.Context, p *load.Plugin, use plugin.RequestInfo, chat bool, messages []byte) (*stage.Stage, string, error) {
-	var err error
-	if use.Config, err = p.CheckConfig(use.Config); err != nil {
-		return nil, "", err
-	}
 	if !p.IsTemplate() {
 		stage, err := stage.New(p, use)
 		return stage, "", err
