@@ -51,6 +51,24 @@ func (c catalog) Try(ctx context.Context, wasm []byte) (api.PluginInfo, bool, er
 	return c.info(i), created, pluginError(err, "")
 }
 
+// UploadScript implements api.Catalog.
+func (c catalog) UploadScript(ctx context.Context, name string, source []byte) (api.PluginInfo, bool, error) {
+	i, created, err := c.registry.UploadScript(ctx, name, source)
+	return c.info(i), created, pluginError(err, "")
+}
+
+// TryScript implements api.Catalog.
+func (c catalog) TryScript(ctx context.Context, name string, source []byte) (api.PluginInfo, bool, error) {
+	i, created, err := c.registry.TryScript(ctx, name, source)
+	return c.info(i), created, pluginError(err, "")
+}
+
+// Source implements api.Catalog.
+func (c catalog) Source(name string) ([]byte, error) {
+	source, err := c.registry.Source(name)
+	return source, pluginError(err, "name")
+}
+
 // Remove implements api.Catalog.
 func (c catalog) Remove(ctx context.Context, name string) error {
 	if slices.Contains(c.defaults, name) {
@@ -97,6 +115,10 @@ func pluginError(err error, param string) error {
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "plugin_loading", Field: param, Message: err.Error(), Retry: 2}
 	case errors.Is(err, plugin.ErrBusy):
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "busy", Field: param, Message: err.Error(), Retry: 1}
+	case errors.Is(err, registry.ErrReserved), errors.Is(err, registry.ErrOtherKind):
+		kind, code = refusal.KindConflict, "plugin_name_taken"
+	case errors.Is(err, registry.ErrNoScript):
+		kind, code = refusal.KindNotFound, "no_script"
 	case errors.Is(err, plugin.ErrTooLarge):
 		kind, code = refusal.KindTooLarge, "plugin_too_large"
 	case errors.Is(err, plugin.ErrNotWasm):
@@ -104,7 +126,7 @@ func pluginError(err error, param string) error {
 	case errors.Is(err, registry.ErrLate):
 		code = "upload_timeout"
 	case errors.As(err, &fault), errors.As(err, &refused), errors.Is(err, plugin.ErrUnsupported), errors.Is(err, plugin.ErrVersion),
-		errors.Is(err, plugin.ErrImport), errors.Is(err, plugin.ErrExport), errors.Is(err, plugin.ErrManifest), errors.Is(err, plugin.ErrLimit), errors.Is(err, plugin.ErrLocked):
+		errors.Is(err, plugin.ErrImport), errors.Is(err, plugin.ErrExport), errors.Is(err, plugin.ErrManifest), errors.Is(err, plugin.ErrLimit), errors.Is(err, plugin.ErrLocked), errors.Is(err, plugin.ErrScript):
 	default:
 		return err
 	}

@@ -73,7 +73,8 @@ func (alone) Seeing(name string) string { return name }
 func (s *localModel) answer(o answerOptions) answerer {
 	service := completion.NewService(alone{model: s.Model})
 	service.Media = media.NewLoader(o.limits)
-	asked := completion.Asked{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Common: o.common, Answers: completion.OneAnswer()}
+	me := completion.Caller{Administers: true, Files: o.files.file, TakeScript: func(string, string) error { return nil }}
+	asked := completion.Asked{Caller: me, PromptField: "prompt", Common: o.common, Answers: completion.OneAnswer()}
 	asked.Limit = &o.maxTokens
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
 		asked := asked

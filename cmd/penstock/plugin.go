@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -46,18 +45,19 @@ type inspection struct {
 }
 
 func inspect(cmd *cobra.Command, path string, asJSON bool) (err error) {
-	wasm, err := os.ReadFile(path)
+	file, err := load.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	loader := load.New(plugin.HostOptions{})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(cmd.Context()))) }()
-	p, err := loader.Load(cmd.Context(), wasm)
+	p, err := loader.LoadFile(cmd.Context(), file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	defer p.Release()
-	found := inspection{p.SHA256, len(wasm), p.Manifest, p.Exports}
+	manifest, exports := p.Described()
+	found := inspection{p.SHA256, len(file.Content), manifest, exports}
 	if asJSON {
 		return printJSON(cmd, found)
 	}

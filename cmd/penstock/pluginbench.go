@@ -4,12 +4,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/penstock/penstock/host/author/cost"
 	"github.com/penstock/penstock/host/author/lines"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 func newPluginBench() *cobra.Command {
@@ -19,7 +19,7 @@ func newPluginBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [DIR|FILE]",
 		Short: "Measure what a plugin costs a token, beside the built-in samplers",
-		Long: `Build a plugin's project (the current folder, or DIR), or take a module FILE, and measure what it costs a token: the time of each call with
+		Long: `Build a plugin's project (the current folder, or DIR), or take a module or a script, FILE, and measure what it costs a token: the time of each call with
 all of the host's work for it, fuel and memory, beside the built-in samplers on the same made-up rows of logits.
 
 A sampler is measured on whole rows, as the first of a chain, and on the best 256 candidates, as behind top_k.`,
@@ -34,14 +34,14 @@ A sampler is measured on whole rows, as the first of a chain, and on the best 25
 			if err != nil {
 				return err
 			}
-			wasm, err := os.ReadFile(file)
+			from, err := load.ReadFile(file)
 			if err != nil {
 				return err
 			}
 			o.Config = []byte(config)
-			report, err := cost.Module(ctx, wasm, o)
+			report, err := cost.Module(ctx, from, o)
 			if err != nil {
-				return fmt.Errorf("%s: %w", file, lines.Of(wasm).Err(err))
+				return fmt.Errorf("%s: %w", file, lines.Of(from.Content).Err(err))
 			}
 			if asJSON {
 				return printJSON(cmd, report)

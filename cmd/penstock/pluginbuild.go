@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/penstock/penstock/host/author/project"
@@ -21,7 +22,7 @@ func newPluginBuild() *cobra.Command {
 		Short: "Compile a plugin's project into NAME.wasm, and say what it is",
 		Long: `Compile a plugin's project (the current folder, or DIR) into NAME.wasm, load it, and say what it is.
 
-A folder with Cargo.toml is built by cargo, one with go.mod and target.json by TinyGo, and one with go.mod alone by Go.
+A script needs no building: it is only loaded. A folder with Cargo.toml is built by cargo, one with go.mod and target.json by TinyGo, and one with go.mod alone by Go.
 Where the compiler is missing, the error says how to get it on this system. TINYGO may name TinyGo's command.`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,6 +62,9 @@ func buildProject(ctx context.Context, cmd *cobra.Command, dir string, debug boo
 	if err != nil {
 		return p, err
 	}
+	if p.Language == project.JavaScript {
+		return p, nil // it runs as it is
+	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "building %s with %s\n", p.Module(), p.Language.Compiler())
 	tools, err := toolchain.Find(ctx, p.Language)
 	if err != nil {
@@ -69,7 +73,8 @@ func buildProject(ctx context.Context, cmd *cobra.Command, dir string, debug boo
 	return p, tools.Build(ctx, p, toolchain.Options{Debug: debug, Output: cmd.ErrOrStderr()})
 }
 
-// moduleOf is the module that an argument means: a file, or what the project of a folder builds.
+// moduleOf is the module or the script that an argument means: a file, or what the project of a
+// folder builds.
 // cases is the folder of the golden cases that belong to it.
 func moduleOf(ctx context.Context, cmd *cobra.Command, args []string, debug bool) (file, cases string, _ error) {
 	place := folderOf(args)
@@ -78,7 +83,7 @@ func moduleOf(ctx context.Context, cmd *cobra.Command, args []string, debug bool
 		return "", "", err
 	}
 	if !info.IsDir() {
-		return place, strings.TrimSuffix(place, ".wasm") + ".cases", nil
+		return place, strings.TrimSuffix(place, filepath.Ext(place)) + ".cases", nil
 	}
 	p, err := buildProject(ctx, cmd, place, debug)
 	return p.Module(), p.Cases(), err

@@ -5,12 +5,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/penstock/penstock/host/author/check"
 	"github.com/penstock/penstock/host/author/lines"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 var errFindings = errors.New("something is wrong with a plugin")
@@ -48,13 +48,13 @@ func checkPlugins(cmd *cobra.Command, files []string, o check.Options, asJSON bo
 	var reports []*check.Report
 	var errs []error
 	for _, file := range files {
-		wasm, err := os.ReadFile(file)
+		from, err := load.ReadFile(file)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		named := lines.Of(wasm)
-		r, err := check.Module(cmd.Context(), wasm, o)
+		named := lines.Of(from.Content)
+		r, err := check.Module(cmd.Context(), from, o)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", file, named.Err(err)))
 			continue

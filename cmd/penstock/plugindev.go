@@ -23,9 +23,9 @@ type devFlags struct {
 func newPluginDev() *cobra.Command {
 	var flags devFlags
 	cmd := &cobra.Command{
-		Use:   "dev [DIR]",
+		Use:   "dev [DIR|FILE]",
 		Short: "Build a plugin at each change, and show what the change does to an answer",
-		Long: `Build a plugin's project (the current folder, or DIR) at each change, put the module into a running host, ask a question, and show what
+		Long: `Build a plugin's project (the current folder, or DIR), or take a script FILE, at each change, put the module into a running host, ask a question, and show what
 the change has done to the answer: both texts, the first token that differs, and the candidates that the plugin found and left there.
 
 Without --server a host of its own serves the built-in model, or --model. What the plugin writes to its log is shown then.

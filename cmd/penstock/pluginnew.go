@@ -20,7 +20,8 @@ func newPluginNew() *cobra.Command {
 downloaded, now or later.
 
 --lang tinygo makes small and fast modules of Go; --lang go needs nothing but Go, and makes modules that are thirty times as large and
-two to four times slower; --lang rust needs cargo with the target wasm32-unknown-unknown.
+two to four times slower; --lang rust needs cargo with the target wasm32-unknown-unknown; --lang js makes a script, which
+needs nothing and no building, and is slower still.
 A sampler chooses among the candidates for the next token, a stop rule decides when the answer ends, and a template writes the prompt.`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,7 +38,7 @@ A sampler chooses among the candidates for the next token, a stop rule decides w
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&language, "lang", string(project.TinyGo), "what to write it in: go, tinygo or rust")
+	cmd.Flags().StringVar(&language, "lang", string(project.TinyGo), "what to write it in: go, tinygo, rust or js")
 	cmd.Flags().StringVar(&kind, "kind", string(project.Sampler), "what it does: sampler, stop, template or program")
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/host/author/lines"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	recorded "github.com/penstock/penstock/host/plugin/session"
 )
 
@@ -53,7 +54,7 @@ func replayPlugin(ctx context.Context, cmd *cobra.Command, module, path string, 
 }
 
 func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *replayReport, err error) {
-	wasm, err := os.ReadFile(module)
+	loaded, err := load.ReadFile(module)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +67,9 @@ func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *re
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	named := lines.Of(wasm)
+	named := lines.Of(loaded.Content)
 	cmd.SetOut(named.Writer(cmd.OutOrStdout()))
-	player, err := recorded.NewPlayer(ctx, wasm, file, plugin.HostOptions{})
+	player, err := recorded.NewPlayer(ctx, loaded, file, plugin.HostOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", module, named.Err(err))
 	}

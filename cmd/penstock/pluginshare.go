@@ -131,7 +131,7 @@ func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.
 		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
 	}
 	loader := load.New(plugin.HostOptions{})
-	plugins, err := registry.Open(ctx, loader, c.Dir, lock, nil)
+	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Lock: lock})
 	if err != nil {
 		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/author/check"
 	"github.com/penstock/penstock/host/author/lines"
 	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 // testFlags are the flags of `plugin test`.
@@ -46,7 +46,7 @@ func newPluginTest() *cobra.Command {
 		Use:   "test [DIR|FILE]",
 		Short: "Build a plugin and try it under the real runtime",
 		Long: `Build a plugin's project (the current folder, or DIR) and try it under the real runtime, with its limits of fuel and time; or try a
-module FILE.
+module or a script, FILE.
 
 It is tried on a made-up model, as 'plugin check' does: does it trap, answer wrongly, leak, or come out differently a second time? Then
 the golden cases are played, the session files cases/*.json of a project or FILE.cases/*.json: what went into each call and what is to
@@ -81,11 +81,11 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 	if flags.replay != "" {
 		return replayPlugin(ctx, cmd, file, flags.replay, flags.json)
 	}
-	wasm, err := os.ReadFile(file)
+	from, err := load.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	named := lines.Of(wasm)
+	named := lines.Of(from.Content)
 	cmd.SetOut(named.Writer(cmd.OutOrStdout()))
 	cases, err := check.ReadCases(cmp.Or(flags.cases, folder))
 	if err != nil {
@@ -93,11 +93,11 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 	}
 	flags.check.CacheDir = loading.CodeCache(slog.New(slog.DiscardHandler))
 	report := testReport{Module: file}
-	if err := report.check(ctx, wasm, flags, cases); err != nil {
+	if err := report.check(ctx, from, flags, cases); err != nil {
 		return fmt.Errorf("%s: %w", file, named.Err(err))
 	}
 	for _, c := range cases {
-		results, err := c.Run(ctx, wasm, flags.check.CacheDir, flags.update)
+		results, err := c.Run(ctx, from, flags.check.CacheDir, flags.update)
 		if err != nil {
 			return named.Err(err)
 		}
@@ -113,7 +113,7 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 
 // check tries the module with each configuration of its cases, or with the one that was given, all
 // at once.
-func (r *testReport) check(ctx context.Context, wasm []byte, flags testFlags, cases []check.Case) error {
+func (r *testReport) check(ctx context.Context, from load.File, flags testFlags, cases []check.Case) error {
 	r.configs = check.Configs(cases)
 	if flags.config != "" || len(r.configs) == 0 {
 		r.configs = []json.RawMessage{[]byte(flags.config)}
@@ -125,7 +125,7 @@ func (r *testReport) check(ctx context.Context, wasm []byte, flags testFlags, ca
 		o := flags.check
 		o.Config = config
 		tries.Go(func() (err error) {
-			r.Checks[i], err = check.Module(ctx, wasm, o)
+			r.Checks[i], err = check.Module(ctx, from, o)
 			return err
 		})
 	}

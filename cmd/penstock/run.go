@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/host/author/project"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
@@ -30,6 +32,7 @@ type runFlags struct {
 	raw       bool
 	images    []string // paths
 	sounds    []string
+	scripts   []string
 }
 
 func newRun() *cobra.Command {
@@ -50,6 +53,7 @@ The files of --image and --audio stand before the first question, for a model wi
 	cmd.Flags().IntVar(&flags.maxTokens, "max-tokens", 0, "most tokens of an answer; 0: until the context is full")
 	cmd.Flags().StringArrayVar(&flags.images, "image", nil, "picture to ask about: JPEG, PNG, GIF, WebP or BMP; several times for several")
 	cmd.Flags().StringArrayVar(&flags.sounds, "audio", nil, "sound to ask about: WAV or MP3; several times for several")
+	cmd.Flags().StringArrayVar(&flags.scripts, "script", nil, "script in JavaScript that steers the answers, a `FILE`; several times for several")
 	cmd.Flags().BoolVar(&flags.raw, "raw", false, "give the model the text as it is, without its chat template")
 	return cmd
 }
@@ -161,7 +165,31 @@ func (f runFlags) answerOptions() (answerOptions, error) {
 	if f.maxTokens < 0 {
 		return answerOptions{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
 	}
-	return answerOptions{common: completion.DefaultCommonFields(), maxTokens: f.maxTokens, raw: f.raw}, nil
+	o := answerOptions{common: completion.DefaultCommonFields(), maxTokens: f.maxTokens, raw: f.raw}
+	var err error
+	o.common.Plugins, err = scriptsIn(f.scripts)
+	return o, err
+}
+
+// scriptsIn are the plugins of a request with the scripts of some files, which are called as those;
+// nil: there are none.
+func scriptsIn(files []string) (json.RawMessage, error) {
+	type entry struct {
+		Script string `json:"script"`
+		Name   string `json:"name"`
+	}
+	var list []entry
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("--script: %w", err)
+		}
+		list = append(list, entry{string(source), project.ScriptName(file)})
+	}
+	if list == nil {
+		return nil, nil
+	}
+	return json.Marshal(list)
 }
 
 // quietLogger shows warnings only, unless a level was asked for, so that they do not disturb a

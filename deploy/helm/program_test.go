@@ -99,9 +99,10 @@ func TestProgram_Sections(t *testing.T) {
 	if got := slices.Sorted(slices.Values(config.PropertyNames.Enum)); !slices.Equal(got, slices.Sorted(maps.Keys(sections))) {
 		t.Errorf("the schema has the sections %v, the program %v", got, slices.Sorted(maps.Keys(sections)))
 	}
-	for _, key := range []string{"api_keys", "admin_key", "priority_keys"} {
-		if allowed, there := config.Properties["server"].Properties[key]; allowed || !there {
-			t.Errorf("the schema lets %s into a ConfigMap", key)
+	for _, name := range []string{"server.api_keys", "server.admin_key", "server.priority_keys", "plugins.script_keys"} {
+		section, key, _ := strings.Cut(name, ".")
+		if allowed, there := config.Properties[section].Properties[key]; allowed || !there {
+			t.Errorf("the schema lets %s into a ConfigMap", name)
 		}
 	}
 }

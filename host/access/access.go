@@ -34,6 +34,7 @@ type Key struct {
 	Client   bool   // it opens the ordinary routes
 	Admin    bool   // it opens all routes
 	Priority bool   // its requests may ask for a priority above 0
+	Scripts  bool   // its requests may bring scripts, where only listed keys' may
 }
 
 // Keys is a set of keys. It is a value that does not change.
@@ -49,9 +50,9 @@ type Secret struct {
 }
 
 // NewKeys makes the set of the keys that clients use, the admin key ("": none), and which of them
-// may raise priorities. Where no clients' keys are asked for, a key that raises priorities need
-// not be among them.
-func NewKeys(clients []Secret, admin string, priority []string) Keys {
+// may raise priorities and bring scripts. Where no clients' keys are asked for, the latter need not
+// be among them.
+func NewKeys(clients []Secret, admin string, priority, scripts []string) Keys {
 	k := Keys{closed: len(clients) > 0}
 	for i, s := range clients {
 		if s.Name == "" {
@@ -66,6 +67,13 @@ func NewKeys(clients []Secret, admin string, priority []string) Keys {
 		k.add(secret, func(key *Key) {
 			if key.Priority = true; key.Name == "" {
 				key.Name = fmt.Sprintf("priority-%d", i+1)
+			}
+		})
+	}
+	for i, secret := range scripts {
+		k.add(secret, func(key *Key) {
+			if key.Scripts = true; key.Name == "" {
+				key.Name = fmt.Sprintf("script-%d", i+1)
 			}
 		})
 	}

@@ -78,9 +78,25 @@ func (s *service) identify(c echo.Context, secret string) error {
 			caller.CacheSalt = key.Digest
 		}
 	}
+	if s.Scripts.May(key) {
+		id := caller.ID
+		caller.TakeScript = func(source, field string) error { return s.takeScript(id, source, field) }
+	}
 	wire.SetCaller(c, caller)
 	operation.From(c.Request().Context()).SetClient(s.client(c, key, caller.ID))
 	return nil
+}
+
+// takeScript counts a script of a client.
+func (s *service) takeScript(client, source, field string) error {
+	wait := s.Scripts.Take(client, source)
+	if wait == 0 {
+		return nil
+	}
+	seconds := int((wait + time.Second - 1) / time.Second)
+	return &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_scripts", Field: field, Retry: seconds,
+		Message: fmt.Sprintf("%s is new, and you have sent %d new scripts within a minute; those that were sent before go on. Give what differs as the script's config, or try again in %d s",
+			field, access.NewScripts, seconds)}
 }
 
 // callerID tells callers apart, also those of routes that ask for no key of a client.

@@ -23,6 +23,10 @@ type Catalog interface {
 	Get(name string) (PluginInfo, error)
 	Upload(ctx context.Context, wasm []byte) (_ PluginInfo, created bool, _ error)
 	Try(ctx context.Context, wasm []byte) (_ PluginInfo, created bool, _ error) // as Upload would answer, changing nothing
+	// UploadScript and TryScript are the same for a script, the plugin of that name.
+	UploadScript(ctx context.Context, name string, source []byte) (_ PluginInfo, created bool, _ error)
+	TryScript(ctx context.Context, name string, source []byte) (_ PluginInfo, created bool, _ error)
+	Source(name string) ([]byte, error) // of a script
 	Remove(ctx context.Context, name string) error
 	Reset(name string) (PluginInfo, error)
 }
@@ -35,8 +39,8 @@ type PluginInfo struct {
 	Manifest  json.RawMessage `json:"manifest,omitempty"`
 	Exports   []string        `json:"exports,omitempty"`
 	Default   bool            `json:"default"` // every request uses it
-	File      string          `json:"file"`
-	Size      int64           `json:"size"` // of the file, in bytes
+	File      string          `json:"file"`    // "": the server brings it
+	Size      int64           `json:"size"`    // of the file, in bytes
 	Error     string          `json:"error,omitempty"`
 	Faults    int             `json:"faults"`
 	LastFault string          `json:"last_fault,omitempty"`
@@ -80,21 +84,46 @@ func (s *service) getPlugin(c echo.Context) error {
 	return c.JSON(http.StatusOK, info)
 }
 
-// uploadPlugin is POST /v1/plugins. With dry_run=true it says what the upload would do, and does
-// not do it.
-func (s *service) uploadPlugin(c echo.Context) error {
-	take := s.Catalog.Upload
+// taker does with what is uploaded what its client wants.
+type taker func(ctx context.Context, content []byte) (_ PluginInfo, created bool, _ error)
+
+// takerOf is that of an upload: of a module or of a script, as its media type says.
+func (s *service) takerOf(c echo.Context) (taker, error) {
+	dry := false
 	switch c.QueryParam("dry_run") {
 	case "", "false":
 	case "true":
-		take = s.Catalog.Try
+		dry = true
 	default:
-		return refusal.Invalid("dry_run", "dry_run must be true or false")
+		return nil, refusal.Invalid("dry_run", "dry_run must be true or false")
 	}
-	kind := c.Request().Header.Get(echo.HeaderContentType)
-	if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/wasm" {
-		return &refusal.Error{Kind: refusal.KindWrongMedia, Code: "wrong_content_type",
-			Message: "a plugin is uploaded as it is, with Content-Type: application/wasm"}
+	media, _, _ := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType))
+	switch media {
+	case "application/wasm":
+		if dry {
+			return s.Catalog.Try, nil
+		}
+		return s.Catalog.Upload, nil
+	case "text/javascript", "application/javascript":
+		name, take := c.QueryParam("name"), s.Catalog.UploadScript
+		if dry {
+			take = s.Catalog.TryScript
+		}
+		if name == "" {
+			return nil, refusal.Invalid("name", "name is missing: a script is uploaded as the plugin of a name, such as /v1/plugins?name=ban")
+		}
+		return func(ctx context.Context, content []byte) (PluginInfo, bool, error) { return take(ctx, name, content) }, nil
+	}
+	return nil, &refusal.Error{Kind: refusal.KindWrongMedia, Code: "wrong_content_type",
+		Message: "a plugin is uploaded as it is, with Content-Type: application/wasm; a script with text/javascript"}
+}
+
+// uploadPlugin is POST /v1/plugins. With dry_run=true it says what the upload would do, and does
+// not do it.
+func (s *service) uploadPlugin(c echo.Context) error {
+	take, err := s.takerOf(c)
+	if err != nil {
+		return err
 	}
 	ctx := c.Request().Context()
 	select {
@@ -103,11 +132,11 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case <-ctx.Done():
 		return refusal.ErrGone
 	}
-	wasm, err := wire.Receive(c, announced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
+	content, err := wire.Receive(c, announced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
 	if err != nil {
 		return err
 	}
-	info, created, err := take(ctx, wasm)
+	info, created, err := take(ctx, content)
 	if err != nil {
 		return err
 	}
@@ -128,6 +157,15 @@ func announced(size, most int64) func(io.Reader) ([]byte, error) {
 		_, err := b.ReadFrom(r)
 		return b.Bytes(), err
 	}
+}
+
+// pluginSource is GET /v1/plugins/NAME/source.
+func (s *service) pluginSource(c echo.Context) error {
+	source, err := s.Catalog.Source(c.Param("name"))
+	if err != nil {
+		return err
+	}
+	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", source)
 }
 
 func (s *service) removePlugin(c echo.Context) error {

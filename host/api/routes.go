@@ -45,6 +45,8 @@ type Options struct {
 
 	Keys         func() access.Keys       // those that are known now; nil: none, and the server is open to everybody
 	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
+	Scripts      *access.Scripts          // who may bring scripts; nil: nobody
+	Declarations string                   // of what a script sees, in TypeScript
 	Sinks        []func(operation.Record) // each gets every request that has ended, besides the log
 	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
 	Media        media.Bounds             // bounds of the pictures and sounds in requests
@@ -119,6 +121,7 @@ func New(o Options) http.Handler {
 	e.GET("/v1/load", s.load, s.authorize)
 	e.GET("/v1/plugins", s.listPlugins, s.authorize, s.withPlugins)
 	e.GET("/v1/plugins/:name", s.getPlugin, s.authorize, s.withPlugins)
+	e.GET("/v1/plugins/:name/source", s.pluginSource, s.administer, s.withPlugins)
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
@@ -171,6 +174,7 @@ func (s *service) dialects() []Dialect {
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil, NoSlots: s.NoSlots, NoMetrics: s.Metrics == nil, Props: s.Props, BodyLimit: s.BodyLimit}.Routes(), llamaserver.Error},
+		{"Penstock", scripts{server, s.Declarations}.routes(), wire.OpenAIError},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
 			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}

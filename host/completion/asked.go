@@ -111,6 +111,10 @@ type Caller struct {
 	Administers      bool   // it may change what all share: the key is the admin's, or the server has no keys
 	MayRaisePriority bool   // the key is one of those that may ask for more than the ordinary priority
 
+	// TakeScript lets a script of the caller in, whose source the field has; nil: the caller may bring
+	// none.
+	TakeScript func(source, field string) error
+
 	Files media.Files // that it has sent by themselves; nil: it cannot
 }
 
@@ -176,6 +180,20 @@ func (a *Asked) check() error {
 	}
 	return &refusal.Error{Kind: refusal.KindForbidden, Code: "priority_not_allowed", Field: "priority",
 		Message: fmt.Sprintf("priority is %d; it may be at most 0 but for the keys that server.priority_keys lists", priority)}
+}
+
+// ScriptsForbidden refuses a script of a caller who may bring none.
+func ScriptsForbidden(field string) error {
+	return &refusal.Error{Kind: refusal.KindForbidden, Code: "scripts_not_allowed", Field: field,
+		Message: field + " is a script, and whoever asks may bring none: the server's operator can set plugins.scripts to on, or list the key in plugins.script_keys"}
+}
+
+// takeScript lets a script of the caller in, or refuses it.
+func (c Caller) takeScript(source, field string) error {
+	if c.TakeScript == nil {
+		return ScriptsForbidden(field)
+	}
+	return c.TakeScript(source, field)
 }
 
 // WithTimeout bounds by its timeout_ms a request that is not for an answer; nil: it has none.

@@ -36,6 +36,9 @@ type writer struct{ servingtest.NoPlugins }
 func (w writer) Resolve(context.Context, string, []serving.PluginUse, []string) (serving.Plugins, error) {
 	return w, nil
 }
+func (writer) Plan(context.Context, string, serving.PluginUse) (serving.Plan, error) {
+	return serving.Plan{}, nil
+}
 func (writer) Renders() bool { return true }
 func (writer) Render(_ context.Context, _ serving.Conversing, m []chat.Message) (*string, error) {
 	return &m[0].Content, nil

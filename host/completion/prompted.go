@@ -32,6 +32,7 @@ type Prompted struct {
 
 	Preserved []scheduler.Token // the control tokens that each answer shows
 
+	uses   []serving.PluginUse // the plugins that the body lists, until the prompts are made
 	times  times
 	begun  answer.Begun // of a fork: the answer begins with these
 	forked usedAdapters // of a fork: with what its prompt is computed
@@ -103,13 +104,17 @@ func NewService(m serving.Models) *Service { return &Service{Models: m, pool: ne
 // and by which plugins, and has the conversation rendered, or the texts tokenised. The caller
 // releases the request.
 //
-// What is slow runs where it holds nobody up: templates and tokens in the text pool, plugins that
-// write prompts and the loading of pictures outside of it, since they wait for others.
+// What is slow runs where it holds nobody up: templates and tokens in the text pool; scripts are
+// compiled, plugins write prompts and pictures are loaded outside of it, since they wait for others.
 func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err error) {
 	if err := asked.check(); err != nil {
 		return nil, err
 	}
-	p := &Prompted{Asked: asked, Plugins: noPlugins{}, Media: Media{let: func() {}}, times: times{came: time.Now()}, held: held{arrived: func() {}}}
+	uses, err := readUses(asked.Common.Plugins, asked.Caller.takeScript)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prompted{Asked: asked, uses: uses, Plugins: noPlugins{}, Media: Media{let: func() {}}, times: times{came: time.Now()}, held: held{arrived: func() {}}}
 	p.times.deadline = asked.Common.deadline(p.times.came)
 	whole := false
 	defer func() {
@@ -118,6 +123,9 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 		}
 	}()
 	if err := s.use(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := p.plan(ctx); err != nil {
 		return nil, err
 	}
 	p.held.arrived = p.Model.Scheduler.Expect()
@@ -152,7 +160,7 @@ func (p *Prompted) forgetSource() {
 	} else {
 		p.Source = Texts{}
 	}
-	p.Common.Plugins, p.Common.Lora = nil, nil
+	p.Common.Plugins, p.Common.Lora, p.uses = nil, nil, nil
 }
 
 // use finds the model, which may have to be loaded, and begins a recording where one is asked for.
@@ -175,6 +183,28 @@ func (s *Service) use(ctx context.Context, p *Prompted) error {
 		return refusal.Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
 	}
 	return p.record()
+}
+
+// plan has the request's scripts compiled, which waits for other guests, and the first time until
+// the plugin that runs them is loaded.
+func (p *Prompted) plan(ctx context.Context) error {
+	if p.Model.Plugins == nil {
+		return nil
+	}
+	ctx, stop := until(ctx, p.times.deadline)
+	defer stop()
+	for _, u := range p.uses {
+		if u.Source == "" {
+			continue
+		}
+		if _, err := p.Model.Plugins.Plan(ctx, p.Caller.ID, u); err != nil {
+			if ctx.Err() != nil {
+				return causeOf(ctx)
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // record begins a recording if the request asks for one.
@@ -245,14 +275,10 @@ func (p *Prompted) settleSampling(ctx context.Context) (err error) {
 	if p.Params, err = p.Common.Params(base, tokens{ctx, p.Model}); err != nil {
 		return err
 	}
-	uses, err := readUses(p.Common.Plugins)
-	if err != nil {
-		return err
-	}
 	if p.Adapters, err = ReadAdapterScales(p.Common.Lora, "lora"); err != nil {
 		return err
 	}
-	p.Plugins, err = pluginsOf(ctx, p.Model, p.Caller.ID, uses, p.Params.Chain)
+	p.Plugins, err = pluginsOf(ctx, p.Model, p.Caller.ID, p.uses, p.Params.Chain)
 	return err
 }
 

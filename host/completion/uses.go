@@ -4,6 +4,7 @@ package completion
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,25 +20,34 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/plugins/script"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // maxPlugins bounds the plugins of a request.
 const maxPlugins = 16
 
-// pluginObject are the fields of an entry that is an object.
-const pluginObject = "name, config, sha256 and on_error"
+// pluginObject are the fields of an entry that is an object, scriptObject those of one that is a
+// script.
+const (
+	pluginObject = "name, config, sha256 and on_error"
+	scriptObject = "script, name, config and on_error"
+)
 
-var hexSum = regexp.MustCompile("^[0-9a-f]{64}$")
+var (
+	hexSum = regexp.MustCompile("^[0-9a-f]{64}$")
+	alias  = regexp.MustCompile("^[a-z0-9][a-z0-9._-]{0,63}$") // as plugins are named
+)
 
-// readUses reads plugins: a list of names, or of objects.
-func readUses(raw json.RawMessage) ([]serving.PluginUse, error) {
+// readUses reads plugins: a list of names, or of objects. take is given each script's source, and
+// the field that has it.
+func readUses(raw json.RawMessage, take func(source, field string) error) ([]serving.PluginUse, error) {
 	if !IsSet(raw) {
 		return nil, nil
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, refusal.Invalid("plugins", "plugins must be a list of names, or of objects with "+pluginObject)
+		return nil, refusal.Invalid("plugins", "plugins must be a list of names, or of objects with "+pluginObject+", or with "+scriptObject)
 	}
 	if len(items) > maxPlugins {
 		return nil, refusal.Invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
@@ -45,11 +55,15 @@ func readUses(raw json.RawMessage) ([]serving.PluginUse, error) {
 	uses := make([]serving.PluginUse, 0, len(items))
 	for i, item := range items {
 		field := fmt.Sprintf("plugins[%d]", i)
-		use, err := readUse(item, field)
+		use, err := readUse(item, field, take)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(uses, func(u serving.PluginUse) bool { return u.Name == use.Name }) {
+		switch {
+		case !slices.ContainsFunc(uses, func(u serving.PluginUse) bool { return u.Name == use.Name }):
+		case use.Source != "":
+			return nil, refusal.Invalid(field, "%s is called %q, as another entry of the list is; give each script a name of its own", field, use.Name)
+		default:
 			return nil, refusal.Invalid(field, "%s is %q, which is in the list already", field, use.Name)
 		}
 		uses = append(uses, use)
@@ -57,12 +71,13 @@ func readUses(raw json.RawMessage) ([]serving.PluginUse, error) {
 	return uses, nil
 }
 
-func readUse(item json.RawMessage, field string) (serving.PluginUse, error) {
+func readUse(item json.RawMessage, field string, take func(source, field string) error) (serving.PluginUse, error) {
 	use := serving.PluginUse{Field: field}
 	if json.Unmarshal(item, &use.Name) == nil {
 		return use, nil
 	}
 	var object struct {
+		Script  *string         `json:"script"`
 		Name    string          `json:"name"`
 		Config  json.RawMessage `json:"config"`
 		SHA256  string          `json:"sha256"`
@@ -71,7 +86,7 @@ func readUse(item json.RawMessage, field string) (serving.PluginUse, error) {
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&object); err != nil {
-		return use, refusal.Invalid(field, "%s must be a name or an object with %s, and nothing else%s", field, pluginObject, unknownField(err))
+		return use, refusal.Invalid(field, "%s must be a name or an object with %s, or with %s, and nothing else%s", field, pluginObject, scriptObject, unknownField(err))
 	}
 	switch object.OnError {
 	case "", "fail":
@@ -87,7 +102,55 @@ func readUse(item json.RawMessage, field string) (serving.PluginUse, error) {
 	if string(bytes.TrimSpace(object.Config)) != "null" {
 		use.Config = object.Config
 	}
+	switch {
+	case object.Script != nil && object.SHA256 != "":
+		return use, refusal.Invalid(field+".sha256", "%s.sha256 is for a module of this server; a script is what it is: leave the field out", field)
+	case object.Script != nil:
+		use.Source = field + ".script"
+		return use, asScript(&use, *object.Script, take)
+	case use.Name == script.Name:
+		use.Source = field + ".config.source"
+		return use, takeScript(sourceIn(use.Config), use.Source, take)
+	}
 	return use, nil
+}
+
+// asScript makes an entry with a script the use of the plugin that runs scripts.
+func asScript(use *serving.PluginUse, source string, take func(source, field string) error) error {
+	if use.Name = cmp.Or(use.Name, script.Name); !alias.MatchString(use.Name) {
+		return refusal.Invalid(use.Field+".name", "%s.name is %q; a script's name is made of small letters, digits, dots, hyphens and underscores, begins with a letter or digit and has at most 64 characters",
+			use.Field, excerpt.Of(use.Name, 80))
+	}
+	if err := takeScript(source, use.Source, take); err != nil {
+		return err
+	}
+	var config bytes.Buffer
+	e := json.NewEncoder(&config)
+	e.SetEscapeHTML(false) // a recording shows it
+	err := e.Encode(struct {
+		Source string          `json:"source"`
+		Config json.RawMessage `json:"config,omitempty"`
+	}{source, use.Config})
+	use.Config = bytes.TrimSpace(config.Bytes())
+	return err
+}
+
+// sourceIn is the source in a configuration of the plugin that runs scripts; "" where there is none,
+// which the plugin's schema refuses. Names are exact: encoding/json would take "Source" for it.
+func sourceIn(config json.RawMessage) (source string) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(config, &fields) != nil || json.Unmarshal(fields["source"], &source) != nil {
+		return ""
+	}
+	return source
+}
+
+// takeScript checks a script's size and has it taken.
+func takeScript(source, field string, take func(source, field string) error) error {
+	if len(source) > script.MaxSource {
+		return refusal.Invalid(field, "%s has %d bytes; a script may have %d", field, len(source), script.MaxSource)
+	}
+	return take(source, field)
 }
 
 // unknownField names the field that a strict decoder does not know; "" after another error.

@@ -205,6 +205,9 @@ type Plugins struct {
 	Lock    []string `koanf:"lock"`   // NAME@sha256:HEX; none: any module
 	Memory  int64    `koanf:"memory"` // bytes of all guests together
 	Log     bool     `koanf:"log"`    // what guests log in requests is logged; it may quote them
+
+	Scripts    string   `koanf:"scripts"`     // auto, on, off, keys; see Config.Scripts
+	ScriptKeys []string `koanf:"script_keys"` // keys whose requests may bring scripts
 }
 
 // Recordings says what is kept of requests that ask to be recorded.

@@ -200,7 +200,9 @@ var relations = map[string]func(Config) bool{
 	"model.cache_type_v":     func(c Config) bool { return c.Model.FlashAttn != "off" || !c.Model.hasQuantisedV() },
 	"model.rope_scale":       func(c Config) bool { return c.Model.RopeScale == 0 || c.Model.RopeFreqScale == 0 },
 	"scheduler.ubatch_size":  func(c Config) bool { return c.Scheduler.UBatchSize <= c.Scheduler.BatchSize },
-	"server.priority_keys":   func(c Config) bool { return c.Server.knowsPriorityKeys() },
+	"plugins.scripts":        func(c Config) bool { return c.Plugins.Scripts != ScriptsKeys || len(c.Plugins.ScriptKeys) > 0 },
+	"plugins.script_keys":    func(c Config) bool { return c.usesScriptKeys() && c.Server.knows(c.Plugins.ScriptKeys) },
+	"server.priority_keys":   func(c Config) bool { return c.Server.knows(c.Server.PriorityKeys) },
 	"server.ssl_cert_file":   func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },
 	"server.ssl_key_file":    func(c Config) bool { return c.Server.SSLKeyFile != "" || c.Server.SSLCertFile == "" },
 	"workers.tls_ca":         func(c Config) bool { return c.Workers.tlsWhole() },
@@ -208,9 +210,9 @@ var relations = map[string]func(Config) bool{
 	"workers.tls_key":        func(c Config) bool { return c.Workers.tlsWhole() },
 }
 
-// knowsPriorityKeys is false where a key may raise priorities that would not be let in. The keys
-// of a file are not known here.
-func (s Server) knowsPriorityKeys() bool {
+// knows is false where one of the keys that may do more would not be let in. The keys of a file are
+// not known here.
+func (s Server) knows(keys []string) bool {
 	return len(s.APIKeys) == 0 || s.APIKeyFile != "" ||
-		!slices.ContainsFunc(s.PriorityKeys, func(key string) bool { return !slices.Contains(s.APIKeys, key) })
+		!slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(s.APIKeys, key) })
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/config"
@@ -19,6 +20,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Plugins are those of a server: one folder, each module compiled once, and one budget of memory,
@@ -43,7 +45,11 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
 	}
-	registry, err := registry.Open(ctx, loader, c.Dir, lock, log)
+	if slices.Contains(c.Default, script.Name) {
+		err := errors.New("plugins.default: script runs the scripts that requests bring; put NAME.js into the plugin folder, and NAME into plugins.default")
+		return nil, errors.Join(err, loader.Close(ctx))
+	}
+	registry, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Lock: lock, Scripts: all.Scripts() != config.ScriptsOff, Log: log})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Dir, err), loader.Close(ctx))
 	}

@@ -19,6 +19,7 @@ var (
 	ErrExport      = errors.New("wrong export")
 	ErrManifest    = errors.New("bad manifest")
 	ErrLimit       = errors.New("limit exceeded")
+	ErrScript      = errors.New("there is a mistake in the script")
 	ErrLocked      = errors.New("not one of the modules that may be loaded")
 )
 

@@ -14,6 +14,7 @@ import (
 
 // RequestInfo is what a plugin and its quarantine need to know of the request that uses it.
 type RequestInfo struct {
+	Name        string // what the request calls the plugin; empty: by its own name
 	Client      string // who waits after repeated faults; empty: nobody is ever refused
 	Config      []byte // JSON that fits the plugin's schema; empty: {}
 	Seed        uint64 // of this choice

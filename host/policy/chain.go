@@ -32,7 +32,7 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 			index++
 			return nil, nil // that of the first choice writes all
 		}
-		request := plugin.RequestInfo{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
+		request := plugin.RequestInfo{Name: u.Name, Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: func() (plugin.Parts, error) { return ends.Parts() }, Media: ends.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
 		if u.plugin.IsProgram() && ends.Chain != nil {
 			request.Chain, request.Prompt = r.chainsOf(ends.Chain), ends.Prompt

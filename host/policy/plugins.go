@@ -36,6 +36,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Builder builds policies of one model and the plugins of the server. It is a serving.PluginFinder.
@@ -80,6 +81,9 @@ func (b *Builder) Resolve(ctx context.Context, client string, list []serving.Plu
 	}
 	for _, u := range list {
 		if slices.Contains(b.defaults, u.Name) {
+			if u.Source != "" {
+				return nil, refusal.Invalid(u.Field+".name", "%s is called %q, as a plugin that every request here uses; give the script another name", u.Field, u.Name)
+			}
 			if err := checkDefault(u); err != nil {
 				return nil, err
 			}
@@ -151,7 +155,7 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 		}
 		return nil
 	}
-	p, err := b.registry.FindFor(context.Background(), u.Name, b.model) // what is warmed here others use, too
+	p, err := b.find(ctx, u)
 	if err != nil {
 		return useError(u, err)
 	}
@@ -160,21 +164,34 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 			u.Field, u.SHA256, u.Name, p.SHA256)
 	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
 		err = useError(u, err)
-	} else if u.plugin, err = planned(ctx, p, u); err != nil {
+	} else if u.plugin, u.Config, err = planned(ctx, p, u); err != nil {
 		err = useError(u, err)
 	}
 	p.Release()
 	return err
 }
 
-// planned is a plugin as it is for a use.
-func planned(ctx context.Context, p *load.Plugin, u *use) (*load.Plugin, error) {
-	q, err := p.With(ctx, u.client, u.Config)
+// planned is a plugin as it is for a use, and the use's configuration with the defaults of a script.
+func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, config []byte, err error) {
+	if config = u.Config; u.Source == "" {
+		q, err = p.With(ctx, u.client, config)
+	} else {
+		q, config, err = p.WithScript(ctx, u.client, config)
+	}
 	var fault *plugin.Fault
 	if u.Skip && errors.As(err, &fault) {
-		return p.Skipped(fault)
+		q, err = p.Skipped(fault)
+		config = u.Config
 	}
-	return q, err
+	return q, config, err
+}
+
+// find finds the plugin of a use, for the caller to release. Scripts are all run by the same one.
+func (b *Builder) find(ctx context.Context, u *use) (*load.Plugin, error) {
+	if u.Source != "" {
+		return b.registry.FindFor(ctx, script.Name, b.model)
+	}
+	return b.registry.FindFor(ctx, u.Name, b.model)
 }
 
 // Release implements serving.Plugins.
@@ -213,11 +230,14 @@ func useError(u *use, err error) error {
 	var failed *plugin.ModelError
 	var quarantine *plugin.QuarantineError
 	var refused *plugin.Refusal
+	if e := scriptError(u, err); e != nil {
+		return e
+	}
 	switch {
 	case errors.As(err, &refused) && refused.Export == abi.ExportPlan:
-		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: u.Field + ".config", Message: refused.Told(), Public: refused.Error()}
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: u.ConfigField(""), Message: refused.Told(), Public: refused.Error()}
 	case errors.As(err, &config):
-		return refusal.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
+		return refusal.Invalid(u.ConfigField(config.Field), "plugin %s: %v", u.Name, config)
 	case errors.As(err, &failed):
 		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_failed", Field: u.Field, Message: plugin.Told(failed)}
 	case errors.As(err, &quarantine):
@@ -269,7 +289,7 @@ func (r *uses) Render(ctx context.Context, c serving.Conversing, messages []chat
 // conversing is what a plugin that has to do with a conversation is told of the request.
 func (r *uses) conversing(u *use, c serving.Conversing) plugin.RequestInfo {
 	return plugin.RequestInfo{
-		Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
+		Name: u.Name, Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
 		Sampling: newInForce(c.Params, r.list, serving.Ends{}).describe,
 		Media:    mediaOf(c.Media),
 		PromptText: func(ctx context.Context, text []byte) (string, error) {

@@ -4,7 +4,6 @@ package policy
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 
 	"github.com/penstock/penstock/host/engine"
@@ -34,7 +33,7 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	loader := hosttest.Open(t, load.New)
-	r, err := registry.Open(t.Context(), loader, t.TempDir(), nil, slog.New(slog.DiscardHandler))
+	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,6 +87,15 @@ const (
 	ContextTokens = "n_ctx"
 )
 
+// ScriptCode is the code of a refusal for what is wrong in a script, or in what it is given.
+const ScriptCode = "script_error"
+
+// The numbers of such a refusal, from 1; absent where they are not known.
+const (
+	ScriptLine   = "line"
+	ScriptColumn = "column"
+)
+
 // TooLong refuses a prompt of so many tokens, which a context of so many cannot hold. Clients that
 // then shorten their conversation look for words: those of llama-server and OpenAI stand here, and
 // Anthropic's dialect puts its own before them.

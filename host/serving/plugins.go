@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
@@ -21,15 +22,49 @@ type PluginFinder interface {
 	// and the operator's. Their configuration is checked, and they plan for it until the context ends.
 	// client is the client that asks. The caller releases them.
 	Resolve(ctx context.Context, client string, uses []PluginUse, chain []string) (Plugins, error)
+	// Plan says what a plugin asks for with a configuration. Resolve needs not compute that again
+	// soon after: of a script it may take long.
+	Plan(ctx context.Context, client string, use PluginUse) (Plan, error)
 }
 
 // PluginUse is an entry of a request's plugins.
 type PluginUse struct {
 	Name   string
+	Source string          // the field with the source, where it is a script, which Name stands for in this request; "": none
 	Config json.RawMessage // nil: none
 	SHA256 string          // of the module that it must be, in hexadecimal digits; "": any
 	Skip   bool            // after a fault the request goes on without it
 	Field  string          // of the request, for errors
+}
+
+// Plan is what a plugin asks for with one configuration, in the words of the ABI's manifest.
+type Plan struct {
+	Implements   []string        `json:"implements"` // the calls that are made
+	Needs        []string        `json:"needs"`      // of logprob, hidden_state and note
+	View         string          `json:"view"`
+	Candidates   int             `json:"candidates,omitempty"` // at most; 0: it is shown none
+	Hold         int             `json:"hold"`                 // tokens
+	TakeBack     int             `json:"take_back,omitempty"`  // tokens
+	Place        string          `json:"place"`
+	Branches     int             `json:"branches"` // 0: it is no program
+	Summary      string          `json:"summary,omitempty"`
+	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
+}
+
+// ConfigField is the request's field of a part of the configuration; "" is all of it, then
+// ".threshold", ".list[2]". A script's is what the script is given.
+func (u PluginUse) ConfigField(part string) string {
+	const source = ".source"
+	in := u.Field + ".config"
+	switch {
+	case u.Source == "":
+		return in + part
+	case part == "" || part == source:
+		return u.Source
+	case u.Source == in+source:
+		return in + part
+	}
+	return strings.TrimPrefix(u.Field+part, ".")
 }
 
 // Conversing is what plugins that have to do with conversations are told of the request.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -45,7 +46,7 @@ func download(t *testing.T, h *host.Host, id string) *session.File {
 // replay plays the sessions of a module, and returns the first difference.
 func replay(t *testing.T, f *session.File, wasm []byte, times int) *session.Difference {
 	t.Helper()
-	p, err := session.NewPlayer(t.Context(), wasm, f, plugin.HostOptions{CacheDir: hosts.CodeCache()})
+	p, err := session.NewPlayer(t.Context(), load.File{Content: wasm}, f, plugin.HostOptions{CacheDir: hosts.CodeCache()})
 	if err != nil {
 		t.Fatal(err)
 	}

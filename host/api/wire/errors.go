@@ -50,12 +50,17 @@ type ErrorObject struct {
 	// Of a prompt that is too long, as llama-server has them.
 	PromptTokens int `json:"n_prompt_tokens,omitempty"`
 	Context      int `json:"n_ctx,omitempty"`
+
+	// Of what is wrong in a script, from 1.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 }
 
 // ErrorOf writes an error in OpenAI's shape.
 func ErrorOf(e *refusal.Error) ErrorObject {
 	b := ErrorObject{Code: e.Code, Message: e.Message, Type: TypeOf(e),
-		PromptTokens: e.Numbers[refusal.PromptTokens], Context: e.Numbers[refusal.ContextTokens]}
+		PromptTokens: e.Numbers[refusal.PromptTokens], Context: e.Numbers[refusal.ContextTokens],
+		Line: e.Numbers[refusal.ScriptLine], Column: e.Numbers[refusal.ScriptColumn]}
 	if e.Field != "" {
 		b.Param = &e.Field
 	}

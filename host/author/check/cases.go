@@ -17,6 +17,7 @@ import (
 
 	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
@@ -94,8 +95,8 @@ func Configs(cases []Case) []json.RawMessage {
 // left out. With update it writes into the file what the plugin does now, where that is something
 // else. Compiled code is kept in the folder cache; empty: it is compiled each time. The error says
 // why the case cannot be played.
-func (c Case) Run(ctx context.Context, wasm []byte, cache string, update bool) (_ []CaseResult, err error) {
-	player, err := session.NewPlayer(ctx, wasm, c.file, plugin.HostOptions{CacheDir: cache})
+func (c Case) Run(ctx context.Context, f load.File, cache string, update bool) (_ []CaseResult, err error) {
+	player, err := session.NewPlayer(ctx, f, c.file, plugin.HostOptions{CacheDir: cache})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -39,7 +40,7 @@ func run(t *testing.T, dir string, wasm []byte, update bool) []CaseResult {
 	if err != nil || len(cases) != 1 {
 		t.Fatalf("%d cases, %v", len(cases), err)
 	}
-	results, err := cases[0].Run(t.Context(), wasm, "", update)
+	results, err := cases[0].Run(t.Context(), load.File{Content: wasm}, "", update)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestReadCases_Errors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cases[0].Run(t.Context(), takes(1), "", false); err == nil || !strings.Contains(err.Error(), `no session of the plugin "guest"; sessions[0].plugin.name is "other"`) {
+	if _, err := cases[0].Run(t.Context(), load.File{Content: takes(1)}, "", false); err == nil || !strings.Contains(err.Error(), `no session of the plugin "guest"; sessions[0].plugin.name is "other"`) {
 		t.Errorf("%v", err)
 	}
 }

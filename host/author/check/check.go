@@ -40,9 +40,9 @@ type Options struct {
 // at once, the first compiles it, and the others find the code in the cache.
 var loading sync.Mutex
 
-// Module tries a module. The error says why nothing could be tried: the module or the
+// Module tries a module or a script. The error says why nothing could be tried: it or the
 // configuration is refused.
-func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
+func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) {
 	if o.Conversations == 0 {
 		o.Conversations = 24
 	}
@@ -53,7 +53,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits, CacheDir: o.CacheDir})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	loading.Lock()
-	p, err := loader.Load(ctx, wasm)
+	p, err := loader.LoadFile(ctx, f)
 	loading.Unlock()
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tools/steadytest"
@@ -55,7 +56,7 @@ func TestModule_Examples_HaveNoFindings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Module(context.Background(), wasm, Options{Config: []byte(configs[strings.TrimSuffix(name, "-rust")]), Conversations: 8, Limits: patient()})
+			r, err := Module(context.Background(), load.File{Content: wasm}, Options{Config: []byte(configs[strings.TrimSuffix(name, "-rust")]), Conversations: 8, Limits: patient()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +76,7 @@ func TestModule_AtOnce(t *testing.T) {
 	var tries sync.WaitGroup
 	for range 3 {
 		tries.Go(func() {
-			r, err := Module(context.Background(), wasm, Options{Conversations: 4, Tokens: 4, Limits: patient(), CacheDir: dir})
+			r, err := Module(context.Background(), load.File{Content: wasm}, Options{Conversations: 4, Tokens: 4, Limits: patient(), CacheDir: dir})
 			if err != nil || len(r.Findings) > 0 {
 				t.Errorf("%v, %+v", err, r)
 			}
@@ -153,7 +154,7 @@ func TestModule_Findings(t *testing.T) {
 		"a request it never takes":          {plain().On(abi.ExportOpen, asm.I32(1)), "refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := Module(context.Background(), tc.guest.Wasm(), Options{Conversations: 6, Limits: patient()})
+			r, err := Module(context.Background(), load.File{Content: tc.guest.Wasm()}, Options{Conversations: 6, Limits: patient()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +177,7 @@ func TestModule_SplicesTakeTheDetourBack(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: run `make plugins` first", err)
 	}
-	r, err := Module(context.Background(), wasm, Options{Config: []byte(`{"phrases":["once","a","e"]}`), Limits: patient()})
+	r, err := Module(context.Background(), load.File{Content: wasm}, Options{Config: []byte(`{"phrases":["once","a","e"]}`), Limits: patient()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,11 +187,11 @@ func TestModule_SplicesTakeTheDetourBack(t *testing.T) {
 }
 
 func TestModule_Refuses(t *testing.T) {
-	if _, err := Module(context.Background(), []byte("hello"), Options{}); !errors.Is(err, plugin.ErrNotWasm) {
+	if _, err := Module(context.Background(), load.File{Content: []byte("hello")}, Options{}); !errors.Is(err, plugin.ErrNotWasm) {
 		t.Errorf("%v", err)
 	}
 	strict := asm.New(`{"name":"guest","config_schema":{"required":["x"]}}`).Wasm()
-	if _, err := Module(context.Background(), strict, Options{}); err == nil || !strings.Contains(err.Error(), "configuration") {
+	if _, err := Module(context.Background(), load.File{Content: strict}, Options{}); err == nil || !strings.Contains(err.Error(), "configuration") {
 		t.Errorf("%v", err)
 	}
 }
@@ -224,7 +225,7 @@ func TestModule_Programs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := asm.New(`{"name":"guest","branches":2}`)
 			g.On(abi.ExportRun, tc.code(g), asm.I32(0))
-			r, err := Module(context.Background(), g.Wasm(), Options{Conversations: 4, Limits: patient()})
+			r, err := Module(context.Background(), load.File{Content: g.Wasm()}, Options{Conversations: 4, Limits: patient()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +239,7 @@ func TestModule_Programs(t *testing.T) {
 // The table has the fuel of a warm-up, of which there is one for each model.
 func TestModule_Warm_FuelIsTold(t *testing.T) {
 	g := asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportWarm, asm.I32(8192), asm.I32(0), asm.I32(2<<16), asm.Fill, asm.I32(0))
-	r, err := Module(t.Context(), g.Wasm(), Options{Conversations: 1, Limits: patient()})
+	r, err := Module(t.Context(), load.File{Content: g.Wasm()}, Options{Conversations: 1, Limits: patient()})
 	if err != nil {
 		t.Fatal(err)
 	}

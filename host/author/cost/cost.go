@@ -65,14 +65,14 @@ const (
 // few is how many candidates are left where a stage before has narrowed the row.
 const few = 256
 
-// Module measures a module. The error says why nothing could be measured: the module or the
+// Module measures a module or a script. The error says why nothing could be measured: the module or the
 // configuration is refused, or a call fails.
-func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
+func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) {
 	o.Vocabulary, o.Tokens = cmp.Or(o.Vocabulary, 128_256), cmp.Or(o.Tokens, 400)
 	words := drive.NewWords(o.Vocabulary)
 	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}}, TopK: topK})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
-	p, err := loader.Load(ctx, wasm)
+	p, err := loader.LoadFile(ctx, f)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -20,7 +21,7 @@ func sampler() []byte {
 }
 
 func TestModule_MeasuresAllHooks(t *testing.T) {
-	r, err := Module(t.Context(), sampler(), Options{Vocabulary: 1000, Tokens: 10})
+	r, err := Module(t.Context(), load.File{Content: sampler()}, Options{Vocabulary: 1000, Tokens: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestModule_DraftsAndGrammars(t *testing.T) {
 	g := asm.New(`{"name":"guest","view":"none"}`).Put(12000, "root ::= [a-z]")
 	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, 8192, 64), asm.I32(abi.GrammarGBNF), asm.I32(12000), asm.I32(14), g.Call(abi.ImportGrammarOpen), asm.I32(0), asm.Less, asm.When(asm.Unreachable), asm.I32(0))
 	g.On(abi.ExportDraft, asm.Poke(8200, 7), asm.I32(1))
-	r, err := Module(t.Context(), g.Wasm(), Options{Vocabulary: 1000, Tokens: 10})
+	r, err := Module(t.Context(), load.File{Content: g.Wasm()}, Options{Vocabulary: 1000, Tokens: 10})
 	if err != nil || len(r.Hooks) != 1 || r.Hooks[0].Name != abi.ExportAccept || r.Hooks[0].Input != "with a draft" || r.Hooks[0].Fuel <= 0 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -66,7 +67,7 @@ func TestModule_Programs(t *testing.T) {
 		asm.I32(440), asm.Local(0), asm.I32(0), g.Call(abi.ImportBranchSample), asm.Store,
 		asm.I32(0), asm.I32(440), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop,
 		asm.Local(0), asm.I32(440), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchAppend), asm.Drop), asm.I32(0))
-	r, err := Module(t.Context(), g.Wasm(), Options{Vocabulary: 1000, Tokens: 10})
+	r, err := Module(t.Context(), load.File{Content: g.Wasm()}, Options{Vocabulary: 1000, Tokens: 10})
 	if err != nil || len(r.Hooks) != 1 || len(r.BuiltIn) == 0 {
 		t.Fatalf("%+v %v", r, err)
 	}
@@ -78,7 +79,7 @@ func TestModule_Programs(t *testing.T) {
 func TestModule_Templates(t *testing.T) {
 	g := asm.New(`{"name":"guest","view":"none"}`)
 	g.On(abi.ExportTemplate, asm.I32(8), asm.I32(4), g.Call(abi.ImportEmit), asm.I32(0))
-	r, err := Module(t.Context(), g.Wasm(), Options{Vocabulary: 300, Tokens: 3})
+	r, err := Module(t.Context(), load.File{Content: g.Wasm()}, Options{Vocabulary: 300, Tokens: 3})
 	if err != nil || len(r.Hooks) != 1 || r.Hooks[0].Median <= 0 || len(r.BuiltIn) != 0 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -89,7 +90,7 @@ func TestModule_Errors(t *testing.T) {
 		"token 1: plugin guest: penstock_sample: trap": asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportSample, asm.Unreachable).Wasm(),
 		"missing property 'x'":                         asm.New(`{"name":"guest","config_schema":{"required":["x"]}}`).Wasm(),
 	} {
-		if _, err := Module(t.Context(), wasm, Options{Vocabulary: 300, Tokens: 3}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Module(t.Context(), load.File{Content: wasm}, Options{Vocabulary: 300, Tokens: 3}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/host/author/project"
 )
 
 // Client calls the API of a running host.
@@ -40,15 +41,19 @@ type loaded struct {
 	Error  string `json:"error"`
 }
 
-// put has the host use a module from its next request on. file is the module's name without .wasm.
-// The module is uploaded where the admin key is known, and put into the folder where it is not, or
-// where loading takes longer than an upload may.
-func (c *Client) put(ctx context.Context, wasm []byte, file string) (loaded, error) {
+// put has the host use a module or a script from its next request on. file is the name of its file.
+// It is uploaded where the admin key is known, and put into the folder where it is not, or where
+// loading takes longer than an upload may.
+func (c *Client) put(ctx context.Context, content []byte, file string) (loaded, error) {
 	if c.Folder != "" && c.AdminKey == "" {
-		return c.putIntoFolder(ctx, wasm, file+".wasm")
+		return c.putIntoFolder(ctx, content, file)
 	}
 	var l loaded
-	err := c.call(ctx, http.MethodPost, "/v1/plugins", "application/wasm", wasm, c.AdminKey, &l)
+	path, kind := "/v1/plugins", "application/wasm"
+	if project.IsScript(file) {
+		path, kind = path+"?name="+url.QueryEscape(project.ScriptName(file)), "text/javascript"
+	}
+	err := c.call(ctx, http.MethodPost, path, kind, content, c.AdminKey, &l)
 	var refused *statusError
 	switch {
 	case !errors.As(err, &refused):
@@ -56,7 +61,7 @@ func (c *Client) put(ctx context.Context, wasm []byte, file string) (loaded, err
 	case refused.status == http.StatusForbidden || refused.status == http.StatusUnauthorized:
 		return l, fmt.Errorf("%w; give that key with --admin-key, or the host's plugin folder with --plugin-dir if it is on this machine", err)
 	case refused.code == lateUpload && c.Folder != "":
-		return c.putIntoFolder(ctx, wasm, file+".wasm")
+		return c.putIntoFolder(ctx, content, file)
 	case refused.status/100 == 4:
 		return l, fmt.Errorf("%w: %w", ErrPlugin, err)
 	}
@@ -74,9 +79,9 @@ const (
 	again = 50 * time.Millisecond
 )
 
-func (c *Client) putIntoFolder(ctx context.Context, wasm []byte, file string) (loaded, error) {
-	sum := sha256.Sum256(wasm)
-	if _, err := atomicfile.WriteBytes(filepath.Join(c.Folder, file), 0o644, wasm); err != nil {
+func (c *Client) putIntoFolder(ctx context.Context, content []byte, file string) (loaded, error) {
+	sum := sha256.Sum256(content)
+	if _, err := atomicfile.WriteBytes(filepath.Join(c.Folder, file), 0o644, content); err != nil {
 		return loaded{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -133,11 +138,15 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.message }
 
-// call sends a request and decodes the answer.
+// call sends a request and decodes the answer. path may have a query.
 func (c *Client) call(ctx context.Context, method, path, kind string, body []byte, key string, to any) error {
+	path, query, _ := strings.Cut(path, "?")
 	where, err := url.JoinPath(c.URL, path)
 	if err != nil {
 		return fmt.Errorf("the host's address %q: %w", c.URL, err)
+	}
+	if query != "" {
+		where += "?" + query
 	}
 	request, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(body))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/penstock/penstock/host/author/lines"
@@ -110,7 +111,7 @@ func (o Options) round(ctx context.Context, tools toolchain.Toolchain, before *T
 		return r.failed(err, true)
 	}
 	named := lines.Of(wasm)
-	loaded, err := o.Host.put(ctx, wasm, o.Project.Name)
+	loaded, err := o.Host.put(ctx, wasm, filepath.Base(o.Project.Module()))
 	lap(&r.LoadMS)
 	if err != nil {
 		return r.failed(named.Err(err), !errors.Is(err, ErrPlugin))

@@ -158,17 +158,17 @@ func fakeHost(t *testing.T, answers map[string]string) *Client {
 
 func TestHost_Put_Errors(t *testing.T) {
 	h := fakeHost(t, nil)
-	if _, err := h.put(t.Context(), nil, "x"); !errors.Is(err, ErrPlugin) || !strings.Contains(err.Error(), "the schema is no JSON") {
+	if _, err := h.put(t.Context(), nil, "x.wasm"); !errors.Is(err, ErrPlugin) || !strings.Contains(err.Error(), "the schema is no JSON") {
 		t.Errorf("what the author can fix: %v", err)
 	}
 	h.AdminKey = "wrong"
-	if _, err := h.put(t.Context(), nil, "x"); err == nil || errors.Is(err, ErrPlugin) || !strings.Contains(err.Error(), "--admin-key") {
+	if _, err := h.put(t.Context(), nil, "x.wasm"); err == nil || errors.Is(err, ErrPlugin) || !strings.Contains(err.Error(), "--admin-key") {
 		t.Errorf("a wrong key: %v", err)
 	}
-	if _, err := (&Client{URL: "http://127.0.0.1:1"}).put(t.Context(), nil, "x"); err == nil || errors.Is(err, ErrPlugin) {
+	if _, err := (&Client{URL: "http://127.0.0.1:1"}).put(t.Context(), nil, "x.wasm"); err == nil || errors.Is(err, ErrPlugin) {
 		t.Errorf("no host: %v", err)
 	}
-	if _, err := fakeHost(t, map[string]string{"POST /v1/plugins": "<html>"}).put(t.Context(), nil, "x"); err == nil || !strings.Contains(err.Error(), "as Penstock does") {
+	if _, err := fakeHost(t, map[string]string{"POST /v1/plugins": "<html>"}).put(t.Context(), nil, "x.wasm"); err == nil || !strings.Contains(err.Error(), "as Penstock does") {
 		t.Errorf("another server: %v", err)
 	}
 }
@@ -177,7 +177,7 @@ func TestHost_PutIntoFolder(t *testing.T) {
 	const sum = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae" // of foo
 	h := fakeHost(t, map[string]string{"GET /v1/plugins": `{"data":[{"name":"old","file":"y.wasm"},{"name":"frog","file":"x.wasm","sha256":"` + sum + `","state":"ready"}]}`})
 	h.Folder = t.TempDir()
-	l, err := h.put(t.Context(), []byte("foo"), "x")
+	l, err := h.put(t.Context(), []byte("foo"), "x.wasm")
 	if written, _ := os.ReadFile(filepath.Join(h.Folder, "x.wasm")); err != nil || l.Name != "frog" || string(written) != "foo" {
 		t.Errorf("%+v %v %q", l, err, written)
 	}
@@ -196,11 +196,11 @@ func TestHost_Put_LateUpload(t *testing.T) {
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	h := &Client{URL: server.URL, AdminKey: "key"}
-	if _, err := h.put(t.Context(), []byte("foo"), "x"); !errors.Is(err, ErrPlugin) {
+	if _, err := h.put(t.Context(), []byte("foo"), "x.wasm"); !errors.Is(err, ErrPlugin) {
 		t.Errorf("without a folder: %v", err)
 	}
 	h.Folder = t.TempDir()
-	if l, err := h.put(t.Context(), []byte("foo"), "x"); err != nil || l.Name != "frog" {
+	if l, err := h.put(t.Context(), []byte("foo"), "x.wasm"); err != nil || l.Name != "frog" {
 		t.Errorf("%+v %v", l, err)
 	}
 }

@@ -25,6 +25,9 @@ type Lines struct{ data *dwarf.Data } // nil: none are known
 
 // Of reads a module's debug information. Where it has none that can be read, no lines are known.
 func Of(wasm []byte) Lines {
+	if !strings.HasPrefix(string(wasm[:min(4, len(wasm))]), "\x00asm") {
+		return Lines{} // a script, whose errors name its own lines
+	}
 	s := debugSections(wasm)
 	data, err := dwarf.New(s[".debug_abbrev"], nil, nil, s[".debug_info"], s[".debug_line"], nil, s[".debug_ranges"], s[".debug_str"])
 	if err != nil || s[".debug_line"] == nil {

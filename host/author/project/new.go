@@ -15,6 +15,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/penstock/penstock/plugins/script"
 	"github.com/penstock/penstock/plugins/sdk"
 	gosdk "github.com/penstock/penstock/plugins/sdk/go"
 )
@@ -35,10 +36,10 @@ var names = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 // maxName is the host's limit of a plugin's name.
 const maxName = 64
 
-// reserved are names that a Rust package must not have: keywords and the packages that come with
-// the language and the SDK.
+// reserved are names that a Rust package must not have, keywords and the packages that come with
+// the language and the SDK, and that of the host's own plugin.
 var reserved = strings.Fields(`abstract alloc as async await become box break const continue core crate do dyn else enum export extern false final fn
-	for if impl in let loop macro match mod move mut override penstock priv proc-macro pub ref return self static std struct super test trait
+	for if impl in let loop macro match mod move mut override penstock priv proc-macro pub ref return script self static std struct super test trait
 	true try type typeof unsafe unsized use virtual where while yield`)
 
 func (o Options) check() error {
@@ -106,10 +107,7 @@ var templates embed.FS
 
 // files are those of a new project, by their paths in it.
 func files(o Options) (map[string][]byte, error) {
-	source := "go"
-	if o.Language == Rust {
-		source = "rust"
-	}
+	source := map[Language]string{Go: "go", TinyGo: "go", Rust: "rust", JavaScript: "js"}[o.Language]
 	all := map[string][]byte{}
 	for _, folder := range []string{source + "/common", source + "/" + string(o.Kind), "cases/" + string(o.Kind)} {
 		below, err := fs.Sub(templates, "template/"+folder)
@@ -117,7 +115,7 @@ func files(o Options) (map[string][]byte, error) {
 			return nil, err
 		}
 		if err := collect(below, func(name string, text []byte) (err error) {
-			name = strings.TrimSuffix(name, ".tmpl")
+			name = strings.ReplaceAll(strings.TrimSuffix(name, ".tmpl"), "NAME", o.Name)
 			all[name], err = fill(name, text, o)
 			return err
 		}); err != nil {
@@ -127,10 +125,14 @@ func files(o Options) (map[string][]byte, error) {
 	return all, addSDK(all, o.Language)
 }
 
-// addSDK adds the SDK, in its folder sdk. Only TinyGo needs the files that tell it for which
-// machine it compiles.
+// addSDK adds the SDK, in its folder sdk, or for scripts what an editor needs. Only TinyGo needs
+// the files that tell it for which machine it compiles.
 func addSDK(all map[string][]byte, l Language) error {
-	if l == Rust {
+	switch l {
+	case JavaScript:
+		all[declarations] = []byte(script.Declarations)
+		return nil
+	case Rust:
 		return collect(sdk.Rust(), func(name string, text []byte) error {
 			all["sdk/"+name] = text
 			return nil

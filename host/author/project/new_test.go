@@ -71,7 +71,7 @@ func TestCreate_Refuses(t *testing.T) {
 		`""`:                                 {"x", Options{"", Go, Sampler}},
 		"at most 64 characters":              {"x", Options{strings.Repeat("a", 65), Go, Sampler}},
 		"means something else":               {"x", Options{"match", Rust, Sampler}},
-		"go, tinygo or rust":                 {"x", Options{"frog", "cobol", Sampler}},
+		"go, tinygo, rust or js":             {"x", Options{"frog", "cobol", Sampler}},
 		"sampler, stop, template or program": {"x", Options{"frog", Go, "mask"}},
 		"thesis.txt":                         {full, Options{"frog", Go, Sampler}},
 	} {
@@ -125,9 +125,9 @@ func TestProject_IsSource(t *testing.T) {
 		{Go, "main_test.go", false}, {Go, "cases/a.json", false}, {Go, ".main.go.swp", false}, {Go, "main.go~", false},
 		{Go, ".git/x.go", false}, {Go, "frog.wasm", false}, {Go, "README.md", false},
 		{Rust, "src/lib.rs", true}, {Rust, "Cargo.toml", true}, {Rust, "sdk/export/src/lib.rs", true}, {Rust, "target/debug/build/x.rs", false},
-		{Rust, "Cargo.lock", false},
+		{Rust, "Cargo.lock", false}, {JavaScript, "frog.js", true}, {JavaScript, "other.js", false}, {JavaScript, "cases/a.json", false},
 	} {
-		if got := (Project{Language: tc.language}).IsSource(tc.name); got != tc.want {
+		if got := (Project{Name: "frog", Language: tc.language}).IsSource(tc.name); got != tc.want {
 			t.Errorf("%s %s: %v", tc.language, tc.name, got)
 		}
 	}

@@ -31,15 +31,17 @@ const (
 	Go     Language = "go"     // Go with its own compiler: large modules, all of the standard library
 	TinyGo Language = "tinygo" // Go with TinyGo: small and fast modules
 	Rust   Language = "rust"
+
+	JavaScript Language = "js" // a script that the host runs as it is: nothing to build, and slower
 )
 
-// Compiler is the name of the language's compiler, for people.
+// Compiler is the name of the language's compiler, for people; "": it has none.
 func (l Language) Compiler() string {
 	return map[Language]string{Go: "Go", TinyGo: "TinyGo", Rust: "cargo"}[l]
 }
 
 // Languages are all languages, in the order in which help shows them.
-var Languages = []Language{Go, TinyGo, Rust}
+var Languages = []Language{Go, TinyGo, Rust, JavaScript}
 
 // Kind is what a new plugin does.
 type Kind string
@@ -69,9 +71,29 @@ type Project struct {
 // ErrNoProject means that a folder is none in which a plugin is written.
 var ErrNoProject = errors.New("no plugin project")
 
-// Open finds out what a folder holds. The error wraps ErrNoProject where it has neither go.mod nor
-// Cargo.toml.
+// declarations tell an editor what a script sees. A folder with them and one script is its project.
+const declarations = "penstock.d.ts"
+
+// scriptSuffix is what files of scripts end with.
+const scriptSuffix = ".js"
+
+// IsScript reports whether a file is a script, by its name.
+func IsScript(file string) bool { return filepath.Ext(file) == scriptSuffix }
+
+// ScriptName is the name of the plugin that the file of a script is.
+func ScriptName(file string) string { return strings.TrimSuffix(filepath.Base(file), scriptSuffix) }
+
+// Script is the project of a script, which is one file.
+func Script(file string) Project {
+	return Project{Dir: filepath.Dir(file), Name: ScriptName(file), Language: JavaScript}
+}
+
+// Open finds out what a folder, or the file of a script, holds. The error wraps ErrNoProject where
+// it has neither go.mod nor Cargo.toml, nor the declarations of scripts and one script.
 func Open(dir string) (Project, error) {
+	if info, err := os.Stat(dir); IsScript(dir) && err == nil && !info.IsDir() {
+		return Script(dir), nil
+	}
 	for _, kind := range []struct {
 		file     string
 		name     *regexp.Regexp
@@ -97,7 +119,12 @@ func Open(dir string) (Project, error) {
 		}
 		return p, nil
 	}
-	return Project{}, fmt.Errorf("%w in %s: it has neither go.mod nor Cargo.toml; 'penstock plugin new NAME' makes one", ErrNoProject, dir)
+	if _, err := os.Stat(filepath.Join(dir, declarations)); err == nil {
+		if found, _ := filepath.Glob(filepath.Join(dir, "*"+scriptSuffix)); len(found) == 1 {
+			return Script(found[0]), nil
+		}
+	}
+	return Project{}, fmt.Errorf("%w in %s: it has neither go.mod nor Cargo.toml, nor %s beside one script; 'penstock plugin new NAME' makes one", ErrNoProject, dir, declarations)
 }
 
 var (
@@ -105,8 +132,13 @@ var (
 	goModule  = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
 )
 
-// Module is where the built module is put.
-func (p Project) Module() string { return filepath.Join(p.Dir, p.Name+".wasm") }
+// Module is where the built module is put; of a script, the script.
+func (p Project) Module() string {
+	if p.Language == JavaScript {
+		return filepath.Join(p.Dir, p.Name+scriptSuffix)
+	}
+	return filepath.Join(p.Dir, p.Name+".wasm")
+}
 
 // Cases is the folder of the golden cases.
 func (p Project) Cases() string { return filepath.Join(p.Dir, "cases") }
@@ -129,7 +161,10 @@ func (p Project) IsSource(name string) bool {
 		}
 	}
 	first, _, _ := strings.Cut(name, "/")
-	if p.Language == Rust {
+	switch p.Language {
+	case JavaScript:
+		return name == p.Name+scriptSuffix
+	case Rust:
 		return first != "target" && (strings.HasSuffix(name, ".rs") || first == "Cargo.toml")
 	}
 	switch path.Ext(name) {

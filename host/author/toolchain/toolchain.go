@@ -33,7 +33,7 @@ var ErrMissing = errors.New("missing")
 var ErrFailed = errors.New("the plugin does not compile; what is wrong is said above")
 
 // Toolchain is a compiler that was found.
-type Toolchain struct{ compiler compiler }
+type Toolchain struct{ compiler compiler } // nil: the language needs none
 
 // compiler compiles a project into a file.
 type compiler interface {
@@ -45,6 +45,7 @@ func Find(ctx context.Context, l project.Language) (Toolchain, error) {
 	var c compiler
 	var err error
 	switch l {
+	case project.JavaScript:
 	case project.Rust:
 		c, err = findCargo(ctx)
 	case project.TinyGo:
@@ -58,6 +59,9 @@ func Find(ctx context.Context, l project.Language) (Toolchain, error) {
 // Build compiles a project into its module file, which has the old contents or the new ones at any
 // time. The error wraps ErrFailed or the context's.
 func (t Toolchain) Build(ctx context.Context, p project.Project, o Options) error {
+	if t.compiler == nil {
+		return nil
+	}
 	file := filepath.Join(p.Dir, "."+p.Name+".wasm.new")
 	defer func() { _ = os.Remove(file) }() // it is gone after success
 	if err := t.compiler.compile(ctx, p, file, o); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
@@ -33,7 +34,7 @@ func TestFixtures_OldModulesBehaveAsBefore(t *testing.T) {
 			}
 			for _, file := range files {
 				f := readSessions(t, file)
-				p, err := session.NewPlayer(t.Context(), wasm, f, plugin.HostOptions{})
+				p, err := session.NewPlayer(t.Context(), load.File{Content: wasm}, f, plugin.HostOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
@@ -81,7 +82,7 @@ func readSessions(t *testing.T, file string) *session.File {
 
 func newPlayer(t *testing.T, name string, f *session.File) *session.Player {
 	t.Helper()
-	p, err := session.NewPlayer(t.Context(), read(t, name), f, plugin.HostOptions{CacheDir: codeCache})
+	p, err := session.NewPlayer(t.Context(), load.File{Content: read(t, name)}, f, plugin.HostOptions{CacheDir: codeCache})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,12 +101,12 @@ func (i *Instance) end() {
 // returns the fault. Module.Faulted hears of it.
 func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
 	i.unusable = true
-	f := &plugin.Fault{Plugin: i.module.Name, Export: e.String(), Cause: v.cause, Detail: v.detail, Said: v.said, Log: i.session.log.last()}
+	f := &plugin.Fault{Plugin: i.called(), Export: e.String(), Cause: v.cause, Detail: v.detail, Said: v.said, Log: i.session.log.last()}
 	if w := i.session.Watcher; w != nil {
 		w.Failed(f)
 	}
 	if !errors.Is(v.cause, plugin.CauseCancelled) {
-		i.module.Env.Observer.PluginFault(f.Plugin, f.Kind())
+		i.module.Env.Observer.PluginFault(i.module.Name, f.Kind())
 		if i.session.request != nil && i.module.Faulted != nil {
 			i.module.Faulted(f, i.session.request)
 		}
@@ -114,7 +114,15 @@ func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
 	return f
 }
 
+// called is the plugin's name in the request.
+func (i *Instance) called() string {
+	if r := i.session.request; r != nil && r.Name != "" {
+		return r.Name
+	}
+	return i.module.Name
+}
+
 // Refusal is what a non-zero answer of a set-up call means.
 func (i *Instance) Refusal(e Export) *plugin.Refusal {
-	return &plugin.Refusal{Plugin: i.module.Name, Export: e.String(), Message: cleanText(i.refusal), Log: i.session.log.last()}
+	return &plugin.Refusal{Plugin: i.called(), Export: e.String(), Message: cleanText(i.refusal), Log: i.session.log.last()}
 }

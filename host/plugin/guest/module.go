@@ -37,6 +37,9 @@ type Module struct {
 	answers [exports]bool // the export has a result
 	image   *image        // nil: every instance is initialised and warmed on its own
 	borrows bool          // the code is another Module's to close
+	// configure makes what an instance is told as its configuration of a request's; nil: it is that.
+	configure    func(config []byte) []byte
+	borrowsImage bool // the image, too
 }
 
 // New checks a module's exports and imports against the ABI, before any of its code runs, and
@@ -89,6 +92,15 @@ func (m *Module) For(h *Environment) *Module {
 	return &other
 }
 
+// As is the module of a plugin that is m with a part of its configuration fixed: configure makes an
+// instance's configuration of a request's. Instances begin as m's. It is of no use once m is closed.
+func (m *Module) As(name string, configure func(config []byte) []byte, faulted func(*plugin.Fault, *plugin.RequestInfo)) *Module {
+	other := *m
+	other.Name, other.Exports, other.configure, other.Faulted = name, slices.Clone(m.Exports), configure, faulted
+	other.borrows, other.borrowsImage = true, true
+	return &other
+}
+
 // Close frees the code, if it is its own, and the image. No instance may be left.
 func (m *Module) Close() {
 	// Neither has anything to report: wazero forgets the code, and the image's file is private to
@@ -96,7 +108,7 @@ func (m *Module) Close() {
 	if !m.borrows {
 		_ = m.code.Close()
 	}
-	if m.image != nil {
+	if m.image != nil && !m.borrowsImage {
 		_ = m.image.close()
 	}
 }

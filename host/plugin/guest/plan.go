@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 	}
 	planned := *m
 	planned.Exports, planned.Planned, planned.borrows = slices.Clone(m.Exports), kept.list, true
+	planned.borrowsImage = false
 	planned.PlanFuel, _ = i.Fuel()
 	planned.has[Plan] = false
 	if err := read(&planned, i.Emitted()); err != nil {
@@ -49,6 +51,24 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 		return nil, err
 	}
 	return &planned, nil
+}
+
+// Plans is what the guest hands to emit when it plans for a configuration, without a model. The
+// errors are those of Plan.
+func (m *Module) Plans(ctx context.Context, config []byte) ([]byte, error) {
+	s := m.loading(ctx)
+	s.config = config
+	i, err := m.NewInstance(context.Background(), s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = i.Close(false) }() // nothing of it is needed any more
+	if answer, err := i.Call(Plan, 0, 0); err != nil {
+		return nil, err
+	} else if answer != 0 {
+		return nil, i.Refusal(Plan)
+	}
+	return bytes.Clone(i.emitted), nil
 }
 
 // Narrow has the host call only those exports of a list, and lets instances take back so many

@@ -39,6 +39,9 @@ type Session struct {
 // NewSession begins a session of a request.
 func (m *Module) NewSession(r *plugin.RequestInfo) *Session {
 	s := &Session{request: r, config: r.Config, log: guestLog{left: m.Env.Limits.Log}}
+	if m.configure != nil {
+		s.config = m.configure(s.config)
+	}
 	if m.Env.LogLines {
 		s.log.to = m.Env.Log.With("plugin", m.Name)
 	}

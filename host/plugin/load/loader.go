@@ -14,10 +14,11 @@ import (
 
 // Loader loads plugins, each of them once for all models. It is safe for concurrent use.
 type Loader struct {
-	host     *guest.Environment
-	compiler *compile.Compiler
-	loading  sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
-	own      *Model     // that of its options; one without a vocabulary, where they have none
+	host        *guest.Environment
+	compiler    *compile.Compiler
+	loading     sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
+	interpreter interpreter
+	own         *Model // that of its options; one without a vocabulary, where they have none
 
 	mu     sync.Mutex // guards models
 	models []*Model   // those of Model that are not closed
@@ -62,4 +63,7 @@ func (l *Loader) remove(m *Model) {
 // Close waits until no request uses a plugin any more, or the context is done: then the error
 // tells how many still do. What a plugin holds is freed with its last Release. Models are to be
 // closed before. Close may be called again.
-func (l *Loader) Close(ctx context.Context) error { return l.own.Close(ctx) }
+func (l *Loader) Close(ctx context.Context) error {
+	l.interpreter.close()
+	return l.own.Close(ctx)
+}

@@ -66,12 +66,14 @@ func (p *Plugin) For(ctx context.Context, m *Model) (*Plugin, error) {
 	if w.plugin != nil || w.err != nil {
 		return w.plugin, w.err
 	}
-	module := p.base.For(m.host)
-	err := module.Warm(ctx)
+	module, err := p.warmed(ctx, m)
 	if err != nil {
-		module.Close()
 		if mayGoWell(ctx, err) {
 			return nil, err
+		}
+		var failed *plugin.ModelError // of the plugin that runs this script
+		if errors.As(err, &failed) {
+			err = failed.Err
 		}
 		err = &plugin.ModelError{Plugin: p.Name, Model: m.Name(), Err: err}
 	}
@@ -81,6 +83,23 @@ func (p *Plugin) For(ctx context.Context, m *Model) (*Plugin, error) {
 		w.plugin = &Plugin{loaded: p.loaded, Module: module, Manifest: p.Manifest, Exports: p.Exports, model: m}
 	}
 	return w.plugin, w.err
+}
+
+// warmed is the plugin's module, warmed for a model. That of a script is its interpreter's.
+func (p *loaded) warmed(ctx context.Context, m *Model) (*guest.Module, error) {
+	if p.runs != nil {
+		runs, err := p.runs.For(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		return runs.Module.As(p.Name, p.configure, p.quarantine.Faulted), nil
+	}
+	module := p.base.For(m.host)
+	if err := module.Warm(ctx); err != nil {
+		module.Close()
+		return nil, err
+	}
+	return module, nil
 }
 
 // mayGoWell reports whether warming may succeed at another time: it was not the plugin that failed.

@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin/guest"
@@ -16,6 +18,10 @@ import (
 // needs are the imports for which the host computes or keeps something beside the call, by their
 // names in a plan.
 var needs = map[string]string{"logprob": abi.ImportLogprob, "hidden_state": abi.ImportState, "note": abi.ImportNote}
+
+// Needs are what a plan may need: the imports for which the host computes or keeps something beside
+// the call, by their names in a plan.
+func Needs() map[string]string { return maps.Clone(needs) }
 
 // planned is what a plan may say. What it leaves out is nil.
 type planned struct {
@@ -83,6 +89,7 @@ func (p *Plugin) narrowed(module *guest.Module, text string) (*Plugin, error) {
 	}
 	if s.ConfigSchema != nil {
 		m.ConfigSchema = *s.ConfigSchema
+		q.asked = sync.OnceValues(func() (*Schema, error) { return NewSchema(m.ConfigSchema) })
 	}
 	if err := cmp.Or(m.check(module.Has(guest.Sample)), m.checkImplements(module.Exports), m.checkProgram(module)); err != nil {
 		return nil, err

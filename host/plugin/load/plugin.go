@@ -24,6 +24,8 @@ type Plugin struct {
 	needs []string // the imports for which the host does something beside the call; nil: all that there are
 	plan  *plan    // that it is; nil: it is the plugin for all configurations
 	of    *Plugin  // which has planned
+
+	asked func() (*Schema, error) // the schema that the plan says for configurations; nil: it says none
 }
 
 // loaded is what a plugin is with every model, and its users of all models.
@@ -36,6 +38,12 @@ type loaded struct {
 	schema     *Schema
 	quarantine *quarantine.Quarantine
 	users      atomic.Int64
+
+	// Of a script: the plugin that runs it, how a request's configuration becomes that one's, and the
+	// plugin as the script describes itself.
+	runs      *Plugin
+	configure func([]byte) []byte
+	described *Plugin
 }
 
 // IsTemplate reports whether the plugin writes prompts. It, IsStop and IsStage tell which
@@ -115,6 +123,9 @@ func (p *loaded) release() {
 			m.forget(p)
 		}
 		p.base.Close()
+		if p.runs != nil {
+			p.runs.Release()
+		}
 	}
 }
 

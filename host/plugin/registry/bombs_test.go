@@ -210,7 +210,7 @@ func TestRegistry_Upload_Bombs_CostLittle(t *testing.T) {
 	for _, name := range append(names, steadytest.Some(t, slow, 4)...) {
 		c := all[name]
 		wasm := c.bomb.wasm()
-		g, err := Open(context.Background(), l, t.TempDir(), nil, nil)
+		g, err := Open(context.Background(), l, Options{Dir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,10 +16,14 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/script"
 )
 
-// suffix is what files of plugins end with.
-const suffix = ".wasm"
+// moduleSuffix is what files of modules end with.
+const moduleSuffix = ".wasm"
+
+// suffixes are what files of plugins end with.
+var suffixes = []string{moduleSuffix, load.ScriptSuffix}
 
 // stamp reports whether a file has changed.
 type stamp struct {
@@ -40,7 +44,7 @@ func (g *Registry) Scan(ctx context.Context) error {
 	present, changed := map[string]bool{}, map[string]stamp{}
 	for _, e := range entries {
 		base := e.Name()
-		if filepath.Ext(base) != suffix || base[0] == '.' {
+		if !slices.Contains(suffixes, filepath.Ext(base)) || base[0] == '.' {
 			continue
 		}
 		info, err := os.Stat(filepath.Join(g.dir, base)) // follows links
@@ -72,9 +76,9 @@ func (g *Registry) Scan(ctx context.Context) error {
 func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	next := &file{base: base, stamp: now}
 	old := g.file(base)
-	wasm, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
+	content, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
 	if err == nil {
-		next.plugin, err = g.load(ctx, wasm)
+		next.plugin, err = g.load(ctx, base, content)
 	}
 	if err == nil {
 		if failed := g.tryModels(ctx, next.plugin); failed != nil && old != nil && g.works(old.plugin) {
@@ -122,16 +126,19 @@ func (g *Registry) loaded(base string) {
 	delete(g.loads, base)
 }
 
-// load loads a module that the lock allows.
-func (g *Registry) load(ctx context.Context, wasm []byte) (*load.Plugin, error) {
-	if err := g.lock.Allows(wasm); err != nil {
+// load loads a module or a script that the lock allows. base is the name of its file.
+func (g *Registry) load(ctx context.Context, base string, content []byte) (*load.Plugin, error) {
+	if err := g.lock.Allows(content); err != nil {
 		return nil, err // before anything of it runs
 	}
-	p, err := g.loader.Load(ctx, wasm)
+	p, err := g.loader.LoadFile(ctx, load.File{Base: base, Content: content})
 	if err != nil {
 		return nil, err
 	}
-	if err := g.lock.AllowsName(p.Name, p.SHA256); err != nil {
+	if err = g.lock.AllowsName(p.Name, p.SHA256); p.Name == script.Name {
+		err = errReserved
+	}
+	if err != nil {
 		p.Release()
 		return nil, err
 	}

@@ -4,6 +4,7 @@ package registry
 
 import (
 	"cmp"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ type Info struct {
 	State     State          `json:"state"`
 	Manifest  *load.Manifest `json:"manifest,omitempty"`
 	Exports   []string       `json:"exports,omitempty"`
-	File      string         `json:"file"` // base name
+	File      string         `json:"file"` // base name; "": the server brings it
 	Size      int64          `json:"size"` // of the file, in bytes
 	Error     string         `json:"error,omitempty"`
 	Faults    int            `json:"faults"`
@@ -45,21 +46,28 @@ const (
 )
 
 func (g *Registry) info(f *file) Info {
-	i := Info{Name: strings.TrimSuffix(f.base, suffix), State: StateFailed, File: f.base, Size: f.stamp.size}
+	i := Info{Name: strings.TrimSuffix(f.base, filepath.Ext(f.base)), State: StateFailed, File: f.base, Size: f.stamp.size}
 	if f.err != nil {
 		i.Error = plugin.Told(f.err) // of loading, when there is no request that could be quoted
 	}
 	if f.plugin == nil {
 		return i
 	}
-	health := f.plugin.Health()
-	i.Name, i.SHA256, i.Manifest, i.Exports = f.plugin.Name, f.plugin.SHA256, &f.plugin.Manifest, f.plugin.Exports
+	g.describe(&i, f.plugin)
+	return i
+}
+
+// describe fills in what is known of a plugin that was loaded.
+func (g *Registry) describe(i *Info, p *load.Plugin) {
+	health := p.Health()
+	manifest, exports := p.Described()
+	i.Name, i.SHA256, i.Manifest, i.Exports = p.Name, p.SHA256, &manifest, exports
 	i.State, i.Faults, i.LastFault, i.FaultedAt = StateReady, health.Faults, health.LastFault, health.FaultedAt
 	if health.Quarantined {
 		i.State = StateQuarantined
 	}
 	for _, m := range g.loader.Models() {
-		err := m.Failed(f.plugin)
+		err := m.Failed(p)
 		if err == nil {
 			continue
 		}
@@ -69,7 +77,6 @@ func (g *Registry) info(f *file) Info {
 			i.State, i.Error = StateFailed, cmp.Or(i.Error, why)
 		}
 	}
-	return i
 }
 
 // StateWith is the state for use with a model.

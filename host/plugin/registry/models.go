@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Model has the plugins be used with a model, until its Close. All that are there are warmed for
@@ -30,12 +31,19 @@ func (g *Registry) Model(ctx context.Context, o plugin.ModelOptions) (*load.Mode
 
 // FindFor gives a plugin for use with a model, for the caller to Release. The error wraps
 // ErrUnknown, or is that of load.Plugin.For.
-func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (*load.Plugin, error) {
-	p, err := g.Find(name)
+//
+// The plugin that runs scripts is loaded when it is used first, and each model waits then until the
+// plugin is warmed for it.
+func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (p *load.Plugin, err error) {
+	if name == script.Name {
+		p, err = g.loader.Interpreter(ctx)
+	} else {
+		p, err = g.Find(name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	used, err := p.For(ctx, m)
+	used, err := p.For(context.WithoutCancel(ctx), m) // what is warmed here others use, too
 	if err != nil {
 		p.Release()
 		return nil, err

@@ -20,10 +20,11 @@ import (
 // Registry keeps the plugins of a folder, for all models. It is safe for concurrent use. A request
 // keeps the plugin it began with; later requests see what has changed in the folder.
 type Registry struct {
-	loader *load.Loader
-	dir    string
-	lock   plugin.Lock
-	log    *slog.Logger
+	loader  *load.Loader
+	dir     string
+	lock    plugin.Lock
+	log     *slog.Logger
+	scripts bool // requests may bring scripts
 
 	uploads sync.WaitGroup // uploads being loaded, also those that nobody waits for any more
 
@@ -36,7 +37,15 @@ type Registry struct {
 	closed bool
 }
 
-// file is a .wasm file of the folder.
+// Options are where a registry's plugins come from.
+type Options struct {
+	Dir     string      // which need not exist
+	Lock    plugin.Lock // the modules and scripts that may be loaded from there; nil: any
+	Scripts bool        // requests may bring scripts: what runs them is listed
+	Log     *slog.Logger
+}
+
+// file is a file of the folder, a module or a script.
 type file struct {
 	base   string
 	stamp  stamp
@@ -44,17 +53,17 @@ type file struct {
 	err    error        // why its content of now was not loaded
 }
 
-// Open loads all plugins of a folder, which need not exist, but only modules that the lock allows.
-// A file that does not load is listed with its error.
-func Open(ctx context.Context, l *load.Loader, dir string, lock plugin.Lock, log *slog.Logger) (*Registry, error) {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+// Open loads all plugins of a folder, but only what the lock allows. A file that does not load is
+// listed with its error.
+func Open(ctx context.Context, l *load.Loader, o Options) (*Registry, error) {
 	g := &Registry{
-		loader: l, dir: dir, lock: lock, log: log, change: make(chan struct{}, 1), files: map[string]*file{}, byName: map[string]*load.Plugin{},
+		loader: l, dir: o.Dir, lock: o.Lock, scripts: o.Scripts, log: o.Log, change: make(chan struct{}, 1), files: map[string]*file{}, byName: map[string]*load.Plugin{},
 	}
-	if err := atomicfile.RemoveLeftovers(dir); err != nil {
-		log.Warn("what unfinished uploads left in the plugin folder stays there", "error", err)
+	if g.log == nil {
+		g.log = slog.New(slog.DiscardHandler)
+	}
+	if err := atomicfile.RemoveLeftovers(g.dir); err != nil {
+		g.log.Warn("what unfinished uploads left in the plugin folder stays there", "error", err)
 	}
 	if err := g.Scan(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -77,8 +86,10 @@ func (g *Registry) Find(name string) (*load.Plugin, error) {
 // unknown is the error of a name that no plugin has: ErrLoading if a file of that name is being
 // loaded. The caller holds mu.
 func (g *Registry) unknown(name string) error {
-	if _, loads := g.loads[name+suffix]; loads {
-		return fmt.Errorf("%w: %s is new in the folder; try again in some seconds", plugin.ErrLoading, name+suffix)
+	for _, suffix := range suffixes {
+		if _, loads := g.loads[name+suffix]; loads {
+			return fmt.Errorf("%w: %s is new in the folder; try again in some seconds", plugin.ErrLoading, name+suffix)
+		}
 	}
 	return plugin.Unknown(name)
 }
@@ -91,6 +102,9 @@ func (g *Registry) List() []Info {
 	for _, f := range g.files {
 		list = append(list, g.info(f))
 	}
+	if g.scripts {
+		list = append(list, g.builtIn())
+	}
 	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name+"\x00"+a.File, b.Name+"\x00"+b.File) })
 	return list
 }
@@ -102,6 +116,9 @@ func (g *Registry) Get(name string) (Info, error) {
 	if f := g.fileOf(name); f != nil {
 		return g.info(f), nil
 	}
+	if g.isBuiltIn(name) {
+		return g.builtIn(), nil
+	}
 	return Info{}, g.unknown(name)
 }
 
@@ -112,6 +129,12 @@ func (g *Registry) Path(i Info) string { return filepath.Join(g.dir, i.File) }
 func (g *Registry) Reset(name string) (Info, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
+	if g.isBuiltIn(name) {
+		if _, _, p, _ := g.loader.LoadedInterpreter(); p != nil {
+			p.Reset()
+		}
+		return g.builtIn(), nil
+	}
 	f := g.fileOf(name)
 	if f == nil {
 		return Info{}, g.unknown(name)

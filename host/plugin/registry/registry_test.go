@@ -35,7 +35,7 @@ func openLocked(t *testing.T, dir string, lock plugin.Lock) *Registry {
 
 func openWith(t *testing.T, l *load.Loader, dir string, lock plugin.Lock) *Registry {
 	t.Helper()
-	g, err := Open(context.Background(), l, dir, lock, nil)
+	g, err := Open(context.Background(), l, Options{Dir: dir, Lock: lock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,21 +24,34 @@ import (
 // busy. Compiling a function in this process and a call of the guest cannot be stopped: they may
 // go on for a second or two after that, and change nothing then.
 func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
-	return g.receive(ctx, wasm, g.keep)
+	return g.receive(ctx, moduleSuffix, wasm, g.keep)
 }
 
 // Try answers as Upload would, and changes nothing.
 func (g *Registry) Try(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
-	return g.receive(ctx, wasm, g.drop)
+	return g.receive(ctx, moduleSuffix, wasm, g.drop)
 }
 
-// finish does with a module that was loaded what it was uploaded for. The caller holds the folder.
-type finish func(p *load.Plugin, wasm []byte) (_ Info, created bool, _ error)
+// UploadScript is Upload for a script, which becomes the plugin of that name.
+func (g *Registry) UploadScript(ctx context.Context, name string, source []byte) (_ Info, created bool, _ error) {
+	return g.receive(ctx, name+load.ScriptSuffix, source, g.keep)
+}
 
-// receive loads a module in the time that an upload has.
-func (g *Registry) receive(ctx context.Context, wasm []byte, then finish) (_ Info, created bool, _ error) {
-	if err := g.loader.Check(wasm); err != nil {
-		return Info{}, false, err // before waiting
+// TryScript answers as UploadScript would, and changes nothing.
+func (g *Registry) TryScript(ctx context.Context, name string, source []byte) (_ Info, created bool, _ error) {
+	return g.receive(ctx, name+load.ScriptSuffix, source, g.drop)
+}
+
+// finish does with what was loaded what it was uploaded for. The caller holds the folder.
+type finish func(base string, p *load.Plugin, content []byte) (Info, error)
+
+// receive loads a module or a script in the time that an upload has. as ends as the name of its
+// file does.
+func (g *Registry) receive(ctx context.Context, as string, content []byte, then finish) (_ Info, created bool, _ error) {
+	if !isScript(as) {
+		if err := g.loader.Check(content); err != nil {
+			return Info{}, false, err // before waiting
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.loader.Limits().Upload)
 	defer cancel()
@@ -47,7 +60,7 @@ func (g *Registry) receive(ctx context.Context, wasm []byte, then finish) (_ Inf
 	go func() {
 		defer g.uploads.Done()
 		defer close(u.done)
-		u.info, u.created, u.err = g.install(ctx, wasm, u, then)
+		u.info, u.created, u.err = g.install(ctx, as, content, u, then)
 	}()
 	select {
 	case <-u.done:
@@ -88,15 +101,21 @@ func (g *Registry) lateError(ctx context.Context, u *upload) error {
 		plugin.ErrLimit, ErrLate, g.loader.Limits().Upload)
 }
 
-// install loads a module and finishes with it, unless nobody waits for it any more by then.
-func (g *Registry) install(ctx context.Context, wasm []byte, u *upload, then finish) (_ Info, created bool, _ error) {
+// install loads a module or a script and finishes with it, unless nobody waits for it any more by
+// then.
+func (g *Registry) install(ctx context.Context, as string, content []byte, u *upload, then finish) (_ Info, created bool, _ error) {
 	if err := g.acquire(ctx); err != nil {
 		return Info{}, false, err
 	}
 	defer g.release()
 	u.begun.Store(true)
-	p, err := g.load(ctx, wasm)
+	p, err := g.load(ctx, as, content)
 	if err != nil {
+		return Info{}, false, err
+	}
+	base, created, err := g.place(p, filepath.Ext(as))
+	if err != nil {
+		p.Release()
 		return Info{}, false, err
 	}
 	if failed := g.tryModels(ctx, p); failed != nil && (ctx.Err() != nil || !g.mayUse(p, failed)) {
@@ -107,43 +126,46 @@ func (g *Registry) install(ctx context.Context, wasm []byte, u *upload, then fin
 		p.Release()
 		return Info{}, false, ctx.Err()
 	}
-	return then(p, wasm)
+	info, err := then(base, p, content)
+	return info, created && err == nil, err
 }
 
 // keep writes a plugin's file and puts it to use.
-func (g *Registry) keep(p *load.Plugin, wasm []byte) (_ Info, created bool, _ error) {
-	base, created := g.place(p)
-	now, err := g.write(base, wasm)
+func (g *Registry) keep(base string, p *load.Plugin, content []byte) (Info, error) {
+	now, err := g.write(base, content)
 	if err != nil {
 		p.Release()
-		return Info{}, false, err
+		return Info{}, err
 	}
 	f := &file{base: base, stamp: now, plugin: p}
 	info := g.info(f)
 	g.set(base, f)
 	g.log.Info("plugin uploaded", "plugin", p.Name, "version", p.Manifest.Version, "sha256", p.SHA256)
-	return info, created, nil
+	return info, nil
 }
 
 // drop only describes a plugin.
-func (g *Registry) drop(p *load.Plugin, wasm []byte) (_ Info, created bool, _ error) {
+func (g *Registry) drop(base string, p *load.Plugin, content []byte) (Info, error) {
 	defer p.Release()
-	base, created := g.place(p)
-	f := &file{base: base, stamp: stamp{size: int64(len(wasm))}, plugin: p}
-	return g.info(f), created, nil
+	return g.info(&file{base: base, stamp: stamp{size: int64(len(content))}, plugin: p}), nil
 }
 
-// place is the name of a plugin's file, and whether that is new.
-func (g *Registry) place(p *load.Plugin) (base string, created bool) {
-	if base := g.baseOf(p.Name); base != "" {
-		return base, false
+// place is the name of a plugin's file, and whether that is new. A module and a script do not
+// replace each other: the file of one is not the other's.
+func (g *Registry) place(p *load.Plugin, suffix string) (base string, created bool, _ error) {
+	base = g.baseOf(p.Name)
+	switch {
+	case base == "":
+		return g.newBase(p, suffix), true, nil
+	case filepath.Ext(base) != suffix:
+		return "", false, fmt.Errorf("%w: %s has the name %q; remove that plugin first, or give this one another name", ErrOtherKind, base, p.Name)
 	}
-	return g.newBase(p), true
+	return base, false, nil
 }
 
 // newBase is the name of a new plugin's file: its own, unless another plugin lies in a file of
 // that name.
-func (g *Registry) newBase(p *load.Plugin) string {
+func (g *Registry) newBase(p *load.Plugin, suffix string) string {
 	base := p.Name + suffix
 	if f := g.file(base); f != nil && f.plugin != nil {
 		base = p.Name + "-" + p.SHA256[:12] + suffix
@@ -171,7 +193,11 @@ func (g *Registry) Remove(ctx context.Context, name string) error {
 	}
 	defer g.release()
 	base := g.baseOf(name)
-	if base == "" {
+	switch {
+	case base != "":
+	case g.isBuiltIn(name):
+		return errReserved
+	default:
 		return plugin.Unknown(name)
 	}
 	if err := atomicfile.Remove(filepath.Join(g.dir, base)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -48,7 +49,7 @@ func FuzzRead(f *testing.F) {
 		if d := cmp.Diff(file, again, cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b Logit) bool { return same(float32(a), float32(b)) })); d != "" {
 			t.Error(d)
 		}
-		p, err := NewPlayer(t.Context(), wasm, file, plugin.HostOptions{CacheDir: code})
+		p, err := NewPlayer(t.Context(), load.File{Content: wasm}, file, plugin.HostOptions{CacheDir: code})
 		if err != nil {
 			t.Fatal(err)
 		}

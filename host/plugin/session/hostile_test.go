@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -35,7 +36,7 @@ func TestPlayer_Play_OddSessions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := file(t, `"request":{"prompt":[1,2]},"calls":[{"call":"open"},`+tc.calls+`]`)
-			p, err := NewPlayer(context.Background(), tc.guest.Wasm(), f, plugin.HostOptions{})
+			p, err := NewPlayer(context.Background(), load.File{Content: tc.guest.Wasm()}, f, plugin.HostOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

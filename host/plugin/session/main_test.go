@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 func TestMain(m *testing.M) {
@@ -33,7 +34,7 @@ func file(t testing.TB, session string) *File {
 // play plays the first session of a file on a module.
 func play(t testing.TB, f *File, wasm []byte) *Difference {
 	t.Helper()
-	p, err := NewPlayer(context.Background(), wasm, f, plugin.HostOptions{})
+	p, err := NewPlayer(context.Background(), load.File{Content: wasm}, f, plugin.HostOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

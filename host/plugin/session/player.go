@@ -32,10 +32,10 @@ type Player struct {
 // does, and is the same everywhere.
 const forever = time.Hour
 
-// NewPlayer loads a module for the sessions of a file, until Close. Of the options, vocabulary,
+// NewPlayer loads a module or a script for the sessions of a file, until Close. Of the options, vocabulary,
 // model and grammars are the file's, and limits of time do not count. The error is one of
-// load.Loader.Load.
-func NewPlayer(ctx context.Context, wasm []byte, f *File, o plugin.HostOptions) (*Player, error) {
+// load.Loader.LoadFile.
+func NewPlayer(ctx context.Context, from load.File, f *File, o plugin.HostOptions) (*Player, error) {
 	p := &Player{file: f, answers: newAnswers(f)}
 	for i := range f.Sessions { // a module that asks about grammars when it is loaded gets the same answers for all
 		if warm := f.Sessions[i].Warm; len(warm) > 0 {
@@ -52,7 +52,7 @@ func NewPlayer(ctx context.Context, wasm []byte, f *File, o plugin.HostOptions) 
 	l.Compile, l.Faults = max(l.Compile, time.Minute), math.MaxInt
 	p.loader = load.New(o)
 	var err error
-	if p.plugin, err = p.loader.Load(ctx, wasm); err != nil {
+	if p.plugin, err = p.loader.LoadFile(ctx, from); err != nil {
 		if p.answers.problem != "" {
 			err = fmt.Errorf("%w; %s", err, p.answers.problem)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -193,7 +194,7 @@ func TestPlayer_Play_Template(t *testing.T) {
 func TestPlayer_Play_WhatCannotBe(t *testing.T) {
 	g := asm.New(`{"name":"guest","config_schema":{"required":["x"]}}`)
 	f := file(t, `"calls":[{"call":"open"}]`)
-	p, err := NewPlayer(context.Background(), g.Wasm(), f, plugin.HostOptions{})
+	p, err := NewPlayer(context.Background(), load.File{Content: g.Wasm()}, f, plugin.HostOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func TestPlayer_Play_WhatCannotBe(t *testing.T) {
 	if _, err := p.Play(context.Background(), &f.Sessions[0]); err == nil || !strings.Contains(err.Error(), "request.config") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := NewPlayer(context.Background(), []byte("no module"), f, plugin.HostOptions{}); err == nil {
+	if _, err := NewPlayer(context.Background(), load.File{Content: []byte("no module")}, f, plugin.HostOptions{}); err == nil {
 		t.Error("what is no module was loaded")
 	}
 }

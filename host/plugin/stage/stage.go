@@ -3,6 +3,7 @@
 package stage
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 
@@ -121,8 +122,8 @@ func (s *Stage) tellLogprob(l float32) {
 // Native implements chain.Stage: no.
 func (s *Stage) Native() bool { return false }
 
-// name is the plugin's, as a chain names it.
-func (s *Stage) name() string { return "plugin:" + s.plugin.Name }
+// name is the plugin's, as the request's chain names it.
+func (s *Stage) name() string { return "plugin:" + cmp.Or(s.request.Name, s.plugin.Name) }
 
 // outputs are what the plugin has given its client since the last call.
 func (s *Stage) outputs() []chain.Output {

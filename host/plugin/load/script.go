@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/quarantine"
+	"github.com/penstock/penstock/plugins/script"
+)
+
+// ScriptSuffix is what files of scripts end with.
+const ScriptSuffix = ".js"
+
+// File is what a plugin is loaded from.
+type File struct {
+	Base    string // its name: NAME.js is a script, the plugin NAME; anything else is a module
+	Content []byte
+}
+
+// ReadFile reads the file of a plugin.
+func ReadFile(path string) (File, error) {
+	content, err := os.ReadFile(path)
+	return File{filepath.Base(path), content}, err
+}
+
+// LoadFile loads a module, as Load does, or a script. A script's manifest is that of the plugin
+// that runs scripts, with what the script says of itself.
+func (l *Loader) LoadFile(ctx context.Context, f File) (*Plugin, error) {
+	if name, is := strings.CutSuffix(f.Base, ScriptSuffix); is {
+		return l.loadScript(ctx, name, f.Content)
+	}
+	return l.Load(ctx, f.Content)
+}
+
+// interpreter is the plugin that runs scripts. It is loaded when it is used first, so that who runs
+// no scripts waits for nothing.
+type interpreter struct {
+	mu     sync.Mutex
+	busy   chan struct{} // closed when it is loaded, or could not be; nil: nobody loads it
+	plugin *Plugin       // nil: it is not loaded
+	err    error         // why it was not loaded the last time
+	closed bool
+}
+
+// Interpreter gives the plugin that runs scripts, for the caller to Release, and loads it if need
+// be. Who waits for that may leave; others wait on. The error wraps plugin.ErrLoading where the
+// context ends, or is one of Load's.
+func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
+	i := &l.interpreter
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for tried := false; ; tried = true {
+		switch {
+		case i.closed:
+			return nil, plugin.ErrClosed
+		case i.plugin != nil && i.plugin.Retain():
+			return i.plugin, nil
+		case tried && i.busy == nil:
+			return nil, i.err
+		case i.busy == nil:
+			i.busy = make(chan struct{})
+			go l.loadInterpreter()
+		}
+		busy := i.busy
+		i.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+		}
+		i.mu.Lock()
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%w: %w while what runs scripts was compiled", plugin.ErrLoading, ctx.Err())
+		}
+	}
+}
+
+// loadInterpreter loads the plugin that runs scripts, for all who wait.
+func (l *Loader) loadInterpreter() {
+	i := &l.interpreter
+	p, err := l.LoadEmbedded(context.Background(), l.interpreterModule())
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.plugin, i.err = p, err
+	close(i.busy)
+	i.busy = nil
+}
+
+// interpreterModule is the module that runs scripts.
+func (l *Loader) interpreterModule() []byte {
+	if m := l.host.Interpreter; m != nil {
+		return m
+	}
+	return script.Module
+}
+
+// LoadedInterpreter is the plugin that runs scripts, as it is: its hash, and whether it was loaded
+// (nil: it was not) or why that failed. The caller does not Release it.
+func (l *Loader) LoadedInterpreter() (sum string, size int, p *Plugin, err error) {
+	module := l.interpreterModule()
+	hash := sha256.Sum256(module)
+	l.interpreter.mu.Lock()
+	defer l.interpreter.mu.Unlock()
+	return hex.EncodeToString(hash[:]), len(module), l.interpreter.plugin, l.interpreter.err
+}
+
+// close gives the plugin back. It waits until nobody loads it.
+func (i *interpreter) close() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for busy := i.busy; busy != nil; busy = i.busy {
+		i.mu.Unlock()
+		<-busy
+		i.mu.Lock()
+	}
+	if i.plugin != nil && !i.closed {
+		i.plugin.Release()
+	}
+	i.closed = true
+}
+
+// loadScript makes a plugin of a script.
+func (l *Loader) loadScript(ctx context.Context, name string, source []byte) (*Plugin, error) {
+	switch {
+	case !validName(name):
+		return nil, fmt.Errorf("%w: a script is the plugin that its file is named after; the name is %q, and must match [a-z0-9][a-z0-9._-]{0,63}", plugin.ErrManifest, name)
+	case len(source) > script.MaxSource:
+		return nil, fmt.Errorf("%w: it has more than the %d bytes that a script may have", plugin.ErrTooLarge, script.MaxSource)
+	case !utf8.Valid(source):
+		return nil, fmt.Errorf("%w: it is not UTF-8", plugin.ErrScript)
+	}
+	runs, err := l.Interpreter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(source)
+	p := &Plugin{loaded: &loaded{Name: name, SHA256: hex.EncodeToString(sum[:]), loader: l, runs: runs, configure: configure(source)},
+		Manifest: runs.Manifest, Exports: runs.Exports, model: l.own}
+	p.quarantine = quarantine.New(name, l.host.Limits.Faults, l.host.Log)
+	p.base = runs.Module.As(name, p.configure, p.quarantine.Faulted)
+	p.Module = p.base
+	p.users.Store(1)
+	if err := p.describe(ctx, source); err != nil {
+		p.Release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// describe has a script say what it is. What it asks for may depend on its configuration, so with
+// one it may ask for anything that its interpreter may.
+func (p *Plugin) describe(ctx context.Context, source []byte) (err error) {
+	p.Manifest.Name, p.Manifest.Version, p.Manifest.Summary, p.Manifest.ConfigSchema = p.Name, "", "", nil
+	said, err := p.runs.base.Plans(ctx, description(source))
+	if err == nil {
+		p.described, err = p.narrowed(p.base.As(p.Name, nil, nil), string(said))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s", plugin.ErrScript, mistake(err))
+	}
+	p.Manifest.Summary, p.Manifest.ConfigSchema = p.described.Manifest.Summary, p.described.Manifest.ConfigSchema
+	if p.schema, err = NewSchema(p.Manifest.ConfigSchema); err != nil {
+		return fmt.Errorf("%w: plugin.config: %w", plugin.ErrScript, err)
+	}
+	return nil
+}
+
+// mistake is what is wrong with a script, in the words of its interpreter where that has some.
+func mistake(err error) string {
+	var refusal *plugin.Refusal
+	var fault *plugin.Fault
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Message
+	case errors.As(err, &fault) && fault.Said != "":
+		return fault.Said
+	}
+	return plugin.Told(err)
+}
+
+// Described is what is known of the plugin for any configuration, and the exports of the ABI that
+// it implements. A script says more of itself than what counts with each configuration.
+func (p *Plugin) Described() (Manifest, []string) {
+	if p.described != nil {
+		return p.described.Manifest, p.described.Exports
+	}
+	return p.Manifest, p.Exports
+}
+
+// Asks is what a plan says for configurations: of a script, the schema of what the script is given;
+// nil: nothing. summary is its own summary.
+func (p *Plugin) Asks() (summary string, schema json.RawMessage) {
+	if p.of != nil && p.Manifest.Summary != p.of.Manifest.Summary {
+		summary = p.Manifest.Summary
+	}
+	if p.asked != nil {
+		schema = p.Manifest.ConfigSchema
+	}
+	return summary, schema
+}
+
+// scriptConfig is the configuration of the plugin that runs scripts.
+type scriptConfig struct {
+	Source   json.RawMessage `json:"source"`
+	Config   json.RawMessage `json:"config,omitempty"`
+	Describe bool            `json:"describe,omitempty"`
+}
+
+// write is the configuration as text.
+func (c scriptConfig) write() []byte {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // they are parts of JSON
+	}
+	return text
+}
+
+// quoted is a source as JSON has it.
+func quoted(source []byte) json.RawMessage {
+	text, err := json.Marshal(string(source))
+	if err != nil {
+		panic(err) // any text can be written
+	}
+	return text
+}
+
+// description is the configuration with which a script says what it is, whatever it needs to run.
+func description(source []byte) []byte {
+	return scriptConfig{Source: quoted(source), Describe: true}.write()
+}
+
+// configure makes of a request's configuration that of the plugin which runs a script.
+func configure(source []byte) func(config []byte) []byte {
+	text := quoted(source)
+	return func(config []byte) []byte {
+		if len(config) == 0 {
+			config = []byte("{}")
+		}
+		return scriptConfig{Source: text, Config: config}.write()
+	}
+}
+
+// WithScript is With for the plugin that runs scripts, with a script that a request brings: what
+// the script is given is checked against the schema that the script itself has for it, and gets its
+// defaults. It returns the configuration with them.
+//
+// # Errors
+//
+//   - A *plugin.ConfigError for what the script is given, or for its schema.
+//   - Those of With.
+func (p *Plugin) WithScript(ctx context.Context, client string, config []byte) (*Plugin, []byte, error) {
+	q, err := p.With(ctx, client, config)
+	if err == nil && q.asked == nil {
+		return q, config, nil
+	}
+	if err == nil {
+		defer func() { q.Release() }() // as it is returned, or as another is
+	}
+	filled, wrong := p.fillScript(ctx, client, config)
+	switch {
+	case wrong != nil:
+		return nil, nil, cmp.Or(wrong, err)
+	case err != nil && bytes.Equal(filled, config):
+		return nil, nil, err
+	case err == nil && bytes.Equal(filled, config):
+		if !q.Retain() {
+			return nil, nil, plugin.Unknown(p.Name)
+		}
+		return q, config, nil
+	}
+	with, err := p.With(ctx, client, filled)
+	return with, filled, err
+}
+
+// fillScript is the configuration of a script with the defaults of the script's own schema.
+func (p *Plugin) fillScript(ctx context.Context, client string, config []byte) ([]byte, error) {
+	var c scriptConfig
+	if err := json.Unmarshal(config, &c); err != nil {
+		return nil, &plugin.ConfigError{Message: err.Error()}
+	}
+	described, err := p.With(ctx, client, scriptConfig{Source: c.Source, Describe: true}.write())
+	if err != nil {
+		return nil, err
+	}
+	defer described.Release()
+	if described.asked == nil {
+		return config, nil
+	}
+	schema, err := described.asked()
+	if err != nil {
+		return nil, &plugin.ConfigError{Message: "plugin.config: " + err.Error()}
+	}
+	filled, err := schema.Check(c.Config)
+	var wrong *plugin.ConfigError
+	if errors.As(err, &wrong) {
+		return nil, &plugin.ConfigError{Field: ".config" + wrong.Field, Message: wrong.Message}
+	}
+	if err != nil || bytes.Equal(filled, c.Config) {
+		return config, err
+	}
+	c.Config = filled
+	return c.write(), nil
+}
