@@ -98,7 +98,13 @@ func opened(t testing.TB, source string, config any, prompt ...scheduler.Token) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := stage.New(p, request(c))
+	return begin(t, p, request(c), prompt...)
+}
+
+// begin puts a plan to work.
+func begin(t testing.TB, p *load.Plugin, r plugin.RequestInfo, prompt ...scheduler.Token) (*stage.Stage, error) {
+	t.Helper()
+	s, err := stage.New(p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +113,15 @@ func opened(t testing.TB, source string, config any, prompt ...scheduler.Token) 
 		prompt = []scheduler.Token{1}
 	}
 	return s, s.Reset(prompt, len(prompt))
+}
+
+func mustBegin(t testing.TB, p *load.Plugin, r plugin.RequestInfo) *stage.Stage {
+	t.Helper()
+	s, err := begin(t, p, r)
+	if err != nil {
+		t.Fatal(said(err))
+	}
+	return s
 }
 
 func mustOpen(t testing.TB, source string, config any, prompt ...scheduler.Token) *stage.Stage {

@@ -133,12 +133,21 @@ static int read_plugin(JSValueConst exported) {
 
 // # What is exported
 
+static int is_generator(JSValueConst function) {
+  JSAtom class = JS_GetClassName(runtime, JS_GetClassID(function));
+  const char *name = JS_AtomToCString(js, class);
+  int is = name && strstr(name, "Generator");
+  JS_FreeCString(js, name);
+  JS_FreeAtom(js, class);
+  return is;
+}
+
 // check_hook refuses what is no plain function.
 static int check_hook(int i, JSValueConst v) {
   const char *name = hook_names[i];
   if (!JS_IsFunction(js, v)) return refuse_text(JS_UNDEFINED, "%s is %s; it must be a function: export function %s(…) {…}", name, describe(v), name);
   if (JS_IsAsyncFunction(v)) return refuse_text(v, "%s is async: hooks are plain functions, and nothing here has to be awaited; remove async", name);
-  if (strstr(describe(v), "Generator")) return refuse_text(v, "%s is a generator: hooks are plain functions; remove the *", name);
+  if (is_generator(v)) return refuse_text(v, "%s is a generator: hooks are plain functions; remove the *", name);
   return 0;
 }
 

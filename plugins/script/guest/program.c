@@ -133,7 +133,7 @@ static FUNCTION(best) {
   for (int i = 0; i < n && !JS_IsException(list); i++) {
     JSValue o = JS_NewObject(c);
     u32 id = ((u32 *)copy)[2 + i];
-    JS_DefinePropertyValueStr(c, o, "token", JS_NewInt32(c, id), JS_PROP_C_W_E);
+    JS_DefinePropertyValueStr(c, o, "id", JS_NewInt32(c, id), JS_PROP_C_W_E);
     JS_DefinePropertyValueStr(c, o, "text", id < (u32)vocabulary ? piece_text(id) : JS_UNDEFINED, JS_PROP_C_W_E);
     JS_DefinePropertyValueStr(c, o, "logprob", JS_NewFloat64(c, copy[2 + k + i] - copy[0]), JS_PROP_C_W_E);
     JS_DefinePropertyValueUint32(c, list, i, o, JS_PROP_C_W_E);

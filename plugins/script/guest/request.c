@@ -34,6 +34,9 @@ static JSValue logprob(JSContext *c, JSValueConst self) {
   return JS_NewFloat64(c, host_logprob());
 }
 
+// fuel is what is left of the running call, so that a search can end in time with what it has.
+static JSValue fuel(JSContext *c, JSValueConst self) { return JS_NewInt64(c, host_has("fuel") ? host_fuel() : -1); }
+
 static FUNCTION(hidden_state) {
   int n;
   if (!may_state) return throw_type("the plan has no hidden state: write `export const plugin = {needs: [\"hidden_state\"]}`");
@@ -133,7 +136,7 @@ static const JSCFunctionListEntry functions[] = {
   METHOD("text", 1, answer_text), METHOD("history", 1, history), METHOD("hiddenState", 0, hidden_state), METHOD("param", 1, param),
   METHOD("request", 0, request), METHOD("prompt", 1, prompt), METHOD("output", 1, output), METHOD("note", 1, note),
   JS_CGETSET_DEF2("historyLength", history_length, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("part", part, NULL, JS_PROP_ENUMERABLE),
-  JS_CGETSET_DEF2("logprob", logprob, NULL, JS_PROP_ENUMERABLE),
+  JS_CGETSET_DEF2("fuel", fuel, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("logprob", logprob, NULL, JS_PROP_ENUMERABLE),
 };
 
 static const JSCFunctionListEntry console_functions[] = {

@@ -283,7 +283,8 @@ int accept_answer(JSValueConst r, JSValueConst hook) {
   Tokens list = {NULL, 0};
   int back, generated;
   JSValue v;
-  if (JS_IsUndefined(r) || JS_IsNull(r) || (JS_IsBool(r) && !JS_VALUE_GET_BOOL(r))) return 0;
+  if (JS_IsUndefined(r) || JS_IsNull(r)) return 0;
+  if (JS_IsBool(r)) return JS_VALUE_GET_BOOL(r);
   if (JS_IsString(r) && !strcmp(describe(r), "\"stop\"")) return 1;
   if (!JS_IsObject(r) || JS_IsFunction(js, r) || JS_IsArray(r)) {
     refuse_text(hook, "accept returned %s; it must return \"stop\", penstock.splice(back, tokens) or nothing", describe(r));

@@ -219,7 +219,7 @@ void vocabulary_start(JSValue penstock) {
   for (int t = 0; t < vocabulary; t++) attributes[t] = host_token_attr(t);
   for (int i = 0; i < COUNT(recent); i++) recent[i].text = JS_UNDEFINED;
   JS_SetPropertyFunctionList(js, penstock, functions, COUNT(functions));
-  JS_DefinePropertyValueStr(js, penstock, "vocabularySize", JS_NewInt32(js, vocabulary), JS_PROP_ENUMERABLE);
+  JS_DefinePropertyValueStr(js, penstock, "vocabSize", JS_NewInt32(js, vocabulary), JS_PROP_ENUMERABLE);
   for (int i = 0; i < COUNT(specials); i++) {
     int token = host_special(i);
     JS_DefinePropertyValueStr(js, penstock, specials[i], token < 0 ? JS_NULL : JS_NewInt32(js, token), JS_PROP_ENUMERABLE);
