@@ -33,6 +33,7 @@ export default defineConfig({
     rollupOptions: { output: { manualChunks: firstLoad } },
   },
   server: {
+    fs: { allow: [".."] }, // the gallery of scripts
     proxy: { "/v1": { target: host, ws: true }, "/props": host },
   },
 });

@@ -30,7 +30,7 @@ import { openTraces, Traces } from "./trace/traces.ts";
 export type View = "chat" | "models" | "plugins" | "live";
 
 /** What stands beside the chat. */
-export type Drawer = { kind: "settings" } | { kind: "inspector"; message: string; token: number };
+export type Drawer = { kind: "settings" | "script" } | { kind: "inspector"; message: string; token: number };
 
 /** What was done, and a way back. */
 export interface Offer {
@@ -142,6 +142,11 @@ export class App {
   /** How many bytes of pictures and sounds the host takes for an answer. */
   get mostBytes(): number {
     return mostFileBytes(this.props.value.bodyLimit);
+  }
+
+  /** Opens the chat's settings or its script beside it, or closes them. */
+  toggle(kind: "settings" | "script"): void {
+    this.drawer.value = this.drawer.peek()?.kind === kind ? undefined : { kind };
   }
 
   /** Asks the host anew which models it has, and which are loaded. */

@@ -101,5 +101,6 @@ func hostFail(i *Instance, c *call) uint64 {
 
 func hostLog(i *Instance, c *call) uint64 {
 	i.session.log.add(c.i32(0), c.in[0])
+	i.noteLine(c.in[0])
 	return 0
 }

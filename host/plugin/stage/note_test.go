@@ -87,3 +87,29 @@ func TestStage_Notes_GoWithTheirToken(t *testing.T) {
 		t.Errorf("%v, %v", trace.Notes, err)
 	}
 }
+
+// Lines that a plugin logs of a token are in its trace, too, and take no room from its notes.
+func TestStage_Notes_HaveTheLog(t *testing.T) {
+	long := strings.Repeat("x", abi.LimitNoteBytes) + "y"
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch, long)
+	line := slices.Concat(i32(abi.LogInfo), i32(hosttest.AtScratch), i32(len(long)), g.Call(abi.ImportLog))
+	g.On(abi.ExportPrepare, slices.Concat(slices.Repeat(line, abi.LimitNotes+1)), i32(0))
+	g.On(abi.ExportAccept, i32(hosttest.AtScratch), i32(3), g.Call(abi.ImportNote), asm.Drop, i32(0))
+	s := use(t, g, 1)
+	if _, err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	var trace chain.Trace
+	if _, err := chain.New([]chain.Stage{s}, 100, 1).Accept(0, 2, &trace); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range trace.Notes {
+		got = append(got, n.Text)
+	}
+	want := append([]string{"xxx"}, slices.Repeat([]string{long[:abi.LimitNoteBytes]}, abi.LimitNotes)...)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}

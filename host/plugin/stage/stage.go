@@ -89,7 +89,7 @@ func (s *Stage) Traits() chain.Traits {
 	if s.module.Has(guest.Accept) && s.plugin.Needs(abi.ImportLogprob) {
 		traits.Logprob = s.tellLogprob
 	}
-	if s.plugin.Needs(abi.ImportNote) {
+	if s.plugin.Needs(abi.ImportNote) || s.module.Imports(abi.ImportLog) {
 		traits.Notes = s.notes
 	}
 	if s.plugin.WantsHiddenState() {

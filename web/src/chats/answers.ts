@@ -4,6 +4,7 @@
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { ClientFrame, GenerateRequest, Sampling } from "../host/protocol.ts";
 import type { Streams } from "../host/streams.ts";
+import { type Answering, type Message, unkept } from "./message.ts";
 import { type BeginAnswer, type MessageHandle, RunningAnswer } from "./runninganswer.ts";
 import { type AnswerSharing, onlyTab } from "./tabs.ts";
 
@@ -40,6 +41,22 @@ export class Answers {
   /** Has the host write the message. */
   start(place: MessageHandle, request: GenerateRequest): RunningAnswer {
     return this.lead(place, this.asking(request));
+  }
+
+  /** Has the host write an answer that no chat keeps. */
+  startUnkept(request: GenerateRequest): RunningAnswer {
+    const fresh = unkept("assistant", "");
+    const answer: Answering = { phase: "waiting", model: "", seq: -1, tokens: 0, asked: fresh.created };
+    const message = signal<Message>({ ...fresh, answer });
+    const change = async (change: (message: Message) => Message) => {
+      message.value = change(message.peek());
+    };
+    return this.start({ message, change, read: async () => {} }, request);
+  }
+
+  /** Stops an answer, if it runs. */
+  stop(run: RunningAnswer): void {
+    if (this.runs.peek().get(run.id) === run) run.stop();
   }
 
   /** Has the host write the message as another answer goes on from where that is. */

@@ -105,6 +105,11 @@ export function stopped(message: Message): Message {
   return { ...message, answer: { ...answer, phase: "done", outcome: { reason: "cancelled" } } };
 }
 
+/** A message that no chat keeps. */
+export function unkept(role: Message["role"], content: string): Message {
+  return { id: newID(), chat: "", parent: null, role, created: Date.now(), content };
+}
+
 /** A name for a new thing. crypto.randomUUID exists only on https and localhost. */
 export function newID(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12));

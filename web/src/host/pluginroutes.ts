@@ -5,7 +5,7 @@ import { type PluginFile, pluginFile } from "../plugins/pluginfile.ts";
 import { type Prompt, readPrompt } from "../plugins/prompt.ts";
 import type { GenerateRequest } from "./protocol.ts";
 import { KeyNeeded, listEntries, type Rest } from "./rest.ts";
-import { uploadFile } from "./uploadfile.ts";
+import { scriptType, uploadFile } from "./uploadfile.ts";
 
 export interface UploadOptions {
   key: string; // the admin key
@@ -26,12 +26,17 @@ export class PluginRoutes {
     return listEntries(await this.rest.call("v1/plugins"), "name").map(pluginFile);
   }
 
-  /** Puts a module into the folder, or says what that would do. created: no plugin had its name. */
+  /**
+   * Puts a module or a script into the folder, or says what that would do. created: no plugin had
+   * its name, which a module tells itself, and a script has from its file.
+   */
   async upload(
-    file: Blob,
+    file: File,
     { dryRun, ...options }: UploadOptions,
   ): Promise<{ plugin: PluginFile; created: boolean }> {
-    const url = this.rest.address(dryRun ? "v1/plugins?dry_run=true" : "v1/plugins");
+    const url = this.rest.address("v1/plugins");
+    if (dryRun) url.searchParams.set("dry_run", "true");
+    if (file.type === scriptType) url.searchParams.set("name", file.name.replace(/\.js$/, ""));
     const { status, body } = await uploadFile(url, file, options);
     const [plugin] = listEntries([body], "name").map(pluginFile);
     if (plugin === undefined) throw new Error("the server's answer describes no plugin");

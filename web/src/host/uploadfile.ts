@@ -3,6 +3,9 @@
 // Uploads a file and tells how much of it is sent.
 import { authorization, parsedJSON, refusalOf } from "./rest.ts";
 
+/** The type of a plugin's script. */
+export const scriptType = "text/javascript";
+
 /**
  * Sends a file as it is and returns what the answer holds, with its status. sent gets the share
  * that is sent, 0 to 1.
@@ -15,7 +18,7 @@ export function uploadFile(
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest(); // fetch does not tell how much is sent
     request.open("POST", url);
-    request.setRequestHeader("Content-Type", "application/wasm");
+    request.setRequestHeader("Content-Type", file.type === scriptType ? scriptType : "application/wasm");
     for (const [name, value] of Object.entries(authorization(key))) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", (event) => {
       if (event.lengthComputable && event.total > 0) sent(event.loaded / event.total);

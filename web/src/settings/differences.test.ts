@@ -16,11 +16,13 @@ test("differences: what is set, in a few words each", () => {
     off: ["plugin:b", "top_k"],
     stop: ["x"],
     trace: true,
+    script: { source: "a", config: "", on: true },
   });
   const want = [
     "Instructions",
     "JSON",
     "a",
+    "Script",
     "Temperature 0.5",
     "Go on to the limit on",
     "1 stop string",

@@ -20,12 +20,14 @@ export function differences({
   format,
   templateArgs,
   trace,
+  script,
 }: Settings): string[] {
   const words: string[] = [];
   if (system.trim() !== "") words.push("Instructions");
   if (format.kind !== "text")
     words.push(answerFormats.find(({ kind }) => kind === format.kind)?.label ?? format.kind);
   for (const { name } of plugins) if (!off.includes(`plugin:${name}`)) words.push(name);
+  if (script?.on) words.push("Script");
   for (const [name, value] of Object.entries(sampling)) {
     const parameter = parameterNamed(name);
     if (parameter !== undefined) words.push(`${parameter.label} ${valueWords(parameter, value)}`.trim());

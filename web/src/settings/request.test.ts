@@ -31,6 +31,16 @@ test("requestFor: all choices, zero and false included", () => {
   });
 });
 
+test("requestFor: a script that is on goes with the plugins, also where its configuration is no JSON", () => {
+  const script = { source: "a", config: "", on: true };
+  assert.deepEqual(body({ script }).plugins, [{ script: "a" }]);
+  const plugins = body({ script: { ...script, config: '{"x":1}' }, plugins: [{ name: "p" }] }, ["p"]).plugins;
+  assert.deepEqual(plugins, ["p", { script: "a", config: { x: 1 } }]);
+  assert.deepEqual(body({ script: { ...script, config: "{" } }).plugins, [{ script: "a", config: "{" }]);
+  assert.equal(body({ script: { ...script, on: false } }).plugins, undefined);
+  assert.equal(body({ script: { ...script, source: " \n" } }).plugins, undefined);
+});
+
 test("requestFor: only plugins that the host has and that are switched on", () => {
   const plugins: Settings["plugins"] = [
     { name: "a" },

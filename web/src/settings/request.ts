@@ -28,14 +28,22 @@ export function requestFor(
   if (settings.templateArgs !== undefined) body.chat_template_kwargs = settings.templateArgs;
   const off = new Set(settings.off);
   const plugins = settings.plugins.filter(({ name }) => offered.has(name) && !off.has(entryOf(name)));
-  if (plugins.length > 0) body.plugins = plugins.map((choice) => (isPlain(choice) ? choice.name : choice));
+  const used = [...plugins.map((choice) => (isPlain(choice) ? choice.name : choice)), ...scriptUse(settings)];
+  if (used.length > 0) body.plugins = used;
   if (settings.chain !== undefined) {
-    const used = new Set(plugins.map(({ name }) => entryOf(name)));
+    const named = new Set(plugins.map(({ name }) => entryOf(name)));
     body.samplers = settings.chain.filter((stage) =>
-      pluginOf(stage) === undefined ? !off.has(stage) : used.has(stage),
+      pluginOf(stage) === undefined ? !off.has(stage) : named.has(stage),
     );
   }
   return { ...body, ...formatFields(settings.format) };
+}
+
+/** The script as a request names it, where it is switched on. */
+function scriptUse({ script }: Settings): { script: string; config?: unknown }[] {
+  if (script === undefined || !script.on || script.source.trim() === "") return [];
+  const { source, config } = script;
+  return [{ script: source, ...(config.trim() !== "" && { config: jsonOr(config) }) }];
 }
 
 function isPlain(choice: PluginChoice): boolean {
@@ -99,17 +107,17 @@ function formatFields(format: Format): Record<string, unknown> {
     case "json":
       return { response_format: { type: "json_object" } };
     case "schema":
-      return format.text.trim() === "" ? {} : { json_schema: schemaOf(format.text) };
+      return format.text.trim() === "" ? {} : { json_schema: jsonOr(format.text) };
     default:
       return format.text.trim() === "" ? {} : { [format.kind]: format.text };
   }
 }
 
 /**
- * A schema that is no JSON goes as it is, and the host says what is wrong: an answer that is not
- * bound would be worse.
+ * What the text is as JSON. One that is none goes as it is, and the host says what is wrong: an
+ * answer without a schema or a script would be worse.
  */
-function schemaOf(text: string): unknown {
+function jsonOr(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

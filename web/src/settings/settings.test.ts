@@ -61,6 +61,14 @@ test("cleanSettings: what is valid stays, and what stands twice or is too much g
   assert.deepEqual(cleaned.plugins[0], { name: "a", config: {} });
 });
 
+test("cleanSettings: of a script what is valid", () => {
+  const script = (stored: unknown) => cleanSettings({ script: stored }).script;
+  assert.deepEqual(script({ source: "a", config: "{", on: true }), { source: "a", config: "{", on: true });
+  assert.deepEqual(script({ source: "a", config: 7, on: 1 }), { source: "a", config: "", on: false });
+  assert.equal(script({ config: "{}", on: true }), undefined);
+  assert.equal(script("a"), undefined);
+});
+
 test("StartingSettings: they come back, and a broken entry or a full storage is no harm", () => {
   const items = new Map<string, string>();
   const storage = {

@@ -10,6 +10,13 @@ export interface PluginChoice {
   on_error?: "skip"; // a fault of it does not end the answer
 }
 
+/** A script that steers the answers of a chat. */
+export interface Script {
+  source: string; // JavaScript
+  config: string; // JSON as it was typed, which may be none; empty: the script gets no configuration
+  on: boolean; // the chat's requests have it
+}
+
 /** What the answers of a chat are bound to. */
 export type Format =
   | { kind: "text" }
@@ -28,6 +35,7 @@ export interface Settings {
   format: Format;
   templateArgs?: Record<string, unknown>; // what the chat template is told besides
   trace: boolean; // keep how each token was chosen
+  script?: Script;
 }
 
 export const defaultSettings: Settings = {
@@ -56,6 +64,9 @@ export function cleanSettings(stored: unknown): Settings {
     trace: raw.trace === true,
   };
   if (typeof raw.model === "string" && raw.model !== "") settings.model = raw.model;
+  const { source, config, on } = record(raw.script);
+  if (typeof source === "string")
+    settings.script = { source, config: typeof config === "string" ? config : "", on: on === true };
   if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, mostInSettings.stages);
   if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
   return settings;

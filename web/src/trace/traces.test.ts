@@ -101,3 +101,10 @@ test("withoutTraces: tokens of which nothing is known have a place, and those to
   assert.deepEqual(withoutTraces([cat], 2), [cat, { text: "" }]);
   assert.deepEqual(withoutTraces([cat, toad, cat], 2), [cat, toad]);
 });
+
+test("Traces: an answer that no chat keeps is not recorded", async () => {
+  const { store, running, traces } = await page("unkept");
+  running.value = new Map([["m", { ...run("m", [cat]), chat: "" }]]);
+  assert.deepEqual(await traces.pieces("m"), []);
+  store.close();
+});

@@ -22,7 +22,8 @@ export class Traces {
   private readonly finished = new Map<string, Recording>(); // the newest last
 
   /**
-   * Records each run while it runs. open is called when there is something to keep or to look for.
+   * Records each run of a chat while it runs. open is called when there is something to keep or to
+   * look for.
    */
   constructor(
     running: ReadonlySignal<ReadonlyMap<string, Recorded>>,
@@ -32,7 +33,8 @@ export class Traces {
       const runs = running.value;
       for (const [id, recording] of this.recordings) if (!runs.has(id)) this.end(id, recording);
       for (const run of runs.values())
-        if (!this.recordings.has(run.id)) this.recordings.set(run.id, new Recording(run, open));
+        if (run.chat !== "" && !this.recordings.has(run.id))
+          this.recordings.set(run.id, new Recording(run, open));
     });
   }
 

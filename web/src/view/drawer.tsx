@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
 
-// The drawer beside the chat, which holds the settings or the inspector.
+// The drawer beside the chat, which holds the settings, the script or the inspector.
 import type { ComponentChildren } from "preact";
 import { useApp } from "./appcontext.ts";
 import { useCover } from "./cover.ts";
 import { Icon } from "./icon.tsx";
 import { Lazy } from "./lazy.tsx";
 
-const settings = () => import("./settings/settingsview.tsx");
-const inspector = () => import("./inspector/inspectorview.tsx");
+const parts = {
+  settings: { title: "Settings", load: () => import("./settings/settingsview.tsx") },
+  script: { title: "Script", load: () => import("./script/scriptview.tsx") },
+  inspector: { title: "Inspector", load: () => import("./inspector/inspectorview.tsx") },
+};
 
 /**
- * What stands beside the chat: its settings, or the inspector. On a narrow screen it covers the
- * chat, and keeps the focus.
+ * What stands beside the chat: its settings, its script, or the inspector. On a narrow screen it
+ * covers the chat, and keeps the focus.
  */
 export function DrawerView() {
   const { drawer, layout } = useApp();
   const shown = drawer.value;
   if (shown === undefined) return null;
-  const title = shown.kind === "settings" ? "Settings" : "Inspector";
+  const { title, load } = parts[shown.kind];
   const close = () => {
     drawer.value = undefined;
   };
@@ -31,7 +34,7 @@ export function DrawerView() {
           <Icon name="close" />
         </button>
       </header>
-      <Lazy key={shown.kind} load={shown.kind === "settings" ? settings : inspector} />
+      <Lazy<object> key={shown.kind} load={load} />
     </Frame>
   );
 }

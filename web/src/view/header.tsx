@@ -12,7 +12,7 @@ const titles: Record<Exclude<View, "chat">, string> = { models: "Models", plugin
  * The head of the page: what is shown, the model, and whether there is a server at the other end.
  */
 export function Header() {
-  const { chats, drawer, layout, view } = useApp();
+  const { chats, layout, view } = useApp();
   const inChat = view.value === "chat";
   const title = view.value === "chat" ? chats.current.value.title.value || "New chat" : titles[view.value];
   return (
@@ -25,21 +25,26 @@ export function Header() {
         {inChat && <ModelChoice />}
       </div>
       <StatusLine />
-      {inChat && (
-        <button
-          type="button"
-          class="quiet"
-          aria-expanded={drawer.value?.kind === "settings"}
-          title="Settings of the chat (S)"
-          onClick={() => {
-            drawer.value = drawer.peek()?.kind === "settings" ? undefined : { kind: "settings" };
-          }}
-        >
-          <Icon name="settings" />
-          <span>Settings</span>
-        </button>
-      )}
+      {inChat && <DrawerButton kind="script" name="Script" title="Script of the chat (E)" />}
+      {inChat && <DrawerButton kind="settings" name="Settings" title="Settings of the chat (S)" />}
     </header>
+  );
+}
+
+/** Opens a drawer of the chat, or closes it. */
+function DrawerButton({ kind, name, title }: { kind: "settings" | "script"; name: string; title: string }) {
+  const app = useApp();
+  return (
+    <button
+      type="button"
+      class="quiet"
+      aria-expanded={app.drawer.value?.kind === kind}
+      title={title}
+      onClick={() => app.toggle(kind)}
+    >
+      <Icon name={kind} />
+      <span>{name}</span>
+    </button>
   );
 }
 

@@ -18,6 +18,7 @@ export const played = [
   "pictures",
   "plugins",
   "reading",
+  "script",
   "sounds",
   "stored",
   "surprise",

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// useCatalog gives a component the plugins of the view.
+// useCatalog gives a component the plugins of the view; catalogOf makes them.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Catalog } from "../../plugins/catalog.ts";
+import type { App } from "../../app.ts";
+import { AdminKey } from "../../host/apikeys.ts";
+import { PluginRoutes } from "../../host/pluginroutes.ts";
+import { Catalog } from "../../plugins/catalog.ts";
+import { CarefulStorage } from "../../storage.ts";
 
 const Context = createContext<Catalog | undefined>(undefined);
 export const CatalogProvider = Context.Provider;
@@ -12,4 +16,15 @@ export function useCatalog(): Catalog {
   const catalog = useContext(Context);
   if (catalog === undefined) throw new Error("a component stands outside of the plugins view");
   return catalog;
+}
+
+/** The plugin folder of the host. What a request can use of it is the app's to know. */
+export function catalogOf(app: App): Catalog {
+  const admin = new AdminKey(
+    new CarefulStorage(() => sessionStorage),
+    new CarefulStorage(() => localStorage),
+  );
+  return new Catalog(new PluginRoutes(app.rest), admin, (plugins) => {
+    app.plugins.value = plugins;
+  });
 }

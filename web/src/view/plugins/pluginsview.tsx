@@ -5,14 +5,11 @@ import "../../style/plugins.css";
 import "../../style/workbench.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { AdminKey } from "../../host/apikeys.ts";
-import { PluginRoutes } from "../../host/pluginroutes.ts";
-import { Catalog } from "../../plugins/catalog.ts";
-import { CarefulStorage } from "../../storage.ts";
+import type { Catalog } from "../../plugins/catalog.ts";
 import { useApp } from "../appcontext.ts";
 import { AdminDialog } from "./adminkeydialog.tsx";
 import { BrokenFiles } from "./brokenfiles.tsx";
-import { CatalogProvider } from "./catalogcontext.ts";
+import { CatalogProvider, catalogOf } from "./catalogcontext.ts";
 import { ClosedFolder, EmptyFolder, NoPlugins } from "./emptyfolder.tsx";
 import { PluginCard } from "./plugincard.tsx";
 import { droppedFiles, UploadButton, Uploads } from "./uploads.tsx";
@@ -22,15 +19,7 @@ const lookEvery = 2000; // milliseconds; the host itself looks into its folder o
 /** The plugins of the host: what they are and do, how they are set, and how they come and go. */
 export default function PluginsView() {
   const app = useApp();
-  const catalog = useMemo(() => {
-    const admin = new AdminKey(
-      new CarefulStorage(() => sessionStorage),
-      new CarefulStorage(() => localStorage),
-    );
-    return new Catalog(new PluginRoutes(app.rest), admin, (plugins) => {
-      app.plugins.value = plugins;
-    });
-  }, [app]);
+  const catalog = useMemo(() => catalogOf(app), [app]);
   useEffect(() => {
     const look = () => {
       if (document.visibilityState === "visible") void catalog.refresh();

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 // Answers one question with and without a plugin.
-import { type Signal, signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { App } from "../../app.ts";
-import { type Message, newID } from "../../chats/message.ts";
+import { type Message, unkept } from "../../chats/message.ts";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { advice, remedy } from "../../host/erroradvice.ts";
 import { choiceOf, withoutPlugin, withPlugin } from "../../plugins/pluginchoice.ts";
 import { hostChain } from "../../settings/chain.ts";
-import { requestFor } from "../../settings/request.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
 
@@ -28,14 +27,9 @@ interface Props {
 export function TryIt({ name, config, ready }: Props) {
   const app = useApp();
   const question = useSignal("Tell me a story about a frog.");
-  const [without, with_] = [
-    useSignal<Message | undefined>(undefined),
-    useSignal<Message | undefined>(undefined),
-  ];
-  const runs = useRef<RunningAnswer[]>([]);
+  const runs = useSignal<readonly RunningAnswer[]>([]); // without it, and with it
   const stop = () => {
-    const running = app.answers.running.peek();
-    for (const run of runs.current.splice(0)) if (running.has(run.id)) run.stop();
+    for (const run of runs.peek()) app.answers.stop(run);
   };
   useEffect(() => stop, []);
   const start = () => {
@@ -43,11 +37,11 @@ export function TryIt({ name, config, ready }: Props) {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const host = hostChain(app.props.peek().defaults, app.plugins.peek());
     const plain = withoutPlugin(app.chats.current.peek().settings.peek(), name, host);
-    const ask = (settings: Settings, into: Signal<Message | undefined>) =>
-      begin(app, settings, question.peek(), seed, into);
-    runs.current = [ask(plain, without), ask(withPlugin(plain, name, config, host), with_)];
+    runs.value = [plain, withPlugin(plain, name, config, host)].map((settings) =>
+      begin(app, settings, question.peek(), seed),
+    );
   };
-  const [a, b] = [without.value, with_.value];
+  const [a, b] = runs.value.map((run) => run.message.value);
   const running = a?.answer?.phase !== "done" || b?.answer?.phase !== "done";
   return (
     <section class="try" aria-label={`Try ${name}`}>
@@ -94,33 +88,11 @@ export function TryIt({ name, config, ready }: Props) {
 }
 
 /** Has the host answer, into a message that no chat keeps. */
-function begin(
-  app: App,
-  settings: Settings,
-  question: string,
-  seed: number,
-  into: Signal<Message | undefined>,
-): RunningAnswer {
-  const fresh = (role: Message["role"], content: string): Message => {
-    return { id: newID(), chat: "", parent: null, role, created: Date.now(), content };
-  };
+function begin(app: App, settings: Settings, content: string, seed: number): RunningAnswer {
   const sampling = { ...settings.sampling, seed, max_tokens: length };
-  const offered = new Set(app.plugins.peek().map((plugin) => plugin.name));
-  const body = requestFor({ ...settings, ...app.modelOf(settings), sampling, trace: false }, offered, [
-    fresh("user", question),
-  ]);
-  const answering = { phase: "waiting", model: "", seq: -1, tokens: 0, asked: Date.now() } as const;
-  const message = signal<Message>({ ...fresh("assistant", ""), answer: answering });
-  into.value = message.peek();
-  const place = {
-    message,
-    change: async (change: (message: Message) => Message) => {
-      message.value = change(message.peek());
-      into.value = message.peek();
-    },
-    read: async () => {},
-  };
-  return app.answers.start(place, body);
+  return app.answers.startUnkept(
+    app.request({ ...settings, sampling, trace: false }, [unkept("user", content)]),
+  );
 }
 
 /** An answer; what differs from the other is marked. */

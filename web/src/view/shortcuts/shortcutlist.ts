@@ -7,7 +7,7 @@ import type { Shortcut } from "./shortcutof.ts";
 
 /** What can be done by keys alone. help shows this list, or hides it. */
 export function shortcutsOf(app: App, help: () => void): Shortcut[] {
-  const { chats, layout, drawer } = app;
+  const { chats, layout } = app;
   const inChat = (run: () => void) => () => {
     app.view.value = "chat";
     run();
@@ -19,13 +19,8 @@ export function shortcutsOf(app: App, help: () => void): Shortcut[] {
     { key: "j", name: "Next chat", run: inChat(() => step(app, 1)) },
     { key: "k", name: "Previous chat", run: inChat(() => step(app, -1)) },
     { key: "c", name: "Copy the last answer", run: () => copyAnswer(app) },
-    {
-      key: "s",
-      name: "Settings of the chat",
-      run: inChat(() => {
-        drawer.value = drawer.peek()?.kind === "settings" ? undefined : { kind: "settings" };
-      }),
-    },
+    { key: "s", name: "Settings of the chat", run: inChat(() => app.toggle("settings")) },
+    { key: "e", name: "Script of the chat", run: inChat(() => app.toggle("script")) },
     { key: "i", name: "Inspect the last answer", run: inChat(() => inspect(app)) },
     { key: "b", name: "Open or close the sidebar", run: () => layout.show(!layout.sidebar.peek()) },
     { key: "?", name: "These shortcuts", run: help },

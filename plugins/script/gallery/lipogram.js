@@ -1,0 +1,4 @@
+// Does without a letter.
+// config: {"letter": "e"}
+const mask = penstock.mask(new RegExp(`^[^${config.letter}]*$`, "i"));
+export function prepare(p) { p.mask(mask); }

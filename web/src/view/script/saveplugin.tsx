@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+// Uploads a script as a plugin.
+import "../../style/plugins.css";
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { scriptType } from "../../host/uploadfile.ts";
+import { useApp } from "../appcontext.ts";
+import { AdminDialog } from "../plugins/adminkeydialog.tsx";
+import { CatalogProvider, catalogOf } from "../plugins/catalogcontext.ts";
+import { Uploads } from "../plugins/uploads.tsx";
+
+const names = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** Uploads the script as NAME.js. Every request can then name it as it names other plugins. */
+export default function SavePlugin({ source }: { source: string }) {
+  const app = useApp();
+  const catalog = useMemo(() => catalogOf(app), [app]);
+  const name = useSignal("");
+  const tried = useSignal(false);
+  const wrong = source.trim() === "" ? "There is no script to save yet." : wrongName(name.value);
+  return (
+    <CatalogProvider value={catalog}>
+      <form
+        class="save"
+        onSubmit={async (event) => {
+          event.preventDefault();
+          tried.value = true;
+          if (wrong !== "") return;
+          await catalog.refresh(); // to ask before one is replaced
+          catalog.add([new File([source], `${name.peek()}.js`, { type: scriptType })]);
+        }}
+      >
+        <label for="plugin-name">Name of the plugin</label>
+        <input
+          type="text"
+          id="plugin-name"
+          autocomplete="off"
+          aria-invalid={tried.value && wrong !== ""}
+          aria-describedby="plugin-name-problem"
+          value={name}
+          onInput={(event) => {
+            name.value = event.currentTarget.value;
+          }}
+        />
+        <button type="submit" class="primary">
+          Save
+        </button>
+      </form>
+      <p class="wrong" id="plugin-name-problem" role="alert">
+        {tried.value ? wrong : ""}
+      </p>
+      {catalog.closed.value && (
+        <p class="hint">
+          Nobody can add plugins over the network here: the server was started without an admin key (
+          <code>--admin-key</code>). Save the script as a file in its plugin folder.
+        </p>
+      )}
+      <Uploads />
+      <AdminDialog />
+    </CatalogProvider>
+  );
+}
+
+function wrongName(name: string): string {
+  if (name === "") return "Give it a name.";
+  return names.test(name)
+    ? ""
+    : "A name has small letters, digits, - and _, and begins with a letter or digit.";
+}
