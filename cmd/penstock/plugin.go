@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
+	interpreter "github.com/penstock/penstock/plugins/script"
 	"github.com/spf13/cobra"
 )
 
@@ -49,7 +50,7 @@ func inspect(cmd *cobra.Command, path string, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	loader := load.New(plugin.HostOptions{})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(cmd.Context()))) }()
 	p, err := loader.LoadFile(cmd.Context(), file)
 	if err != nil {

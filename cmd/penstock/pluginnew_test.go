@@ -21,7 +21,7 @@ func TestPlugin_AuthorsWrongUse(t *testing.T) {
 	}{
 		"no name":             {[]string{"new"}, "an argument is missing"},
 		"a bad name":          {[]string{"new", filepath.Join(empty, "Frog")}, `the name "Frog" cannot be used`},
-		"a language":          {[]string{"new", filepath.Join(empty, "frog"), "--lang", "cobol"}, "go, tinygo or rust"},
+		"a language":          {[]string{"new", filepath.Join(empty, "frog"), "--lang", "cobol"}, "go, tinygo, rust or js"},
 		"a kind":              {[]string{"new", filepath.Join(empty, "frog"), "--kind", "mask"}, "sampler, stop, template or program"},
 		"nothing to build":    {[]string{"build", empty}, "plugin new NAME"},
 		"nothing to develop":  {[]string{"dev", empty}, "plugin new NAME"},

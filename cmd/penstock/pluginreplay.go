@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	recorded "github.com/penstock/penstock/host/plugin/session"
+	interpreter "github.com/penstock/penstock/plugins/script"
 )
 
 var errDiffers = errors.New("the plugin does not do what was recorded")
@@ -69,7 +70,7 @@ func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *re
 	}
 	named := lines.Of(loaded.Content)
 	cmd.SetOut(named.Writer(cmd.OutOrStdout()))
-	player, err := recorded.NewPlayer(ctx, loaded, file, plugin.HostOptions{})
+	player, err := recorded.NewPlayer(ctx, loaded, file, plugin.HostOptions{Interpreter: interpreter.Module})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", module, named.Err(err))
 	}

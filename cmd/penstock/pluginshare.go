@@ -6,13 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/artifact"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
+	interpreter "github.com/penstock/penstock/plugins/script"
 	"github.com/spf13/cobra"
 )
 
@@ -130,7 +133,7 @@ func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
 	}
-	loader := load.New(plugin.HostOptions{})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: loading.CodeCache(slog.New(slog.DiscardHandler))})
 	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Lock: lock})
 	if err != nil {
 		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))

@@ -39,7 +39,7 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
 	loader := load.New(plugin.HostOptions{
 		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
-		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: CodeCache(log),
+		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: CodeCache(log), Interpreter: script.Module,
 	})
 	lock, err := plugin.NewLock(c.Lock)
 	if err != nil {

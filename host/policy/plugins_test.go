@@ -4,6 +4,8 @@ package policy
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/host/engine"
@@ -11,10 +13,12 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/script"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -32,7 +36,7 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	loader := hosttest.Open(t, load.New)
+	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Interpreter = script.Module })
 	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -115,4 +119,64 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	if first.Retain() {
 		t.Errorf("%s is still held when nobody uses it", first.Name)
 	}
+}
+
+// A plan is made when a request comes: what it refuses is about its configuration, and what it
+// leaves out is neither called nor asked for.
+func TestBuilder_Resolve_Plans(t *testing.T) {
+	b, r := withFolder(t)
+	const at = hosttest.AtScratch
+	g := asm.New(`{"name":"planner","hold":5}`).Put(at, "config.a is unknown").Put(at+64, `{"implements":["penstock_accept"],"hold":2,"needs":[]}`)
+	g.On(abi.ExportPlan, asm.I32(0), asm.I32(0), g.Call(abi.ImportConfig), asm.I32(2), asm.Subtract,
+		asm.When(asm.I32(at), asm.I32(19), g.Call(abi.ImportFail), asm.I32(1), asm.Return),
+		asm.I32(at+64), asm.I32(54), g.Call(abi.ImportEmit), asm.I32(0))
+	g.On(abi.ExportSample, asm.I32(-1)).On(abi.ExportAccept, g.Call(abi.ImportLogprob), asm.Drop, asm.I32(0))
+	trap := hosttest.Plain().On(abi.ExportPlan, asm.Unreachable).On(abi.ExportSample, asm.Unreachable)
+	for _, g := range []*asm.Guest{g, trap} {
+		if _, _, err := r.Upload(t.Context(), g.Wasm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plugins, err := b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "planner", Field: "plugins[0]"}, {Name: "guest", Field: "plugins[1]", Skip: true}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := plugins.NewPolicy(sampling.Default(), serving.Ends{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, s := range policy.Stages {
+		switch traits := s.Traits(); traits.Name {
+		case "plugin:planner":
+			seen++
+			if traits.Hold != 2 || traits.Logprob != nil {
+				t.Errorf("it holds %d tokens, and is told log-probabilities: %v", traits.Hold, traits.Logprob != nil)
+			}
+		case "plugin:guest":
+			seen++
+			if err := s.Reset([]int32{1}, 1); err != nil {
+				t.Errorf("it is skipped: %v", err)
+			}
+			if err := s.Apply(&chain.View{Row: []float32{1, 2}, N: -1, Chosen: -1}); err != nil {
+				t.Errorf("it is skipped: %v", err)
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d stages are the plugins'", seen)
+	}
+	if err := policy.Close(); err != nil {
+		t.Error(err)
+	}
+	plugins.Release()
+
+	_, err = b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "planner", Field: "plugins[0]", Config: []byte(`{"a":1}`)}}, nil)
+	var refused *refusal.Error
+	if !errors.As(err, &refused) || refused.Field != "plugins[0].config" || refused.Kind != refusal.KindInvalid ||
+		!strings.Contains(refused.Message, "config.a is unknown") || strings.Contains(refused.Public, "config.a") {
+		t.Errorf("got %+v", refused)
+	}
+	_, err = b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "guest", Field: "plugins[0]"}}, nil)
+	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseTrap, "")
 }

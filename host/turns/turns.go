@@ -109,44 +109,75 @@ func (q *Queue[T]) forget() {
 // Permits are a number of permits that clients take in turns: the client goes first whose work had
 // them for the shortest time.
 type Permits struct {
+	all int
+
 	mu      sync.Mutex
 	free    int
-	waiting Queue[chan struct{}]
+	waiting Queue[*Turn]
+}
+
+// Turn is a client's wait for a permit, and then the permit, until its End.
+type Turn struct {
+	permits *Permits
+	client  string
+	came    chan struct{}
+	began   time.Time // when it came
 }
 
 // NewPermits returns n of them.
-func NewPermits(n int) *Permits { return &Permits{free: n} }
+func NewPermits(n int) *Permits { return &Permits{all: n, free: n} }
+
+// Taken is how many permits are given away.
+func (p *Permits) Taken() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all - p.free
+}
+
+// Waiting is how many wait for a permit.
+func (p *Permits) Waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting.Len()
+}
+
+// Ask begins to wait for a permit.
+func (p *Permits) Ask(client string) *Turn {
+	t := &Turn{permits: p, client: client, came: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting.Add(client, t)
+	p.serve()
+	return t
+}
+
+// Came is closed once the permit is there.
+func (t *Turn) Came() <-chan struct{} { return t.came }
+
+// End gives the permit back, or the wait up. It is called once.
+func (t *Turn) End() {
+	p := t.permits
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting.Remove(t.client, t) {
+		return
+	}
+	p.free++
+	p.waiting.Served(t.client, int64(time.Since(t.began)))
+	p.serve()
+}
 
 // Take waits for a permit until ctx is done. The permit ends with the function that it returns,
 // which is called once; an error is that of ctx.
 func (p *Permits) Take(ctx context.Context, client string) (give func(), err error) {
-	mine := make(chan struct{})
-	p.mu.Lock()
-	p.waiting.Add(client, mine)
-	p.serve()
-	p.mu.Unlock()
+	t := p.Ask(client)
 	select {
-	case <-mine:
+	case <-t.Came():
+		return t.End, nil
 	case <-ctx.Done():
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if !p.waiting.Remove(client, mine) { // it has come meanwhile
-			p.end(client, 0)
-		}
+		t.End()
 		return nil, ctx.Err()
 	}
-	began := time.Now()
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.end(client, time.Since(began))
-	}, nil
-}
-
-func (p *Permits) end(client string, took time.Duration) {
-	p.free++
-	p.waiting.Served(client, int64(took))
-	p.serve()
 }
 
 // serve gives away what is free.
@@ -154,6 +185,7 @@ func (p *Permits) serve() {
 	for p.free > 0 && p.waiting.Len() > 0 {
 		next, _ := p.waiting.Next()
 		p.free--
-		close(next)
+		next.began = time.Now()
+		close(next.came)
 	}
 }

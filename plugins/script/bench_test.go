@@ -19,7 +19,9 @@ const large = 128_256
 // with is a script's plan for a vocabulary of n tokens.
 func with(b *testing.B, n int, source string) (*load.Plugin, plugin.RequestInfo) {
 	b.Helper()
-	p, err := load.New(options(drive.NewWords(n))).Load(context.Background(), Module)
+	o := options(drive.NewWords(n))
+	o.Limits.PlanFuel, o.Limits.SetupFuel = 2_000_000_000, 2_000_000_000
+	p, err := load.New(o).LoadEmbedded(context.Background(), Module)
 	if err != nil {
 		b.Fatal(err)
 	}

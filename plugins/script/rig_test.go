@@ -40,14 +40,16 @@ var words = drive.NewWords(0)
 // options are a host's with time for machines under load and room for the module.
 func options(v plugin.Vocabulary) plugin.HostOptions {
 	o := plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: v, Model: plugin.Model{Name: "tiny", EmbeddingSize: 4}}, Limits: plugin.DefaultLimits()}
-	o.Limits.Module.FunctionWork, o.Limits.Module.Work = 1<<32, 1<<33
 	o.Limits.Compile, o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Hour, time.Hour, time.Hour, time.Hour
+	o.Limits.PlanTime = time.Hour
+	o.Limits.PlanFuel, o.Limits.SetupFuel = 100_000_000, 100_000_000
+	o.Limits.Stack = 7 << 20 // less than there is: an error of JavaScript comes before the host's bound
 	return o
 }
 
 // the is the plugin with the vocabulary words, loaded once for all tests.
 var the = sync.OnceValues(func() (*load.Plugin, error) {
-	return load.New(options(words)).Load(context.Background(), Module)
+	return load.New(options(words)).LoadEmbedded(context.Background(), Module)
 })
 
 func loaded(t testing.TB) *load.Plugin {

@@ -290,7 +290,7 @@ func TestScripts_Upload(t *testing.T) {
 	}{
 		{"?name=ban&dry_run=true", own, 201, `"ban.js"`}, {"?name=ban", own, 201, `"ban.js"`}, {"?name=ban", own + "\n", 200, `"ban.js"`},
 		{"", own, 400, "?name="}, {"?name=..%2Fa", own, 422, "must match"}, {"?name=bad", "export {", 422, "script.js:1:"},
-		{"?name=module", own, 409, "module.wasm"}, {"?name=script", own, 409, "built-in"}, {"?name=large", strings.Repeat(" ", 1<<16+1), 413, "65536"},
+		{"?name=module", own, 409, "module.wasm"}, {"?name=script", own, 409, "built-in"}, {"?name=large", strings.Repeat(" ", 1<<16+1), 422, "65,536"},
 	} {
 		if status, text := upload(tc.query, tc.source); status != tc.status || !strings.Contains(text, tc.says) {
 			t.Errorf("%s: %d %s", tc.query, status, text)

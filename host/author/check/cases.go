@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Case is a golden case: a session file that the author of a plugin has written, or had written.
@@ -96,7 +97,7 @@ func Configs(cases []Case) []json.RawMessage {
 // else. Compiled code is kept in the folder cache; empty: it is compiled each time. The error says
 // why the case cannot be played.
 func (c Case) Run(ctx context.Context, f load.File, cache string, update bool) (_ []CaseResult, err error) {
-	player, err := session.NewPlayer(ctx, f, c.file, plugin.HostOptions{CacheDir: cache})
+	player, err := session.NewPlayer(ctx, f, c.file, plugin.HostOptions{CacheDir: cache, Interpreter: script.Module})
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Options say how to try a plugin.
@@ -50,7 +51,7 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 		o.Tokens = 48
 	}
 	tally := &tally{calls: map[string]*Export{}}
-	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits, CacheDir: o.CacheDir})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits, CacheDir: o.CacheDir, Interpreter: script.Module})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	loading.Lock()
 	p, err := loader.LoadFile(ctx, f)

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // Options say how to measure.
@@ -70,7 +71,7 @@ const few = 256
 func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) {
 	o.Vocabulary, o.Tokens = cmp.Or(o.Vocabulary, 128_256), cmp.Or(o.Tokens, 400)
 	words := drive.NewWords(o.Vocabulary)
-	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}}, TopK: topK})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}}, TopK: topK, Interpreter: script.Module})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.LoadFile(ctx, f)
 	if err != nil {

@@ -98,9 +98,9 @@ func write(file string, text []byte) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// templates are the files of new projects: for each source language what is the same for all
-// kinds, then what a kind has, and the golden cases of each kind. Every name ends in .tmpl, so
-// that no compiler takes a file for its own.
+// templates are the files of new projects: the golden cases of each kind, then for each source
+// language what is the same for all kinds, and what a kind has, which may replace others. Every
+// name ends in .tmpl, so that no compiler takes a file for its own; NAME in one is the plugin's.
 //
 //go:embed all:template
 var templates embed.FS
@@ -109,7 +109,7 @@ var templates embed.FS
 func files(o Options) (map[string][]byte, error) {
 	source := map[Language]string{Go: "go", TinyGo: "go", Rust: "rust", JavaScript: "js"}[o.Language]
 	all := map[string][]byte{}
-	for _, folder := range []string{source + "/common", source + "/" + string(o.Kind), "cases/" + string(o.Kind)} {
+	for _, folder := range []string{"cases/" + string(o.Kind), source + "/common", source + "/" + string(o.Kind)} {
 		below, err := fs.Sub(templates, "template/"+folder)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/memory"
+	"github.com/penstock/penstock/host/turns"
 )
 
 // Environment is what all guests of one model share. It shares what does not depend on the model
@@ -19,7 +21,7 @@ type Environment struct {
 	plugin.HostOptions // with its defaults filled in; nobody changes them
 
 	budget     *budget
-	timeSlices timeSlices
+	timeSlices *turns.Permits
 	vocab      func() []byte // what the host function of this name gives, built when first asked for
 	model      []byte        // what the import request gives as model: JSON
 }
@@ -76,6 +78,57 @@ func (noVocabulary) Tokenize(string, bool, bool) ([]int32, error) { return nil, 
 type budget struct {
 	limit int64
 	used  atomic.Int64
+
+	mu sync.Mutex
+	of map[string]int64 // what those have that count by client
+}
+
+// share is a client's part of the budget: half of what others leave of it. It is a memory.Account.
+type share struct {
+	*budget
+	client string
+}
+
+// Take implements memory.Account.
+func (s share) Take(bytes uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := s.of[s.client]
+	if room := (s.limit - (s.used.Load() - own)) / 2; own+int64(bytes) > room || !s.budget.Take(bytes) {
+		return false
+	}
+	if s.of == nil {
+		s.of = map[string]int64{}
+	}
+	s.of[s.client] = own + int64(bytes)
+	return true
+}
+
+// Give implements memory.Account.
+func (s share) Give(bytes uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.budget.Give(bytes)
+	if s.of[s.client] -= int64(bytes); s.of[s.client] <= 0 {
+		delete(s.of, s.client)
+	}
+}
+
+// account is where an instance for a session gets its memory from.
+func (m *Module) account(s *Session) memory.Account {
+	if client := s.client(); m.Shares && client != "" {
+		return share{m.Env.budget, client}
+	}
+	return m.Env.budget
+}
+
+// exceeded is what ends a call or a request of the instance that needs more.
+func (i *Instance) exceeded() *Violation {
+	b := i.module.Env.budget
+	if b.used.Load() < b.limit/2 && i.module.Shares {
+		return Violationf(plugin.CauseBudget, "your scripts have half of the %d MiB that others leave of plugins.memory; try again when some have ended", b.limit>>20)
+	}
+	return b.exceeded()
 }
 
 // Take implements memory.Account.

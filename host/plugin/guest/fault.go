@@ -53,7 +53,7 @@ func (i *Instance) diagnose(err error) *Violation {
 	}
 	switch {
 	case i.region.Refused(): // the guest ended since it got no memory, which is not its fault
-		return i.module.Env.budget.exceeded()
+		return i.exceeded()
 	case len(i.refusal) > 0:
 		return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
 	case !exits:

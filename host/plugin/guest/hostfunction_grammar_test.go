@@ -128,7 +128,7 @@ func TestHost_Grammar_Open_IsPaidFor(t *testing.T) {
 			g.On(abi.ExportOpen, i32c(abi.GrammarGBNF), i32c(hosttest.AtScratch+64), i32c(len(text)), g.Call("grammar_open"), drop, i32c(0))
 			u := begin(t, mustLoad(t, h, g), plugin.RequestInfo{}, 9)
 			engine.opened = func(ctx context.Context) {
-				if n := len(h.timeSlices); n != 0 {
+				if n := h.timeSlices.Taken(); n != 0 {
 					t.Errorf("%s: %d time slices are taken", text, n)
 				}
 				if opened != nil {

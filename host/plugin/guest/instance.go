@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/host/plugin/memory"
+	"github.com/penstock/penstock/host/turns"
 )
 
 // Instance is a module's instance at the service of one session. Calls must not overlap. After a
@@ -38,7 +39,8 @@ type Instance struct {
 	running       Export
 	started       time.Time
 	deadline      time.Time     // of the call
-	sliceSince    time.Time     // since when it is this instance's turn; zero: it has none
+	slice         *turns.Turn   // nil: it has no time slice
+	sliceSince    time.Time     // since when it has it
 	yieldedAt     time.Time     // when others were last let run
 	waited        time.Duration // of the call
 	fuelLimit     int64         // fuel of the last call
@@ -84,7 +86,7 @@ func (m *Module) NewInstance(ctx context.Context, s *Session) (*Instance, error)
 
 // instantiate makes an instance that has run nothing yet.
 func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err error) {
-	region, err := memory.New(uint64(m.code.Metered.MemoryPages)<<16, m.Env.budget)
+	region, err := memory.New(uint64(m.code.Metered.MemoryPages)<<16, m.account(s))
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
@@ -114,7 +116,7 @@ func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err 
 // noMemory tells why there is none for an instance.
 func (i *Instance) noMemory(why any) error {
 	if i.region.Refused() {
-		return i.Fail(Open, i.module.Env.budget.exceeded())
+		return i.Fail(Open, i.exceeded())
 	}
 	return fmt.Errorf("%w: plugin %s: no memory for an instance: %v", plugin.ErrLimit, i.module.Name, why)
 }

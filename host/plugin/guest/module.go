@@ -29,6 +29,10 @@ type Module struct {
 	Planned  []plugin.Deed // what it did in its penstock_plan, up to 1 MiB
 	PlanFuel int64         // what its penstock_plan used; 0: it is no plan
 
+	// Shares is whether the memory of instances counts by client, who may have half of what others
+	// leave. Who brings scripts chooses what they take.
+	Shares bool
+
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
 	Faulted func(*plugin.Fault, *plugin.RequestInfo)
 

@@ -5,29 +5,46 @@ package guest
 import (
 	"errors"
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
+
+// sliceCount is how many guests may compute at a time.
+func sliceCount() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// occupy takes all time slices.
+func occupy(t *testing.T, h *Environment) (give []func()) {
+	t.Helper()
+	for range sliceCount() {
+		end, err := h.timeSlices.Take(t.Context(), "others")
+		if err != nil {
+			t.Fatal(err)
+		}
+		give = append(give, end)
+	}
+	return give
+}
 
 // Who waits for a turn is woken too.
 func TestInstance_Call_Over_EndsTheWait(t *testing.T) {
 	h := newTestHost(t, hosttest.Tireless)
 	m := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, i32c(0)))
-	for range cap(h.timeSlices) {
-		h.timeSlices <- struct{}{}
-	}
+	others := occupy(t, h)
 	s, opened := openLater(t, m)
 	s.interrupt()
 	if err := <-opened; !errors.Is(err, plugin.CauseCancelled) {
 		t.Errorf("error %v", err)
 	}
-	for range cap(h.timeSlices) {
-		<-h.timeSlices
+	for _, give := range others {
+		give()
 	}
 }
 
@@ -37,7 +54,7 @@ func TestInstance_Call_SetupTakesTurns(t *testing.T) {
 	long := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, forever))
 	var users []*user
 	var ends []<-chan error
-	for range 2*cap(h.timeSlices) + 1 {
+	for range 2*sliceCount() + 1 {
 		s, opened := openLater(t, long)
 		users, ends = append(users, s), append(ends, opened)
 	}
@@ -51,8 +68,58 @@ func TestInstance_Call_SetupTakesTurns(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	if n := len(h.timeSlices); n != 0 {
+	if n := h.timeSlices.Taken(); n != 0 {
 		t.Errorf("%d turns were not given back", n)
+	}
+}
+
+// ended notes the calls of open that end, by plugin.
+type ended struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (e *ended) PluginCalls(name, export string) func(time.Duration) {
+	return func(time.Duration) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if export == abi.ExportOpen {
+			e.list = append(e.list, name)
+		}
+	}
+}
+
+func (*ended) PluginFault(string, string) {}
+
+// Clients take turns: one who has many guests set up holds up nobody else by their number.
+func TestInstance_Call_ClientsTakeTurns(t *testing.T) {
+	calls := &ended{}
+	h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Observer = calls })
+	h.timeSlices = turns.NewPermits(1)
+	others := h.timeSlices.Ask("others")
+	var group sync.WaitGroup
+	open := func(client string) {
+		m := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, i32c(0)))
+		m.Name = client
+		u := begin(t, m, plugin.RequestInfo{Client: client}, 1)
+		waiting := h.timeSlices.Waiting()
+		group.Go(func() {
+			if err := u.open(); err != nil {
+				t.Error(err)
+			}
+		})
+		for h.timeSlices.Waiting() == waiting {
+			runtime.Gosched()
+		}
+	}
+	for range 10 {
+		open("mallory")
+	}
+	open("alice")
+	others.End()
+	group.Wait()
+	if at := slices.Index(calls.list, "alice"); at < 0 || at > 3 {
+		t.Errorf("alice is at %d of %q", at, calls.list)
 	}
 }
 
@@ -61,16 +128,14 @@ func TestInstance_Call_WaitingIsNoFault(t *testing.T) {
 	h := newTestHost(t, hosttest.Tireless)
 	m := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, i32c(0)))
 	h.Limits.SetupTime = 20 * time.Millisecond
-	for range cap(h.timeSlices) {
-		h.timeSlices <- struct{}{}
-	}
+	others := occupy(t, h)
 	_, opened := openLater(t, m)
 	var fault *plugin.Fault
 	if err := <-opened; !errors.Is(err, plugin.CauseBusy) || !errors.As(err, &fault) || !fault.Blameless() {
 		t.Errorf("error %v", err)
 	}
-	for range cap(h.timeSlices) {
-		<-h.timeSlices
+	for _, give := range others {
+		give()
 	}
 }
 
@@ -78,16 +143,14 @@ func TestInstance_Call_WaitingIsNoFault(t *testing.T) {
 func TestInstance_Call_LongOnesTakeTurns(t *testing.T) {
 	h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.HookTime = 10 * time.Second })
 	s := useOf(t, mustLoad(t, h, hosttest.Plain().On(abi.ExportPrepare, forever)), plugin.RequestInfo{}, 1)
-	for range cap(h.timeSlices) {
-		h.timeSlices <- struct{}{}
-	}
+	others := occupy(t, h)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := s.prepare()
 		ended <- err
 	}()
-	<-h.timeSlices // once it is given away again, it is the guest that has it
-	for len(h.timeSlices) < cap(h.timeSlices) {
+	others[0]() // once it is given away again, it is the guest that has it
+	for h.timeSlices.Taken() < sliceCount() {
 		select {
 		case err := <-ended:
 			t.Fatalf("it ended without a turn: %v", err)
@@ -99,11 +162,11 @@ func TestInstance_Call_LongOnesTakeTurns(t *testing.T) {
 	if err := <-ended; !errors.Is(err, plugin.CauseCancelled) {
 		t.Errorf("error %v", err)
 	}
-	if n := len(h.timeSlices); n != cap(h.timeSlices)-1 {
-		t.Errorf("%d turns are taken, not %d", n, cap(h.timeSlices)-1)
+	if n := h.timeSlices.Taken(); n != sliceCount()-1 {
+		t.Errorf("%d turns are taken, not %d", n, sliceCount()-1)
 	}
-	for range cap(h.timeSlices) - 1 {
-		<-h.timeSlices
+	for _, give := range others[1:] {
+		give()
 	}
 }
 
@@ -119,10 +182,9 @@ func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 		if err := <-opened; err != nil {
 			t.Fatal(err)
 		}
-		for range cap(h.timeSlices) {
-			if taken {
-				h.timeSlices <- struct{}{}
-			}
+		var others []func()
+		if taken {
+			others = occupy(t, h)
 		}
 		s.interrupt()
 		if err := s.Close(true); err != nil {
@@ -131,8 +193,8 @@ func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 		if faults != 1 {
 			t.Errorf("it did not end by the clock: %d faults", faults)
 		}
-		for range len(h.timeSlices) {
-			<-h.timeSlices
+		for _, give := range others {
+			give()
 		}
 	}
 }

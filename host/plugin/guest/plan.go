@@ -99,7 +99,7 @@ func (i *Instance) difference() (*image, error) {
 	}
 	if !env.budget.Take(own.Own()) {
 		_ = own.Close() // the reason is that there is no memory
-		return nil, i.Fail(Plan, env.budget.exceeded())
+		return nil, i.Fail(Plan, i.exceeded())
 	}
 	planned := &image{memory: own, account: env.budget}
 	if planned.globals, err = fuel.SaveGlobals(i.guest, i.module.code.Metered.Globals); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/program"
@@ -17,7 +18,7 @@ import (
 // is one for all guests, as on two processors, others are set up meanwhile.
 func TestInstance_RunProgram_WaitsWithoutATurn(t *testing.T) {
 	h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.ProgramFuel = 1 << 45 })
-	h.timeSlices = make(timeSlices, 1)
+	h.timeSlices = turns.NewPermits(1)
 	g := asm.New(`{"name":"waits","branches":1}`)
 	g.On(abi.ExportRun, asm.Each(1, i32c(20_000_000), []byte{0x01}), // some milliseconds: it needs a turn
 		i32c(0), i32c(0), i32c(0), i32c(0), g.Call(abi.ImportBranchesWait), drop, i32c(0))
@@ -33,7 +34,7 @@ func TestInstance_RunProgram_WaitsWithoutATurn(t *testing.T) {
 	go r.Main()
 	<-r.Done() // it waits
 	r.Collect()
-	if n := len(h.timeSlices); n != 0 {
+	if n := h.timeSlices.Taken(); n != 0 {
 		t.Errorf("%d turns are taken", n)
 	}
 	_, opened := openLater(t, mustLoad(t, h, asm.New(`{"name":"short"}`).On(abi.ExportOpen, i32c(0))))
@@ -45,7 +46,7 @@ func TestInstance_RunProgram_WaitsWithoutATurn(t *testing.T) {
 	if err := <-ended; !errors.Is(err, plugin.CauseCancelled) {
 		t.Errorf("error %v", err)
 	}
-	if n := len(h.timeSlices); n != 0 {
+	if n := h.timeSlices.Taken(); n != 0 {
 		t.Errorf("%d turns were not given back", n)
 	}
 }

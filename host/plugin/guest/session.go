@@ -60,6 +60,14 @@ func (m *Module) NewSession(r *plugin.RequestInfo) *Session {
 	return s
 }
 
+// client is who asks; empty: the operator.
+func (s *Session) client() string {
+	if s.request == nil {
+		return ""
+	}
+	return s.request.Client
+}
+
 // sampling are the request's sampling parameters of now, as JSON.
 func (s *Session) sampling() []byte {
 	if s.request == nil || s.request.Sampling == nil {

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/turns"
 )
 
-// timeSlices limit how many guests compute at a time in set-up calls and in long ones, which share
+// newTimeSlices limit how many guests compute at a time in set-up calls and in long ones, which share
 // the processors by time slices. At most half of the processors are theirs, since the tick may
-// need one at any moment.
-type timeSlices chan struct{}
-
-func newTimeSlices() timeSlices { return make(timeSlices, max(1, runtime.GOMAXPROCS(0)/2)) }
+// need one at any moment. Clients take turns, so that who has many guests set up, or plans without
+// end, slows down only itself.
+func newTimeSlices() *turns.Permits { return turns.NewPermits(max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // A time slice is sliceTime long. A set-up call that has computed for more than freeTime also rests
 // three times as long as each slice was: a request's share is a quarter of a processor. Of other
@@ -27,10 +27,10 @@ const (
 // takeSlice waits for a time slice. It returns a violation if the deadline passes or the request is
 // over before.
 func (i *Instance) takeSlice() *Violation {
-	free := i.module.Env.timeSlices
+	turn := i.module.Env.timeSlices.Ask(i.session.client())
 	select {
-	case free <- struct{}{}:
-		i.sliceSince = time.Now()
+	case <-turn.Came():
+		i.slice, i.sliceSince = turn, time.Now()
 		return nil
 	default:
 	}
@@ -38,30 +38,32 @@ func (i *Instance) takeSlice() *Violation {
 	late := time.NewTimer(time.Until(i.deadline))
 	defer late.Stop()
 	select {
-	case free <- struct{}{}:
-		i.sliceSince = time.Now()
+	case <-turn.Came():
+		i.slice, i.sliceSince = turn, time.Now()
 		i.waited += i.sliceSince.Sub(began)
 		return nil
 	case <-late.C:
+		turn.End()
 		i.waited += time.Since(began)
 		return i.tooLate()
 	case <-i.requestOver():
+		turn.End()
 		return Violationf(plugin.CauseCancelled, "while it waited for its turn")
 	}
 }
 
 // giveSlice ends a time slice.
 func (i *Instance) giveSlice() {
-	if !i.sliceSince.IsZero() {
-		<-i.module.Env.timeSlices
-		i.sliceSince = time.Time{}
+	if i.slice != nil {
+		i.slice.End()
+		i.slice = nil
 	}
 }
 
 // shareSlice ends a slice that was long enough and waits for the next. A call that began without a
 // slice needs one after sliceTime.
 func (i *Instance) shareSlice() *Violation {
-	if i.sliceSince.IsZero() {
+	if i.slice == nil {
 		if time.Since(i.started) < sliceTime {
 			return nil
 		}

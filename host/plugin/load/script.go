@@ -19,7 +19,6 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/quarantine"
-	"github.com/penstock/penstock/plugins/script"
 )
 
 // ScriptSuffix is what files of scripts end with.
@@ -67,6 +66,8 @@ func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
 		switch {
 		case i.closed:
 			return nil, plugin.ErrClosed
+		case l.host.Interpreter == nil:
+			return nil, fmt.Errorf("%w: nothing runs scripts here", plugin.ErrUnsupported)
 		case i.plugin != nil && i.plugin.Retain():
 			return i.plugin, nil
 		case tried && i.busy == nil:
@@ -91,7 +92,10 @@ func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
 // loadInterpreter loads the plugin that runs scripts, for all who wait.
 func (l *Loader) loadInterpreter() {
 	i := &l.interpreter
-	p, err := l.LoadEmbedded(context.Background(), l.interpreterModule())
+	p, err := l.LoadEmbedded(context.Background(), l.host.Interpreter)
+	if err == nil {
+		p.base.Shares = true
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.plugin, i.err = p, err
@@ -99,22 +103,13 @@ func (l *Loader) loadInterpreter() {
 	i.busy = nil
 }
 
-// interpreterModule is the module that runs scripts.
-func (l *Loader) interpreterModule() []byte {
-	if m := l.host.Interpreter; m != nil {
-		return m
-	}
-	return script.Module
-}
-
 // LoadedInterpreter is the plugin that runs scripts, as it is: its hash, and whether it was loaded
 // (nil: it was not) or why that failed. The caller does not Release it.
 func (l *Loader) LoadedInterpreter() (sum string, size int, p *Plugin, err error) {
-	module := l.interpreterModule()
-	hash := sha256.Sum256(module)
+	hash := sha256.Sum256(l.host.Interpreter)
 	l.interpreter.mu.Lock()
 	defer l.interpreter.mu.Unlock()
-	return hex.EncodeToString(hash[:]), len(module), l.interpreter.plugin, l.interpreter.err
+	return hex.EncodeToString(hash[:]), len(l.host.Interpreter), l.interpreter.plugin, l.interpreter.err
 }
 
 // close gives the plugin back. It waits until nobody loads it.
@@ -137,8 +132,6 @@ func (l *Loader) loadScript(ctx context.Context, name string, source []byte) (*P
 	switch {
 	case !validName(name):
 		return nil, fmt.Errorf("%w: a script is the plugin that its file is named after; the name is %q, and must match [a-z0-9][a-z0-9._-]{0,63}", plugin.ErrManifest, name)
-	case len(source) > script.MaxSource:
-		return nil, fmt.Errorf("%w: it has more than the %d bytes that a script may have", plugin.ErrTooLarge, script.MaxSource)
 	case !utf8.Valid(source):
 		return nil, fmt.Errorf("%w: it is not UTF-8", plugin.ErrScript)
 	}
@@ -164,7 +157,14 @@ func (l *Loader) loadScript(ctx context.Context, name string, source []byte) (*P
 // one it may ask for anything that its interpreter may.
 func (p *Plugin) describe(ctx context.Context, source []byte) (err error) {
 	p.Manifest.Name, p.Manifest.Version, p.Manifest.Summary, p.Manifest.ConfigSchema = p.Name, "", "", nil
-	said, err := p.runs.base.Plans(ctx, description(source))
+	config, err := p.runs.CheckConfig(description(source))
+	var wrong *plugin.ConfigError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%w: the source: %s", plugin.ErrScript, wrong.Message)
+	} else if err != nil {
+		return err
+	}
+	said, err := p.runs.base.Plans(ctx, config)
 	if err == nil {
 		p.described, err = p.narrowed(p.base.As(p.Name, nil, nil), string(said))
 	}

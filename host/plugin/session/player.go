@@ -89,11 +89,6 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 	if err != nil {
 		return fmt.Errorf("request.config does not fit the plugin: %w", err)
 	}
-	model := p.file.modelOf(s)
-	p.answers.open, p.answers.program, p.answers.sampling, p.answers.modelled = 0, nil, []byte("{}"), model != nil
-	if s.Request.Sampling != nil {
-		p.answers.sampling = s.Request.Sampling
-	}
 	planned, refused, err := p.plan(ctx, s, config)
 	switch {
 	case err != nil:
@@ -105,6 +100,11 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 		return nil
 	}
 	defer planned.Release()
+	model := p.file.modelOf(s)
+	p.answers.open, p.answers.program, p.answers.sampling, p.answers.modelled = 0, nil, []byte("{}"), model != nil
+	if s.Request.Sampling != nil {
+		p.answers.sampling = s.Request.Sampling
+	}
 	r := &run{player: p, plugin: planned, session: s, model: model, config: config, prompt: len(s.Request.Prompt)}
 	r.history = append(r.history, s.Request.Prompt...)
 	defer r.close()

@@ -295,7 +295,7 @@ static void take_out(JSValueConst object, const char *name) {
 // STACK is how much of the stack in memory the engine may use. Its functions' frames there are made
 // as large in proportion as what the host counts for them (engine.patch, STACK_COST), so that deep
 // recursion is a RangeError long before the host's bound of 8 MiB.
-#define STACK (620 << 10)
+#define STACK (720 << 10)
 
 void engine_start(void) {
   JSValue global, object;

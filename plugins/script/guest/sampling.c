@@ -9,7 +9,7 @@
 
 int hold, candidates_cap, logits_view;
 static float *row;           // logits of the candidates, or of the whole vocabulary
-static u32 *ids;             // of the candidates
+static u32 *ids, *shown_ids; // of the candidates, and a copy of them, which the script may write to
 static float *weights;       // of softmax, as many
 static u32 *mask_words, bias[1 + 2 * MOST_BIASES], splice[2 + MOST_FORCED];
 static char text[4096];
@@ -153,17 +153,17 @@ static const JSCFunctionListEntry candidate_methods[] = {
   METHOD("entropy", 0, entropy), METHOD("temperature", 1, temperature), METHOD("draw", 1, draw), METHOD("bias", 2, add_bias),
 };
 
-// candidates_of is what sample gets, with n candidates. Its arrays are made again when n changes,
-// or when the script has taken their memory away from them.
+// candidates_of is what sample gets, with n candidates. Its arrays are made again when n changes.
 JSValue candidates_of(int n) {
   int keep_flags = JS_PROP_CONFIGURABLE | JS_PROP_ENUMERABLE;
   kept = -1, biased = 0;
+  if (!logits_view) memcpy(shown_ids, ids, 4 * n);
   if (n != shown) {
     shown = n;
     JS_FreeValue(js, weight_view);
     weight_view = new_view(weights, n, JS_TYPED_ARRAY_FLOAT32);
     JS_DefinePropertyValueStr(js, candidates, "length", JS_NewInt32(js, n), keep_flags);
-    JS_DefinePropertyValueStr(js, candidates, "ids", logits_view ? JS_UNDEFINED : new_view(ids, n, JS_TYPED_ARRAY_UINT32), keep_flags);
+    JS_DefinePropertyValueStr(js, candidates, "ids", logits_view ? JS_UNDEFINED : new_view(shown_ids, n, JS_TYPED_ARRAY_UINT32), keep_flags);
     JS_DefinePropertyValueStr(js, candidates, "logits", new_view(row, n, JS_TYPED_ARRAY_FLOAT32), keep_flags);
   }
   return JS_DupValue(js, candidates);
@@ -370,10 +370,11 @@ int sampling_start(void) {
   int n = logits_view ? vocabulary : candidates_cap;
   if (row) return 1;
   ids = logits_view ? NULL : reserve(8 * n);
+  shown_ids = logits_view ? NULL : reserve(4 * n);
   row = logits_view ? reserve(4 * n) : (float *)(ids ? ids + n : NULL);
   weights = reserve(4 * n);
   mask_words = reserve(4 * mask_size + 4);
-  return row && weights && mask_words;
+  return row && (logits_view || shown_ids) && weights && mask_words;
 }
 
 int sampling_bind(int samples, int prepares, int splices, int stops) {

@@ -13,6 +13,9 @@ func exportVersion() {}
 //go:wasmexport penstock_warm
 func exportWarm() int32 { return guest.Warm() }
 
+//go:wasmexport penstock_plan
+func exportPlan() int32 { return guest.Plan() }
+
 //go:wasmexport penstock_open
 func exportOpen() int32 { return guest.Open() }
 

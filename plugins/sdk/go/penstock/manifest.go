@@ -42,7 +42,8 @@ type Manifest struct {
 }
 
 // json writes what penstock_describe emits. Fields with their zero value are left to the host.
-func (m *Manifest) json(rows bool, implements []byte) []byte {
+// plans tells whether there is a Plan: hosts that do not know it load the plugin nevertheless.
+func (m *Manifest) json(rows, plans bool, implements []byte) []byte {
 	view := m.View
 	if rows && view == "" {
 		view = "logits"
@@ -60,6 +61,9 @@ func (m *Manifest) json(rows bool, implements []byte) []byte {
 	}
 	b = appendNumber(b, `,"branches":`, m.Branches)
 	b = appendText(b, `,"branches_config":`, m.BranchesConfig)
+	if plans {
+		b = append(b, `,"optional":["penstock_plan"]`...)
+	}
 	if m.ConfigSchema != "" {
 		b = append(append(b, `,"config_schema":`...), m.ConfigSchema...)
 	}

@@ -2,6 +2,8 @@
 
 package penstock
 
+import "github.com/penstock/penstock/plugins/sdk/go/json"
+
 // Opener begins a request.
 type Opener interface {
 	// Open sets the plugin's fields from the request. An error refuses the request; the client
@@ -16,6 +18,17 @@ type Warmer interface {
 	// plugin's fields, and in variables of the program, are there for Open and all later calls. An
 	// error means that the plugin cannot work with this model.
 	Warm(v *Vocabulary) error
+}
+
+// Planner says what one configuration needs, before any request with it runs.
+type Planner interface {
+	// Plan is called once for each configuration, in a copy of the plugin as Warm left it, and says
+	// in plan what requests with this configuration need. What it leaves in the plugin's fields, and
+	// in variables of the program, is there for Open and all later calls: what takes long, such as a
+	// mask over the vocabulary, is built once. Of the request it knows nothing but the
+	// configuration. An error refuses the configuration; the client reads its text, so it should
+	// name the field, its value and the remedy. A host that has no plans never calls it.
+	Plan(config json.Value, plan *Plan) error
 }
 
 // Rewriter rewrites conversations before they become prompts.

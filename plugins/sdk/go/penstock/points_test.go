@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+	"github.com/penstock/penstock/plugins/sdk/go/json"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -355,5 +356,63 @@ func TestRegister_Manifest_ListsWhatTheTypeImplements(t *testing.T) {
 		if want := `"implements":["penstock_open",` + c.want + `]}`; !strings.HasSuffix(string(text), want) {
 			t.Errorf("got %s, %s, want %s", text, wrong, want)
 		}
+	}
+}
+
+// planned is a plugin with a plan, by which it is a sampler or a program.
+type planned struct{ words []string }
+
+func (p *planned) Plan(config json.Value, plan *penstock.Plan) error {
+	switch config.Get("as").Text() {
+	case "program":
+		plan.Without, plan.Branches = []penstock.Call{penstock.CallSample, penstock.CallAccept}, 2
+	case "follower":
+		plan.Without, plan.Hold, plan.NoLogprob = []penstock.Call{penstock.CallRun, penstock.CallSample}, 0, true
+	case "sampler":
+		plan.Without, plan.View, plan.Place, plan.Candidates = []penstock.Call{penstock.CallRun}, penstock.None, penstock.First, 40
+	case "nothing":
+	default:
+		return errors.New("config.as is unknown")
+	}
+	p.words = append(p.words, "planned")
+	return nil
+}
+
+func (p *planned) Open(*penstock.Request) error {
+	if len(p.words) != 1 {
+		return errors.New("what the plan left is not there")
+	}
+	return nil
+}
+
+func (*planned) Sample(*penstock.Candidates) penstock.Choice { return penstock.Keep(1) }
+func (*planned) Accept(penstock.Token) penstock.Accepted     { return penstock.Continue }
+func (*planned) Run(*penstock.Run) error                     { return nil }
+
+func TestPlanner_Plan_SaysWhatDiffers(t *testing.T) {
+	penstock.Register[planned](penstock.Manifest{Name: "planned", Hold: 3, Branches: 4})
+	for as, want := range map[string]string{
+		"program":  `{"implements":["penstock_open","penstock_plan","penstock_run"],"branches":2}`,
+		"follower": `{"implements":["penstock_open","penstock_plan","penstock_accept"],"hold":0,"needs":["hidden_state","note"]}`,
+		"sampler":  `{"implements":["penstock_open","penstock_plan","penstock_sample","penstock_accept"],"view":"none","place":"first","candidates":40}`,
+		"nothing":  `{}`,
+	} {
+		s := plugintest.Open[planned](t, plugintest.Request{Config: `{"as":"` + as + `"}`})
+		if s.Planned != want {
+			t.Errorf("%s: %s, want %s", as, s.Planned, want)
+		}
+		if !strings.Contains(s.Manifest(), `"optional":["penstock_plan"]`) || !strings.Contains(s.Manifest(), `"penstock_plan","penstock_sample"`) {
+			t.Errorf("the manifest is %s", s.Manifest())
+		}
+	}
+	if _, err := plugintest.TryOpen[planned](t, plugintest.Request{}); !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), "config.as is unknown") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFuel_Native_IsThere(t *testing.T) {
+	openAll(t, penstock.Manifest{})
+	if penstock.Fuel() != abi.LimitHookFuel {
+		t.Errorf("%d units", penstock.Fuel())
 	}
 }

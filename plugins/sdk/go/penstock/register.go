@@ -45,9 +45,12 @@ func begin(m *Manifest, value any) {
 }
 
 func beginLife(value any) {
-	guest.Warm, guest.Close, guest.Rewind, guest.Render = nil, nil, nil, nil
+	guest.Warm, guest.Plan, guest.Close, guest.Rewind, guest.Render = nil, nil, nil, nil, nil
 	if w, ok := value.(Warmer); ok {
 		guest.Warm = func() int32 { return refuse(w.Warm(ReadVocabulary())) }
+	}
+	if p, ok := value.(Planner); ok {
+		guest.Plan = func() int32 { return refuse(makePlan(p, value)) }
 	}
 	if c, ok := value.(Closer); ok {
 		guest.Close = c.Close

@@ -34,10 +34,12 @@ func (r *Request) Sampling() json.Value { return asked("sampling") }
 // missing. It is Null on a host without this function.
 func (r *Request) Model() json.Value { return asked("model") }
 
-// Call is a call of the host that a plugin can decline for a request, by the method that it is of.
+// Call is a call of the host that a plugin can decline for a request, or leave out of a plan, by the
+// method that it is of.
 type Call string
 
-// The calls that can be declined. CallSample is of SampleRow, too.
+// The calls that can be declined, and left out of plans. CallSample is of SampleRow, too. CallRender
+// and CallRun can only be left out of plans.
 const (
 	CallRewrite Call = "penstock_messages"
 	CallPrepare Call = "penstock_prepare"
@@ -47,6 +49,8 @@ const (
 	CallStop    Call = "penstock_stop"
 	CallRewind  Call = "penstock_rewind"
 	CallClose   Call = "penstock_close"
+	CallRender  Call = "penstock_template"
+	CallRun     Call = "penstock_run"
 )
 
 var errDecline = errors.New("the host does not let this call be declined here")
@@ -89,13 +93,17 @@ func asked(what string) json.Value {
 
 var errDefaults = errors.New("this host does not fill in a configuration's defaults, which the plugin relies on: it needs a newer one")
 
+func readConfig() (json.Value, error) {
+	if hasDefault(manifest.ConfigSchema) && !Feature("config_defaults") {
+		return json.Value{}, errDefaults
+	}
+	return json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) }))
+}
+
 func readRequest() (*Request, error) {
-	config, err := json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) }))
+	config, err := readConfig()
 	if err != nil {
 		return nil, err
-	}
-	if hasDefault(manifest.ConfigSchema) && !Feature("config_defaults") {
-		return nil, errDefaults
 	}
 	return &Request{
 		Config:       config,

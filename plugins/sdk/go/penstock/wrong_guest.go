@@ -4,6 +4,8 @@
 
 package penstock
 
+import "github.com/penstock/penstock/plugins/sdk/go/json"
+
 // wrongMethod finds a method of the plugin's type that the SDK would not call although it has the
 // name of one that is: those mistakes that are the likeliest. In what TinyGo compiles they cost
 // nothing, since it knows which types have which methods.
@@ -13,6 +15,8 @@ func wrongMethod(value any) string {
 		return wants("Open(*penstock.Request) error")
 	case interface{ Warm(*Vocabulary) }, interface{ Warm(Vocabulary) error }, interface{ Warm() error }:
 		return wants("Warm(*penstock.Vocabulary) error")
+	case interface{ Plan(*Plan) error }, interface{ Plan(json.Value) error }, interface{ Plan(json.Value, *Plan) }, interface{ Plan(*Request, *Plan) error }:
+		return wants("Plan(json.Value, *penstock.Plan) error")
 	case interface{ Rewrite([]Message) []Message }, interface{ Rewrite([]Message) error }:
 		return wants("Rewrite([]penstock.Message) ([]penstock.Message, error)")
 	case interface{ Render([]Message) string }, interface {

@@ -159,6 +159,9 @@ func (h host) Part() int32 {
 	return int32(*cmp.Or(h.s.Part, &unknown))
 }
 
+// Fuel is never used up natively.
+func (h host) Fuel() int64 { return abi.LimitHookFuel }
+
 // Random draws as for the first plugin of a chain.
 func (h host) Random() int64 {
 	h.s.draws++

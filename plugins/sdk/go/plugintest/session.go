@@ -53,6 +53,7 @@ type Session struct {
 	Logs     []string         // what the plugin logged
 	Notes    []string         // what the plugin said of tokens
 	Declined []penstock.Call  // what the plugin declined
+	Planned  string           // JSON, what its Plan says of the configuration; empty: it says nothing
 	Outputs  []string         // JSON, what the plugin gave the client
 	Logprob  *float32         // of the token that Accept tells next, and of no other; nil: it is not known
 
@@ -131,10 +132,22 @@ func (s *Session) begin() error {
 	s.plugin.Begin()
 	clear(s.buffers[:])
 	s.Declined, s.hold = nil, s.declared.Hold
-	if guest.Warm != nil && s.call("penstock_warm", true, guest.Warm) != 0 || s.call("penstock_open", true, guest.Open) != 0 {
+	if guest.Warm != nil && s.call("penstock_warm", true, guest.Warm) != 0 || !s.plan() || s.call("penstock_open", true, guest.Open) != 0 {
 		return s.refused()
 	}
 	return nil
+}
+
+// plan has the plugin plan, if it does, and reports whether it accepts the configuration. What a
+// plan leaves out is still called.
+func (s *Session) plan() bool {
+	s.t.Helper()
+	if guest.Plan == nil {
+		return true
+	}
+	accepts := s.call("penstock_plan", true, guest.Plan) == 0
+	s.Planned = s.emitted
+	return accepts
 }
 
 // lack ends a test that asks for what only the real host has.

@@ -15,6 +15,7 @@ use alloc::string::{String, ToString};
 #[derive(Clone, Copy, Debug)]
 pub struct Methods {
     pub warm: bool,
+    pub plan: bool,
     pub rewrite: bool,
     pub render: bool,
     pub draft: bool,
@@ -32,6 +33,7 @@ impl Methods {
     /// A plugin with `open` alone.
     pub const NONE: Methods = Methods {
         warm: false,
+        plan: false,
         rewrite: false,
         render: false,
         draft: false,
@@ -45,11 +47,12 @@ impl Methods {
         close: false,
     };
 
-    /// The exports that have a method, as JSON.
-    pub(crate) fn json(&self) -> String {
+    /// The exports that have a method, as JSON, without some of them.
+    pub(crate) fn json(&self, without: &[Call]) -> String {
         let mut list = String::from(r#"["penstock_open""#);
         for (has, name) in [
             (self.warm, "penstock_warm"),
+            (self.plan, "penstock_plan"),
             (self.rewrite, "penstock_messages"),
             (self.render, "penstock_template"),
             (self.prepare, "penstock_prepare"),
@@ -61,7 +64,7 @@ impl Methods {
             (self.run, "penstock_run"),
             (self.close, "penstock_close"),
         ] {
-            if has {
+            if has && !without.iter().any(|call| call.export() == name) {
                 list += ",\"";
                 list += name;
                 list += "\"";
@@ -121,6 +124,18 @@ impl<P: Exported> Instance<P> {
 
     pub fn warm(&mut self) -> i32 {
         answer(P::warm(&Vocabulary::read()).map(|built| table::keep(Some(Box::leak(built)))))
+    }
+
+    pub fn plan(&mut self) -> i32 {
+        answer(Request::read().and_then(|request| {
+            let mut plan = Plan::of(&P::MANIFEST);
+            P::plan(&request.config, &mut plan)?;
+            host::emit(&plan.json(&P::MANIFEST, &P::METHODS));
+            if let Some(built) = plan.table {
+                table::keep(Some(Box::leak(built)));
+            }
+            Ok(())
+        }))
     }
 
     pub fn open(&mut self) -> i32 {
@@ -298,8 +313,13 @@ macro_rules! exports {
             }
             #[no_mangle]
             pub extern "C" fn penstock_warm() -> i32 {
-                $begin; // only warm comes before open
+                $begin; // only warm and plan come before open
                 call(HAS.warm, |i| i.warm())
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_plan() -> i32 {
+                $begin;
+                call(HAS.plan, |i| i.plan())
             }
             #[no_mangle]
             pub extern "C" fn penstock_open() -> i32 {

@@ -110,6 +110,21 @@ pub fn history_len() -> usize {
     unsafe { abi::history(0, core::ptr::NonNull::<u32>::dangling().as_ptr() as *mut u8, 0) }.max(0) as usize
 }
 
+/// How much of its fuel the running call has left, in units; none on a host that does not tell. It
+/// is the same on every machine, so a plugin may decide by it.
+///
+/// ```
+/// # use penstock::host;
+/// # fn improve() -> bool { false }
+/// while host::fuel().map_or(true, |left| left > 1_000_000) && improve() {}
+/// ```
+pub fn fuel() -> Option<i64> {
+    if !feature("fuel") {
+        return None;
+    }
+    Some(unsafe { abi::fuel() })
+}
+
 /// A number of the request, by the ABI's param kinds.
 pub fn param(kind: i32) -> i64 {
     unsafe { abi::param(kind) }

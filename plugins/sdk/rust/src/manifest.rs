@@ -103,8 +103,9 @@ impl Manifest {
             (true, "") => alloc::format!(r#""branches":{},"#, self.branches),
             (true, config) => alloc::format!(r#""branches":{},"branches_config":{},"#, self.branches, quote(config)),
         };
+        let optional = if methods.plan { r#""optional":["penstock_plan"],"# } else { "" }; // hosts that do not know it load the plugin
         alloc::format!(
-            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}"implements":{},"config_schema":{}}}"#,
+            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}{}"implements":{},"config_schema":{}}}"#,
             quote(self.name),
             quote(self.version),
             quote(self.summary),
@@ -115,7 +116,8 @@ impl Manifest {
             self.take_back,
             self.strict_mask,
             branches,
-            methods.json(),
+            optional,
+            methods.json(&[]),
             self.config_schema
         )
     }
@@ -144,7 +146,7 @@ mod tests {
     #[test]
     fn manifest_of_a_program_says_how_many_branches_it_has() {
         let all = Methods { warm: true, sample_row: true, accept: true, close: true, ..Methods::NONE };
-        assert_eq!(all.json(), r#"["penstock_open","penstock_warm","penstock_sample","penstock_accept","penstock_close"]"#);
+        assert_eq!(all.json(&[]), r#"["penstock_open","penstock_warm","penstock_sample","penstock_accept","penstock_close"]"#);
         let run = Methods { run: true, ..Methods::NONE };
         let manifest = Manifest { branches: 4, branches_config: "width", ..Manifest::DEFAULT };
         let value = json::parse(&manifest.json(&run)).unwrap();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-use crate::{Accepted, Candidates, Choice, Manifest, Message, Next, Request, Row, Run, Table, Token, Verdict, Vocabulary};
+use crate::json::Value;
+use crate::{Accepted, Candidates, Choice, Manifest, Message, Next, Plan, Request, Row, Run, Table, Token, Verdict, Vocabulary};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -86,6 +87,32 @@ pub trait Plugin: Sized + 'static {
     fn warm(vocabulary: &Vocabulary) -> Result<Table, String> {
         let _ = vocabulary;
         Err(String::from("the plugin builds no table"))
+    }
+
+    /// Says what one configuration needs, once and before any request with it runs: which methods
+    /// are called, what they see, how many tokens are held back. What takes long to build from the
+    /// configuration, such as a mask over the vocabulary, is built here and kept in `plan.table`.
+    /// Of the request it knows nothing but the configuration. An error refuses that; the client
+    /// reads the text, so it should name the field, its value and the remedy. A host that has no
+    /// plans never calls it. A plugin with it may have `run` beside methods that are called for a
+    /// token, if each plan leaves out one or the other.
+    ///
+    /// ```
+    /// # use penstock::{Call, Plan};
+    /// # use penstock::json::Value;
+    /// fn plan(config: &Value, plan: &mut Plan) -> Result<(), String> {
+    ///     let words: Vec<String> = config.read("words")?;
+    ///     if words.is_empty() {
+    ///         plan.without = vec![Call::Prepare, Call::Accept];
+    ///     }
+    ///     plan.hold = words.iter().map(|w| w.len() as u32).max().unwrap_or(0).min(plan.hold);
+    ///     plan.table = Some(Box::new(words));
+    ///     Ok(())
+    /// }
+    /// ```
+    fn plan(config: &Value, plan: &mut Plan) -> Result<(), String> {
+        let _ = (config, plan);
+        Ok(())
     }
 
     /// Writes the answer itself, as a program: it opens branches, which are lists of tokens that

@@ -26,7 +26,8 @@ pub struct Request {
     pub choices: usize,
 }
 
-/// A call that a plugin can decline for a request, by the method that it is of.
+/// A call that a plugin can decline for a request, or leave out of a plan, by the method that it is
+/// of.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
@@ -39,10 +40,14 @@ pub enum Call {
     Stop,
     Rewind,
     Close,
+    /// Only of plans.
+    Render,
+    /// Only of plans.
+    Run,
 }
 
 impl Call {
-    fn export(self) -> &'static str {
+    pub(crate) fn export(self) -> &'static str {
         match self {
             Call::Rewrite => "penstock_messages",
             Call::Prepare => "penstock_prepare",
@@ -52,6 +57,8 @@ impl Call {
             Call::Stop => "penstock_stop",
             Call::Rewind => "penstock_rewind",
             Call::Close => "penstock_close",
+            Call::Render => "penstock_template",
+            Call::Run => "penstock_run",
         }
     }
 }

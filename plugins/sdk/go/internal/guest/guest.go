@@ -26,6 +26,7 @@ var Registered *Plugin
 var (
 	Open    func() int32
 	Warm    func() int32
+	Plan    func() int32
 	Render  func() int32
 	Prepare func() int32
 	Sample  func(n int32) int32

@@ -95,14 +95,14 @@ fn methods(body: Vec<TokenTree>) -> Result<Vec<Ident>, Wrong> {
 
 /// The methods that an author may leave out, of those that there are; `open` is always there.
 fn checked(written: Vec<Ident>) -> Result<Vec<Ident>, Wrong> {
-    const METHODS: [&str; 12] =
-        ["warm", "run", "close", "rewrite", "render", "draft", "prepare", "sample", "sample_row", "accept", "stop", "rewind"];
+    const METHODS: [&str; 13] =
+        ["warm", "plan", "run", "close", "rewrite", "render", "draft", "prepare", "sample", "sample_row", "accept", "stop", "rewind"];
     let has = |name: &&str| written.iter().find(|m| m.to_string() == **name);
     if let (Some(_), Some(second)) = (has(&"sample"), has(&"sample_row")) {
         return wrong(second.span(), "a plugin has `sample` for candidates or `sample_row` for the whole row, not both");
     }
-    if let (Some(_), Some(other)) = (has(&"run"), METHODS[3..].iter().find_map(|m| has(m))) {
-        return wrong(other.span(), &format!("a plugin with `run` writes the answer itself; take `{}` or `run` out", other));
+    if let (Some(_), None, Some(other)) = (has(&"run"), has(&"plan"), METHODS[4..].iter().find_map(|m| has(m))) {
+        return wrong(other.span(), &format!("a plugin with `run` writes the answer itself; take `{}` or `run` out, or add `plan`, which says what it is", other));
     }
     Ok(METHODS.iter().filter_map(|m| has(m).cloned()).collect())
 }

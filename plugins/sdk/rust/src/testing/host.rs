@@ -15,6 +15,7 @@ use std::vec::Vec;
 pub(super) enum Call {
     #[default]
     Warm, // the request is not known yet
+    Plan,
     Open,
     Prompt, // rewrite and render
     Accept,
@@ -127,7 +128,7 @@ impl State {
 
     /// It does not count values.
     fn output(&mut self, value: String) -> i32 {
-        if json::parse(&value).is_err() || matches!(self.call, Call::Warm | Call::Prompt) {
+        if json::parse(&value).is_err() || matches!(self.call, Call::Warm | Call::Plan | Call::Prompt) {
             return abi::OUTPUT_REFUSED;
         }
         self.outputs.push(value);
@@ -179,6 +180,7 @@ const TABLE: abi::Host = abi::Host {
     prompt: |from, len, p, n| ask(|s| s.prompt(&text(from, len))).map_or(-1, |made| give(made, p, n)),
     logprob: || ask(|s| s.logprob.filter(|_| s.call == Call::Accept).unwrap_or(f32::NAN)),
     request: |p, n| ask(|s| give(s.request.described(s.call != Call::Warm), p, n)),
+    fuel: || abi::LIMIT_HOOK_FUEL, // natively none is used
     random: || ask(State::random),
     vocab_size: || ask(|s| s.request.vocabulary.len() as i32),
     piece: |t, p, n| ask(|s| s.token(t).map_or(-1, |(bytes, _)| give(bytes, p, n))),

@@ -4,7 +4,7 @@ use super::host::{Call, State};
 use super::Request;
 use crate::glue::Exported;
 use crate::json::{self, Value};
-use crate::{abi, bias, defaults, table, Accepted, Candidates, Choice, Message, Next, Part, Row, Token, Verdict, View, Vocabulary};
+use crate::{abi, bias, defaults, table, Accepted, Candidates, Choice, Message, Next, Part, Plan, Row, Token, Verdict, View, Vocabulary};
 use std::boxed::Box;
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -32,6 +32,7 @@ pub struct Session<P: Exported> {
     state: State,
     mask: Vec<u32>,                     // that prepare left
     shown: Vec<(Token, String, usize)>, // to stop, and how many tokens there were then
+    planned: String,                    // JSON
     plugin: Option<P>,
 }
 
@@ -55,8 +56,24 @@ impl<P: Exported> Session<P> {
         if P::METHODS.warm {
             state.enter(Call::Warm, || P::warm(&Vocabulary::read()).map(|built| table::keep(Some(Box::leak(built)))))?;
         }
-        let mut session = Session { state, mask: Vec::new(), shown: Vec::new(), plugin: None };
+        let mut planned = String::new();
+        if P::METHODS.plan {
+            let mut plan = Plan::of(&P::MANIFEST);
+            state.enter(Call::Plan, || {
+                P::plan(&config, &mut plan)?;
+                table::keep(plan.table.take().map(|built| &*Box::leak(built)).or_else(table::kept));
+                Ok::<(), String>(())
+            })?;
+            planned = plan.json(&P::MANIFEST, &P::METHODS);
+        }
+        let mut session = Session { planned, state, mask: Vec::new(), shown: Vec::new(), plugin: None };
         session.begin().map(|_| session)
+    }
+
+    /// What the plugin's `plan` says of the configuration, JSON; empty: it has none. What a plan
+    /// leaves out is still called.
+    pub fn planned(&self) -> &str {
+        &self.planned
     }
 
     /// Begins the plugin anew.
