@@ -50,6 +50,7 @@ take "$source_dir" llama.cpp
 cp "$source_dir"/licenses/* "$stage/licenses/llama.cpp/"
 find "$source_dir/vendor" -name 'LICENSE*' -printf '%P\n' | while read -r file; do take "$source_dir/vendor/${file%/*}" "llama.cpp/${file%/*}"; done
 (cd web && npm ls --omit=dev --all --parseable | tail -n +2) | while read -r folder; do take "$folder" "npm/${folder##*/node_modules/}"; done
+mkdir -p "$stage/licenses/script" && cp plugins/script/licenses/* "$stage/licenses/script/"
 mkdir -p "$stage/licenses/system"
 for package in libc6 libstdc++6; do cp "/usr/share/doc/$package/copyright" "$stage/licenses/system/$package"; done
 cp /usr/share/common-licenses/{LGPL-2.1,GPL-3} "$stage/licenses/system/"

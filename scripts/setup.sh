@@ -68,6 +68,11 @@ rust_ok() {
 
 # Version 19 of LLVM, as scripts/tinygo.sh links it.
 find_missing_tinygo() { need_packages llvm-19-dev libclang-19-dev clang-19 lld-19 binaryen wasi-libc libclang-rt-19-dev-wasm32; }
+find_missing_script() {
+  has cargo || missing+=(cargo)
+  has patch || missing+=(patch)
+  need_packages clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32
+}
 find_missing_rust() { rust_ok || missing+=(rustc cargo libstd-rust-dev-wasm32 lld-14 gcc libc6-dev); }
 
 # By the whole name, since apt takes one that it does not know for a pattern.
@@ -84,7 +89,7 @@ need_versions() { # COMMAND PACKAGE VERSION...
 
 find_missing() {
   missing=()
-  case $1 in tinygo | rust) "find_missing_$1"; return ;; esac
+  case $1 in tinygo | rust | script) "find_missing_$1"; return ;; esac
   need make make
   need git git
   need gcc gcc

@@ -48,8 +48,8 @@ var (
 	CauseExit   = errors.New("exit")
 	CauseLimit  = errors.New("limit exceeded")
 
-	// CauseError is a trap before which the plugin has said why, as an interpreter does of a mistake in
-	// a script. It does not count towards quarantine.
+	// CauseError is a trap before which the plugin has said why, as an interpreter does of a mistake
+	// in a script. It does not count towards quarantine.
 	CauseError = errors.New("error of the plugin")
 
 	// CauseConflict is a conflict with the request or with another of its plugins. It does not

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // Fault is what a plugin did wrong in one call. It ends the request it happened in, and no other.
@@ -106,6 +108,9 @@ func (r *Refusal) words() string {
 	}
 	return ": " + r.Message + logEnds(r.Log)
 }
+
+// OfConfig reports whether the plugin refuses its configuration, whatever the request is.
+func (r *Refusal) OfConfig() bool { return r.Export == abi.ExportPlan }
 
 // Param names the field of a request that a refusal is about.
 func (r *Refusal) Param() string { return "plugins" }

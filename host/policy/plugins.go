@@ -35,7 +35,6 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/script"
 )
 
@@ -234,7 +233,7 @@ func useError(u *use, err error) error {
 		return e
 	}
 	switch {
-	case errors.As(err, &refused) && refused.Export == abi.ExportPlan:
+	case errors.As(err, &refused) && refused.OfConfig():
 		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: u.ConfigField(""), Message: refused.Told(), Public: refused.Error()}
 	case errors.As(err, &config):
 		return refusal.Invalid(u.ConfigField(config.Field), "plugin %s: %v", u.Name, config)

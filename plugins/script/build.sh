@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds script.wasm, the guest that runs JavaScript, and notes in script.sum what it was built from.
-# The engine is QuickJS-NG (MIT, QUICKJS-LICENSE), as the crate in engine/Cargo.lock has its C source,
-# whose checksum cargo checks. The compilers are Debian's: clang-19, lld-19, wasi-libc and
-# libclang-rt-19-dev-wasm32. The same inputs give the same bytes.
+# Builds script.wasm, the guest that runs JavaScript, and notes in script.sum what it was built
+# from. The engine is QuickJS-NG, as the crate in engine/Cargo.lock has its C source, whose checksum
+# cargo checks. The compilers and the C library are Debian's. The same inputs give the same bytes.
+# licenses/ has the terms of what is linked in.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../../build/script
+"$here/../../scripts/setup.sh" script
 mkdir -p "$build"
 cd "$build" # here no configuration of cargo forbids the network
 
@@ -16,7 +17,7 @@ CARGO_NET_OFFLINE=false cargo vendor --quiet --locked --manifest-path "$here/eng
 mkdir engine objects
 cp vendor/rquickjs-sys/quickjs/*.{c,h} engine/
 patch --quiet --directory=engine --strip=1 <"$here/engine/engine.patch"
-cmp -s vendor/rquickjs-sys/quickjs/LICENSE "$here/QUICKJS-LICENSE" || { echo "build.sh: the engine's licence has changed: copy it to QUICKJS-LICENSE" >&2; exit 1; }
+cmp -s vendor/rquickjs-sys/quickjs/LICENSE "$here/licenses/quickjs-ng" || { echo "build.sh: the engine's licence has changed: copy it to licenses/quickjs-ng" >&2; exit 1; }
 
 # Without a clock, files and threads: what would need them is left out by the linker. The stack lies
 # below the data, so that overflowing it traps instead of overwriting something.

@@ -82,6 +82,17 @@ var brokenScripts = []struct{ source, want string }{
 	{"export function accept(t) {\n  'x'.repeat(1e9);\n}", "InternalError: out of memory (script.js:2:"},
 }
 
+// A plan that takes too long is refused, as one that throws is: the configuration is wrong.
+func TestErrors_OfThePlan_AreRefusals(t *testing.T) {
+	for _, source := range []string{"for (;;);", "'x'.repeat(2 ** 30)", "null.x", "let"} {
+		_, _, err := plan(t, source, nil)
+		var refusal *plugin.Refusal
+		if !errors.As(err, &refusal) || !strings.Contains(said(err), "script.js:1:") {
+			t.Errorf("%s: got %T %s", source, err, said(err))
+		}
+	}
+}
+
 func TestErrors_NameWhatIsWrongAndWhere(t *testing.T) {
 	line := regexp.MustCompile(`\(script\.js:[1-9][0-9]*:[1-9][0-9]*\)`)
 	for _, tc := range brokenScripts {
@@ -110,8 +121,8 @@ func TestErrors_ThatFormatThemselves(t *testing.T) {
 		`Error.prototype.name = {toString() { throw 6 }}; throw new Error("m")`:                        "Error: m (script.js:2:",
 		`Error.prepareStackTrace = () => { for (;;); }; throw new Error("m")`:                          "Error: m (script.js:2:",
 		`Error.stackTraceLimit = {valueOf() { throw 7 }}; throw new Error("m")`:                        "Error: m (script.js:2:",
-		`throw new Error("x".repeat(50000))`:                                                          "Error: xxxxxxxx",
-		`throw "é".repeat(50000)`:                                                                     `é…" was thrown (script.js:2:`,
+		`throw new Error("x".repeat(50000))`:                                                           "Error: xxxxxxxx",
+		`throw "é".repeat(50000)`:                                                                      `é…" was thrown (script.js:2:`,
 		`throw undefined`:                                                                              "undefined was thrown (script.js:2:",
 		`throw Symbol("s")`:                                                                            "a symbol was thrown (script.js:2:",
 		`throw [1, 2]`:                                                                                 "an array was thrown (script.js:2:",

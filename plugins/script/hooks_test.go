@@ -245,7 +245,7 @@ func TestScript_AsksTheHost(t *testing.T) {
 		output([penstock.param("seed"), penstock.param("time"), Date.now(), new Date().getFullYear(), penstock.param("maxTokens"), penstock.request().model.name]);
 		output([penstock.piece(t), [...penstock.bytes(t)], penstock.isEnd(0), penstock.isEnd(t), penstock.isControl(1), penstock.eos, penstock.eot]);
 		output([penstock.tokenize(" frog cat").length, penstock.detokenize(penstock.tokenize(" frog é")), penstock.piece(penstock.tokenize("é")[0]), penstock.piece(3 + 0xc3)]);
-		output([penstock.fuel > 1e6 && penstock.fuel < 2e7, note("n"), console.log("x", {a: 1}, 1n, Symbol.iterator, undefined), typeof setTimeout, typeof WeakRef, typeof performance]);
+		output([penstock.fuel > 1e6 && penstock.fuel < 2e7, note("n"), console.log("x", {a: 1}, 1n, Symbol.iterator, undefined, globalThis, new Error("e")), typeof setTimeout, typeof WeakRef, typeof performance]);
 	}`, map[string]int{"a": 1})
 	if _, err := s.Accept(token(t, " frog")); err != nil {
 		t.Fatal(said(err))
@@ -281,7 +281,10 @@ func TestPlan_NarrowsTheManifest(t *testing.T) {
 			return p.Manifest.Hold == 8 && p.Manifest.Place == load.PlaceFirst && p.Manifest.Summary == "s" && string(p.Manifest.ConfigSchema) == `{"type":"object"}`
 		},
 		`export function accept(t) { penstock.hiddenState() }`: func(p *load.Plugin) bool { return p.WantsHiddenState() },
-		`export function accept(t) { log(t) }`:                 func(p *load.Plugin) bool { return !p.WantsHiddenState() },
+		`Object.prototype.toJSON = Array.prototype.toJSON = () => 5; Object.prototype.hold = 9; export function accept(t) {}`: func(p *load.Plugin) bool {
+			return p.IsStage() && p.Manifest.Hold == 0
+		},
+		`export function accept(t) { log(t) }`: func(p *load.Plugin) bool { return !p.WantsHiddenState() },
 	} {
 		p, _, err := plan(t, source, nil)
 		if err != nil {
@@ -331,6 +334,22 @@ func TestPlan_Describe_SaysWhatAScriptIsWithoutItsConfig(t *testing.T) {
 	if p, err := loaded(t).With(t.Context(), "", c); err == nil {
 		p.Release()
 		t.Error("a syntax error was tolerated")
+	}
+}
+
+// As deep as authors recurse; the bound is the host's, for a stack of 8 MiB.
+func TestScript_Recurses(t *testing.T) {
+	for name, source := range map[string]string{
+		"functions":   `const f = n => n ? f(n - 1) + 1 : 0; f(70)`,
+		"JSON":        `JSON.parse("[".repeat(400) + "]".repeat(400))`,
+		"an object":   `let o = {}; for (let i = 0; i < 200; i++) o = {o}; JSON.stringify(o)`,
+		"parentheses": `eval("(".repeat(60) + "1" + ")".repeat(60))`,
+		"a tree":      `let o = null; for (let i = 0; i < 30; i++) o = {list: [o]}; const walk = o => o ? o.list.map(walk).length : 0; walk(o)`,
+		"a pattern":   `new RegExp("(".repeat(50) + "a" + ")".repeat(50)).test("a")`,
+	} {
+		if err := every(t, "export function accept() { "+source+" }"); err != nil {
+			t.Errorf("%s: %s", name, said(err))
+		}
 	}
 }
 

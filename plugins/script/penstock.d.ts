@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What a script of Penstock sees, for editors and type checkers. Put the file beside the script, and
-// write `/** @param {Candidates} c */` above a function for its completions.
+// What a script of Penstock sees, for editors and type checkers. Put the file beside the script,
+// and write `/** @param {Candidates} c */` above a function for its completions.
 //
-// A script is one JavaScript module of at most 64 KiB. It exports functions that the host calls, which
-// are called hooks here, and may export `plugin`, which says what they need. Its variables are its
-// state: each answer has its own, from where the script's code outside of functions left them.
+// A script is one JavaScript module of at most 64 KiB. It exports functions that the host calls,
+// which are called hooks here, and may export `plugin`, which says what they need. Its variables
+// are its state: each answer has its own, from where the script's code outside of functions left
+// them.
 //
 // Hooks are plain functions: nothing has to be awaited, and one that returns a Promise or is a
 // generator is an error. Math.random() is drawn from the request's seed and Date.now() is the
@@ -18,14 +19,23 @@ type Token = number;
 /** One token, a list of them, or a text, which is then tokenized. */
 type Tokens = Token | ArrayLike<Token> | string;
 
-/** A bit for each token, as `penstock.mask` makes it. Made once outside of hooks, it costs nothing later. */
+/**
+ * A bit for each token, as `penstock.mask` makes it. Made once outside of hooks, it costs nothing
+ * later.
+ */
 type Mask = Uint32Array;
 
 /** What `export const plugin` may say. All of it is optional. */
 interface Plugin {
-  /** How many of the likeliest tokens `sample` sees, 1 to 4096; 40 if left out. The others are dropped. */
+  /**
+   * How many of the likeliest tokens `sample` sees, 1 to 4096; 40 if left out. The others are
+   * dropped.
+   */
   candidates?: number;
-  /** "candidates"; "logits" for all tokens, which costs more; "none" for a `sample` that only chooses a token. */
+  /**
+   * "candidates"; "logits" for all tokens, which costs more; "none" for a `sample` that only
+   * chooses a token.
+   */
   view?: "candidates" | "logits" | "none";
   /** How many tokens `accept` may take back, 0 to 256. The client sees the answer so much later. */
   hold?: number;
@@ -43,7 +53,10 @@ interface Plugin {
   needs?: ("logprob" | "hidden_state" | "note")[];
 }
 
-/** What `sample(c)` gets: the candidates, the likeliest first, or all tokens with the view "logits". */
+/**
+ * What `sample(c)` gets: the candidates, the likeliest first, or all tokens with the view
+ * "logits".
+ */
 interface Candidates {
   readonly length: number;
   /** Their tokens; undefined with the view "logits", where the index is the token. */
@@ -56,7 +69,10 @@ interface Candidates {
   ban(i: number): void;
   /** Keeps the first n as they were, and drops the others. */
   keep(n: number): void;
-  /** Drops those that the function, RegExp or mask refuses; if that is all of them, none. Returns how many it accepts. */
+  /**
+   * Drops those that the function, RegExp or mask refuses; if that is all of them, none. Returns
+   * how many it accepts.
+   */
   filter(accepts: ((text: string, i: number, token: Token) => unknown) | RegExp | Mask): number;
   /** The probabilities. The array is the same at each call. */
   softmax(): Float32Array;
@@ -66,7 +82,10 @@ interface Candidates {
   temperature(t: number): void;
   /** A token at random, by the probabilities or by weights of your own. Return it to choose it. */
   draw(weights?: ArrayLike<number>): Token;
-  /** Adds x to the logit of any token, seen or not, and drops none. What else was changed then does not count. */
+  /**
+   * Adds x to the logit of any token, seen or not, and drops none. What else was changed then does
+   * not count.
+   */
   bias(token: Token, x: number): void;
 }
 
@@ -112,13 +131,23 @@ interface Program {
   chat(messages: Message[] | string): Branch;
   /** A sampler chain: the request's parameters, changed by these, such as {temperature: 1}. */
   chain(parameters: object): number;
-  /** Waits until the model has computed the branches, or with `any` one of them; k: how many candidates `best` will be asked for. Returns those that are computed. */
+  /**
+   * Waits until the model has computed the branches, or with `any` one of them; k: how many
+   * candidates `best` will be asked for. Returns those that are computed.
+   */
   wait(branches: Branch | Branch[], k?: number, options?: { any?: boolean }): Branch[];
   /** The host draws up to n tokens for each branch, at the same time, and waits for all. */
-  continue(branches: Branch | Branch[], n: number, options?: { chain?: number; scored?: boolean }): Branch[];
+  continue(
+    branches: Branch | Branch[],
+    n: number,
+    options?: { chain?: number; scored?: boolean },
+  ): Branch[];
   /** Shows the client tokens or a text; false if the choice has ended. */
   show(tokens: Tokens, choice?: number): boolean;
-  /** After run has returned, the answer goes on from the branch, whose first `from` tokens are the prompt. */
+  /**
+   * After run has returned, the answer goes on from the branch, whose first `from` tokens are the
+   * prompt.
+   */
   adopt(branch: Branch, from?: number, choice?: number): void;
 }
 
@@ -162,7 +191,9 @@ interface Penstock {
   readonly eos: Token | null;
   readonly eot: Token | null;
   readonly newline: Token | null;
-  /** The text of a token. Of one that is a part of a character, each byte is U+FFFD; see `bytes`. */
+  /**
+   * The text of a token. Of one that is a part of a character, each byte is U+FFFD; see `bytes`.
+   */
   piece(token: Token): string;
   bytes(token: Token): Uint8Array;
   /** Whether the token ends an answer. */
@@ -176,11 +207,15 @@ interface Penstock {
    * tokens), for which a function returns true, or that a list has.
    */
   mask(of: RegExp | ((text: string, token: Token) => unknown) | ArrayLike<Token>): Mask;
-  /** For `accept`: takes the last tokens back, the accepted one included, and goes on with others. */
+  /**
+   * For `accept`: takes the last tokens back, the accepted one included, and goes on with others.
+   */
   splice(back: number, tokens?: Tokens): Splice;
   /** The answer so far, from a byte on; a negative one counts from the end. */
   text(from?: number): string;
-  /** All tokens so far, the prompt's first, from an index on; a negative one counts from the end. */
+  /**
+   * All tokens so far, the prompt's first, from an index on; a negative one counts from the end.
+   */
   history(from?: number): Token[];
   readonly historyLength: number;
   readonly part: "content" | "reasoning" | "tool_call" | "unknown";
@@ -188,16 +223,23 @@ interface Penstock {
   readonly logprob: number;
   /** In `sample`, `accept` and `stop`: the model's hidden state. */
   hiddenState(): Float32Array;
-  /** What is left of the running call, in units of fuel; a step of JavaScript takes about a thousand. */
+  /**
+   * What is left of the running call, in units of fuel; a step of JavaScript takes about a
+   * thousand.
+   */
   readonly fuel: number;
-  param(name: "promptTokens" | "maxTokens" | "contextSize" | "seed" | "time" | "choice" | "choices"): number;
+  param(
+    name: "promptTokens" | "maxTokens" | "contextSize" | "seed" | "time" | "choice" | "choices",
+  ): number;
   /** The model and the request's sampling parameters. */
   request(): { model: Record<string, any>; sampling: Record<string, any> };
   /** In `messages` and `template`: the prompt that the model's own template makes of messages. */
   prompt(messages?: Message[]): string;
   /** Gives the client a value beside the answer; false if it is refused. */
   output(value: unknown): boolean;
-  /** Writes a note to the token, which clients that ask for a trace and the page's inspector show. */
+  /**
+   * Writes a note to the token, which clients that ask for a trace and the page's inspector show.
+   */
   note(value: unknown): boolean;
 }
 
@@ -206,7 +248,10 @@ declare const config: any;
 declare function log(...values: unknown[]): void;
 declare function output(value: unknown): boolean;
 declare function note(value: unknown): boolean;
-declare const console: Record<"debug" | "log" | "info" | "warn" | "error", (...values: unknown[]) => void>;
+declare const console: Record<
+  "debug" | "log" | "info" | "warn" | "error",
+  (...values: unknown[]) => void
+>;
 
 /** The functions that a script may export. */
 interface Hooks {
@@ -216,8 +261,14 @@ interface Hooks {
   prepare(p: Next): void;
   /** After a token was chosen: "stop" or true ends the answer, a splice takes tokens back. */
   accept(token: Token): "stop" | boolean | Splice | void;
-  /** With new text: ends the answer with it ("end", true), without it ("hide"), holds it back ("hold"), or ends with a part of it. */
-  stop(text: string, token: Token): "show" | "end" | "hide" | "hold" | boolean | { end: string } | void;
+  /**
+   * With new text: ends the answer with it ("end", true), without it ("hide"), holds it back
+   * ("hold"), or ends with a part of it.
+   */
+  stop(
+    text: string,
+    token: Token,
+  ): "show" | "end" | "hide" | "hold" | boolean | { end: string } | void;
   /** Guesses the next tokens, at most n, for the model to check at once. */
   draft(n: number): Tokens | void;
   /** Before the prompt is made: returns other messages, or changes those it gets. */

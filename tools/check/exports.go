@@ -38,7 +38,6 @@ var testOnly = map[string]string{
 	"native/gguf/synth.MediaPair.Hears":    "tests of three packages encode pictures and sounds",
 	"native/gguf/synth.Split":              "the tests of two packages divide models into several files",
 	"native/gguf/synth.WithBytes":          "tests write models of other architectures with a vocabulary of bytes",
-	"plugins/asm.Store64":                  "an instruction beside those that the conformance kit uses",
 }
 
 // checkExports finds exported functions, types, methods, constants and variables that nothing but

@@ -19,7 +19,7 @@ type group struct {
 
 var groups = []group{
 	{hooks, []string{hooks}, []string{hooks}},
-	{"The plugin's manifest", []string{"penstock/register", "penstock/manifest"}, []string{"plugin", "manifest"}},
+	{"The plugin's manifest", []string{"penstock/register", "penstock/manifest", "penstock/plan#Plan"}, []string{"plugin", "manifest", "plan"}},
 	{
 		"The request and its messages",
 		[]string{"penstock/request", "penstock/message", "penstock/media"},

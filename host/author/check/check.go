@@ -65,7 +65,7 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 	}
 	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
 	if p, err = p.With(ctx, "", o.Config); err != nil {
-		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives another one, and so does a golden case", err)
+		return nil, fmt.Errorf("the configuration: %w", err)
 	}
 	defer p.Release()
 	r.warmed(p, words)

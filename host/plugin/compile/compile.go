@@ -41,8 +41,8 @@ func New(dir string, limits fuel.Limits, limit time.Duration, log *slog.Logger) 
 	return c
 }
 
-// With is the compiler for modules that may take up other limits. It shares the cache, in which code
-// lies by limits.
+// With is the compiler for modules that may take up other limits. It shares the cache, in which
+// code lies by limits.
 func (c *Compiler) With(limits fuel.Limits) *Compiler {
 	other := *c
 	other.limits = limits

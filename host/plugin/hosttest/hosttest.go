@@ -21,7 +21,7 @@ import (
 func Options(change ...func(*plugin.HostOptions)) plugin.HostOptions {
 	o := plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: Words{}}, Limits: plugin.DefaultLimits()}
 	o.Limits.Compile, o.Limits.Upload = time.Hour, time.Hour
-	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Hour, time.Hour, time.Hour
+	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime, o.Limits.PlanTime = time.Hour, time.Hour, time.Hour, time.Hour
 	for _, c := range change {
 		c(&o)
 	}
@@ -29,7 +29,9 @@ func Options(change ...func(*plugin.HostOptions)) plugin.HostOptions {
 }
 
 // Tireless gives guests fuel for hours.
-func Tireless(o *plugin.HostOptions) { o.Limits.SetupFuel, o.Limits.HookFuel = 1<<45, 1<<45 }
+func Tireless(o *plugin.HostOptions) {
+	o.Limits.SetupFuel, o.Limits.HookFuel, o.Limits.PlanFuel = 1<<45, 1<<45, 1<<45
+}
 
 // Open opens a loader with Options; open is load.New. It is closed when the test ends, and then
 // nobody may use a plugin any more. Package load is not imported here, since it imports package

@@ -41,6 +41,14 @@
 // subschemas, and 20 KB of such regular expressions took 132 MB. `$dynamicRef` is refused where a
 // value comes to it, because which schema it means is known only while checking.
 //
+// # Why is a plan kept for each client?
+//
+// What a plugin leaves in memory after penstock_plan is the same for everybody who sends the same
+// configuration. If it were shared, however, a request with a configuration that somebody else uses
+// would begin sooner than one with a new configuration. A configuration may be a script, and nobody
+// is to find out by the time whether another client has sent it. What this costs is one more plan,
+// some milliseconds, for each client.
+//
 // # Why is a misspelt export an error, but an unknown manifest field not?
 //
 // An export with the ABI's prefix that the host never calls makes a plugin that loads and does

@@ -44,8 +44,9 @@ func (m *Model) Name() string { return m.host.Model.Name }
 // Alone reports whether the plugins are used with no other model.
 func (m *Model) Alone() bool { return m.host.Alone }
 
-// For is the plugin for use with a model, for all configurations. The first call warms it for the model's vocabulary; that
-// it failed is remembered. It shares p's users: it is p's to Release, and usable until m is closed.
+// For is the plugin for use with a model, for all configurations. The first call warms it for the
+// model's vocabulary; that it failed is remembered. It shares p's users: it is p's to Release, and
+// usable until m is closed.
 //
 // # Errors
 //

@@ -87,8 +87,8 @@ func (p *Plugin) With(ctx context.Context, client string, config json.RawMessage
 	return q, err
 }
 
-// Skipped is the plugin for a request that goes on without it after a fault of With: no call of it is
-// made. It is for the caller to Release, as p still is.
+// Skipped is the plugin for a request that goes on without it after a fault of With: no call of it
+// is made. It is for the caller to Release, as p still is.
 func (p *Plugin) Skipped(f *plugin.Fault) (*Plugin, error) {
 	if !p.Retain() {
 		return nil, plugin.Unknown(p.Name)

@@ -150,8 +150,8 @@ func TestPlugin_With_WithoutAPlan_IsItself(t *testing.T) {
 	}
 }
 
-// keeper is a guest whose plan grows memory, and leaves 7 and a global of 3 in it; open adds what it
-// finds at hosttest.AtScratch, and writes over it. Fifty configurations have as many memories.
+// keeper is a guest whose plan grows memory, and leaves 7 and a global of 3 in it; open adds up
+// what it finds at hosttest.AtScratch, and writes over it.
 func keeper() *asm.Guest {
 	g := hosttest.Plain()
 	g.Globals = 1
@@ -479,10 +479,10 @@ func TestPlugin_With_Faults(t *testing.T) {
 }
 
 func TestPlugin_With_Endless_HasLimitsOfItsOwn(t *testing.T) {
-	l := hosttest.Open(t, New, func(o *plugin.HostOptions) { o.Limits.PlanFuel, o.Limits.SetupTime = 1<<20, time.Minute })
+	l := hosttest.Open(t, New, func(o *plugin.HostOptions) { o.Limits.PlanFuel = 1 << 20 })
 	_, err := mustLoad(t, l, hosttest.Plain().On(abi.ExportPlan, asm.Forever)).With(t.Context(), "me", nil)
 	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseFuel, "")
-	slow := hosttest.Open(t, New, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.PlanFuel, o.Limits.PlanTime = 1<<45, 10*time.Millisecond })
+	slow := hosttest.Open(t, New, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.PlanTime = 10 * time.Millisecond })
 	_, err = mustLoad(t, slow, hosttest.Plain().On(abi.ExportPlan, asm.Forever)).With(t.Context(), "me", nil)
 	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseTime, "not done after")
 	much := hosttest.Plain()

@@ -62,8 +62,8 @@ func merged(spans []span) []span {
 }
 
 // Difference keeps the content as an image that shares with base what is the same. It has at most
-// so many bytes of its own, or the error wraps ErrChanged. No guest may run meanwhile. The base must
-// not be a difference itself, and must stay open for as long as the image is used.
+// so many bytes of its own, or the error wraps ErrChanged. No guest may run meanwhile. The base
+// must not be a difference itself, and must stay open for as long as the image is used.
 func (r *Region) Difference(base *Image, most uint64) (*Image, error) {
 	if r.reserved == nil {
 		return nil, fmt.Errorf("failed to take a snapshot: %w", ErrFreed)

@@ -124,14 +124,19 @@ int gettimeofday(struct timeval *restrict now, void *restrict unused) {
   return 0;
 }
 
-void call_begin(void) {
+static int traps;
+
+void call_begin(int may_trap) {
+  traps = may_trap;
   out_of_memory = out_of_time = 0;
   least_fuel = 0;
   JS_ResetThrowSite(runtime);
 }
 
-// When time is over, what the script has made is not freed any more: that alone can take as long.
-static void end_call(void) { stop_call(); }
+// What the script has made is not freed then: that alone can take longer than what is left.
+static void end_call(void) {
+  if (traps) stop_call();
+}
 
 // # Errors
 //
@@ -233,10 +238,12 @@ static void tell(const char *text, int n) {
   if (!host_has("fail_trap")) host_log(3, text, n); // such a host says of a trap only where it was
 }
 
+// refuse may use the reserve, since the instance is not called again.
 int refuse(void) {
   char text[MESSAGE + 256];
   int column, line = JS_GetThrowSite(runtime, &column);
   JSValue e = JS_GetException(js);
+  most += RESERVE;
   int n = says(e, text, sizeof text - 64);
   if (n > (int)sizeof text - 64) n = sizeof text - 64;
   n += place(text + n, 64, line, column);

@@ -84,7 +84,7 @@ EXPORT("open") int open_(void) {
 // call calls a hook; a result that cannot be meant ends the call.
 static JSValue call(int hook, int n, JSValue *args) {
   JSValue r;
-  call_begin();
+  call_begin(hook != MESSAGES && hook != TEMPLATE);
   host_fail(ended[hook], ended_size[hook]);
   r = JS_Call(js, hooks[hook], JS_UNDEFINED, n, args);
   for (int i = 0; i < n; i++) JS_FreeValue(js, args[i]);

@@ -91,7 +91,7 @@ static int read_needs(void) {
   return 0;
 }
 
-// read_plugin takes the exported object by way of JSON, so that what is looked at afterwards is data.
+// read_plugin takes the exported object by way of JSON: what is looked at afterwards is data.
 static int read_plugin(JSValueConst exported) {
   JSPropertyEnum *names;
   u32 n;
@@ -263,7 +263,7 @@ int evaluate(void) {
   JSValue module, result;
   JSModuleDef *definition;
   if (evaluated) return 0;
-  call_begin();
+  call_begin(0);
   for (int i = 0; i < HOOKS; i++) hooks[i] = JS_UNDEFINED;
   for (int i = 0; i < COUNT(fields); i++) values[i] = JS_UNDEFINED;
   for (int i = 0; i < 3; i++) need[i] = -1;
@@ -303,6 +303,8 @@ void emit_plan(void) {
   JSValue plan = JS_NewObjectProto(js, JS_NULL), list = JS_NewArray(js), wants = JS_NewArray(js);
   Text json;
   char name[32];
+  JS_SetPrototype(js, list, JS_NULL); // a toJSON that the script gave all lists is not asked
+  JS_SetPrototype(js, wants, JS_NULL);
   append(list, JS_NewString(js, "penstock_open"));
   for (int i = 0; i < HOOKS; i++)
     if (has(i)) {

@@ -121,7 +121,15 @@ static JSValue log_line(JSContext *c, JSValueConst self, int argc, JSValueConst 
   int n = 0;
   for (int i = 0; i < argc && n < LONGEST_LINE; i++) {
     Text text;
-    if (!written(argv[i], &text)) return JS_EXCEPTION;
+    if (!written(argv[i], &text)) { // such as a list that has itself
+      JSValue e = JS_GetException(js);
+      if (JS_IsUncatchableError(e)) return JS_Throw(js, e);
+      JS_FreeValue(js, e);
+      JSValue instead = JS_NewString(js, describe(argv[i]));
+      text.bytes = JS_ToCStringLen(js, &text.n, instead);
+      JS_FreeValue(js, instead);
+      if (!text.bytes) return JS_EXCEPTION;
+    }
     if (i > 0) line[n++] = ' ';
     int m = text.n < (size_t)(LONGEST_LINE - n) ? (int)text.n : LONGEST_LINE - n;
     memcpy(line + n, text.bytes, m);

@@ -165,6 +165,7 @@ JSValue candidates_of(int n) {
     JS_DefinePropertyValueStr(js, candidates, "length", JS_NewInt32(js, n), keep_flags);
     JS_DefinePropertyValueStr(js, candidates, "ids", logits_view ? JS_UNDEFINED : new_view(shown_ids, n, JS_TYPED_ARRAY_UINT32), keep_flags);
     JS_DefinePropertyValueStr(js, candidates, "logits", new_view(row, n, JS_TYPED_ARRAY_FLOAT32), keep_flags);
+    if (JS_HasException(js)) stop_call(); // out of memory
   }
   return JS_DupValue(js, candidates);
 }
@@ -365,7 +366,7 @@ void sampling_functions(JSValue penstock) {
   weight_view = JS_UNDEFINED;
 }
 
-// sampling_start makes the buffers for what the script's plan needs; 0: there is no memory for them.
+// sampling_start makes the buffers that the script's plan needs; 0: there is no memory for them.
 int sampling_start(void) {
   int n = logits_view ? vocabulary : candidates_cap;
   if (row) return 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the guest's files share. Each is one idea: engine.c the engine, its memory, time and errors;
-// values.c what is read from JavaScript; vocabulary.c tokens, texts and masks; sampling.c what hooks
-// of a token do; program.c branches; plan.c what a script exports; hooks.c the calls of the host.
+// values.c what is read from JavaScript; vocabulary.c tokens, texts and masks; sampling.c what
+// hooks of a token do; request.c what a script asks and says; program.c branches; plan.c what a
+// script exports; hooks.c the calls of the host.
 //
 // A script may run code of its own wherever a value of it is converted: by getters, proxies,
 // valueOf, toString. So a function here first converts all of its arguments to C, and only then
@@ -19,7 +20,9 @@
 extern JSRuntime *runtime;
 extern JSContext *js; // the one context there is
 void engine_start(void);
-void call_begin(void);         // before code of the script runs in a call of the host
+// call_begin is for before code of the script runs in a call of the host. Where the call may end in
+// a trap, it does so as soon as time is over; others unwind, and refuse.
+void call_begin(int may_trap);
 int refuse(void);              // gives the pending exception to fail, and is 1
 _Noreturn void stop_call(void); // the same, and ends the call
 int refuse_text(JSValueConst function, const char *format, ...); // gives a sentence and the function's line to fail, and is 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tokens and their texts. All pieces lie in memory as the host gives them, and become texts of
-// JavaScript when a script looks at one. Texts made once for all would be faster by 0.1 µs each, but
-// each instance that touched one would have a page of its own for it, and 128,256 of them take 6 MB.
+// JavaScript when a script looks at one. Texts made once for all would save 0.1 µs each, but an
+// instance that touched one would have a page of its own for it, and 128,256 of them take 6 MB.
 #include "libregexp.h"
 #include "script.h"
 
@@ -85,8 +85,8 @@ static JSValue new_mask(const u32 *words) {
 }
 
 // mask(what): a Uint32Array with a bit for each token: those whose text a RegExp matches, those for
-// which a function returns true, or those of a list. Control tokens have no text that anybody reads,
-// so of them a RegExp allows those that end the answer: else an answer in digits would never end.
+// which a function returns true, or those of a list. Control tokens have no text that anybody
+// reads, so of them a RegExp allows those that end the answer: else one in digits would never end.
 static FUNCTION(mask) {
   int is_function = JS_IsFunction(c, argv[0]);
   Tokens list;

@@ -19,10 +19,10 @@
 //		return penstock.Keep(1)
 //	}
 //
-// The interfaces of this package list the methods: Opener, Warmer, Planner, Renderer, Preparer, Sampler or
-// RowSampler, Accepter, Drafter, Stopper, Rewinder, Closer, Rewriter and Runner. The module exports
-// all of them, and its manifest lists those that the type has. A method that it does not have is
-// never called and costs nothing. A line such as
+// The interfaces of this package list the methods: Opener, Warmer, Planner, Renderer, Preparer,
+// Sampler or RowSampler, Accepter, Drafter, Stopper, Rewinder, Closer, Rewriter and Runner. The
+// module exports all of them, and its manifest lists those that the type has. A method that it does
+// not have is never called and costs nothing. A line such as
 //
 //	var _ penstock.Sampler = (*coin)(nil)
 //

@@ -34,12 +34,12 @@ func (r *Request) Sampling() json.Value { return asked("sampling") }
 // missing. It is Null on a host without this function.
 func (r *Request) Model() json.Value { return asked("model") }
 
-// Call is a call of the host that a plugin can decline for a request, or leave out of a plan, by the
-// method that it is of.
+// Call is a call of the host that a plugin can decline for a request, or leave out of a plan, by
+// the method that it is of.
 type Call string
 
-// The calls that can be declined, and left out of plans. CallSample is of SampleRow, too. CallRender
-// and CallRun can only be left out of plans.
+// The calls that can be declined, and left out of plans. CallSample is of SampleRow, too.
+// CallRender and CallRun can only be left out of plans.
 const (
 	CallRewrite Call = "penstock_messages"
 	CallPrepare Call = "penstock_prepare"

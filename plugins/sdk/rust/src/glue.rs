@@ -368,9 +368,7 @@ macro_rules! exports {
             }
             #[no_mangle]
             pub extern "C" fn penstock_close() {
-                if HAS.close {
-                    INSTANCE.instance().close()
-                }
+                HAS.close.then(|| INSTANCE.instance().close());
             }
         };
     };
