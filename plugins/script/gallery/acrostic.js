@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The first letters of the lines spell a word.
 // config: {"word": "FROG"}
 const starts = [...config.word].map(letter => penstock.mask(s => s[0]?.toUpperCase() === letter));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes at least so many tokens: until then the answer cannot end.
 // config: {"tokens": 150}
 const going = penstock.mask((s, t) => !penstock.isEnd(t));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Never writes these phrases: their tokens are taken back, and it goes another way.
 // config: {"phrases": ["once upon", "a little"]}
 export const plugin = { hold: 16 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes three answers and shows the one that the model finds likeliest.
 export const plugin = { branches: 3 };
 export function run(r) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes a list: each line begins with a dash, and each sentence gets a line.
 export function prepare(p) {
   const text = penstock.text(-2);

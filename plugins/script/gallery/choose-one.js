@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The answer is one of these texts, word for word.
 // config: {"options": ["Yes.", "No.", "It depends."]}
 let ways = config.options.map(text => penstock.tokenize(text));

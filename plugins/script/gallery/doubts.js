@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Notes where the model was unsure of a token, for the inspector.
 // config: {"below": 0.5}
 export function accept() {

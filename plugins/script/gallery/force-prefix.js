@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The answer begins with this text.
 // config: {"prefix": "In a dark wood, "}
 let first = true;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Adds an instruction to every conversation.
 // config: {"instruction": "Answer in one short sentence."}
 export function messages(list) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Does without a letter.
 // config: {"letter": "e"}
 const mask = penstock.mask(new RegExp(`^[^${config.letter}]*$`, "i"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // No run of tokens comes twice, so an answer cannot go round in circles.
 // config: {"tokens": 3}
 const n = config.tokens;

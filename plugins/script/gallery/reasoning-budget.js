@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: MIT
 // Ends the model's reasoning after so many tokens.
 // config: {"tokens": 200}
-let used = 0;
-export function accept() { if (penstock.part === "reasoning") used++; }
+let left = config.tokens;
+export function accept() { if (penstock.part === "reasoning") left--; }
 export function prepare(p) {
-  if (used >= config.tokens && penstock.part === "reasoning")
-    p.force(penstock.tokenize("\n</think>\n\n", { special: true }));
+  if (left > 0 || penstock.part !== "reasoning") return;
+  p.force(penstock.tokenize("\n</think>\n\n", { special: true }));
+  left = Infinity; // once is enough
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ends the answer after so many sentences.
 // config: {"sentences": 2}
 let text = "";

@@ -1,4 +1,6 @@
+// SPDX-License-Identifier: MIT
 // What stands in quotation marks is verbatim from the prompt.
+export const plugin = { place: "first" }; // before the samplers that leave few candidates
 let prompt; // not read before it is there
 export function sample(c) {
   const parts = penstock.text(0).split('"');

@@ -1,5 +1,6 @@
-// Writes five answers and shows the one that most of them agree on.
-// config: {"answers": 5}
+// SPDX-License-Identifier: MIT
+// Writes four answers and shows the one that most of them agree on.
+// config: {"answers": 4}
 export const plugin = { branches: config.answers };
 export function run(r) {
   const root = r.prompt(), from = r.promptTokens, tries = [root];

@@ -20,8 +20,19 @@ test("checkScript: the calls have the names that a script exports", async () => 
 });
 
 test("scriptError: a place is that of its fields, or of its message", () => {
-  const message = "TypeError: x is not a function (script.js:3:9)";
-  assert.deepEqual(scriptError({ message }), { message, line: 3, column: 9 });
-  assert.deepEqual(scriptError({ message, line: 4, column: 0 }), { message, line: 4, column: 9 });
+  const message = "TypeError: x is not a function";
+  const placed = `${message} (script.js:3:9)`;
+  assert.deepEqual(scriptError({ message: placed }), { message, line: 3, column: 9 });
+  assert.deepEqual(scriptError({ message: placed, line: 4, column: 0 }), { message, line: 4, column: 9 });
   assert.deepEqual(scriptError({ message: "m", param: "config.word" }), { message: "m", ofConfig: true });
+});
+
+test("scriptError: of a script that ran it has what that threw and printed", () => {
+  const message =
+    "plugin ban: penstock_sample: error of the plugin: TypeError: no foo (script.js:1:5); its log ends with: a | b";
+  assert.deepEqual(scriptError({ message }), {
+    message: "TypeError: no foo\nConsole: a | b",
+    line: 1,
+    column: 5,
+  });
 });

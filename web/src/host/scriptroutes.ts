@@ -43,7 +43,10 @@ function nameOf(call: unknown): string {
   return String(call).replace(/^penstock_/, "");
 }
 
-/** What an error of the host says of a script. */
+/**
+ * What an error of the host says of a script: beside the line stands what the script itself threw,
+ * and what it printed last.
+ */
 export function scriptError(value: unknown): ScriptError {
   const { message, line, column, param } = record(value);
   const said = typeof message === "string" ? message : "the server refuses the script without a reason";
@@ -53,7 +56,10 @@ export function scriptError(value: unknown): ScriptError {
     column: isPlace(column) ? column : Number(inColumn),
   };
   return {
-    message: said,
+    message: said
+      .replace(/^plugin [\w.-]+: penstock_\w+: error of the plugin: /, "")
+      .replace(/ \(script\.js:\d+(:\d+)?\)/, "")
+      .replace("; its log ends with: ", "\nConsole: "),
     ...(isPlace(place.line) && { line: place.line }),
     ...(isPlace(place.column) && { column: place.column }),
     ...(/^config\b/.test(String(param)) && { ofConfig: true }),

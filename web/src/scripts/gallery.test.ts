@@ -18,6 +18,8 @@ test("galleryScript: each file of the gallery says what it does, and its example
     assert.ok(summary.length <= 90 && summary.endsWith("."), `${name}: ${summary}`);
     assert.ok(config === "" || JSON.parse(config), name);
     assert.equal(/\bconfig\b/.test(source), config !== "", `${name}: its example`);
+    assert.ok(source.split("\n").length <= 13, `${name} is long`); // 12, and what it does
+    assert.doesNotMatch(source, /SPDX/, name);
     assert.match(source, /^\/\/ .+\n(?:.+\n)*export function /, name);
     assert.doesNotMatch(source, /^\/\/ config:/m, name);
   }

@@ -11,15 +11,17 @@ export interface GalleryScript {
 }
 
 /**
- * Reads a file of the gallery: its first line says what it does, and a second may be "// config: "
- * with an example, which is no part of the script. Throws if it says nothing.
+ * Reads a file of the gallery: below the licence a line says what it does, and the next may be
+ * "// config: " with an example. Licence and example are no part of the script. Throws if it says
+ * nothing.
  */
 export function galleryScript(file: string, text: string): GalleryScript {
   const name = file.replace(/^.*\//, "").replace(/\.js$/, "");
-  const [first = "", second = "", ...rest] = text.trimEnd().split("\n");
-  const summary = /^\/\/ (.+)$/.exec(first)?.[1];
+  const lines = text.trimEnd().split("\n");
+  if (lines[0]?.startsWith("// SPDX-")) lines.shift();
+  const summary = /^\/\/ (.+)$/.exec(lines[0] ?? "")?.[1];
   if (summary === undefined) throw new Error(`${name}: its first line does not say what it does`);
-  const config = /^\/\/ config: (.+)$/.exec(second)?.[1];
-  const lines = config === undefined ? [first, second, ...rest] : [first, ...rest];
+  const config = /^\/\/ config: (.+)$/.exec(lines[1] ?? "")?.[1];
+  if (config !== undefined) lines.splice(1, 1);
   return { name, summary, source: lines.join("\n"), config: config ?? "" };
 }

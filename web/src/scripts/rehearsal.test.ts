@@ -176,7 +176,7 @@ test("errorOfRun: the line is that of the script", () => {
     return errorOfRun(run);
   };
   assert.deepEqual(failed("TypeError: no foo (script.js:3:5)"), {
-    message: "TypeError: no foo (script.js:3:5)",
+    message: "TypeError: no foo",
     line: 3,
     column: 5,
   });

@@ -27,7 +27,9 @@ export interface Attempt {
   request: GenerateRequest;
 }
 
-/** Runs each attempt at a script once nothing has changed for a while, if the host finds it sound. */
+/**
+ * Runs each attempt at a script once nothing has changed for a while, if the host finds it sound.
+ */
 export class Rehearsal<R extends Run = Run> {
   readonly run: Signal<R | undefined> = signal(undefined);
   readonly before: Signal<R | undefined> = signal(undefined); // the run before that came to its end
@@ -42,7 +44,9 @@ export class Rehearsal<R extends Run = Run> {
 
   constructor(private readonly stage: Stage<R>) {}
 
-  /** Runs an attempt after a pause, in place of all before it. One that is the same changes nothing. */
+  /**
+   * Runs an attempt after a pause, in place of all before it. One that is the same changes nothing.
+   */
   change(attempt: Attempt): void {
     const key = JSON.stringify(attempt);
     if (key === this.key) return;
