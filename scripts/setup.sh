@@ -120,6 +120,7 @@ find_missing() {
   if [ "$1" = test ]; then
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck
+    need jq jq # docs/plugins/scripts.md
     /usr/bin/python3 -c 'import jinja2' 2>/dev/null || python3 -c 'import jinja2' 2>/dev/null || missing+=(python3-jinja2) # host/jinja is compared with it
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip) # scripts/models.sh fetches with it
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv) # scripts/schemathesis.sh runs in one

@@ -283,7 +283,7 @@ const (
 	LimitSetupFuel           = 2000000000 // units
 	LimitHookMS              = 1000       // ms
 	LimitSetupMS             = 2500       // ms
-	LimitPlanFuel            = 500000000  // units
+	LimitPlanFuel            = 2000000000 // units
 	LimitPlanMS              = 500        // ms
 	LimitPlanBytes           = 65536      // bytes that `penstock_plan` emits
 	LimitPlanMemory          = 16777216   // bytes of pages that `penstock_plan` changes

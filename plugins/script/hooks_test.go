@@ -263,7 +263,7 @@ func TestScript_AsksTheHost(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if notes := s.Traits().Notes(); !slices.Equal(notes, []string{"n"}) {
+	if notes := s.Traits().Notes(); !slices.Equal(notes, []string{"n", `x {"a":1} 1 Symbol() undefined an object Error: e`}) {
 		t.Errorf("notes: %v", notes)
 	}
 }

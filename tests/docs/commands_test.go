@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,14 +68,7 @@ func TestCommands_ReadmePlugin(t *testing.T) { readmePlugin(t, newPlace(t)) }
 // readmePlugin runs what the README has its reader run, and compares the plugin's effect.
 func readmePlugin(t *testing.T, place place) {
 	t.Helper()
-	said := map[string]string{} // by the first line of a block
-	for _, b := range blocks(t, "README.md") {
-		if b.file != "" {
-			place.write(t, b.file, b.text)
-		} else if b.language == "sh" && notRun[b.first()] == "" {
-			said[b.first()] = place.run(t, b)
-		}
-	}
+	said := follow(t, place, "README.md")
 	text := read(t, "README.md")
 	for _, shown := range []struct{ row, answer string }{
 		{"| without the plugin |", place.run(t, block{language: "sh", text: plain})},
@@ -263,20 +257,42 @@ func (p place) run(t *testing.T, b block) string {
 // pluginsAreLoaded waits until the server has found what was put into its plugin folder.
 func (p place) pluginsAreLoaded(t *testing.T) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(p.dir, "plugins", "*.wasm"))
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, kind := range []string{"*.wasm", "*.js"} {
+		some, err := filepath.Glob(filepath.Join(p.dir, "plugins", kind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, some...)
 	}
 	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		list, err := exec.CommandContext(t.Context(), "curl", "-sS", p.url+"/v1/plugins").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Count(string(list), `"state":"ready"`) == len(files) {
+		if readyFiles(t, list) == len(files) {
 			return
 		}
 		if time.Since(begin) > patience {
 			t.Fatalf("%d plugins are in the folder, and the server has %s", len(files), list)
 		}
 	}
+}
+
+// readyFiles is how many files of the plugin folder a server lists as ready. What runs scripts is
+// no file.
+func readyFiles(t *testing.T, list []byte) (n int) {
+	t.Helper()
+	var plugins struct {
+		Data []struct{ File, State string }
+	}
+	if err := json.Unmarshal(list, &plugins); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plugins.Data {
+		if p.File != "" && p.State == "ready" {
+			n++
+		}
+	}
+	return n
 }

@@ -4,10 +4,11 @@ package docs
 
 // elsewhere are documents whose blocks another test runs.
 var elsewhere = map[string]string{
-	"docs/plugins/go.md":   "scripts/tutorial.sh",
-	"docs/plugins/rust.md": "scripts/tutorial.sh",
-	"docs/media.md":        "TestDocs_Media in host: a model that sees and hears",
-	"docs/curl.md":         "TestDocs_Curl in host: it expects some errors",
+	"docs/plugins/go.md":      "scripts/tutorial.sh",
+	"docs/plugins/rust.md":    "scripts/tutorial.sh",
+	"docs/plugins/scripts.md": "TestScripts_EachStep_AnswersAsShown",
+	"docs/media.md":           "TestDocs_Media in host: a model that sees and hears",
+	"docs/curl.md":            "TestDocs_Curl in host: it expects some errors",
 }
 
 // notRun says why a block, named by its first line, is not run.
@@ -59,7 +60,7 @@ var notCommands = map[string]string{
 	"json":   "bodies of requests and answers",
 	"rust":   "parts of the plugin interface",
 	"python": "needs packages from PyPI; the clients for JavaScript send the same requests",
-	"text":   "layouts of memory",
+	"text":   "layouts of memory, and what commands print: see follow",
 	"toml":   "other programs' files",
 	"wat":    "signatures of the plugin interface",
 	"yaml":   "configuration files",

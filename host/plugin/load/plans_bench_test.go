@@ -15,10 +15,10 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// interpreter is a guest with the memory of an interpreter that has the texts of 128,256 tokens:
+// largeGuest is a guest with the memory of an interpreter that has the texts of 128,256 tokens:
 // 6 MiB are warmed. Its plan fills a mask of 16 KiB and changes 40 pages of 4 KiB, some of them
 // neighbours. Open reads the mask and changes 30 pages.
-func interpreter() *asm.Guest {
+func largeGuest() *asm.Guest {
 	const warmed, heap, mask = 4 << 16, 2 << 20, 1 << 20
 	g := hosttest.Plain()
 	page := func(at, nth, step int) []byte {
@@ -36,7 +36,7 @@ func interpreter() *asm.Guest {
 // starts from a plan, up to the end of open.
 func BenchmarkPlugin_With(b *testing.B) {
 	l := New(hosttest.Options())
-	p, err := l.Load(b.Context(), interpreter().Wasm())
+	p, err := l.Load(b.Context(), largeGuest().Wasm())
 	if err != nil {
 		b.Fatal(err)
 	}

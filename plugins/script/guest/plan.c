@@ -320,7 +320,9 @@ void emit_plan(void) {
   if (has(SAMPLE)) set(plan, "candidates", JS_NewInt32(js, candidates_cap));
   set(plan, "hold", JS_NewInt32(js, has(ACCEPT) ? hold : 0));
   set(plan, "take_back", JS_NewInt32(js, numbers[TAKE_BACK]));
+  // First: after the samplers of most requests one candidate is left.
   if (!JS_IsUndefined(values[PLACE])) set(plan, "place", JS_DupValue(js, values[PLACE]));
+  else if (has(SAMPLE)) set(plan, "place", JS_NewString(js, places[0]));
   if (has(RUN)) set(plan, "branches", JS_NewInt32(js, JS_IsUndefined(values[BRANCHES]) ? 1 : numbers[BRANCHES]));
   if (!JS_IsUndefined(values[SUMMARY])) set(plan, "summary", JS_DupValue(js, values[SUMMARY]));
   if (!JS_IsUndefined(values[CONFIG])) set(plan, "config_schema", JS_DupValue(js, values[CONFIG]));

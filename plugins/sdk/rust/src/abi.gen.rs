@@ -227,7 +227,7 @@ pub const LIMIT_HOOK_MS: i64 = 1000;
 /// ms
 pub const LIMIT_SETUP_MS: i64 = 2500;
 /// units
-pub const LIMIT_PLAN_FUEL: i64 = 500000000;
+pub const LIMIT_PLAN_FUEL: i64 = 2000000000;
 /// ms
 pub const LIMIT_PLAN_MS: i64 = 500;
 /// bytes that `penstock_plan` emits
