@@ -152,7 +152,7 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 		if u.plugin.Retain() {
 			return nil
 		}
-		if u.plugin, err = planned(ctx, u.plugin, u); err != nil { // what it had planned may be kept no longer
+		if u.plugin, u.Config, err = planned(ctx, u.plugin, u); err != nil { // what it had planned may be kept no longer
 			return useError(u, err)
 		}
 		return nil
