@@ -106,8 +106,8 @@ func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *re
 	return report, nil
 }
 
-// playerOf is what plays a file. Scripts of requests have sessions of the plugin that runs them, and
-// a file with a script takes the place of the one in their configuration.
+// playerOf is what plays a file. Scripts of requests have sessions of the plugin that runs them,
+// and a file with a script takes the place of the one in their configuration.
 func playerOf(file *recorded.File, from load.File) (load.File, error) {
 	has := func(plugin string) bool {
 		return slices.ContainsFunc(file.Sessions, func(s recorded.Session) bool { return s.Plugin.Name == plugin })
