@@ -105,7 +105,8 @@ func NewService(m serving.Models) *Service { return &Service{Models: m, pool: ne
 // releases the request.
 //
 // What is slow runs where it holds nobody up: templates and tokens in the text pool; scripts are
-// compiled, plugins write prompts and pictures are loaded outside of it, since they wait for others.
+// compiled, plugins write prompts and pictures are loaded outside of it, since they wait for
+// others.
 func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err error) {
 	if err := asked.check(); err != nil {
 		return nil, err

@@ -135,7 +135,7 @@ func asScript(use *serving.PluginUse, source string, take func(source, field str
 	return err
 }
 
-// sourceIn is the source in a configuration of the plugin that runs scripts; "" where there is none,
+// sourceIn is the source in a configuration of the plugin that runs scripts; "": there is none,
 // which the plugin's schema refuses. Names are exact: encoding/json would take "Source" for it.
 func sourceIn(config json.RawMessage) (source string) {
 	var fields map[string]json.RawMessage

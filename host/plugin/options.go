@@ -22,7 +22,7 @@ type HostOptions struct {
 	LogLines     bool   // Log has the lines that guests log in requests too; they may quote the request
 	CacheDir     string // compiled code is kept there between runs; empty: in memory
 	Limits       Limits // the zero value: DefaultLimits
-	// Interpreter is the module that runs scripts, a part of this program. Nil: scripts cannot be used.
+	// Interpreter is the module that runs scripts, a part of this program. Nil: nothing runs them.
 	Interpreter []byte
 }
 

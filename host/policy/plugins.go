@@ -149,8 +149,11 @@ func (r *uses) Branches() (n int) {
 // plan for that.
 func (b *Builder) take(ctx context.Context, u *use) (err error) {
 	if u.plugin != nil {
-		if !u.plugin.Retain() {
-			return useError(u, plugin.Unknown(u.Name))
+		if u.plugin.Retain() {
+			return nil
+		}
+		if u.plugin, u.Config, err = planned(ctx, u.plugin, u); err != nil { // what it had planned may be kept no longer
+			return useError(u, err)
 		}
 		return nil
 	}
@@ -170,7 +173,7 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 	return err
 }
 
-// planned is a plugin as it is for a use, and the use's configuration with the defaults of a script.
+// planned is a plugin as it is for a use, and the use's configuration with a script's defaults.
 func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, config []byte, err error) {
 	if config = u.Config; u.Source == "" {
 		q, err = p.With(ctx, u.client, config)

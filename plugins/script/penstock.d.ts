@@ -26,7 +26,7 @@ type Tokens = Token | ArrayLike<Token> | string;
 type Mask = Uint32Array;
 
 /** What `export const plugin` may say. All of it is optional. */
-interface Plugin {
+interface PluginOptions {
   /**
    * How many of the likeliest tokens `sample` sees, 1 to 4096; 40 if left out. The others are
    * dropped.
@@ -248,10 +248,11 @@ declare const config: any;
 declare function log(...values: unknown[]): void;
 declare function output(value: unknown): boolean;
 declare function note(value: unknown): boolean;
-declare const console: Record<
+interface Console extends Record<
   "debug" | "log" | "info" | "warn" | "error",
   (...values: unknown[]) => void
->;
+> {}
+declare var console: Console; // as browsers have it, should an editor know theirs
 
 /** The functions that a script may export. */
 interface Hooks {

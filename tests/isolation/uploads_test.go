@@ -41,7 +41,7 @@ func uploads(t *testing.T, h *host.Host, n int) {
 
 // A thousand in the long test.
 func TestPlugins_Upload_ManyAtOnce(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
+	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret", "plugins.scripts": "off"}, nil)
 	undisturbed := among(t, h)
 	uploads(t, h, steadytest.InLongTest(1000, 100))
 	undisturbed()

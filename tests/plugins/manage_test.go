@@ -228,7 +228,7 @@ func TestPlugins_Defaults_CannotBeLeftOut(t *testing.T) {
 }
 
 func TestPlugins_Manage_OverHTTP(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
+	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret", "plugins.scripts": "off"}, nil)
 	for _, step := range []struct {
 		method, path string
 		wasm         []byte

@@ -34,6 +34,8 @@ var testOnly = map[string]string{
 	"native.NoFault":                       "see InjectFault",
 	"native.WrongResult":                   "see InjectFault",
 	"native.LiveObjects":                   "the tests of three packages look for leaks in C",
+	"host/turns.Permits.Taken":             "tests of guests look for time slices that were not given back",
+	"host/turns.Permits.Waiting":           "tests of guests know by it who waits for a time slice",
 	"native/gguf/synth.MediaPair.Sees":     "tests of three packages encode pictures and sounds",
 	"native/gguf/synth.MediaPair.Hears":    "tests of three packages encode pictures and sounds",
 	"native/gguf/synth.Split":              "the tests of two packages divide models into several files",

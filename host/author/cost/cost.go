@@ -66,7 +66,7 @@ const (
 // few is how many candidates are left where a stage before has narrowed the row.
 const few = 256
 
-// Module measures a module or a script. The error says why nothing could be measured: the module or the
+// Module measures a module or a script. The error says why nothing could be measured: it or the
 // configuration is refused, or a call fails.
 func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) {
 	o.Vocabulary, o.Tokens = cmp.Or(o.Vocabulary, 128_256), cmp.Or(o.Tokens, 400)

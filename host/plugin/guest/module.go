@@ -97,7 +97,8 @@ func (m *Module) For(h *Environment) *Module {
 }
 
 // As is the module of a plugin that is m with a part of its configuration fixed: configure makes an
-// instance's configuration of a request's. Instances begin as m's. It is of no use once m is closed.
+// instance's configuration of a request's. Instances begin as m's. It is of no use once m is
+// closed.
 func (m *Module) As(name string, configure func(config []byte) []byte, faulted func(*plugin.Fault, *plugin.RequestInfo)) *Module {
 	other := *m
 	other.Name, other.Exports, other.configure, other.Faulted = name, slices.Clone(m.Exports), configure, faulted

@@ -10,10 +10,10 @@ import (
 	"github.com/penstock/penstock/host/turns"
 )
 
-// newTimeSlices limit how many guests compute at a time in set-up calls and in long ones, which share
-// the processors by time slices. At most half of the processors are theirs, since the tick may
-// need one at any moment. Clients take turns, so that who has many guests set up, or plans without
-// end, slows down only itself.
+// newTimeSlices limit how many guests compute at a time in set-up calls and in long ones, which
+// share the processors by time slices. At most half of the processors are theirs, since the tick
+// may need one at any moment. Clients take turns, so that who has many guests set up, or plans
+// without end, slows down only itself.
 func newTimeSlices() *turns.Permits { return turns.NewPermits(max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // A time slice is sliceTime long. A set-up call that has computed for more than freeTime also rests

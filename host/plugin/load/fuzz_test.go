@@ -48,6 +48,26 @@ func FuzzParseManifest(f *testing.F) {
 	})
 }
 
+// Whatever a plan says, it is no wider than the manifest.
+func FuzzPlan_Narrows(f *testing.F) {
+	for _, text := range []string{`{}`, `{"hold":2,"candidates":40,"view":"candidates","place":"last","take_back":0}`, `{"hold":99}`, `{"view":"rows"}`,
+		`{"needs":["note"],"summary":"s","config_schema":{}}`, `{"branches":1,"implements":[]}`, `{"name":"x"}`, `[]`, `null`, `{"hold":1e400}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m := Manifest{Name: "guest", View: ViewLogits, Place: PlaceFirst, Candidates: 100, Hold: 9, TakeBack: 50, Branches: 4}
+		was := m
+		var s planned
+		if s.read(text) != nil || s.narrowNumbers(&m, was.View) != nil {
+			return
+		}
+		if m.Candidates < 1 || m.Candidates > was.Candidates || m.TakeBack < 0 || m.TakeBack > was.TakeBack || m.Branches < 1 || m.Branches > was.Branches ||
+			breadth[m.View] > breadth[was.View] || m.Name != was.Name || m.StrictMask {
+			t.Errorf("%s makes it %+v", text, m)
+		}
+	})
+}
+
 func mustWrite(t *testing.T, m Manifest) []byte {
 	t.Helper()
 	text, err := json.Marshal(m)

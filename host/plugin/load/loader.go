@@ -17,7 +17,7 @@ type Loader struct {
 	host        *guest.Environment
 	compiler    *compile.Compiler
 	loading     sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
-	interpreter interpreter
+	interpreter builtIn
 	own         *Model // that of its options; one without a vocabulary, where they have none
 
 	mu     sync.Mutex // guards models

@@ -184,9 +184,9 @@ func (m *Model) Close(ctx context.Context) error {
 			return fmt.Errorf("failed to close the plugins: %d requests still use one: %w", users, ctx.Err())
 		}
 	}
+	m.plans.forget(nil)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.plans.forget(nil)
 	for _, w := range m.plugins {
 		if w.plugin != nil {
 			w.plugin.Module.Close()

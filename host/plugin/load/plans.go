@@ -231,8 +231,8 @@ func (c *plans) count(client string, plans int, bytes int64) {
 	}
 }
 
-// trim drops the plans that were used least recently, as long as there are too many of which nobody
-// uses some: of a client who has got one, or in all. The caller holds mu.
+// trim drops plans that nobody uses, the least recently used first, as long as there are too many
+// in all or of a client, who has come by one or gone from one. The caller holds mu.
 func (c *plans) trim(client string) {
 	for {
 		tooMany := c.all.exceeds(mostPlans, planBytes)

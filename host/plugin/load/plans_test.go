@@ -406,6 +406,33 @@ func TestPlugin_With_KeepsAFewOfEachClient(t *testing.T) {
 	}
 }
 
+// Whoever comes back to a plan that is kept no longer has the plugin plan once more.
+func TestPlugin_With_ComesBack(t *testing.T) {
+	l, c := observed(t)
+	p := mustLoad(t, l, keeper())
+	var first *Plugin
+	for n := range mostOfClient + 1 {
+		q, err := p.With(t.Context(), "me", fmt.Appendf(nil, `{"a":%d}`, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Release(); n == 0 {
+			first = q
+		}
+	}
+	if first.Retain() {
+		t.Fatal("it is kept")
+	}
+	again, err := first.With(t.Context(), "me", json.RawMessage(`{"a":0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Release()
+	if use(t, again) != 15 || c.n.Load() != mostOfClient+2 {
+		t.Errorf("%d plans", c.n.Load())
+	}
+}
+
 // A client's plans have a share of the memory, however few they are.
 func TestPlugin_With_BoundsMemory(t *testing.T) {
 	g := hosttest.Plain()

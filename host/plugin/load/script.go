@@ -49,9 +49,9 @@ func (l *Loader) LoadFile(ctx context.Context, f File) (*Plugin, error) {
 	return l.Load(ctx, f.Content)
 }
 
-// interpreter is the plugin that runs scripts. It is loaded when it is used first, so that who runs
+// builtIn is the plugin that runs scripts. It is loaded when it is used first, so that who runs
 // no scripts waits for nothing.
-type interpreter struct {
+type builtIn struct {
 	mu     sync.Mutex
 	busy   chan struct{} // closed when it is loaded, or could not be; nil: nobody loads it
 	plugin *Plugin       // nil: it is not loaded
@@ -117,7 +117,7 @@ func (l *Loader) LoadedInterpreter() (sum string, size int, p *Plugin, err error
 }
 
 // close gives the plugin back. It waits until nobody loads it.
-func (i *interpreter) close() {
+func (i *builtIn) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for busy := i.busy; busy != nil; busy = i.busy {

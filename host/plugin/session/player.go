@@ -32,9 +32,9 @@ type Player struct {
 // does, and is the same everywhere.
 const forever = time.Hour
 
-// NewPlayer loads a module or a script for the sessions of a file, until Close. Of the options, vocabulary,
-// model and grammars are the file's, and limits of time do not count. The error is one of
-// load.Loader.LoadFile.
+// NewPlayer loads a module or a script for the sessions of a file, until Close. Of the options,
+// vocabulary, model and grammars are the file's, and limits of time do not count. The error is one
+// of load.Loader.LoadFile.
 func NewPlayer(ctx context.Context, from load.File, f *File, o plugin.HostOptions) (*Player, error) {
 	p := &Player{file: f, answers: newAnswers(f)}
 	for i := range f.Sessions { // a module that asks about grammars when it is loaded gets the same answers for all

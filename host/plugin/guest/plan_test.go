@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// What a guest says before it traps is for its client; the log gets the host's words alone.
+func TestInstance_FailBeforeATrap(t *testing.T) {
+	const said = "secret is null, line 3"
+	for name, then := range map[string][]byte{"a trap": unreachable, "no memory": slices.Concat(i32c(abi.LimitMemoryPages), grow, drop, unreachable)} {
+		g := hosttest.Plain().Put(hosttest.AtScratch, said)
+		g.On(abi.ExportAccept, i32c(hosttest.AtScratch), i32c(len(said)), g.Call(abi.ImportFail), then)
+		_, err := use(t, g, 1).accept(1)
+		hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseError, said)
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the log gets %v", name, err)
+		}
+	}
+	endless := hosttest.Plain().Put(hosttest.AtScratch, said)
+	endless.On(abi.ExportAccept, i32c(hosttest.AtScratch), i32c(len(said)), endless.Call(abi.ImportFail), forever)
+	if _, err := use(t, endless, 1).accept(1); !errors.Is(err, plugin.CauseFuel) || strings.Contains(plugin.Told(err), "secret") {
+		t.Errorf("what the host ended is not the guest's error: %v", plugin.Told(err))
+	}
+}
+
+// A plan is nobody else's: its instance is gone with it, and the module that it came from is as it
+// was.
+func TestModule_Plan_LeavesTheModule(t *testing.T) {
+	g := hosttest.Warmed()
+	g.On(abi.ExportPlan, poke(3<<16, 5), i32c(0)).On(abi.ExportSample, i32c(-1))
+	m := mustLoad(t, newTestHost(t), g)
+	request := &plugin.RequestInfo{Config: []byte(`{}`)}
+	planned, err := m.Plan(nil, request, func(planned *Module, said string) error {
+		if said != "" {
+			t.Errorf("it said %q", said)
+		}
+		planned.Narrow([]string{abi.ExportOpen}, 0)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if planned.Has(Sample) || planned.Has(Plan) || !planned.Has(Open) || !m.Has(Sample) || !m.Has(Plan) || planned.PlanFuel == 0 {
+		t.Errorf("%v of %v", planned.Exports, m.Exports)
+	}
+	for of, want := range map[*Module]int32{planned: 5, m: 77} {
+		if u := useOf(t, of, plugin.RequestInfo{}, 1); peek(u, 3<<16) != want || peek(u, 4<<16+8) != 78 {
+			t.Errorf("memory has %d, want %d", peek(u, 3<<16), want)
+		}
+	}
+	if used := m.Env.budget.used.Load(); used == 0 {
+		t.Error("nothing is taken for the plan")
+	}
+	planned.Close()
+	wrong := errors.New("hold is 99")
+	_, err = m.Plan(nil, request, func(*Module, string) error { return wrong })
+	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseAnswer, "the plan cannot be used: hold is 99")
+	over := make(chan struct{})
+	close(over)
+	endless := mustLoad(t, newTestHost(t, hosttest.Tireless), hosttest.Plain().On(abi.ExportPlan, forever))
+	_, err = endless.Plan(over, request, func(*Module, string) error { return nil })
+	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseCancelled, "")
+}
