@@ -32,6 +32,8 @@ test("Script: one of the gallery changes the answer, and one's own tells what it
   timeout: 4 * patience,
 }, async () => {
   const { chat, page, editor } = await opened(server.url);
+  const link = await page.getByRole("link", { name: "What a script sees" }).getAttribute("href");
+  assert.match(await (await fetch(link ?? "")).text(), /penstock/);
   await run(page).getByText("Once upon a time there was a frog").waitFor(); // without a script
   await page.locator(".gallery summary").click();
   await page.getByRole("button", { name: /^force-prefix/ }).click();

@@ -60,6 +60,7 @@ function Workshop({ chat }: { chat: Chat }) {
       <p class="hint">
         A few lines of JavaScript steer how this chat is answered, token by token. As soon as you pause, the
         answer is computed anew.
+        {app.keeper.key === "" && <Declarations app={app} />}
       </p>
       {refusal !== undefined && <RefusedScript refusal={refusal} />}
       <Gallery choose={choose} />
@@ -77,6 +78,18 @@ function Workshop({ chat }: { chat: Chat }) {
       <CopyRequest app={app} request={() => app.request(withScript(chat), asked(chat, question.peek()))} />
       <SavePart source={script.source} />
     </div>
+  );
+}
+
+/** What a script can call. The host shows it to who has a key, which a link cannot carry. */
+function Declarations({ app }: { app: App }) {
+  return (
+    <>
+      {" "}
+      <a href={app.rest.address("v1/scripts/penstock.d.ts").href} target="_blank" rel="noreferrer">
+        What a script sees
+      </a>
+    </>
   );
 }
 
