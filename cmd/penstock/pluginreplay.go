@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,9 +57,11 @@ func replayPlugin(ctx context.Context, cmd *cobra.Command, module, path string, 
 }
 
 func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *replayReport, err error) {
-	loaded, err := load.ReadFile(module)
-	if err != nil {
-		return nil, err
+	loaded := load.File{Base: module, Content: interpreter.Module}
+	if module != interpreter.Name {
+		if loaded, err = load.ReadFile(module); err != nil {
+			return nil, err
+		}
 	}
 	from, err := os.Open(path)
 	if err != nil {
@@ -66,6 +70,9 @@ func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *re
 	file, err := recorded.Read(from)
 	_ = from.Close() // it was only read
 	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if loaded, err = playerOf(file, loaded); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	named := lines.Of(loaded.Content)
@@ -97,6 +104,39 @@ func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *re
 		return nil, fmt.Errorf("%s: there is no session of plugin %s in it; its sessions are of: %s", path, player.Plugin().Name, strings.Join(others, ", "))
 	}
 	return report, nil
+}
+
+// playerOf is what plays a file. Scripts of requests have sessions of the plugin that runs them,
+// and a file with a script takes the place of the one in their configuration.
+func playerOf(file *recorded.File, from load.File) (load.File, error) {
+	has := func(plugin string) bool {
+		return slices.ContainsFunc(file.Sessions, func(s recorded.Session) bool { return s.Plugin.Name == plugin })
+	}
+	name, script := strings.CutSuffix(from.Base, load.ScriptSuffix)
+	if !script || has(name) && name != interpreter.Name || !has(interpreter.Name) {
+		return from, nil
+	}
+	var source any // what was recorded
+	for i := range file.Sessions {
+		s := &file.Sessions[i]
+		if s.Plugin.Name != interpreter.Name {
+			continue
+		}
+		var config map[string]any
+		if err := json.Unmarshal(s.Request.Config, &config); err != nil {
+			return from, fmt.Errorf("sessions[%d].request.config: %w", i, err)
+		}
+		if source != nil && source != config["source"] {
+			return from, fmt.Errorf("sessions[%d] is of another script than those before it: name %s in place of a file, "+
+				"and all are played as they were recorded", i, interpreter.Name)
+		}
+		source, config["source"] = config["source"], string(from.Content)
+		var err error
+		if s.Request.Config, err = json.Marshal(config); err != nil {
+			return from, err
+		}
+	}
+	return load.File{Base: interpreter.Name, Content: interpreter.Module}, nil
 }
 
 func printReplay(cmd *cobra.Command, r *replayReport) {

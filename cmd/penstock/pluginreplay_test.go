@@ -57,3 +57,44 @@ func TestPluginTest_Replay(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 }
+
+// Scripts of requests are played as they were recorded, or with the source of a file in place of
+// theirs, which keeps the recorded config.
+func TestPluginTest_Replay_ScriptsOfRequests(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	session := func(source string) string {
+		return `{"plugin":{"name":"script"},"request":{"config":{"source":"` + source + `","config":{"token":1}}},
+			"calls":[{"call":"open"},{"call":"sample","ids":[0,1,2],"logits":[3,2,1],"answer":1}]}`
+	}
+	const chooses = "export function sample(c) { return config.token }"
+	file := func(sessions ...string) string {
+		return `{"penstock_session":1,"vocabulary":{"pieces":["a","b","c"]},"sessions":[` + strings.Join(sessions, ",") + `]}`
+	}
+	trace := write("trace.json", file(session(chooses)))
+	two := write("two.json", file(session(chooses), session(chooses+" // too")))
+	right := write("right.js", "const token = config.token; export function sample() { return token; }")
+	wrong := write("wrong.js", "export function sample(c) { return config.token + 1; }")
+	for name, tc := range map[string]struct {
+		trace, module string
+		code          int
+		text          string
+	}{
+		"as recorded":         {trace, "script", exitDone, "session 1: all 2 calls came out as recorded\n"},
+		"both as recorded":    {two, "script", exitDone, "session 2: all 2 calls came out as recorded\n"},
+		"one that does so":    {trace, right, exitDone, "session 1: all 2 calls came out as recorded\n"},
+		"one that does not":   {trace, wrong, exitFailed, `recorded token 1 "b", came token 2 "c"`},
+		"one in place of two": {two, right, exitFailed, "name script in place of a file"},
+	} {
+		got := penstock(t, "", "plugin", "test", "--replay", tc.trace, tc.module)
+		if got.code != tc.code || !strings.Contains(got.out+got.err, tc.text) {
+			t.Errorf("%s: exit %d, %q, %q", name, got.code, got.out, got.err)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -19,6 +20,7 @@ import (
 	"github.com/penstock/penstock/host/author/lines"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin/load"
+	interpreter "github.com/penstock/penstock/plugins/script"
 )
 
 // testFlags are the flags of `plugin test`.
@@ -53,7 +55,7 @@ the golden cases are played, the session files cases/*.json of a project or FILE
 come out. --update writes into them what the plugin does now.
 
 With --replay the calls of a session file are made once more instead, such as those of a request with "record": true, and the first
-that comes out differently is shown. No model is needed.`,
+that comes out differently is shown. No model is needed. In place of FILE, "script" plays the scripts that a request brought.`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.update && flags.replay != "" {
@@ -74,6 +76,9 @@ that comes out differently is shown. No model is needed.`,
 }
 
 func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags testFlags) error {
+	if flags.replay != "" && slices.Equal(args, []string{interpreter.Name}) {
+		return replayPlugin(ctx, cmd, interpreter.Name, flags.replay, flags.json)
+	}
 	file, folder, err := moduleOf(ctx, cmd, args, flags.debug)
 	if err != nil {
 		return err

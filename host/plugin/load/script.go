@@ -37,10 +37,14 @@ func ReadFile(path string) (File, error) {
 }
 
 // LoadFile loads a module, as Load does, or a script. A script's manifest is that of the plugin
-// that runs scripts, with what the script says of itself.
+// that runs scripts, with what the script says of itself. What runs scripts is loaded as by
+// Interpreter.
 func (l *Loader) LoadFile(ctx context.Context, f File) (*Plugin, error) {
 	if name, is := strings.CutSuffix(f.Base, ScriptSuffix); is {
 		return l.loadScript(ctx, name, f.Content)
+	}
+	if len(f.Content) > 0 && bytes.Equal(f.Content, l.host.Interpreter) {
+		return l.Interpreter(ctx)
 	}
 	return l.Load(ctx, f.Content)
 }
