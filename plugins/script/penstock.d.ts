@@ -67,7 +67,7 @@ interface Candidates {
   text(i: number): string;
   /** Drops candidate i. */
   ban(i: number): void;
-  /** Keeps the first n as they were, and drops the others. */
+  /** Drops all but the first n. */
   keep(n: number): void;
   /**
    * Drops those that the function, RegExp or mask refuses; if that is all of them, none. Returns
@@ -83,15 +83,15 @@ interface Candidates {
   /** A token at random, by the probabilities or by weights of your own. Return it to choose it. */
   draw(weights?: ArrayLike<number>): Token;
   /**
-   * Adds x to the logit of any token, seen or not, and drops none. What else was changed then does
-   * not count.
+   * Adds x to the logit of any token, seen or not, and drops none. It goes with no other change of
+   * the candidates.
    */
   bias(token: Token, x: number): void;
 }
 
 /** What `prepare(p)` gets: it says what the next token may be, before the model has computed it. */
 interface Next {
-  /** Only these tokens. */
+  /** Only these tokens, at least one. */
   mask(m: Mask | ArrayLike<Token>): void;
   /** These tokens, and others that are allowed in the same call. */
   allow(tokens: Tokens): void;
@@ -201,6 +201,7 @@ interface Penstock {
   isControl(token: Token): boolean;
   /** The tokens of a text; with `special` the texts of control tokens count as these. */
   tokenize(text: string, options?: { special?: boolean }): Token[];
+  /** The text of tokens. What a history has for a picture or a sound, 0xffffffff, has none. */
   detokenize(tokens: Tokens): string;
   /**
    * The tokens whose text a RegExp matches (and those that end the answer, but no other control
@@ -215,6 +216,7 @@ interface Penstock {
   text(from?: number): string;
   /**
    * All tokens so far, the prompt's first, from an index on; a negative one counts from the end.
+   * Those of pictures and sounds are 0xffffffff.
    */
   history(from?: number): Token[];
   readonly historyLength: number;

@@ -37,6 +37,9 @@ func (i *Instance) diagnose(err error) *Violation {
 	var v *Violation
 	exits := errors.As(err, &v)
 	if exits && !errors.Is(v.cause, plugin.CauseExit) {
+		if errors.Is(v.cause, plugin.CauseFuel) && len(i.refusal) > 0 { // in a function of the host's
+			return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
+		}
 		return v
 	}
 	where := ""

@@ -38,7 +38,7 @@ void *reserve(size_t bytes) {
 static int worked(size_t n);
 
 static void *allocate(void *unused, size_t n) {
-  void *p = used + n <= most && worked(n) ? malloc(n) : NULL;
+  void *p = (uint64_t)used + n <= most && worked(n) ? malloc(n) : NULL;
   if (p) used += usable(p) + 8;
   else if (n) out_of_memory = 1;
   return p;
@@ -58,7 +58,7 @@ static void *reallocate(void *unused, void *p, size_t n) {
   void *q;
   if (!p) return allocate(unused, n);
   if (!n) { release(unused, p); return NULL; }
-  q = n <= before || (used - before + n <= most && worked(n)) ? realloc(p, n) : NULL;
+  q = n <= before || ((uint64_t)used - before + n <= most && worked(n)) ? realloc(p, n) : NULL;
   if (q) used += usable(q) + 8 - before;
   else out_of_memory = 1;
   return q;
@@ -69,7 +69,7 @@ char *scratch;
 int scratch_size;
 int scratch_room(int bytes) {
   if (bytes > scratch_size) {
-    char *larger = (size_t)bytes < most ? realloc(scratch, bytes) : NULL;
+    char *larger = (uint64_t)used + bytes - scratch_size < most ? realloc(scratch, bytes) : NULL;
     if (!larger) { out_of_memory = 1; JS_ThrowOutOfMemory(js); return 0; }
     most -= bytes - scratch_size;
     scratch = larger;
@@ -124,7 +124,10 @@ int gettimeofday(struct timeval *restrict now, void *restrict unused) {
   return 0;
 }
 
-static int traps;
+static int traps, blamed_line, blamed_column;
+
+void blame(int line, int column) { blamed_line = line, blamed_column = column; }
+void blame_function(JSValueConst function) { blamed_line = JS_GetFunctionLine(js, function, &blamed_column); }
 
 void call_begin(int may_trap) {
   traps = may_trap;
@@ -230,6 +233,7 @@ static int says(JSValueConst e, char *to, int room) {
 }
 
 static int place(char *to, int room, int line, int column) {
+  if (line <= 0) line = blamed_line, column = blamed_column;
   return line > 0 ? snprintf(to, room, " (" SCRIPT_FILE ":%d:%d)", line, column) : 0;
 }
 
@@ -288,6 +292,7 @@ static FUNCTION(random_number) { return JS_NewFloat64(c, (double)(host_random() 
 
 // load_module is asked for what a script imports.
 static JSModuleDef *load_module(JSContext *c, const char *name, void *unused) {
+  blame_import(name);
   JS_ThrowSyntaxError(c, "a script is one file and cannot import %.60s", name);
   return NULL;
 }

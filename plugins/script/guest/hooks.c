@@ -85,6 +85,9 @@ EXPORT("open") int open_(void) {
 static JSValue call(int hook, int n, JSValue *args) {
   JSValue r;
   call_begin(hook != MESSAGES && hook != TEMPLATE);
+  blame_function(hooks[hook]);
+  running = hook;
+  for (int i = 0; i < n; i++) if (JS_IsException(args[i])) return JS_EXCEPTION; // no memory for them
   host_fail(ended[hook], ended_size[hook]);
   r = JS_Call(js, hooks[hook], JS_UNDEFINED, n, args);
   for (int i = 0; i < n; i++) JS_FreeValue(js, args[i]);
@@ -121,7 +124,7 @@ EXPORT("prepare") int prepare(void) {
     refuse_text(hooks[PREPARE], "prepare returned %s; it returns nothing, and says what it wants by p.mask, p.allow, p.ban, p.bias and p.force", describe(r));
     __builtin_trap();
   }
-  return next_answer();
+  return next_answer(hooks[PREPARE]);
 }
 
 EXPORT("accept") int accept_(int token) {
@@ -154,6 +157,20 @@ static JSValue conversation(void) {
   return JS_ParseJSON(js, scratch, n, "messages");
 }
 
+static int is_conversation(JSValueConst list) {
+  int64_t n;
+  if (JS_GetLength(js, list, &n)) return 0;
+  for (int64_t i = 0; i < n; i++) {
+    JSValue message = JS_GetPropertyUint32(js, list, (u32)i), role = JS_IsObject(message) ? JS_GetPropertyStr(js, message, "role") : JS_UNDEFINED;
+    int ok = JS_IsString(role);
+    if (!ok && !JS_HasException(js)) throw_type("message %d of the list is %s; a message is an object such as {role: \"user\", content: \"…\"}", (int)i, JS_IsObject(message) ? "without a role" : describe(message));
+    JS_FreeValue(js, message);
+    JS_FreeValue(js, role);
+    if (!ok) return 0;
+  }
+  return 1;
+}
+
 // messages may return another list, or change the one that it gets.
 EXPORT("messages") int messages(void) {
   JSValue args[1], list, r;
@@ -168,6 +185,7 @@ EXPORT("messages") int messages(void) {
   if (JS_IsException(r)) return refuse();
   if (JS_IsUndefined(r)) r = list;
   if (!JS_IsArray(r)) return refuse_text(hooks[MESSAGES], "messages returned %s; it must return a list of messages, or change the one that it gets and return nothing", describe(r));
+  if (!is_conversation(r)) return refuse();
   if (!read_json(r, "the list", &json)) return refuse();
   host_emit(json.bytes, json.n);
   return 0;
@@ -184,6 +202,7 @@ EXPORT("template") int template(void) {
   if (JS_IsException(r)) return refuse();
   if (!JS_IsString(r)) return refuse_text(hooks[TEMPLATE], "template returned %s; it must return the prompt, a text", describe(r));
   if (!read_text(r, "the prompt", &text)) return refuse();
+  if (!text.n) return refuse_text(hooks[TEMPLATE], "template returned an empty text; it must return the prompt");
   host_emit(text.bytes, text.n);
   return 0;
 }

@@ -11,7 +11,11 @@ int may_note, may_logprob, may_state;
 JSValue penstock;
 
 static JSValue plugin; // what the script exports under this name, as JSON has it
+static Text source;    // while the script is read
 static int evaluated;
+
+static int is_of_name(char c) { return c && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$", c); }
+static const char *const kinds[] = {"async", "const", "let", "var", "function", "class", NULL};
 
 static int is_text(JSValueConst v, const char *text) {
   Text t;
@@ -133,6 +137,35 @@ static int read_plugin(JSValueConst exported) {
 
 // # What is exported
 
+static void blame_at(const char *place) {
+  int line = 1, column = 1;
+  for (const char *c = source.bytes; c < place; c++)
+    if (*c == '\n') line++, column = 1;
+    else if ((*c & 0xc0) != 0x80) column++;
+  blame(line, column);
+}
+
+// blame_export has what is wrong with an export be where its name first follows the word export, or
+// at the beginning.
+static void blame_export(const char *name) {
+  size_t n = strlen(name);
+  blame(1, 1);
+  for (const char *at = source.bytes; (at = strstr(at, "export")); at++) {
+    const char *word = at + strlen("export");
+    while (*word && !is_of_name(*word) && *word != ';') word++;
+    for (const char *const *kind = kinds; *kind; kind++)
+      if (!strncmp(word, *kind, strlen(*kind)) && word[strlen(*kind)] == ' ') word += strlen(*kind) + 1;
+    if (strncmp(word, name, n) || is_of_name(word[n])) continue;
+    blame_at(word);
+    return;
+  }
+}
+
+void blame_import(const char *name) {
+  for (const char *at = source.bytes; at && (at = strstr(at, name)); at++)
+    if (at > source.bytes && (at[-1] == '"' || at[-1] == '\'')) { blame_at(at); return; }
+}
+
 static int is_generator(JSValueConst function) {
   JSAtom class = JS_GetClassName(runtime, JS_GetClassID(function));
   const char *name = JS_AtomToCString(js, class);
@@ -168,6 +201,7 @@ static int read_exports(JSModuleDef *module, int tolerant) {
       JS_FreeValue(js, JS_GetException(js));
       continue;
     }
+    blame_export(name);
     while (hook < HOOKS && strcmp(name, hook_names[hook])) hook++;
     if (hook < HOOKS) {
       if (check_hook(hook, v)) return 1;
@@ -186,6 +220,7 @@ static int read_exports(JSModuleDef *module, int tolerant) {
     JS_FreeValue(js, v);
   }
   JS_FreePropertyEnum(js, names, n);
+  blame_export("plugin");
   if (!found && !tolerant) return refuse_text(JS_UNDEFINED, "the script exports nothing that is called; %s", MAY_EXPORT);
   return 0;
 }
@@ -208,17 +243,15 @@ static int check_together(void) {
 
 // mentions reports whether the source has a word, so that what costs the host something is only
 // asked for by scripts that may use it.
-static int mentions(const char *source, const char *word) {
+static int mentions(const char *word) {
   size_t n = strlen(word);
-  for (const char *at = source; (at = strstr(at, word)); at += n) {
-    char before = at > source ? at[-1] : ' ', after = at[n];
-    if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$", before) && (!after || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$", after))) return 1;
-  }
+  for (const char *at = source.bytes; (at = strstr(at, word)); at += n)
+    if ((at == source.bytes || !is_of_name(at[-1])) && !is_of_name(at[n])) return 1;
   return 0;
 }
 
-// read_config gives the source to compile; what else the configuration has is penstock.config.
-static int read_config(Text *source, int *tolerant) {
+// read_config reads the source; what else the configuration has is penstock.config.
+static int read_config(int *tolerant) {
   JSValue config, text, rest, d, global;
   int n = READ(host_config(ptr, limit - 1));
   if (n < 0 || !scratch_room(n + 1)) return refuse();
@@ -232,7 +265,7 @@ static int read_config(Text *source, int *tolerant) {
   JS_FreeValue(js, config);
   *tolerant = JS_ToBool(js, d);
   if (!JS_IsString(text)) return refuse_text(JS_UNDEFINED, "config.source is %s; it must be the script, a text", describe(text));
-  if (!read_text(text, "config.source", source)) return refuse();
+  if (!read_text(text, "config.source", &source)) return refuse();
   JS_FreeValue(js, text);
   if (JS_IsUndefined(rest)) rest = JS_NewObject(js);
   global = JS_GetGlobalObject(js);
@@ -258,29 +291,31 @@ static int finish(JSValueConst promise, int tolerant) {
 }
 
 int evaluate(void) {
-  Text source;
   int tolerant;
   JSValue module, result;
   JSModuleDef *definition;
   if (evaluated) return 0;
   call_begin(0);
+  blame(1, 1);
   for (int i = 0; i < HOOKS; i++) hooks[i] = JS_UNDEFINED;
   for (int i = 0; i < COUNT(fields); i++) values[i] = JS_UNDEFINED;
   for (int i = 0; i < 3; i++) need[i] = -1;
   plugin = JS_UNDEFINED;
   numbers[CANDIDATES] = 40;
-  if (read_config(&source, &tolerant)) return 1;
+  if (read_config(&tolerant)) return 1;
   module = JS_Eval(js, source.bytes, source.n, SCRIPT_FILE, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
   if (JS_IsException(module)) return refuse();
-  may_logprob = mentions(source.bytes, "logprob");
-  may_state = mentions(source.bytes, "hiddenState");
-  may_note = mentions(source.bytes, "note");
-  JS_FreeCString(js, source.bytes);
+  may_logprob = mentions("logprob");
+  may_state = mentions("hiddenState");
+  may_note = mentions("note");
   definition = JS_VALUE_GET_PTR(module);
   result = JS_EvalFunction(js, module);
   if (JS_IsException(result)) return refuse();
+  blame(1, 1);
   if (finish(result, tolerant) || read_exports(definition, tolerant) || check_together()) return 1;
   JS_FreeValue(js, result);
+  JS_FreeCString(js, source.bytes);
+  source.bytes = NULL;
   if (need[0] >= 0) may_logprob = need[0], may_state = need[1], may_note = need[2];
   hold = numbers[HOLD];
   candidates_cap = numbers[CANDIDATES];

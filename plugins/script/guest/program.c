@@ -6,6 +6,8 @@
 
 static JSClassID branch_class;
 static JSValue program;
+static int chains; // the last one's handle
+static uint64_t adopted[4]; // a bit for each choice
 
 // A branch's opaque value is its handle and one, so that 0 is a closed one.
 static JSValue new_branch(int handle) {
@@ -66,7 +68,7 @@ static int chain_option(JSValueConst options, int *chain) {
   int ok;
   *chain = 0;
   if (!read_option(options, "chain", &v)) return 0;
-  ok = JS_IsUndefined(v) || read_int(v, "the chain", 0, 64, chain);
+  ok = JS_IsUndefined(v) || read_int(v, "the chain", 0, chains, chain);
   JS_FreeValue(js, v);
   return ok;
 }
@@ -157,6 +159,7 @@ static FUNCTION(scores) {
   int b, from, n;
   if (!from_argument(argv[0], &from) || !branch(self, &b)) return JS_EXCEPTION;
   n = host_branch_tokens(b, from, NULL, 0);
+  from = host_branch_tokens(b, 0, NULL, 0) - n; // scores count from the beginning only
   if (!scratch_room(4 * n + 4)) return JS_EXCEPTION;
   host_branch_scores(b, from, scratch, n);
   return floats(n);
@@ -178,6 +181,7 @@ static FUNCTION(mix) { // mix([[branch, weight], …])
   int b, other, n;
   int64_t length;
   struct { u32 branch; float weight; } list[64];
+  JSValue items[64];
   if (!JS_IsObject(argv[0]) || JS_GetLength(c, argv[0], &length)) return JS_IsObject(argv[0]) ? JS_EXCEPTION : throw_type("mix got %s; it takes a list of pairs [branch, weight]", describe(argv[0]));
   if (length < 1 || length > COUNT(list)) return throw_range("mix got %lld pairs; it takes 1 to %d", (long long)length, COUNT(list));
   n = length;
@@ -187,13 +191,15 @@ static FUNCTION(mix) { // mix([[branch, weight], …])
     if (JS_IsException(pair)) return pair;
     if (JS_IsObject(pair)) first = JS_GetPropertyUint32(c, pair, 0), second = JS_GetPropertyUint32(c, pair, 1);
     JS_FreeValue(c, pair);
-    int ok = !JS_IsException(first) && !JS_IsException(second) && computed(first, &other) && read_number(second, "the weight", &w);
-    JS_FreeValue(c, first);
-    JS_FreeValue(c, second);
-    if (!ok) return JS_EXCEPTION;
+    if (JS_IsException(first) || JS_IsException(second) || !read_number(second, "the weight", &w)) return JS_EXCEPTION;
     if (w > 1e30 || w < -1e30) return throw_range("the weight is %g; it must be finite", w);
-    list[i].branch = other;
+    items[i] = first;
     list[i].weight = w;
+  }
+  for (int i = 0; i < n; i++) { // after the conversions, whose code may have closed one of them
+    if (!computed(items[i], &other)) return JS_EXCEPTION;
+    list[i].branch = other;
+    JS_FreeValue(c, items[i]);
   }
   return computed(self, &b) ? nothing(host_branch_mix(b, list, n)) : JS_EXCEPTION;
 }
@@ -253,9 +259,10 @@ static FUNCTION(chat) {
 static FUNCTION(chain) {
   Text json;
   if (!read_json(argv[0], "the parameters", &json)) return JS_EXCEPTION;
-  JSValue r = int_answer(host_chain_open(json.bytes, json.n));
+  int r = host_chain_open(json.bytes, json.n);
   JS_FreeCString(c, json.bytes);
-  return r;
+  if (r > 0) chains = r;
+  return int_answer(r);
 }
 
 // branches_of reads a branch or a list of them; the result is how many, -1 an exception.
@@ -265,13 +272,14 @@ static int branches_of(JSValueConst v, int *list) {
   if (!JS_IsObject(v)) { throw_type("%s is no list of branches", describe(v)); return -1; }
   if (JS_GetLength(js, v, &n)) return -1;
   if (n > 64) { throw_range("%lld branches; there may be 64", (long long)n); return -1; }
-  for (int i = 0; i < n; i++) {
-    JSValue b = JS_GetPropertyUint32(js, v, i);
-    int ok = !JS_IsException(b) && any_branch(b, &list[i]);
-    JS_FreeValue(js, b);
-    if (!ok) return -1;
+  JSValue items[64]; // all are read first: that may run code, which may close one of them
+  int read = 0, ok = 1;
+  while (read < n && ok) ok = !JS_IsException(items[read] = JS_GetPropertyUint32(js, v, read)), read++;
+  for (int i = 0; i < read; i++) {
+    ok = ok && any_branch(items[i], &list[i]);
+    JS_FreeValue(js, items[i]);
   }
-  return n;
+  return ok ? n : -1;
 }
 // wait_for waits and gives the branches that have their row, in the order given.
 static JSValue wait_for(JSValueConst branches, int k, int any) {
@@ -327,7 +335,9 @@ static FUNCTION(adopt) {
   int b, from = (int)host_param(PARAM_PROMPT_TOKENS), choice;
   if (!choice_argument(argv[2], &choice) || !branch(argv[0], &b)) return JS_EXCEPTION;
   if (!JS_IsUndefined(argv[1]) && !read_int(argv[1], "the length of the prompt", 1, host_branch_tokens(b, 0, NULL, 0), &from)) return JS_EXCEPTION;
-  return branch(argv[0], &b) ? nothing(host_adopt(choice, b, from)) : JS_EXCEPTION;
+  if (choice < 256 && adopted[choice / 64] >> choice % 64 & 1) return throw_type("choice %d goes on from a branch already", choice);
+  if (choice < 256) adopted[choice / 64] |= 1ull << choice % 64;
+  return nothing(host_adopt(choice, b, from));
 }
 static JSValue prompt_tokens(JSContext *c, JSValueConst self) { return JS_NewInt64(c, host_param(PARAM_PROMPT_TOKENS)); }
 static JSValue max_tokens(JSContext *c, JSValueConst self) {

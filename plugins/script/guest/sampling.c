@@ -6,22 +6,35 @@
 
 #define MOST_BIASES 256
 #define MOST_FORCED 256
+#define MOST_BIAS 3e38
 
-int hold, candidates_cap, logits_view;
+int hold, candidates_cap, logits_view, running = -1;
 static float *row;           // logits of the candidates, or of the whole vocabulary
 static u32 *ids, *shown_ids; // of the candidates, and a copy of them, which the script may write to
 static float *weights;       // of softmax, as many
 static u32 *mask_words, bias[1 + 2 * MOST_BIASES], splice[2 + MOST_FORCED];
 static char text[4096];
 static int shown, filled;    // candidates in this call; prepare bits
-static int kept, biased;     // what sample asked for: -1 and 0: nothing
-static size_t held;          // bytes of text that stop holds back
+static int changed, biased;  // whether sample has changed candidates by a method, or asked for biases
+static char *held_text;      // what stop holds back
+static size_t held, held_room;
+
+// What a hook gets is for that hook: later it would change nothing, or what another one sees.
+static int only_in(int hook, const char *what) {
+  if (running == hook) return 1;
+  throw_type("%s is for %s, whose call is over", what, hook_names[hook]);
+  return 0;
+}
 
 // # sample(c)
 
 static JSValue candidates, weight_view;
 
-static int candidate(JSValueConst v, int *i) { return read_int(v, "the candidate", 0, shown - 1, i); }
+static int candidate(JSValueConst v, int *i) {
+  if (!only_in(SAMPLE, "c")) return 0;
+  if (!shown) { throw_type("there are no candidates, since plugin.view is \"none\""); return 0; }
+  return read_int(v, "the candidate", 0, shown - 1, i);
+}
 static u32 id_of(int i) { return logits_view ? i : ids[i]; }
 
 // entropy and weights of the row, by the likeliest's difference, so that nothing overflows.
@@ -29,6 +42,10 @@ static double weigh(float *to) {
   float best = -INFINITY;
   double sum = 0, mean = 0;
   for (int i = 0; i < shown; i++) if (row[i] > best) best = row[i];
+  if (best == -INFINITY) { // all are dropped
+    if (to) for (int i = 0; i < shown; i++) to[i] = 0;
+    return 0;
+  }
   for (int i = 0; i < shown; i++) {
     double w = exp((double)row[i] - best);
     sum += w;
@@ -40,16 +57,18 @@ static double weigh(float *to) {
 }
 
 static FUNCTION(softmax) {
+  if (!only_in(SAMPLE, "c")) return JS_EXCEPTION;
   weigh(weights);
   return JS_DupValue(c, weight_view);
 }
-static FUNCTION(entropy) { return JS_NewFloat64(c, weigh(NULL)); }
+static FUNCTION(entropy) { return only_in(SAMPLE, "c") ? JS_NewFloat64(c, weigh(NULL)) : JS_EXCEPTION; }
 
 static FUNCTION(temperature) {
   double t;
-  if (!read_number(argv[0], "the temperature", &t)) return JS_EXCEPTION;
+  if (!only_in(SAMPLE, "c") || !read_number(argv[0], "the temperature", &t)) return JS_EXCEPTION;
   if (t < 0 || t > 1e6) return throw_range("the temperature is %g; it must be from 0 to 1000000", t);
-  if (t == 0) { // only the likeliest stays
+  changed = 1;
+  if (t < 1e-30) { // only the likeliest stays: quotients would be equal, since none is infinite
     int best = 0;
     for (int i = 1; i < shown; i++) if (row[i] > row[best]) best = i;
     for (int i = 0; i < shown; i++) if (i != best) row[i] = -INFINITY;
@@ -66,6 +85,7 @@ static FUNCTION(ban) {
   int i;
   if (!candidate(argv[0], &i)) return JS_EXCEPTION;
   row[i] = -INFINITY;
+  changed = 1;
   return JS_UNDEFINED;
 }
 
@@ -76,9 +96,11 @@ static FUNCTION(text_of) {
 
 static FUNCTION(keep) {
   int n;
-  if (!read_int(argv[0], "the number to keep", 1, shown, &n)) return JS_EXCEPTION;
+  if (!only_in(SAMPLE, "c")) return JS_EXCEPTION;
   if (logits_view) return throw_type("keep is for candidates, and plugin.view is \"logits\", whose tokens have no order");
-  kept = n;
+  if (!read_int(argv[0], "the number to keep", 1, INT32_MAX, &n)) return JS_EXCEPTION;
+  for (int i = n; i < shown; i++) row[i] = -INFINITY;
+  changed = 1;
   return JS_UNDEFINED;
 }
 
@@ -86,7 +108,7 @@ static FUNCTION(add_bias) {
   u32 token;
   double x;
   if (!read_token(argv[0], "the token", &token) || !read_number(argv[1], "the bias", &x)) return JS_EXCEPTION;
-  if (x == INFINITY) return throw_range("the bias is Infinity; to choose a token return it, or force it in prepare");
+  if (x > MOST_BIAS) return throw_range("the bias is %g; to choose a token return it in sample, or force it in prepare", x);
   if (!biased) bias[0] = 0;
   if (bias[0] == MOST_BIASES) return throw_range("more than %d biases for one token", MOST_BIASES);
   bias[1 + 2 * bias[0]] = token;
@@ -95,11 +117,13 @@ static FUNCTION(add_bias) {
   biased = 1;
   return JS_UNDEFINED;
 }
+static FUNCTION(bias_candidate) { return only_in(SAMPLE, "c") ? add_bias(c, self, argc, argv) : JS_EXCEPTION; }
 
 // filter(f) drops the candidates for which f returns false, those that a RegExp does not match, or
 // that a mask does not have. If that is all of them it drops none: an answer needs some token.
 static FUNCTION(filter) {
   u32 *words;
+  if (!only_in(SAMPLE, "c")) return JS_EXCEPTION;
   int left = 0, n = shown, is_regexp = JS_IsRegExp(argv[0]), is_mask = !is_regexp && read_words(argv[0], &words);
   if (!is_regexp && !is_mask && !JS_IsFunction(c, argv[0]))
     return throw_type("filter got %s; it takes a function, a RegExp or a mask", describe(argv[0]));
@@ -122,7 +146,7 @@ static FUNCTION(filter) {
     if (yes < 0) { js_free(c, stays); return JS_EXCEPTION; }
     left += stays[i] = yes;
   }
-  if (left) for (int i = 0; i < n; i++) if (!stays[i]) row[i] = -INFINITY;
+  if (left) for (int i = 0; i < n; i++) if (!stays[i]) row[i] = -INFINITY, changed = 1;
   js_free(c, stays);
   return JS_NewInt32(c, left);
 }
@@ -130,11 +154,16 @@ static FUNCTION(filter) {
 static FUNCTION(draw) {
   double *list = NULL, sum = 0, at;
   int n = shown, last = -1;
+  if (!only_in(SAMPLE, "c")) return JS_EXCEPTION;
   if (JS_IsUndefined(argv[0])) weigh(weights);
   else if (!read_floats(argv[0], "the weights", n, &list)) return JS_EXCEPTION;
   for (int i = 0; i < n; i++) {
     double w = list ? list[i] : weights[i];
-    if (w < 0 || w == INFINITY) { js_free(c, list); return throw_range("weight %d is %g; weights are finite and at least 0", i, w); }
+    if (!(w >= 0 && w < INFINITY)) {
+      js_free(c, list);
+      return list ? throw_range("weight %d is %g; weights are finite and at least 0", i, w)
+                  : throw_range("the logits have no probabilities to draw from: each is a finite number, or -Infinity to drop the candidate");
+    }
     sum += w;
   }
   at = (double)(host_random() >> 11) * 0x1p-53 * sum;
@@ -145,18 +174,18 @@ static FUNCTION(draw) {
     if ((at -= w) < 0) break;
   }
   js_free(c, list);
-  return last < 0 ? throw_range("all weights are 0, so there is nothing to draw") : JS_NewInt32(c, id_of(last));
+  return last < 0 ? throw_range("all weights are 0 or dropped, so there is nothing to draw") : JS_NewInt32(c, id_of(last));
 }
 
 static const JSCFunctionListEntry candidate_methods[] = {
   METHOD("text", 1, text_of), METHOD("ban", 1, ban), METHOD("keep", 1, keep), METHOD("filter", 1, filter), METHOD("softmax", 0, softmax),
-  METHOD("entropy", 0, entropy), METHOD("temperature", 1, temperature), METHOD("draw", 1, draw), METHOD("bias", 2, add_bias),
+  METHOD("entropy", 0, entropy), METHOD("temperature", 1, temperature), METHOD("draw", 1, draw), METHOD("bias", 2, bias_candidate),
 };
 
 // candidates_of is what sample gets, with n candidates. Its arrays are made again when n changes.
 JSValue candidates_of(int n) {
   int keep_flags = JS_PROP_CONFIGURABLE | JS_PROP_ENUMERABLE;
-  kept = -1, biased = 0;
+  changed = biased = 0;
   if (!logits_view) memcpy(shown_ids, ids, 4 * n);
   if (n != shown) {
     shown = n;
@@ -181,8 +210,11 @@ int candidates_answer(JSValueConst r, JSValueConst hook) {
     refuse_text(hook, "sample returned %s; it must return a token, which is a whole number from 0 to %d, or nothing", describe(r), vocabulary - 1);
     __builtin_trap();
   }
+  if (biased && changed) {
+    refuse_text(hook, "sample called c.bias and changed candidates, too, and only the bias would count: call p.bias in prepare, or change c.logits");
+    __builtin_trap();
+  }
   if (biased) return INT32_MIN;
-  if (kept > 0) return -1 - kept;
   for (int i = 0; i < shown; i++) {
     if (isnan(row[i]) || row[i] == INFINITY) {
       refuse_text(hook, "sample left c.logits[%d] = %s; a logit is a finite number, or -Infinity to drop the candidate", i, isnan(row[i]) ? "NaN" : "Infinity");
@@ -211,6 +243,7 @@ static void start_mask(int all) {
 static FUNCTION(set_mask) {
   u32 *words;
   Tokens list;
+  if (!only_in(PREPARE, "p")) return JS_EXCEPTION;
   if (read_words(argv[0], &words)) {
     memcpy(mask_words, words, 4 * mask_size);
     filled |= 1;
@@ -228,7 +261,7 @@ static FUNCTION(set_mask) {
 
 static JSValue change_mask(JSValueConst v, int to) {
   Tokens list;
-  if (!read_tokens(v, to ? "what to allow" : "what to ban", vocabulary, &list)) return JS_EXCEPTION;
+  if (!only_in(PREPARE, "p") || !read_tokens(v, to ? "what to allow" : "what to ban", vocabulary, &list)) return JS_EXCEPTION;
   start_mask(!to);
   for (int i = 0; i < list.n; i++) {
     u32 bit = 1u << (list.token[i] & 31), *word = &mask_words[list.token[i] >> 5];
@@ -242,6 +275,7 @@ static FUNCTION(ban_token) { return change_mask(argv[0], 0); }
 
 static FUNCTION(bias_token) {
   JSValue r;
+  if (!only_in(PREPARE, "p")) return JS_EXCEPTION;
   biased = filled & 2;
   r = add_bias(c, self, argc, argv);
   if (!JS_IsException(r)) filled |= 2;
@@ -250,7 +284,7 @@ static FUNCTION(bias_token) {
 
 static FUNCTION(force) {
   Tokens list;
-  if (!read_tokens(argv[0], "what to force", MOST_FORCED, &list)) return JS_EXCEPTION;
+  if (!only_in(PREPARE, "p") || !read_tokens(argv[0], "what to force", MOST_FORCED, &list)) return JS_EXCEPTION;
   splice[0] = 0;
   splice[1] = list.n;
   memcpy(splice + 2, list.token, 4 * list.n);
@@ -268,7 +302,15 @@ JSValue next_of(void) {
   return JS_DupValue(js, next);
 }
 
-int next_answer(void) { return filled; }
+int next_answer(JSValueConst hook) {
+  int any = !(filled & 1);
+  for (int t = 0; t < vocabulary && !any; t += 32) any = (mask_words[t >> 5] & (vocabulary - t < 32 ? (1u << (vocabulary - t)) - 1 : ~0u)) != 0;
+  if (!any) {
+    refuse_text(hook, "prepare allows no token: what was given to p.mask, p.allow and p.ban leaves none");
+    __builtin_trap();
+  }
+  return filled;
+}
 
 // # accept(token)
 
@@ -327,15 +369,25 @@ int stop_answer(JSValueConst r, JSValueConst hook, int bytes) {
     JSValue v = JS_GetPropertyStr(js, r, "end");
     if (JS_IsException(v) || !read_text(v, "the text to end with", &end)) stop_call();
     JS_FreeValue(js, v);
-    JS_FreeCString(js, end.bytes);
-    if (end.n <= all) return -1 - (int)end.n;
-    refuse_text(hook, "stop ends with a text of %zu bytes, and %zu are new or held back: {end: text} shows a beginning of them", end.n, all);
+    size_t first = end.n < held ? end.n : held;
+    if (end.n <= all && !memcmp(end.bytes, held_text, first) && !memcmp(end.bytes + first, text, end.n - first)) {
+      JS_FreeCString(js, end.bytes);
+      return -1 - (int)end.n;
+    }
+    refuse_text(hook, "stop ends with a text of %zu bytes that is no beginning of the %zu that are new or held back", end.n, all);
     __builtin_trap();
   }
   if (answer < 0) {
     refuse_text(hook, "stop returned %s; it must return \"end\", \"hide\", \"hold\", {end: text} or nothing", describe(r));
     __builtin_trap();
   }
+  if (answer == 3 && all > held_room) {
+    char *larger = js_realloc(js, held_text, 2 * all);
+    if (!larger) stop_call();
+    held_text = larger;
+    held_room = 2 * all;
+  }
+  if (answer == 3) memcpy(held_text + held, text, bytes);
   held = answer == 3 ? all : 0;
   return answer;
 }

@@ -23,6 +23,8 @@ void engine_start(void);
 // call_begin is for before code of the script runs in a call of the host. Where the call may end in
 // a trap, it does so as soon as time is over; others unwind, and refuse.
 void call_begin(int may_trap);
+void blame(int line, int column); // where an error is whose own place is not known
+void blame_function(JSValueConst function);
 int refuse(void);              // gives the pending exception to fail, and is 1
 _Noreturn void stop_call(void); // the same, and ends the call
 int refuse_text(JSValueConst function, const char *format, ...); // gives a sentence and the function's line to fail, and is 1
@@ -48,6 +50,8 @@ int read_int(JSValueConst value, const char *name, int least, int most, int *res
 int read_number(JSValueConst value, const char *name, double *result);
 int read_token(JSValueConst value, const char *name, u32 *token);
 int read_tokens(JSValueConst value, const char *name, int most, Tokens *result); // a token, a list of tokens, or a text
+int read_history(JSValueConst value, const char *name, int most, Tokens *result); // the same, with RESERVED among them
+#define RESERVED 0xffffffffu // in a history: a part of a picture or a sound, which is no token
 int read_text(JSValueConst value, const char *name, Text *result);
 int read_json(JSValueConst value, const char *name, Text *result);
 int read_option(JSValueConst options, const char *name, JSValue *result); // undefined: not given
@@ -67,12 +71,13 @@ JSValue detokenize(Tokens tokens);
 
 // sampling.c
 extern int hold, candidates_cap, logits_view;
+extern int running; // the hook whose code runs
 int sampling_start(void);
 int sampling_bind(int samples, int prepares, int splices, int stops);
 JSValue candidates_of(int n);
 int candidates_answer(JSValueConst result, JSValueConst hook);
 JSValue next_of(void);
-int next_answer(void);
+int next_answer(JSValueConst hook);
 int accept_answer(JSValueConst result, JSValueConst hook);
 int draft_answer(JSValueConst result, JSValueConst hook, int n);
 JSValue stop_text(int bytes);
@@ -94,3 +99,4 @@ extern JSValue hooks[HOOKS]; // undefined: the script has none
 extern int may_note, may_logprob, may_state;
 int evaluate(void);  // compiles and runs the script of the configuration, unless that was done; not 0: refused
 void emit_plan(void);
+void blame_import(const char *name); // has an error be where the source names another file

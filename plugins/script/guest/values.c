@@ -4,8 +4,6 @@
 #include <math.h>
 #include "script.h"
 
-#define MOST_TOKENS 65536
-
 int read_number(JSValueConst v, const char *name, double *result) {
   if (!JS_IsNumber(v)) { throw_type("%s is %s; it must be a number", name, describe(v)); return 0; }
   JS_ToFloat64(js, result, v); // of a number it runs no code
@@ -25,7 +23,10 @@ int read_int(JSValueConst v, const char *name, int least, int most, int *result)
 }
 
 int read_token(JSValueConst v, const char *name, u32 *token) {
+  double x = -1;
   if (JS_VALUE_GET_TAG(v) == JS_TAG_INT && (u32)JS_VALUE_GET_INT(v) < (u32)vocabulary) { *token = JS_VALUE_GET_INT(v); return 1; }
+  if (JS_IsNumber(v)) JS_ToFloat64(js, &x, v); // a whole number may come as a float, too
+  if (x >= 0 && x < vocabulary && x == floor(x)) { *token = (u32)x; return 1; }
   if (!JS_IsNumber(v)) throw_type("%s is %s; it must be a token, which is a number from 0 to %d", name, describe(v), vocabulary - 1);
   else throw_range("%s is %s; tokens are whole numbers from 0 to %d", name, describe(v), vocabulary - 1);
   return 0;
@@ -45,10 +46,19 @@ static void *elements(JSValueConst array, JSTypedArrayEnum type, int *n) {
   return p + offset;
 }
 
-int read_tokens(JSValueConst v, const char *name, int most, Tokens *result) {
+// read_item is read_token for an item of a list.
+static int read_item(JSValueConst v, const char *name, int i, int reserved, u32 *token) {
+  char item[64];
+  double x = 0;
+  if (JS_VALUE_GET_TAG(v) == JS_TAG_INT && (u32)JS_VALUE_GET_INT(v) < (u32)vocabulary) { *token = JS_VALUE_GET_INT(v); return 1; }
+  if (reserved && JS_IsNumber(v) && !JS_ToFloat64(js, &x, v) && x == RESERVED) { *token = RESERVED; return 1; }
+  snprintf(item, sizeof item, "%s[%d]", name, i);
+  return read_token(v, item, token);
+}
+
+static int read_list(JSValueConst v, const char *name, int most, int reserved, Tokens *result) {
   int64_t length;
   int n;
-  char item[64];
   u32 *from, one;
   *result = (Tokens){NULL, 0};
   if (JS_IsString(v)) {
@@ -67,7 +77,13 @@ int read_tokens(JSValueConst v, const char *name, int most, Tokens *result) {
       throw_type("%s is %s; it must be a token, a list of tokens, or a text", name, describe(v));
       return 0;
     }
-    if (JS_GetLength(js, v, &length)) return 0;
+    JSValue has = JS_GetPropertyStr(js, v, "length"); // a Set has none, and would be an empty list
+    if (JS_IsException(has)) return 0;
+    if (!JS_IsNumber(has)) throw_type("%s is %s, which is no list; it must be a token, a list of tokens, or a text", name, describe(v));
+    if (!JS_IsNumber(has)) { JS_FreeValue(js, has); return 0; }
+    double x;
+    JS_ToFloat64(js, &x, has);
+    length = x > 0 ? x < INT32_MAX ? (int64_t)x : INT32_MAX : 0;
     if (length > most) { throw_range("%s has %lld tokens; it may have %d", name, (long long)length, most); return 0; }
     n = length;
   }
@@ -76,12 +92,11 @@ int read_tokens(JSValueConst v, const char *name, int most, Tokens *result) {
   result->n = n;
   for (int i = 0; i < n; i++) {
     if (from) {
-      if ((result->token[i] = from[i]) < (u32)vocabulary) continue;
+      if ((result->token[i] = from[i]) < (u32)vocabulary || (reserved && from[i] == RESERVED)) continue;
       throw_range("%s has %u; tokens are whole numbers from 0 to %d", name, from[i], vocabulary - 1);
     } else {
       JSValue x = JS_GetPropertyUint32(js, v, i);
-      snprintf(item, sizeof item, "%s[%d]", name, i);
-      int ok = !JS_IsException(x) && read_token(x, item, &result->token[i]);
+      int ok = !JS_IsException(x) && read_item(x, name, i, reserved, &result->token[i]);
       JS_FreeValue(js, x);
       if (ok) continue;
     }
@@ -90,6 +105,9 @@ int read_tokens(JSValueConst v, const char *name, int most, Tokens *result) {
   }
   return 1;
 }
+
+int read_tokens(JSValueConst v, const char *name, int most, Tokens *result) { return read_list(v, name, most, 0, result); }
+int read_history(JSValueConst v, const char *name, int most, Tokens *result) { return read_list(v, name, most, 1, result); }
 
 int read_text(JSValueConst v, const char *name, Text *result) {
   if (!JS_IsString(v)) { throw_type("%s is %s; it must be a text", name, describe(v)); return 0; }

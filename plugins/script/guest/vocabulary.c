@@ -11,6 +11,7 @@ static const char *pieces;
 static uint8_t *attributes;
 
 const char *piece(u32 token, int *bytes) {
+  if (token >= (u32)vocabulary) { *bytes = 0; return pieces; } // what is RESERVED in a history
   *bytes = offsets[token + 1] - offsets[token];
   return pieces + offsets[token];
 }
@@ -112,8 +113,8 @@ static FUNCTION(mask) {
       if (JS_ToBool(c, yes)) allow(words, t); // of no value this runs code
       JS_FreeValue(c, yes);
     }
-  } else if (JS_IsString(argv[0])) {
-    throw_type("the mask is of a text; it must be a RegExp, a function, or a list of tokens such as penstock.tokenize gives");
+  } else if (!JS_IsObject(argv[0])) {
+    throw_type("the mask is of %s; it must be of a RegExp, a function, or a list of tokens such as penstock.tokenize gives", JS_IsString(argv[0]) ? "a text" : describe(argv[0]));
     goto out;
   } else {
     if (!read_tokens(argv[0], "the mask", vocabulary, &list)) goto out;
@@ -128,15 +129,18 @@ out:
 
 // # Functions
 
+#define MOST_TEXT 65536 // the host's bound
+
 int tokenize(Text text, int flags, Tokens *result) {
   int room = 256, n;
+  if (text.n > MOST_TEXT) { throw_range("the text has %zu bytes; a text that becomes tokens has at most %d", text.n, MOST_TEXT); return 0; }
   for (;;) {
     u32 *token = js_malloc(js, 4 * room);
     if (!token) return 0;
     n = host_tokenize(text.bytes, text.n, flags, token, room);
     if (n >= 0 && n <= room) { *result = (Tokens){token, n}; return 1; }
     js_free(js, token);
-    if (n < 0) { throw_range("the text has %zu bytes; tokenize takes 65536", text.n); return 0; }
+    if (n < 0) { throw_range("the host refused the text"); return 0; }
     room = n;
   }
 }
@@ -176,7 +180,7 @@ JSValue detokenize(Tokens tokens) {
 
 static FUNCTION(detokenize_list) {
   Tokens tokens;
-  if (!read_tokens(argv[0], "the list", 1 << 20, &tokens)) return JS_EXCEPTION;
+  if (!read_history(argv[0], "the list", 1 << 20, &tokens)) return JS_EXCEPTION;
   JSValue text = detokenize(tokens);
   js_free(c, tokens.token);
   return text;
@@ -214,6 +218,11 @@ void vocabulary_start(JSValue penstock) {
   mask_size = (vocabulary + 31) / 32;
   offsets = reserve(n);
   attributes = reserve(vocabulary + 1);
+  if (!offsets || !attributes) {
+    static const char much[] = "the model's vocabulary does not fit into the memory of an instance of script";
+    host_fail(much, sizeof much - 1);
+    __builtin_trap();
+  }
   host_vocab(offsets, n);
   pieces = (const char *)(offsets + vocabulary + 1);
   for (int t = 0; t < vocabulary; t++) attributes[t] = host_token_attr(t);
