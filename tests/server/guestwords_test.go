@@ -126,7 +126,7 @@ func TestHost_GuestWords_StayWithTheirClient(t *testing.T) {
 			if n := strings.Count(own, talkerSecret); n < 6 { // else the test would prove nothing
 				t.Errorf("the talker reads its plugins' words %d times: %s", n, own)
 			}
-			if faulted := strings.Contains(heard["listener"], `"last_fault":"plugin traps: penstock_accept: trap: unreachable`); !faulted {
+			if faulted := strings.Contains(heard["listener"], `"last_fault":"plugin traps: penstock_accept: error of the plugin"`); !faulted {
 				t.Errorf("others are not told of faults: %s", heard["listener"])
 			}
 			if strings.Contains(log.String(), talkerSecret) != logged {
