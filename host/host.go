@@ -144,13 +144,15 @@ func (h *Host) api(o Options) http.Handler {
 	}
 	options := api.Options{
 		Models: h.models, Catalog: catalog{h.plugins.Registry, o.Config.Plugins.Default}, Folder: folder{h.models},
-		Log: h.log, LogLevel: h.level, Version: o.Version, Replica: replicaName(s),
-		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
-		Scripts: scriptAccess(o.Config), Declarations: script.Declarations, ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,
-		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout,
-		Media: MediaOptions(o.Config.Media), ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
-		Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, UI: h.ui, OwnUI: s.UIDir != "", Metrics: h.metrics.Handler(h.models.metrics),
-		Ready: h.isReady, Draining: h.draining, Done: h.done, Hold: h.hold,
+		Log: h.log, LogLevel: h.level, Version: o.Version, Declarations: script.Declarations, Replica: replicaName(s),
+		Sinks: []func(operation.Record){h.metrics.Ended},
+		Clients: api.Clients{Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
+			Scripts: scriptAccess(o.Config), ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins},
+		Bounds: api.Bounds{BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),
+			Media: MediaOptions(o.Config.Media)},
+		Timing:  api.Timing{BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout},
+		Served:  api.Served{Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, Metrics: h.metrics.Handler(h.models.metrics), UI: h.ui, OwnUI: s.UIDir != ""},
+		Running: api.Running{Ready: h.isReady, Hold: h.hold, Draining: h.draining, Done: h.done},
 	}
 	if !s.MetricsRoute {
 		options.Metrics = nil

@@ -265,8 +265,8 @@ func (m *models) listed(name string) serving.Listed {
 	if m.pair() && name == model.BuiltInVisionName {
 		l.Info = builtInVision()
 	} else if err == nil {
-		l.Info = serving.Info{Name: name, Path: about.Files[0], Created: about.Modified, Family: about.Architecture, FileType: about.Quantisation,
-			Training: about.Context, Vocabulary: about.Vocabulary, Embedding: about.Embedding, Parameters: about.Parameters, Size: about.Weights}
+		l.Info = serving.Info{Name: name, Path: about.Files[0], Created: about.Modified,
+			Weights: weightsOf(about.Details), Vocabulary: serving.Vocabulary{Size: about.Vocabulary}}
 		l.Digest = about.Digest
 		l.Media, l.Projector = m.reads(name, about.Files[0])
 		if status.State == residency.Unloaded {
@@ -287,12 +287,19 @@ func (m *models) listed(name string) serving.Listed {
 	return l
 }
 
+// weightsOf is what a file says that is not loaded.
+func weightsOf(d library.Details) serving.Weights {
+	return serving.Weights{Family: d.Architecture, FileType: d.Quantisation, Training: d.Context, Embedding: d.Embedding,
+		Parameters: d.Parameters, Size: d.Weights}
+}
+
 // foretell says of a model that is not loaded what its chat template is and makes use of.
 func (m *models) foretell(i *serving.Info, about library.Model) {
 	c := m.settings(i.Name).Chat
-	i.Template = cmp.Or(model.CheckOptions{Template: c.Template, TemplateFile: c.TemplateFile}.TemplateOf(about.Files[0]), about.ChatTemplate)
-	tools, thinks := model.Uses(i.Template)
-	i.TemplateCaps, i.Thinks = map[string]bool{"supports_tools": tools}, thinks
+	t := &i.Template
+	t.Source = cmp.Or(model.CheckOptions{Template: c.Template, TemplateFile: c.TemplateFile}.TemplateOf(about.Files[0]), about.ChatTemplate)
+	tools, thinks := model.Uses(t.Source)
+	t.Caps, t.Thinks = map[string]bool{"supports_tools": tools}, thinks
 }
 
 // metrics are those of the models that are loaded.
@@ -392,8 +399,8 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if name == m.first {
 		m.remembered.Store(&firstModel{core.Model.Info, embedsOnly})
 	}
-	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
-		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
+	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Weights.Parameters), slog.Int("context", core.Model.Context),
+		slog.Int("slots", core.Model.Compute.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
 	return start(core), nil
 }
 
@@ -498,8 +505,7 @@ var builtInVision = sync.OnceValue(func() serving.Info {
 	info := serving.Info{Name: model.BuiltInVisionName, BuiltIn: true, Media: media.Abilities{Images: true}}
 	if h, err := model.BuiltInHeader(model.BuiltInVisionName); err == nil { // a test reads it
 		d := library.DetailsOf(h)
-		info.Family, info.FileType, info.Training, info.Vocabulary = d.Architecture, d.Quantisation, d.Context, d.Vocabulary
-		info.Embedding, info.Parameters, info.Size = d.Embedding, d.Parameters, d.Weights
+		info.Weights, info.Vocabulary.Size = weightsOf(d), d.Vocabulary
 	}
 	return info
 })

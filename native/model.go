@@ -36,28 +36,43 @@ type ModelInfo struct {
 	Name         string // general.name of the file; may be empty
 	Parameters   uint64
 	Size         uint64 // bytes of all tensors
+	FileType     string // of most of the weights, by llama.cpp's name: Q4_0
 	ContextTrain int    // positions the model was trained for
 	Layers       int
+	Window       int               // positions of the sliding window; 0 if there is none
+	Sampling     map[string]string // the sampling parameters that the file brings, as texts by llama.cpp's names: temp, top_k
+	ModelKind
+	VocabularyInfo
+	EmbeddingInfo
+}
+
+// ModelKind is how a model computes.
+type ModelKind struct {
+	Encoder   bool
+	Decoder   bool
+	Causal    bool // a token sees only those before it, as generation needs
+	Recurrent bool // it keeps a state and no KV cache, so that a sequence cannot be truncated
+	Hybrid    bool // some layers are recurrent
+	Diffusion bool
+}
+
+// VocabularyInfo describes a model's vocabulary.
+type VocabularyInfo struct {
+	Vocabulary int  // tokens
+	VocabType  int  // llama_vocab_type
+	AddBOS     bool // a prompt begins with the token BOS
+	AddEOS     bool // and ends with EOS
+	AddSEP     bool // and SEP stands between two texts
+	Special    SpecialTokens
+}
+
+// EmbeddingInfo describes what a model takes and gives besides tokens.
+type EmbeddingInfo struct {
 	Embedding    int // width of the residual stream
 	EmbeddingIn  int // width of an embedding that a pass takes in place of a token; most often the same
 	EmbeddingOut int // width of its embeddings; most often the same
 	Pooling      Pooling
-	Sampling     map[string]string // the sampling parameters that the file brings, as texts by llama.cpp's names: temp, top_k
-	Classes      []string          // what each score of its classifier means; "" where it does not say
-	Window       int               // positions of the sliding window; 0 if there is none
-	Vocabulary   int               // tokens
-	Encoder      bool
-	Decoder      bool
-	Causal       bool // a token sees only those before it, as generation needs
-	Recurrent    bool // it keeps a state and no KV cache, so that a sequence cannot be truncated
-	Hybrid       bool // some layers are recurrent
-	Diffusion    bool
-	FileType     string // of most of the weights, by llama.cpp's name: Q4_0
-	VocabType    int    // llama_vocab_type
-	AddBOS       bool   // a prompt begins with the token BOS
-	AddEOS       bool   // and ends with EOS
-	AddSEP       bool   // and SEP stands between two texts
-	Special      SpecialTokens
+	Classes      []string // what each score of its classifier means; "" where it does not say
 }
 
 // Generates reports whether the model writes text token by token. Others look ahead, fill in
@@ -147,30 +162,36 @@ func (m *Model) describe(vocabulary bool) error {
 		Name:         meta["general.name"],
 		Parameters:   uint64(c.parameters),
 		Size:         uint64(c.size),
+		FileType:     C.GoString(&c.file_type[0]),
 		ContextTrain: int(c.context_train),
 		Layers:       int(c.layers),
-		Embedding:    int(c.embedding),
-		EmbeddingIn:  int(c.embedding_in),
-		EmbeddingOut: int(c.embedding_out),
-		Pooling:      poolingOf(meta),
-		Sampling:     samplingOf(meta),
-		Classes:      make([]string, c.classes),
 		Window:       int(c.window),
-		Vocabulary:   int(c.vocabulary),
-		Encoder:      bool(c.encoder),
-		Decoder:      bool(c.decoder),
-		Causal:       meta[meta["general.architecture"]+".attention.causal"] != "false",
-		Recurrent:    bool(c.recurrent),
-		Hybrid:       bool(c.hybrid),
-		Diffusion:    bool(c.diffusion),
-		FileType:     C.GoString(&c.file_type[0]),
-		VocabType:    int(c.vocabulary_type),
-		AddBOS:       bool(c.add_bos),
-		AddEOS:       bool(c.add_eos),
-		AddSEP:       bool(c.add_sep),
-		Special: SpecialTokens{BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), SEP: int32(c.sep), Newline: int32(c.newline),
-			FIMPrefix: int32(c.fim_prefix), FIMSuffix: int32(c.fim_suffix), FIMMiddle: int32(c.fim_middle),
-			FIMRepository: int32(c.fim_repository), FIMSeparator: int32(c.fim_separator)},
+		Sampling:     samplingOf(meta),
+		ModelKind: ModelKind{
+			Encoder:   bool(c.encoder),
+			Decoder:   bool(c.decoder),
+			Causal:    meta[meta["general.architecture"]+".attention.causal"] != "false",
+			Recurrent: bool(c.recurrent),
+			Hybrid:    bool(c.hybrid),
+			Diffusion: bool(c.diffusion),
+		},
+		VocabularyInfo: VocabularyInfo{
+			Vocabulary: int(c.vocabulary),
+			VocabType:  int(c.vocabulary_type),
+			AddBOS:     bool(c.add_bos),
+			AddEOS:     bool(c.add_eos),
+			AddSEP:     bool(c.add_sep),
+			Special: SpecialTokens{BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), SEP: int32(c.sep), Newline: int32(c.newline),
+				FIMPrefix: int32(c.fim_prefix), FIMSuffix: int32(c.fim_suffix), FIMMiddle: int32(c.fim_middle),
+				FIMRepository: int32(c.fim_repository), FIMSeparator: int32(c.fim_separator)},
+		},
+		EmbeddingInfo: EmbeddingInfo{
+			Embedding:    int(c.embedding),
+			EmbeddingIn:  int(c.embedding_in),
+			EmbeddingOut: int(c.embedding_out),
+			Pooling:      poolingOf(meta),
+			Classes:      make([]string, c.classes),
+		},
 	}
 	for i := range m.info.Classes {
 		var label C.ps_text

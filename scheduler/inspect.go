@@ -89,11 +89,11 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 
 // activity is a branch's state as Inspect reports it. "parked" covers those of all jobs that take
 // no part in the ticks now, more than job.parked does: those that are parked, those whose
-// background sampler is busy or rests, and those that their program has not asked for.
+// background sampler is busy, those that rest, and those that their program has not asked for.
 func (b *branch) activity() string {
 	j := b.job
 	switch {
-	case j.parked() || j.background.Busy() || j.background.Resting() || !b.awake() || b.busy():
+	case j.parked() || j.background.Busy() || j.rest() > 0 || !b.awake() || b.busy():
 		return "parked"
 	case b.generating():
 		return "generating"

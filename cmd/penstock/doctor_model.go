@@ -28,7 +28,7 @@ func modelFindings(ctx context.Context, cfg config.Config) []finding {
 		}
 		return []finding{{stateFail, "model", err.Error(), remedy}}
 	}
-	kernels := kernelFindings(s.Model.Kernels)
+	kernels := kernelFindings(s.Model.Compute.Kernels)
 	return append(kernels, projectorFinding(s.Model.Info), answerFinding(ctx, s, begin))
 }
 

@@ -87,7 +87,7 @@ func (s *localModel) answer(o answerOptions) answerer {
 			return "", err
 		}
 		defer r.Release()
-		a, err := service.Begin(ctx, r)
+		a, err := service.Submit(ctx, r, completion.Reading{Parts: true})
 		if err != nil {
 			return "", err
 		}

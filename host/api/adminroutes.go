@@ -16,7 +16,7 @@ import (
 // addAdminRoutes adds what looks into a running server. Without an admin key there is nothing of
 // it.
 func (s *service) addAdminRoutes(e *echo.Echo) {
-	if !s.keys().HasAdmin() {
+	if !s.Keys().HasAdmin() {
 		return
 	}
 	if s.LogLevel != nil {

@@ -47,7 +47,7 @@ func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *service) authorizeSocket(next echo.HandlerFunc) echo.HandlerFunc {
 	authorized := s.authorize(next)
 	return func(c echo.Context) error {
-		if s.keys().Closed() && c.IsWebSocket() && secretOf(c.Request()) == "" {
+		if s.Keys().Closed() && c.IsWebSocket() && secretOf(c.Request()) == "" {
 			return next(c)
 		}
 		return authorized(c)
@@ -65,7 +65,7 @@ func (s *service) identifySocket(c echo.Context, secret string) error {
 
 // identify notes whom a key belongs to, unless the server asks for another.
 func (s *service) identify(c echo.Context, secret string) error {
-	keys := s.keys()
+	keys := s.Keys()
 	key, known := keys.Find(secret)
 	if keys.Closed() && !(known && key.Client) {
 		return &refusal.Error{Kind: refusal.KindUnauthenticated, Code: "invalid_api_key",
@@ -83,7 +83,7 @@ func (s *service) identify(c echo.Context, secret string) error {
 		caller.TakeScript = func(source, field string) error { return s.takeScript(id, source, field) }
 	}
 	wire.SetCaller(c, caller)
-	operation.From(c.Request().Context()).SetClient(s.client(c, key, caller.ID))
+	operation.From(c.Request().Context()).SetClient(key.Name, s.quota(c, key, caller.ID))
 	return nil
 }
 
@@ -112,7 +112,7 @@ func addressOf(c echo.Context) string { return "address " + access.Address(c.Rea
 // administer lets requests pass that have the admin key. If none is configured, none pass.
 func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		keys := s.keys()
+		keys := s.Keys()
 		if !keys.HasAdmin() {
 			return &refusal.Error{Kind: refusal.KindForbidden, Code: "admin_disabled",
 				Message: "this needs an admin key, and the server has none; its operator can set server.admin_key"}
@@ -123,7 +123,7 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 			return &refusal.Error{Kind: refusal.KindUnauthenticated, Code: "invalid_admin_key",
 				Message: "this needs the server's admin key; send it as Authorization: Bearer KEY"}
 		}
-		operation.From(c.Request().Context()).SetClient(operation.Client{Key: key.Name})
+		operation.From(c.Request().Context()).SetClient(key.Name, operation.Unlimited{})
 		return next(c)
 	}
 }
@@ -132,7 +132,7 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *service) authorizeAny(next echo.HandlerFunc) echo.HandlerFunc {
 	authorized, administered := s.authorize(next), s.administer(next)
 	return func(c echo.Context) error {
-		if key, _ := s.keys().Find(secretOf(c.Request())); key.Admin {
+		if key, _ := s.Keys().Find(secretOf(c.Request())); key.Admin {
 			return administered(c)
 		}
 		return authorized(c)
@@ -144,7 +144,7 @@ func (s *service) authorizeAny(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *service) administerShared(next echo.HandlerFunc) echo.HandlerFunc {
 	open, administered := s.authorize(next), s.administer(next)
 	return func(c echo.Context) error {
-		if guarded(s.keys()) {
+		if guarded(s.Keys()) {
 			return administered(c)
 		}
 		return open(c)
@@ -154,23 +154,29 @@ func (s *service) administerShared(next echo.HandlerFunc) echo.HandlerFunc {
 // guarded reports whether any key tells the admin from others.
 func guarded(keys access.Keys) bool { return keys.Closed() || keys.HasAdmin() }
 
-func (s *service) keys() access.Keys {
-	if s.Keys == nil {
-		return access.Keys{}
+// quota is what a client may use. The admin key has no limits.
+func (s *service) quota(c echo.Context, key access.Key, id string) operation.Quota {
+	if s.Limiter == nil || key.Admin {
+		return operation.Unlimited{}
 	}
-	return s.Keys()
+	return quota{s.Limiter, id, c.Response().Header()}
 }
 
-// client is the sender of a request as its operation knows it. The admin key has no limits.
-func (s *service) client(c echo.Context, key access.Key, id string) operation.Client {
-	client := operation.Client{Key: key.Name}
-	if s.Limiter != nil && !key.Admin {
-		client.Admit = func() error { return admit(s.Limiter.Take, id, c.Response().Header()) }
-		client.Steer = func() error { return admit(s.Limiter.TakeShare, id, http.Header{}) }
-		client.Charge = func(tokens int) { s.Limiter.Charge(id, tokens) }
-	}
-	return client
+// quota is what a client may use, by its limiter. It tells the client what is left in headers.
+type quota struct {
+	*access.Limiter
+	client  string
+	headers http.Header // of the request's answer
 }
+
+// Admit implements operation.Quota.
+func (q quota) Admit() error { return admit(q.Take, q.client, q.headers) }
+
+// Steer implements operation.Quota.
+func (q quota) Steer() error { return admit(q.TakeShare, q.client, http.Header{}) }
+
+// Charge implements operation.Quota.
+func (q quota) Charge(tokens int) { q.Limiter.Charge(q.client, tokens) }
 
 // admit counts a request, or a share of one, and tells the client, in OpenAI's headers, what it
 // has left.

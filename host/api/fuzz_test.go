@@ -24,7 +24,7 @@ var completions = []string{"/v1/chat/completions", "/chat/completions", "/v1/com
 // JSON; requests that it becomes are in range.
 func FuzzBodies(f *testing.F) {
 	checked := &checking{}
-	handler := New(Options{BodyLimit: 1 << 20, Log: slog.New(slog.DiscardHandler),
+	handler := New(Options{Bounds: Bounds{BodyLimit: 1 << 20}, Log: slog.New(slog.DiscardHandler),
 		Models: servingtest.OneModel{Model: &serving.Model{Info: servingtest.Info(), Engine: toy{}, Scheduler: checked}}})
 	routes := postRoutes(handler)
 	for _, tc := range badChats {

@@ -115,7 +115,7 @@ func TestAPI_Props_SaysWhereTheTemplateIsMissing(t *testing.T) {
 	for _, missing := range []bool{false, true} {
 		r := newRig(t, func(s *setup) {
 			s.wrap = func(one servingtest.OneModel) serving.Models {
-				one.Model.NoTemplate = missing
+				one.Model.Template.Assumed = missing
 				return one
 			}
 		})

@@ -29,11 +29,11 @@ type Recordings interface {
 func (s *service) authorizeOrAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 	authorized := s.authorize(next)
 	return func(c echo.Context) error {
-		key, _ := s.keys().Find(secretOf(c.Request()))
+		key, _ := s.Keys().Find(secretOf(c.Request()))
 		if !key.Admin {
 			return authorized(c)
 		}
-		operation.From(c.Request().Context()).SetClient(operation.Client{Key: key.Name})
+		operation.From(c.Request().Context()).SetClient(key.Name, operation.Unlimited{})
 		return next(c)
 	}
 }
@@ -46,7 +46,7 @@ func (s *service) withRecordings(next func(echo.Context, Recordings, serving.Rec
 			return &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled",
 				Message: "this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 		}
-		key, _ := s.keys().Find(secretOf(c.Request()))
+		key, _ := s.Keys().Find(secretOf(c.Request()))
 		return next(c, s.Recordings, serving.RecordingReader{Caller: wire.CallerOf(c).ID, Admin: key.Admin})
 	}
 }

@@ -135,7 +135,7 @@ func (s *service) load(c echo.Context) error {
 		}
 	}
 	answer := load{Object: "load", Replica: s.loads.replica, State: "ready"}
-	if s.Ready != nil && !s.Ready() {
+	if !s.Ready() {
 		answer.State = "draining"
 	}
 	models, plugins := s.inventory()

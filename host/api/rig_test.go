@@ -105,9 +105,9 @@ type setup struct {
 func newRig(t *testing.T, change func(*setup)) *rig {
 	t.Helper()
 	s := setup{slots: 4, queue: 16, Engine: toy{}, Options: Options{
-		BodyLimit: 64 << 10, WriteTimeout: patience, Version: "test",
-		Log: slog.New(slog.DiscardHandler),
-		UI:  fstest.MapFS{"index.html": {Data: []byte("<p>hello")}, "assets/a-1.js": {Data: []byte("1")}, "a.svg": {Data: []byte("<svg/>")}},
+		Version: "test", Log: slog.New(slog.DiscardHandler),
+		Bounds: Bounds{BodyLimit: 64 << 10}, Timing: Timing{WriteTimeout: patience},
+		Served: Served{UI: fstest.MapFS{"index.html": {Data: []byte("<p>hello")}, "assets/a-1.js": {Data: []byte("1")}, "a.svg": {Data: []byte("<svg/>")}}},
 	}}
 	if change != nil {
 		change(&s)

@@ -33,49 +33,87 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// Options is what an API needs. Catalog, UI, Metrics, Ready and Hold may be nil.
+// Options is what an API needs.
 type Options struct {
 	Models     serving.Models
 	Catalog    Catalog    // nil: no plugins
 	Folder     Folder     // nil: nothing is pulled or removed
 	Recordings Recordings // nil: no request is recorded
-	Log        *slog.Logger
-	Version    string
-	Replica    string // names this server among others that serve the same; empty: it is the only one
 
-	Keys         func() access.Keys       // those that are known now; nil: none, and the server is open to everybody
-	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
-	Scripts      *access.Scripts          // who may bring scripts; nil: nobody
-	Declarations string                   // of what a script sees, in TypeScript
-	Sinks        []func(operation.Record) // each gets every request that has ended, besides the log
+	Log          *slog.Logger
 	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
-	Media        media.Bounds             // bounds of the pictures and sounds in requests
-	ShareCache   bool                     // prompts cached for one key serve the others too
-	Proxies      []*net.IPNet             // whose X-Forwarded-For is believed; none: nobody's
-	Origins      []string                 // other web origins whose pages may call; "*": any, "localhost": this machine's
-	BodyLimit    int64                    // bytes
-	BodyMemory   int64                    // bytes of all bodies and frames together; 0: any number
-	BodyTimeout  time.Duration            // how long a frame of a WebSocket may take, as the server lets a body; 0: any time
-	ModuleLimit  int64                    // bytes of a plugin's module that Catalog takes
-	WriteTimeout time.Duration            // how long a client may take nothing of its answer; 0: forever
+	Sinks        []func(operation.Record) // each gets every request that has ended, besides the log
+	Version      string
+	Declarations string // of what a script sees, in TypeScript
+	Replica      string // names this server among others that serve the same; empty: it is the only one
+
+	Clients
+	Bounds
+	Timing
+	Served
+	Running
+}
+
+// Clients say who may ask for what.
+type Clients struct {
+	Keys       func() access.Keys // those that are known now; nil: none, and the server is open to everybody
+	Limiter    *access.Limiter    // what each client may use; nil: as much as it likes
+	Scripts    *access.Scripts    // who may bring scripts; nil: nobody
+	ShareCache bool               // prompts cached for one key serve the others too
+	Proxies    []*net.IPNet       // whose X-Forwarded-For is believed; none: nobody's
+	Origins    []string           // other web origins whose pages may call; "*": any, "localhost": this machine's
+}
+
+// Bounds are those of what a request brings.
+type Bounds struct {
+	BodyLimit   int64        // bytes
+	BodyMemory  int64        // bytes of all bodies and frames together; 0: any number
+	ModuleLimit int64        // bytes of a plugin's module that Catalog takes
+	Media       media.Bounds // of its pictures and sounds
+}
+
+// Timing says how long a client may keep the server waiting, and the server a client.
+type Timing struct {
+	BodyTimeout  time.Duration // how long a frame of a WebSocket may take, as the server lets a body; 0: any time
+	WriteTimeout time.Duration // how long a client may take nothing of its answer; 0: forever
 	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when
 	// it had none for StreamComment; 0: 1 s and 10 s.
 	StreamGrace, StreamComment time.Duration
 	IdlePing                   time.Duration // after so long without a frame a WebSocket's client is asked whether it is there; 0: 30 s
+}
 
+// Served says what there is besides the APIs, and where.
+type Served struct {
 	Prefix  string       // of the paths of all routes, such as /llm; empty: none
 	NoSlots bool         // GET /slots is refused
 	Props   bool         // POST /props says success
-	UI      fs.FS        // files of the browser UI
-	OwnUI   bool         // they are the operator's own, not Penstock's
 	Metrics http.Handler // GET /metrics; nil: it is refused
-	Ready   func() bool  // whether new requests are taken
+	UI      fs.FS        // files of the browser UI; nil: there is none
+	OwnUI   bool         // they are the operator's own, not Penstock's
+}
+
+// Running is how far the host is with starting and ending.
+type Running struct {
+	Ready func() bool             // whether new requests are taken; nil: they are
+	Hold  func() (release func()) // has the host go on until release is called, or its time is up; nil: it does anyway
 
 	// Draining is closed when no new answers are taken any more: a WebSocket closes then as soon
 	// as all of its answers are sent. Done is closed when every answer has ended and is sent, or
 	// time is up: connections close then. Either may be nil.
 	Draining, Done <-chan struct{}
-	Hold           func() (release func()) // has the host go on until release is called, or its time is up
+}
+
+// complete fills in what callers may leave out.
+func (o *Options) complete() {
+	if o.Hold == nil {
+		o.Hold = func() func() { return func() {} }
+	}
+	if o.Ready == nil {
+		o.Ready = func() bool { return true }
+	}
+	if o.Keys == nil {
+		o.Keys = func() access.Keys { return access.Keys{} }
+	}
 }
 
 // service answers requests. Its methods are the handlers.
@@ -88,9 +126,7 @@ type service struct {
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
-	if o.Hold == nil {
-		o.Hold = func() func() { return func() {} }
-	}
+	o.complete()
 	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o)}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
@@ -197,7 +233,7 @@ func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "
 
 // health says whether new requests are taken, in llama-server's words.
 func (s *service) health(c echo.Context) error {
-	if s.Ready != nil && !s.Ready() {
+	if !s.Ready() {
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "not_ready", Retry: 5,
 			Message: "the server takes no new requests: it is starting or shutting down, or has lost a worker of its model"}
 	}

@@ -73,7 +73,7 @@ func withTemplate(template string) func(*setup) {
 	return func(s *setup) {
 		wrap := s.wrap
 		s.wrap = func(o servingtest.OneModel) serving.Models {
-			o.Model.Template = template
+			o.Model.Template.Source = template
 			return wrap(o)
 		}
 	}
@@ -329,8 +329,8 @@ func FuzzForm(f *testing.F) {
 	one := servingtest.OneModel{Model: &serving.Model{Info: servingtest.Info(), Engine: toy{}, Scheduler: servingtest.NoScheduler{},
 		MediaEncoder: &servingtest.MediaEncoder{Table: piece.NewTable()}}}
 	one.Model.Media.AudioRate = 16000
-	handler := New(Options{BodyLimit: 1 << 20, Log: slog.New(slog.DiscardHandler), Models: one,
-		Media: media.Bounds{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}})
+	handler := New(Options{Log: slog.New(slog.DiscardHandler), Models: one,
+		Bounds: Bounds{BodyLimit: 1 << 20, Media: media.Bounds{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}}})
 	for _, fields := range [][]string{{}, {"stream", "true"}, {"include[]", "logprobs", "temperature", ".5"}, {"grammar", "root ::= [a-z]"}} {
 		kind, body := formOf(f, wav(f), fields...)
 		f.Add(kind, []byte(body))

@@ -93,7 +93,7 @@ func TestAPI_BodyMemory_ValuesOfOthers(t *testing.T) {
 	})
 	defer engine.letGo()
 	defer g.open()
-	// Long enough for the text pool's workers of long texts, so that short ones are worked on
+	// Long enough for the permits of long texts, so that short ones are worked on
 	// beside it.
 	tokens := strings.Repeat(`,1`, 2000) + strings.Repeat(" ", 40<<10) + `],"max_tokens":1,"stream":true}`
 	first := make(chan *http.Response, 1)

@@ -145,7 +145,7 @@ func TestAPI_GenerationSettings_Seed(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := newRig(t, func(s *setup) {
-			s.wrap = func(m servingtest.OneModel) serving.Models { m.Model.Sampling = defaults; return m }
+			s.wrap = func(m servingtest.OneModel) serving.Models { m.Model.Defaults.Sampling = defaults; return m }
 		})
 		for body, seed := range want {
 			var a struct {

@@ -52,21 +52,6 @@ type CallDelta = chat.CallDelta
 // Empty reports whether there is nothing to show.
 func (d Delta) Empty() bool { return d.Content == "" && d.Reasoning == "" && len(d.Calls) == 0 }
 
-// Begin submits a request whose answers are taken apart, and read by Read.
-func (s *Service) Begin(ctx context.Context, p *Prompted) (*Submitted, error) {
-	r, err := s.Submit(ctx, p, Reading{})
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range r.Choices {
-		if c.parts, err = r.Rendered.NewSplitter(); err != nil {
-			r.Cancel()
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
 // Cancel ends what still runs.
 func (r *Submitted) Cancel() {
 	for _, c := range r.Choices {
@@ -77,8 +62,9 @@ func (r *Submitted) Cancel() {
 	}
 }
 
-// Read reads all choices to their ends. take gets what each event adds; idle is called when no
-// other event is ready. The error is that of a choice which failed, of take or of idle, or ctx's.
+// Read reads all choices to their ends; Reading.Parts was set. take gets what each event adds; idle
+// is called when no other event is ready. The error is that of a choice which failed, of take or of
+// idle, or ctx's.
 func (r *Submitted) Read(ctx context.Context, take func(c *Choice, d Delta) error, idle func() error) error {
 	return readAll(ctx, r.Choices, take, idle)
 }

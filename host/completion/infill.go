@@ -32,7 +32,7 @@ func (f Infill) write(ctx context.Context, p *Prompted) error {
 	if err := p.Plugins.RefuseTemplates(); err != nil {
 		return err
 	}
-	if missing := p.Model.FIM.Missing(); len(missing) > 0 {
+	if missing := p.Model.Vocabulary.FIM.Missing(); len(missing) > 0 {
 		return &refusal.Error{Kind: refusal.KindLacking, Code: "not_supported",
 			Message: "Infill is not supported by this model: " + strings.Join(missing, " token is missing. ") + " token is missing."}
 	}
@@ -68,43 +68,43 @@ const snippet = "\n\n--- snippet ---\n\n"
 // text before and after the gap shares a batch, 3 to 1, and of the files the end is taken for
 // which the context has room.
 func (f Infill) tokens(ctx context.Context, m *serving.Model) ([]scheduler.Token, error) {
-	e := infillEncoder{ctx: ctx, model: m}
+	e, v, fim := infillEncoder{ctx: ctx, model: m}, m.Vocabulary, m.Vocabulary.FIM
 	prompt := e.text("prompt", f.Prompt, true)
-	extra := f.files(m, &e)
+	extra := f.files(fim, &e)
 	prefix, suffix := e.text("input_prefix", *f.Prefix, false), e.text("input_suffix", *f.Suffix, false)
 	if e.err != nil {
 		return nil, e.err
 	}
-	prefix = lastOf(prefix, 3*(m.Batch/4))
-	suffix = suffix[:min(len(suffix), max(0, m.Batch/4-(2+len(prompt))))]
-	all := append([]scheduler.Token{}, lastOf(extra, max(0, m.Context-m.Batch-2*max(m.MaxTokens, -1)))...)
-	if m.AddBOS && m.BOSToken >= 0 {
-		all = append(all, m.BOSToken)
+	prefix = lastOf(prefix, 3*(m.Compute.Batch/4))
+	suffix = suffix[:min(len(suffix), max(0, m.Compute.Batch/4-(2+len(prompt))))]
+	all := append([]scheduler.Token{}, lastOf(extra, max(0, m.Context-m.Compute.Batch-2*max(m.Defaults.MaxTokens, -1)))...)
+	if v.AddBOS && v.BOSToken >= 0 {
+		all = append(all, v.BOSToken)
 	}
-	all = append(append(append(all, m.FIM.Prefix), prefix...), prompt...)
-	return append(append(append(all, m.FIM.Suffix), suffix...), m.FIM.Middle), nil
+	all = append(append(append(all, fim.Prefix), prefix...), prompt...)
+	return append(append(append(all, fim.Suffix), suffix...), fim.Middle), nil
 }
 
 // files are the tokens of the other files, and of the name of the one with the gap.
-func (f Infill) files(m *serving.Model, e *infillEncoder) (tokens []scheduler.Token) {
-	if m.FIM.Repository >= 0 {
-		tokens = append(append(tokens, m.FIM.Repository), e.text("input_extra", "myproject\n", false)...)
+func (f Infill) files(fim serving.FIM, e *infillEncoder) (tokens []scheduler.Token) {
+	if fim.Repository >= 0 {
+		tokens = append(append(tokens, fim.Repository), e.text("input_extra", "myproject\n", false)...)
 	}
 	for i, c := range f.Extra {
 		at := fmt.Sprintf("input_extra[%d]", i)
-		if m.FIM.Separator >= 0 {
+		if fim.Separator >= 0 {
 			name := "tmp"
 			if c.Filename != nil {
 				name = *c.Filename
 			}
-			tokens = append(append(tokens, m.FIM.Separator), e.text(at+".filename", name+"\n", false)...)
+			tokens = append(append(tokens, fim.Separator), e.text(at+".filename", name+"\n", false)...)
 		} else {
 			tokens = append(tokens, e.text(at, snippet, false)...)
 		}
 		tokens = append(tokens, e.text(at+".text", *c.Text, false)...)
 	}
-	if m.FIM.Separator >= 0 {
-		tokens = append(append(tokens, m.FIM.Separator), e.text("input_extra", "filename\n", false)...)
+	if fim.Separator >= 0 {
+		tokens = append(append(tokens, fim.Separator), e.text("input_extra", "filename\n", false)...)
 	}
 	return tokens
 }

@@ -57,7 +57,7 @@ func (p *Prompted) MediaEmbeddings() int {
 	if !p.HasMedia() {
 		return 0
 	}
-	return p.Model.Embedding * (p.MediaTokens(media.Image) + p.MediaTokens(media.Audio))
+	return p.Model.Weights.Embedding * (p.MediaTokens(media.Image) + p.MediaTokens(media.Audio))
 }
 
 // TextTokens are the tokens of a prompt without the embeddings of pictures and sounds.
@@ -79,7 +79,7 @@ func (p *Prompted) BeforeMedia() []scheduler.Token {
 }
 
 // readMedia reads the pictures and sounds of a request, whose model takes them. That may wait for
-// memory and for other servers, so it is not done in the text pool.
+// memory and for other servers, so it is not done with a permit for texts.
 func (s *Service) readMedia(ctx context.Context, p *Prompted) error {
 	if len(p.Media.parts) == 0 {
 		return nil

@@ -267,7 +267,7 @@ func TestService_Submit_Media_Refused(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		op, charged := operation.Begin(operation.Record{}), 0
-		op.SetClient(operation.Client{Charge: func(n int) { charged += n }})
+		op.SetClient("", charging{charged: &charged})
 		_, err = s.Submit(op.With(t.Context()), r, completion.Reading{})
 		if e := completion.AsError(err, "prompt"); e.Code != c.code || !strings.Contains(e.Message, c.says) || e.Field != "prompt" && !c.full {
 			t.Errorf("%s: %+v", name, e)
@@ -316,3 +316,11 @@ func testMediaEnds(t *testing.T) {
 		r.Release()
 	}
 }
+
+// charging adds up what a client is charged.
+type charging struct {
+	operation.Unlimited
+	charged *int
+}
+
+func (c charging) Charge(n int) { *c.charged += n }

@@ -165,7 +165,7 @@ func TestService_Preserved_AreRefusedEarly(t *testing.T) {
 	})
 }
 
-// They are looked for in the text pool, under the request's deadline and salt, and for nobody who
+// They are looked for with a permit, under the request's deadline and salt, and for nobody who
 // has left.
 func TestService_Preserved_EndWithTheRequest(t *testing.T) {
 	eachPreserving(t, func(t *testing.T, r *preservingRig) {

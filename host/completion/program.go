@@ -19,7 +19,7 @@ import (
 // object as a request's body changes the server's. What an answer must look like, the seed and
 // plugins are the request's. Nobody holds the grammar for the chains that are built later: the
 // answer's own stages use it until the program has returned.
-func (p *Prompted) chainParams(params sampling.Params, text []byte) (sampling.Params, error) {
+func (p *Prompted) chainParams(ctx context.Context, params sampling.Params, text []byte) (sampling.Params, error) {
 	if len(text) == 0 {
 		return params, nil
 	}
@@ -30,7 +30,7 @@ func (p *Prompted) chainParams(params sampling.Params, text []byte) (sampling.Pa
 	if err := integer.UnmarshalKnown(text, &fields); err != nil {
 		return params, fmt.Errorf("the parameters of a chain: %w", err)
 	}
-	ctx := sampling.WithSalt(context.Background(), p.Caller.CacheSalt)
+	ctx = sampling.WithSalt(ctx, p.Caller.CacheSalt)
 	made, err := sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{ctx, p.Model})
 	if err == nil {
 		made.Constraint, err = p.Model.Engine.Prepare(ctx, made) // its triggers may be others

@@ -75,7 +75,7 @@ func (p *Prompted) LeftOut() []string {
 // Shift is what leaves the context when it is full, if the model is served so that answers go on
 // then.
 func (p *Prompted) Shift() answer.Shift {
-	s := answer.Shift{Keep: p.Model.ShiftKeep, Discard: p.Discard}
+	s := answer.Shift{Keep: p.Model.Defaults.ShiftKeep, Discard: p.Discard}
 	if p.Keep != nil {
 		s.Keep = *p.Keep
 	}
@@ -92,21 +92,20 @@ func (p *Prompted) RecordingID() string {
 
 // Service carries out requests.
 type Service struct {
-	Models serving.Models
-	Media  *media.Loader // of the pictures and sounds of requests; nil: no model takes any
-	pool   *textPool
+	Models  serving.Models
+	Media   *media.Loader // of the pictures and sounds of requests; nil: no model takes any
+	permits *textPermits
 }
 
 // NewService makes a service.
-func NewService(m serving.Models) *Service { return &Service{Models: m, pool: newTextPool()} }
+func NewService(m serving.Models) *Service { return &Service{Models: m, permits: newTextPermits()} }
 
 // Prompt makes the prompts of a request: it finds the model, settles how the answers are sampled
 // and by which plugins, and has the conversation rendered, or the texts tokenised. The caller
 // releases the request.
 //
-// What is slow runs where it holds nobody up: templates and tokens in the text pool; scripts are
-// compiled, plugins write prompts and pictures are loaded outside of it, since they wait for
-// others.
+// What is slow runs where it holds nobody up: templates and tokens with a permit; scripts are
+// compiled, plugins write prompts and pictures are loaded without, since they wait for others.
 func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err error) {
 	if err := asked.check(); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 	}
 	p.held.arrived = p.Model.Scheduler.Expect()
 	made := *p // who waits may have left, and gives up what was asked
-	settled, err := inPool(ctx, s.pool, p.Caller, p.times.deadline, p.Size, func(ctx context.Context) (*Prompted, error) {
+	settled, err := withPermit(ctx, s.permits, p.Caller, p.times.deadline, p.Size, func(ctx context.Context) (*Prompted, error) {
 		return &made, made.settle(ctx)
 	}, func(made *Prompted) { made.Plugins.Release() })
 	if err != nil {
@@ -213,11 +212,11 @@ func (p *Prompted) record() error {
 	if !p.Common.Record {
 		return nil
 	}
-	if p.Model.Record == nil {
+	if p.Model.Recorder == nil {
 		return &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled", Field: "record",
 			Message: "record is true, but this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 	}
-	p.held.recording = p.Model.Record(p.Caller.ID)
+	p.held.recording = p.Model.Recorder.Begin(p.Caller.ID)
 	p.held.back = append(p.held.back, p.held.recording.Release)
 	return nil
 }
@@ -255,7 +254,7 @@ func (p *Prompted) byPlugins() (c Chat, ok bool) {
 }
 
 // preserve finds the control tokens that each answer shows: those of the client and of the
-// template. It runs in the text pool, as the client may name many, in long texts. A text that the
+// template. It runs with a permit, as the client may name many, in long texts. A text that the
 // model refuses is refused here, before anything is encoded.
 func (p *Prompted) preserve(ctx context.Context) (err error) {
 	p.Preserved = nil // a fork has those of its answer
@@ -267,12 +266,12 @@ func (p *Prompted) preserve(ctx context.Context) (err error) {
 
 // settleSampling reads the sampling parameters, the plugins and the adapters.
 func (p *Prompted) settleSampling(ctx context.Context) (err error) {
-	base := p.Model.Sampling.Params()
+	base := p.Model.Defaults.Sampling.Params()
 	base.Trace = p.Common.Trace
-	if t := p.Model.Thinking; t != nil {
+	if t := p.Model.Defaults.Thinking; t != nil {
 		base.Thinking = *t
 	}
-	base.Schemas = p.Model.Schemas
+	base.Schemas = p.Model.Defaults.Schemas
 	if p.Params, err = p.Common.Params(base, tokens{ctx, p.Model}); err != nil {
 		return err
 	}
@@ -289,7 +288,7 @@ type tokens struct {
 	*serving.Model
 }
 
-func (t tokens) Size() int { return t.Vocabulary }
+func (t tokens) Size() int { return t.Vocabulary.Size }
 func (t tokens) Tokenize(text string) ([]int32, error) {
 	tokens, err := t.Encoder().Plain(t.ctx, text)
 	return tokens, TextError(err, "logit_bias")
@@ -298,16 +297,16 @@ func (t tokens) Tokenize(text string) ([]int32, error) {
 // settleAnswers refuses what this model cannot do, and fills in what the model says where the
 // client does not.
 func (p *Prompted) settleAnswers() error {
-	if field := p.OnePerSlot; field != "" && (p.PerPrompt < 1 || p.PerPrompt > p.Model.Slots) {
-		return refusal.Invalid(field, "%s is %d; it must be from 1 to %d, the number of slots", field, p.PerPrompt, p.Model.Slots)
+	if field := p.OnePerSlot; field != "" && (p.PerPrompt < 1 || p.PerPrompt > p.Model.Compute.Slots) {
+		return refusal.Invalid(field, "%s is %d; it must be from 1 to %d, the number of slots", field, p.PerPrompt, p.Model.Compute.Slots)
 	}
-	if n := p.Slot; n != nil && (*n < 0 || *n >= p.Model.Slots) {
-		return refusal.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *n, p.Model.Slots-1)
+	if n := p.Slot; n != nil && (*n < 0 || *n >= p.Model.Compute.Slots) {
+		return refusal.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *n, p.Model.Compute.Slots-1)
 	}
-	if p.Thinking != "" && !p.Model.Thinks {
+	if p.Thinking != "" && !p.Model.Template.Thinks {
 		return refusal.Unsupported("think", "think is %s; the model %q does not think: its chat template has no place for that", p.Thinking, p.Model.Name)
 	}
-	if p.MaxTokens = p.Model.MaxTokens; p.Limit != nil {
+	if p.MaxTokens = p.Model.Defaults.MaxTokens; p.Limit != nil {
 		p.MaxTokens = *p.Limit
 	}
 	f := p.Format
@@ -335,9 +334,9 @@ func (c Chat) hasPictures() bool { return media.HasPictures(c.Media) }
 // write makes the conversation the prompt, unless plugins do.
 func (c Chat) write(ctx context.Context, p *Prompted) error {
 	for i, t := range c.Follows {
-		if t < 0 || int(t) >= p.Model.Vocabulary {
+		if t < 0 || int(t) >= p.Model.Vocabulary.Size {
 			at := fmt.Sprintf("context[%d]", i)
-			return refusal.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, p.Model.Vocabulary-1)
+			return refusal.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, p.Model.Vocabulary.Size-1)
 		}
 	}
 	c.Conversation = c.WithoutEmptyEnd()

@@ -49,7 +49,7 @@ func TestService_Prompt_AllTemplates_HaveChains(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
+			info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: serving.Vocabulary{Size: e.Info().Vocabulary}}
 			s := NewService(oneModel{&serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}})
 			for name, c := range map[string]chat.Conversation{
 				"a tool":                   {Tools: []chat.Tool{tool}},
@@ -69,7 +69,7 @@ func TestService_Prompt_AllTemplates_HaveChains(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}
-				p, err := r.Plugins.NewPolicy(r.Params, serving.Ends{})
+				p, err := r.Plugins.NewPolicy(r.Params, serving.AnswerInfo{})
 				if err != nil {
 					t.Errorf("%s: %v\n%s", name, err, r.Params.Grammar)
 					continue

@@ -12,8 +12,8 @@ import (
 )
 
 // promptByPlugins has plugins rewrite the messages of a conversation, or write its prompt, and
-// makes the prompt of that. A plugin waits for its turn among the guests, so it does not run in the
-// text pool, where it would keep a permit waiting too. It is told of pictures and sounds, so these
+// makes the prompt of that. A plugin waits for its turn among the guests, so it does not run with
+// a permit for texts, which it would keep from others. It is told of pictures and sounds, so these
 // are read first.
 func (s *Service) promptByPlugins(ctx context.Context, p *Prompted, c Chat) (*Prompted, error) {
 	if err := s.readMedia(ctx, p); err != nil {
@@ -27,7 +27,7 @@ func (s *Service) promptByPlugins(ctx context.Context, p *Prompted, c Chat) (*Pr
 		size = max(size, len(*w))
 	}
 	made := *p // who waits may have left, and gives up what was asked
-	return inPool(ctx, s.pool, p.Caller, p.times.deadline, size, func(ctx context.Context) (*Prompted, error) {
+	return withPermit(ctx, s.permits, p.Caller, p.times.deadline, size, func(ctx context.Context) (*Prompted, error) {
 		if err := made.render(ctx, c); err != nil {
 			return nil, err
 		}

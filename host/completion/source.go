@@ -25,7 +25,7 @@ type Source interface {
 	// one that sees.
 	hasPictures() bool
 	// write makes the prompts of a request whose model, parameters and plugins are known. It runs
-	// in the text pool.
+	// with a permit.
 	write(ctx context.Context, p *Prompted) error
 }
 
@@ -41,7 +41,7 @@ func (Transcript) hasPictures() bool { return false }
 
 // write asks for the transcript in a conversation.
 func (t Transcript) write(ctx context.Context, p *Prompted) error {
-	return t.chat(p.Model.Template).write(ctx, p)
+	return t.chat(p.Model.Template.Source).write(ctx, p)
 }
 
 // chat asks for the transcript in llama-server's words: LFM2, known by its chat template, has been
@@ -142,7 +142,8 @@ func (p *Prompted) echo(raw json.RawMessage) error {
 // fillIn makes a prompt before a gap, with the model's first token if it wants one, and the text
 // after it one prompt whose answer fills the gap.
 func fillIn(ctx context.Context, m *serving.Model, before []scheduler.Token, after string) ([]scheduler.Token, error) {
-	if missing := m.FIM.Missing(); len(missing) > 0 {
+	v, fim := m.Vocabulary, m.Vocabulary.FIM
+	if missing := fim.Missing(); len(missing) > 0 {
 		return nil, refusal.Unsupported("suffix", "suffix is set, but this model cannot fill in the middle: its vocabulary has no %s token", strings.Join(missing, " token and no "))
 	}
 	suffix, err := m.Encoder().Tokenize(ctx, after, false, false)
@@ -150,11 +151,11 @@ func fillIn(ctx context.Context, m *serving.Model, before []scheduler.Token, aft
 		return nil, TextError(err, "suffix")
 	}
 	all := make([]scheduler.Token, 0, len(before)+len(suffix)+3)
-	if m.AddBOS && len(before) > 0 && before[0] == m.BOSToken {
+	if v.AddBOS && len(before) > 0 && before[0] == v.BOSToken {
 		all, before = append(all, before[0]), before[1:]
 	}
-	all = append(append(append(all, m.FIM.Prefix), before...), m.FIM.Suffix)
-	return append(append(all, suffix...), m.FIM.Middle), nil
+	all = append(append(append(all, fim.Prefix), before...), fim.Suffix)
+	return append(append(all, suffix...), fim.Middle), nil
 }
 
 // maxPrompts bounds the prompts of one request.
@@ -169,7 +170,7 @@ type PromptReader struct {
 }
 
 func readerOf(m *serving.Model) PromptReader {
-	return PromptReader{Encoder: m.Encoder(), Vocabulary: m.Vocabulary}
+	return PromptReader{Encoder: m.Encoder(), Vocabulary: m.Vocabulary.Size}
 }
 
 // Prompts reads what a field holds, at most so many prompts.

@@ -14,8 +14,8 @@ import (
 
 func TestModel_FillIn(t *testing.T) {
 	info := servingtest.Info()
-	info.FIM = serving.FIM{Prefix: 2, Suffix: 3, Middle: 4, Repository: -1, Separator: -1}
-	info.AddBOS, info.BOSToken = true, 1
+	info.Vocabulary.FIM = serving.FIM{Prefix: 2, Suffix: 3, Middle: 4, Repository: -1, Separator: -1}
+	info.Vocabulary.AddBOS, info.Vocabulary.BOSToken = true, 1
 	m := &serving.Model{Info: info, Engine: servingtest.Toy{}}
 	for name, tc := range map[string]struct{ before, want []int32 }{
 		"with the first token": {[]int32{1, 'a'}, []int32{1, 2, 'a', 3, 'b', 'c', 4}},
@@ -31,7 +31,7 @@ func TestModel_FillIn(t *testing.T) {
 	if _, err := fillIn(t.Context(), m, nil, "untokenizable"); !errors.As(err, &refused) || refused.Field != "suffix" {
 		t.Errorf("got %v", err)
 	}
-	m.FIM.Middle = -1
+	m.Vocabulary.FIM.Middle = -1
 	if _, err := fillIn(t.Context(), m, nil, "b"); !errors.As(err, &refused) || refused.Field != "suffix" || refused.Kind != refusal.KindInvalid {
 		t.Errorf("got %v", err)
 	}

@@ -50,7 +50,7 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, siz
 	if err := fork.record(); err != nil {
 		return nil, err
 	}
-	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, fork.Size, func(ctx context.Context) (*Prompted, error) {
+	made, err := withPermit(ctx, s.permits, r.Caller, time.Time{}, fork.Size, func(ctx context.Context) (*Prompted, error) {
 		made := fork
 		return &made, made.takeFields(ctx, fields)
 	}, func(made *Prompted) { made.Plugins.Release() })
@@ -80,7 +80,7 @@ func (s *Service) Renew(ctx context.Context, r *Submitted, fields sampling.Param
 		stages []chain.Stage
 	}
 	m, old, renew := r.Model, r.Params, r.renew
-	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, size, func(ctx context.Context) (made renewed, err error) {
+	made, err := withPermit(ctx, s.permits, r.Caller, time.Time{}, size, func(ctx context.Context) (made renewed, err error) {
 		if made.params, err = fields.Params(old, tokens{ctx, m}); err != nil {
 			return made, err
 		}

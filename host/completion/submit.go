@@ -33,6 +33,7 @@ type Submitted struct {
 // Reading says how the answers of a request are read.
 type Reading struct {
 	Overflow scheduler.OverflowPolicy // what becomes of an answer that is read too slowly
+	Parts    bool                     // they are taken apart: Submitted.Read reads them
 }
 
 // Submit has the answers of a request computed, all of them or none. There must be room for all
@@ -50,7 +51,7 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 		if len(prompt) >= p.Model.Context {
 			return nil, refusal.TooLong(p.PromptField, len(prompt), p.Model.Context)
 		}
-		p.limit(prompt)
+		p.setRoom(prompt)
 	}
 	branches := p.Plugins.Branches()
 	if err := p.checkProgram(branches); err != nil {
@@ -84,7 +85,23 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	for i, stream := range streams {
 		r.Choices = append(r.Choices, &Choice{Index: i, Request: r, Stream: stream})
 	}
+	if reading.Parts {
+		if err := r.takeApart(); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
+}
+
+// takeApart has the choices taken apart, or cancels them.
+func (r *Submitted) takeApart() (err error) {
+	for _, c := range r.Choices {
+		if c.parts, err = r.Rendered.NewSplitter(); err != nil {
+			r.Cancel()
+			return err
+		}
+	}
+	return nil
 }
 
 // checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a
@@ -106,7 +123,7 @@ func (p *Prompted) checkProgram(branches int) error {
 		return nil
 	case branches > p.Model.MostBranches():
 		return refusal.Invalid("plugins", "%s in %d branches at once, and this server allows %d and has %d slots: configure the plugin for fewer, or the server for more (programs.branches and scheduler.slots)",
-			writes, branches, p.Model.MostBranches(), p.Model.Slots)
+			writes, branches, p.Model.MostBranches(), p.Model.Compute.Slots)
 	case p.Slot != nil:
 		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *p.Slot, writes)
 	case len(p.begun.Tokens) > 0:
@@ -117,16 +134,16 @@ func (p *Prompted) checkProgram(branches int) error {
 	return nil
 }
 
-// limit tells the samplers how many tokens an answer to a prompt has at most: with several
+// setRoom tells the samplers how many tokens an answer to a prompt has at most: with several
 // prompts, to the longest.
-func (p *Prompted) limit(prompt []scheduler.Token) {
-	limits := [...]int{p.Params.Limit, p.MaxTokens, p.Model.Context - len(prompt)}
-	if p.Model.ContextShift {
+func (p *Prompted) setRoom(prompt []scheduler.Token) {
+	limits := [...]int{p.Params.Room, p.MaxTokens, p.Model.Context - len(prompt)}
+	if p.Model.Defaults.ContextShift {
 		limits[2] = 0
 	}
 	for _, n := range limits {
-		if n > 0 && (p.Params.Limit == 0 || n < p.Params.Limit) {
-			p.Params.Limit = n
+		if n > 0 && (p.Params.Room == 0 || n < p.Params.Room) {
+			p.Params.Room = n
 		}
 	}
 }
@@ -140,7 +157,7 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 		}
 	}()
 	params := r.Params
-	constraint, err := inPool(ctx, s.pool, r.Caller, r.times.deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
+	constraint, err := withPermit(ctx, s.permits, r.Caller, r.times.deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
 		return r.Model.Engine.Prepare(ctx, params)
 	}, sampling.Constraint.Release)
 	if err != nil {
@@ -204,13 +221,16 @@ func (r *Submitted) choiceParams(index int) sampling.Params {
 }
 
 // buildPolicy builds what decides the answer of one choice: its sampler chain, and what may end it.
-// Each choice enters the text pool by itself, so that others wait for one plugin's setup at most,
+// Each choice takes a permit by itself, so that others wait for one plugin's setup at most,
 // and not for those of 128 choices.
 func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prompt []scheduler.Token) (serving.Policy, error) {
 	params := r.choiceParams(index)
-	p, err := inPool(ctx, s.pool, r.Caller, r.times.deadline, 0, func(context.Context) (serving.Policy, error) {
-		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.stops, Time: r.times.came, Choice: index % r.PerPrompt, Choices: r.PerPrompt,
-			Parts: r.Rendered.NewPartTeller, Media: r.tellMedia(index / r.PerPrompt), Chain: func(text []byte) (sampling.Params, error) { return r.chainParams(params, text) }, Prompt: r.promptOf})
+	p, err := withPermit(ctx, s.permits, r.Caller, r.times.deadline, 0, func(context.Context) (serving.Policy, error) {
+		changed := func(ctx context.Context, text []byte) (sampling.Params, error) {
+			return r.chainParams(ctx, params, text)
+		}
+		return r.Plugins.NewPolicy(params, serving.AnswerInfo{MaxTokens: r.MaxTokens, Stops: r.stops, Time: r.times.came, Choice: index % r.PerPrompt, Choices: r.PerPrompt,
+			Parts: r.Rendered.NewPartTeller, Media: r.tellMedia(index / r.PerPrompt), Chain: changed, Prompt: r.promptOf})
 	}, discardPolicy)
 	if err != nil {
 		return serving.Policy{}, chainError(r.constraintError(err), params)
@@ -260,9 +280,9 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 	switch {
 	case policy.Program != nil: // whose branches end where the context is full
 		policy.Program.Tokens = r.Model.Programs.Tokens
-	case r.Model.ContextShift:
+	case r.Model.Defaults.ContextShift:
 		shift := r.Shift()
-		if r.Model.AddBOS && shift.Keep >= 0 {
+		if r.Model.Vocabulary.AddBOS && shift.Keep >= 0 {
 			shift.Keep++ // as llama-server counts
 		}
 		request.Shift = &shift

@@ -29,7 +29,7 @@ func (n *noting) Prepare(ctx context.Context, p sampling.Params) (sampling.Const
 	n.prepared++
 	salt, _ := sampling.SaltOf(ctx)
 	p.Ready = ready(salt)
-	return p.Constraint, nil
+	return p.Constraint, ctx.Err()
 }
 
 // ready is what noting makes of a constraint: the salt.
@@ -45,11 +45,11 @@ func (n *noting) NewChain(p sampling.Params) ([]chain.Stage, error) {
 // telling are plugins that keep what a policy is told.
 type telling struct {
 	serving.Plugins
-	ends serving.Ends
+	about serving.AnswerInfo
 }
 
-func (w *telling) NewPolicy(p sampling.Params, e serving.Ends) (serving.Policy, error) {
-	w.ends = e
+func (w *telling) NewPolicy(p sampling.Params, e serving.AnswerInfo) (serving.Policy, error) {
+	w.about = e
 	return w.Plugins.NewPolicy(p, e)
 }
 
@@ -82,9 +82,14 @@ func TestService_Submit_Choices(t *testing.T) {
 		t.Errorf("prepared %d times; the answers have %v", n.prepared, n.ready)
 	}
 	for _, text := range []string{"", "{}", `{"preserved_tokens":["a"],"temperature":0}`} {
-		if p, err := told.ends.Chain([]byte(text)); err != nil || p.Ready != ready("salt") {
+		if p, err := told.about.Chain(t.Context(), []byte(text)); err != nil || p.Ready != ready("salt") {
 			t.Errorf("a program's chain of %q has %v: %v", text, p.Ready, err)
 		}
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if _, err := told.about.Chain(over, []byte("{}")); !errors.Is(err, context.Canceled) {
+		t.Errorf("a program's chain of a request that is over: %v", err)
 	}
 }
 

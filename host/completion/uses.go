@@ -179,7 +179,7 @@ func pluginsOf(ctx context.Context, m *serving.Model, client string, uses []serv
 // noPlugins are those of a request to a server that has none: the model's own samplers decide.
 type noPlugins struct{ engine serving.Engine }
 
-func (n noPlugins) NewPolicy(p sampling.Params, _ serving.Ends) (serving.Policy, error) {
+func (n noPlugins) NewPolicy(p sampling.Params, _ serving.AnswerInfo) (serving.Policy, error) {
 	stages, err := n.engine.NewChain(p)
 	return serving.Policy{Stages: stages, Renew: n.engine.NewChain}, err
 }

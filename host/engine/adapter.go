@@ -29,7 +29,7 @@ var adapters atomic.Uint64 // loaded so far
 // LoadAdapter loads a LoRA adapter from a file that package model has checked. Running passes go
 // on meanwhile.
 func (e *Engine) LoadAdapter(path string) (*Adapter, error) {
-	if e.backend.lost != nil {
+	if e.backend.workers != nil {
 		return nil, fmt.Errorf("LoRA adapters: %w", ErrRemote)
 	}
 	a, err := native.LoadAdapter(e.weights, path)

@@ -24,7 +24,7 @@ const poll = 0
 
 // onGPU reports whether a GPU computes, or devices of other machines, which are as far away.
 func (o Options) onGPU() bool {
-	if o.Lost != nil {
+	if o.Workers != nil {
 		return true
 	}
 	if o.GPULayers == 0 && len(o.Model.Devices) == 0 {
@@ -51,7 +51,7 @@ type backend struct {
 
 	adapters string // key of those that the context computes with
 
-	lost func() error // see Options
+	workers Workers // see Options
 }
 
 // passing is the goroutine that computes passes, one at a time.
@@ -98,10 +98,10 @@ func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l 
 			unified: unified, window: info.Window, cuts: !lacks.Truncating && !recurrent,
 			recurrent: newRollback(l.Sequences, l.Snapshots), stale: make([]bool, l.Sequences), borders: make([]border, l.Sequences),
 		},
-		padder: padder{together: c.Model().TokensAtOnce()},
-		passes: piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
-		lacks:  lacks,
-		lost:   o.Lost,
+		padder:  padder{together: c.Model().TokensAtOnce()},
+		passes:  piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
+		lacks:   lacks,
+		workers: o.Workers,
 	}
 	if b.passes.needed() { // each piece overwrites the states of the one before
 		b.limits.HiddenState = 0
@@ -165,10 +165,10 @@ func (b *backend) unlessLost(err error) error {
 
 // Lost implements scheduler.Losable.
 func (b *backend) Lost() error {
-	if b.lost == nil {
+	if b.workers == nil {
 		return nil
 	}
-	if err := b.lost(); err != nil {
+	if err := b.workers.Lost(); err != nil {
 		return asLost{err}
 	}
 	return nil

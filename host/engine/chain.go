@@ -156,8 +156,8 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 	}
 	s.rules.brief = p.Format != nil && p.Format.OneCall
 	whole := p.Format.Whole()
-	if p.Limit > 0 && (p.Complete || whole) {
-		err = s.rules.keepWithin(p.Limit, p.GrammarLazy)
+	if p.Room > 0 && (p.Complete || whole) {
+		err = s.rules.keepWithin(p.Room, p.GrammarLazy)
 	}
 	if whole && !p.Complete {
 		return nil // where there is no room for all, as much of it comes as there is

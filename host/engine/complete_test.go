@@ -21,7 +21,7 @@ import (
 // whole is a request whose answer is to be complete.
 func whole(c sampling.Constraint, limit int) sampling.Params {
 	p := sampling.Default()
-	p.Constraint, p.Limit, p.Complete = c, limit, true
+	p.Constraint, p.Room, p.Complete = c, limit, true
 	return p
 }
 
@@ -61,7 +61,7 @@ func randomAnswer(t *testing.T, e *Engine, r *rand.Rand, p sampling.Params) (tex
 	if err := s.Reset(history, 1); err != nil {
 		t.Fatal(err)
 	}
-	for len(history)-1 < p.Limit {
+	for len(history)-1 < p.Room {
 		if back := r.IntN(len(history)); r.IntN(12) == 0 {
 			history = history[:len(history)-back]
 			if err := s.Reset(history, 1); err != nil {
@@ -213,7 +213,7 @@ func TestStage_Complete_Lost(t *testing.T) {
 func TestStage_Complete_NotAsked(t *testing.T) {
 	e := opened(t, Options{})
 	c := sampling.Constraint{Grammar: `root ::= "abc" [a-z]{40}`}
-	for name, p := range map[string]sampling.Params{"no limit": whole(c, 0), "not asked": {Limit: 3}} {
+	for name, p := range map[string]sampling.Params{"no limit": whole(c, 0), "not asked": {Room: 3}} {
 		if name == "not asked" {
 			p = whole(c, 3)
 			p.Complete = false

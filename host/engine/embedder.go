@@ -73,7 +73,7 @@ func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
 // Embedder makes a context for embeddings or scores that shares the engine's weights. It must be
 // closed before the engine.
 func (e *Engine) Embedder(o EmbedderOptions) (*Embedder, error) {
-	if e.backend.lost != nil {
+	if e.backend.workers != nil {
 		return nil, fmt.Errorf("embeddings of the chat model: %w", ErrRemote)
 	}
 	return newEmbedder(e.weights, e.EmbedderOptions(o))

@@ -45,9 +45,15 @@ type Options struct {
 	Context native.ContextOptions
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
-	// Lost tells why devices of other machines that compute are gone; nil while they are there.
-	// What computes can be replaced then: see Release. Nil: only this machine's devices compute.
-	Lost func() error `json:"-"`
+	// Workers are the devices of other machines that compute; nil: only this machine's do.
+	Workers Workers `json:"-"`
+}
+
+// Workers are devices of other machines.
+type Workers interface {
+	// Lost tells why they are gone; nil while they are there. What computes can be replaced then:
+	// see Engine.Release.
+	Lost() error
 }
 
 // Info describes the loaded model.
@@ -236,8 +242,8 @@ func (o Options) newContext(weights *native.Model) (*native.Context, []native.We
 		return nil, nil, errors.Join(err, c.Close())
 	}
 	kernels, err := warm(weights, c)
-	if err == nil && o.Lost != nil {
-		err = o.Lost() // what was loaded and computed is nothing then
+	if err == nil && o.Workers != nil {
+		err = o.Workers.Lost() // what was loaded and computed is nothing then
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, c.Close())
@@ -327,7 +333,7 @@ func AsLost(reason error) error { return asLost{reason} }
 // textModel is what texts are made with: where weights can be lost a model of the same file
 // without them.
 func (o Options) textModel(ctx context.Context, weights *native.Model) (*native.Model, error) {
-	if o.Lost == nil {
+	if o.Workers == nil {
 		return weights, nil
 	}
 	return native.LoadModel(ctx, o.Path, native.ModelOptions{VocabOnly: true, KVOverrides: o.Model.KVOverrides})
@@ -345,9 +351,9 @@ func (e *Engine) Release() error {
 
 // Restore loads the weights again after Release, with other options or the same, and makes a
 // context like the one before. It stops soon after ctx is done.
-func (e *Engine) Restore(ctx context.Context, m native.ModelOptions, lost func() error) error {
+func (e *Engine) Restore(ctx context.Context, m native.ModelOptions, w Workers) error {
 	o := e.identity.options
-	o.Model, o.GPULayers, o.Lost = m, m.GPULayers, lost
+	o.Model, o.GPULayers, o.Workers = m, m.GPULayers, w
 	if o.KVLayout = "split"; e.backend.unified {
 		o.KVLayout = "shared"
 	}
@@ -364,13 +370,13 @@ func (e *Engine) Restore(ctx context.Context, m native.ModelOptions, lost func()
 			c.Close(), weights.Close())
 	}
 	e.weights, e.context = weights, c
-	e.backend.replace(c, lost)
+	e.backend.replace(c, w)
 	return nil
 }
 
 // replace has the backend compute with another context, which is empty.
-func (b *backend) replace(c *native.Context, lost func() error) {
-	b.context, b.lost, b.adapters = c, lost, ""
+func (b *backend) replace(c *native.Context, w Workers) {
+	b.context, b.workers, b.adapters = c, w, ""
 	b.recurrent = newRollback(b.limits.Sequences, b.recurrent.snapshots)
 	clear(b.stale)
 	clear(b.borders)

@@ -47,7 +47,7 @@ func TestStage_PassesOverRows(t *testing.T) {
 		"dry":       {func(p *sampling.Params) { p.DryMultiplier, p.DryAllowedLength, p.DryPenaltyLastN = 2, 1, 16 }, " there was"},
 		"grammar":   {func(p *sampling.Params) { p.Grammar = `root ::= "the " [a-z ]+` }, "the fro"},
 		"complete": {func(p *sampling.Params) {
-			p.Grammar, p.Complete, p.Limit = `root ::= "the " [a-z ]+ "."`, true, 12
+			p.Grammar, p.Complete, p.Room = `root ::= "the " [a-z ]+ "."`, true, 12
 		}, "the fro"},
 		"asleep": {func(p *sampling.Params) {
 			p.Grammar, p.GrammarLazy = `root ::= "was a frog" [a-z ]+`, true

@@ -42,7 +42,7 @@ func (l *linear) Need(_ context.Context, o native.ContextOptions) (model.Need, e
 
 // ofTraining is a model that was trained for so many tokens.
 func ofTraining(tokens int) *linear {
-	return &linear{info: native.ModelInfo{ContextTrain: tokens, Decoder: true, Causal: true}, weights: 1000 * mib, cell: mib / 16}
+	return &linear{info: native.ModelInfo{ContextTrain: tokens, ModelKind: native.ModelKind{Decoder: true, Causal: true}}, weights: 1000 * mib, cell: mib / 16}
 }
 
 func TestChoose_WhatFits(t *testing.T) {

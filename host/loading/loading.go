@@ -140,7 +140,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
-	info.Drafter = drafter.name
+	info.Compute.Drafter = drafter.name
 	core := &Core{Engine: chat, Scheduler: s, Plugins: policy.New(chat, plugins.Registry, plugins.model, plugins.defaults),
 		Metrics: l.metrics, Broken: embeddings.broken, remote: remote}
 	if core.Model, err = l.served(info, core, adapters, plugins, embeddings, media); err != nil {
@@ -185,7 +185,7 @@ func (l *loader) openEngine(ctx context.Context, o engine.Options, file *model.F
 	o.Name, o.Progress = l.Name, l.Progress
 	e, err := engine.Open(ctx, completed(o, l.config, file, l.log))
 	if err != nil && remote != nil {
-		err = cmp.Or(remote.workers.lost(), err) // which then is why
+		err = cmp.Or(remote.workers.Lost(), err) // which then is why
 	}
 	if err != nil {
 		return nil, err
@@ -331,21 +331,19 @@ func (c *closers) Close() error {
 func (l *loader) describe(e *engine.Engine, file *model.File, remote *remoteModel, media *mediaEncoder) serving.Info {
 	c, info := l.config, infoOf(e, file)
 	if remote != nil {
-		info.Workers = remote.workers.describe()
+		info.Compute.Workers = remote.workers.describe()
 	}
-	info.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
-	info.Schemas = sampling.SchemaOptions(c.Schema.PropertyOrder, c.Schema.AdditionalProperties, c.Schema.WhiteSpace)
 	info.Media, info.Projector = media.abilities(), l.projector
-	info.Slots, info.Batch, info.Tags = c.Scheduler.Slots, c.Scheduler.BatchSize, c.Model.Tags
+	info.Compute.Slots, info.Compute.Batch, info.Tags = c.Scheduler.Slots, c.Scheduler.BatchSize, c.Model.Tags
 	info.Programs = serving.Programs{Branches: c.Programs.Branches, Tokens: c.Programs.Tokens}
-	info.NoTemplate = !e.Info().HasTemplate && c.Chat.Template == "" && c.Chat.TemplateFile == ""
+	info.Template.Assumed = !e.Info().HasTemplate && c.Chat.Template == "" && c.Chat.TemplateFile == ""
 	if len(c.Model.Alias) > 0 {
 		info.Aliases = c.Model.Alias
 	}
-	if info.Options = c.Changed(); len(info.Options) > 0 {
-		l.log.Info("llama.cpp's options that differ from the defaults", slog.Any("options", info.Options))
+	if info.Compute.Options = c.Changed(); len(info.Compute.Options) > 0 {
+		l.log.Info("llama.cpp's options that differ from the defaults", slog.Any("options", info.Compute.Options))
 	}
-	logKernels(l.log, info.Kernels)
+	logKernels(l.log, info.Compute.Kernels)
 	return info
 }
 
@@ -356,13 +354,16 @@ func infoOf(e *engine.Engine, f *model.File) serving.Info {
 		created = stat.ModTime()
 	}
 	return serving.Info{
-		Name: info.Name, Path: f.Path, Created: created, Family: info.Architecture, Thinks: info.Thinks, FileType: info.FileType, BuiltIn: f.BuiltIn,
-		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
-		Parameters: info.Parameters, Size: info.Size, Template: info.Template,
-		BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS),
-		Kernels: kernelsOf(e, f), Ends: e.Ends(), VocabType: info.VocabType, TemplateCaps: info.TemplateCaps, ToolTemplate: info.ToolTemplate,
-		AddBOS: info.AddBOS, BOSToken: info.Special.BOS, FIM: serving.FIM{Prefix: info.Special.FIMPrefix, Suffix: info.Special.FIMSuffix,
-			Middle: info.Special.FIMMiddle, Repository: info.Special.FIMRepository, Separator: info.Special.FIMSeparator},
+		Name: info.Name, Path: f.Path, BuiltIn: f.BuiltIn, Created: created,
+		Context: info.Limits.Positions,
+		Weights: serving.Weights{Family: info.Architecture, FileType: info.FileType, Training: info.ContextTrain,
+			Embedding: info.Embedding, Parameters: info.Parameters, Size: info.Size},
+		Vocabulary: serving.Vocabulary{Size: info.Vocabulary, Type: info.VocabType,
+			BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS), BOSToken: info.Special.BOS, AddBOS: info.AddBOS, Ends: e.Ends(),
+			FIM: serving.FIM{Prefix: info.Special.FIMPrefix, Suffix: info.Special.FIMSuffix, Middle: info.Special.FIMMiddle,
+				Repository: info.Special.FIMRepository, Separator: info.Special.FIMSeparator}},
+		Template: serving.ChatTemplate{Source: info.Template, WithTools: info.ToolTemplate, Caps: info.TemplateCaps, Thinks: info.Thinks},
+		Compute:  serving.Compute{Kernels: kernelsOf(e, f)},
 	}
 }
 
@@ -417,22 +418,20 @@ func logLevel(log *slog.Logger) {
 
 // served is the model as the API uses it.
 func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *modelPlugins, e embeddings, media *mediaEncoder) (*serving.Model, error) {
-	defaults, err := l.sampling(core.Engine)
+	defaults, err := l.defaults(core.Engine)
 	if err != nil {
 		return nil, err
 	}
-	c := l.config.Scheduler
 	m := &serving.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Plugins: core.Plugins, Adapters: adapters,
-		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,
-		Embeddings: e.vectors, Scores: e.scores, Sampling: defaults}
+		Measures: measures{l.metrics, p}, Embeddings: e.vectors, Scores: e.scores, Defaults: defaults}
 	if media != nil {
 		m.MediaEncoder = media
 	}
 	if l.Recordings != nil {
-		m.Record = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary()).Begin
+		m.Recorder = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary())
 	}
-	if c.SlotSavePath != "" {
-		saved, err := slotfile.Open(c.SlotSavePath, core.Engine, core.Scheduler)
+	if path := l.config.Scheduler.SlotSavePath; path != "" {
+		saved, err := slotfile.Open(path, core.Engine, core.Scheduler)
 		if err != nil {
 			return nil, fmt.Errorf("scheduler.slot_save_path: %w", err)
 		}
@@ -440,6 +439,20 @@ func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registr
 		m.Conversations = saved
 	}
 	return m, nil
+}
+
+// defaults are what requests get that do not say otherwise.
+func (l *loader) defaults(e *engine.Engine) (serving.Defaults, error) {
+	c := l.config
+	values, err := l.sampling(e)
+	return serving.Defaults{
+		Sampling:     values,
+		Thinking:     &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage},
+		Schemas:      sampling.SchemaOptions(c.Schema.PropertyOrder, c.Schema.AdditionalProperties, c.Schema.WhiteSpace),
+		MaxTokens:    max(c.Scheduler.NPredict, 0),
+		ContextShift: c.Scheduler.ContextShift,
+		ShiftKeep:    c.Scheduler.Keep,
+	}, err
 }
 
 // schedulerAdapter turns a scheduler into a serving.Scheduler: its streams become interfaces.

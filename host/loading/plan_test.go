@@ -51,8 +51,8 @@ func TestOpen_LittleMemory_ServesWhatFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if limits := core.Engine.Info().Limits; core.Model.Slots != c.slots || limits.Cells != c.cells {
-			t.Errorf("%v: %d slots, %d cells", c.flags, core.Model.Slots, limits.Cells)
+		if limits := core.Engine.Info().Limits; core.Model.Compute.Slots != c.slots || limits.Cells != c.cells {
+			t.Errorf("%v: %d slots, %d cells", c.flags, core.Model.Compute.Slots, limits.Cells)
 		}
 		if text := log.String(); !strings.Contains(text, c.says) || strings.Contains(text, "fit: ") != (c.says != "") {
 			t.Errorf("%v: the log says\n%s", c.flags, text)

@@ -197,8 +197,8 @@ func TestMediaEncoder_LowDetail(t *testing.T) {
 func TestOpen_Projector_EnlargesPasses(t *testing.T) {
 	m := openPair(t, synth.MediaPairs[0], map[string]any{"scheduler.slots": "1", "scheduler.batch_size": "2", "scheduler.ubatch_size": "2"})
 	whole := m.MediaEncoder.(*mediaEncoder).projector.Info().Whole
-	if whole < 3 || m.Batch != whole {
-		t.Errorf("%d embeddings are computed in passes of %d", whole, m.Batch)
+	if whole < 3 || m.Compute.Batch != whole {
+		t.Errorf("%d embeddings are computed in passes of %d", whole, m.Compute.Batch)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestPlan_CountsTheProjector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := core.Model.Batch
+	whole := core.Model.Compute.Batch
 	if err := core.Close(); err != nil {
 		t.Error(err)
 	}

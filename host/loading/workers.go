@@ -153,8 +153,8 @@ func (w *workers) Close() {
 	}
 }
 
-// lost tells which worker was lost and why; nil: none was.
-func (w *workers) lost() error {
+// Lost tells which worker was lost and why; nil: none was.
+func (w *workers) Lost() error {
 	for _, s := range w.connections {
 		if err := s.Err(); err != nil {
 			return err
@@ -179,7 +179,7 @@ func (w *workers) awaitLoss(ctx context.Context) error {
 	<-ctx.Done()
 	cancel()
 	all.Wait()
-	return w.lost()
+	return w.Lost()
 }
 
 // log tells what computes the model beside this machine.
@@ -221,8 +221,8 @@ func (w *workers) devices() (names []string, room map[string]uint64, err error) 
 // rest stays with this machine's CPU.
 func (w *workers) place(ctx context.Context, c config.Config, o engine.Options, memory uint64) (engine.Options, error) {
 	local := o
-	local.Model, local.GPULayers, local.Lost = withoutGPU(o.Model), 0, nil
-	o.Lost = w.lost
+	local.Model, local.GPULayers, local.Workers = withoutGPU(o.Model), 0, nil
+	o.Workers = w
 	if len(w.connections) < len(c.Workers.RPC) { // what was said of the devices holds for all of them together
 		o.Model.Devices, o.Model.TensorSplit = nil, nil
 	}
@@ -354,10 +354,10 @@ func (r *remoteModel) reload(ctx context.Context, e *engine.Engine, incomplete b
 	o, err := w.place(ctx, r.config, r.wished, model.AvailableMemory())
 	if err == nil {
 		o.Model.GPULayers = o.GPULayers
-		err = e.Restore(ctx, o.Model, w.lost)
+		err = e.Restore(ctx, o.Model, w)
 	}
 	if err != nil {
-		err = cmp.Or(w.lost(), err) // which then is why
+		err = cmp.Or(w.Lost(), err) // which then is why
 		w.Close()
 		return err
 	}

@@ -79,13 +79,28 @@ func (r *Record) Last() time.Time {
 	return last
 }
 
-// Client is the sender of the request, as far as it is known.
-type Client struct {
-	Key    string       // the name of its key
-	Admit  func() error // counts one more request of the client, or refuses it; may be nil
-	Steer  func() error // does the same for what it does to an answer that goes on, which counts less; may be nil
-	Charge func(n int)  // counts tokens that it has used; may be nil
+// Quota is what the sender of a request may use.
+type Quota interface {
+	// Admit counts one more request, or refuses it.
+	Admit() error
+	// Steer counts what is done to an answer that goes on, which is less than a request, or refuses
+	// it.
+	Steer() error
+	// Charge counts tokens that were used.
+	Charge(tokens int)
 }
+
+// Unlimited is the quota of those who may use as much as they like.
+type Unlimited struct{}
+
+// Admit implements Quota.
+func (Unlimited) Admit() error { return nil }
+
+// Steer implements Quota.
+func (Unlimited) Steer() error { return nil }
+
+// Charge implements Quota.
+func (Unlimited) Charge(int) {}
 
 // Operation is a request on its way. Its methods may be called from any goroutine, and on nil,
 // where they do nothing.
@@ -94,7 +109,7 @@ type Operation struct {
 
 	mu        sync.Mutex
 	record    Record
-	client    Client
+	quota     Quota
 	submitted int // answers
 	done      bool
 }
@@ -102,7 +117,7 @@ type Operation struct {
 // Begin begins an operation. When it has ended, each sink is given its record, once.
 func Begin(r Record, sinks ...func(Record)) *Operation {
 	r.Begin = time.Now()
-	return &Operation{record: r, sinks: sinks}
+	return &Operation{record: r, sinks: sinks, quota: Unlimited{}}
 }
 
 type contextKey struct{}
@@ -118,14 +133,14 @@ func From(ctx context.Context) *Operation {
 	return o
 }
 
-// SetClient notes the sender of the request.
-func (o *Operation) SetClient(client Client) {
+// SetClient notes the sender of the request: the name of its key, and what it may use.
+func (o *Operation) SetClient(key string, quota Quota) {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.client, o.record.Key = client, client.Key
+	o.quota, o.record.Key = quota, key
 }
 
 // Admit counts the request as its client's, or returns an error that refuses it.
@@ -134,12 +149,9 @@ func (o *Operation) Admit() error {
 		return nil
 	}
 	o.mu.Lock()
-	admit := o.client.Admit
+	quota := o.quota
 	o.mu.Unlock()
-	if admit == nil {
-		return nil
-	}
-	return admit()
+	return quota.Admit()
 }
 
 // Steer counts what the client does to an answer that goes on, or returns an error that refuses it.
@@ -148,12 +160,9 @@ func (o *Operation) Steer() error {
 		return nil
 	}
 	o.mu.Lock()
-	steer := o.client.Steer
+	quota := o.quota
 	o.mu.Unlock()
-	if steer == nil {
-		return nil
-	}
-	return steer()
+	return quota.Steer()
 }
 
 // Part begins an operation of the same client, which is one frame of its WebSocket. The context
@@ -163,11 +172,11 @@ func (o *Operation) Part(ctx context.Context, name string) (context.Context, *Op
 		return ctx, nil
 	}
 	o.mu.Lock()
-	r, client := o.record, o.client
+	r, quota := o.record, o.quota
 	o.mu.Unlock()
 	r.Route += " " + name
 	part := Begin(r, o.sinks...)
-	part.SetClient(client)
+	part.SetClient(r.Key, quota)
 	return part.With(ctx), part
 }
 
@@ -201,9 +210,7 @@ func (o *Operation) Ended(r scheduler.RequestRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.record.Answers = append(o.record.Answers, AnswerRecord{r, time.Now()})
-	if o.client.Charge != nil {
-		o.client.Charge(r.Usage.Computed())
-	}
+	o.quota.Charge(r.Usage.Computed())
 	if o.done && len(o.record.Answers) == o.submitted {
 		go o.report(o.record)
 	}
@@ -216,8 +223,8 @@ func (o *Operation) Charge(tokens int) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.client.Charge != nil && tokens > 0 {
-		o.client.Charge(tokens)
+	if tokens > 0 {
+		o.quota.Charge(tokens)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestOperation_EndsWithTheLast(t *testing.T) {
 				var got []Record
 				charged := 0
 				o := Begin(Record{ID: "a"}, func(r Record) { got = append(got, r) })
-				o.SetClient(Client{Key: "alice", Charge: func(n int) { charged += n }})
+				o.SetClient("alice", charging{charged: &charged})
 				for i, event := range events {
 					synctest.Wait()
 					if len(got) != 0 {
@@ -66,21 +66,37 @@ func TestOperation_EndsWithTheLast(t *testing.T) {
 	}
 }
 
+// charging adds up what is charged.
+type charging struct {
+	Unlimited
+	charged *int
+}
+
+func (c charging) Charge(n int) { *c.charged += n }
+
+// few admits so many requests.
+type few struct {
+	Unlimited
+	left    int
+	refused error
+}
+
+func (f *few) Admit() error {
+	if f.left--; f.left < 0 {
+		return f.refused
+	}
+	return nil
+}
+
 func TestOperation_Part_CountsForTheSameClient(t *testing.T) {
 	refused := errors.New("enough")
-	left, ends := 2, 0
+	quota, ends := &few{left: 2, refused: refused}, 0
 	o := Begin(Record{ID: "a", Route: "/v1/ws"}, func(r Record) {
 		if ends++; r.Key != "alice" || r.ID != "a" || r.Route != "/v1/ws generate" {
 			t.Errorf("%+v", r)
 		}
 	})
-	client := Client{Key: "alice", Admit: func() error {
-		if left--; left < 0 {
-			return refused
-		}
-		return nil
-	}}
-	o.SetClient(client)
+	o.SetClient("alice", quota)
 	for _, want := range []error{nil, nil, refused} {
 		ctx, part := From(o.With(t.Context())).Part(t.Context(), "generate")
 		if err := part.Admit(); !errors.Is(err, want) || From(ctx) != part {
@@ -98,7 +114,7 @@ func TestOperation_Nil_DoesNothing(t *testing.T) {
 	o.Submitted("tiny", 1)
 	o.Ended(ended(1, 1))
 	o.Done(200, 0, nil)
-	o.SetClient(Client{})
+	o.SetClient("", Unlimited{})
 	if _, part := o.Part(t.Context(), "generate"); part != nil || o.Admit() != nil {
 		t.Errorf("%v", part)
 	}
@@ -120,7 +136,7 @@ func TestOperation_Ended_ChargesWhatProgramsCompute(t *testing.T) {
 				t.Errorf("%s: %d tokens besides", name, n)
 			}
 		})
-		o.SetClient(Client{Charge: func(n int) { charged += n }})
+		o.SetClient("", charging{charged: &charged})
 		o.Submitted("tiny", 1)
 		o.Ended(scheduler.RequestRecord{Usage: c.usage})
 		o.Done(200, 0, nil)

@@ -34,7 +34,7 @@ type RequestInfo struct {
 	// Chain makes a sampler chain for a program: of the request's parameters, changed by those of
 	// a JSON object; empty: as they are. What it returns makes the stages for a seed. Nil: there
 	// are no chains.
-	Chain func(parameters []byte) (func(seed uint32) ([]chain.Stage, error), error)
+	Chain func(ctx context.Context, parameters []byte) (func(seed uint32) ([]chain.Stage, error), error)
 	// Media are the pictures and sounds of the prompt or of the conversation, as the import media
 	// tells of them: a JSON list; empty: there are none.
 	Media []byte

@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -20,22 +21,22 @@ import (
 )
 
 // NewPolicy implements serving.Plugins.
-func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.Policy, err error) {
-	inForce := newInForce(params, r.list, ends)
+func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ serving.Policy, err error) {
+	inForce := newInForce(params, r.list, about)
 	policy := serving.Policy{Renew: r.renewal(inForce)}
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
 		if err := r.checkHiddenState(u); err != nil {
 			return nil, err
 		}
-		if u.plugin.IsProgram() && ends.Choice > 0 {
+		if u.plugin.IsProgram() && about.Choice > 0 {
 			index++
 			return nil, nil // that of the first choice writes all
 		}
 		request := plugin.RequestInfo{Name: u.Name, Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: func() (plugin.Parts, error) { return ends.Parts() }, Media: ends.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
-		if u.plugin.IsProgram() && ends.Chain != nil {
-			request.Chain, request.Prompt = r.chainsOf(ends.Chain), ends.Prompt
+			Setup: setup, MaxTokens: about.MaxTokens, Time: about.Time, Choice: about.Choice, Choices: about.Choices, Parts: func() (plugin.Parts, error) { return about.Parts() }, Media: about.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
+		if u.plugin.IsProgram() {
+			request.Chain, request.Prompt = r.chainsOf(about.Chain), about.Prompt
 		}
 		stage, err := stage.New(u.plugin, request)
 		if err != nil {
@@ -75,13 +76,13 @@ func programOf(s *stage.Stage, u *use, policy *serving.Policy) chain.Stage {
 
 // chainsOf is plugin.RequestInfo.Chain: chains of the engine's samplers, without the plugins that
 // stand in the request's.
-func (r *uses) chainsOf(parameters func([]byte) (sampling.Params, error)) func([]byte) (func(uint32) ([]chain.Stage, error), error) {
+func (r *uses) chainsOf(parameters func(context.Context, []byte) (sampling.Params, error)) func(context.Context, []byte) (func(uint32) ([]chain.Stage, error), error) {
 	isPlugin := func(entry string) bool {
 		_, is := sampling.PluginNamed(entry)
 		return is
 	}
-	return func(text []byte) (func(uint32) ([]chain.Stage, error), error) {
-		params, err := parameters(text)
+	return func(ctx context.Context, text []byte) (func(uint32) ([]chain.Stage, error), error) {
+		params, err := parameters(ctx, text)
 		if err != nil {
 			return nil, err
 		}
@@ -199,13 +200,13 @@ func checkViews(chain []string, uses []use) error {
 // inForce is what plugins learn about the sampling parameters of their answer: those that are in
 // force when they ask. It is safe for concurrent use.
 type inForce struct {
-	uses []use
-	ends serving.Ends
-	text atomic.Pointer[func() []byte]
+	uses  []use
+	about serving.AnswerInfo
+	text  atomic.Pointer[func() []byte]
 }
 
-func newInForce(params sampling.Params, uses []use, ends serving.Ends) *inForce {
-	f := &inForce{uses: uses, ends: ends}
+func newInForce(params sampling.Params, uses []use, about serving.AnswerInfo) *inForce {
+	f := &inForce{uses: uses, about: about}
 	f.set(params)
 	return f
 }
@@ -214,11 +215,11 @@ func newInForce(params sampling.Params, uses []use, ends serving.Ends) *inForce 
 func (f *inForce) set(params sampling.Params) {
 	params.Chain = arrange(params.Chain, f.uses)
 	text := sync.OnceValue(func() []byte {
-		stop := f.ends.Stops
+		stop := f.about.Stops
 		if stop == nil {
 			stop = []string{}
 		}
-		text, err := params.Describe(map[string]any{"max_tokens": f.ends.MaxTokens, "stop": stop})
+		text, err := params.Describe(map[string]any{"max_tokens": f.about.MaxTokens, "stop": stop})
 		if err != nil {
 			panic(err) // checked numbers and texts
 		}

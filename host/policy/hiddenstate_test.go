@@ -37,7 +37,7 @@ func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		policy, err := plugins.NewPolicy(sampling.Default(), serving.Ends{})
+		policy, err := plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{})
 		chain.Close(policy.Stages)
 		var refused *refusal.Error
 		if errors.As(err, &refused) != c.refused {

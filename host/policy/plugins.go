@@ -292,7 +292,7 @@ func (r *uses) Render(ctx context.Context, c serving.Conversing, messages []chat
 func (r *uses) conversing(u *use, c serving.Conversing) plugin.RequestInfo {
 	return plugin.RequestInfo{
 		Name: u.Name, Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
-		Sampling: newInForce(c.Params, r.list, serving.Ends{}).describe,
+		Sampling: newInForce(c.Params, r.list, serving.AnswerInfo{}).describe,
 		Media:    mediaOf(c.Media),
 		PromptText: func(ctx context.Context, text []byte) (string, error) {
 			messages, err := c.Media.Unmarshal(text)

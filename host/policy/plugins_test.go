@@ -72,7 +72,7 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	}
 	chooses := func(of serving.Plugins, want int32) {
 		t.Helper()
-		policy, err := of.NewPolicy(sampling.Default(), serving.Ends{})
+		policy, err := of.NewPolicy(sampling.Default(), serving.AnswerInfo{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestBuilder_Resolve_Plans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := plugins.NewPolicy(sampling.Default(), serving.Ends{})
+	policy, err := plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}

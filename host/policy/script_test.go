@@ -44,7 +44,7 @@ func TestUses_Scripts_AreStagesByTheirNames(t *testing.T) {
 	defer plugins.Release()
 	params := sampling.Default()
 	params.Chain = []string{"plugin:two", "temperature"}
-	policy, err := plugins.NewPolicy(params, serving.Ends{})
+	policy, err := plugins.NewPolicy(params, serving.AnswerInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,6 +122,9 @@ func New[M io.Closer](o Options[M]) *Set[M] {
 	if o.Keeps == nil {
 		o.Keeps = func(string) bool { return false }
 	}
+	if o.Rest == nil {
+		o.Rest = func() {}
+	}
 	s := &Set[M]{Options: o, turn: make(chan struct{}, 1), models: map[string]*model[M]{}, changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background()) //nolint:gosec // Stop calls it
 	return s
@@ -404,7 +407,7 @@ const restAfter = time.Second
 // restSoon has Rest called when nobody comes for a while. s.mu is held.
 func (s *Set[M]) restSoon() {
 	switch {
-	case s.Rest == nil || s.closed:
+	case s.closed:
 	case s.rest == nil:
 		s.rest = time.AfterFunc(restAfter, s.takeRest)
 	default:

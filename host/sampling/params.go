@@ -43,9 +43,9 @@ type Params struct {
 	Constraint
 	Thinking Thinking
 
-	// Limit is how many tokens the answer has at most, by max_tokens and the context's end, for
+	// Room is how many tokens the answer has at most, by max_tokens and the context's end, for
 	// Complete; 0: no limit.
-	Limit int
+	Room int
 
 	Trace bool // a trace is wanted: where it changes no token, each sampler is a stage of its own
 }
@@ -62,7 +62,7 @@ type Plain struct {
 	DrySequenceBreakers []string `json:"dry_sequence_breakers"`
 	IgnoreEOS           bool     `json:"ignore_eos"` // end-of-generation tokens are never drawn
 
-	// Complete has an answer that a constraint limits be whole within Params.Limit.
+	// Complete has an answer that a constraint limits be whole within Params.Room.
 	Complete bool `json:"complete"`
 
 	// GenerationPrompt is the end of the prompt that a chat template has put there as the

@@ -37,18 +37,13 @@ type Model struct {
 	Plugins      PluginFinder // nil in tests that need none
 	Adapters     Adapters     // nil likewise
 	MediaEncoder MediaEncoder // of pictures and sounds; nil: the model takes none, and Info.Media says so
-
-	Record func(caller string) Recording // begins the recording of a caller's request; nil: no request is recorded
+	Recorder     Recorder     // nil: no request is recorded
 
 	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or
 	// scores.
 	EmbedsOnly bool
 
-	Sampling *sampling.Defaults // of requests that do not say otherwise; nil: llama.cpp's
-
-	MaxTokens    int  // of an answer whose request sets no limit; 0: as many as fit
-	ContextShift bool // an answer goes on when the context is full: the oldest tokens leave it
-	ShiftKeep    int  // how many of the first tokens stay then, unless a request says otherwise; -1: those of the prompt
+	Defaults Defaults // of its requests
 
 	Conversations Conversations // saves those of slots; nil: nothing does
 	Measures      Measures      // nil in tests that need none
@@ -57,51 +52,81 @@ type Model struct {
 	Embeddings, Scores *embedding.Model
 }
 
+// Defaults are what requests get that do not say otherwise.
+type Defaults struct {
+	Sampling *sampling.Defaults // nil: llama.cpp's
+	Thinking *sampling.Thinking // nil: without a limit
+	Schemas  schema.Options     // how their JSON schemas are read
+
+	MaxTokens    int  // of an answer; 0: as many as fit
+	ContextShift bool // an answer goes on when the context is full: the oldest tokens leave it
+	ShiftKeep    int  // how many of the first tokens stay then; -1: those of the prompt
+}
+
 // Info describes a model.
 type Info struct {
-	Name       string // what clients call it
-	Path       string // where it came from
-	BuiltIn    bool   // it is the small one that the binary holds
-	Created    time.Time
-	Family     string // its architecture: llama
-	FileType   string // of most of its weights, by llama.cpp's name: Q4_0
-	Context    int    // tokens one conversation may have
-	Training   int    // tokens of context it was trained with
-	Vocabulary int    // tokens
-	Embedding  int    // length of an embedding
-	Parameters uint64
-	Size       uint64             // bytes of weights
-	Template   string             // its chat template; empty if it has none
-	Schemas    schema.Options     // how requests have JSON schemas read that say nothing of it
-	Thinks     bool               // its chat template has it reason before it answers
-	Thinking   *sampling.Thinking // of requests that say nothing of it; nil: without a limit
-	BOS, EOS   string
-	Kernels    Kernels
-	Options    []string        // llama.cpp's options that differ from the defaults, as KEY=VALUE
-	Workers    []string        // devices of other machines that compute when it was loaded, a line each
+	Name    string   // what clients call it
+	Aliases []string // other names that it answers to
+	Tags    []string // what its operator says of it besides
+
+	Path    string // where it came from
+	BuiltIn bool   // it is the small one that the binary holds
+	Created time.Time
+
+	Context    int // tokens one conversation may have
+	Weights    Weights
+	Vocabulary Vocabulary
+	Template   ChatTemplate
 	Media      media.Abilities // what it takes besides text
 	Projector  Projector       // with what
+	Programs   Programs        // what programs may use
+	Compute    Compute
+}
 
-	Aliases      []string        // other names that it answers to
-	Tags         []string        // what its operator says of it besides
-	Slots        int             // answers computed at the same time
-	Programs     Programs        // what programs may use
-	Batch        int             // tokens that a forward pass takes
-	VocabType    int             // llama.cpp's number
-	ToolTemplate string          // its chat template for conversations with tools; empty if it has no other
-	TemplateCaps map[string]bool // what its chat template can do, by llama.cpp's names
-	NoTemplate   bool            // it brought no chat template and none is configured: ChatML is used
-	Ends         []int32         // the tokens that end an answer, in order
-	AddBOS       bool            // a prompt begins with the token BOSToken
-	BOSToken     int32           // -1: none
-	FIM          FIM
-	Drafter      string // what guesses tokens of its answers, by llama-server's name of the type; empty: nothing
+// Weights are what a model's file says of it.
+type Weights struct {
+	Family     string // its architecture: llama
+	FileType   string // of most of them, by llama.cpp's name: Q4_0
+	Training   int    // tokens of context it was trained with
+	Embedding  int    // length of an embedding
+	Parameters uint64
+	Size       uint64 // bytes
+}
+
+// Vocabulary is a model's tokens.
+type Vocabulary struct {
+	Size     int
+	Type     int     // llama.cpp's number
+	BOS, EOS string  // the texts of the tokens
+	BOSToken int32   // -1: none
+	AddBOS   bool    // a prompt begins with BOSToken
+	Ends     []int32 // the tokens that end an answer, in order
+	FIM      FIM
+}
+
+// ChatTemplate is how a model has conversations written.
+type ChatTemplate struct {
+	Source    string          // empty if it has none
+	WithTools string          // for conversations with tools; empty if there is no other
+	Caps      map[string]bool // what it can do, by llama.cpp's names
+	Assumed   bool            // the model brought none and none is configured: ChatML is used
+	Thinks    bool            // it has the model reason before it answers
+}
+
+// Compute is with what a model's answers are computed, and how many at once.
+type Compute struct {
+	Slots   int // answers at the same time
+	Batch   int // tokens that a forward pass takes
+	Kernels Kernels
+	Options []string // llama.cpp's options that differ from the defaults, as KEY=VALUE
+	Workers []string // devices of other machines that computed when it was loaded, a line each
+	Drafter string   // what guesses tokens, by llama-server's name of the type; empty: nothing
 }
 
 // Digest tells models apart of whose files nothing better is known. It is not that of the
 // contents, which would take long to read.
 func (i Info) Digest() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", i.Name, i.Size, i.Parameters, i.Created.UnixNano()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", i.Name, i.Weights.Size, i.Weights.Parameters, i.Created.UnixNano()))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -197,7 +222,7 @@ type Stream interface {
 
 // Encoder turns all that requests have the model read into tokens.
 func (m *Model) Encoder() chat.Encoder {
-	return chat.Encoder{Model: m.Engine, Context: m.Context, AddBOS: m.AddBOS}
+	return chat.Encoder{Model: m.Engine, Context: m.Context, AddBOS: m.Vocabulary.AddBOS}
 }
 
 // FIM are the tokens for filling in the middle; -1 where the model has none. They stand before the
@@ -231,9 +256,9 @@ const mostUsually = 8
 // nobody says, half of them stay for others.
 func (i *Info) MostBranches() int {
 	if i.Programs.Branches > 0 {
-		return min(i.Programs.Branches, i.Slots)
+		return min(i.Programs.Branches, i.Compute.Slots)
 	}
-	return max(1, min(mostUsually, i.Slots/2))
+	return max(1, min(mostUsually, i.Compute.Slots/2))
 }
 
 // Kernels tell whose kernels compute on the CPU: "penstock", "amx", "repack" or "ggml"; a device's

@@ -82,7 +82,7 @@ type Conversing struct {
 type Plugins interface {
 	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of
 	// the plugins.
-	NewPolicy(p sampling.Params, ends Ends) (Policy, error)
+	NewPolicy(p sampling.Params, about AnswerInfo) (Policy, error)
 	// Branches is how many slots an answer takes because a program among the plugins writes it; 0:
 	// none does.
 	Branches() int
@@ -102,8 +102,8 @@ type Plugins interface {
 	Release()
 }
 
-// Ends is what ends an answer besides its policy, and what else plugins are told of it.
-type Ends struct {
+// AnswerInfo is what the policy of an answer is told of it.
+type AnswerInfo struct {
 	MaxTokens int // 0: as many as fit
 	Stops     []string
 	Time      time.Time                        // when the request came
@@ -113,9 +113,9 @@ type Ends struct {
 	// Media are the pictures and sounds of the prompt, a JSON list of media.Told; nil: there are
 	// none.
 	Media []byte
-	// Chain and Prompt are for programs, nil for none: the parameters of a sampler chain, changed
-	// by a JSON object, and the prompt that the model's template makes of messages.
-	Chain  func(parameters []byte) (sampling.Params, error)
+	// Chain and Prompt are for programs: the parameters of a sampler chain, changed by a JSON
+	// object, and the prompt that the model's template makes of messages.
+	Chain  func(ctx context.Context, parameters []byte) (sampling.Params, error)
 	Prompt func(ctx context.Context, messages []byte) ([]int32, error)
 }
 

@@ -8,6 +8,12 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
+// Recorder records the requests of a model.
+type Recorder interface {
+	// Begin begins the recording of a caller's request.
+	Begin(caller string) Recording
+}
+
 // Recording is the recording of one request: of what its plugins were asked and answered, and of
 // its answers.
 type Recording interface {

@@ -26,12 +26,23 @@ type Metrics struct {
 	labels   prometheus.Labels
 	llama    *llamaMetrics
 
+	requestMetrics
+	tickMetrics
+	embeddings *embeddingVectors
+}
+
+// requestMetrics are those of requests and their answers.
+type requestMetrics struct {
 	prompt, generated, queried, hits prometheus.Counter
-	branches, beside, preempted      prometheus.Counter
+	branches, beside                 prometheus.Counter
 	ended                            *prometheus.CounterVec
 	ttft, itl, total, queued         prometheus.Histogram
-	tick, batch                      *prometheus.HistogramVec
-	embeddings                       *embeddingVectors
+}
+
+// tickMetrics are those of the scheduler's ticks.
+type tickMetrics struct {
+	tick, batch *prometheus.HistogramVec
+	preempted   prometheus.Counter
 }
 
 // Buckets of the histograms: seconds, or tokens.

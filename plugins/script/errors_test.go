@@ -68,7 +68,7 @@ var brokenScripts = []struct{ source, want string }{
 	{"export function prepare(p) {\n  p.ban(-1);\n}", "RangeError: what to ban is -1; tokens are whole numbers from 0 to 367 (script.js:2:"},
 	{"export function prepare(p) {\n  p.force([1, 'x']);\n}", `TypeError: what to force[1] is "x"; it must be a token`},
 	{"export function prepare(p) {\n  p.bias(5, NaN);\n}", "RangeError: the bias is NaN; it must be a number (script.js:2:"},
-	{"\nexport function accept(t) { return 'stpo' }", `accept returned "stpo"; it must return "stop", penstock.splice(back, tokens) or nothing (script.js:2:`},
+	{"\nexport function accept(t) { return 'halt' }", `accept returned "halt"; it must return "stop", penstock.splice(back, tokens) or nothing (script.js:2:`},
 	{"\nexport function accept(t) { return penstock.splice(1) }", "accept takes 1 tokens back, and the script holds 0: write `export const plugin = {hold: 1}`"},
 	{"export const plugin = {hold: 99};\nexport function accept(t) { return penstock.splice(9) }", "accept takes 9 tokens back, and the answer has 1 (script.js:2:"},
 	{"\nexport function stop(s) { return 'halt' }", `stop returned "halt"; it must return "end", "hide", "hold", {end: text} or nothing (script.js:2:`},

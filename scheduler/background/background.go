@@ -172,9 +172,6 @@ func (w *Sampler) Rest() time.Duration {
 	return time.Until(w.RestUntil)
 }
 
-// Resting reports whether its quota is used up for now.
-func (w *Sampler) Resting() bool { return w.Rest() > 0 }
-
 // Interrupt makes the stages return soon, whatever they are doing: the answer has ended.
 func (w *Sampler) Interrupt() {
 	if w != nil {

@@ -148,7 +148,7 @@ func TestWorker_Draw_APanicEndsTheAnswerAndReturnsTheRow(t *testing.T) {
 
 func TestWorker_Nil_IsFree(t *testing.T) {
 	var w *background.Sampler
-	if w.Interrupt(); w.Busy() || w.Resting() {
+	if w.Interrupt(); w.Busy() || w.Rest() > 0 {
 		t.Error("it is busy or rests")
 	}
 }

@@ -53,7 +53,9 @@ func inOpenAPI(path string) string {
 // The file describes every route, and no other.
 func TestOpenAPI_HasAllRoutes(t *testing.T) {
 	var level slog.LevelVar
-	handler := api.New(api.Options{Keys: func() access.Keys { return access.NewKeys(nil, "admin", nil, nil) }, LogLevel: &level, Log: slog.New(slog.DiscardHandler), Metrics: http.NotFoundHandler(), UI: fstest.MapFS{}})
+	handler := api.New(api.Options{LogLevel: &level, Log: slog.New(slog.DiscardHandler),
+		Clients: api.Clients{Keys: func() access.Keys { return access.NewKeys(nil, "admin", nil, nil) }},
+		Served:  api.Served{Metrics: http.NotFoundHandler(), UI: fstest.MapFS{}}})
 	routes := map[string]bool{}
 	for _, r := range handler.(interface{ Routes() []*echo.Route }).Routes() {
 		if path := inOpenAPI(r.Path); path != "" && r.Method != echo.RouteNotFound {

@@ -25,8 +25,8 @@ func TestServe_Drafts(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := strings.HasPrefix(filepath.Base(path), "lfm2")
-		if l := s.Engine.Backend().Limits(); l.Drafts != want || s.Model.Drafter != "" != want {
-			t.Errorf("%s: %+v, the drafter is %q", filepath.Base(path), l, s.Model.Drafter)
+		if l := s.Engine.Backend().Limits(); l.Drafts != want || s.Model.Compute.Drafter != "" != want {
+			t.Errorf("%s: %+v, the drafter is %q", filepath.Base(path), l, s.Model.Compute.Drafter)
 		}
 		if err := file.Close(); err != nil {
 			t.Error(err)

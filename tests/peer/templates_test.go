@@ -201,8 +201,8 @@ func rendering(t *testing.T, source string) func(body string) Response {
 			t.Error(err)
 		}
 	})
-	info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
-	handler := api.New(api.Options{Models: servingtest.OneModel{Model: &serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}}, Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20})
+	info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: serving.Vocabulary{Size: e.Info().Vocabulary}}
+	handler := api.New(api.Options{Models: servingtest.OneModel{Model: &serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}}, Log: slog.New(slog.DiscardHandler), Bounds: api.Bounds{BodyLimit: 1 << 20}})
 	return func(body string) Response {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/apply-template", strings.NewReader(body))

@@ -33,15 +33,20 @@ type Log struct {
 	mu     sync.Mutex
 	source *source // what computes the answer; nil when it has ended
 	frames []frame
-	events int64   // events that have been written
+	events int64 // events that have been written
+	kept   bool  // frames stay when they were read
+	paused bool
+	ended  bool // the last frame is there
+	reading
+
+	shelved
+}
+
+// reading is who reads a log, and how far.
+type reading struct {
 	reader *Reader // nil: nobody reads it; who has left is not kept with its connection
 	turn   int     // how many readers it has had
 	place  int     // the reader's next frame
-	kept   bool    // frames stay when they were read
-	paused bool
-	ended  bool // the last frame is there
-
-	shelved
 }
 
 // frame is one frame of a log.
@@ -121,7 +126,7 @@ func (s *Shelf) Begin(ctx context.Context, service *completion.Service, r *compl
 }
 
 func newLog(s *Shelf, reader *Reader, caller completion.Caller, o Options) *Log {
-	return &Log{shelf: s, room: make(chan struct{}, 1), pausing: make(chan struct{}, 1), reader: reader, kept: o.Stay > 0, apart: o.Parts,
+	return &Log{shelf: s, room: make(chan struct{}, 1), pausing: make(chan struct{}, 1), reading: reading{reader: reader}, kept: o.Stay > 0, apart: o.Parts,
 		shelved: shelved{caller: caller, stay: o.Stay}}
 }
 

@@ -233,8 +233,8 @@ func samplingSettings(p sampling.Params) settings {
 // defaultSettings are those of a request that says nothing. Two lists are in an answer's settings
 // only, as with llama-server.
 func defaultSettings(m *serving.Model) settings {
-	p := m.Sampling.Params()
-	if !m.Sampling.Seeded() {
+	p := m.Defaults.Sampling.Params()
+	if !m.Defaults.Sampling.Seeded() {
 		p.Seed = randomSeed
 	}
 	s := samplingSettings(p)
@@ -245,12 +245,12 @@ func defaultSettings(m *serving.Model) settings {
 }
 
 // drafters are what guesses tokens of a model's answers.
-func drafters(m *serving.Model) string { return cmp.Or(m.Drafter, "none") }
+func drafters(m *serving.Model) string { return cmp.Or(m.Compute.Drafter, "none") }
 
 // settings are those of a choice of a request with this body.
 func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 	p := r.Params.ForChoice(uint32(choice % r.PerPrompt))
-	if b.Seed == nil && !r.Model.Sampling.Seeded() || b.Seed != nil && *b.Seed < 0 {
+	if b.Seed == nil && !r.Model.Defaults.Sampling.Seeded() || b.Seed != nil && *b.Seed < 0 {
 		p.Seed = randomSeed
 	}
 	s := samplingSettings(p)
@@ -267,8 +267,8 @@ func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 		maps.Copy(s, settings{"chat_format": format, "reasoning_format": reasoning, "reasoning_in_content": b.Stream && reasoning == legacyReasoning,
 			"generation_prompt": r.Rendered.GenerationPrompt})
 	}
-	if b.limit() == -1 && r.Model.MaxTokens > 0 && b.unlimited() {
-		s["n_predict"], s["max_tokens"] = r.Model.MaxTokens, r.Model.MaxTokens
+	if b.limit() == -1 && r.Model.Defaults.MaxTokens > 0 && b.unlimited() {
+		s["n_predict"], s["max_tokens"] = r.Model.Defaults.MaxTokens, r.Model.Defaults.MaxTokens
 	}
 	return s
 }
@@ -326,7 +326,7 @@ func biases(r *completion.Prompted) []tokenBias {
 		list = append(list, entry)
 	}
 	if r.Params.IgnoreEOS {
-		for _, token := range r.Model.Ends {
+		for _, token := range r.Model.Vocabulary.Ends {
 			list = append(list, tokenBias{Token: token})
 		}
 	}

@@ -105,10 +105,10 @@ func (a API) props(c echo.Context) error {
 	defer release()
 	props := map[string]any{
 		"default_generation_settings": map[string]any{"n_ctx": m.Context, "params": defaultSettings(m)},
-		"total_slots":                 m.Slots,
+		"total_slots":                 m.Compute.Slots,
 		"model_alias":                 m.Name,
 		"model_path":                  m.Path,
-		"model_ftype":                 m.FileType,
+		"model_ftype":                 m.Weights.FileType,
 		"modalities":                  map[string]bool{"vision": m.Media.Images, "video": false, "audio": m.Media.AudioRate > 0},
 		"media_marker":                media.Marker,
 		"endpoint_slots":              !a.NoSlots,
@@ -117,24 +117,24 @@ func (a API) props(c echo.Context) error {
 		"ui":                          a.UI,
 		"ui_settings":                 struct{}{},
 		"cors_proxy_enabled":          false,
-		"chat_template":               m.Template,
-		"chat_template_caps":          m.TemplateCaps,
-		"bos_token":                   m.BOS,
-		"eos_token":                   m.EOS,
+		"chat_template":               m.Template.Source,
+		"chat_template_caps":          m.Template.Caps,
+		"bos_token":                   m.Vocabulary.BOS,
+		"eos_token":                   m.Vocabulary.EOS,
 		"build_info":                  "penstock " + a.Version,
 		"is_sleeping":                 false,
-		"kernels":                     m.Kernels,
-		"options":                     append([]string{}, m.Options...),
+		"kernels":                     m.Compute.Kernels,
+		"options":                     append([]string{}, m.Compute.Options...),
 		"body_limit":                  a.BodyLimit, // Penstock's addition
 	}
-	if len(m.Workers) > 0 {
-		props["workers"] = m.Workers
+	if len(m.Compute.Workers) > 0 {
+		props["workers"] = m.Compute.Workers
 	}
-	if m.NoTemplate {
+	if m.Template.Assumed {
 		props["chat_template_fallback"] = "chatml" // Penstock's addition
 	}
-	if m.ToolTemplate != "" {
-		props["chat_template_tool_use"] = m.ToolTemplate
+	if m.Template.WithTools != "" {
+		props["chat_template_tool_use"] = m.Template.WithTools
 	}
 	return c.JSON(http.StatusOK, props)
 }
@@ -148,9 +148,9 @@ func (a API) foretold(c echo.Context, known error) error {
 			continue
 		}
 		return c.JSON(http.StatusOK, map[string]any{
-			"default_generation_settings": map[string]any{"n_ctx": m.Training}, "model_alias": m.Name, "model_path": m.Path, "model_ftype": m.FileType,
+			"default_generation_settings": map[string]any{"n_ctx": m.Weights.Training}, "model_alias": m.Name, "model_path": m.Path, "model_ftype": m.Weights.FileType,
 			"modalities":    map[string]bool{"vision": m.Media.Images, "video": false, "audio": m.Media.AudioRate > 0},
-			"chat_template": m.Template, "chat_template_caps": m.TemplateCaps, "build_info": "penstock " + a.Version, "is_sleeping": true,
+			"chat_template": m.Template.Source, "chat_template_caps": m.Template.Caps, "build_info": "penstock " + a.Version, "is_sleeping": true,
 		})
 	}
 	return known

@@ -121,8 +121,8 @@ func (a API) actOnSlot(c echo.Context) error {
 		return notSupported("this server does not support actions on slots; start it with --slot-save-path")
 	}
 	slot, err := strconv.Atoi(c.Param("id"))
-	if err != nil || slot < 0 || slot >= m.Slots {
-		return refusal.Invalid("id_slot", "the slot is %q; it must be a number from 0 to %d", c.Param("id"), m.Slots-1)
+	if err != nil || slot < 0 || slot >= m.Compute.Slots {
+		return refusal.Invalid("id_slot", "the slot is %q; it must be a number from 0 to %d", c.Param("id"), m.Compute.Slots-1)
 	}
 	switch action := c.QueryParam("action"); action {
 	case "save":

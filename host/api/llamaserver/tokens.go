@@ -107,9 +107,9 @@ func (b *tokenizeBody) tokens(ctx context.Context, m *serving.Model) (tokens []s
 			tokens = append(tokens, more...)
 			continue
 		}
-		token, ok := completion.ReadToken(item, m.Vocabulary)
+		token, ok := completion.ReadToken(item, m.Vocabulary.Size)
 		if !isList || !ok {
-			return nil, refusal.Invalid(field, "%s must be a text, or in a list a token from 0 to %d", field, m.Vocabulary-1)
+			return nil, refusal.Invalid(field, "%s must be a text, or in a list a token from 0 to %d", field, m.Vocabulary.Size-1)
 		}
 		tokens = append(tokens, token)
 	}
@@ -173,15 +173,7 @@ type promptToken struct {
 // and its tokens if asked for.
 func (a API) applyTemplate(c echo.Context) error {
 	body := applyTemplateBody{ChatBody: openai.ChatBody{AnswerFields: openai.Defaults()}}
-	size, err := wire.ReadBody(c, &body)
-	if err != nil {
-		return err
-	}
-	asked, err := body.Asked(wire.CallerOf(c), size)
-	if err != nil {
-		return err
-	}
-	r, err := a.Prompt(c.Request().Context(), asked)
+	r, err := a.ReadPrompt(c, &body, body.Asked)
 	if err != nil {
 		return err
 	}

@@ -52,15 +52,15 @@ func entryOf(m serving.Listed) entry {
 	if !strings.Contains(name, ":") {
 		name += defaultTag
 	}
-	return entry{Name: name, Model: name, Modified: m.Created, Size: m.Size, Digest: m.Digest, Details: detailsOf(m.Info)}
+	return entry{Name: name, Model: name, Modified: m.Created, Size: m.Weights.Size, Digest: m.Digest, Details: detailsOf(m.Info)}
 }
 
 func detailsOf(m serving.Info) details {
-	families := []string{m.Family}
+	families := []string{m.Weights.Family}
 	if m.Media != (media.Abilities{}) {
 		families = append(families, "clip")
 	}
-	return details{Format: "gguf", Family: m.Family, Families: families, ParameterSize: count(m.Parameters), Quantization: m.FileType}
+	return details{Format: "gguf", Family: m.Weights.Family, Families: families, ParameterSize: count(m.Weights.Parameters), Quantization: m.Weights.FileType}
 }
 
 // count writes a number of parameters as people say it: 7.6B, 135.0M.
@@ -92,7 +92,7 @@ func (a API) tags(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"models": list})
 }
 
-func unreadable(m serving.Listed) bool { return m.Failed != nil && m.Size == 0 }
+func unreadable(m serving.Listed) bool { return m.Failed != nil && m.Weights.Size == 0 }
 
 func (a API) running(c echo.Context) error {
 	never := time.Now().Add(math.MaxInt64)
@@ -124,7 +124,7 @@ func capabilitiesOf(m serving.Info, inserts, embeds bool) []string {
 		name string
 		has  bool
 	}{
-		{"tools", m.TemplateCaps["supports_tools"]}, {"thinking", m.Thinks}, {"insert", inserts}, {"embedding", embeds},
+		{"tools", m.Template.Caps["supports_tools"]}, {"thinking", m.Template.Thinks}, {"insert", inserts}, {"embedding", embeds},
 	} {
 		if c.has {
 			all = append(all, c.name)
@@ -162,7 +162,7 @@ func (a API) show(c echo.Context) error {
 	m, release, err := a.Models.Loaded(name)
 	if err == nil {
 		defer release()
-		return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m.Info, len(m.FIM.Missing()) == 0, m.Embeddings != nil)))
+		return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m.Info, len(m.Vocabulary.FIM.Missing()) == 0, m.Embeddings != nil)))
 	}
 	for _, m := range a.Models.List() {
 		switch named := m.Name == name || slices.Contains(m.Aliases, name); {
@@ -183,10 +183,10 @@ func describe(m serving.Info, capabilities []string) description {
 	}
 	return description{
 		Projector: projector,
-		Template:  m.Template, Details: detailsOf(m), Modified: m.Created, Capabilities: capabilities,
+		Template:  m.Template.Source, Details: detailsOf(m), Modified: m.Created, Capabilities: capabilities,
 		ModelInfo: map[string]any{
-			"general.architecture": m.Family, "general.parameter_count": m.Parameters,
-			m.Family + ".context_length": m.Training, m.Family + ".embedding_length": m.Embedding, m.Family + ".vocab_size": m.Vocabulary,
+			"general.architecture": m.Weights.Family, "general.parameter_count": m.Weights.Parameters,
+			m.Weights.Family + ".context_length": m.Weights.Training, m.Weights.Family + ".embedding_length": m.Weights.Embedding, m.Weights.Family + ".vocab_size": m.Vocabulary.Size,
 		},
 	}
 }

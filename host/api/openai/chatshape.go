@@ -216,7 +216,7 @@ type describedShape struct {
 // described is the shape that a body asks for.
 func (a API) described(r *completion.Prompted, b *AnswerFields, sh wire.Shape) wire.Shape {
 	measured := b.Stream && (b.ReturnProgress || b.TimingsPerToken)
-	if a.Describe == nil || !b.Verbose && !measured {
+	if !b.Verbose && !measured {
 		return sh
 	}
 	return describedShape{sh, a.Describe(r, b), b.Verbose}

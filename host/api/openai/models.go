@@ -55,13 +55,13 @@ func entryOf(m serving.Listed) modelEntry {
 		OwnedBy: "penstock",
 		Aliases: append([]string{}, m.Aliases...), Tags: append([]string{}, m.Tags...), Path: m.Path, Status: &modelStatus{Value: m.State},
 		Meta: map[string]any{
-			"ftype": m.FileType, "n_vocab": m.Vocabulary, "n_ctx_train": m.Training, "n_embd": m.Embedding, "n_params": m.Parameters, "size": m.Size,
+			"ftype": m.Weights.FileType, "n_vocab": m.Vocabulary.Size, "n_ctx_train": m.Weights.Training, "n_embd": m.Weights.Embedding, "n_params": m.Weights.Parameters, "size": m.Weights.Size,
 		}, Architecture: modalitiesOf(m.Media)}
 	switch {
 	case m.Context > 0: // only llama.cpp knows
-		e.Meta["n_ctx"], e.Meta["vocab_type"] = m.Context, m.VocabType
-	case m.Training > 0: // as far as its file tells
-		e.Meta["n_ctx"] = m.Training
+		e.Meta["n_ctx"], e.Meta["vocab_type"] = m.Context, m.Vocabulary.Type
+	case m.Weights.Training > 0: // as far as its file tells
+		e.Meta["n_ctx"] = m.Weights.Training
 	}
 	if m.BuiltIn {
 		e.Meta["built_in"] = true
@@ -92,7 +92,7 @@ func listed(m serving.Listed) map[string]any {
 	if m.Media != (media.Abilities{}) {
 		capabilities = append(capabilities, "multimodal")
 	}
-	if m.TemplateCaps["supports_tools"] {
+	if m.Template.Caps["supports_tools"] {
 		capabilities = append(capabilities, "tools") // as in Ollama's list
 	}
 	return map[string]any{

@@ -18,7 +18,7 @@ import (
 type API struct {
 	*wire.Server
 	// Describe makes the shape of llama-server's own API, for clients that ask for what it tells
-	// besides; nil: those hear nothing of that.
+	// besides.
 	Describe func(r *completion.Prompted, b *AnswerFields) wire.Detailed
 }
 
@@ -50,15 +50,7 @@ func (a API) chatCompletion(c echo.Context) error {
 // readChat reads a body and makes its prompt, for which a model may have to be loaded first.
 func (a API) readChat(c echo.Context) (*completion.Prompted, *ChatBody, error) {
 	b := &ChatBody{AnswerFields: Defaults()}
-	size, err := wire.ReadBody(c, b)
-	if err != nil {
-		return nil, nil, err
-	}
-	asked, err := b.Asked(wire.CallerOf(c), size)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := a.Prompt(c.Request().Context(), asked)
+	r, err := a.ReadPrompt(c, b, b.Asked)
 	return r, b, err
 }
 
@@ -89,15 +81,7 @@ func (a API) countTokens(c echo.Context) error {
 
 func (a API) textCompletion(c echo.Context) error {
 	b := &textBody{AnswerFields: Defaults()}
-	size, err := wire.ReadBody(c, b)
-	if err != nil {
-		return err
-	}
-	asked, err := b.asked(wire.CallerOf(c), size)
-	if err != nil {
-		return err
-	}
-	r, err := a.Prompt(c.Request().Context(), asked)
+	r, err := a.ReadPrompt(c, b, b.asked)
 	if err != nil {
 		return err
 	}

@@ -32,26 +32,10 @@ type item struct {
 	Action    json.RawMessage `json:"action"` // of a local_shell_call
 }
 
-// message is a message of a chat completion.
+// message is a message of the conversation.
 type message struct {
-	Role       string `json:"role"`
-	Content    string `json:"content"`
-	Reasoning  string `json:"reasoning_content,omitempty"`
-	ToolCalls  []call `json:"tool_calls,omitempty"`
-	ToolCallID string `json:"tool_call_id,omitempty"`
-
+	chat.Message
 	said, thought []string // by the assistant, of which its content and its reasoning are made
-}
-
-type call struct {
-	ID       string   `json:"id"`
-	Type     string   `json:"type"`
-	Function function `json:"function"`
-}
-
-type function struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
 }
 
 // elsewhere are the types of items that tell what OpenAI has done, or that only OpenAI can read.
@@ -84,22 +68,17 @@ func (b *body) conversation() (c chat.Conversation, err error) {
 	if completion.IsSet(b.ContextManagement) {
 		c.LeftOut = append(c.LeftOut, "context_management")
 	}
-	messages := make([]json.RawMessage, len(r.messages))
+	if len(r.messages) == 0 {
+		return c, &chat.Invalid{Field: "messages", Reason: "is empty; at least one message is needed"}
+	}
 	for i, m := range r.messages {
 		if m.Role == "assistant" {
 			m.Content, m.Reasoning = media.Join(m.said), strings.Join(m.thought, "")
 		}
-		if messages[i], err = json.Marshal(m); err != nil {
-			return c, err
-		}
-	}
-	if c.Messages, _, err = chat.ParseMessages(messages); err != nil {
-		return c, err
+		m.Field = r.fields[i]
+		c.Messages = append(c.Messages, m.Message)
 	}
 	c.Media = r.media
-	for i := range c.Messages {
-		c.Messages[i].Field = r.fields[i]
-	}
 	return c, nil
 }
 
@@ -112,7 +91,8 @@ func (b *body) onlyLoads() bool {
 func (b *body) read() (*reader, error) {
 	r := &reader{}
 	if b.Instructions != nil && *b.Instructions != "" {
-		r.messages, r.fields = append(r.messages, message{Role: "system", Content: *b.Instructions}), append(r.fields, "instructions")
+		r.say("system", *b.Instructions)
+		r.fields = append(r.fields, "instructions")
 	}
 	var text string
 	var items []json.RawMessage
@@ -120,7 +100,8 @@ func (b *body) read() (*reader, error) {
 	case !completion.IsSet(b.Input) && !b.onlyLoads():
 		return nil, refusal.Invalid("input", "input is missing: a text or a list of items")
 	case json.Unmarshal(b.Input, &text) == nil:
-		r.messages, r.fields = append(r.messages, message{Role: "user", Content: text}), append(r.fields, "input")
+		r.say("user", text)
+		r.fields = append(r.fields, "input")
 	case json.Unmarshal(b.Input, &items) != nil:
 		return nil, refusal.Invalid("input", "input must be a text or a list of items")
 	}
@@ -164,7 +145,7 @@ func (r *reader) add(it *item, field string) error {
 			return err
 		}
 		if it.Role != "assistant" {
-			r.messages = append(r.messages, message{Role: it.Role, Content: text})
+			r.say(it.Role, text)
 			return nil
 		}
 		if m := r.turn(); text != "" || len(m.said) > 0 {
@@ -192,7 +173,7 @@ func (r *reader) add(it *item, field string) error {
 		if err == nil && it.CallID == "" {
 			err = refusal.Invalid(field+".call_id", "%s.call_id is missing: the call whose output it is", field)
 		}
-		r.messages = append(r.messages, message{Role: "tool", Content: text, ToolCallID: it.CallID})
+		r.say("tool", text).ToolCallID = it.CallID
 		return err
 	}
 	return refusal.Unsupported(field+".type",
@@ -201,7 +182,7 @@ func (r *reader) add(it *item, field string) error {
 
 // call is the call of a function that an item is. What a custom tool was given is the
 // argument of the function that it is to the model.
-func (it *item) call(field string) (call, error) {
+func (it *item) call(field string) (chat.ToolCall, error) {
 	id, name, arguments := it.CallID, it.Name, it.Arguments
 	switch it.Type {
 	case customCall:
@@ -210,17 +191,26 @@ func (it *item) call(field string) (call, error) {
 		id, name, arguments = cmp.Or(id, it.ID), "local_shell", string(it.Action)
 	}
 	if id == "" || name == "" {
-		return call{}, refusal.Invalid(field, "%s is a %s; it needs call_id, name and what the call gives", field, it.Type)
+		return chat.ToolCall{}, refusal.Invalid(field, "%s is a %s; it needs call_id, name and what the call gives", field, it.Type)
 	}
-	return call{id, "function", function{name, arguments}}, nil
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}" // clients send nothing for a function that takes nothing
+	}
+	return chat.NewToolCall(id, name, arguments), nil
+}
+
+// say adds a message.
+func (r *reader) say(role, text string) *message {
+	r.messages = append(r.messages, message{Message: chat.Message{Role: role, Content: text}})
+	return &r.messages[len(r.messages)-1]
 }
 
 // turn is the last message, which is made one of the assistant.
 func (r *reader) turn() *message {
-	if n := len(r.messages); n == 0 || r.messages[n-1].Role != "assistant" {
-		r.messages = append(r.messages, message{Role: "assistant"})
+	if n := len(r.messages); n > 0 && r.messages[n-1].Role == "assistant" {
+		return &r.messages[n-1]
 	}
-	return &r.messages[len(r.messages)-1]
+	return r.say("assistant", "")
 }
 
 // texts joins the texts of a content: a text or a list of parts. Pictures and sounds go to the

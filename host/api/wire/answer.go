@@ -26,13 +26,27 @@ type Server struct {
 	Grace, Comment time.Duration
 }
 
+// ReadPrompt reads the body of a request into body, which holds the defaults, and makes the prompt
+// of what it asks for then.
+func (s *Server) ReadPrompt(c echo.Context, body any, asked func(from completion.Caller, size int) (completion.Asked, error)) (*completion.Prompted, error) {
+	size, err := ReadBody(c, body)
+	if err != nil {
+		return nil, err
+	}
+	a, err := asked(CallerOf(c), size)
+	if err != nil {
+		return nil, err
+	}
+	return s.Prompt(c.Request().Context(), a)
+}
+
 // Answer submits a request and sends its choices in the given shape, as a stream or whole, and
 // releases it. However it ends, what still runs is cancelled: a client that leaves frees its slots
 // at once.
 func (s *Server) Answer(c echo.Context, r *completion.Prompted, sh Shape, stream bool) error {
 	defer r.Release()
 	ctx := c.Request().Context()
-	answer, err := s.Begin(ctx, r)
+	answer, err := s.Submit(ctx, r, completion.Reading{Parts: true})
 	if err != nil {
 		return err
 	}

@@ -48,29 +48,28 @@ var exitRefused = map[int]error{4: plugin.ErrNotWasm, 5: plugin.ErrUnsupported, 
 var canStartChild atomic.Bool
 
 // Child returns the command by which this program compiles a plugin in a child process, and what
-// carries it out, which ends the process. A program that asks for it has the command from then on;
-// one that does not compiles plugins in its own process.
+// carries it out, which gives the exit code. A program that asks for it has the command from then
+// on; one that does not compiles plugins in its own process.
 func Child() (command string, run func(args []string) int) {
 	canStartChild.Store(true)
 	return childCommand, func([]string) int {
-		endChild(compileAsChild(bufio.NewReader(os.Stdin)))
-		return exitFailed
+		return endedWith(compileAsChild(bufio.NewReader(os.Stdin)))
 	}
 }
 
-// endChild ends this process, and tells the parent why.
-func endChild(err error) {
+// endedWith tells the parent why the child ends, and is the child's exit code.
+func endedWith(err error) int {
 	if err == nil {
-		os.Exit(exitCompiled)
+		return exitCompiled
 	}
 	for code, kind := range exitRefused {
 		if errors.Is(err, kind) {
 			fmt.Print(err)
-			os.Exit(code)
+			return code
 		}
 	}
 	fmt.Fprintln(os.Stderr, err)
-	os.Exit(exitFailed)
+	return exitFailed
 }
 
 // compileAsChild reads an order and carries it out. Of low priority, it may use all processors.
@@ -85,7 +84,7 @@ func compileAsChild(in *bufio.Reader) error {
 	if order.Version != version() {
 		return fmt.Errorf("%w was started: it is %s and should be %s", errOtherVersion, version(), order.Version)
 	}
-	order.Bounds.keep(endChild)
+	order.Bounds.keep(func(err error) { os.Exit(endedWith(err)) })
 	limitData(2 * order.Bounds.Memory)
 	release, err := atomicfile.Hold(order.Dir) // the parent may be killed, and the next one is not to remove it under our hands
 	if err != nil {

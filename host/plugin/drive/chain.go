@@ -5,6 +5,7 @@ package drive
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -28,8 +29,8 @@ type parameters struct {
 // Chains makes the chains of a program as plugin.RequestInfo.Chain does, in Go: of the parameters
 // temperature, top_k, top_p, min_p and samplers. asked is the request's, JSON; what else it has
 // does nothing.
-func Chains(asked []byte) func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
-	return func(changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
+func Chains(asked []byte) func(ctx context.Context, changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
+	return func(_ context.Context, changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
 		d := sampling.Default()
 		p := parameters{d.Temperature, d.TopK, d.TopP, d.MinP, d.Chain}
 		if err := json.Unmarshal(asked, &p); len(asked) > 0 && err != nil {

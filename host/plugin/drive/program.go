@@ -35,7 +35,9 @@ type Writing struct {
 
 // Write has a program write an answer, and returns what all of it took.
 func (w Writing) Write(p *load.Plugin, r plugin.RequestInfo, prompt []program.Token) (used stage.Usage, err error) {
-	r.Chain = func([]byte) (func(seed uint32) ([]chain.Stage, error), error) { return chains(w.Draw), nil }
+	r.Chain = func(context.Context, []byte) (func(seed uint32) ([]chain.Stage, error), error) {
+		return chains(w.Draw), nil
+	}
 	r.Prompt = func(_ context.Context, messages []byte) ([]int32, error) {
 		return w.Vocabulary.Tokenize(string(messages), false, false)
 	}

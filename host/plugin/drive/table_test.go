@@ -68,7 +68,7 @@ func TestChains_DrawAsTheParametersSay(t *testing.T) {
 		t.Errorf("a token of probability 0.6 was drawn in a share of %v", share)
 	}
 	for _, changes := range []string{`{"temperature":-1}`, `{"top_p":2}`, `{"typical":1}`, `{`} {
-		if _, err := Chains(nil)([]byte(changes)); err == nil {
+		if _, err := Chains(nil)(t.Context(), []byte(changes)); err == nil {
 			t.Errorf("%s makes a chain", changes)
 		}
 	}
@@ -76,7 +76,7 @@ func TestChains_DrawAsTheParametersSay(t *testing.T) {
 
 func draws(t *testing.T, changes string, row []float32, n int) (counts [5]int) {
 	t.Helper()
-	make, err := Chains([]byte(`{"min_p":0,"top_p":1,"repeat_penalty":2}`))([]byte(changes))
+	make, err := Chains([]byte(`{"min_p":0,"top_p":1,"repeat_penalty":2}`))(t.Context(), []byte(changes))
 	if err != nil {
 		t.Fatal(err)
 	}

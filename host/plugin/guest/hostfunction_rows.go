@@ -94,7 +94,9 @@ func (i *Instance) newChain(parameters []byte) (*program.Chain, error) {
 	if r.Chain == nil {
 		return nil, errNoChains
 	}
-	stages, err := r.Chain(parameters)
+	var stages func(seed uint32) ([]chain.Stage, error)
+	var err error
+	i.aside(func(ctx context.Context) { stages, err = r.Chain(ctx, parameters) })
 	if err != nil {
 		return nil, err
 	}

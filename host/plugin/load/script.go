@@ -78,7 +78,7 @@ func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
 			return nil, i.err
 		case i.busy == nil:
 			i.busy = make(chan struct{})
-			go l.loadInterpreter()
+			go l.loadInterpreter() //nolint:gosec // G118: it loads for all who wait, also where the first one leaves
 		}
 		busy := i.busy
 		i.mu.Unlock()

@@ -232,7 +232,7 @@ func planned(ctx context.Context, p *load.Plugin, use *plugin.RequestInfo) (q *l
 // tellProgram gives a program what a host has besides: chains that take the most likely token, and
 // a template.
 func tellProgram(use *plugin.RequestInfo) {
-	use.Chain = func(parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
+	use.Chain = func(_ context.Context, parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
 		var p struct{ Temperature float64 }
 		if err := json.Unmarshal(parameters, &p); len(parameters) > 0 && err != nil || p.Temperature < 0 {
 			return nil, fmt.Errorf("temperature is %v: %w", p.Temperature, err)

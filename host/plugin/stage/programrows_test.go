@@ -20,7 +20,7 @@ import (
 // greedyChains are those of a request whose chains take the most likely token, whatever is asked
 // for but "hot".
 func greedyChains(r *plugin.RequestInfo) {
-	r.Chain = func(parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
+	r.Chain = func(_ context.Context, parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
 		if string(parameters) == "hot" {
 			return nil, errors.New("temperature is hot")
 		}

@@ -15,7 +15,7 @@ import (
 type NoPlugins struct{}
 
 // NewPolicy implements serving.Plugins: the policy has no stages.
-func (NoPlugins) NewPolicy(sampling.Params, serving.Ends) (serving.Policy, error) {
+func (NoPlugins) NewPolicy(sampling.Params, serving.AnswerInfo) (serving.Policy, error) {
 	return serving.Policy{}, nil
 }
 

@@ -27,7 +27,8 @@ const (
 
 // Info describes the model.
 func Info() serving.Info {
-	return serving.Info{Name: "toy", Vocabulary: Vocabulary, Context: Context, Slots: 4, FIM: serving.FIM{Prefix: -1, Suffix: -1, Middle: -1, Repository: -1, Separator: -1}, Created: time.Unix(1e9, 0)}
+	return serving.Info{Name: "toy", Created: time.Unix(1e9, 0), Context: Context, Compute: serving.Compute{Slots: 4},
+		Vocabulary: serving.Vocabulary{Size: Vocabulary, FIM: serving.FIM{Prefix: -1, Suffix: -1, Middle: -1, Repository: -1, Separator: -1}}}
 }
 
 // Toy is the model's serving.Engine. Some texts in a request make it refuse: a message

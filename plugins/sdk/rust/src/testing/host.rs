@@ -163,9 +163,11 @@ fn give_from<T: Copy>(items: &[T], from: i32, ptr: *mut u8, limit: i32) -> i32 {
     give(&items[begin..], ptr, limit)
 }
 
-/// The exports that a plugin may decline.
-#[rustfmt::skip]
-const DECLINABLE: [&str; 8] = ["penstock_messages", "penstock_prepare", "penstock_sample", "penstock_accept", "penstock_draft", "penstock_stop", "penstock_rewind", "penstock_close"];
+/// Whether an export is that of a call which a plugin may decline.
+fn declinable(export: &str) -> bool {
+    use crate::request::Call::*;
+    [Rewrite, Prepare, Sample, Accept, Draft, Stop, Rewind, Close].iter().any(|call| call.export() == export)
+}
 
 const TABLE: abi::Host = abi::Host {
     config: |p, n| ask(|s| give(if s.call == Call::Warm { "" } else { &s.config }, p, n)),
@@ -199,7 +201,7 @@ const TABLE: abi::Host = abi::Host {
     },
     output: |p, n| ask(|s| s.output(text(p, n))),
     decline: |p, n| {
-        let declined = ask(|s| (s.call == Call::Open && DECLINABLE.contains(&&text(p, n)[..])).then(|| s.declined.push(text(p, n))));
+        let declined = ask(|s| (s.call == Call::Open && declinable(&text(p, n))).then(|| s.declined.push(text(p, n))));
         declined.map_or(abi::DECLINE_REFUSED, |_| abi::DECLINE_OK)
     },
     hold: |n| {

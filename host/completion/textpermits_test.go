@@ -15,32 +15,32 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// oneByOne is a pool with one permit for each length.
-func oneByOne() *textPool {
-	return &textPool{short: turns.NewPermits(1), long: turns.NewPermits(1)}
+// oneByOne has one permit for each length.
+func oneByOne() *textPermits {
+	return &textPermits{short: turns.NewPermits(1), long: turns.NewPermits(1)}
 }
 
-func TestTextPool_Deadline_WhileWaiting(t *testing.T) {
+func TestTextPermits_Deadline_WhileWaiting(t *testing.T) {
 	d := oneByOne()
 	give, err := d.short.Take(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer give()
-	_, err = inPool(t.Context(), d, Caller{}, time.Now().Add(time.Millisecond), 1, func(context.Context) (int, error) { return 1, nil }, nil)
+	_, err = withPermit(t.Context(), d, Caller{}, time.Now().Add(time.Millisecond), 1, func(context.Context) (int, error) { return 1, nil }, nil)
 	if !errors.Is(err, scheduler.ErrDeadline) {
 		t.Errorf("got %v, want ErrDeadline", err)
 	}
 }
 
-// TestTextPool_GivenUp: work that nobody waits for any more is told, and none begins for a request
-// that is gone already.
-func TestTextPool_GivenUp(t *testing.T) {
+// TestTextPermits_GivenUp: work that nobody waits for any more is told, and none begins for a
+// request that is gone already.
+func TestTextPermits_GivenUp(t *testing.T) {
 	d := oneByOne()
 	gone := errors.New("gone")
 	ctx, leave := context.WithCancelCause(t.Context())
 	told := make(chan error, 1)
-	_, err := inPool(ctx, d, Caller{}, time.Time{}, 1, func(ctx context.Context) (int, error) {
+	_, err := withPermit(ctx, d, Caller{}, time.Time{}, 1, func(ctx context.Context) (int, error) {
 		leave(gone)
 		<-ctx.Done()
 		told <- context.Cause(ctx)
@@ -53,7 +53,7 @@ func TestTextPool_GivenUp(t *testing.T) {
 		t.Errorf("its work: got %v", err)
 	}
 	for range 100 {
-		_, err := inPool(ctx, d, Caller{}, time.Time{}, 1, func(context.Context) (int, error) {
+		_, err := withPermit(ctx, d, Caller{}, time.Time{}, 1, func(context.Context) (int, error) {
 			t.Error("work was begun that nobody waits for")
 			return 0, nil
 		}, nil)
@@ -64,13 +64,13 @@ func TestTextPool_GivenUp(t *testing.T) {
 }
 
 // A value that comes when its client has gone is dropped, unless there is none.
-func TestTextPool_Drop(t *testing.T) {
+func TestTextPermits_Drop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for failed, want := range map[error][]int{nil: {7}, errors.New("failed"): nil} {
 			ctx, leave := context.WithCancel(t.Context())
 			left := make(chan struct{})
 			var dropped []int
-			_, err := inPool(ctx, oneByOne(), Caller{}, time.Time{}, 1, func(context.Context) (int, error) {
+			_, err := withPermit(ctx, oneByOne(), Caller{}, time.Time{}, 1, func(context.Context) (int, error) {
 				leave()
 				<-left
 				return 7, failed
@@ -88,13 +88,13 @@ func TestTextPool_Drop(t *testing.T) {
 }
 
 // Callers take turns: one with many texts does not keep another waiting for more than one of them.
-func TestTextPool_CallersTakeTurns(t *testing.T) {
+func TestTextPermits_CallersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := oneByOne()
 		var order []string
 		do := func(caller string, takes time.Duration) {
 			go func() {
-				_, err := inPool(t.Context(), d, Caller{ID: caller, CacheSalt: "salt of " + caller}, time.Time{}, 1, func(ctx context.Context) (int, error) {
+				_, err := withPermit(t.Context(), d, Caller{ID: caller, CacheSalt: "salt of " + caller}, time.Time{}, 1, func(ctx context.Context) (int, error) {
 					time.Sleep(takes)
 					order = append(order, caller) // one at a time
 					if salt, _ := sampling.SaltOf(ctx); salt != "salt of "+caller {

@@ -15,34 +15,34 @@ import (
 	"github.com/penstock/penstock/host/turns"
 )
 
-// textPool bounds how much work on the text of requests goes on at a time: on templates, tokens
+// textPermits bounds how much work on the text of requests goes on at a time: on templates, tokens
 // and grammars. Callers take turns. The work ends when its caller has left, though in C and in a
 // guest not at once. Long texts have permits of their own, so that short ones do not wait behind
 // them.
-type textPool struct{ short, long *turns.Permits }
+type textPermits struct{ short, long *turns.Permits }
 
 // shortText is up to how many bytes a text keeps nobody waiting for more than some milliseconds.
 const shortText = 32 << 10
 
-// newTextPool has permits for a quarter of the cores each, so that half of the cores is left for
+// newTextPermits has permits for a quarter of the cores each, so that half of the cores is left for
 // answers.
-func newTextPool() *textPool {
+func newTextPermits() *textPermits {
 	permits := max(1, runtime.GOMAXPROCS(0)/4)
-	return &textPool{short: turns.NewPermits(permits), long: turns.NewPermits(permits)}
+	return &textPermits{short: turns.NewPermits(permits), long: turns.NewPermits(permits)}
 }
 
-// result is what work in the pool came to.
+// result is what work with a permit came to.
 type result[T any] struct {
 	value T
 	err   error
 	panic any // with its stack
 }
 
-// inPool does work on a text of size bytes for a caller. When ctx is done or the deadline has
+// withPermit does work on a text of size bytes for a caller. When ctx is done or the deadline has
 // passed (zero: none), it returns at once. Work that has begun is told by its context, and drop,
 // which may be nil, is given its value if it still comes to one. The caller may write meanwhile to
 // what it asked with, so work must have copies of that.
-func inPool[T any](ctx context.Context, p *textPool, caller Caller, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
+func withPermit[T any](ctx context.Context, p *textPermits, caller Caller, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
 	ctx, stop := until(ctx, deadline)
 	defer stop()
 	ctx = sampling.WithSalt(ctx, caller.CacheSalt)
@@ -91,15 +91,15 @@ func causeOf(ctx context.Context) error {
 func recovered[T any](ctx context.Context, work func(context.Context) (T, error)) (r result[T]) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.panic = fmt.Sprintf("%v, in the text pool:\n%s", p, debug.Stack())
+			r.panic = fmt.Sprintf("%v, in work on a text:\n%s", p, debug.Stack())
 		}
 	}()
 	r.value, r.err = work(ctx)
 	return r
 }
 
-// Work does work on a text of size bytes in the text pool for a caller, for requests that are not
+// Work does work on a text of size bytes with a permit for a caller, for requests that are not
 // for an answer. It ends with ctx, of which the work is told.
 func Work[T any](ctx context.Context, s *Service, caller Caller, size int, work func(context.Context) (T, error)) (T, error) {
-	return inPool(ctx, s.pool, caller, time.Time{}, size, work, nil)
+	return withPermit(ctx, s.permits, caller, time.Time{}, size, work, nil)
 }

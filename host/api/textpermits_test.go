@@ -73,7 +73,7 @@ func TestAPI_TextWork_IsBounded(t *testing.T) {
 	engine := newScribe()
 	r := newRig(t, func(s *setup) { s.Engine = engine })
 	defer engine.letGo()
-	places := max(1, runtime.GOMAXPROCS(0)/4) // as the text pool has
+	places := max(1, runtime.GOMAXPROCS(0)/4) // as there are permits for texts
 	const shortText = 32 << 10
 	long := strings.Repeat("x", shortText)
 	answered := make(chan int, 8)
