@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // What a guest says before it traps is for its client; the log gets the host's words alone.
@@ -25,10 +26,17 @@ func TestInstance_FailBeforeATrap(t *testing.T) {
 			t.Errorf("%s: the log gets %v", name, err)
 		}
 	}
-	endless := hosttest.Plain().Put(hosttest.AtScratch, said)
-	endless.On(abi.ExportAccept, i32c(hosttest.AtScratch), i32c(len(said)), endless.Call(abi.ImportFail), forever)
-	_, err := use(t, endless, 1).accept(1) // what it would say at its end it says before
-	hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseError, said)
+	for _, endless := range []func(g *asm.Guest) []byte{ // what it would say at its end it says before
+		func(*asm.Guest) []byte { return forever },
+		func(g *asm.Guest) []byte {
+			return asm.Loop(i32c(0), i32c(4096), i32c(0), i32c(0), i32c(0), g.Call(abi.ImportTokenize), drop)
+		},
+	} {
+		g := hosttest.Plain().Put(hosttest.AtScratch, said)
+		g.On(abi.ExportAccept, i32c(hosttest.AtScratch), i32c(len(said)), g.Call(abi.ImportFail), endless(g), i32c(0))
+		_, err := use(t, g, 1).accept(1)
+		hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseError, said)
+	}
 }
 
 // A plan is nobody else's: its instance is gone with it, and the module that it came from is as it
