@@ -4,7 +4,9 @@ package script
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,93 +14,20 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// brokenScripts are mistakes of authors, with what they read of it, which always names a line.
-var brokenScripts = []struct{ source, want string }{
-	// What cannot be compiled.
-	{"export function sample(c) {\n  let x = 1 +;\n}", "SyntaxError: unexpected token in expression: ';' (script.js:2:14)"},
-	{"export function sample(c) {\n  c.ban(0;\n}", "SyntaxError: Unexpected token ';' (script.js:2:"},
-	{"export function sample(c) {\n  if (c {\n}", "(script.js:2:"},
-	{"\n\nexport function sample(c) {", "SyntaxError: "},
-	{"export function sample(c) {\n  const s = \"abc;\n}", "(script.js:2:"},
-	{"export function sample(c) {\n  return /(/.test('x');\n}", "(script.js:2:"},
-	{"export function sample(c) {\n  let a; let a;\n}", "(script.js:2:"},
-	{"\nimport fs from 'fs';\nexport function sample(c) {}", "SyntaxError: a script is one file and cannot import fs (script.js:2:17)"},
-	{"export function sample(c) {\n  await 1;\n}", "(script.js:2:"},
-	{"def sample(c):\n  pass", "SyntaxError: "},
-	{"export function sample(c) {\n  with (c) {}\n}", "(script.js:2:"},
-	{"#!/bin/x\n\nexport function sample(c) { break }", "(script.js:3:"},
-	// What is exported.
-	{"", "the script exports nothing that is called; a script exports functions: sample, prepare"},
-	{"\nexport function smaple(c) {}", "nothing calls the export smaple; did you mean sample? (script.js:2:8)"},
-	{"\nexport function Prepare(c) {}", "nothing calls the export Prepare; did you mean prepare? (script.js:2:"},
-	{"\nexport default function (c) {}", "export default is not looked at; a script exports functions: sample"},
-	{"\nexport async function sample(c) {}", "sample is async: hooks are plain functions, and nothing here has to be awaited; remove async (script.js:2:"},
-	{"\nexport function* sample(c) {}", "sample is a generator: hooks are plain functions; remove the * (script.js:2:"},
-	{"\nexport const sample = 5", "sample is 5; it must be a function: export function sample(…) {…} (script.js:2:14)"},
-	{"\nexport function run(r) {}\nexport function accept(t) {}", "the script exports run and accept: a script with run is a program"},
-	{"export const plugin = {holds: 3}; export function accept(t) {}", "plugin.holds is unknown; did you mean hold? (script.js:1:14)"},
-	{"export function accept(t) {}\nconst plugin = {hold: -1};\nexport {plugin};", "plugin.hold is -1; it must be a whole number from 0 to 256 (script.js:3:9)"},
-	{"export const plugin = {candidates: 0}; export function sample(t) {}", "plugin.candidates is 0; it must be a whole number from 1 to 4096"},
-	{"export const plugin = {view: 'all'}; export function sample(t) {}", `plugin.view is "all"; it must be "candidates", "logits" or "none"`},
-	{"export const plugin = {branches: 3}; export function sample(t) {}", "plugin.branches is for a script that exports run"},
-	{"export const plugin = []; export function sample(t) {}", "plugin is an array; it must be an object such as"},
-	{"export const plugin = {needs: ['state']}; export function sample(t) {}", `plugin.needs has "state"; there are "logprob", "hidden_state" and "note"`},
-	// What goes wrong outside of functions.
-	{"export function sample(c) {}\nnew Foo();", "ReferenceError: Foo is not defined (script.js:2:"},
-	{"export function sample(c) {}\nthrow new RangeError('no');", "RangeError: no (script.js:2:"},
-	{"export function sample(c) {}\nconfig.words.map(x => x);", "TypeError: cannot read property 'map' of undefined (script.js:2:"},
-	{"export function sample(c) {}\npenstock.mask('abc');", "TypeError: the mask is of a text; it must be of a RegExp"},
-	{"const x = await 5;\nexport function sample(c) {}", "the script awaits a Promise or leaves one behind"},
-	// What goes wrong in hooks.
-	{"export function sample(c) {\n  c.foo();\n}", "TypeError: not a function (script.js:2:"},
-	{"export function sample(c) {\n  const x = null;\n  x.foo;\n}", "TypeError: cannot read property 'foo' of null (script.js:3:"},
-	{"export function sample(c) {\n  undefinedFunction();\n}", "ReferenceError: undefinedFunction is not defined (script.js:2:"},
-	{"\nexport function sample(c) { return 'the' }", `sample returned "the"; it must return a token, which is a whole number from 0 to 367, or nothing (script.js:2:`},
-	{"\nexport function sample(c) { return 1e9 }", "sample returned 1000000000; it must return a token"},
-	{"\nexport function sample(c) { c.logits.fill(-Infinity) }", "sample dropped all 40 candidates; leave one, or return a token (script.js:2:"},
-	{"\nexport function sample(c) { c.logits[1] = NaN }", "sample left c.logits[1] = NaN; a logit is a finite number"},
-	{"export function sample(c) {\n  c.ban(40);\n}", "RangeError: the candidate is 40; it must be a whole number from 0 to 39 (script.js:2:"},
-	{"export function sample(c) {\n  c.temperature('hot');\n}", `TypeError: the temperature is "hot"; it must be a number (script.js:2:`},
-	{"export function sample(c) {\n  return c.draw([1, 2]);\n}", "RangeError: the weights has 2 numbers; there are 40 candidates (script.js:2:"},
-	{"export function sample(c) {\n  c.filter('abc');\n}", `TypeError: filter got "abc"; it takes a function, a RegExp or a mask (script.js:2:`},
-	{"export function sample(c) {\n  c.filter(async s => true);\n}", "TypeError: the function of filter returned a Promise"},
-	{"export function sample(c) {\n  throw 'text';\n}", `"text" was thrown (script.js:2:`},
-	{"\nexport function prepare(p) { return 5 }", "prepare returned 5; it returns nothing, and says what it wants by p.mask"},
-	{"export function prepare(p) {\n  p.mask(/a/);\n}", "TypeError: p.mask got a RegExp object; it takes a mask of penstock.mask"},
-	{"export function prepare(p) {\n  p.ban(-1);\n}", "RangeError: what to ban is -1; tokens are whole numbers from 0 to 367 (script.js:2:"},
-	{"export function prepare(p) {\n  p.force([1, 'x']);\n}", `TypeError: what to force[1] is "x"; it must be a token`},
-	{"export function prepare(p) {\n  p.bias(5, NaN);\n}", "RangeError: the bias is NaN; it must be a number (script.js:2:"},
-	{"\nexport function accept(t) { return 'halt' }", `accept returned "halt"; it must return "stop", penstock.splice(back, tokens) or nothing (script.js:2:`},
-	{"\nexport function accept(t) { return penstock.splice(1) }", "accept takes 1 tokens back, and the script holds 0: write `export const plugin = {hold: 1}`"},
-	{"export const plugin = {hold: 99};\nexport function accept(t) { return penstock.splice(9) }", "accept takes 9 tokens back, and the answer has 1 (script.js:2:"},
-	{"\nexport function stop(s) { return 'halt' }", `stop returned "halt"; it must return "end", "hide", "hold", {end: text} or nothing (script.js:2:`},
-	{"\nexport function stop(s) { return {end: 'long text'} }", "stop ends with a text of 9 bytes that is no beginning of the 5 that are new or held back (script.js:2:"},
-	{"\nexport function stop(s) { return {end: 'abc'} }", "stop ends with a text of 3 bytes that is no beginning of the 5"},
-	{"\nexport function stop(s) { return {} }", "TypeError: the text to end with is undefined; it must be a text (script.js:2:"},
-	{"export const plugin = {hold: 3};\nexport function accept(t) { return penstock.splice() }", "TypeError: the number of tokens to take back is undefined; it must be a number (script.js:2:"},
-	{"export const plugin = {hold: 3};\nexport function accept(t) { return penstock.splice(1, new Set([5])) }", "TypeError: the tokens to insert is a Set object, which is no list; it must be a token"},
-	{"export const plugin = {hold: 3};\nexport function accept(t) { return penstock.splice(1, [999]) }", "RangeError: the tokens to insert[0] is 999; tokens are whole numbers from 0 to 367 (script.js:2:"},
-	{"\nexport function prepare(p) { p.mask([]) }", "prepare allows no token: what was given to p.mask, p.allow and p.ban leaves none (script.js:2:"},
-	{"const all = penstock.mask(/^/);\nexport function prepare(p) { p.mask(all); for (let t = 0; t < penstock.vocabSize; t++) p.ban(t) }", "prepare allows no token"},
-	{"export function prepare(p) {\n  p.bias(5, 1e39);\n}", "RangeError: the bias is 1e+39; to choose a token return it in sample, or force it in prepare (script.js:2:"},
-	{"export function prepare(p) {\n  p.ban(5.5);\n}", "RangeError: what to ban is 5.5; tokens are whole numbers from 0 to 367 (script.js:2:"},
-	{"export function prepare(p) {\n  p.ban({0: 5});\n}", "TypeError: what to ban is an object, which is no list"},
-	{"let late; export function prepare(p) { late = p }\nexport function sample(c) { late.force(' frog') }", "TypeError: p is for prepare, whose call is over (script.js:2:"},
-	{"let late; export function sample(c) { late = c }\nexport function accept(t) { late.ban(0) }", "TypeError: c is for sample, whose call is over (script.js:2:"},
-	{"\nexport function sample(c) { c.bias(5, 1); c.ban(0) }", "sample called c.bias and changed candidates, too, and only the bias would count: call p.bias in prepare, or change c.logits (script.js:2:"},
-	{"export function sample(c) {\n  c.logits.fill(-Infinity); return c.draw();\n}", "RangeError: all weights are 0 or dropped, so there is nothing to draw (script.js:2:"},
-	{"export function sample(c) {\n  c.logits[1] = NaN; return c.draw();\n}", "RangeError: the logits have no probabilities to draw from: each is a finite number, or -Infinity to drop the candidate (script.js:2:"},
-	{"export const plugin = {view: 'none'};\nexport function sample(c) { c.text(0) }", "TypeError: there are no candidates, since plugin.view is \"none\" (script.js:2:"},
-	{"\nexport function draft(n) { return {} }", "TypeError: what draft returned is an object, which is no list; it must be a token, a list of tokens, or a text (script.js:2:"},
-	{"export function accept(t) {\n  penstock.tokenize('x'.repeat(70000));\n}", "RangeError: the text has 70000 bytes; a text that becomes tokens has at most 65536 (script.js:2:"},
-	{"\nexport function accept(t) { penstock.tokenize('ab'.repeat(30000)); penstock.tokenize('cd'.repeat(30000)) }", "a built-in function used up the time of accept (script.js:2:"},
-	{"\nexport function accept(t) { return Promise.resolve() }", "accept returned a Promise: hooks are plain functions"},
-	{"\nexport function accept(t) { (async () => { await 1 })() }", "accept leaves a Promise behind: nothing runs between two hooks"},
-	{"export function accept(t) {\n  penstock.param('tme');\n}", "RangeError: there is no parameter tme; there are promptTokens"},
-	{"export function accept(t) {\n  penstock.text('x');\n}", `TypeError: the beginning is "x"; it must be a number (script.js:2:`},
-	{"function f() { return f() }\nexport function accept(t) {\n  f();\n}", "RangeError: Maximum call stack size exceeded (script.js:1:"},
-	{"export function accept(t) {\n  for (;;) {}\n}", "the script used up its time (script.js:2:"},
-	{"export function accept(t) {\n  'x'.repeat(1e9);\n}", "InternalError: out of memory (script.js:2:"},
+// broken is a mistake of an author, with what he reads of it, which always names a line.
+type broken struct{ Source, Says string }
+
+// brokenScripts are in a file, since tests/plugins sends them to a server, too.
+func brokenScripts(t *testing.T) (all []broken) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/broken.json")
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // A plan that takes too long is refused, as one that throws is: the configuration is wrong.
@@ -114,16 +43,16 @@ func TestErrors_OfThePlan_AreRefusals(t *testing.T) {
 
 func TestErrors_NameWhatIsWrongAndWhere(t *testing.T) {
 	line := regexp.MustCompile(`\(script\.js:[1-9][0-9]*:[1-9][0-9]*\)`)
-	for _, tc := range brokenScripts {
-		err := every(t, tc.source)
-		if text := said(err); err == nil || !strings.Contains(text, tc.want) {
-			t.Errorf("%q: got %q, want %q", tc.source, text, tc.want)
+	for _, tc := range brokenScripts(t) {
+		err := every(t, tc.Source)
+		if text := said(err); err == nil || !strings.Contains(text, tc.Says) {
+			t.Errorf("%q: got %q, want %q", tc.Source, text, tc.Says)
 		} else if !line.MatchString(text) {
-			t.Errorf("%q: no place in %q", tc.source, text)
+			t.Errorf("%q: no place in %q", tc.Source, text)
 		}
 		var fault *plugin.Fault
 		if errors.As(err, &fault) && !errors.Is(fault.Cause, plugin.CauseError) {
-			t.Errorf("%q: the cause is %v, which counts towards quarantine", tc.source, fault.Cause)
+			t.Errorf("%q: the cause is %v, which counts towards quarantine", tc.Source, fault.Cause)
 		}
 	}
 }

@@ -184,7 +184,13 @@ func every(t testing.TB, source string) error {
 		return err
 	}
 	tok := token(t, " frog")
-	if _, err := s.Accept(tok); err != nil {
+	e, err := s.Accept(tok)
+	for _, tok := range e.Tokens {
+		if err == nil {
+			_, err = s.Accept(tok)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if r := s.Rule(); r != nil {

@@ -201,6 +201,29 @@ func TestScripts_Mistakes_NoQuarantine(t *testing.T) {
 	}
 }
 
+// What is wrong with a script its author reads with the line, before the answer or at its end. The
+// list is that of the plugin's own tests, where each error's text is tested.
+func TestScripts_Mistakes_NameTheirLine(t *testing.T) {
+	text, err := os.ReadFile("../../plugins/script/testdata/broken.json")
+	var broken []struct{ Source string }
+	if err == nil {
+		err = json.Unmarshal(text, &broken)
+	}
+	if err != nil || len(broken) < 40 {
+		t.Fatal(len(broken), err)
+	}
+	keys := []string{"alice", "bob", "carol", "dave"} // one may send 60 new scripts a minute
+	h := hosts.OpenWithPlugins(t, map[string]any{"server.api_keys": keys}, nil)
+	for i, b := range broken {
+		body := `{` + hosts.Frog + `,"max_tokens":3,"ignore_eos":true,"plugins":[` + scripted(t, b.Source, nil) + `]}`
+		status, _, said := sendAs(t, h, keys[i%len(keys)], "/v1/chat/completions", body)
+		line := strings.Contains(said, `"line":`) || strings.Contains(said, "script.js:")
+		if status != http.StatusBadRequest && status != http.StatusFailedDependency || !line {
+			t.Errorf("%s: %d %s", b.Source, status, said)
+		}
+	}
+}
+
 // A file of the folder is a plugin like any other: it is listed by its name, follows its file, and
 // what is wrong with it stands beside it.
 func TestScripts_Folder(t *testing.T) {
@@ -378,7 +401,7 @@ func TestScripts_Check(t *testing.T) {
 		"\n\nconfig.a.b;\nexport function sample(c) {}":                 {3, "TypeError"},
 		"export function sample(c) {}\nfor (;;);":                       {2, ""},
 		"export function sampel(c) {}":                                  {1, "sample"},
-		"export const plugin = {hold: -1};export function sample(c) {}": {0, "hold"},
+		"export const plugin = {hold: -1};export function sample(c) {}": {1, "hold"},
 	} {
 		c := check(map[string]any{"source": source})
 		if c.OK || c.Error == nil || c.Error.Line != want.line || !strings.Contains(c.Error.Message, want.says) || c.Error.Param != "source" {

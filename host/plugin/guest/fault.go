@@ -40,6 +40,9 @@ func (i *Instance) diagnose(err error) *Violation {
 		if errors.Is(v.cause, plugin.CauseFuel) && len(i.refusal) > 0 { // in a function of the host's
 			return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
 		}
+		if errors.Is(v.cause, plugin.CauseTime) { // which is the machine's, too
+			v.said = cleanText(i.refusal)
+		}
 		return v
 	}
 	where := ""

@@ -186,7 +186,7 @@ func resultImports() []Func {
 		{
 			Name: "fail", Params: []Value{inPtr, length}, Cost: Cost{Read: true},
 			Doc: "Sets the text of the error for a non-zero answer that follows, or for a `describe` that emits nothing; the client sees it. The last call counts; at most 4 KiB are kept. " +
-				"If the call of the export traps, exits or uses up its fuel afterwards, that is a fault with the cause `error` and this text (feature `fail_trap`). A text counts for the call in which it was set.",
+				"If the call of the export traps, exits or uses up its fuel afterwards, that is a fault with the cause `error` and this text (feature `fail_trap`). Where the call takes too long, the client is told the text, too. A text counts for the call in which it was set.",
 			Worked: "An interpreter whose script throws an exception in `penstock_sample` calls `fail` with \"TypeError: x is null, line 3\" and executes `unreachable`: the client reads this text, and the fault does not count towards quarantine.",
 		},
 		{

@@ -84,10 +84,19 @@ int scratch_room(int bytes) {
 // error, whose text runs no code of the script. Where the host does not tell what is left, its own
 // bound ends the call, without a line.
 static int64_t least_fuel;
-static int has_fuel;
+static int has_fuel, traps;
+
+// tell_place has the host know where the script is, should the host's clock end the call: the code
+// outside of functions has more fuel than time.
+static void tell_place(void) {
+  char text[96];
+  int column, line = JS_GetLine(js, &column);
+  if (line) host_fail(text, snprintf(text, sizeof text, "the script used up its time (" SCRIPT_FILE ":%d:%d)", line, column));
+}
 
 static int interrupt(JSRuntime *unused, void *unused_too) {
   int64_t left;
+  if (!traps && js) tell_place();
   if (!has_fuel) return 0;
   left = host_fuel();
   if (!least_fuel) least_fuel = left / 10;
@@ -124,7 +133,7 @@ int gettimeofday(struct timeval *restrict now, void *restrict unused) {
   return 0;
 }
 
-static int traps, blamed_line, blamed_column;
+static int blamed_line, blamed_column;
 
 void blame(int line, int column) { blamed_line = line, blamed_column = column; }
 void blame_function(JSValueConst function) { blamed_line = JS_GetFunctionLine(js, function, &blamed_column); }

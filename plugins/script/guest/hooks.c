@@ -129,7 +129,7 @@ EXPORT("prepare") int prepare(void) {
 
 EXPORT("accept") int accept_(int token) {
   JSValue args[1] = {JS_NewInt32(js, token)}, r = answer(ACCEPT, 1, args);
-  int code = accept_answer(r, hooks[ACCEPT]);
+  int code = accept_answer(r, hooks[ACCEPT], token);
   JS_FreeValue(js, r);
   return code;
 }

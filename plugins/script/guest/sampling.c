@@ -322,9 +322,17 @@ static FUNCTION(splice_of) {
   return answer;
 }
 
-int accept_answer(JSValueConst r, JSValueConst hook) {
+// inserted reports whether the last splice has put the last token of n there: the host takes no
+// splice in answer to it.
+static int splice_from = -1;
+static int inserted(int n, u32 token) {
+  int i = n - 1 - splice_from;
+  return splice_from >= 0 && i >= 0 && (u32)i < splice[1] && splice[2 + i] == token;
+}
+
+int accept_answer(JSValueConst r, JSValueConst hook, u32 token) {
   Tokens list = {NULL, 0};
-  int back, generated;
+  int back, all = 0, generated;
   JSValue v;
   if (JS_IsUndefined(r) || JS_IsNull(r)) return 0;
   if (JS_IsBool(r)) return JS_VALUE_GET_BOOL(r);
@@ -339,12 +347,16 @@ int accept_answer(JSValueConst r, JSValueConst hook) {
   v = JS_GetPropertyStr(js, r, "tokens");
   if (JS_IsException(v) || (!JS_IsUndefined(v) && !read_tokens(v, "the tokens to insert", MOST_FORCED, &list))) stop_call();
   JS_FreeValue(js, v);
-  generated = host_history(0, NULL, 0) - (int)host_param(PARAM_PROMPT_TOKENS);
+  all = host_history(0, NULL, 0);
+  generated = all - (int)host_param(PARAM_PROMPT_TOKENS);
   if (back > hold)
     refuse_text(hook, "accept takes %d tokens back, and the script holds %d: write `export const plugin = {hold: %d}`, so that the client is not shown them before", back, hold, back);
   else if (back > generated)
     refuse_text(hook, "accept takes %d tokens back, and the answer has %d", back, generated);
-  if (back > hold || back > generated) __builtin_trap();
+  else if (inserted(all, token))
+    refuse_text(hook, "accept returns a splice for a token that its last splice has inserted; return nothing for these, or what is inserted is replaced for ever");
+  if (back > hold || back > generated || inserted(all, token)) __builtin_trap();
+  splice_from = all - back;
   splice[0] = back;
   splice[1] = list.n;
   memcpy(splice + 2, list.token, 4 * list.n);

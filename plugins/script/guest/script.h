@@ -78,7 +78,7 @@ JSValue candidates_of(int n);
 int candidates_answer(JSValueConst result, JSValueConst hook);
 JSValue next_of(void);
 int next_answer(JSValueConst hook);
-int accept_answer(JSValueConst result, JSValueConst hook);
+int accept_answer(JSValueConst result, JSValueConst hook, u32 token);
 int draft_answer(JSValueConst result, JSValueConst hook, int n);
 JSValue stop_text(int bytes);
 int stop_answer(JSValueConst result, JSValueConst hook, int bytes);

@@ -354,7 +354,8 @@ func (a Absent) Fail(ptr unsafe.Pointer, len int32) { a.answers("fail") }
 // Fail: Sets the text of the error for a non-zero answer that follows, or for a describe that emits
 // nothing; the client sees it. The last call counts; at most 4 KiB are kept. If the call of the
 // export traps, exits or uses up its fuel afterwards, that is a fault with the cause error and this
-// text (feature fail_trap). A text counts for the call in which it was set.
+// text (feature fail_trap). Where the call takes too long, the client is told the text, too. A text
+// counts for the call in which it was set.
 func Fail(ptr unsafe.Pointer, len int32) { host.Fail(ptr, len) }
 
 // Log implements Host.
