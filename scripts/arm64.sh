@@ -49,8 +49,15 @@ rm -f "$program"
 ln "$program.elf" "$program"
 printf '#!/bin/sh\nexec qemu-aarch64 "%s.elf" "$@"\n' "$program" >"$program.sh"
 chmod +x "$program.sh"
-# shellcheck disable=SC2016  # the inner shell's
-answer=$(unshare --user --map-root-user --mount bash -ec 'exec 200<"$1"; mount --bind "$1.sh" "$1"; shift; exec qemu-aarch64 /proc/self/fd/200 "$@"' \
-  bash "$program" run --temperature 0 --max-tokens 48 "Tell me a story about a frog.")
+emulated() {
+  # shellcheck disable=SC2016  # the inner shell's
+  unshare --user --map-root-user --mount bash -ec 'exec 200<"$1"; mount --bind "$1.sh" "$1"; shift; exec qemu-aarch64 /proc/self/fd/200 "$@"' bash "$program" "$@"
+}
+answer=$(emulated run --temperature 0 --max-tokens 48 "Tell me a story about a frog.")
 printf '%s\n' "$answer"
 case "$answer" in "Once upon a time there was a frog named Ivy."*) ;; *) fail "that is not what the built-in model says elsewhere" ;; esac
+
+# What scripts did on the machine that recorded them they do here, bit for bit.
+for recording in plugins/script/testdata/gallery/*.json.gz; do
+  emulated plugin test script --replay "$recording" || fail "$recording does not come out the same"
+done

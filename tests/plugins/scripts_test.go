@@ -470,6 +470,18 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// A script's sample comes before the samplers of the request, if it does not say otherwise.
+func TestScripts_Place_IsFirst(t *testing.T) {
+	h := hosts.OpenWithPlugins(t, nil, nil)
+	for place, want := range map[string]string{"": "40", `place: "first"`: "40", `place: "last"`: "1"} {
+		source := `export const plugin = {` + place + `}; export function sample(c) { penstock.output(c.length) }`
+		status, text := hosts.Post(t, h.URL()+"/v1/completions", `{"prompt":"Once","max_tokens":1,"ignore_eos":true,"samplers":["top_k"],"top_k":1,"plugins":[`+scripted(t, source, nil)+`]}`)
+		if status != http.StatusOK || !strings.Contains(text, `"value":`+want+`}`) {
+			t.Errorf("{%s}: %d %s lacks %s", place, status, text, want)
+		}
+	}
+}
+
 // Two clients with the same script have nothing in common: what it keeps is each request's own.
 func TestScripts_State_IsTheRequests(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.api_keys": []string{"alice", "bob"}}, nil)
