@@ -23,7 +23,9 @@ export class PluginRoutes {
 
   /** All files of the folder, also those that could not be loaded. */
   async list(): Promise<PluginFile[]> {
-    return listEntries(await this.rest.call("v1/plugins"), "name").filter(isFile).map(pluginFile);
+    return listEntries(await this.rest.call("v1/plugins"), "name")
+      .filter(isFile)
+      .map(pluginFile);
   }
 
   /**
