@@ -325,7 +325,7 @@ test("Script: one that came with an imported chat runs only when it is told to",
   await chat.finished();
   const { page } = chat;
   await page.getByRole("button", { name: "Script", exact: true }).click();
-  await page.getByText("This script came with an imported chat").waitFor();
+  await page.getByText("This script came in an imported file").waitFor();
   assert.deepEqual(await findings(page), []); // takes longer than a pause in typing
   assert.equal(checks.length, 0);
   assert.deepEqual(
@@ -334,7 +334,7 @@ test("Script: one that came with an imported chat runs only when it is told to",
   );
   await page.getByRole("button", { name: "Run it" }).click();
   await run(page).getByText("Once a cat sat.").waitFor();
-  assert.equal(await page.getByText("This script came with an imported chat").count(), 0);
+  assert.equal(await page.getByText("This script came in an imported file").count(), 0);
   assert.deepEqual(chat.complaints, []);
 });
 

@@ -137,9 +137,7 @@ function readChat(value: unknown, where: string): WholeChat {
     readMessage(message, info.id, seen, `${where}.messages[${at}]`),
   );
   if (messages.length === 0) throw new ArchiveError(`${where}.messages is empty`);
-  const { script } = info.settings;
-  const settings = script === undefined ? info.settings : { ...info.settings, script: asImported(script) };
-  return { info: { ...info, settings }, messages: cleanTree(messages) };
+  return { info: { ...info, settings: asImported(info.settings) }, messages: cleanTree(messages) };
 }
 
 function readMessage(value: unknown, chat: string, seen: Set<string>, where: string): Message {

@@ -87,7 +87,7 @@ function Workshop({ chat }: { chat: Chat }) {
 function ImportedScript({ run }: { run(): void }) {
   return (
     <p class="imported">
-      This script came with an imported chat and has not run here. Read it first.
+      This script came in an imported file and has not run here. Read it first.
       <button type="button" class="quiet" onClick={run}>
         Run it
       </button>
