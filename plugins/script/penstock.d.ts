@@ -41,7 +41,7 @@ interface PluginOptions {
   hold?: number;
   /** How many tokens may be computed beyond the usual limit, for a script that takes many back. */
   takeBack?: number;
-  /** Before or after the request's samplers. */
+  /** Before the request's samplers, as is usual, or after them, when often one is left. */
   place?: "first" | "last";
   /** How many branches `run` has at once, 1 to 64; 1 if left out. */
   branches?: number;
