@@ -188,10 +188,14 @@ func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, confi
 	return q, config, err
 }
 
-// find finds the plugin of a use, for the caller to release. Scripts are all run by the same one.
+// find finds the plugin of a use, for the caller to release. Scripts are all run by the same one,
+// which is not even loaded for who brings none, and may not be let to.
 func (b *Builder) find(ctx context.Context, u *use) (*load.Plugin, error) {
-	if u.Source != "" {
+	switch {
+	case u.Source != "":
 		return b.registry.FindFor(ctx, script.Name, b.model)
+	case u.Name == script.Name:
+		return nil, refusal.Invalid(u.Field, `%s names plugin %q, which runs a script that the request brings: put it into plugins, as {"script": …}`, u.Field, u.Name)
 	}
 	return b.registry.FindFor(ctx, u.Name, b.model)
 }

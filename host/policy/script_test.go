@@ -99,3 +99,21 @@ func TestBuilder_Resolve_ScriptCalledAsADefault(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Who names what runs scripts without bringing one is told how to bring it.
+func TestBuilder_Resolve_ScriptThatIsNotBrought(t *testing.T) {
+	b, _ := withFolder(t)
+	for field, asked := range map[string]struct {
+		uses  []serving.PluginUse
+		chain []string
+	}{
+		"plugins[0]": {uses: []serving.PluginUse{{Name: "script", Field: "plugins[0]"}}},
+		"samplers":   {chain: []string{"plugin:script"}},
+	} {
+		_, err := b.Resolve(t.Context(), "me", asked.uses, asked.chain)
+		var refused *refusal.Error
+		if !errors.As(err, &refused) || refused.Field != field || !strings.Contains(refused.Message, `{"script": …}`) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}

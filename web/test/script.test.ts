@@ -8,7 +8,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import type { GenerateRequest } from "../src/host/protocol.ts";
 import { drawnCat } from "../src/trace/sampletraces.ts";
 import { findings } from "./axe.ts";
-import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { ChatPage, patience, useBrowser, withSettings } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { devices, sizes } from "./sizes.ts";
@@ -301,6 +301,40 @@ test("Script: notes are shown, and the inspector has them", { timeout: 3 * patie
   await page.getByRole("button", { name: "Write it into the chat and inspect it" }).click();
   await page.getByRole("region", { name: "Candidates" }).waitFor();
   await page.getByText("plugin:script notes: an animal").waitFor();
+  assert.deepEqual(chat.complaints, []);
+});
+
+test("Script: one that came with an imported chat runs only when it is told to", {
+  timeout: 3 * patience,
+}, async () => {
+  const requests: GenerateRequest[] = [];
+  const checks: unknown[] = [];
+  const script = { source: 'say("cat")', config: "", on: false, imported: true } as const;
+  const chat = await ChatPage.open(server.url, {}, async (page) => {
+    await withSettings({ script })(page);
+    await page.route(/\/v1\/scripts\/check$/, (route) => {
+      checks.push(route.request().postDataJSON());
+      return route.fulfill({ json: sound.body });
+    });
+    await play(page, (stream) => {
+      requests.push(stream.request);
+      answer(stream);
+    });
+  });
+  await chat.ask("Tell me of a frog.");
+  await chat.finished();
+  const { page } = chat;
+  await page.getByRole("button", { name: "Script", exact: true }).click();
+  await page.getByText("This script came in an imported file").waitFor();
+  assert.deepEqual(await findings(page), []); // takes longer than a pause in typing
+  assert.equal(checks.length, 0);
+  assert.deepEqual(
+    requests.map(({ plugins }) => plugins),
+    [undefined],
+  );
+  await page.getByRole("button", { name: "Run it" }).click();
+  await run(page).getByText("Once a cat sat.").waitFor();
+  assert.equal(await page.getByText("This script came in an imported file").count(), 0);
   assert.deepEqual(chat.complaints, []);
 });
 

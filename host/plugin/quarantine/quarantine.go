@@ -129,13 +129,15 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.RequestInfo) {
 	defer q.mu.Unlock()
 	q.total++
 	now := time.Now()
-	q.last, q.lastAt = f.Error(), now
+	told := *f
+	told.Plugin = q.plugin // others read it, and what a request calls a script is its client's word
+	q.last, q.lastAt = told.Error(), now
 	if f.Blameless() || errors.Is(f, plugin.CauseError) {
 		return
 	}
 	for _, s := range senders(r) {
 		record := q.record(s, now)
-		record.last = q.last
+		record.last = f.Error()
 		again := record.recent(now)
 		if record.add(now, q.limit) {
 			q.log.Warn("a plugin is in quarantine for a client after repeated faults; it ends by itself, or with a reset",

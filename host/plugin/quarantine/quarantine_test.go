@@ -95,6 +95,15 @@ func TestQuarantine_Check_TellsTheSendersOwnFault(t *testing.T) {
 	})
 }
 
+// What a request calls a script is a word of its client, which others do not read.
+func TestQuarantine_Health_NamesThePlugin(t *testing.T) {
+	q, r := New("script", abi.LimitFaults, slog.New(slog.DiscardHandler)), sent("a", "")
+	q.Faulted(&plugin.Fault{Plugin: "canary", Export: abi.ExportPrepare, Cause: plugin.CauseTrap}, &r)
+	if last := q.Health().LastFault; !strings.HasPrefix(last, "plugin script: ") || strings.Contains(last, "canary") {
+		t.Error(last)
+	}
+}
+
 // What one client sends is nobody else's to pay for, however much of it there is.
 func TestQuarantine_Faults_OfOneClient_AreItsOwn(t *testing.T) {
 	inQuarantine(t, func(q clients) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { defaultSettings } from "../settings/settings.ts";
+import { defaultSettings, type Script } from "../settings/settings.ts";
 import { readArchive, renamed, writeArchive } from "./archive.ts";
 import type { WholeChat } from "./chats.ts";
 import type { Attachment } from "./message.ts";
@@ -115,6 +115,17 @@ test("readArchive: an answer that ran has ended, and a circle is cut", async () 
   );
   assert.deepEqual(chat?.messages[1]?.answer?.outcome, { reason: "cancelled" });
   assert.equal(chat?.messages[1]?.answer?.stream, undefined);
+});
+
+test("readArchive: a script is not switched on by who wrote the archive", async () => {
+  const script = { source: "export function sample() {}", config: "{}", on: true };
+  const read = async (script: Script) => {
+    const chat = { ...whole, info: { ...whole.info, settings: { ...defaultSettings, script } } };
+    const [again] = await readArchive(new Blob(await writeArchive([chat], nothing)));
+    return again?.info.settings.script;
+  };
+  assert.deepEqual(await read(script), { ...script, on: false, imported: true });
+  assert.deepEqual(await read({ ...script, source: " " }), { ...script, source: " " });
 });
 
 test("renamed: nothing that is there is overwritten", () => {

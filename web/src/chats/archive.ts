@@ -4,6 +4,7 @@
 import { dataURL, fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
 import { sha256 } from "../media/sha256.ts";
+import { asImported } from "../settings/settings.ts";
 import type { WholeChat } from "./chats.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
 import { type Attachment, isMedium, type Message, mediaOf, newID, stopped } from "./message.ts";
@@ -136,7 +137,7 @@ function readChat(value: unknown, where: string): WholeChat {
     readMessage(message, info.id, seen, `${where}.messages[${at}]`),
   );
   if (messages.length === 0) throw new ArchiveError(`${where}.messages is empty`);
-  return { info, messages: cleanTree(messages) };
+  return { info: { ...info, settings: asImported(info.settings) }, messages: cleanTree(messages) };
 }
 
 function readMessage(value: unknown, chat: string, seen: Set<string>, where: string): Message {

@@ -4,7 +4,7 @@
 import { type PluginFile, pluginFile } from "../plugins/pluginfile.ts";
 import { type Prompt, readPrompt } from "../plugins/prompt.ts";
 import type { GenerateRequest } from "./protocol.ts";
-import { KeyNeeded, listEntries, type Rest } from "./rest.ts";
+import { isFile, KeyNeeded, listEntries, type Rest } from "./rest.ts";
 import { scriptType, uploadFile } from "./uploadfile.ts";
 
 export interface UploadOptions {
@@ -23,7 +23,9 @@ export class PluginRoutes {
 
   /** All files of the folder, also those that could not be loaded. */
   async list(): Promise<PluginFile[]> {
-    return listEntries(await this.rest.call("v1/plugins"), "name").map(pluginFile);
+    return listEntries(await this.rest.call("v1/plugins"), "name")
+      .filter(isFile)
+      .map(pluginFile);
   }
 
   /**

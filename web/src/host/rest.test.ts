@@ -62,6 +62,7 @@ test("Rest.plugins: what each does and can be told, of those that can be used", 
     { name: "x", state: "ready", manifest: {} },
     { name: "broken", state: "failed", error: "no WebAssembly" },
     { name: "faulty", state: "quarantined", manifest: {} },
+    { name: "script", state: "ready", file: "", manifest: {} }, // the host's own
   ];
   const silent = { exports: [], place: "first", view: "none" };
   const want = [

@@ -80,7 +80,7 @@ export class Rest {
   async plugins(): Promise<Plugin[]> {
     try {
       return listEntries(await this.get("v1/plugins"), "name")
-        .filter(usable)
+        .filter((entry) => isFile(entry) && usable(entry))
         .map(readPlugin);
     } catch {
       return []; // 404: no plugins here; and without a list there is nothing to pick
@@ -185,6 +185,7 @@ export type ListEntry = {
   id?: unknown;
   name?: unknown;
   state?: unknown;
+  file?: unknown;
   meta?: Record<string, unknown> | null;
   architecture?: { input_modalities?: unknown } | null;
   status?: { value?: unknown; error?: unknown } | null; // absent of the only model
@@ -229,6 +230,14 @@ function model({ id, meta, status, architecture }: ListEntry): Model {
  */
 function usable(entry: ListEntry): boolean {
   return entry.state !== "failed";
+}
+
+/**
+ * What the host brings itself is no file of its folder: the plugin that runs scripts, which have a
+ * panel of their own here.
+ */
+export function isFile(entry: ListEntry): boolean {
+  return entry.file !== "";
 }
 
 export function readPlugin({ name, manifest, exports }: ListEntry): Plugin {

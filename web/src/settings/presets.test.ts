@@ -104,3 +104,12 @@ test("Presets: a file goes out and comes in, and one of any shape is cleaned", (
   assert.deepEqual(to.list.value.find(({ name }) => name === "Odd")?.settings, defaultSettings);
   assert.deepEqual(new Presets(memory("{")).list.value, []);
 });
+
+test("Presets: the script of one from a file is not switched on by who wrote the file", () => {
+  const script = { source: "export function sample() {}", config: "", on: true };
+  const from = new Presets(memory());
+  from.save("Brief", { ...mine, script });
+  const to = new Presets(memory());
+  to.import(from.export());
+  assert.deepEqual(to.list.value[0]?.settings.script, { ...script, on: false, imported: true });
+});

@@ -5,7 +5,7 @@ import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { pluginOf } from "./chain.ts";
 import { nativeStages } from "./nativestages.ts";
 import type { Value } from "./parameters.ts";
-import { cleanSettings, type Settings } from "./settings.ts";
+import { asImported, cleanSettings, type Settings } from "./settings.ts";
 
 /** Parameters of the chain that fit a purpose. */
 export interface BuiltIn {
@@ -133,7 +133,10 @@ export class Presets {
    * has none.
    */
   import(file: string): number {
-    const presets = presetsIn(parse(file));
+    const presets = presetsIn(parse(file)).map((preset) => ({
+      ...preset,
+      settings: asImported(preset.settings),
+    }));
     if (presets.length === 0) throw new Error("There are no presets in this file.");
     const names = new Set(presets.map(({ name }) => name));
     this.change((list) => [...list.filter(({ name }) => !names.has(name)), ...presets]);

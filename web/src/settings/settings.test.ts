@@ -65,6 +65,8 @@ test("cleanSettings: of a script what is valid", () => {
   const script = (stored: unknown) => cleanSettings({ script: stored }).script;
   assert.deepEqual(script({ source: "a", config: "{", on: true }), { source: "a", config: "{", on: true });
   assert.deepEqual(script({ source: "a", config: 7, on: 1 }), { source: "a", config: "", on: false });
+  const imported = { source: "a", config: "", on: false, imported: true };
+  assert.deepEqual(script({ ...imported, on: true }), imported);
   assert.equal(script({ config: "{}", on: true }), undefined);
   assert.equal(script("a"), undefined);
 });

@@ -15,6 +15,7 @@ export interface Script {
   source: string; // JavaScript
   config: string; // JSON as it was typed, which may be none; empty: the script gets no configuration
   on: boolean; // the chat's requests have it
+  imported?: true; // it came in a file, and nobody has said yet that it may run
 }
 
 /** What the answers of a chat are bound to. */
@@ -64,12 +65,19 @@ export function cleanSettings(stored: unknown): Settings {
     trace: raw.trace === true,
   };
   if (typeof raw.model === "string" && raw.model !== "") settings.model = raw.model;
-  const { source, config, on } = record(raw.script);
+  const { source, config, on, imported } = record(raw.script);
   if (typeof source === "string")
     settings.script = { source, config: typeof config === "string" ? config : "", on: on === true };
   if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, mostInSettings.stages);
   if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
-  return settings;
+  return imported === true ? asImported(settings) : settings;
+}
+
+/** Settings of a file, whose script anybody may have written: it runs once a person has it run. */
+export function asImported(settings: Settings): Settings {
+  const { script } = settings;
+  if (script === undefined || script.source.trim() === "") return settings;
+  return { ...settings, script: { ...script, on: false, imported: true } };
 }
 
 function record(value: unknown): Record<string, unknown> {

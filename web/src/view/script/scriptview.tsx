@@ -46,7 +46,8 @@ function Workshop({ chat }: { chat: Chat }) {
   const error = rehearsal.error.value ?? errorOfRun(rehearsal.run.value);
   const change = (part: Partial<Script>) => {
     const settings = chat.settings.peek();
-    chat.settings.value = { ...settings, script: { ...(settings.script ?? noScript), ...part } };
+    const { imported: _, ...own } = settings.script ?? noScript;
+    chat.settings.value = { ...settings, script: { ...own, ...part } };
   };
   const choose = (chosen: GalleryScript) => {
     if (configField.current !== null) replaceText(configField.current, chosen.config);
@@ -63,6 +64,7 @@ function Workshop({ chat }: { chat: Chat }) {
         {app.keeper.key === "" && <Declarations app={app} />}
       </p>
       {refusal !== undefined && <RefusedScript refusal={refusal} />}
+      {script.imported && <ImportedScript run={() => change({})} />}
       <Gallery choose={choose} />
       <Editor field={editor} value={script.source} error={error} change={(source) => change({ source })} />
       <ConfigField
@@ -74,10 +76,22 @@ function Workshop({ chat }: { chat: Chat }) {
       <Use script={script} change={change} />
       <Question chat={chat} question={question} />
       <RunView rehearsal={rehearsal} />
-      {!wrong && refusal === undefined && <Inspect app={app} chat={chat} />}
+      {!wrong && refusal === undefined && !script.imported && <Inspect app={app} chat={chat} />}
       <CopyRequest app={app} request={() => app.request(withScript(chat), asked(chat, question.peek()))} />
       <SavePart source={script.source} />
     </div>
+  );
+}
+
+/** Asks before a script runs that somebody else may have written. */
+function ImportedScript({ run }: { run(): void }) {
+  return (
+    <p class="imported">
+      This script came in an imported file and has not run here. Read it first.
+      <button type="button" class="quiet" onClick={run}>
+        Run it
+      </button>
+    </p>
   );
 }
 
@@ -106,7 +120,8 @@ function useRehearsal(app: App, chat: Chat, question: { value: string }): Rehear
   );
   useSignalEffect(() => {
     if (app.connection.status.value.kind !== "online" || chat.run !== undefined) return;
-    const { source, config } = chat.settings.value.script ?? noScript;
+    const { source, config, imported } = chat.settings.value.script ?? noScript;
+    if (imported) return;
     rehearsal.change({ source, config, request: rehearsed(app, chat, question.value) });
   });
   useEffect(() => () => rehearsal.stop(), [rehearsal]);
