@@ -37,7 +37,7 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Interpreter = script.Module })
-	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir()})
+	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir(), Scripts: true})
 	if err != nil {
 		t.Fatal(err)
 	}
