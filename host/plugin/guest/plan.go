@@ -97,11 +97,12 @@ func (i *Instance) difference() (*image, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", i.module.Name, err)
 	}
-	if !env.budget.Take(own.Own()) {
+	account := i.module.account(i.session)
+	if !account.Take(own.Own()) {
 		_ = own.Close() // the reason is that there is no memory
 		return nil, i.Fail(Plan, i.exceeded())
 	}
-	planned := &image{memory: own, account: env.budget}
+	planned := &image{memory: own, account: account}
 	if planned.globals, err = fuel.SaveGlobals(i.guest, i.module.code.Metered.Globals); err != nil {
 		return nil, errors.Join(fmt.Errorf("plugin %s: %w", i.module.Name, err), planned.close())
 	}
