@@ -80,14 +80,6 @@ func (m *Module) Narrow(exports []string, hold int) {
 	m.Hold = hold
 }
 
-// Silent is the module without any call. It shares m's image, and needs no Close.
-func (m *Module) Silent() *Module {
-	silent := *m
-	silent.Exports, silent.borrows = slices.Clone(m.Exports), true
-	silent.Narrow([]string{}, 0)
-	return &silent
-}
-
 // difference is what the instance has made of the image that it began as.
 func (i *Instance) difference() (*image, error) {
 	from, env := i.module.image, i.module.Env

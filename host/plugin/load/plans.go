@@ -87,18 +87,23 @@ func (p *Plugin) With(ctx context.Context, client string, config json.RawMessage
 	return q, err
 }
 
-// Skipped is the plugin for a request that goes on without it after a fault of With: no call of it
-// is made. It is for the caller to Release, as p still is.
+// Skipped is the plugin for a request that goes on without it after a fault of With, which it has
+// as Fault. It is for the caller to Release, as p still is.
 func (p *Plugin) Skipped(f *plugin.Fault) (*Plugin, error) {
+	if p.of != nil {
+		p = p.of
+	}
 	if !p.Retain() {
 		return nil, plugin.Unknown(p.Name)
 	}
 	p.Module.Env.Log.Warn("a request goes on without a plugin", "fault", f)
-	q, err := p.narrowed(p.Module.Silent(), `{"implements":[],"take_back":0,"needs":[]}`)
+	q, err := p.narrowed(p.Module.As(p.Name, nil, nil), `{"implements":[],"hold":0,"take_back":0,"needs":[]}`)
 	if err != nil {
 		p.Release()
+		return nil, err
 	}
-	return q, err
+	q.Fault = f
+	return q, nil
 }
 
 // get gives a plan to a new user, who has retained p.
