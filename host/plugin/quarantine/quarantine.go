@@ -129,13 +129,15 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.RequestInfo) {
 	defer q.mu.Unlock()
 	q.total++
 	now := time.Now()
-	q.last, q.lastAt = f.Error(), now
+	known := *f
+	known.Plugin = q.plugin // what the request calls it is its client's
+	q.last, q.lastAt = known.Error(), now
 	if f.Blameless() || errors.Is(f, plugin.CauseError) {
 		return
 	}
 	for _, s := range senders(r) {
 		record := q.record(s, now)
-		record.last = q.last
+		record.last = f.Error()
 		again := record.recent(now)
 		if record.add(now, q.limit) {
 			q.log.Warn("a plugin is in quarantine for a client after repeated faults; it ends by itself, or with a reset",
