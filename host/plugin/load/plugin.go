@@ -143,7 +143,9 @@ func (p *Plugin) Begin(r *plugin.RequestInfo) (*guest.Session, error) {
 		p.Release()
 		return nil, err
 	}
-	return p.Module.NewSession(r), nil
+	s := p.Module.NewSession(r)
+	s.NoNotes = !p.Needs(abi.ImportNote)
+	return s, nil
 }
 
 // Served tells that a request was served without a fault: earlier faults of its sender are
