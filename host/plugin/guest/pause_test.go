@@ -225,7 +225,7 @@ func TestInstance_Pause_PlansHaveTimeOfTheirOwn(t *testing.T) {
 		if err := i.pause(); errors.As(err, &v) {
 			cause = v.cause
 		}
-		if cause != tc.want { //nolint:errorlint // it is that cause itself
+		if !errors.Is(cause, tc.want) {
 			t.Errorf("%+v: %v", tc, v)
 		}
 		i.giveSlice()
