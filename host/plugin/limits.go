@@ -23,7 +23,7 @@ type Limits struct {
 	SetupTime   time.Duration // of all such calls of a request, with the wait for their time slices
 	LoadTime    time.Duration // of each such call when a module is loaded
 	PlanFuel    int64         // units for each call of plan
-	PlanTime    time.Duration // of each such call, without the wait for its time slices
+	PlanTime    time.Duration // of each such call, without the wait for its time slices and the rests between them
 	PlanText    int           // bytes that plan emits
 	PlanMemory  uint64        // bytes of pages that plan changes
 	Memory      int64         // bytes of all instances together

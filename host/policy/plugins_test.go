@@ -37,7 +37,7 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Interpreter = script.Module })
-	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir()})
+	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir(), Scripts: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestBuilder_Resolve_Plans(t *testing.T) {
 		asm.When(asm.I32(at), asm.I32(19), g.Call(abi.ImportFail), asm.I32(1), asm.Return),
 		asm.I32(at+64), asm.I32(54), g.Call(abi.ImportEmit), asm.I32(0))
 	g.On(abi.ExportSample, asm.I32(-1)).On(abi.ExportAccept, g.Call(abi.ImportLogprob), asm.Drop, asm.I32(0))
-	trap := hosttest.Plain().On(abi.ExportPlan, asm.Unreachable).On(abi.ExportSample, asm.Unreachable)
+	trap := asm.New(`{"name":"guest","hold":7}`).On(abi.ExportPlan, asm.Unreachable).On(abi.ExportSample, asm.Unreachable)
 	for _, g := range []*asm.Guest{g, trap} {
 		if _, _, err := r.Upload(t.Context(), g.Wasm()); err != nil {
 			t.Fatal(err)
@@ -157,6 +157,9 @@ func TestBuilder_Resolve_Plans(t *testing.T) {
 			seen++
 			if err := s.Reset([]int32{1}, 1); err != nil {
 				t.Errorf("it is skipped: %v", err)
+			}
+			if hold := s.Traits().Needs().Hold; traits.Hold != 0 || hold != 0 {
+				t.Errorf("it is skipped, and holds %d tokens, %d", traits.Hold, hold)
 			}
 			if err := s.Apply(&chain.View{Row: []float32{1, 2}, N: -1, Chosen: -1}); err != nil {
 				t.Errorf("it is skipped: %v", err)

@@ -66,7 +66,7 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 // begin starts the clock of a call, and waits for a turn if it is a set-up call.
 func (i *Instance) begin() *Violation {
 	limits := &i.module.Env.Limits
-	i.started, i.waited = now(), 0
+	i.started, i.waited, i.rested = now(), 0, 0
 	i.yieldedAt = i.started
 	most := limits.HookTime
 	switch {

@@ -114,6 +114,16 @@ func (s share) Give(bytes uint64) {
 	}
 }
 
+// exceeded is what ends a call or a request that needs more. All that there is is never the reason:
+// a share is less than what is left of it.
+func (s share) exceeded() *Violation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := s.of[s.client]
+	return Violationf(plugin.CauseBudget, "your scripts have %d of the %d MiB that others leave of plugins.memory, and may have half; try again when some have ended",
+		own>>20, (s.limit-(s.used.Load()-own))>>20)
+}
+
 // account is where an instance for a session gets its memory from.
 func (m *Module) account(s *Session) memory.Account {
 	if client := s.client(); m.Shares && client != "" {
@@ -124,11 +134,10 @@ func (m *Module) account(s *Session) memory.Account {
 
 // exceeded is what ends a call or a request of the instance that needs more.
 func (i *Instance) exceeded() *Violation {
-	b := i.module.Env.budget
-	if b.used.Load() < b.limit/2 && i.module.Shares {
-		return Violationf(plugin.CauseBudget, "your scripts have half of the %d MiB that others leave of plugins.memory; try again when some have ended", b.limit>>20)
+	if s, is := i.module.account(i.session).(share); is {
+		return s.exceeded()
 	}
-	return b.exceeded()
+	return i.module.Env.budget.exceeded()
 }
 
 // Take implements memory.Account.

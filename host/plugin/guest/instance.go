@@ -42,7 +42,8 @@ type Instance struct {
 	slice         *turns.Turn   // nil: it has no time slice
 	sliceSince    time.Time     // since when it has it
 	yieldedAt     time.Time     // when others were last let run
-	waited        time.Duration // of the call
+	waited        time.Duration // of the call, for time slices
+	rested        time.Duration // of the call, between them
 	fuelLimit     int64         // fuel of the last call
 	emitted       []byte
 	refusal       []byte // what fail was given

@@ -54,7 +54,7 @@ func (i *Instance) note(text []byte) error {
 		return fmt.Errorf("note refused: %s is no place for it", i.running)
 	}
 	switch {
-	case i.session.Replaying:
+	case i.session.Replaying || i.session.NoNotes:
 		return nil
 	case len(text) > abi.LimitNoteBytes:
 		return fmt.Errorf("note refused: it has %d bytes, and %d are the most", len(text), abi.LimitNoteBytes)

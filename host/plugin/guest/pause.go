@@ -26,7 +26,7 @@ func (i *Instance) pause() error {
 	default:
 	}
 	now := time.Now()
-	if now.After(i.deadline) || i.running == Plan && now.Sub(i.started)-i.waited > i.module.Env.Limits.PlanTime {
+	if now.After(i.deadline) || i.running == Plan && now.Sub(i.started)-i.waited-i.rested > i.module.Env.Limits.PlanTime {
 		return i.tooLate()
 	}
 	if v := i.shareSlice(); v != nil {

@@ -208,3 +208,26 @@ func TestInstance_Call_IsEndedByTheClock(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A plan's time is what it computes: neither the waits for its time slices nor the rests between
+// them count.
+func TestInstance_Pause_PlansHaveTimeOfTheirOwn(t *testing.T) {
+	h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.PlanTime = time.Hour })
+	for _, tc := range []struct {
+		waited, rested time.Duration
+		want           error
+	}{{0, 0, plugin.CauseTime}, {2 * time.Hour, 0, nil}, {0, 2 * time.Hour, nil}, {time.Hour, time.Hour, nil}} {
+		s := &Session{}
+		i := &Instance{module: &Module{Env: h}, session: s, running: Plan, started: time.Now().Add(-150 * time.Minute), waited: tc.waited, rested: tc.rested}
+		i.deadline = time.Now().Add(time.Hour)
+		var cause error
+		var v *Violation
+		if err := i.pause(); errors.As(err, &v) {
+			cause = v.cause
+		}
+		if !errors.Is(cause, tc.want) {
+			t.Errorf("%+v: %v", tc, v)
+		}
+		i.giveSlice()
+	}
+}

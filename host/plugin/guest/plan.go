@@ -80,14 +80,6 @@ func (m *Module) Narrow(exports []string, hold int) {
 	m.Hold = hold
 }
 
-// Silent is the module without any call. It shares m's image, and needs no Close.
-func (m *Module) Silent() *Module {
-	silent := *m
-	silent.Exports, silent.borrows = slices.Clone(m.Exports), true
-	silent.Narrow([]string{}, 0)
-	return &silent
-}
-
 // difference is what the instance has made of the image that it began as.
 func (i *Instance) difference() (*image, error) {
 	from, env := i.module.image, i.module.Env
@@ -97,11 +89,12 @@ func (i *Instance) difference() (*image, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", i.module.Name, err)
 	}
-	if !env.budget.Take(own.Own()) {
+	account := i.module.account(i.session)
+	if !account.Take(own.Own()) {
 		_ = own.Close() // the reason is that there is no memory
 		return nil, i.Fail(Plan, i.exceeded())
 	}
-	planned := &image{memory: own, account: env.budget}
+	planned := &image{memory: own, account: account}
 	if planned.globals, err = fuel.SaveGlobals(i.guest, i.module.code.Metered.Globals); err != nil {
 		return nil, errors.Join(fmt.Errorf("plugin %s: %w", i.module.Name, err), planned.close())
 	}

@@ -77,3 +77,31 @@ func TestModule_Plan_LeavesTheModule(t *testing.T) {
 	_, err = endless.Plan(over, request, func(*Module, string) error { return nil })
 	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseCancelled, "")
 }
+
+// What scripts keep of their plans counts for their client, as their instances do.
+func TestModule_Plan_CountsByClient(t *testing.T) {
+	const pages = 64 // 4 MiB, of which a plan keeps half
+	g := hosttest.Plain().On(abi.ExportPlan, i32c(pages), grow, drop, i32c(4<<16), i32c(1), i32c(pages/2<<16), asm.Fill, i32c(0))
+	h := newTestHost(t, func(o *plugin.HostOptions) { o.Limits.Memory = 32 << 20 })
+	m := mustLoad(t, h, g)
+	m.Shares = true
+	plan := func(client string) error {
+		planned, err := m.Plan(nil, &plugin.RequestInfo{Client: client}, func(*Module, string) error { return nil })
+		if err == nil {
+			t.Cleanup(planned.Close)
+		}
+		return err
+	}
+	var err error
+	kept := 0
+	for ; err == nil; kept++ {
+		err = plan("mallory")
+	}
+	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseBudget, "your scripts have ")
+	if used := h.budget.used.Load(); used > h.budget.limit/2 || kept < 3 {
+		t.Errorf("%d bytes are taken after %d plans", used, kept)
+	}
+	if err := plan("alice"); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+}

@@ -23,6 +23,7 @@ type Session struct {
 	Done          <-chan struct{} // closed when nobody waits for the guest any more; nil: never
 	SetupDeadline time.Time       // every call must be over by then; zero: each has its own time
 	Watcher       Watcher         // nil: nobody watches
+	NoNotes       bool            // nobody sees its notes: the plan does not need them
 
 	request *plugin.RequestInfo // nil: nobody's, to load the module
 	config  []byte              // JSON

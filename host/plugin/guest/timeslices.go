@@ -75,10 +75,11 @@ func (i *Instance) shareSlice() *Violation {
 	}
 	i.giveSlice()
 	if worked := time.Since(i.started) - i.waited; worked > freeTime && i.running.setup() && i.session.request != nil {
-		rest := time.NewTimer(3 * had)
+		began, rest := time.Now(), time.NewTimer(3*had)
 		defer rest.Stop()
 		select {
 		case <-rest.C:
+			i.rested += time.Since(began)
 		case <-i.requestOver():
 			return Violationf(plugin.CauseCancelled, "while it rested")
 		}

@@ -35,7 +35,7 @@ type warmed struct {
 }
 
 func newModel(l *Loader, h *guest.Environment) *Model {
-	return &Model{loader: l, host: h, unused: make(chan struct{}), plugins: map[*loaded]*warmed{}, plans: newPlans()}
+	return &Model{loader: l, host: h, unused: make(chan struct{}), plugins: map[*loaded]*warmed{}, plans: newPlans(h.Limits.Memory)}
 }
 
 // Name is the model's, as the API knows it.

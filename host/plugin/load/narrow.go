@@ -49,15 +49,16 @@ func (s *planned) read(text []byte) error {
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return fmt.Errorf("what was handed to emit is %s; it must be a JSON object", excerpt.Of(string(text), 80))
 	}
-	for name, to := range map[string]any{
+	known := map[string]any{
 		"implements": &s.Implements, "view": &s.View, "candidates": &s.Candidates, "hold": &s.Hold, "take_back": &s.TakeBack, "place": &s.Place,
 		"branches": &s.Branches, "summary": &s.Summary, "config_schema": &s.ConfigSchema, "needs": &s.Needs,
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) { // what is wrong is the same each time
 		value, ok := fields[name]
 		if !ok {
 			continue
 		}
-		if err := json.Unmarshal(value, to); err != nil {
+		if err := json.Unmarshal(value, known[name]); err != nil {
 			return fmt.Errorf("%s is %s: %w", name, excerpt.Of(string(value), 80), err)
 		}
 	}

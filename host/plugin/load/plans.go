@@ -15,10 +15,9 @@ import (
 
 // How much is kept of plans that nobody uses at the moment.
 const (
-	mostPlans      = 256
-	mostOfClient   = 16
-	planBytes      = 64 << 20 // of memory of their own
-	bytesOfAClient = planBytes / 4
+	mostPlans    = 256
+	mostOfClient = 16
+	ofMemory     = 32 // that part of what all instances may have, a client a quarter of it
 )
 
 // plans are how plugins are for configurations, with one model. They are safe for concurrent use.
@@ -27,10 +26,14 @@ type plans struct {
 	kept map[planKey]*plan
 	all  tally            // of those that are kept
 	of   map[string]tally // the same by client
+	most int64            // bytes
 	now  uint64           // counts uses
 }
 
-func newPlans() plans { return plans{kept: map[planKey]*plan{}, of: map[string]tally{}} }
+// newPlans begins with none. memory is what all instances may have.
+func newPlans(memory int64) plans {
+	return plans{kept: map[planKey]*plan{}, of: map[string]tally{}, most: memory / ofMemory}
+}
 
 // planKey is what a plan is for. The client is a part of it: nobody learns from the time that a
 // request takes what others have sent.
@@ -87,18 +90,23 @@ func (p *Plugin) With(ctx context.Context, client string, config json.RawMessage
 	return q, err
 }
 
-// Skipped is the plugin for a request that goes on without it after a fault of With: no call of it
-// is made. It is for the caller to Release, as p still is.
+// Skipped is the plugin for a request that goes on without it after a fault of With, which it has
+// as Fault. It is for the caller to Release, as p still is.
 func (p *Plugin) Skipped(f *plugin.Fault) (*Plugin, error) {
+	if p.of != nil {
+		p = p.of
+	}
 	if !p.Retain() {
 		return nil, plugin.Unknown(p.Name)
 	}
 	p.Module.Env.Log.Warn("a request goes on without a plugin", "fault", f)
-	q, err := p.narrowed(p.Module.Silent(), `{"implements":[],"take_back":0,"needs":[]}`)
+	q, err := p.narrowed(p.Module.As(p.Name, nil, nil), `{"implements":[],"hold":0,"take_back":0,"needs":[]}`)
 	if err != nil {
 		p.Release()
+		return nil, err
 	}
-	return q, err
+	q.Fault = f
+	return q, nil
 }
 
 // get gives a plan to a new user, who has retained p.
@@ -235,8 +243,8 @@ func (c *plans) count(client string, plans int, bytes int64) {
 // in all or of a client, who has come by one or gone from one. The caller holds mu.
 func (c *plans) trim(client string) {
 	for {
-		tooMany := c.all.exceeds(mostPlans, planBytes)
-		if !tooMany && !c.of[client].exceeds(mostOfClient, bytesOfAClient) {
+		tooMany := c.all.exceeds(mostPlans, c.most)
+		if !tooMany && !c.of[client].exceeds(mostOfClient, c.most/4) {
 			return
 		}
 		var oldest *plan

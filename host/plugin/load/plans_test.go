@@ -447,13 +447,31 @@ func TestPlugin_With_BoundsMemory(t *testing.T) {
 		}
 		q.Release()
 	}
-	if used, _ := l.MemoryUse(); used != 2*pages<<16 {
-		t.Errorf("%d bytes are kept; a client may have %d", used, int64(bytesOfAClient))
+	if used, all := l.MemoryUse(); used != 2*pages<<16 {
+		t.Errorf("%d bytes are kept; a client may have %d", used, all/ofMemory/4)
 	}
 	much := hosttest.Plain()
 	much.On(abi.ExportPlan, asm.I32(300), asm.GrowMemory, asm.Drop, asm.I32(4<<16), asm.I32(1), asm.I32(300<<16), asm.Fill, asm.I32(0))
 	_, err := mustLoad(t, l, much).With(t.Context(), "me", nil)
 	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseLimit, "19200 KiB; 16384 KiB are the most")
+}
+
+// Where plugins have little memory, plans that nobody uses leave most of it.
+func TestPlugin_With_LittleMemory(t *testing.T) {
+	g := hosttest.Plain() // its plan keeps 64 KiB
+	g.On(abi.ExportPlan, asm.I32(1), asm.GrowMemory, asm.Drop, asm.I32(4<<16), asm.I32(1), asm.I32(1<<16), asm.Fill, asm.I32(0))
+	l, _ := observed(t, func(o *plugin.HostOptions) { o.Limits.Memory = 16 << 20 })
+	p := mustLoad(t, l, g)
+	for n := range 64 {
+		q, err := p.With(t.Context(), fmt.Sprint(n), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Release()
+	}
+	if used, _ := l.MemoryUse(); used == 0 || used > 16<<20/ofMemory {
+		t.Errorf("%d bytes are kept", used)
+	}
 }
 
 func TestPlugin_With_Refusal_IsKept(t *testing.T) {

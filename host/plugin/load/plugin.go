@@ -19,6 +19,7 @@ type Plugin struct {
 	Module   *guest.Module // what its instances are made from
 	Manifest Manifest      // as it is for all configurations, or as With has narrowed it for one
 	Exports  []string      // those of the ABI that it implements, in the same way
+	Fault    *plugin.Fault // of its plan, after which a request goes on without it; nil: it does not
 
 	model *Model
 	needs []string // the imports for which the host does something beside the call; nil: all that there are
@@ -132,7 +133,7 @@ func (p *loaded) release() {
 // Begin puts the plugin to work in a request, until End. The request's faults count towards
 // quarantine. The error wraps plugin.ErrQuarantined, ErrUnknown or ErrClosed.
 func (p *Plugin) Begin(r *plugin.RequestInfo) (*guest.Session, error) {
-	if err := p.quarantine.Check(r); err != nil {
+	if err := p.quarantine.Check(r); err != nil && p.Fault == nil {
 		return nil, err
 	}
 	if !p.Retain() {
@@ -142,7 +143,9 @@ func (p *Plugin) Begin(r *plugin.RequestInfo) (*guest.Session, error) {
 		p.Release()
 		return nil, err
 	}
-	return p.Module.NewSession(r), nil
+	s := p.Module.NewSession(r)
+	s.NoNotes = !p.Needs(abi.ImportNote)
+	return s, nil
 }
 
 // Served tells that a request was served without a fault: earlier faults of its sender are

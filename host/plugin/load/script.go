@@ -54,6 +54,7 @@ func (l *Loader) LoadFile(ctx context.Context, f File) (*Plugin, error) {
 type builtIn struct {
 	mu     sync.Mutex
 	busy   chan struct{} // closed when it is loaded, or could not be; nil: nobody loads it
+	stop   func()        // ends the loading
 	plugin *Plugin       // nil: it is not loaded
 	err    error         // why it was not loaded the last time
 	closed bool
@@ -78,7 +79,9 @@ func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
 			return nil, i.err
 		case i.busy == nil:
 			i.busy = make(chan struct{})
-			go l.loadInterpreter() //nolint:gosec // G118: it loads for all who wait, also where the first one leaves
+			all, stop := context.WithCancel(context.Background())
+			i.stop = stop
+			go l.loadInterpreter(all) //nolint:gosec // G118: it loads for all who wait, also where the first one leaves
 		}
 		busy := i.busy
 		i.mu.Unlock()
@@ -94,9 +97,9 @@ func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
 }
 
 // loadInterpreter loads the plugin that runs scripts, for all who wait.
-func (l *Loader) loadInterpreter() {
+func (l *Loader) loadInterpreter(ctx context.Context) {
 	i := &l.interpreter
-	p, err := l.LoadEmbedded(context.Background(), l.host.Interpreter)
+	p, err := l.LoadEmbedded(ctx, l.host.Interpreter)
 	if err == nil {
 		p.base.Shares = true
 	}
@@ -104,7 +107,8 @@ func (l *Loader) loadInterpreter() {
 	defer i.mu.Unlock()
 	i.plugin, i.err = p, err
 	close(i.busy)
-	i.busy = nil
+	i.stop()
+	i.busy, i.stop = nil, nil
 }
 
 // LoadedInterpreter is the plugin that runs scripts, as it is: its hash, and whether it was loaded
@@ -116,19 +120,23 @@ func (l *Loader) LoadedInterpreter() (sum string, size int, p *Plugin, err error
 	return hex.EncodeToString(hash[:]), len(l.host.Interpreter), l.interpreter.plugin, l.interpreter.err
 }
 
-// close gives the plugin back. It waits until nobody loads it.
+// close gives the plugin back, once nobody loads it any more.
 func (i *builtIn) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for busy := i.busy; busy != nil; busy = i.busy {
+	if i.closed {
+		return
+	}
+	i.closed = true
+	if busy := i.busy; busy != nil {
+		i.stop()
 		i.mu.Unlock()
 		<-busy
 		i.mu.Lock()
 	}
-	if i.plugin != nil && !i.closed {
+	if i.plugin != nil {
 		i.plugin.Release()
 	}
-	i.closed = true
 }
 
 // loadScript makes a plugin of a script.

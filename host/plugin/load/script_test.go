@@ -3,7 +3,9 @@
 package load
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -78,5 +80,36 @@ func TestLoader_LoadFile_Script_Refused(t *testing.T) {
 	}
 	if _, err := hosttest.Open(t, New).LoadFile(t.Context(), File{"a.js", nil}); !errors.Is(err, plugin.ErrUnsupported) {
 		t.Errorf("without an interpreter: %v", err)
+	}
+}
+
+// Closing does not wait until what runs scripts is compiled.
+func TestLoader_Close_EndsLoading(t *testing.T) {
+	l := interpreting(t, "{}")
+	l.loading.Lock()
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := l.Interpreter(ctx); !errors.Is(err, plugin.ErrLoading) {
+		t.Fatal(err)
+	}
+	over := make(chan error)
+	go func() { over <- l.Close(t.Context()) }()
+	closed := func() bool {
+		l.interpreter.mu.Lock()
+		defer l.interpreter.mu.Unlock()
+		return l.interpreter.closed
+	}
+	for !closed() {
+		runtime.Gosched() // nothing tells of it
+	}
+	l.loading.Unlock()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	if _, _, p, err := l.LoadedInterpreter(); p != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("it was loaded: %v", err)
+	}
+	if _, err := l.Interpreter(t.Context()); !errors.Is(err, plugin.ErrClosed) {
+		t.Error(err)
 	}
 }

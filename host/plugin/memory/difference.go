@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 )
 
 // span is a stretch of bytes, of whole pages of the system.
 type span struct{ at, size int }
 
-// mostSpans is how many stretches a difference has at most, since the system bounds how many
-// mappings a process has, and every instance has these.
+// mostSpans is how many stretches a difference has at most; see mostMapped.
 const mostSpans = 16
 
 // changes are the pages of content that differ from base, and from zero beyond it. Where they are
@@ -103,20 +103,37 @@ func (i *Image) Own() (bytes uint64) {
 	return bytes
 }
 
-// restore writes the image over to, which has its size.
-func (i *Image) restore(to []byte) error {
+// mostMapped is how many stretches all regions together may map. Each makes two mappings, of which
+// a process can have 65,530 unless its operator changes that, and without any more Go ends. What
+// comes then is copied.
+const mostMapped = 8192
+
+// mapped is how many stretches regions have mapped.
+var mapped atomic.Int64
+
+// restore writes the image over to, which has its size. It tells how many stretches it has mapped.
+func (i *Image) restore(to []byte) (stretches int, _ error) {
 	if i.base == nil {
-		return i.overlay(to, 0)
+		return 0, i.overlay(to, 0)
 	}
 	if err := i.base.overlay(to[:i.base.size], 0); err != nil {
-		return err
+		return 0, err
+	}
+	n := len(i.spans)
+	if mapped.Add(int64(n)) > mostMapped {
+		mapped.Add(-int64(n))
+		return 0, i.read(func(own []byte) {
+			for _, s := range i.spans {
+				own = own[copy(to[s.at:s.at+s.size], own):]
+			}
+		})
 	}
 	from := 0
 	for _, s := range i.spans {
 		if err := i.overlay(to[s.at:s.at+s.size], from); err != nil {
-			return err
+			return n, err
 		}
 		from += s.size
 	}
-	return nil
+	return n, nil
 }

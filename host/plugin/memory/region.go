@@ -24,6 +24,7 @@ type Region struct {
 	account  Account
 	refused  bool
 	exceeded uint64
+	mapped   int // stretches of a difference
 }
 
 // Account bounds what many regions may become together. It is safe for
@@ -101,7 +102,8 @@ func (r *Region) Free() {
 	if r.reserved != nil {
 		release(r.reserved)
 		r.give(r.size)
-		r.reserved, r.size = nil, 0
+		mapped.Add(-int64(r.mapped))
+		r.reserved, r.size, r.mapped = nil, 0, 0
 	}
 }
 
@@ -128,5 +130,7 @@ func (r *Region) Restore(memory api.Memory, image *Image) error {
 	} else if _, ok := memory.Grow(uint32(missing / pageSize)); !ok {
 		return fmt.Errorf("memory cannot grow to the image's %d bytes: %w", image.Size(), ErrSize)
 	}
-	return image.restore(r.Bytes())
+	stretches, err := image.restore(r.Bytes())
+	r.mapped += stretches
+	return err
 }

@@ -242,10 +242,15 @@ func TestRegion_Difference_SharesWhatIsTheSame(t *testing.T) {
 	if image.Own() != uint64(3*page) || image.Size() != 12*pageSize || base.Own() != base.Size() {
 		t.Errorf("%d bytes of its own, %d in all; of the base %d", image.Own(), image.Size(), base.Own())
 	}
-	for range 2 {
+	before := mapped.Load()
+	for _, others := range []int64{before, before, mostMapped} { // where those have all mappings, it copies
+		mapped.Store(others)
 		mod, other := instance(t, r)
 		if err := other.Restore(mod.Memory(), image); err != nil {
 			t.Fatal(err)
+		}
+		if has := mapped.Load() - others; (has == 0) != (others == mostMapped) {
+			t.Errorf("beside %d stretches it maps %d", others, has)
 		}
 		if !bytes.Equal(other.Bytes(), want) {
 			t.Fatal("the copy differs")
@@ -253,7 +258,11 @@ func TestRegion_Difference_SharesWhatIsTheSame(t *testing.T) {
 		for i := range other.Bytes() { // must reach neither image nor base
 			other.Bytes()[i] = 0xff
 		}
+		if other.Free(); mapped.Load() != others {
+			t.Errorf("%d stretches are mapped, %d were", mapped.Load(), others)
+		}
 	}
+	mapped.Store(before)
 	if _, err := copied.Difference(base, uint64(2*page)); !errors.Is(err, ErrChanged) {
 		t.Errorf("more than may differ: %v", err)
 	}

@@ -92,6 +92,10 @@ func TestQuarantine_Check_TellsTheSendersOwnFault(t *testing.T) {
 		if last := q.Health().LastFault; last != "plugin guest: penstock_accept: exit" {
 			t.Errorf("everybody reads %q", last)
 		}
+		q.Faulted(&plugin.Fault{Plugin: "a-secret", Export: abi.ExportAccept, Cause: plugin.CauseExit}, &mallory)
+		if last := q.Health().LastFault; last != "plugin guest: penstock_accept: exit" {
+			t.Errorf("everybody reads what mallory's request calls the plugin: %q", last)
+		}
 	})
 }
 

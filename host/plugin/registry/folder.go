@@ -58,14 +58,19 @@ func (g *Registry) Scan(ctx context.Context) error {
 		}
 	}
 	g.setLoads(changed)
+	for _, base := range g.bases() { // first, so that their names are free for others
+		if !present[base] {
+			g.set(base, nil)
+			g.log.Info("plugin removed", "file", base)
+		}
+	}
 	for _, base := range slices.Sorted(maps.Keys(changed)) {
 		g.read(ctx, base, changed[base])
 		g.loaded(base)
 	}
-	for _, base := range g.bases() {
-		if !present[base] {
-			g.set(base, nil)
-			g.log.Info("plugin removed", "file", base)
+	for _, base := range slices.Sorted(slices.Values(g.bases())) {
+		if f := g.file(base); f != nil && f.wants != "" && g.baseOf(f.wants) == "" {
+			g.read(ctx, base, f.stamp)
 		}
 	}
 	return ctx.Err()
@@ -95,7 +100,8 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	}
 	if err == nil {
 		if other := g.baseOf(next.plugin.Name); other != "" && other != base {
-			err = fmt.Errorf("%w: the name %q is that of %s; remove one of them", plugin.ErrManifest, next.plugin.Name, other)
+			next.wants = next.plugin.Name
+			err = fmt.Errorf("%w: the name %q is that of %s; remove one of them", plugin.ErrManifest, next.wants, other)
 			next.plugin.Release()
 			next.plugin = nil
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/plugins/script"
 )
 
 // Model has the plugins be used with a model, until its Close. All that are there are warmed for
@@ -35,7 +34,7 @@ func (g *Registry) Model(ctx context.Context, o plugin.ModelOptions) (*load.Mode
 // The plugin that runs scripts is loaded when it is used first, and each model waits then until the
 // plugin is warmed for it.
 func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (p *load.Plugin, err error) {
-	if name == script.Name {
+	if g.isBuiltIn(name) {
 		p, err = g.loader.Interpreter(ctx)
 	} else {
 		p, err = g.Find(name)

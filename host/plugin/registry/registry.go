@@ -51,6 +51,7 @@ type file struct {
 	stamp  stamp
 	plugin *load.Plugin // the last one that could be loaded from it; nil: none
 	err    error        // why its content of now was not loaded
+	wants  string       // the name that another file had then; empty: that is not why
 }
 
 // Open loads all plugins of a folder, but only what the lock allows. A file that does not load is

@@ -123,6 +123,36 @@ func TestRegistry_Scan_FollowsTheFolder(t *testing.T) {
 	expect(t, g, "a 4 ready, c 1 ready")
 }
 
+// A file that could not be loaded since another had its name is loaded once that one is gone, and
+// one that is renamed goes on as the plugin that it was.
+func TestRegistry_Scan_NamesBecomeFree(t *testing.T) {
+	dir := t.TempDir()
+	remove := func(base string) {
+		t.Helper()
+		if err := os.Remove(filepath.Join(dir, base)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place(t, dir, "a.wasm", named("a", "1"))
+	place(t, dir, "other.wasm", named("a", "2"))
+	g := openRegistry(t, dir)
+	expect(t, g, "a 1 ready, other failed")
+	remove("a.wasm")
+	scan(t, g)
+	expect(t, g, "a 2 ready")
+
+	remove("other.wasm")
+	place(t, dir, "new.wasm", named("a", "3"))
+	scan(t, g)
+	expect(t, g, "a 3 ready")
+
+	place(t, dir, "first.wasm", named("a", "4"))
+	place(t, dir, "new.wasm", named("b", "1"))
+	scan(t, g)
+	scan(t, g)
+	expect(t, g, "a 4 ready, b 1 ready")
+}
+
 // A request that names a file's plugin hears that it is being loaded, also while it waits for
 // another one.
 func TestRegistry_Find_BeingLoaded_SaysSo(t *testing.T) {

@@ -150,3 +150,15 @@ func TestRegistry_Script_NothingRunsThem(t *testing.T) {
 	g := openRegistry(t, dir)
 	expect(t, g, "a failed")
 }
+
+// Where no request may bring a script, none can have what runs them compiled, either.
+func TestRegistry_Script_Off(t *testing.T) {
+	g := openScripted(t, Options{Dir: t.TempDir()})
+	m := withModel(t, g, plugin.ModelOptions{Vocabulary: hosttest.Words{}})
+	if _, err := g.FindFor(t.Context(), script.Name, m); !errors.Is(err, plugin.ErrUnknown) {
+		t.Errorf("%v", err)
+	}
+	if _, _, p, _ := g.loader.LoadedInterpreter(); p != nil {
+		t.Error("it is loaded")
+	}
+}

@@ -5,6 +5,7 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -113,5 +114,45 @@ func TestPlayer_Play_RefusedPlan(t *testing.T) {
 	}
 	if text, err := json.Marshal(f.Sessions[0].Calls); err != nil || string(text) != `[{"call":"open","fault":{"export":"penstock_plan","kind":"error","detail":"x is null"}}]` {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A request that went on without a plugin, since its plan had a fault, is replayed so.
+func TestRecorder_Skipped_IsReplayed(t *testing.T) {
+	faulty := hosttest.Plain().On(abi.ExportPlan, asm.Unreachable).On(abi.ExportAccept, asm.I32(0))
+	p := hosttest.Load(t, hosttest.Open(t, load.New), faulty)
+	_, err := p.With(t.Context(), "me", nil)
+	var fault *plugin.Fault
+	if !errors.As(err, &fault) {
+		t.Fatal(err)
+	}
+	skipped, err := p.Skipped(fault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer skipped.Release()
+	s, err := stage.New(skipped, plugin.RequestInfo{Skip: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := file(t, `"request":{"prompt":[1]},"calls":[]`)
+	r := Record(s, func([]Token) {}, func(c Call) bool {
+		f.Sessions[0].Calls = append(f.Sessions[0].Calls, c)
+		return true
+	})
+	if err := r.Reset([]Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Accept(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if calls := f.Sessions[0].Calls; len(calls) != 1 || calls[0].Call != CallOpen || calls[0].Fault == nil || calls[0].Fault.Export != abi.ExportPlan {
+		t.Errorf("%+v", calls)
+	}
+	if d := play(t, f, faulty.Wasm()); d != nil {
+		t.Error(d)
 	}
 }

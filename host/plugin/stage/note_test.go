@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -111,5 +113,33 @@ func TestStage_Notes_HaveTheLog(t *testing.T) {
 	want := append([]string{"xxx"}, slices.Repeat([]string{long[:abi.LimitNoteBytes]}, abi.LimitNotes)...)
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A plan without notes has none in the trace, also where the plugin's log is.
+func TestStage_Notes_ThatAPlanDoesNotNeed(t *testing.T) {
+	g := hosttest.Plain().Put(hosttest.AtScratch, "likely").Put(hosttest.AtScratch+1024, `{"needs":[]}`)
+	g.On(abi.ExportPlan, i32(hosttest.AtScratch+1024), i32(12), g.Call(abi.ImportEmit), i32(0))
+	g.On(abi.ExportPrepare, i32(abi.LogInfo), i32(hosttest.AtScratch), i32(6), g.Call(abi.ImportLog), i32(0))
+	g.On(abi.ExportAccept, i32(hosttest.AtScratch), i32(3), g.Call(abi.ImportNote)) // which answers 0, as accept may
+	p, err := hosttest.Load(t, hosttest.Open(t, load.New), g).With(t.Context(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Release)
+	s, err := New(p, plugin.RequestInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Reset([]chain.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	var trace chain.Trace
+	if _, err := chain.New([]chain.Stage{s}, 100, 1).Accept(0, 2, &trace); err != nil || len(trace.Notes) != 1 || trace.Notes[0].Text != "likely" {
+		t.Errorf("%v, %v", trace.Notes, err)
 	}
 }

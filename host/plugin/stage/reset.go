@@ -27,6 +27,11 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	s.spliced, s.prompt, s.session.Logprob, s.session.HiddenState = 0, prompt, float32(math.NaN()), nil
 	s.session.Params[abi.ParamPromptTokens] = int64(prompt) // a program may have the answer go on from another
 	switch {
+	case s.plugin.Fault != nil:
+		if w := s.session.Watcher; w != nil {
+			w.Failed(s.plugin.Fault)
+		}
+		s.disabled = true
 	case s.instance == nil:
 		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Env.Limits.SetupTime)))
 	case s.has(guest.Rewind):
@@ -43,7 +48,8 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 		s.session.Replaying = true
 		defer func() { s.session.Replaying = false }()
 		return s.endOnFault(s.open(history, time.Now().Add(s.module.Env.Limits.SetupTime)))
+	default:
+		s.session.History = append(s.session.History[:0], history...)
 	}
-	s.session.History = append(s.session.History[:0], history...)
 	return nil
 }

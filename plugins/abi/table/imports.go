@@ -191,7 +191,7 @@ func resultImports() []Func {
 		},
 		{
 			Name: "log", Params: []Value{{Name: "level", Type: I32}, inPtr, length}, Cost: Cost{Read: true},
-			Doc: "A log line for the sender of the request, see *log levels*: the last lines are attached to a fault. The operator's log also has it if the operator enables that. Text beyond the request's log limit is cut.",
+			Doc: "A log line for the sender of the request, see *log levels*: the last lines are attached to a fault, and those that are about a token (see `note`) to its trace. The operator's log also has it if the operator enables that. Text beyond the request's log limit is cut.",
 		},
 	}
 }

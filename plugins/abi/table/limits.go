@@ -9,7 +9,7 @@ func limits() []Limit {
 		{"hook_ms", 1000, "ms", "each call of prepare, sample, accept, stop, rewind, close: a fault. It stops code that waits for memory at every instruction, which fuel does not measure"},
 		{"setup_ms", 2500, "ms", "all set-up calls of a request together, including the wait for those of other requests: a fault"},
 		{"plan_fuel", 2_000_000_000, "units", "each call of `penstock_plan`: a fault"},
-		{"plan_ms", 500, "ms", "each call of `penstock_plan`, without the wait for those of other requests: a fault"},
+		{"plan_ms", 500, "ms", "computing of each call of `penstock_plan`, without the wait for those of other requests: a fault"},
 		{"plan_bytes", 64 << 10, "bytes that `penstock_plan` emits", "a fault"},
 		{"plan_memory", 16 << 20, "bytes of pages that `penstock_plan` changes", "a fault"},
 		{"load_ms", 60_000, "ms", "each set-up call when a plugin is loaded: a fault. It only matters on a busy machine, since fuel bounds the work"},

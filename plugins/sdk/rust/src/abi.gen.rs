@@ -361,7 +361,7 @@ mod imports {
         pub fn emit(ptr: *const u8, len: i32);
         /// Sets the text of the error for a non-zero answer that follows, or for a `describe` that emits nothing; the client sees it. The last call counts; at most 4 KiB are kept. If the call of the export traps, exits or uses up its fuel afterwards, that is a fault with the cause `error` and this text (feature `fail_trap`). Where the call takes too long, the client is told the text, too. A text counts for the call in which it was set.
         pub fn fail(ptr: *const u8, len: i32);
-        /// A log line for the sender of the request, see *log levels*: the last lines are attached to a fault. The operator's log also has it if the operator enables that. Text beyond the request's log limit is cut.
+        /// A log line for the sender of the request, see *log levels*: the last lines are attached to a fault, and those that are about a token (see `note`) to its trace. The operator's log also has it if the operator enables that. Text beyond the request's log limit is cut.
         pub fn log(level: i32, ptr: *const u8, len: i32);
         /// Compiles a grammar of at most 256 KiB, see *grammar kinds*. Returns a handle ≥ 0, at most four per instance, or a negative number with the reason in the log. A grammar ends with its instance.
         pub fn grammar_open(kind: i32, ptr: *const u8, len: i32) -> i32;

@@ -263,8 +263,8 @@ func Emit(ptr unsafe.Pointer, len int32)
 func Fail(ptr unsafe.Pointer, len int32)
 
 // Log: A log line for the sender of the request, see log levels: the last lines are attached to a
-// fault. The operator's log also has it if the operator enables that. Text beyond the request's log
-// limit is cut.
+// fault, and those that are about a token (see note) to its trace. The operator's log also has it
+// if the operator enables that. Text beyond the request's log limit is cut.
 //
 //go:wasmimport penstock log
 //go:noescape

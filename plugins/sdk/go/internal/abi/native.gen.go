@@ -362,8 +362,8 @@ func Fail(ptr unsafe.Pointer, len int32) { host.Fail(ptr, len) }
 func (a Absent) Log(level int32, ptr unsafe.Pointer, len int32) { a.answers("log") }
 
 // Log: A log line for the sender of the request, see log levels: the last lines are attached to a
-// fault. The operator's log also has it if the operator enables that. Text beyond the request's log
-// limit is cut.
+// fault, and those that are about a token (see note) to its trace. The operator's log also has it
+// if the operator enables that. Text beyond the request's log limit is cut.
 func Log(level int32, ptr unsafe.Pointer, len int32) { host.Log(level, ptr, len) }
 
 // GrammarOpen implements Host.
