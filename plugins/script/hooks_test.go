@@ -280,6 +280,28 @@ func TestScript_AsksTheHost(t *testing.T) {
 	}
 }
 
+// A picture's tokens are none of the vocabulary's: a history has them, and no text.
+func TestScript_HistoryWithAPicture(t *testing.T) {
+	s := mustOpen(t, `export function accept(t) {
+		const all = penstock.history();
+		output([all, penstock.detokenize(all), penstock.detokenize(new Uint32Array(all))]);
+		try { penstock.piece(all[1]) } catch (e) { output(e.message) }
+		try { penstock.mask(all) } catch (e) { output(e.message) }
+	}`, nil, token(t, " the"), -1, -1)
+	if _, err := s.Accept(token(t, " frog")); err != nil {
+		t.Fatal(said(err))
+	}
+	list, _ := json.Marshal([]uint32{uint32(token(t, " the")), 1<<32 - 1, 1<<32 - 1, uint32(token(t, " frog"))})
+	want := []string{
+		`[` + string(list) + `," the frog"," the frog"]`,
+		`"the token is 4294967295; tokens are whole numbers from 0 to 367"`,
+		`"the mask[1] is 4294967295; tokens are whole numbers from 0 to 367"`,
+	}
+	if diff := cmp.Diff(want, outputs(t, s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestPlan_NarrowsTheManifest(t *testing.T) {
 	for source, check := range map[string]func(p *load.Plugin) bool{
 		`export function sample(c) {}`: func(p *load.Plugin) bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
@@ -36,6 +37,20 @@ func TestInstance_FailBeforeATrap(t *testing.T) {
 		g.On(abi.ExportAccept, i32c(hosttest.AtScratch), i32c(len(said)), g.Call(abi.ImportFail), endless(g), i32c(0))
 		_, err := use(t, g, 1).accept(1)
 		hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseError, said)
+	}
+}
+
+// Where a call is too slow, which is the machine's, too, the client is told what the guest has said
+// of it before.
+func TestInstance_FailBeforeTheClock(t *testing.T) {
+	const said = "it used up its time, line 3"
+	s := use(t, hosttest.Plain(), 1)
+	s.module.Env.Limits.HookTime, s.module.Env.Limits.HookFuel = time.Millisecond, 1<<45
+	g := hosttest.Plain().Put(hosttest.AtScratch, said)
+	g.On(abi.ExportPrepare, i32c(hosttest.AtScratch), i32c(len(said)), g.Call(abi.ImportFail), forever)
+	_, err := useOf(t, mustLoad(t, s.module.Env, g), plugin.RequestInfo{}, 1).prepare()
+	if !errors.Is(err, plugin.CauseTime) || strings.Contains(err.Error(), said) || !strings.Contains(plugin.Told(err), said) {
+		t.Errorf("got %v, told %s", err, plugin.Told(err))
 	}
 }
 
