@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Builds script.wasm, the guest that runs JavaScript, and notes in script.sum what it was built
-# from. The engine is QuickJS-NG, as the crate in engine/Cargo.lock has its C source, whose checksum
-# cargo checks. The compilers and the C library are Debian's. The same inputs give the same bytes.
-# licenses/ has the terms of what is linked in.
+# from. The engine is QuickJS-NG, as a crate has its C source, which engine/engine.lock pins by its
+# checksum: cargo compares the crate with what it says of it. The compilers and the C library are
+# Debian's. The same inputs give the same bytes. licenses/ has the terms of what is linked in.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,12 +12,18 @@ build=$here/../../build/script
 mkdir -p "$build"
 cd "$build" # here no configuration of cargo forbids the network
 
+# shellcheck source=/dev/null
+source "$here/engine/engine.lock"
 rm -rf vendor engine objects
-CARGO_NET_OFFLINE=false cargo vendor --quiet --locked --manifest-path "$here/engine/Cargo.toml" vendor >/dev/null
-mkdir engine objects
-cp vendor/rquickjs-sys/quickjs/*.{c,h} engine/
+mkdir -p engine objects fetch/src
+: >fetch/src/lib.rs
+printf '[package]\nname = "fetch"\nversion = "0.0.0"\n[dependencies]\n%s = { version = "=%s", default-features = false }\n[workspace]\n' \
+  "${crate:?}" "${version:?}" >fetch/Cargo.toml
+CARGO_NET_OFFLINE=false cargo vendor --quiet --manifest-path fetch/Cargo.toml vendor >/dev/null
+grep -qF "\"package\":\"${checksum:?}\"" "vendor/$crate/.cargo-checksum.json" || { echo "build.sh: the crate $crate $version is not the one that engine.lock has" >&2; exit 1; }
+cp "vendor/$crate"/quickjs/*.{c,h} engine/
 patch --quiet --directory=engine --strip=1 <"$here/engine/engine.patch"
-cmp -s vendor/rquickjs-sys/quickjs/LICENSE "$here/licenses/quickjs-ng" || { echo "build.sh: the engine's licence has changed: copy it to licenses/quickjs-ng" >&2; exit 1; }
+cmp -s "vendor/$crate/quickjs/LICENSE" "$here/licenses/quickjs-ng" || { echo "build.sh: the engine's licence has changed: copy it to licenses/quickjs-ng" >&2; exit 1; }
 
 # Without a clock, files and threads: what would need them is left out by the linker. The stack lies
 # below the data, so that overflowing it traps instead of overwriting something.
@@ -35,4 +41,4 @@ wasm-ld-19 --no-entry --stack-first -z stack-size=1048576 --max-memory=16777216 
 
 cmp -s script.wasm "$here/script.wasm" || cp script.wasm "$here/script.wasm"
 cd "$here"
-sha256sum script.wasm build.sh engine/Cargo.lock engine/engine.patch guest/*.c guest/*.h >script.sum
+sha256sum script.wasm build.sh engine/engine.lock engine/engine.patch guest/*.c guest/*.h >script.sum

@@ -33,7 +33,7 @@ func TestModule_IsBuiltFromItsSources(t *testing.T) {
 			t.Errorf("%s has changed since script.wasm was built: run `make script`", name)
 		}
 	}
-	wanted := []string{"script.wasm", "build.sh", "engine/Cargo.lock", "engine/engine.patch"}
+	wanted := []string{"script.wasm", "build.sh", "engine/engine.lock", "engine/engine.patch"}
 	for _, pattern := range []string{"guest/*.c", "guest/*.h"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {

@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: MIT
-//! Empty: see Cargo.toml.
