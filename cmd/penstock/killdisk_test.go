@@ -75,7 +75,7 @@ func hashes(files ...[]byte) (all string) {
 
 func (d *disk) args() []string {
 	return []string{"penstock-tiny", "--plugin-dir", d.path("plugins"), "--slot-save-path", d.path("slots"), "--models-dir", d.path("models"),
-		"--hub", d.hub, "--admin-key", "admin", "--parallel", "2", "--ctx-size", "512"}
+		"--hub", d.hub, "--admin-key", "admin", "--parallel", "2", "--ctx-size", "512", "--scripts", "off"}
 }
 
 func (d *disk) path(names ...string) string {

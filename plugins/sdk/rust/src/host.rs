@@ -342,7 +342,6 @@ pub(crate) fn emit(text: &str) {
 /// Writes a panic's text to the log before the trap; the host attaches it to the fault. `export!`
 /// has std call it, so only a crate without std needs to.
 pub fn panicked(info: &dyn core::fmt::Display) {
-    let text = alloc::format!("{}", info);
-    fail(&text);
-    log(Level::Error, &text);
+    // Not by `fail`: a panic is a mistake of the plugin and no error that it reports.
+    log(Level::Error, &alloc::format!("{}", info));
 }
