@@ -51,10 +51,10 @@ var plainBody = map[string]string{
 	"tokens": `[1]`, "input_prefix": `"a"`, "input_suffix": `"a"`, "max_tokens": `1`, "n_predict": `1`, "max_output_tokens": `1`, "max_completion_tokens": `1`,
 }
 
-// What a request may take: of the time that encoding/json needs for 1 MB, which is some 15 ms, and
+// What a request may take: of the time that encoding/json needs for 1 MB, which is some 10 ms, and
 // of memory, garbage included, besides 32 times its body.
 const (
-	mostUnits = 20
+	mostUnits = 30
 	mostBytes = 50 << 20
 )
 

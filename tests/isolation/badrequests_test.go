@@ -51,6 +51,7 @@ var goodBodies = map[string]string{
 	"/api/embed":                `{"model":"penstock-tiny","input":"Hi"}`,
 	"/api/embeddings":           `{"model":"penstock-tiny","prompt":"Hi"}`,
 	"/api/show":                 `{"model":"penstock-tiny"}`,
+	"/v1/scripts/check":         `{"source":"export function sample(c) { c.keep(1) }"}`,
 }
 
 // wrongTypes are values that a field of a type does not take.
