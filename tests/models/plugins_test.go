@@ -79,7 +79,7 @@ func statesIn(t *testing.T, h *host.Host, model string) map[string]string {
 // it cannot: that one alone says so.
 func TestHost_Plugins_BeforeAnyModel(t *testing.T) {
 	dir := t.TempDir()
-	h := serveSeveral(t, map[string]any{"plugins.dir": dir})
+	h := serveSeveral(t, map[string]any{"plugins.dir": dir, "plugins.scripts": "off"})
 	if all := hosts.Live(t, h); len(all) > 0 {
 		t.Fatalf("loaded: %+v", all)
 	}
