@@ -41,7 +41,7 @@ func TestSocket_Live_MeasuresAreTheMetrics(t *testing.T) {
 		plugins = hosts.Live(t, h)[0].Plugins
 		return slices.ContainsFunc(plugins, func(p hosts.LivePlugin) bool { return p.Name == "busy" && p.Calls >= 22 })
 	})
-	names := []string{"answer", "busy", "fuel", "trap"}
+	names := []string{"answer", "busy", "fuel", "script", "trap"}
 	if len(plugins) != len(names) {
 		t.Fatalf("%+v", plugins)
 	}
