@@ -69,8 +69,8 @@ rust_ok() {
 # Version 19 of LLVM, as scripts/tinygo.sh links it.
 find_missing_tinygo() { need_packages llvm-19-dev libclang-19-dev clang-19 lld-19 binaryen wasi-libc libclang-rt-19-dev-wasm32; }
 find_missing_script() {
-  has cargo || missing+=(cargo)
-  has patch || missing+=(patch)
+  need cargo cargo
+  need patch patch
   need_packages clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32
 }
 find_missing_rust() { rust_ok || missing+=(rustc cargo libstd-rust-dev-wasm32 lld-14 gcc libc6-dev); }
