@@ -116,22 +116,29 @@ func playerOf(file *recorded.File, from load.File) (load.File, error) {
 	if !script || has(name) && name != interpreter.Name || !has(interpreter.Name) {
 		return from, nil
 	}
-	var source any // what was recorded
+	source, seen := "", false // what was recorded
 	for i := range file.Sessions {
 		s := &file.Sessions[i]
 		if s.Plugin.Name != interpreter.Name {
 			continue
 		}
-		var config map[string]any
-		if err := json.Unmarshal(s.Request.Config, &config); err != nil {
-			return from, fmt.Errorf("sessions[%d].request.config: %w", i, err)
+		var config map[string]json.RawMessage
+		var was string
+		err := json.Unmarshal(s.Request.Config, &config)
+		if err == nil {
+			err = json.Unmarshal(config["source"], &was)
 		}
-		if source != nil && source != config["source"] {
+		if err != nil {
+			return from, fmt.Errorf("sessions[%d].request.config: source is no text: %w", i, err)
+		}
+		if seen && source != was {
 			return from, fmt.Errorf("sessions[%d] is of another script than those before it: name %s in place of a file, "+
 				"and all are played as they were recorded", i, interpreter.Name)
 		}
-		source, config["source"] = config["source"], string(from.Content)
-		var err error
+		source, seen = was, true
+		if config["source"], err = json.Marshal(string(from.Content)); err != nil {
+			return from, err
+		}
 		if s.Request.Config, err = json.Marshal(config); err != nil {
 			return from, err
 		}

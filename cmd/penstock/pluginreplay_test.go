@@ -79,6 +79,8 @@ func TestPluginTest_Replay_ScriptsOfRequests(t *testing.T) {
 	}
 	trace := write("trace.json", file(session(chooses)))
 	two := write("two.json", file(session(chooses), session(chooses+" // too")))
+	odd := strings.ReplaceAll(session(""), `"source":""`, `"source":["no text"]`)
+	lists := write("lists.json", file(odd, odd))
 	right := write("right.js", "const token = config.token; export function sample() { return token; }")
 	wrong := write("wrong.js", "export function sample(c) { return config.token + 1; }")
 	for name, tc := range map[string]struct {
@@ -91,6 +93,7 @@ func TestPluginTest_Replay_ScriptsOfRequests(t *testing.T) {
 		"one that does so":    {trace, right, exitDone, "session 1: all 2 calls came out as recorded\n"},
 		"one that does not":   {trace, wrong, exitFailed, `recorded token 1 "b", came token 2 "c"`},
 		"one in place of two": {two, right, exitFailed, "name script in place of a file"},
+		"sources no texts":    {lists, right, exitFailed, "sessions[0].request.config: source is no text"},
 	} {
 		got := penstock(t, "", "plugin", "test", "--replay", tc.trace, tc.module)
 		if got.code != tc.code || !strings.Contains(got.out+got.err, tc.text) {
