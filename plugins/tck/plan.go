@@ -4,6 +4,7 @@ package tck
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -167,7 +168,7 @@ func hostilePlans() []Case {
 		emits("plan-unneeded", "a plan that needs what there is not", "", `{"needs":["telepathy"]}`, "telepathy"),
 		emits("plan-no-object", "a plan that is no object", "", `[1]`, "object"),
 		emits("plan-no-json", "a plan that is no JSON", "", "{\"hold\":\xff}"),
-		emits("plan-deep", "a plan that is nested deep", "", `{"config_schema":`+nested(500)+`}`),
+		emits("plan-deep", "a plan that is nested deep", "", `{"config_schema":`+strings.Repeat("[", 500)+strings.Repeat("]", 500)+`}`),
 		faulted("a plan of more bytes than it may have", abi.ExportPlan, causeLimit, large),
 		faulted("a plan that opens a branch", abi.ExportPlan, causeCall, branches),
 		does("plan-memory-bomb", "a plan that changes more memory than may be kept", causeLimit,
@@ -175,12 +176,4 @@ func hostilePlans() []Case {
 		does("plan-recursion-outside", "a plan that writes outside memory", causeTrap, asm.I32(-4), asm.I32(1), asm.Store),
 		unchanged("a plan that changes every other page", scattered),
 	}
-}
-
-func nested(levels int) string {
-	open, end := make([]byte, levels), make([]byte, levels)
-	for i := range open {
-		open[i], end[i] = '[', ']'
-	}
-	return string(open) + string(end)
 }

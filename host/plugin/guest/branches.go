@@ -37,7 +37,7 @@ const (
 func (i *Instance) RunProgram(r *program.Run) error {
 	rows := 2 * uint64(r.Branches()) * 4 * uint64(i.module.Env.Vocabulary.Size())
 	if !i.module.Env.budget.Take(rows) {
-		return i.Fail(Run, i.exceeded())
+		return i.Fail(Run, i.module.Env.budget.exceeded())
 	}
 	defer i.module.Env.budget.Give(rows)
 	return i.runProgram(&branches{run: r, open: map[uint32]*program.Branch{}})

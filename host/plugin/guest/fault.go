@@ -37,10 +37,10 @@ func (i *Instance) diagnose(err error) *Violation {
 	var v *Violation
 	exits := errors.As(err, &v)
 	if exits && !errors.Is(v.cause, plugin.CauseExit) {
-		if errors.Is(v.cause, plugin.CauseFuel) && len(i.refusal) > 0 { // in a function of the host's
-			return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
-		}
-		if errors.Is(v.cause, plugin.CauseTime) { // which is the machine's, too
+		switch {
+		case errors.Is(v.cause, plugin.CauseFuel): // in a function of the host's
+			return cmp.Or(i.reported(), v)
+		case errors.Is(v.cause, plugin.CauseTime): // which is the machine's, too
 			v.said = cleanText(i.refusal)
 		}
 		return v
@@ -51,22 +51,26 @@ func (i *Instance) diagnose(err error) *Violation {
 		switch exhausted := i.meter.Err(); {
 		case errors.Is(exhausted, fuel.ErrStack):
 			return Violationf(plugin.CauseStack, "%s", where)
-		case errors.Is(exhausted, fuel.ErrFuel) && len(i.refusal) > 0:
-			return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
 		case errors.Is(exhausted, fuel.ErrFuel):
-			return i.outOfFuel(where + i.growth() + i.hint())
+			return cmp.Or(i.reported(), i.outOfFuel(where+i.growth()+i.hint()))
 		}
 	}
-	switch {
-	case i.region.Refused(): // the guest ended since it got no memory, which is not its fault
+	if i.region.Refused() { // the guest ended since it got no memory, which is not its fault
 		return i.exceeded()
-	case len(i.refusal) > 0:
-		return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
-	case !exits:
+	}
+	if !exits {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		v = Violationf(plugin.CauseTrap, "%s, %s%s", strings.TrimPrefix(first, "wasm error: "), where, i.hint())
 	}
-	return cmp.Or(i.outOfMemory(v.Error()), v)
+	return cmp.Or(i.reported(), i.outOfMemory(v.Error()), v)
+}
+
+// reported is the violation of a call that has told fail why it would end; nil: it has not.
+func (i *Instance) reported() *Violation {
+	if len(i.refusal) == 0 {
+		return nil
+	}
+	return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
 }
 
 // outOfMemory is the violation of a call that asked for more memory than an instance may have, and

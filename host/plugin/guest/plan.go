@@ -29,16 +29,11 @@ import (
 func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(planned *Module, said string) error) (_ *Module, err error) {
 	kept, s := &deeds{}, m.NewSession(&plugin.RequestInfo{Client: r.Client, Config: r.Config})
 	s.Done, s.Watcher = done, kept
-	i, err := m.NewInstance(context.Background(), s)
+	i, err := m.planIn(s)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = i.Close(false) }() // it lives on in the image
-	if answer, err := i.Call(Plan, 0, 0); err != nil {
-		return nil, err
-	} else if answer != 0 {
-		return nil, i.Refusal(Plan)
-	}
 	planned := *m
 	planned.Exports, planned.Planned, planned.borrows = slices.Clone(m.Exports), kept.list, true
 	planned.borrowsImage = false
@@ -58,17 +53,29 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 func (m *Module) Plans(ctx context.Context, config []byte) ([]byte, error) {
 	s := m.loading(ctx)
 	s.config = config
-	i, err := m.NewInstance(context.Background(), s)
+	i, err := m.planIn(s)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = i.Close(false) }() // nothing of it is needed any more
-	if answer, err := i.Call(Plan, 0, 0); err != nil {
-		return nil, err
-	} else if answer != 0 {
-		return nil, i.Refusal(Plan)
-	}
 	return bytes.Clone(i.emitted), nil
+}
+
+// planIn is an instance that has planned for the configuration of a session.
+func (m *Module) planIn(s *Session) (*Instance, error) {
+	i, err := m.NewInstance(context.Background(), s)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := i.Call(Plan, 0, 0)
+	if err == nil && answer != 0 {
+		err = i.Refusal(Plan)
+	}
+	if err != nil {
+		_ = i.Close(false) // the reason is in err
+		return nil, err
+	}
+	return i, nil
 }
 
 // Narrow has the host call only those exports of a list, and lets instances take back so many

@@ -4,6 +4,8 @@ package load
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"sync"
 
@@ -14,11 +16,12 @@ import (
 
 // Loader loads plugins, each of them once for all models. It is safe for concurrent use.
 type Loader struct {
-	host        *guest.Environment
-	compiler    *compile.Compiler
-	loading     sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
-	interpreter builtIn
-	own         *Model // that of its options; one without a vocabulary, where they have none
+	host           *guest.Environment
+	compiler       *compile.Compiler
+	loading        sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
+	interpreter    builtIn
+	interpreterSum func() string // the SHA-256 of the interpreter, in hex, computed when it is first asked for
+	own            *Model        // that of its options; one without a vocabulary, where they have none
 
 	mu     sync.Mutex // guards models
 	models []*Model   // those of Model that are not closed
@@ -28,6 +31,10 @@ type Loader struct {
 func New(o plugin.HostOptions) *Loader {
 	h := guest.NewEnvironment(o)
 	l := &Loader{host: h, compiler: compile.New(h.CacheDir, h.Limits.Module, h.Limits.Compile, h.Log)}
+	l.interpreterSum = sync.OnceValue(func() string {
+		sum := sha256.Sum256(h.Interpreter)
+		return hex.EncodeToString(sum[:])
+	})
 	l.own = newModel(l, h)
 	return l
 }

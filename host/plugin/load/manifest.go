@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -75,24 +77,31 @@ func (m Manifest) MarshalJSON() ([]byte, error) {
 	return append(append(text[:len(text)-1], ','), unknown[1:]...), nil
 }
 
-// read takes the fields of a manifest's text. Names are exact: encoding/json would take "Hold" for
-// "hold".
+// read takes the fields of a manifest's text.
 func (m *Manifest) read(text []byte) error {
 	if err := json.Unmarshal(text, &m.Unknown); err != nil {
 		return err
 	}
-	for name, to := range map[string]any{
+	return takeFields(m.Unknown, map[string]any{
 		"name": &m.Name, "version": &m.Version, "summary": &m.Summary, "view": &m.View, "candidates": &m.Candidates, "hold": &m.Hold,
 		"take_back": &m.TakeBack, "strict_mask": &m.StrictMask, "place": &m.Place, "config_schema": &m.ConfigSchema, "optional": &m.Optional,
 		"implements": &m.Implements,
 		"branches":   &m.Branches, "branches_config": &m.BranchesConfig,
-	} {
-		if value, ok := m.Unknown[name]; ok {
-			if err := json.Unmarshal(value, to); err != nil {
-				return fmt.Errorf("%s is %s: %w", name, excerpt.Of(string(value), 80), err)
-			}
-			delete(m.Unknown, name)
+	})
+}
+
+// takeFields moves what is known out of the fields of an object. Names are exact: encoding/json
+// would take "Hold" for "hold".
+func takeFields(fields map[string]json.RawMessage, known map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(known)) { // what is wrong is the same each time
+		value, ok := fields[name]
+		if !ok {
+			continue
 		}
+		if err := json.Unmarshal(value, known[name]); err != nil {
+			return fmt.Errorf("%s is %s: %w", name, excerpt.Of(string(value), 80), err)
+		}
+		delete(fields, name)
 	}
 	return nil
 }

@@ -25,16 +25,16 @@ func Needs() map[string]string { return maps.Clone(needs) }
 
 // planned is what a plan may say. What it leaves out is nil.
 type planned struct {
-	Implements   *[]string        `json:"implements"`
-	View         *View            `json:"view"`
-	Candidates   *int             `json:"candidates"`
-	Hold         *int             `json:"hold"`
-	TakeBack     *int             `json:"take_back"`
-	Place        *Place           `json:"place"`
-	Branches     *int             `json:"branches"`
-	Summary      *string          `json:"summary"`
-	ConfigSchema *json.RawMessage `json:"config_schema"`
-	Needs        *[]string        `json:"needs"`
+	Implements   *[]string
+	View         *View
+	Candidates   *int
+	Hold         *int
+	TakeBack     *int
+	Place        *Place
+	Branches     *int
+	Summary      *string
+	ConfigSchema *json.RawMessage
+	Needs        *[]string
 }
 
 // read takes the fields of a plan's text.
@@ -49,18 +49,11 @@ func (s *planned) read(text []byte) error {
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return fmt.Errorf("what was handed to emit is %s; it must be a JSON object", excerpt.Of(string(text), 80))
 	}
-	known := map[string]any{
+	if err := takeFields(fields, map[string]any{
 		"implements": &s.Implements, "view": &s.View, "candidates": &s.Candidates, "hold": &s.Hold, "take_back": &s.TakeBack, "place": &s.Place,
 		"branches": &s.Branches, "summary": &s.Summary, "config_schema": &s.ConfigSchema, "needs": &s.Needs,
-	}
-	for _, name := range slices.Sorted(maps.Keys(known)) { // what is wrong is the same each time
-		value, ok := fields[name]
-		if !ok {
-			continue
-		}
-		if err := json.Unmarshal(value, known[name]); err != nil {
-			return fmt.Errorf("%s is %s: %w", name, excerpt.Of(string(value), 80), err)
-		}
+	}); err != nil {
+		return err
 	}
 	for _, name := range []string{"name", "version", "strict_mask", "optional", "branches_config"} {
 		if value, ok := fields[name]; ok {

@@ -4,7 +4,6 @@ package load
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -114,10 +114,10 @@ func (l *Loader) loadInterpreter(ctx context.Context) {
 // LoadedInterpreter is the plugin that runs scripts, as it is: its hash, and whether it was loaded
 // (nil: it was not) or why that failed. The caller does not Release it.
 func (l *Loader) LoadedInterpreter() (sum string, size int, p *Plugin, err error) {
-	hash := sha256.Sum256(l.host.Interpreter)
+	sum = l.interpreterSum()
 	l.interpreter.mu.Lock()
 	defer l.interpreter.mu.Unlock()
-	return hex.EncodeToString(hash[:]), len(l.host.Interpreter), l.interpreter.plugin, l.interpreter.err
+	return sum, len(l.host.Interpreter), l.interpreter.plugin, l.interpreter.err
 }
 
 // close gives the plugin back, once nobody loads it any more.
@@ -256,12 +256,16 @@ func description(source []byte) []byte {
 
 // configure makes of a request's configuration that of the plugin which runs a script.
 func configure(source []byte) func(config []byte) []byte {
-	text := quoted(source)
+	begin := slices.Concat([]byte(`{"source":`), quoted(source), []byte(`,"config":`)) // for each request
 	return func(config []byte) []byte {
 		if len(config) == 0 {
 			config = []byte("{}")
 		}
-		return scriptConfig{Source: text, Config: config}.write()
+		text, err := json.Marshal(json.RawMessage(config)) // without spaces, as scriptConfig is written
+		if err != nil {
+			panic(err) // it is JSON
+		}
+		return slices.Concat(begin, text, []byte("}"))
 	}
 }
 
@@ -278,20 +282,15 @@ func (p *Plugin) WithScript(ctx context.Context, client string, config []byte) (
 	if err == nil && q.asked == nil {
 		return q, config, nil
 	}
-	if err == nil {
-		defer func() { q.Release() }() // as it is returned, or as another is
-	}
 	filled, wrong := p.fillScript(ctx, client, config)
-	switch {
-	case wrong != nil:
-		return nil, nil, cmp.Or(wrong, err)
-	case err != nil && bytes.Equal(filled, config):
-		return nil, nil, err
-	case err == nil && bytes.Equal(filled, config):
-		if !q.Retain() {
-			return nil, nil, plugin.Unknown(p.Name)
-		}
-		return q, config, nil
+	if wrong == nil && bytes.Equal(filled, config) {
+		return q, config, err
+	}
+	if err == nil {
+		q.Release()
+	}
+	if wrong != nil {
+		return nil, nil, wrong
 	}
 	with, err := p.With(ctx, client, filled)
 	return with, filled, err

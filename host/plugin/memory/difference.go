@@ -73,7 +73,6 @@ func (r *Region) Difference(base *Image, most uint64) (*Image, error) {
 	if err := base.read(func(before []byte) { spans = changes(content, before) }); err != nil {
 		return nil, err
 	}
-	var own []byte
 	size := uint64(0)
 	for _, s := range spans {
 		size += uint64(s.size)
@@ -81,6 +80,7 @@ func (r *Region) Difference(base *Image, most uint64) (*Image, error) {
 	if size > most {
 		return nil, fmt.Errorf("%w: %d KiB; %d KiB are the most", ErrChanged, size>>10, most>>10)
 	}
+	own := make([]byte, 0, size)
 	for _, s := range spans {
 		own = append(own, content[s.at:s.at+s.size]...)
 	}
