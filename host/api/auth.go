@@ -93,7 +93,7 @@ func (s *service) takeScript(client, source, field string) error {
 	if wait == 0 {
 		return nil
 	}
-	seconds := int((wait + time.Second - 1) / time.Second)
+	seconds := wholeSeconds(wait)
 	return &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_scripts", Field: field, Retry: seconds,
 		Message: fmt.Sprintf("%s is new, and you have sent %d new scripts within a minute; those that were sent before go on. Give what differs as the script's config, or try again in %d s",
 			field, access.NewScripts, seconds)}
@@ -192,10 +192,13 @@ func admit(take func(client string) (access.Standing, bool), id string, h http.H
 	if standing.Tokens.Wait > standing.Requests.Wait {
 		what, used = "tokens", standing.Tokens
 	}
-	seconds := int((standing.Wait() + time.Second - 1) / time.Second)
+	seconds := wholeSeconds(standing.Wait())
 	return &refusal.Error{Kind: refusal.KindBusy, Code: "rate_limit_exceeded", Retry: seconds,
 		Message: fmt.Sprintf("you have used up your %d %s a minute; try again in %d s", used.Limit, what, seconds)}
 }
+
+// wholeSeconds is a wait as clients are told it, not less.
+func wholeSeconds(wait time.Duration) int { return int((wait + time.Second - 1) / time.Second) }
 
 func setQuota(h http.Header, what string, q access.Quota) {
 	if q.Limit == 0 {

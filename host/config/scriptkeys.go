@@ -38,5 +38,5 @@ func (c Config) Scripts() string {
 
 // usesScriptKeys is false where keys are listed and do not count.
 func (c Config) usesScriptKeys() bool {
-	return len(c.Plugins.ScriptKeys) == 0 || c.Plugins.Scripts == "auto" || c.Plugins.Scripts == ScriptsKeys
+	return len(c.Plugins.ScriptKeys) == 0 || c.Scripts() == ScriptsKeys
 }

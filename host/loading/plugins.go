@@ -36,6 +36,9 @@ type Plugins struct {
 // OpenPlugins loads the configured folder and watches it. It needs no model.
 func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plugins, error) {
 	c, limits := all.Plugins, plugin.DefaultLimits()
+	if slices.Contains(c.Default, script.Name) {
+		return nil, errors.New("plugins.default: script runs the scripts that requests bring; put NAME.js into the plugin folder, and NAME into plugins.default")
+	}
 	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
 	loader := load.New(plugin.HostOptions{
 		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
@@ -44,10 +47,6 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	lock, err := plugin.NewLock(c.Lock)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
-	}
-	if slices.Contains(c.Default, script.Name) {
-		err := errors.New("plugins.default: script runs the scripts that requests bring; put NAME.js into the plugin folder, and NAME into plugins.default")
-		return nil, errors.Join(err, loader.Close(ctx))
 	}
 	registry, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Lock: lock, Scripts: all.Scripts() != config.ScriptsOff, Log: log})
 	if err != nil {
