@@ -31,15 +31,11 @@ func script(t *testing.T, name, config string) string {
 	if _, example, ok := strings.Cut(string(source), "\n// config: "); ok && config == "" {
 		config, _, _ = strings.Cut(example, "\n")
 	}
-	use := map[string]any{"script": string(source), "name": name}
+	fields := map[string]any{"name": name}
 	if config != "" {
-		use["config"] = json.RawMessage(config)
+		fields["config"] = json.RawMessage(config)
 	}
-	text, err := json.Marshal(use)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return scripted(t, string(source), fields)
 }
 
 func answered(t *testing.T, h *host.Host, question, fields string) (said, string) {

@@ -3,7 +3,6 @@
 package plugins
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -422,7 +421,7 @@ func TestScripts_Check(t *testing.T) {
 
 // What is in a script its client knows, and nobody else: not the log at any level, nor /slots.
 func TestScripts_Source_IsNotLogged(t *testing.T) {
-	var log lockedBuffer
+	var log hosts.Buffer
 	c := hosts.Settings(t, map[string]any{"plugins.dir": t.TempDir(), "log.level": "debug"})
 	h, err := host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "test"})
 	if err != nil {
@@ -454,24 +453,6 @@ func TestScripts_Source_IsNotLogged(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// lockedBuffer is a buffer that a log is written to from several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // A script's sample comes before the samplers of the request, if it does not say otherwise.

@@ -41,7 +41,7 @@ func keyFile(t *testing.T) (path string, write func(text string)) {
 func TestHost_KeyFile_IsReadAgain(t *testing.T) {
 	path, write := keyFile(t)
 	write("first alice\n")
-	var log safeBuffer
+	var log hosts.Buffer
 	h := openLogged(t, &log, map[string]any{"server.api_key_file": path, "server.api_keys": "flag"})
 	hosts.Run(t, h)
 	status := func(key string) int {
@@ -63,7 +63,7 @@ func TestHost_KeyFile_IsReadAgain(t *testing.T) {
 }
 
 // openLogged opens a host that logs to a buffer.
-func openLogged(t *testing.T, log *safeBuffer, change map[string]any) *host.Host {
+func openLogged(t *testing.T, log *hosts.Buffer, change map[string]any) *host.Host {
 	t.Helper()
 	h, err := host.Open(t.Context(), host.Options{Config: hosts.Settings(t, change), Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"})
 	if err != nil {
@@ -118,7 +118,7 @@ func TestHost_Traces_ReachTheCollector(t *testing.T) {
 	defer endpoint.Close()
 	path, write := keyFile(t)
 	write("hush alice\n")
-	var log safeBuffer
+	var log hosts.Buffer
 	h := openLogged(t, &log, map[string]any{"telemetry.otlp_endpoint": endpoint.URL, "server.api_key_file": path})
 	stop := hosts.Run(t, h)
 	status, _, text := hosts.Send(t, http.DefaultClient, hosts.NewRequest(t, http.MethodPost, h.URL()+"/v1/chat/completions", []byte(`{`+hosts.Frog+`,"max_tokens":5,"ignore_eos":true}`), "Authorization", "Bearer hush"))

@@ -111,7 +111,7 @@ func TestHost_GuestWords_StayWithTheirClient(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var log safeBuffer
+			var log hosts.Buffer
 			c := hosts.Settings(t, map[string]any{"server.api_keys": []string{talkerKey, listenerKey}, "server.admin_key": adminSecret, "log.level": "debug",
 				"plugins.dir": dir, "plugins.log": logged})
 			h, err := host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "test"})

@@ -55,7 +55,7 @@ func secretRequests() map[string][]string {
 // Not even at the level debug, with llama.cpp's own lines in it, does the log have a key or a
 // text, and neither do the metrics.
 func TestHost_Log_NeitherKeysNorTexts(t *testing.T) {
-	var log safeBuffer
+	var log hosts.Buffer
 	c := hosts.Settings(t, map[string]any{"server.api_keys": clientSecret, "server.admin_key": adminSecret, "log.level": "debug"})
 	h, err := host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "test"})
 	if err != nil {

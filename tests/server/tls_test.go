@@ -3,7 +3,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -21,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -105,7 +103,7 @@ func clientFor(t *testing.T, p *pair) *http.Client {
 func TestHost_TLS_ReloadsItsCertificate(t *testing.T) {
 	p := newPair(t)
 	p.renew(t, 1)
-	var log safeBuffer
+	var log hosts.Buffer
 	h := openLogged(t, &log, map[string]any{"server.ssl_cert_file": p.certificate, "server.ssl_key_file": p.key})
 	hosts.Run(t, h)
 	client := clientFor(t, p)
@@ -178,22 +176,4 @@ func TestHost_UnixSocket(t *testing.T) {
 	if _, err := host.Open(t.Context(), host.Options{Config: hosts.Settings(t, map[string]any{"server.listen": path}), Log: slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("a second server took the path")
 	}
-}
-
-// safeBuffer is a buffer that several goroutines may use.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
