@@ -275,7 +275,8 @@ function props(body: unknown): Props {
   };
 }
 
-function record(value: unknown): Record<string, unknown> {
+/** An object as its fields; none of what is no object. */
+export function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The HTTP route that checks a script.
-import type { Rest } from "./rest.ts";
+import { type Rest, record } from "./rest.ts";
 
 /** A script, and for which model it is. */
 export interface ScriptQuestion {
@@ -68,8 +68,4 @@ export function scriptError(value: unknown): ScriptError {
 
 function isPlace(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) > 0;
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -11,6 +11,7 @@ import { hostChain, rolesOf } from "../../settings/chain.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
 import { SchemaForm } from "../form/schemaform.tsx";
+import { UseSwitch } from "../useswitch.tsx";
 import { PromptPreview } from "./promptpreview.tsx";
 import { TryIt } from "./tryplugin.tsx";
 
@@ -63,11 +64,11 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
           <p class="hint">Every request to this server uses it; its operator has set that.</p>
         ) : (
           places.map((place) => (
-            <Switch
+            <UseSwitch
               key={place.label}
-              place={place}
-              on={choiceOf(place.settings, name) !== undefined}
-              ready={problems.value.length === 0 && hasRoom(place.settings)}
+              {...place}
+              on={isUsed(place, name)}
+              disabled={!isUsed(place, name) && (problems.value.length > 0 || !hasRoom(place.settings))}
               turn={(on) => turn(place, on)}
             />
           ))
@@ -104,31 +105,8 @@ interface Place {
   keep(settings: Settings): void;
 }
 
-interface SwitchProps {
-  place: Place;
-  on: boolean;
-  ready: boolean; // the host would take it
-  turn(on: boolean): void;
-}
-
-function Switch({ place, on, ready, turn }: SwitchProps) {
-  return (
-    <label class="use">
-      <input
-        type="checkbox"
-        role="switch"
-        class="switch"
-        checked={on}
-        aria-checked={on}
-        disabled={!on && !ready}
-        onChange={(event) => turn(event.currentTarget.checked)}
-      />
-      <span>
-        {place.label}
-        <small>{place.help}</small>
-      </span>
-    </label>
-  );
+function isUsed(place: Place, name: string): boolean {
+  return choiceOf(place.settings, name) !== undefined;
 }
 
 function Unready({ problems }: { problems: readonly string[] }) {

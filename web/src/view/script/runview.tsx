@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 // The answer that a script gives, and what it told.
-import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { advice, remedy } from "../../host/erroradvice.ts";
 import { errorOfRun, type Rehearsal } from "../../scripts/rehearsal.ts";
@@ -44,7 +43,7 @@ function Answer({ run, rehearsal }: { run: RunningAnswer; rehearsal: Rehearsal<R
         )}
         {run.pieces.length === 0 && error === undefined && <span class="hint">…</span>}
       </p>
-      <p class="hint verdict" role="status">
+      <p class="hint" role="status">
         {verdict(run.pieces, before, parted, done)}
       </p>
       {error !== undefined && errorOfRun(run) === undefined && (
@@ -96,18 +95,15 @@ function verdict(
 /** What the script told: values, and notes at their tokens. */
 function Told({ run }: { run: RunningAnswer }) {
   const outputs = run.message.value.outputs ?? [];
-  const notes: ReadonlySignal<string[]> = useComputed(() => {
-    run.message.value; // pieces change with it
-    return itemsOf(run.pieces).flatMap(({ text, place, takenBy, trace }) =>
-      (trace?.notes ?? []).map(
-        (note) =>
-          `Token ${count(place + 1)}, ${visibleToken(text)}${takenBy === undefined ? "" : ", taken back"}: ${note.text}`,
-      ),
-    );
-  });
+  const notes = itemsOf(run.pieces).flatMap(({ text, place, takenBy, trace }) =>
+    (trace?.notes ?? []).map(
+      (note) =>
+        `Token ${count(place + 1)}, ${visibleToken(text)}${takenBy === undefined ? "" : ", taken back"}: ${note.text}`,
+    ),
+  );
   const lines = [
     ...outputs.map(({ tokens, value }) => `Token ${count(tokens)} tells ${JSON.stringify(value)}`),
-    ...notes.value,
+    ...notes,
   ];
   if (lines.length === 0) return null;
   return (

@@ -56,7 +56,9 @@ export default function SavePlugin({ source }: { source: string }) {
           <code>--admin-key</code>). Save the script as a file in its plugin folder.
         </p>
       )}
-      <Uploads />
+      <div class="plugins">
+        <Uploads />
+      </div>
       <AdminDialog />
     </CatalogProvider>
   );

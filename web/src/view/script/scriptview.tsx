@@ -18,6 +18,7 @@ import type { Script, Settings } from "../../settings/settings.ts";
 import { tracedAgain } from "../../trace/variations.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
+import { UseSwitch } from "../useswitch.tsx";
 import { CopyRequest } from "./copyrequest.tsx";
 import { Editor } from "./editor.tsx";
 import { Gallery } from "./gallerylist.tsx";
@@ -169,7 +170,7 @@ function ConfigField({
   change(value: string): void;
 }) {
   return (
-    <div class="config">
+    <div>
       <label for="script-config">Configuration</label>
       <textarea
         id="script-config"
@@ -193,20 +194,12 @@ function ConfigField({
 /** Switches the script on for the answers of the chat. */
 function Use({ script, change }: { script: Script; change(part: Partial<Script>): void }) {
   return (
-    <label class="use">
-      <input
-        type="checkbox"
-        role="switch"
-        class="switch"
-        checked={script.on}
-        aria-checked={script.on}
-        onChange={(event) => change({ on: event.currentTarget.checked })}
-      />
-      <span>
-        Use in this chat
-        <small>Its next answers are written with the script, together with the chat's plugins.</small>
-      </span>
-    </label>
+    <UseSwitch
+      label="Use in this chat"
+      help="Its next answers are written with the script, together with the chat's plugins."
+      on={script.on}
+      turn={(on) => change({ on })}
+    />
   );
 }
 
