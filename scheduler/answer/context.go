@@ -100,7 +100,8 @@ type Begun struct {
 
 // BeginWith is Inject of these tokens before Begin, which are told with their log-probabilities.
 func (a *Answer) BeginWith(b Begun) {
-	a.Inject(b.Tokens)
+	a.setEarly(append(a.early, b.Tokens...))
+	a.passed = len(a.early)
 	a.earlyLogprobs = b.Logprobs[:min(len(b.Logprobs), len(a.early))]
 }
 

@@ -86,7 +86,7 @@ func (q *Quarantine) Reset() {
 // senders are who a fault of a request is laid to: none where the client is not known, or is not
 // to wait.
 func senders(r *plugin.RequestInfo) []sender {
-	if r.Client == "" {
+	if r.Client == "" || r.Attached {
 		return nil
 	}
 	return []sender{{r.Client, sha256.Sum256(r.Config)}, {client: r.Client}}
