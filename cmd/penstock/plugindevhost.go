@@ -33,7 +33,7 @@ func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Client, end func()
 	s.Listen, s.AdminKey = config.Address{Host: "127.0.0.1", Port: "0"}, rand.Text()
 	s.APIKeys, s.APIKeyFile, s.SSLCertFile, s.SSLKeyFile = nil, "", "", ""
 	s.RateLimitRequests, s.RateLimitTokens = 0, 0
-	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.Lock = folder, nil, nil
+	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.PolicyFile, cfg.Plugins.Lock = folder, nil, "", nil
 	cfg.Plugins.Log = true
 	log := cmd.ErrOrStderr()
 	h, err := host.Open(ctx, host.Options{

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // Catalog lists the plugins and changes which there are. Errors that the client can fix are
@@ -39,6 +40,8 @@ type PluginInfo struct {
 	Manifest  json.RawMessage `json:"manifest,omitempty"`
 	Exports   []string        `json:"exports,omitempty"`
 	Default   bool            `json:"default"` // every request uses it
+	// Policies say which requests use it because the operator attaches it.
+	Policies []serving.PolicyInfo `json:"policies,omitempty"`
 	File      string          `json:"file"`    // "": the server brings it
 	Size      int64           `json:"size"`    // of the file, in bytes
 	Error     string          `json:"error,omitempty"`

@@ -84,7 +84,7 @@ func Text(text string) Texts {
 func (t Texts) hasPictures() bool { return bytes.Contains(t.JSON, []byte(`"multimodal_data"`)) }
 
 func (t Texts) write(ctx context.Context, p *Prompted) (err error) {
-	if err := p.Plugins.RefuseTemplates(); err != nil {
+	if err := p.Plugins.RefuseTemplates(p.PromptField, true); err != nil {
 		return err
 	}
 	reader := readerOf(p.Model)
