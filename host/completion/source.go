@@ -119,8 +119,9 @@ const mostPromptProbs = 2 << 20
 
 // echo notes the texts of the prompts, as they stand in raw, or else those of the tokens.
 func (p *Prompted) echo(raw json.RawMessage) error {
-	texts := make([]string, len(p.Prompts))
+	texts := make([]string, 1)
 	if json.Unmarshal(raw, &texts[0]) != nil && json.Unmarshal(raw, &texts) != nil {
+		texts = make([]string, len(p.Prompts)) // what could not be read of a list of tokens has made it longer
 		for i, prompt := range p.Prompts {
 			var err error
 			if texts[i], err = p.Model.Engine.Detokenize(prompt); err != nil {

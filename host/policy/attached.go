@@ -143,13 +143,13 @@ const (
 
 // fileEntry is an entry of the file.
 type fileEntry struct {
-	Plugin string     `yaml:"plugin"`
-	Config *yaml.Node `yaml:"config"`
-	Mode   string     `yaml:"mode"`
-	Place  string     `yaml:"place"`
-	Models []string   `yaml:"models"`
-	Keys   []string   `yaml:"keys"`
-	Routes []string   `yaml:"routes"`
+	Plugin string    `yaml:"plugin"`
+	Config yaml.Node `yaml:"config"`
+	Mode   string    `yaml:"mode"`
+	Place  string    `yaml:"place"`
+	Models []string  `yaml:"models"`
+	Keys   []string  `yaml:"keys"`
+	Routes []string  `yaml:"routes"`
 }
 
 const entryFields = "plugin, config, mode, place, models, keys and routes"
@@ -201,7 +201,7 @@ func parse(text []byte) ([]Attached, error) {
 	return all, nil
 }
 
-var unknownField = regexp.MustCompile(`field (\S+) not found in type \S+`)
+var unknownField = regexp.MustCompile(`field (\S+) not found in type [^\n]*`)
 
 // plainly is what a decoder says without the names of Go types.
 func plainly(err error) error {
@@ -240,8 +240,8 @@ func (e *fileEntry) attached(field string) (a Attached, err error) {
 			return a, fmt.Errorf("%s.routes[%d] is %q, which is the same route as one before it", field, i, route)
 		}
 	}
-	if e.Config != nil {
-		a.Config, err = asJSON(e.Config)
+	if !e.Config.IsZero() {
+		a.Config, err = asJSON(&e.Config)
 	}
 	if err != nil {
 		return a, fmt.Errorf("%s.config cannot be JSON: %w", field, err)

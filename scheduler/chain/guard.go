@@ -3,6 +3,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -184,8 +185,12 @@ const (
 	ActSplice                // Accept: tokens taken back too far or too often, or put where they are not allowed
 )
 
-// Refuse tells a stage that what it asked for is not done. An error ends the request.
+// Refuse tells a stage that what it asked for is not done. An error ends the request. It is no fault
+// of a required stage that the request demands what that does not allow.
 func (c *Chain) Refuse(by int, act Act, why error) error {
+	if c.Required(by) && errors.Is(why, ErrNotAllowed) {
+		return fmt.Errorf("%s, which the server requires: %w", c.links[by].name, why)
+	}
 	if refuse := c.links[by].traits.Refuse; refuse != nil {
 		return refuse(act, why)
 	}

@@ -4,7 +4,6 @@ package plugins
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -303,6 +301,3 @@ func TestPolicies_Steering_OnlyEvenTokens(t *testing.T) {
 		}
 	}
 }
-
-var _ = errors.New
-var _ = time.Second

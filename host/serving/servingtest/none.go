@@ -39,7 +39,9 @@ func (NoPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*s
 func (NoPlugins) RefuseTemplates(string, bool) error { return nil }
 
 // Again implements serving.Plugins.
-func (n NoPlugins) Again(context.Context, serving.Asker, []string) (serving.Plugins, error) { return n, nil }
+func (n NoPlugins) Again(context.Context, serving.Asker, []string) (serving.Plugins, error) {
+	return n, nil
+}
 
 // Release implements serving.Plugins.
 func (NoPlugins) Release() {}
