@@ -89,8 +89,6 @@ func (p *Plugins) ReadPolicies(c config.Plugins, known policy.Known) ([]policy.A
 // Attach has models loaded from now on use what attached says for each request.
 func (p *Plugins) Attach(attached func() []policy.Attached) { p.attached = attached }
 
-// Attached are the policies in force.
-func (p *Plugins) Attached() []policy.Attached { return p.attached() }
 
 // MemoryUse tells how many bytes all plugins at work have together, and how many they may have.
 func (p *Plugins) MemoryUse() (used, limit int64) { return p.loader.MemoryUse() }

@@ -64,8 +64,8 @@ func (a *Attached) HoldsFor(model, key string) bool {
 	return includes(a.Models, model) && includes(a.Keys, key)
 }
 
-// Tell is what clients are told of some policies: not the configuration, which may have secrets, nor
-// whose keys else they are for.
+// Tell is what clients are told of some policies: not the configuration, which may have secrets,
+// nor whose keys else they are for.
 func Tell(all []Attached, digest func(name string) string, some func(*Attached) bool) (told []serving.PolicyInfo) {
 	for i := range all {
 		if a := &all[i]; some(a) {

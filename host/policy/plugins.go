@@ -52,8 +52,8 @@ type Builder struct {
 
 var _ serving.PluginFinder = (*Builder)(nil)
 
-// New makes a builder for the model of a name. Which plugins the operator attaches is asked for each
-// request; nil: none.
+// New makes a builder for the model of a name. Which plugins the operator attaches is asked for
+// each request; nil: none.
 func New(e *engine.Engine, r *registry.Registry, m *load.Model, name string, attached func() []Attached) *Builder {
 	if attached == nil {
 		attached = func() []Attached { return nil }
@@ -414,8 +414,8 @@ func mediaOf(g *chat.Gallery) []byte {
 	return text
 }
 
-// RefuseTemplates implements serving.Plugins. A template that the operator attaches as a default may
-// stand beside a prompt that is given.
+// RefuseTemplates implements serving.Plugins. A template that the operator attaches as a default
+// may stand beside a prompt that is given.
 func (r *uses) RefuseTemplates(field string, named bool) error {
 	for _, u := range r.list {
 		switch {

@@ -86,8 +86,8 @@ func (c *Chain) maskMisfit(by int, t Token) error {
 // binds reports whether what the stage prepares binds other stages.
 func (l *link) binds() bool { return l.traits.Strict || l.judge != nil }
 
-// admits reports whether a token is one of those that the stage has prepared for. Of a stage that is
-// strict, only its mask binds others.
+// admits reports whether a token is one of those that the stage has prepared for. Of a stage that
+// is strict, only its mask binds others.
 func (l *link) admits(p *Prepared, t Token) bool {
 	if len(p.Mask) > 0 && !allows(p.Mask, t) {
 		return false
@@ -185,8 +185,8 @@ const (
 	ActSplice                // Accept: tokens taken back too far or too often, or put where they are not allowed
 )
 
-// Refuse tells a stage that what it asked for is not done. An error ends the request. It is no fault
-// of a required stage that the request demands what that does not allow.
+// Refuse tells a stage that what it asked for is not done. An error ends the request. It is no
+// fault of a required stage that the request demands what that does not allow.
 func (c *Chain) Refuse(by int, act Act, why error) error {
 	if c.Required(by) && errors.Is(why, ErrNotAllowed) {
 		return fmt.Errorf("%s, which the server requires: %w", c.links[by].name, why)

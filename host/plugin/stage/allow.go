@@ -11,8 +11,8 @@ import (
 
 var _ chain.Judge = (*Stage)(nil)
 
-// Allows implements chain.Judge. The plugin is shown the token as the only candidate, with the logit
-// 0: a token that comes without a draw has no other. To leave none is no fault here.
+// Allows implements chain.Judge. The plugin is shown the token as the only candidate, with the
+// logit 0: a token that comes without a draw has no other. To leave none is no fault here.
 func (s *Stage) Allows(t scheduler.Token) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
