@@ -3,11 +3,18 @@
 // Where a plugin is configured, switched on and tried.
 import { useSignal } from "@preact/signals";
 import { addressOf } from "../../address.ts";
-import { choiceOf, hasRoom, withoutPlugin, withPlugin } from "../../plugins/pluginchoice.ts";
+import {
+  choiceOf,
+  hasRoom,
+  isDefault,
+  policyTexts,
+  withoutPlugin,
+  withPlugin,
+} from "../../plugins/pluginchoice.ts";
 import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { startingConfig } from "../../plugins/schema.ts";
 import { problemsOf } from "../../plugins/schemacheck.ts";
-import { hostChain, rolesOf } from "../../settings/chain.ts";
+import { entryOf, hostChain, rolesOf, withStageSwitched } from "../../settings/chain.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
 import { SchemaForm } from "../form/schemaform.tsx";
@@ -62,6 +69,15 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
       <div class="set">
         {plugin.always ? (
           <p class="hint">Every request to this server uses it; its operator has set that.</p>
+        ) : isDefault(plugin) ? (
+          <UseSwitch
+            label="Do without it in this chat"
+            help={policyTexts(plugin).join(" ")}
+            on={chat.settings.value.off.includes(entryOf(name))}
+            turn={(without) => {
+              chat.settings.value = withStageSwitched(chat.settings.peek(), entryOf(name), !without, host());
+            }}
+          />
         ) : (
           places.map((place) => (
             <UseSwitch
@@ -73,6 +89,13 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
             />
           ))
         )}
+        {!plugin.always &&
+          !isDefault(plugin) &&
+          policyTexts(plugin).map((text) => (
+            <p class="hint" key={text}>
+              {text}
+            </p>
+          ))}
         {choiceOf(chat.settings.value, name) !== undefined && (
           <a class="link" href={addressOf("chat", chat.tree.path.value.length > 0 ? chat.id : undefined)}>
             Open the chat
