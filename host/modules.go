@@ -65,7 +65,8 @@ func moduleInfo(i registry.ModuleInfo) api.ModuleInfo {
 	return info
 }
 
-// moduleError turns what is wrong with a module into an error of the API.
+// moduleError turns what is wrong with a module into an error of the API. Its client alone is told
+// what the module said: not the log.
 func moduleError(err error) error {
 	switch {
 	case errors.Is(err, registry.ErrNoModule):
@@ -73,5 +74,10 @@ func moduleError(err error) error {
 	case errors.Is(err, registry.ErrQuota):
 		return &refusal.Error{Kind: refusal.KindConflict, Code: "module_quota", Message: err.Error()}
 	}
-	return pluginError(err, "")
+	err = pluginError(err, "")
+	var refused *refusal.Error
+	if errors.As(err, &refused) {
+		refused.Public = "a client's module is refused: " + refused.Code
+	}
+	return err
 }

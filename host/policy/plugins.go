@@ -188,8 +188,8 @@ func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, confi
 	return q, config, err
 }
 
-// find finds the plugin of a use, for the caller to release. A module is its client's. Scripts are all run by the same one,
-// which is not even loaded for who brings none, and may not be let to.
+// find finds the plugin of a use, for the caller to release. A module is its client's. Scripts are
+// all run by the same plugin, which is not even loaded for who brings none, and may not be let to.
 func (b *Builder) find(ctx context.Context, u *use) (*load.Plugin, error) {
 	switch {
 	case u.Module != "" && b.registry.Modules == nil:

@@ -19,8 +19,8 @@ type Remote struct {
 	Key      string       // for requests, where the server wants one; else empty
 	Client   *http.Client // nil: the default
 
-	// Own has plugins uploaded as modules of Key, for its requests alone, and not into the folder of the
-	// server.
+	// Own has plugins uploaded as modules of Key, for its requests alone, and not into the folder of
+	// the server.
 	Own bool
 
 	uploaded []string          // names

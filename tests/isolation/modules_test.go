@@ -50,8 +50,8 @@ func hostileModules(t *testing.T) []tck.Case {
 	}), 10)
 }
 
-// sendModules has two clients at a time send cases as modules of their own, each with another of the
-// keys.
+// sendModules has two clients at a time send cases as modules of their own, each with another of
+// the keys.
 func sendModules(t *testing.T, h *host.Host, cases []tck.Case, key func() string) {
 	var group sync.WaitGroup
 	for half := range 2 {
@@ -93,6 +93,8 @@ func TestHost_HostileModules_HoldUpNobody(t *testing.T) {
 		if text, _ := neighbour(t, h); text != alone {
 			t.Errorf("afterwards %q, before %q", text, alone)
 		}
-		hosts.Await(t, func() bool { return strings.Contains(hosts.Get(t, h.URL()+"/metrics"), "\npenstock_plugin_memory_bytes 0\n") })
+		hosts.Await(t, func() bool {
+			return strings.Contains(hosts.Get(t, h.URL()+"/metrics"), "\npenstock_plugin_memory_bytes 0\n")
+		})
 	}
 }

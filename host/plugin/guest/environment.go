@@ -161,8 +161,8 @@ func (k *Kept) Give() {
 	}
 }
 
-// Own makes the module a client's, before it is loaded: what it does counts as the client's. What is
-// kept for it is its own to give back.
+// Own makes the module a client's, before it is loaded: what it does counts as the client's. What
+// is kept for it is its own to give back.
 func (m *Module) Own(k *Kept) {
 	if k != nil {
 		m.kept, m.Shares = k, true

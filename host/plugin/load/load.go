@@ -67,8 +67,8 @@ const (
 // ClientModule is the name that the modules of clients share where all are told of them.
 const ClientModule = "module"
 
-// LoadOwned is Load for a module that a client brings for its own requests. Only one is to be loaded
-// at a time.
+// LoadOwned is Load for a module that a client brings for its own requests. Only one is to be
+// loaded at a time.
 //
 // # Notes
 //

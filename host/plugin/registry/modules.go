@@ -29,8 +29,8 @@ var (
 	ErrQuota = errors.New("no room for another module")
 )
 
-// Modules are those that clients bring for their own requests, by what tells clients apart. They are
-// in memory alone, and gone with the server. It is safe for concurrent use.
+// Modules are those that clients bring for their own requests, by what tells clients apart. They
+// are in memory alone, and gone with the server. It is safe for concurrent use.
 //
 // To each client it is as if there were no others: a module that another has brought is not there,
 // and bringing it takes as long. Only the queue for being loaded is one for all, in which clients
@@ -125,8 +125,8 @@ func (s *Modules) begin() bool {
 	return true
 }
 
-// hasRoom reports whether a client has a module already, which begins its life anew. The error wraps
-// ErrQuota if it has too many others.
+// hasRoom reports whether a client has a module already, which begins its life anew. The error
+// wraps ErrQuota if it has too many others.
 func (s *Modules) hasRoom(key moduleKey) (has bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -137,8 +137,8 @@ func TestModules_Upload_Quota(t *testing.T) {
 	r.upload(t, "alice", named("more", "1"))
 }
 
-// What a client's modules take as long as they are there is bounded, the memory that they have warmed
-// included, and leaves room for others.
+// What a client's modules take as long as they are there is bounded, the memory that they have
+// warmed included, and leaves room for others.
 func TestModules_Upload_Memory(t *testing.T) {
 	const whole = 32 << 20
 	r := newModulesRig(t, nil, func(o *plugin.HostOptions) { o.Limits.Memory = whole })

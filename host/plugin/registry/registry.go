@@ -18,8 +18,9 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
-// Registry keeps the plugins of a folder, for all models, and the modules of clients. It is safe for concurrent use. A request
-// keeps the plugin it began with; later requests see what has changed in the folder.
+// Registry keeps the plugins of a folder, for all models, and the modules of clients. It is safe
+// for concurrent use. A request keeps the plugin it began with; later requests see what has changed
+// in the folder.
 type Registry struct {
 	loader  *load.Loader
 	dir     string
