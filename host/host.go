@@ -178,12 +178,15 @@ func (h *Host) api(o Options) http.Handler {
 		Log: h.log, LogLevel: h.level, Version: o.Version, Declarations: script.Declarations, Replica: replicaName(s),
 		Sinks: []func(operation.Record){h.metrics.Ended},
 		Clients: api.Clients{Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
-			Scripts: scriptAccess(o.Config), ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins},
+			Scripts: scriptAccess(o.Config), Uploads: moduleAccess(o.Config), ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins},
 		Bounds: api.Bounds{BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),
 			Media: MediaOptions(o.Config.Media)},
 		Timing:  api.Timing{BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout},
 		Served:  api.Served{Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, Metrics: h.metrics.Handler(h.models.metrics), UI: h.ui, OwnUI: s.UIDir != ""},
 		Running: api.Running{Ready: h.isReady, Hold: h.hold, Draining: h.draining, Done: h.done},
+	}
+	if h.plugins.Modules != nil {
+		options.Modules = modules{h.plugins.Modules}
 	}
 	if !s.MetricsRoute {
 		options.Metrics = nil
@@ -198,9 +201,17 @@ func (h *Host) api(o Options) http.Handler {
 }
 
 // scriptAccess says who may bring scripts; nil: nobody.
-func scriptAccess(c config.Config) *access.Scripts {
-	if who := c.Scripts(); who != config.ScriptsOff {
-		return access.NewScriptAccess(who == config.ScriptsKeys)
+func scriptAccess(c config.Config) *access.Code {
+	if who := c.Scripts(); who != config.CodeOff {
+		return access.NewScriptAccess(who == config.CodeKeys)
+	}
+	return nil
+}
+
+// moduleAccess says who may bring modules; nil: nobody.
+func moduleAccess(c config.Config) *access.Code {
+	if who := c.Plugins.Modules; who != config.CodeOff {
+		return access.NewModuleAccess(who == config.CodeKeys)
 	}
 	return nil
 }
@@ -249,12 +260,13 @@ func (h *Host) setUpAccess(ctx context.Context, version string) (err error) {
 	for i, key := range s.APIKeys {
 		clients[i] = access.Secret{Key: key}
 	}
+	may := access.Listed{Priority: s.PriorityKeys, Scripts: h.config.Plugins.ScriptKeys, Modules: h.config.Plugins.ModuleKeys}
 	load := func() (access.Keys, error) {
 		if s.APIKeyFile == "" {
-			return access.NewKeys(clients, s.AdminKey, s.PriorityKeys, h.config.Plugins.ScriptKeys), nil
+			return access.NewKeys(clients, s.AdminKey, may), nil
 		}
 		more, err := access.ReadKeyFile(s.APIKeyFile)
-		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, s.PriorityKeys, h.config.Plugins.ScriptKeys), err
+		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, may), err
 	}
 	var files []string
 	if s.APIKeyFile != "" {

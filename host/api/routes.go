@@ -37,6 +37,7 @@ import (
 type Options struct {
 	Models     serving.Models
 	Catalog    Catalog    // nil: no plugins
+	Modules    Modules    // nil: clients bring none
 	Folder     Folder     // nil: nothing is pulled or removed
 	Recordings Recordings // nil: no request is recorded
 	// Policies are the plugins that the operator attaches to the requests of a key for a model; nil:
@@ -61,7 +62,8 @@ type Options struct {
 type Clients struct {
 	Keys       func() access.Keys // those that are known now; nil: none, and the server is open to everybody
 	Limiter    *access.Limiter    // what each client may use; nil: as much as it likes
-	Scripts    *access.Scripts    // who may bring scripts; nil: nobody
+	Scripts    *access.Code       // who may bring scripts; nil: nobody
+	Uploads    *access.Code       // who may bring modules; nil: nobody
 	ShareCache bool               // prompts cached for one key serve the others too
 	Proxies    []*net.IPNet       // whose X-Forwarded-For is believed; none: nobody's
 	Origins    []string           // other web origins whose pages may call; "*": any, "localhost": this machine's
@@ -164,6 +166,10 @@ func New(o Options) http.Handler {
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
+	e.POST("/v1/modules", s.uploadModule, s.authorize)
+	e.GET("/v1/modules", s.listModules, s.authorize)
+	e.GET("/v1/modules/:id", s.getModule, s.authorize)
+	e.DELETE("/v1/modules/:id", s.removeModule, s.authorize)
 	e.GET("/v1/recordings", s.withRecordings(listRecordings), s.authorizeOrAdmin)
 	e.GET("/v1/recordings/:id", s.withRecordings(getRecording), s.authorizeOrAdmin)
 	e.DELETE("/v1/recordings/:id", s.withRecordings(removeRecording), s.authorizeOrAdmin)

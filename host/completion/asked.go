@@ -118,6 +118,8 @@ type Caller struct {
 	// none.
 	TakeScript func(source, field string) error
 
+	MayBringModules bool // it may upload modules, and its requests may use them
+
 	Files media.Files // that it has sent by themselves; nil: it cannot
 }
 
@@ -192,6 +194,13 @@ func (a *Asked) check() error {
 func ScriptsForbidden(field string) error {
 	return &refusal.Error{Kind: refusal.KindForbidden, Code: "scripts_not_allowed", Field: field,
 		Message: field + " is a script, and whoever asks may bring none: the server's operator can set plugins.scripts to on, or list the key in plugins.script_keys"}
+}
+
+// ModulesForbidden refuses a module of a caller who may bring none; field is "" where there is no
+// request that uses it.
+func ModulesForbidden(field string) error {
+	return &refusal.Error{Kind: refusal.KindForbidden, Code: "modules_not_allowed", Field: field,
+		Message: "whoever asks may bring no modules: the server's operator can set plugins.modules to on, or to keys with the key in plugins.module_keys"}
 }
 
 // takeScript lets a script of the caller in, or refuses it.

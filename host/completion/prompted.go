@@ -110,7 +110,7 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 	if err := asked.check(); err != nil {
 		return nil, err
 	}
-	uses, err := readUses(asked.Common.Plugins, asked.Caller.takeScript)
+	uses, err := readUses(asked.Common.Plugins, asked.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -185,8 +185,8 @@ func (s *Service) use(ctx context.Context, p *Prompted) error {
 	return p.record()
 }
 
-// plan has the request's scripts compiled, which waits for other guests, and the first time until
-// the plugin that runs them is loaded.
+// plan has the request's scripts compiled and its modules warmed for the model, which waits for
+// other guests, and with the first script until the plugin that runs them is loaded.
 func (p *Prompted) plan(ctx context.Context) error {
 	if p.Model.Plugins == nil {
 		return nil
@@ -194,7 +194,7 @@ func (p *Prompted) plan(ctx context.Context) error {
 	ctx, stop := until(ctx, p.times.deadline)
 	defer stop()
 	for _, u := range p.uses {
-		if u.Source == "" {
+		if !u.Brought() {
 			continue
 		}
 		if _, err := p.Model.Plugins.Plan(ctx, p.Caller.ID, u); err != nil {

@@ -212,6 +212,10 @@ type Plugins struct {
 
 	Scripts    string   `koanf:"scripts"`     // auto, on, off, keys; see Config.Scripts
 	ScriptKeys []string `koanf:"script_keys"` // keys whose requests may bring scripts
+
+	Modules    string        `koanf:"modules"`     // on, off, keys: who may upload modules for requests of their own
+	ModuleKeys []string      `koanf:"module_keys"` // keys that may
+	ModuleTTL  time.Duration `koanf:"module_ttl"`  // from the last use of such a module to its end
 }
 
 // Recordings says what is kept of requests that ask to be recorded.

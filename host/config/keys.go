@@ -255,7 +255,7 @@ var table = slices.Concat([]Key{
 		Allowed: "1MiB to 1TiB", Help: "most memory for all running plugins of the server together, whatever models they are used with; a request that needs more gets an error"},
 	{Name: "plugins.log", Flag: "plugin-log", Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "log what plugins print and log in requests; the log may then have texts of prompts and answers"},
-}, scriptKeys, programKeys, []Key{
+}, codeKeys, programKeys, []Key{
 	{Name: "recordings.enabled", Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "let requests ask for a recording with \"record\": true"},
 	{Name: "recordings.dir", Kind: Text, Default: "",

@@ -69,7 +69,7 @@ func (a *Attached) HoldsFor(model, key string) bool {
 func Tell(all []Attached, digest func(name string) string, some func(*Attached) bool) (told []serving.PolicyInfo) {
 	for i := range all {
 		if a := &all[i]; some(a) {
-			told = append(told, serving.PolicyInfo{Plugin: a.Plugin, Mode: a.Mode(), SHA256: digest(a.Plugin), Models: a.Models, Routes: a.Routes})
+			told = append(told, serving.PolicyInfo{Plugin: a.Plugin, Mode: a.Mode(), SHA256: digest(a.Plugin), Models: a.Models, Routes: a.Routes, SomeKeys: a.Keys != nil})
 		}
 	}
 	return told

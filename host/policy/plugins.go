@@ -125,8 +125,8 @@ func (b *Builder) Resolve(ctx context.Context, asker serving.Asker, list []servi
 		of := find(all, u.Name)
 		switch {
 		case of == nil || of.by == nil:
-		case u.Source != "":
-			return nil, refusal.Invalid(u.Field+".name", "%s is called %q, as a plugin that this server attaches to the request; give the script another name", u.Field, u.Name)
+		case u.Brought():
+			return nil, refusal.Invalid(u.Field+".name", "%s is called %q, as a plugin that this server attaches to the request; give it another name", u.Field, u.Name)
 		case of.required():
 			if err := checkRequired(u); err != nil {
 				return nil, err
@@ -280,10 +280,14 @@ func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, confi
 	return q, config, err
 }
 
-// find finds the plugin of a use, for the caller to release. Scripts are all run by the same one,
-// which is not even loaded for who brings none, and may not be let to.
+// find finds the plugin of a use, for the caller to release. A module is its client's. Scripts are
+// all run by the same plugin, which is not even loaded for who brings none, and may not be let to.
 func (b *Builder) find(ctx context.Context, u *use) (*load.Plugin, error) {
 	switch {
+	case u.Module != "" && b.registry.Modules == nil:
+		return nil, refusal.Unsupported(u.Field, "modules of clients are not supported by this server")
+	case u.Module != "":
+		return b.registry.Modules.FindFor(ctx, u.client, u.Module, b.model)
 	case u.Source != "":
 		return b.registry.FindFor(ctx, script.Name, b.model)
 	case u.Name == script.Name:
@@ -345,6 +349,8 @@ func useError(u *use, err error) error {
 			Message: quarantine.Error(), Retry: quarantine.Seconds()}
 	case errors.Is(err, plugin.ErrLoading):
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "plugin_loading", Field: u.Field, Message: err.Error(), Retry: 2}
+	case errors.Is(err, registry.ErrNoModule):
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "module_not_found", Field: u.Field + ".module", Message: fmt.Sprintf("%s.module: %v", u.Field, err)}
 	case errors.Is(err, plugin.ErrUnknown):
 		return refusal.Invalid(u.Field, "%v", err)
 	}

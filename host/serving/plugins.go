@@ -41,6 +41,8 @@ type PolicyInfo struct {
 	SHA256 string   `json:"sha256,omitempty"` // of its module
 	Models []string `json:"models,omitempty"` // of whose requests; empty: of all
 	Routes []string `json:"routes,omitempty"` // by which they come; empty: by all
+	// SomeKeys says that it is for the requests of some API keys alone.
+	SomeKeys bool `json:"some_keys,omitempty"`
 }
 
 // PluginUse is an entry of a request's plugins.
@@ -49,6 +51,7 @@ type PluginUse struct {
 	Source string          // the field with the source, where it is a script, which Name stands for in this request; "": none
 	Config json.RawMessage // nil: none
 	SHA256 string          // of the module that it must be, in hexadecimal digits; "": any
+	Module string          // SHA-256 of a module that the client has uploaded, which Name stands for in this request; "": none
 	Skip   bool            // after a fault the request goes on without it
 	Off    bool            // the request does without it
 	Field  string          // of the request, for errors
@@ -67,6 +70,9 @@ type Plan struct {
 	Summary      string          `json:"summary,omitempty"`
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
 }
+
+// Brought reports whether it is code that the client has brought: a script or a module.
+func (u PluginUse) Brought() bool { return u.Source != "" || u.Module != "" }
 
 // ConfigField is the request's field of a part of the configuration; "" is all of it, then
 // ".threshold", ".list[2]". A script's is what the script is given.
