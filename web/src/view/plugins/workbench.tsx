@@ -67,18 +67,9 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
   return (
     <div class="workbench">
       <div class="set">
-        {plugin.always ? (
-          <p class="hint">Every request to this server uses it; its operator has set that.</p>
-        ) : isDefault(plugin) ? (
-          <UseSwitch
-            label="Do without it in this chat"
-            help={policyTexts(plugin).join(" ")}
-            on={chat.settings.value.off.includes(entryOf(name))}
-            turn={(without) => {
-              chat.settings.value = withStageSwitched(chat.settings.peek(), entryOf(name), !without, host());
-            }}
-          />
-        ) : (
+        {isDefault(plugin) && <DefaultSwitch plugin={plugin} />}
+        {!plugin.always &&
+          !isDefault(plugin) &&
           places.map((place) => (
             <UseSwitch
               key={place.label}
@@ -87,15 +78,8 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
               disabled={!isUsed(place, name) && (problems.value.length > 0 || !hasRoom(place.settings))}
               turn={(on) => turn(place, on)}
             />
-          ))
-        )}
-        {!plugin.always &&
-          !isDefault(plugin) &&
-          policyTexts(plugin).map((text) => (
-            <p class="hint" key={text}>
-              {text}
-            </p>
           ))}
+        <PolicyHints plugin={plugin} />
         {choiceOf(chat.settings.value, name) !== undefined && (
           <a class="link" href={addressOf("chat", chat.tree.path.value.length > 0 ? chat.id : undefined)}>
             Open the chat
@@ -118,6 +102,35 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
       </div>
     </div>
   );
+}
+
+/** Switches a plugin off that the host uses by default. */
+function DefaultSwitch({ plugin }: { plugin: PluginFile }) {
+  const { chats, props, plugins } = useApp();
+  const { settings } = chats.current.value;
+  const host = () => hostChain(props.peek().defaults, plugins.peek());
+  return (
+    <UseSwitch
+      label="Do without it in this chat"
+      help={policyTexts(plugin).join(" ")}
+      on={settings.value.off.includes(entryOf(plugin.name))}
+      turn={(without) => {
+        settings.value = withStageSwitched(settings.peek(), entryOf(plugin.name), !without, host());
+      }}
+    />
+  );
+}
+
+/** Says what the operator has set for some requests. */
+function PolicyHints({ plugin }: { plugin: PluginFile }) {
+  if (isDefault(plugin)) return null;
+  if (plugin.always)
+    return <p class="hint">Every request to this server uses it; its operator has set that.</p>;
+  return policyTexts(plugin).map((text) => (
+    <p class="hint" key={text}>
+      {text}
+    </p>
+  ));
 }
 
 /** Settings that may name the plugin. */
