@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	ending "github.com/penstock/penstock/scheduler/answer"
@@ -69,6 +70,7 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	}
 	from := k.client.Caller
 	from.Files = k.file
+	from.Sent = completion.Sent{Route: "GET " + route, SHA256: receipt.Digest(request)}
 	asked, err := openai.Read(from, request)
 	if err != nil {
 		return nil, err
