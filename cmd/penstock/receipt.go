@@ -56,8 +56,8 @@ func makeReceiptKey(out io.Writer, path string) (err error) {
 	return err
 }
 
-// receiptKeys are those that KEY names: the address of a server, of a JWK set, or a file. The second
-// result is a signing key, where the file has one.
+// receiptKeys are those that KEY names: the address of a server, of a JWK set, or a file. The
+// second result is a signing key, where the file has one.
 func receiptKeys(ctx context.Context, from string) (receipt.Keys, *receipt.Key, error) {
 	if !strings.HasPrefix(from, "http://") && !strings.HasPrefix(from, "https://") {
 		text, err := os.ReadFile(from)

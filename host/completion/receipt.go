@@ -151,8 +151,8 @@ func (r *Submitted) stateAdapters(ctx context.Context, s *receipt.Statement) err
 	return nil
 }
 
-// numbers are the sampling parameters that are no texts, with the samplers in their order. Texts are
-// in the request, of which the receipt has a digest.
+// numbers are the sampling parameters that are no texts, with the samplers in their order. Texts
+// are in the request, of which the receipt has a digest.
 func (r *Submitted) numbers(samplers []string) (map[string]any, error) {
 	text, err := r.Params.Describe(map[string]any{"max_tokens": r.MaxTokens})
 	if err != nil {

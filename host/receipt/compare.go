@@ -26,8 +26,8 @@ func (ks Keys) Read(jws string) (*Statement, string, error) {
 	return s, kid, err
 }
 
-// In finds the receipt in what a server has answered: the JWS alone, with at most one line end, or a
-// body, or the frames of a stream, of which the last with a receipt counts.
+// In finds the receipt in what a server has answered: the JWS alone, with at most one line end, or
+// a body, or the frames of a stream, of which the last with a receipt counts.
 func In(text []byte) (string, error) {
 	const field = `"receipt":"` // as it is written; within a text its quotation marks are escaped
 	if i := strings.LastIndex(string(text), field); i >= 0 {
@@ -208,8 +208,8 @@ func read(from []byte, to any) bool {
 	return len(from) > 0 && strict.Unmarshal(from, to) == nil
 }
 
-// CheckAnswer finds out whether the receipt is of an answer: the body that a server has sent, or the
-// text of one of the answers. It tells what was compared.
+// CheckAnswer finds out whether the receipt is of an answer: the body that a server has sent, or
+// the text of one of the answers. It tells what was compared.
 func (s *Statement) CheckAnswer(text []byte) (what string, err error) {
 	if bytes.HasPrefix(text, []byte("data:")) || bytes.HasPrefix(text, []byte("event:")) {
 		return "", errors.New("it is a stream of events; give the text of the answer instead")
@@ -260,8 +260,9 @@ func differenceOf(a shown, candidates []Choice) string {
 }
 
 // Differences names what differs between a receipt and one of the same request that was computed
-// anew. Who signed when, the body's own bytes, the name of the model and its recording may differ.
-func (s *Statement) Differences(anew *Statement) (all []string) {
+// anew. Who signed when, the body's own bytes, the name of the model and its recording may differ;
+// so may what the operator has configured, unless both are signed with the same key.
+func (s *Statement) Differences(anew *Statement, sameKey bool) (all []string) {
 	differ := func(what string, was, is any) {
 		if !reflect.DeepEqual(was, is) {
 			all = append(all, fmt.Sprintf("%s: it was %s, and is %s", what, brief(was), brief(is)))
@@ -269,7 +270,11 @@ func (s *Statement) Differences(anew *Statement) (all []string) {
 	}
 	differ("the model's files", s.Model.Files, anew.Model.Files)
 	differ("the options of llama.cpp", s.Model.Options, anew.Model.Options)
-	differ("the plugins", withoutSecrets(s.Plugins), withoutSecrets(anew.Plugins))
+	was, is := s.Plugins, anew.Plugins
+	if !sameKey {
+		was, is = withoutSecrets(was), withoutSecrets(is)
+	}
+	differ("the plugins", was, is)
 	for _, name := range namesOf(s.Sampling, anew.Sampling) {
 		differ("the sampling parameter "+name, s.Sampling[name], anew.Sampling[name])
 	}

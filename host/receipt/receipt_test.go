@@ -57,8 +57,8 @@ func small(t *testing.T, k *Key) string {
 	return jws
 }
 
-// flipped calls f with data in which one bit is another, for each bit, or of many for some, the last
-// among them.
+// flipped calls f with data in which one bit is another, for each bit, or of many for some, the
+// last among them.
 func flipped(t *testing.T, data []byte, f func(bit int, changed []byte)) {
 	t.Helper()
 	bits := make([]int, 8*len(data))
@@ -294,6 +294,10 @@ func TestStatement_Differences_NamesWhatDiffers(t *testing.T) {
 		return s
 	}
 	same := make(func(*Statement) {})
+	own := make(func(s *Statement) { s.Plugins[0].ConfigHMAC = "h" })
+	if len(same.Differences(own, false)) > 0 || len(same.Differences(own, true)) != 1 {
+		t.Error("what the operator has configured is compared by another key, or not by the same")
+	}
 	for want, change := range map[string]func(*Statement){
 		"":                             func(s *Statement) { s.ID, s.IssuedAt, s.Model.Name, s.Recording = "x", 1, "x", "x" },
 		"the model's files":            func(s *Statement) { s.Model.Files[0].SHA256 = "n" },
@@ -309,7 +313,7 @@ func TestStatement_Differences_NamesWhatDiffers(t *testing.T) {
 		"the end of answer 0":          func(s *Statement) { s.Choices[0].FinishReason = "length" },
 		"the number of answers":        func(s *Statement) { s.Choices = append(s.Choices, Choice{}) },
 	} {
-		all := same.Differences(make(change))
+		all := same.Differences(make(change), false)
 		if want == "" && len(all) == 0 {
 			continue
 		}

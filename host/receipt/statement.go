@@ -129,8 +129,8 @@ func TokensDigest(tokens []int32) string {
 }
 
 // CallsDigest is the digest of tool calls: of the list [{"arguments": …, "name": …}] in the
-// canonical form of RFC 8785. Arguments are JSON, and those of a custom tool a text. A call that was
-// cut off does not count: not every dialect shows it. "": there are none.
+// canonical form of RFC 8785. Arguments are JSON, and those of a custom tool a text. A call that
+// was cut off does not count: not every dialect shows it. "": there are none.
 func CallsDigest(calls []Call) string {
 	type call struct {
 		Name      string `json:"name"`

@@ -70,10 +70,12 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	}
 	from := k.client.Caller
 	from.Files = k.file
-	from.Sent = completion.Sent{Route: "GET " + route, SHA256: receipt.Digest(request)}
 	asked, err := openai.Read(from, request)
 	if err != nil {
 		return nil, err
+	}
+	if asked.Common.Receipt {
+		asked.Caller.Sent = completion.Sent{Route: "GET " + route, SHA256: receipt.Digest(request)}
 	}
 	r, err := k.api.Prompt(ctx, asked)
 	if err != nil {

@@ -65,16 +65,20 @@ func Read(c echo.Context) ([]byte, error) {
 
 // Receive reads the whole body with take. The server has set a deadline for that, which is lifted
 // when it is there: net/http would otherwise take its passing, while the answer is streamed, for a
-// lost connection. CallerOf tells then what was read.
+// lost connection. After NoteSent, CallerOf tells then what was read.
 func Receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, error) {
+	var received io.Reader = c.Request().Body
 	sum := sha256.New()
-	received := io.TeeReader(c.Request().Body, sum)
+	_, noted := c.Get(sentKey).(completion.Sent)
+	if noted {
+		received = io.TeeReader(received, sum)
+	}
 	body, err := take(received)
-	if err == nil {
+	if err == nil && noted {
 		_, err = io.Copy(io.Discard, received) // what stands behind a form
+		c.Set(sentKey, completion.Sent{Route: c.Request().Method + " " + c.Path(), SHA256: hex.EncodeToString(sum.Sum(nil))})
 	}
 	if err == nil {
-		c.Set(sentKey, completion.Sent{Route: c.Request().Method + " " + c.Path(), SHA256: hex.EncodeToString(sum.Sum(nil))})
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // test recorders have none
 	}
 	var tooLarge *http.MaxBytesError

@@ -35,6 +35,9 @@ const (
 // SetCaller notes who sends a request.
 func SetCaller(c echo.Context, from completion.Caller) { c.Set(callerKey, from) }
 
+// NoteSent has what is sent be noted, for receipts.
+func NoteSent(c echo.Context) { c.Set(sentKey, completion.Sent{}) }
+
 // CallerOf is who sends a request, with what was received of it.
 func CallerOf(c echo.Context) completion.Caller {
 	from, _ := c.Get(callerKey).(completion.Caller)
