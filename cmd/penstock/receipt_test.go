@@ -43,6 +43,9 @@ func TestReceipt(t *testing.T) {
 	if again := penstock(t, "", "receipt", "key", path("key.pem")); again.code != exitFailed || !strings.Contains(again.err, "exists") {
 		t.Errorf("a key is written over another: %+v", again)
 	}
+	if none := penstock(t, "", "serve", "--listen", "127.0.0.1:0", "--receipt-key-file", path("none")); none.code != exitFailed || !strings.Contains(none.err, "receipts.key_file") {
+		t.Errorf("a server without its key: %+v", none)
+	}
 	watching := func(hold string) []byte {
 		return asm.New(`{"name":"watching","view":"none"`+hold+`}`).On("penstock_sample", asm.I32(-1)).Wasm()
 	}
