@@ -134,35 +134,37 @@ func TestReceipt_EveryRoute(t *testing.T) {
 // A receipt says that the request alone does not lead to the answer, and that the client has ended
 // it.
 func TestReceipt_Socket_SteeredAndForked(t *testing.T) {
-	r, keys := newReceiptRig(t, func(*setup) {})
+	g := newGate()
+	r, keys := newReceiptRig(t, func(s *setup) {
+		g.on(s)
+		s.slots, s.queue = 2, 2
+	})
 	p := r.dial()
-	const request = `{"prompt":"x", "max_tokens":400, "receipt":true}`
+	const request = `{"prompt":"x", "max_tokens":40, "receipt":true}`
 	p.send(`{"type":"generate","id":"a","request":%s}`, request)
-	p.until("token")
-	p.send(`{"type":"pause","id":"a"}`)
-	p.until("paused")
+	<-g.held
+	g.pause(p, r, "a")
 	p.send(`{"type":"inject","id":"a","text":"A"}`)
 	p.send(`{"type":"fork","id":"a","as":"b"}`)
-	p.send(`{"type":"resume","id":"a"}`)
 	ends := map[string]*receipt.Statement{}
 	for len(ends) < 2 {
-		f := p.until("end")
-		ends[f.ID] = receiptIn(t, keys, f.Receipt)
-		if err := ends[f.ID].CheckRequest([]byte(request)); err != nil {
-			t.Error(f.ID, err)
+		switch f := p.next(); {
+		case f.Type == "error":
+			t.Fatalf("got %+v", f)
+		case f.Type == "started" && f.ID == "b":
+			p.send(`{"type":"cancel","id":"a"}`)
+		case f.Type == "end":
+			ends[f.ID] = receiptIn(t, keys, f.Receipt)
+			if err := ends[f.ID].CheckRequest([]byte(request)); err != nil {
+				t.Error(f.ID, err)
+			}
 		}
 	}
-	if s := ends["a"]; !slices.Equal(s.Steered, []string{"inject"}) || s.Forked || s.Request.Route != "GET /v1/ws" {
+	if s := ends["a"]; !slices.Equal(s.Steered, []string{"inject"}) || s.Forked || s.Request.Route != "GET /v1/ws" || s.Choices[0].FinishReason != "cancelled" {
 		t.Errorf("of the steered one: %+v", s)
 	}
-	if s := ends["b"]; len(s.Steered) > 0 || !s.Forked {
+	if s := ends["b"]; len(s.Steered) > 0 || !s.Forked || s.Choices[0].FinishReason != "length" {
 		t.Errorf("of the fork: %+v", s)
-	}
-	p.send(`{"type":"generate","id":"c","request":%s}`, request)
-	p.until("token")
-	p.send(`{"type":"cancel","id":"c"}`)
-	if s := receiptIn(t, keys, p.until("end").Receipt); s.Choices[0].FinishReason != "cancelled" {
-		t.Errorf("of the cancelled one: %+v", s.Choices)
 	}
 }
 
