@@ -46,6 +46,7 @@ type times struct{ came, deadline time.Time }
 type held struct {
 	arrived   func() // see serving.Scheduler.Expect
 	recording serving.Recording
+	receipt   *draft   // nil: none is wanted
 	back      []func() // give back what was taken, the last first
 }
 
@@ -163,7 +164,8 @@ func (p *Prompted) forgetSource() {
 	p.Common.Plugins, p.Common.Lora, p.uses = nil, nil, nil
 }
 
-// use finds the model, which may have to be loaded, and begins a recording where one is asked for.
+// use finds the model, which may have to be loaded, and begins a recording and a receipt where they
+// are asked for.
 func (s *Service) use(ctx context.Context, p *Prompted) error {
 	name := p.ModelName
 	if p.Source.hasPictures() {
@@ -182,7 +184,10 @@ func (s *Service) use(ctx context.Context, p *Prompted) error {
 	if m.EmbedsOnly {
 		return refusal.Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
 	}
-	return p.record()
+	if err := p.record(); err != nil {
+		return err
+	}
+	return p.draft(ctx)
 }
 
 // plan has the request's scripts compiled and its modules warmed for the model, which waits for

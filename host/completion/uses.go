@@ -237,6 +237,8 @@ func (n noPlugins) Again(_ context.Context, _ string, chain []string) (serving.P
 	return n, nil
 }
 
+func (noPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return nil, chain }
+
 func (noPlugins) RefuseTemplates() error { return nil }
 func (noPlugins) Release()               {}
 

@@ -27,6 +27,7 @@ type Config struct {
 	Plugins     Plugins     `koanf:"plugins"`
 	Programs    Programs    `koanf:"programs"`
 	Recordings  Recordings  `koanf:"recordings"`
+	Receipts    Receipts    `koanf:"receipts"`
 	Log         Log         `koanf:"log"`
 	Telemetry   Telemetry   `koanf:"telemetry"`
 
@@ -221,6 +222,11 @@ type Recordings struct {
 	Size    int64         `koanf:"size"`    // bytes of one in memory
 	Keep    int           `koanf:"keep"`
 	KeepFor time.Duration `koanf:"keep_for"`
+}
+
+// Receipts says with what receipts are signed.
+type Receipts struct {
+	KeyFile string `koanf:"key_file"` // empty: there are none
 }
 
 // Log says what is logged and how.

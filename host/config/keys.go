@@ -265,6 +265,9 @@ var table = slices.Concat([]Key{
 	{Name: "recordings.keep_for", Kind: Duration, Default: 7 * 24 * time.Hour, check: lasting(time.Minute, 10000*time.Hour),
 		Allowed: "1m to 10000h", Help: "how long each is kept"},
 
+	{Name: "receipts.key_file", Flag: "receipt-key-file", Kind: Text, Default: "",
+		Allowed: "a PEM file, as penstock receipt key writes it", Help: "key that signs receipts for requests with \"receipt\": true; empty: there are no receipts"},
+
 	{Name: "log.level", Flag: "log-level", Aliases: []string{"-lv", "--verbosity", "--log-verbosity"}, Numbered: []string{"error", "error", "warn", "info", "debug"}, Kind: Text, Default: "info",
 		Spelt: map[string]string{"-v": "debug", "--verbose": "debug", "--log-verbose": "debug", "--log-disable": "error"}, check: oneOf("debug", "info", "warn", "error"),
 		Allowed: "debug, info, warn or error", Help: "least level that is logged"},

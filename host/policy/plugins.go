@@ -326,6 +326,14 @@ func mediaOf(g *chat.Gallery) []byte {
 	return text
 }
 
+// Used implements serving.Plugins.
+func (r *uses) Used(chain []string) (list []serving.UsedPlugin, samplers []string) {
+	for _, u := range r.list {
+		list = append(list, serving.UsedPlugin{Name: u.Name, SHA256: u.plugin.SHA256, Config: u.Config, Own: u.client == ""})
+	}
+	return list, arrange(chain, r.list)
+}
+
 // RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt
 // that is given.
 func (r *uses) RefuseTemplates() error {

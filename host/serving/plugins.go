@@ -98,12 +98,23 @@ type Plugins interface {
 	// Render lets the template among the plugins write a prompt's text for messages, with the same
 	// markers. It is nil if there is none. It ends with the context.
 	Render(ctx context.Context, c Conversing, messages []chat.Message) (text *string, err error)
+	// Used describes them, in their order, and the samplers of a chain with the plugins in their
+	// places.
+	Used(chain []string) (list []UsedPlugin, samplers []string)
 	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
 	RefuseTemplates() error
 	// Again are the same for another request, with those that its chain names besides.
 	Again(ctx context.Context, client string, chain []string) (Plugins, error)
 	// Release ends their use. Policies that were built go on.
 	Release()
+}
+
+// UsedPlugin is a plugin as a request uses it.
+type UsedPlugin struct {
+	Name   string
+	SHA256 string // of the module
+	Config []byte // JSON, with the defaults
+	Own    bool   // the operator has configured it, and not the request
 }
 
 // AnswerInfo is what the policy of an answer is told of it.
