@@ -5,6 +5,7 @@ package plugins
 import (
 	"crypto/ed25519"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/source"
+	"github.com/penstock/penstock/tests/hosts"
 )
 
 // An index and its plugins in a registry are found by reference and by digest, and only with the
@@ -67,4 +69,48 @@ func TestIndex_OCI(t *testing.T) {
 			t.Errorf("%s: a file with another digest: %v", name, err)
 		}
 	}
+}
+
+// A request uses a plugin that comes with the server like any other, and whoever has the admin key
+// can replace it, and not remove it.
+func TestPlugins_Bundled(t *testing.T) {
+	bundled, l := t.TempDir(), hosttest.Open(t, load.New)
+	if err := os.WriteFile(filepath.Join(bundled, "always.wasm"), hosts.Always("always", 300), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := index.Make(t.Context(), l, bundled, index.Options{})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(bundled, index.FileName), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := hosts.OpenWithPlugins(t, map[string]any{"plugins.bundled": bundled, "server.admin_key": "secret"}, nil)
+	uses := func(token int) {
+		t.Helper()
+		status, text, _ := hosts.Complete(t, h, `,"plugins":["always"]`)
+		if want := strings.Repeat(hosts.Piece(t, token), 5); status != 200 || text != want {
+			t.Errorf("%d %q, want %q", status, text, want)
+		}
+	}
+	uses(300)
+	for _, r := range []struct {
+		method, path string
+		body         []byte
+		status       int
+		says         string
+	}{
+		{http.MethodGet, "/v1/plugins/always", nil, 200, `"bundled":true`},
+		{http.MethodDelete, "/v1/plugins/always", nil, 409, "plugin_bundled"},
+		{http.MethodPost, "/v1/plugins", hosts.Always("always", 301), 200, `"bundled":false`},
+	} {
+		if status, body := hosts.Admin(t, h, r.method, r.path, r.body); status != r.status || !strings.Contains(string(body), r.says) {
+			t.Errorf("%s: %d %s", r.method, status, body)
+		}
+	}
+	uses(301)
+	if status, body := hosts.Admin(t, h, http.MethodDelete, "/v1/plugins/always", nil); status != 204 {
+		t.Errorf("%d %s", status, body)
+	}
+	uses(300)
 }

@@ -77,7 +77,8 @@ func (g *Registry) isBundled(name string) bool {
 	return g.bundledAs(name) != nil
 }
 
-// loadBundled gives a bundled plugin, for the caller to Release, and loads it if need be.
+// loadBundled gives a bundled plugin, for the caller to Release, and loads it if need be. The error
+// wraps ErrLoading or ErrUnknown.
 func (g *Registry) loadBundled(ctx context.Context, b *bundled) (*load.Plugin, error) {
 	select {
 	case b.turn <- struct{}{}:
@@ -97,7 +98,7 @@ func (g *Registry) loadBundled(ctx context.Context, b *bundled) (*load.Plugin, e
 	case err != nil:
 		b.err = err
 		g.log.Warn("a plugin that comes with the server was not loaded", "plugin", b.Name, "error", plugin.Told(err))
-		return nil, err
+		return nil, fmt.Errorf("%w: %q comes with the server and cannot be loaded; GET /v1/plugins has the reason", plugin.ErrUnknown, b.Name)
 	case g.closed:
 		p.Release()
 		return nil, plugin.Unknown(b.Name)
@@ -121,16 +122,19 @@ func (g *Registry) loadedBundled(b *bundled) *load.Plugin {
 // readBundled loads a bundled plugin's file, if it is the one that the index has.
 func (g *Registry) readBundled(ctx context.Context, b *bundled) (*load.Plugin, error) {
 	content, err := readAtMost(b.path, int(b.Size)+1)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		err = failed.Err // where the folder is concerns no client
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: the file of %s, which comes with the server: %w", plugin.ErrNotWasm, b.Name, err)
+		return nil, fmt.Errorf("%w: %s, which comes with the server: %w", plugin.ErrNotWasm, filepath.Base(b.path), err)
 	}
 	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != b.SHA256 {
-		return nil, fmt.Errorf("%w: %s is not the file that the server came with: its SHA-256 is another one than the index there says", plugin.ErrNotWasm, b.path)
+		return nil, fmt.Errorf("%w: %s is not the file that the server came with: its SHA-256 is another one than the index there says", plugin.ErrNotWasm, filepath.Base(b.path))
 	}
 	p, err := g.load(ctx, filepath.Base(b.path), content)
 	if err == nil && p.Name != b.Name {
 		p.Release()
-		return nil, fmt.Errorf("%w: %s is plugin %q, and the index there says %q", plugin.ErrManifest, b.path, p.Name, b.Name)
+		return nil, fmt.Errorf("%w: %s is plugin %q, and the index there says %q", plugin.ErrManifest, filepath.Base(b.path), p.Name, b.Name)
 	}
 	return p, err
 }

@@ -79,7 +79,7 @@ func Open(ctx context.Context, l *load.Loader, o Options) (*Registry, error) {
 }
 
 // Find gives a plugin, for the caller to Release; FindFor gives it for use. A bundled one is loaded
-// if need be. The error wraps ErrUnknown or ErrLoading, or is one of loading it.
+// if need be. The error wraps ErrUnknown or ErrLoading.
 func (g *Registry) Find(ctx context.Context, name string) (*load.Plugin, error) {
 	g.mu.RLock()
 	p := g.byName[name]
