@@ -86,7 +86,7 @@ func (c catalog) Reset(name string) (api.PluginInfo, error) {
 
 func (c catalog) info(i registry.Info) api.PluginInfo {
 	info := api.PluginInfo{
-		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Size: i.Size, Error: i.Error,
+		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Bundled: i.Bundled, Size: i.Size, Error: i.Error,
 		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name), ModelErrors: modelErrors(i),
 	}
 	if !i.FaultedAt.IsZero() {
@@ -121,6 +121,8 @@ func pluginError(err error, param string) error {
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "busy", Field: param, Message: err.Error(), Retry: 1}
 	case errors.Is(err, registry.ErrReserved), errors.Is(err, registry.ErrOtherKind):
 		kind, code = refusal.KindConflict, "plugin_name_taken"
+	case errors.Is(err, registry.ErrBundled):
+		kind, code = refusal.KindConflict, "plugin_bundled"
 	case errors.Is(err, registry.ErrNoScript):
 		kind, code = refusal.KindNotFound, "no_script"
 	case errors.Is(err, plugin.ErrTooLarge):

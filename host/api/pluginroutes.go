@@ -39,7 +39,8 @@ type PluginInfo struct {
 	Manifest  json.RawMessage `json:"manifest,omitempty"`
 	Exports   []string        `json:"exports,omitempty"`
 	Default   bool            `json:"default"` // every request uses it
-	File      string          `json:"file"`    // "": the server brings it
+	File      string          `json:"file"`    // "": it is a part of the server
+	Bundled   bool            `json:"bundled"` // the server comes with the file
 	Size      int64           `json:"size"`    // of the file, in bytes
 	Error     string          `json:"error,omitempty"`
 	Faults    int             `json:"faults"`

@@ -202,6 +202,8 @@ type Rerank struct {
 // Plugins says where plugins lie and which are always on.
 type Plugins struct {
 	Dir     string   `koanf:"dir"`
+	Bundled string   `koanf:"bundled"` // folder, auto, off
+	Indexes []string `koanf:"indexes"` // of which plugins can be installed
 	Default []string `koanf:"default"`
 	Lock    []string `koanf:"lock"`   // NAME@sha256:HEX; none: any module
 	Memory  int64    `koanf:"memory"` // bytes of all guests together
