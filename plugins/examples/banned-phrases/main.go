@@ -5,6 +5,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 
 	"github.com/penstock/penstock/plugins/sdk/go/json"
@@ -49,6 +50,10 @@ type banned struct {
 	tries   int
 	allow   bool // what cannot be avoided
 
+	// never is the bias of a token that is banned. Beside a grammar it is finite: where the grammar
+	// allows nothing else the token comes again, and is counted as a try, instead of no token at all.
+	never float32
+
 	bans   []ban
 	since  int // tokens were taken back since the answer was longest
 	record int // its length then, in tokens
@@ -63,10 +68,6 @@ type ban struct {
 	at    int // index in the answer
 	token penstock.Token
 }
-
-// never is the bias of a token that is banned. It is finite, so that where a grammar allows nothing
-// else the token comes again, and is counted as a try, instead of leaving no token at all.
-const never = -10000
 
 // Plan implements penstock.Planner: what the list says is read once.
 func (b *banned) Plan(config json.Value, plan *penstock.Plan) (err error) {
@@ -86,6 +87,9 @@ func (b *banned) Open(r *penstock.Request) (err error) {
 	b.prompt, b.tries, b.allow = r.PromptTokens, r.Config.Get("tries").Int(), r.Config.Get("give_up").Text() == "allow"
 	b.scanner.last = r.MaxTokens
 	b.scanner.begin()
+	if b.never = float32(math.Inf(-1)); r.Sampling().Get("grammar").Bool() {
+		b.never = -10000
+	}
 	names := r.Config.Get("parts")
 	for i := range names.Len() {
 		b.parts = append(b.parts, map[string]penstock.Part{
@@ -100,13 +104,13 @@ func (b *banned) Prepare(next *penstock.Next) {
 	if from := b.scanner.end(); from >= b.scanner.free && b.applies() {
 		for _, s := range []penstock.Special{penstock.EOS, penstock.EOT} {
 			if end, ok := penstock.SpecialToken(s); ok {
-				next.Bias(end, never)
+				next.Bias(end, b.never)
 			}
 		}
 	}
 	for _, ban := range b.bans {
 		if ban.at == len(b.scanner.ends) {
-			next.Bias(ban.token, never)
+			next.Bias(ban.token, b.never)
 		}
 	}
 }

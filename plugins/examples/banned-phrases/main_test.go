@@ -184,8 +184,8 @@ func TestBanned_Accept_EndsBetweenPlaces(t *testing.T) {
 	}
 }
 
-// The first token is a, b or c, and after an a comes b: with "ab" banned, the answer begins with b
-// or c as the model without a would draw them once an "ab" has come, and not as if it had known.
+// The first token is a, b or c, and after an a a b may come. With "ab" banned, an answer begins as
+// the README says, and not as one of the model's that happens to have no "ab".
 func TestBanned_Accept_Distribution(t *testing.T) {
 	first, afterA := []float64{0, 0.5, 0.3, 0.2}, 0.6 // of a, b, c; that b comes after a
 	const runs = 3000
@@ -213,6 +213,10 @@ func TestBanned_Accept_Distribution(t *testing.T) {
 		if got := counts[token] / runs; math.Abs(got-want) > 4*math.Sqrt(want*(1-want)/runs) {
 			t.Errorf("token %d comes first in %.3f of all answers, want %.3f", token, got, want)
 		}
+	}
+	exact := (first[1] - back) / (1 - back)
+	if got := counts[1] / runs; math.Abs(got-exact) < 4*math.Sqrt(exact*(1-exact)/runs) {
+		t.Errorf("a comes first in %.3f of all answers, as in those of the model that have no phrase", got)
 	}
 }
 

@@ -50,5 +50,5 @@ the scent of ozone
 Elara
 Eldoria
 /(?i)\bwhispering woods\b/
-/(?i)\b(it|this|that)( i|')s(n't| not) (just|only|merely|about) [^.!?\n]{1,80}[;,.—–-]+ ?(it|this|that)( i|')s\b/
+/(?i)\b(it|this|that)( i|')s(n't| not) (just|only|merely|about) [^.!?\n]+[;,.—–-]+ ?(it|this|that)( i|')s\b/
 `

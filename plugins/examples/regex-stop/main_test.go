@@ -59,7 +59,7 @@ func TestRegexStop_Stop_Text(t *testing.T) {
 }
 
 func TestRegexStop_Open_Refusals(t *testing.T) {
-	for pattern, want := range map[string]string{"(": "missing", "a*": "empty", "((a{100}){100}){100}": "", "a{900}b{900}c{900}": "large"} {
+	for pattern, want := range map[string]string{"(": "missing", "a*": "empty", "((a{100}){100}){100}": "", "a{900}b{900}c{900}": "large", "a{1,50}": "nested", "(((((((((((((((((((((((((((((((((((((((((((((a)))))))))))))))))))))))))))))))))))))))))))))": "nested"} {
 		_, err := plugintest.TryOpen[regexStop](t, plugintest.Request{Config: `{"pattern":"` + pattern + `"}`})
 		if !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want a refusal with %q", pattern, err, want)

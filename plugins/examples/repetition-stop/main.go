@@ -80,8 +80,9 @@ func (r *repetition) Open(q *penstock.Request) error {
 	}
 	if q.Config.Get("then").Text() == "go_back" {
 		r.left = q.Config.Get("tries").Int()
+		return nil
 	}
-	return nil
+	return q.Hold(0) // nothing is taken back
 }
 
 // Prepare implements penstock.Preparer.

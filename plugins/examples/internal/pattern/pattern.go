@@ -14,8 +14,13 @@ import (
 
 var (
 	errEmpty = errors.New("pattern matches an empty text, so it would match everywhere; make it ask for a character")
+	errDeep  = errors.New("pattern is nested too deeply; use + or * in the place of counts in braces, and fewer parentheses")
 	errLarge = errors.New("pattern is too large; use smaller counts in braces, or fewer patterns")
 )
+
+// deepest bounds how deep a pattern is nested: a guest's stack is small, and packages of the standard
+// library follow a pattern by recursion. A count in braces that varies nests as often as it varies.
+const deepest = 40
 
 // largest bounds a compiled pattern: each character costs a step for each of its instructions at
 // worst.
@@ -46,6 +51,9 @@ func Compile(patterns ...string) (*Matcher, error) {
 		if parsed[i], err = syntax.Parse(p, syntax.Perl); err != nil {
 			return nil, fmt.Errorf("pattern: %w", err)
 		}
+		if !isFlat(parsed[i], deepest) {
+			return nil, errDeep
+		}
 	}
 	all := parsed[0]
 	if len(parsed) > 1 {
@@ -64,6 +72,22 @@ func Compile(patterns ...string) (*Matcher, error) {
 		return nil, errEmpty
 	}
 	return m, nil
+}
+
+// isFlat reports whether a pattern is nested no deeper than so.
+func isFlat(p *syntax.Regexp, depth int) bool {
+	if p.Op == syntax.OpRepeat {
+		depth -= max(0, p.Max-p.Min)
+	}
+	if depth <= 0 {
+		return false
+	}
+	for _, sub := range p.Sub {
+		if !isFlat(sub, depth-1) {
+			return false
+		}
+	}
+	return true
 }
 
 // begin starts a round of following threads.
