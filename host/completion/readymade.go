@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// readyFields are fields of other servers' APIs, which plugins of the ready-made set carry out: such
-// a field is one more entry of plugins.
+// readyFields are fields of other servers' APIs, which plugins of the ready-made set carry out:
+// such a field is one more entry of plugins.
 type readyFields struct {
 	BannedStrings       json.RawMessage `json:"banned_strings"`                // of TabbyAPI and ik_llama.cpp
 	BannedRegex         json.RawMessage `json:"banned_regex"`                  // of ik_llama.cpp

@@ -37,8 +37,9 @@ func main() {}
 type verbatim struct {
 	vocabulary vocabulary
 	machine    machine
-	calm       []uint32   // the mask outside of quotes
-	opened     [][]uint32 // the mask at the beginning of a quote, for each pair of marks
+	opening    []penstock.Token // those in which a quote is opened
+	calm       []uint32         // the mask outside of quotes
+	opened     [][]uint32       // the mask at the beginning of a quote, for each pair of marks
 
 	states  []state // after each token of the answer
 	content bool    // the answer is in its content, in which quotes count
@@ -57,6 +58,7 @@ func (q *verbatim) Warm(v *penstock.Vocabulary) error {
 // Plan implements penstock.Planner: documents are indexed once.
 func (q *verbatim) Plan(config json.Value, _ *penstock.Plan) error {
 	q.machine.marks = readMarks(config)
+	q.opening = q.vocabulary.opening(&q.machine)
 	documents := config.Get("documents")
 	if documents.Len() == 0 {
 		return nil
@@ -77,7 +79,7 @@ func (q *verbatim) index(text normal) error {
 	}
 	m := &q.machine
 	m.source = newSource(text.bytes)
-	q.calm = q.vocabulary.outside(m, state{pair: none})
+	q.calm = q.vocabulary.outside(m, q.opening)
 	for i := range m.pairs {
 		q.opened = append(q.opened, make([]uint32, len(q.calm)))
 		q.vocabulary.inside(m, m.opened(i), q.opened[i])

@@ -114,15 +114,25 @@ func (v *vocabulary) alike(tokens []penstock.Token, at int, c byte) int {
 	return high
 }
 
+// opening are the tokens in which a quote is opened.
+func (v *vocabulary) opening(m *machine) (tokens []penstock.Token) {
+	for _, t := range v.tokens {
+		if opens(m, v.pieces.Piece(t)) {
+			tokens = append(tokens, t)
+		}
+	}
+	return tokens
+}
+
 // outside is the mask of a text outside of quotes, of whose last byte no mark is a part: all tokens
 // but those that open a quote and go on with what is not in the source.
-func (v *vocabulary) outside(m *machine, s state) []uint32 {
+func (v *vocabulary) outside(m *machine, opening []penstock.Token) []uint32 {
 	mask := make([]uint32, (v.pieces.Len()+31)/32)
 	for i := range mask {
 		mask[i] = 1<<32 - 1
 	}
-	for _, t := range v.tokens {
-		if piece := v.pieces.Piece(t); opens(m, piece) && !m.fits(s, piece) {
+	for _, t := range opening {
+		if !m.fits(state{pair: none}, v.pieces.Piece(t)) {
 			ban(mask, t)
 		}
 	}

@@ -18,8 +18,8 @@ var (
 	errLarge = errors.New("pattern is too large; use smaller counts in braces, or fewer patterns")
 )
 
-// deepest bounds how deep a pattern is nested: a guest's stack is small, and packages of the standard
-// library follow a pattern by recursion. A count in braces that varies nests as often as it varies.
+// deepest bounds how deep a pattern is nested: a guest's stack is small, and the standard library
+// follows a pattern by recursion. A count in braces that varies nests as often as it varies.
 const deepest = 40
 
 // largest bounds a compiled pattern: each character costs a step for each of its instructions at
