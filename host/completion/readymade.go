@@ -74,7 +74,7 @@ func (f *readyFields) banned() (use serving.PluginUse, err error) {
 		config["patterns"] = patterns
 	}
 	if len(config) > 0 {
-		use.Name = "banned-phrases"
+		use.Name, use.Ready = "banned-phrases", true
 		use.Config, err = json.Marshal(config)
 	}
 	return use, err
@@ -138,7 +138,7 @@ func (f *readyFields) repetition() (use serving.PluginUse, err error) {
 		return use, refusal.Invalid(field+".min_count", "%s.min_count is %d; it must be from 2 to %d, so that it and max_pattern_size make at most %d tokens", field, p.Count, maxLoops/p.Most, maxLoops)
 	}
 	config := fmt.Sprintf(`{"max_pattern_size":%d,"min_pattern_size":%d,"min_count":%d}`, p.Most, p.Least, p.Count)
-	return serving.PluginUse{Name: "repetition-stop", Field: field, Config: json.RawMessage(config)}, nil
+	return serving.PluginUse{Name: "repetition-stop", Field: field, Ready: true, Config: json.RawMessage(config)}, nil
 }
 
 // The bounds of detected loops, as the plugin's schema has them.

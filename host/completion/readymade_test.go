@@ -29,7 +29,7 @@ func TestReadyFields_Add_Uses(t *testing.T) {
 		got, err := added(t, body, nil)
 		var flat []string
 		for _, u := range got {
-			flat = append(flat, u.Field, u.Name, string(u.Config))
+			flat = append(flat, u.ConfigField(".patterns[0]"), u.Name, string(u.Config))
 		}
 		if err != nil || !slices.Equal(flat, want) {
 			t.Errorf("%s: got %q and %v, want %q", body, flat, err, want)
