@@ -163,7 +163,7 @@ compilers: | setup ## compile our C++ with all compilers that are installed, and
 # installed already; min-p is built by Go itself too, for the test that both compute the same.
 TINYGO ?= build/tools/tinygo/bin/tinygo
 GO_PLUGINS := $(patsubst plugins/examples/%/main.go,build/plugins/%.wasm,$(wildcard plugins/examples/*/main.go)) build/plugins/stdgo/min-p.wasm
-GO_SDK := $(shell find plugins/sdk/go plugins/examples/go.mod -type f -not -name '*_test.go' 2>/dev/null)
+GO_SDK := $(shell find plugins/sdk/go plugins/examples/go.mod plugins/examples/internal -type f -not -name '*_test.go' 2>/dev/null)
 
 .PHONY: plugins
 plugins: plugins-go plugins-rust ## the example plugins, as build/plugins/*.wasm

@@ -136,6 +136,7 @@ func (c Caller) Owns(owner Caller) bool { return !owner.Keyed || c.ID == owner.I
 type CommonFields struct {
 	sampling.ParamFields
 	Guessing
+	readyFields
 
 	CachePrompt bool            `json:"cache_prompt"`
 	Priority    int             `json:"priority"`

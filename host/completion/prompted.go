@@ -115,6 +115,9 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 	if err != nil {
 		return nil, err
 	}
+	if uses, err = asked.Common.add(uses); err != nil {
+		return nil, err
+	}
 	p := &Prompted{Asked: asked, uses: uses, Plugins: noPlugins{}, Media: Media{let: func() {}}, times: times{came: time.Now()}, held: held{arrived: func() {}}}
 	p.times.deadline = asked.Common.deadline(p.times.came)
 	whole := false
@@ -161,7 +164,7 @@ func (p *Prompted) forgetSource() {
 	} else {
 		p.Source = Texts{}
 	}
-	p.Common.Plugins, p.Common.Lora, p.uses = nil, nil, nil
+	p.Common.Plugins, p.Common.Lora, p.Common.readyFields, p.uses = nil, nil, readyFields{}, nil
 }
 
 // use finds the model, which may have to be loaded, and begins a recording and a receipt where they

@@ -205,7 +205,8 @@ func pluginsOf(ctx context.Context, m *serving.Model, client string, uses []serv
 		return m.Plugins.Resolve(ctx, client, uses, chain)
 	}
 	if len(uses) > 0 {
-		return nil, refusal.Unsupported("plugins", "plugins is not supported by this server")
+		field, _, _ := strings.Cut(uses[len(uses)-1].Field, "[")
+		return nil, refusal.Unsupported(field, "%s is not supported by this server, which has no plugins", field)
 	}
 	return noPlugins{m.Engine}.Again(ctx, client, chain)
 }

@@ -36,6 +36,7 @@ type PluginUse struct {
 	Module string          // SHA-256 of a module that the client has uploaded, which Name stands for in this request; "": none
 	Skip   bool            // after a fault the request goes on without it
 	Field  string          // of the request, for errors
+	Ready  bool            // it is of a field of another server's API, which its configuration is made of
 }
 
 // Plan is what a plugin asks for with one configuration, in the words of the ABI's manifest.
@@ -61,6 +62,8 @@ func (u PluginUse) ConfigField(part string) string {
 	const source = ".source"
 	in := u.Field + ".config"
 	switch {
+	case u.Ready:
+		return u.Field
 	case u.Source == "":
 		return in + part
 	case part == "" || part == source:
