@@ -90,7 +90,7 @@ func (c catalog) info(i registry.Info) api.PluginInfo {
 		return p.Mode == "required" && p.Models == nil && p.Routes == nil && !p.SomeKeys
 	}
 	info := api.PluginInfo{
-		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Size: i.Size, Error: i.Error,
+		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Bundled: i.Bundled, Size: i.Size, Error: i.Error,
 		Faults: i.Faults, LastFault: i.LastFault, Policies: c.PoliciesOf(i.Name), ModelErrors: modelErrors(i),
 	}
 	info.Default = slices.ContainsFunc(info.Policies, always)
@@ -126,6 +126,8 @@ func pluginError(err error, param string) error {
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "busy", Field: param, Message: err.Error(), Retry: 1}
 	case errors.Is(err, registry.ErrReserved), errors.Is(err, registry.ErrOtherKind):
 		kind, code = refusal.KindConflict, "plugin_name_taken"
+	case errors.Is(err, registry.ErrBundled):
+		kind, code = refusal.KindConflict, "plugin_bundled"
 	case errors.Is(err, registry.ErrNoScript):
 		kind, code = refusal.KindNotFound, "no_script"
 	case errors.Is(err, plugin.ErrTooLarge):

@@ -25,6 +25,7 @@ import (
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/policy"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/cgroup"
@@ -113,7 +114,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.metrics.PluginMemory(h.plugins.MemoryUse)
-	h.models = newModels(o.Config, h.log, h.plugins, h.noteProgress(o.Progress))
+	receipts, err := openReceipts(o.Config.Receipts, o.Version, h.log)
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	h.models = newModels(o.Config, h.log, h.plugins, receipts, h.noteProgress(o.Progress))
 	if err = h.attachPlugins(); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -149,6 +154,22 @@ func (h *Host) attachPlugins() error {
 	}
 	h.plugins.Attach(policies.Get)
 	return nil
+}
+
+// openReceipts reads the key of receipts; nil: there are none.
+func openReceipts(c config.Receipts, version string, log *slog.Logger) (*receipt.Signer, error) {
+	if c.KeyFile == "" {
+		return nil, nil
+	}
+	key, err := receipt.ReadKey(c.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("receipts.key_file: %w", err)
+	}
+	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode()&0o007 != 0 && runtime.GOOS != "windows" {
+		log.Warn("every user of this machine may use the key that signs receipts", slog.String("file", c.KeyFile), slog.String("remedy", "chmod o= "+c.KeyFile))
+	}
+	log.Info("receipts are signed", slog.String("key", key.ID()))
+	return receipt.NewSigner(key, "penstock "+version), nil
 }
 
 // openFirst loads the model that is served from the start. The others are loaded when they are
@@ -193,6 +214,10 @@ func (h *Host) api(o Options) http.Handler {
 	}
 	if h.models.recordings != nil {
 		options.Recordings = h.models.recordings
+	}
+	if r := h.models.receipts; r != nil {
+		keys := r.Key.Public()
+		options.ReceiptKeys = &keys
 	}
 	if h.traces != nil {
 		options.Sinks = append(options.Sinks, h.traces.Ended)

@@ -6,13 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/artifact"
+	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
 	interpreter "github.com/penstock/penstock/plugins/script"
@@ -35,9 +38,10 @@ func newPluginPush() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "push FILE REFERENCE",
-		Short: "Put a plugin into an OCI registry",
-		Long:  "Put a plugin into an OCI registry, and print where it is with its digest.\n\n" + referenceHelp,
-		Args:  exactly(2),
+		Short: "Put a plugin or an index of plugins into an OCI registry",
+		Long: "Put a plugin into an OCI registry, and print where it is with its digest. A FILE that ends with .json is an index,\n" +
+			"and goes there with its signature.\n\n" + referenceHelp,
+		Args: exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return pushPlugin(cmd, client, args[0], args[1], asJSON)
 		},
@@ -76,6 +80,9 @@ func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON b
 	if err != nil {
 		return usageError{err}
 	}
+	if filepath.Ext(file) == ".json" {
+		return pushIndex(cmd, c, file, r)
+	}
 	wasm, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -97,6 +104,38 @@ func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON b
 		return err
 	}
 	return printShared(cmd, shared{Name: p.Name, Reference: r.At(digest), SHA256: p.SHA256, Lock: plugin.LockEntry(p.Name, p.SHA256)}, asJSON)
+}
+
+// pushIndex puts an index with its signature into a registry.
+func pushIndex(cmd *cobra.Command, c artifact.Client, file string, r artifact.Reference) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	i, err := index.Parse(text, maxModule)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, e := range i.Plugins {
+		if e.Path() != "" {
+			return fmt.Errorf("%s: the file of %s is at %q, and nothing lies beside an index in a registry; make the index with --url", file, e.Name, e.URL)
+		}
+	}
+	signature, err := os.ReadFile(file + index.SignatureSuffix)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	ctx, stop := untilSignal(cmd.Context())
+	defer stop()
+	digest, err := c.PushIndex(ctx, r, text, signature)
+	if errors.Is(err, artifact.ErrReference) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), "oci://"+r.At(digest))
+	return err
 }
 
 func pullPlugin(cmd *cobra.Command, c artifact.Client, from string, asJSON bool) (err error) {
@@ -127,14 +166,15 @@ func pullPlugin(cmd *cobra.Command, c artifact.Client, from string, asJSON bool)
 	return printShared(cmd, shared{info.Name, r.At(digest), info.SHA256, plugin.LockEntry(info.Name, info.SHA256), path}, asJSON)
 }
 
-// openFolder loads the plugins of the configured folder.
+// openFolder loads the plugins of the configured folder, and lists those that the server comes
+// with.
 func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.Registry, error) {
 	lock, err := plugin.NewLock(c.Lock)
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
 	}
 	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: loading.CodeCache(slog.New(slog.DiscardHandler))})
-	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Lock: lock})
+	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Bundled: loading.BundledPlugins(c.Bundled), Lock: lock})
 	if err != nil {
 		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))
 	}

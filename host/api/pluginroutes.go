@@ -41,13 +41,15 @@ type PluginInfo struct {
 	Exports  []string        `json:"exports,omitempty"`
 	Default  bool            `json:"default"` // every request uses it
 	// Policies say which requests use it because the operator attaches it.
-	Policies  []serving.PolicyInfo `json:"policies,omitempty"`
-	File      string               `json:"file"` // "": the server brings it
-	Size      int64                `json:"size"` // of the file, in bytes
-	Error     string               `json:"error,omitempty"`
-	Faults    int                  `json:"faults"`
-	LastFault string               `json:"last_fault,omitempty"`
-	FaultedAt *time.Time           `json:"last_fault_at,omitempty"` // nil: never
+	Policies []serving.PolicyInfo `json:"policies,omitempty"`
+
+	File      string     `json:"file"`    // "": it is a part of the server
+	Bundled   bool       `json:"bundled"` // the server comes with the file
+	Size      int64      `json:"size"`    // of the file, in bytes
+	Error     string     `json:"error,omitempty"`
+	Faults    int        `json:"faults"`
+	LastFault string     `json:"last_fault,omitempty"`
+	FaultedAt *time.Time `json:"last_fault_at,omitempty"` // nil: never
 	// ModelErrors has the models in memory that it cannot be used with.
 	ModelErrors []PluginModelError `json:"model_errors,omitempty"`
 }

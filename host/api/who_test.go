@@ -49,7 +49,7 @@ const (
 
 var routeTable = []routeAccess{
 	{"GET", "/health", anybody, "", "", ""}, {"GET", "/v1/health", anybody, "", "", ""}, {"GET", "/livez", anybody, "", "", ""}, {"GET", "/readyz", anybody, "", "", ""},
-	{"GET", "/*", anybody, "", "", ""},
+	{"GET", "/*", anybody, "", "", ""}, {"GET", "/.well-known/penstock-receipts", anybody, "", "", ""},
 
 	{"POST", "/v1/chat/completions", client, answers, "", "{}"}, {"POST", "/chat/completions", client, answers, "", "{}"},
 	{"POST", "/v1/chat/completions/input_tokens", client, poolOnly, "", "{}"}, {"POST", "/chat/completions/input_tokens", client, poolOnly, "", "{}"},

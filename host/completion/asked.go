@@ -121,6 +121,14 @@ type Caller struct {
 	MayBringModules bool // it may upload modules, and its requests may use them
 
 	Files media.Files // that it has sent by themselves; nil: it cannot
+
+	Sent Sent
+}
+
+// Sent is what a caller has sent, for receipts.
+type Sent struct {
+	Route  string // the method and the path
+	SHA256 string // of the body, as it was received
 }
 
 // Owns reports whether what belongs to a client is the caller's. Without keys nobody can say: a
@@ -134,6 +142,7 @@ func (c Caller) asker() serving.Asker { return serving.Asker{Client: c.ID, Key: 
 type CommonFields struct {
 	sampling.ParamFields
 	Guessing
+	readyFields
 
 	CachePrompt bool            `json:"cache_prompt"`
 	Priority    int             `json:"priority"`
@@ -141,6 +150,7 @@ type CommonFields struct {
 	Plugins     json.RawMessage `json:"plugins"`
 	Trace       bool            `json:"trace"`
 	Record      bool            `json:"record"`
+	Receipt     bool            `json:"receipt"`
 	Lora        json.RawMessage `json:"lora"`
 }
 

@@ -213,7 +213,8 @@ func pluginsOf(ctx context.Context, m *serving.Model, asker serving.Asker, uses 
 		return m.Plugins.Resolve(ctx, asker, uses, chain)
 	}
 	if len(uses) > 0 {
-		return nil, refusal.Unsupported("plugins", "plugins is not supported by this server")
+		field, _, _ := strings.Cut(uses[len(uses)-1].Field, "[")
+		return nil, refusal.Unsupported(field, "%s is not supported by this server, which has no plugins", field)
 	}
 	return noPlugins{m.Engine}.Again(ctx, asker, chain)
 }
@@ -245,8 +246,10 @@ func (n noPlugins) Again(_ context.Context, _ serving.Asker, chain []string) (se
 	return n, nil
 }
 
+func (noPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return nil, chain }
+
 func (noPlugins) RefuseTemplates(string, bool) error { return nil }
-func (noPlugins) Release()                           {}
+func (noPlugins) Release()               {}
 
 // PluginOf is the plugin's name in that of a stage.
 func PluginOf(stage string) string {

@@ -27,6 +27,7 @@ type Config struct {
 	Plugins     Plugins     `koanf:"plugins"`
 	Programs    Programs    `koanf:"programs"`
 	Recordings  Recordings  `koanf:"recordings"`
+	Receipts    Receipts    `koanf:"receipts"`
 	Log         Log         `koanf:"log"`
 	Telemetry   Telemetry   `koanf:"telemetry"`
 
@@ -201,6 +202,8 @@ type Rerank struct {
 // Plugins says where plugins lie and which are always on.
 type Plugins struct {
 	Dir     string   `koanf:"dir"`
+	Bundled string   `koanf:"bundled"` // folder, auto, off
+	Indexes []string `koanf:"indexes"` // of which plugins can be installed
 	Default []string `koanf:"default"`
 	// PolicyFile has more plugins of this kind, with whose requests use them, and how; "": there is
 	// no such file.
@@ -225,6 +228,11 @@ type Recordings struct {
 	Size    int64         `koanf:"size"`    // bytes of one in memory
 	Keep    int           `koanf:"keep"`
 	KeepFor time.Duration `koanf:"keep_for"`
+}
+
+// Receipts says with what receipts are signed.
+type Receipts struct {
+	KeyFile string `koanf:"key_file"` // empty: there are none
 }
 
 // Log says what is logged and how.

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/policy"
@@ -47,7 +48,7 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
 	}
-	options := registry.Options{Dir: c.Dir, Lock: lock, Scripts: all.Scripts() != config.CodeOff, Log: log}
+	options := registry.Options{Dir: c.Dir, Bundled: BundledPlugins(c.Bundled), Lock: lock, Scripts: all.Scripts() != config.CodeOff, Log: log}
 	if c.Modules != config.CodeOff {
 		options.ModuleLife = c.ModuleTTL
 	}
@@ -116,7 +117,7 @@ func (p *Plugins) PoliciesOf(name string) (told []serving.PolicyInfo) {
 
 // digestOf is the SHA-256 of a plugin's module; "": it is not there.
 func (p *Plugins) digestOf(name string) string {
-	found, err := p.Find(name)
+	found, err := p.Find(context.Background(), name)
 	if err != nil {
 		return ""
 	}
@@ -194,6 +195,29 @@ func CodeCache(log *slog.Logger) string {
 		return ""
 	}
 	return filepath.Join(dir, "penstock", "code")
+}
+
+// BundledPlugins is the folder that plugins.bundled means; "": the server comes with no plugins.
+func BundledPlugins(setting string) string {
+	switch setting {
+	case "auto":
+	case "off":
+		return ""
+	default:
+		return setting
+	}
+	program, err := os.Executable()
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(filepath.Dir(program), "..", "share", "penstock", "plugins")
+	if _, err := os.Stat(filepath.Join(dir, index.FileName)); err != nil {
+		return ""
+	}
+	return dir
 }
 
 // closeTime bounds how long is waited for the last guests. Their fuel ends them sooner.

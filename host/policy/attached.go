@@ -4,6 +4,7 @@ package policy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -319,7 +320,7 @@ func (a *Attached) check(known Known) error {
 	if known.Registry == nil {
 		return nil
 	}
-	p, err := known.Registry.Find(a.Plugin)
+	p, err := known.Registry.Find(context.Background(), a.Plugin)
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.field, err)
 	}

@@ -420,6 +420,14 @@ func mediaOf(g *chat.Gallery) []byte {
 	return text
 }
 
+// Used implements serving.Plugins.
+func (r *uses) Used(chain []string) (list []serving.UsedPlugin, samplers []string) {
+	for _, u := range r.list {
+		list = append(list, serving.UsedPlugin{Name: u.Name, SHA256: u.plugin.SHA256, Config: u.Config, Own: u.by != nil})
+	}
+	return list, arrange(chain, r.list)
+}
+
 // RefuseTemplates implements serving.Plugins. A template that the operator attaches as a default
 // may stand beside a prompt that is given.
 func (r *uses) RefuseTemplates(field string, named bool) error {

@@ -55,6 +55,7 @@ type PluginUse struct {
 	Skip   bool            // after a fault the request goes on without it
 	Off    bool            // the request does without it
 	Field  string          // of the request, for errors
+	Ready  bool            // it is of a field of another server's API, which its configuration is made of
 }
 
 // Plan is what a plugin asks for with one configuration, in the words of the ABI's manifest.
@@ -80,6 +81,8 @@ func (u PluginUse) ConfigField(part string) string {
 	const source = ".source"
 	in := u.Field + ".config"
 	switch {
+	case u.Ready:
+		return u.Field
 	case u.Source == "":
 		return in + part
 	case part == "" || part == source:
@@ -117,6 +120,9 @@ type Plugins interface {
 	// Render lets the template among the plugins write a prompt's text for messages, with the same
 	// markers. It is nil if there is none. It ends with the context.
 	Render(ctx context.Context, c Conversing, messages []chat.Message) (text *string, err error)
+	// Used describes them, in their order, and the samplers of a chain with the plugins in their
+	// places.
+	Used(chain []string) (list []UsedPlugin, samplers []string)
 	// RefuseTemplates refuses those that the operator requires, and if it is so asked those that the
 	// request names: the prompt, or the part of it in the field, is not made of messages.
 	RefuseTemplates(field string, named bool) error
@@ -125,6 +131,14 @@ type Plugins interface {
 	Again(ctx context.Context, asker Asker, chain []string) (Plugins, error)
 	// Release ends their use. Policies that were built go on.
 	Release()
+}
+
+// UsedPlugin is a plugin as a request uses it.
+type UsedPlugin struct {
+	Name   string
+	SHA256 string // of the module
+	Config []byte // JSON, with the defaults
+	Own    bool   // the operator has configured it, and not the request
 }
 
 // AnswerInfo is what the policy of an answer is told of it.

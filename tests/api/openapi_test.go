@@ -120,7 +120,7 @@ var calls = []struct {
 	{"POST", "/v1/chat/completions", `{`, 400},
 	{"POST", "/v1/completions", `{"prompt":["Once","Long"],"max_tokens":3,"logprobs":2}`, 200},
 	{"POST", "/v1/completions", `{"prompt":"Once","max_tokens":3,"echo":true,"record":true}`, 200},
-	{"GET", "/v1/recordings", "", 200}, {"GET", "/v1/recordings/none", "", 404}, {"DELETE", "/v1/recordings/none", "", 404},
+	{"GET", "/.well-known/penstock-receipts", "", 404}, {"GET", "/v1/recordings", "", 200}, {"GET", "/v1/recordings/none", "", 404}, {"DELETE", "/v1/recordings/none", "", 404},
 	{"POST", "/v1/chat/completions", shortAsk + `,"response_format":{"type":"json_object"}}`, 200},
 	{"POST", "/v1/completions", `{}`, 400},
 	{"POST", "/v1/embeddings", `{"input":["a","b c"]}`, 200}, {"POST", "/v1/embeddings", `{"input":"a","encoding_format":"base64"}`, 200},

@@ -196,6 +196,7 @@ func (p place) environment() []string {
 		}
 	}
 	all = append(all, p.extra...)
+	all = append(all, "PENSTOCK_PLUGINS_BUNDLED=off") // a checkout may have them or not
 	return append(all, "XDG_DATA_HOME="+filepath.Join(p.dir, "data"), "ADMIN_KEY="+adminKey, "HF_ENDPOINT=http://127.0.0.1:9",
 		"PATH="+filepath.Join(p.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 }

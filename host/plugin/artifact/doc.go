@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package artifact puts plugins into OCI registries and gets them from there.
+// Package artifact puts plugins and indexes of them into OCI registries and gets them from there.
 //
 // Those are the registries that containers are kept in. A plugin is an artifact of one layer, laid
 // out as other tools for WebAssembly lay theirs out (CNCF, "Wasm OCI Artifact layout"). Its digest

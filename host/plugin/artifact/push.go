@@ -33,6 +33,16 @@ type Description struct {
 // Push puts a module into a registry, under the reference's tag, and gives the digest of the
 // artifact. A reference with a digest is refused: the digest follows from the module.
 func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Description) (digest string, err error) {
+	packed := memory.New()
+	manifest, err := pack(ctx, packed, wasm, d)
+	if err != nil {
+		return "", err
+	}
+	return c.put(ctx, r, packed, manifest)
+}
+
+// put puts an artifact's layers and its manifest into a registry, under the reference's tag.
+func (c *Client) put(ctx context.Context, r Reference, packed *memory.Store, manifest []byte) (digest string, err error) {
 	if r.ValidateReferenceAsTag() != nil {
 		return "", fmt.Errorf("%w: %s has a digest; push it under a tag, and the digest is told", ErrReference, r)
 	}
@@ -40,8 +50,7 @@ func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Descripti
 	if err != nil {
 		return "", explained(r, err)
 	}
-	packed := memory.New()
-	artifact, err := pack(ctx, packed, wasm, d)
+	artifact, err := oras.PushBytes(ctx, packed, ocispec.MediaTypeImageManifest, manifest)
 	if err != nil {
 		return "", err
 	}
@@ -52,20 +61,20 @@ func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Descripti
 	return artifact.Digest.String(), explained(r, err)
 }
 
-// pack lays a module out as an artifact.
-func pack(ctx context.Context, to *memory.Store, wasm []byte, d Description) (ocispec.Descriptor, error) {
+// pack lays a module out as an artifact, and gives its manifest.
+func pack(ctx context.Context, to *memory.Store, wasm []byte, d Description) ([]byte, error) {
 	layer, err := oras.PushBytes(ctx, to, layerType, wasm)
 	if err != nil {
-		return layer, err
+		return nil, err
 	}
 	layer.Annotations = map[string]string{ocispec.AnnotationTitle: d.Name + ".wasm"}
 	about, err := json.Marshal(map[string]any{"architecture": "wasm", "os": "wasip1", "created": created, "layerDigests": []string{layer.Digest.String()}})
 	if err != nil {
-		return layer, err
+		return nil, err
 	}
 	config, err := oras.PushBytes(ctx, to, configType, about)
 	if err != nil {
-		return config, err
+		return nil, err
 	}
 	annotations := map[string]string{ocispec.AnnotationCreated: created, ocispec.AnnotationTitle: d.Name}
 	if d.Version != "" {
@@ -74,12 +83,8 @@ func pack(ctx context.Context, to *memory.Store, wasm []byte, d Description) (oc
 	if d.Summary != "" {
 		annotations[ocispec.AnnotationDescription] = d.Summary
 	}
-	manifest, err := json.Marshal(ocispec.Manifest{
+	return json.Marshal(ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
 		Config: config, Layers: []ocispec.Descriptor{layer}, Annotations: annotations,
 	})
-	if err != nil {
-		return config, err
-	}
-	return oras.PushBytes(ctx, to, ocispec.MediaTypeImageManifest, manifest)
 }

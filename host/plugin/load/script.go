@@ -142,7 +142,7 @@ func (i *builtIn) close() {
 // loadScript makes a plugin of a script.
 func (l *Loader) loadScript(ctx context.Context, name string, source []byte) (*Plugin, error) {
 	switch {
-	case !validName(name):
+	case !ValidName(name):
 		return nil, fmt.Errorf("%w: a script is the plugin that its file is named after; the name is %q, and must match [a-z0-9][a-z0-9._-]{0,63}", plugin.ErrManifest, name)
 	case !utf8.Valid(source):
 		return nil, fmt.Errorf("%w: it is not UTF-8", plugin.ErrScript)
