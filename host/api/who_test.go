@@ -78,6 +78,7 @@ var routeTable = []routeAccess{
 	{"GET", "/v1/plugins", client, "that plugins fail", "", ""}, {"GET", "/v1/plugins/:name", client, "that it fails", "", ""},
 	{"GET", "/v1/plugins/:name/source", admin, "", "", ""},
 	{"POST", "/v1/scripts/check", client, poolOnly, "", "{}"}, {"GET", "/v1/scripts/penstock.d.ts", client, "", "", ""},
+	{"POST", "/v1/watermark/detect", client, poolOnly, "", "{}"},
 	{"POST", "/v1/plugins", admin, "", "", "module"}, {"DELETE", "/v1/plugins/:name", admin, "", "", ""}, {"POST", "/v1/plugins/:name/reset", admin, "", "", ""},
 	{"GET", "/v1/recordings", client, "", "", ""}, // lists the key's own; the admin's lists all
 	{"GET", "/v1/recordings/:id", ownerOrAdmin, "", "", ""}, {"DELETE", "/v1/recordings/:id", ownerOrAdmin, "", "", ""},
