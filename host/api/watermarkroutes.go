@@ -26,7 +26,7 @@ func (a watermarks) routes() []wire.Route {
 	return []wire.Route{{Method: http.MethodPost, Path: "/v1/watermark/detect", Handler: a.detect, Body: detectBody{}}}
 }
 
-// mostDetected is the largest number of tokens that are tested at once: the test notes all contexts.
+// mostDetected is how many tokens are tested at once, at most: the test remembers each context.
 const mostDetected = 1 << 17
 
 // detectBody is POST /v1/watermark/detect.

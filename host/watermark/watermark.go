@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package watermark finds the watermark of plugins/examples/watermark in texts: it says how likely
-// so much of it would be in a text that was written without the key.
+// Package watermark finds the watermark of plugins/examples/watermark in texts, and says how
+// rarely text without it shows as much.
 //
 // A key and the last tokens before a token give it a number (keyed.go). In text without the mark
 // these numbers are random, and independent as long as no context counts twice, which the test of

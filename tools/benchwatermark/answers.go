@@ -154,8 +154,9 @@ func (c *client) answer(k kind, i int) (string, error) {
 	return answer.Choices[0].Message.Content, nil
 }
 
-// generate asks for n answers of each kind that the file does not have yet, and keeps them there.
-func generate(c *client, n int, kept string) (map[string][]string, error) {
+// generate asks for so many answers of each kind, half as many of the short ones. It keeps them in
+// the file, and does not ask for those that the file has.
+func generate(c *client, most int, kept string) (map[string][]string, error) {
 	all := map[string][]string{}
 	if kept != "" {
 		raw, err := os.ReadFile(kept)
@@ -169,7 +170,10 @@ func generate(c *client, n int, kept string) (map[string][]string, error) {
 		}
 	}
 	for _, k := range kinds {
-		have := len(all[k.name])
+		have, n := len(all[k.name]), most
+		if k.tokens <= windowTokens {
+			n = most / 2
+		}
 		texts := make([]string, max(0, n-have))
 		var g errgroup.Group
 		g.SetLimit(streams)
@@ -183,6 +187,7 @@ func generate(c *client, n int, kept string) (map[string][]string, error) {
 			return nil, err
 		}
 		all[k.name] = append(all[k.name], texts...)[:n]
+		fmt.Fprintf(os.Stderr, "%s: %d answers\n", k.name, n)
 		if kept == "" || len(texts) == 0 {
 			continue
 		}

@@ -79,7 +79,7 @@ impl Key {
         let [c0, c1, c2, c3] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574].map(W::of);
         let begin = [c0, c1, c2, c3, k0, k1, k2, k3, k4, k5, k6, k7, input[0], input[1], input[2], input[3]];
         let mut x = begin;
-        // A macro, since the compiler keeps the array in registers only where its indices are known.
+        // A macro, since the compiler keeps the array in registers only if its indices are known.
         macro_rules! quarter_rounds {
             ($($a:literal $b:literal $c:literal $d:literal)*) => {$(
                 x[$a] = x[$a].plus(x[$b]);

@@ -142,7 +142,7 @@ impl Watermark {
     }
 }
 
-/// Refuses what the gumbel scheme could not mark: it chooses the token, in place of the host's draw.
+/// Refuses what the gumbel scheme could not mark, since it chooses the token in place of the host.
 fn check_chain(sampling: &Value, refuse_greedy: bool) -> Result<(), String> {
     let temperature = sampling.get("temperature").and_then(Value::number).unwrap_or(1.0);
     if refuse_greedy && temperature <= 0.0 {
