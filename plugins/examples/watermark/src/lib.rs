@@ -147,7 +147,7 @@ fn check_chain(sampling: &Value, refuse_greedy: bool) -> Result<(), String> {
     let temperature = sampling.get("temperature").and_then(Value::number).unwrap_or(1.0);
     if refuse_greedy && temperature <= 0.0 {
         return Err(
-            "temperature is 0, so nothing is drawn that gumbel could mark: set a temperature above 0, scheme green, or greedy pass".into()
+            "temperature is 0, so nothing is drawn that gumbel could mark: set a temperature above 0, scheme green, or greedy pass".into(),
         );
     }
     let names = sampling.get("samplers").and_then(Value::items).unwrap_or(&[]);

@@ -47,7 +47,10 @@ fn key_gives_the_numbers_of_the_detector() {
 #[test]
 fn green_gives_the_bonus_to_the_tokens_below_the_threshold() {
     let mut session = open(KEY, r#","scheme":"green","gamma":0.25,"delta":1.5"#);
-    assert_eq!(session.planned(), r#"{"implements":["penstock_open","penstock_plan","penstock_prepare","penstock_accept","penstock_rewind"],"view":"none"}"#);
+    assert_eq!(
+        session.planned(),
+        r#"{"implements":["penstock_open","penstock_plan","penstock_prepare","penstock_accept","penstock_rewind"],"view":"none"}"#
+    );
     for first in [3, 5] {
         assert!(session.prepare().bias.is_empty(), "a context of less than two tokens marks");
         session.accept(first);
@@ -63,7 +66,10 @@ fn green_gives_the_bonus_to_the_tokens_below_the_threshold() {
 #[test]
 fn gumbel_takes_the_winner_of_the_race() {
     let mut session = open(KEY, "");
-    assert_eq!(session.planned(), r#"{"implements":["penstock_open","penstock_plan","penstock_sample","penstock_accept","penstock_rewind"]}"#);
+    assert_eq!(
+        session.planned(),
+        r#"{"implements":["penstock_open","penstock_plan","penstock_sample","penstock_accept","penstock_rewind"]}"#
+    );
     let mut ids: Vec<Token> = (100..150).collect();
     for first in [3, 5] {
         assert_eq!(session.sample(&mut ids, &mut [0.0; 50]), Choice::Keep(50), "the host draws the first tokens");
@@ -136,5 +142,8 @@ fn watermark_refuses_what_it_cannot_mark() {
     assert_eq!(with(r#","scheme":"green""#, early), "");
     assert_eq!(with("", r#"{"temperature":1,"samplers":["temperature","plugin:watermark"]}"#), "");
     let large = request(&format!(r#"{{"key":"{}","scheme":"green","gamma":0.5}}"#, KEY), 400_000);
-    assert!(Session::<Watermark>::try_open(large).err().unwrap_or_default().starts_with("gamma"), "more green tokens than there is room for");
+    assert!(
+        Session::<Watermark>::try_open(large).err().unwrap_or_default().starts_with("gamma"),
+        "more green tokens than there is room for"
+    );
 }
