@@ -52,6 +52,20 @@ func TestWatermark_Detect_FindsTheMarkInAnAnswer(t *testing.T) {
 	}
 }
 
+// TestWatermark_Gumbel_ObeysAGrammar has the mark decide among the tokens that a grammar allows,
+// which the plugin does not know.
+func TestWatermark_Gumbel_ObeysAGrammar(t *testing.T) {
+	h := hosts.SharedWithExamples(t, "watermark")
+	for seed := range 4 {
+		status, answer := hosts.Post(t, h.URL()+"/completion", fmt.Sprintf(`{"prompt":"Once","n_predict":40,"seed":%d,"temperature":1.5,"grammar":"root ::= [a-f]{30}",
+			"plugins":[{"name":"watermark","config":{"key":%q}}]}`, seed, strings.Repeat("5a", 32)))
+		var said struct{ Content string }
+		if err := json.Unmarshal([]byte(answer), &said); err != nil || status != 200 || len(said.Content) != 30 || strings.Trim(said.Content, "abcdef") != "" {
+			t.Errorf("%d %s", status, answer)
+		}
+	}
+}
+
 // TestWatermark_Detect_NamesTheFieldThatIsWrong has requests that cannot be answered.
 func TestWatermark_Detect_NamesTheFieldThatIsWrong(t *testing.T) {
 	h := hosts.Shared(t, nil, nil)

@@ -52,11 +52,7 @@ func marked(t testing.TB, s *stage.Stage, random *rand.Rand, vocabulary int) sch
 	if err := s.Apply(v); err != nil {
 		t.Fatal(err)
 	}
-	token := v.Chosen
-	if token < 0 {
-		v.Row, v.N = row, -1 // not marked: of any row the likeliest is by chance
-		token = v.Likeliest()
-	}
+	token := v.Likeliest() // where it is not marked, by the chance of the row
 	if _, err := s.Accept(token); err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ pub struct Watermark {
     answer: Vec<Token>,
     seen: BTreeMap<Vec<Token>, usize>, // contexts, and where in the answer the first token after each is
     weights: Vec<f32>,
+    times: Vec<(f64, usize)>,
 }
 
 #[derive(Clone, Copy)]
@@ -81,7 +82,16 @@ impl Plugin for Watermark {
         };
         // One key may serve both schemes and all widths.
         let key = Key::parse(&config.read::<String>("key")?)?.after(&[u32::from(name == "green"), width as u32]);
-        Ok(Watermark { scheme, key, width, prompt: request.prompt_tokens, answer: Vec::new(), seen: BTreeMap::new(), weights: Vec::new() })
+        Ok(Watermark {
+            scheme,
+            key,
+            width,
+            prompt: request.prompt_tokens,
+            answer: Vec::new(),
+            seen: BTreeMap::new(),
+            weights: Vec::new(),
+            times: Vec::new(),
+        })
     }
 
     /// Gives the green tokens their bonus.
@@ -93,25 +103,26 @@ impl Plugin for Watermark {
         }
     }
 
-    /// Takes the token that a race wins: with the number u of a token as its chance, −ln(u)/p is
-    /// the time that it takes. This is a draw with the probabilities p for whoever does not know
-    /// the key (Aaronson, 2022).
+    /// Has the tokens run a race: with the number u of a token as its chance, −ln(u)/p is the time
+    /// that it takes. To draw the winner is to draw with the probabilities p for whoever does not
+    /// know the key (Aaronson, 2022). The host draws, since only it knows the request's grammar: of
+    /// the tokens that fit, the first has all of the probability.
     fn sample(&mut self, candidates: &mut Candidates) -> Choice {
         let key = match (self.scheme, self.next_key()) {
-            (Scheme::Gumbel, Some(key)) => key,
-            _ => return Choice::Keep(candidates.len()), // the host draws
+            (Scheme::Gumbel, Some(key)) if candidates.len() > 1 => key,
+            _ => return Choice::Keep(candidates.len()),
         };
         let (weights, _) = candidates.softmax(&mut self.weights);
-        let (mut winner, mut best) = (candidates.ids()[0], f64::INFINITY);
-        for (token, weight) in candidates.ids().iter().zip(weights.iter()).filter(|(_, w)| **w > 0.0) {
+        self.times.clear();
+        self.times.extend(candidates.ids().iter().zip(weights.iter()).enumerate().map(|(i, (token, weight))| {
             let u = (f64::from(key.number(*token)) + 0.5) / 4_294_967_296.0;
-            let time = -u.ln() / f64::from(*weight);
-            if time < best {
-                winner = *token;
-                best = time;
-            }
+            (-u.ln() / f64::from(*weight), i)
+        }));
+        self.times.sort_unstable_by(|a, b| a.partial_cmp(b).expect("no time is NaN"));
+        for (rank, (_, i)) in self.times.iter().enumerate() {
+            candidates.logits_mut()[*i] = 0.0 - 200.0 * rank as f32;
         }
-        Choice::Take(winner)
+        Choice::Edited
     }
 
     fn accept(&mut self, token: Token) -> Accepted {
@@ -142,7 +153,7 @@ impl Watermark {
     }
 }
 
-/// Refuses what the gumbel scheme could not mark, since it chooses the token in place of the host.
+/// Refuses what the gumbel scheme could not mark, since it leaves the host no choice.
 fn check_chain(sampling: &Value, refuse_greedy: bool) -> Result<(), String> {
     let temperature = sampling.get("temperature").and_then(Value::number).unwrap_or(1.0);
     if refuse_greedy && temperature <= 0.0 {
@@ -152,7 +163,7 @@ fn check_chain(sampling: &Value, refuse_greedy: bool) -> Result<(), String> {
     }
     let names = sampling.get("samplers").and_then(Value::items).unwrap_or(&[]);
     match names.iter().filter_map(Value::text).skip_while(|name| *name != "plugin:watermark").nth(1) {
-        Some(after) => Err(format!("samplers: gumbel chooses the token, so plugin:watermark must be the last; {} is after it", after)),
+        Some(after) => Err(format!("samplers: gumbel decides the draw, so plugin:watermark must be the last; {} is after it", after)),
         None => Ok(()),
     }
 }

@@ -18,6 +18,11 @@ fn request(config: &str, tokens: usize) -> Request {
     Request::new().config(config).pieces(&vec![""; tokens]).prompt(&[7])
 }
 
+fn likeliest(ids: &[Token], logits: &[f32]) -> Token {
+    let best = (0..ids.len()).max_by(|a, b| logits[*a].partial_cmp(&logits[*b]).unwrap());
+    ids[best.unwrap()]
+}
+
 /// The numbers of tokens after a context of two.
 fn after(scheme: u32, context: [Token; 2]) -> Key {
     Key::parse(KEY).unwrap().after(&[scheme, 2]).after(&context)
@@ -78,10 +83,19 @@ fn gumbel_takes_the_winner_of_the_race() {
     // All are as likely, so the highest number wins.
     let key = after(0, [3, 5]);
     let winner = (100..150).max_by_key(|t| key.number(*t)).unwrap();
-    assert_eq!(session.sample(&mut ids, &mut [0.0; 50]), Choice::Take(winner));
+    let mut logits = [0.0; 50];
+    assert_eq!(session.sample(&mut ids, &mut logits), Choice::Edited);
+    assert_eq!(likeliest(&ids, &logits), winner);
+    // If a grammar does not allow the winner, the second is as far ahead of the third.
+    logits[ids.iter().position(|t| *t == winner).unwrap()] = f32::NEG_INFINITY;
+    assert_eq!(likeliest(&ids, &logits), (100..150).filter(|t| *t != winner).max_by_key(|t| key.number(*t)).unwrap());
+    logits.sort_by(|a, b| b.partial_cmp(a).unwrap());
+    assert!(logits.windows(2).all(|w| w[0] - w[1] >= 200.0));
     // One that is much less likely has no chance.
     let (mut ids, mut logits) = ([winner + 1, winner], [0.0, -40.0]);
-    assert_eq!(session.sample(&mut ids, &mut logits), Choice::Take(winner + 1));
+    session.sample(&mut ids, &mut logits);
+    assert_eq!(likeliest(&ids, &logits), winner + 1);
+    assert_eq!(session.sample(&mut [winner], &mut [0.0]), Choice::Keep(1), "there is nothing to choose");
 }
 
 #[test]
@@ -117,10 +131,9 @@ fn gumbel_draws_with_the_models_probabilities() {
         session.accept(3);
         session.accept(5);
         let mut logits: Vec<f32> = SHARES.iter().map(|p| p.ln() as f32).collect();
-        match session.sample(&mut [10, 20, 30, 40, 50, 60], &mut logits) {
-            Choice::Take(token) => counts[token as usize / 10 - 1] += 1,
-            other => panic!("{:?}", other),
-        }
+        let mut ids = [10, 20, 30, 40, 50, 60];
+        assert_eq!(session.sample(&mut ids, &mut logits), Choice::Edited);
+        counts[likeliest(&ids, &logits) as usize / 10 - 1] += 1;
     }
     let expected = |p: f64| p * DRAWS as f64;
     let sum: f64 = counts.iter().zip(&SHARES).map(|(n, p)| (*n as f64 - expected(*p)).powi(2) / expected(*p)).sum();
