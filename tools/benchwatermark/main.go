@@ -34,7 +34,7 @@ func run(ctx context.Context) error {
 	model := flag.String("model", "build/models/smollm2-135m-q4_1.gguf", "GGUF file")
 	dir := flag.String("plugin-dir", "build/plugins", "folder of the example plugins")
 	answers := flag.Int("answers", 32, "answers of each kind, and half as many of the short ones")
-	keys := flag.Int("keys", 10, "keys that each window of unmarked text is tested with")
+	keys := flag.Int("keys", 50, "keys that each window of unmarked text is tested with")
 	kept := flag.String("kept", "", "file in which answers are kept: those that it has are not generated again")
 	document := flag.String("document", "", "write the tables into this file, between their markers")
 	flag.Parse()

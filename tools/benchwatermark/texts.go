@@ -15,7 +15,7 @@ import (
 // The windows of unmarked text that are tested.
 const (
 	windowTokens = 200
-	mostWindows  = 1000 // of a kind
+	mostWindows  = 5000 // of a kind
 )
 
 // textKind is a kind of unmarked text, and its windows.
@@ -41,7 +41,7 @@ func unmarkedTexts(c *client, answers []string) ([]textKind, error) {
 		patterns []string
 	}{
 		{"English prose", []string{filepath.Join(goroot, "src/testdata/Isaac.Newton-Opticks.txt"), "docs/*.md", "docs/plugins/*.md"}},
-		{"code in Go and C++", []string{"host/chat/*.go", "host/engine/*.go", "scheduler/*.go", "native/*.go", "build/llama.cpp/source-*/src/*.cpp"}},
+		{"code in Go and C++", []string{"host/*/*.go", "scheduler/*.go", "build/llama.cpp/source-*/src/*.cpp"}},
 		{"French", []string{filepath.Join(languages, "candide-utf-8.txt")}},
 		{"Chinese, Japanese, Korean", []string{filepath.Join(languages, "sunzi-*-utf-8.txt"), filepath.Join(languages, "rashomon-utf-8.txt"), filepath.Join(languages, "unsu-*-utf-8.txt")}},
 		{"JSON, YAML and tables", []string{"docs/openapi.yaml", "docs/configuration.md", "tests/toolsinuse/package-lock.json", "host/jinja/testdata/*.json", "docs/observability/*.json", "plugins/abi/testdata/*.json"}},
