@@ -39,6 +39,7 @@ pub(super) struct State {
     pub hidden_state: Vec<f32>,
     pub logs: Vec<String>,
     pub outputs: Vec<String>,
+    pub rewrites_and_filters: bool,
     draws: (usize, u64), // the position of the last draw, and how many there were
     table: Option<&'static dyn Any>,
 }
@@ -77,6 +78,11 @@ impl State {
         for token in tokens {
             assert!((*token as usize) < n, "{} names token {}; the vocabulary has {}", what, token, n);
         }
+    }
+
+    /// Whether the plugin gets the messages in the answer, too.
+    fn puts_back(&self) -> bool {
+        self.rewrites_and_filters && !matches!(self.call, Call::Warm | Call::Plan)
     }
 
     fn param(&self, kind: i32) -> i64 {
@@ -166,12 +172,12 @@ fn give_from<T: Copy>(items: &[T], from: i32, ptr: *mut u8, limit: i32) -> i32 {
 /// Whether an export is that of a call which a plugin may decline.
 fn declinable(export: &str) -> bool {
     use crate::request::Call::*;
-    [Rewrite, Prepare, Sample, Accept, Draft, Stop, Rewind, Close].iter().any(|call| call.export() == export)
+    [Rewrite, Prepare, Sample, Accept, Draft, Stop, Filter, Rewind, Close].iter().any(|call| call.export() == export)
 }
 
 const TABLE: abi::Host = abi::Host {
     config: |p, n| ask(|s| give(if s.call == Call::Warm { "" } else { &s.config }, p, n)),
-    messages: |p, n| ask(|s| give(if s.call == Call::Prompt { &s.request.messages } else { "" }, p, n)),
+    messages: |p, n| ask(|s| give(if s.call == Call::Prompt || s.puts_back() { &s.request.messages } else { "" }, p, n)),
     media: |p, n| ask(|s| give(if s.call == Call::Warm || s.request.media.is_empty() { "[]" } else { &s.request.media }, p, n)),
     history: |from, p, n| ask(|s| give_from(&s.history, from, p, n)),
     text: |from, p, n| ask(|s| give_from(s.answer_text().as_bytes(), from, p, n)),
