@@ -46,6 +46,7 @@ const (
 	ImportPart               = "part"
 	ImportRequest            = "request"
 	ImportRandom             = "random"
+	ImportElapsed            = "elapsed"
 	ImportFuel               = "fuel"
 	ImportMedia              = "media"
 	ImportVocabSize          = "vocab_size"
@@ -369,6 +370,7 @@ var Imports = []Signature{
 	{Name: "part", Results: []Type{"i32"}, Added: true, Cost: Cost{Fixed: 5000, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, Record: RecordFitting},
 	{Name: "request", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Write}}, Cost: Cost{Fixed: 2000, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, Record: RecordWhole},
 	{Name: "random", Results: []Type{"i64"}},
+	{Name: "elapsed", Results: []Type{"i32"}, Added: true, Record: RecordFitting},
 	{Name: "fuel", Results: []Type{"i64"}, Added: true},
 	{Name: "media", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}},
 	{Name: "vocab_size", Results: []Type{"i32"}},
@@ -428,6 +430,7 @@ var Features = []string{
 	"part",
 	"request",
 	"random",
+	"elapsed",
 	"fuel",
 	"media",
 	"vocab_size",

@@ -101,6 +101,7 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 	}
 	defer planned.Release()
 	model := p.file.modelOf(s)
+	p.answers.elapsed = 0
 	p.answers.open, p.answers.program, p.answers.sampling, p.answers.modelled = 0, nil, []byte("{}"), model != nil
 	if s.Request.Sampling != nil {
 		p.answers.sampling = s.Request.Sampling

@@ -99,6 +99,12 @@ func requestImports() []Func {
 			Doc: "64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position, see *random numbers*. A replay draws the same bits.",
 		},
 		{
+			Name: "elapsed", Added: true, Result: I32, Record: RecordFitting,
+			Doc: "How long ago the request arrived, in milliseconds, when the running call of an export began; in `penstock_run`, when its last wait was over. So it does not change within a call. −1 in `penstock_describe`, `penstock_warm` and `penstock_plan`, and where the host does not know. " +
+				"A plugin that asks for it gives up that the same request with the same seed gets the same answer. A recording has what each call got, and a replay returns it, bit for bit. While an answer is replayed to a new instance (see `penstock_rewind`) it is the time of now, as in the calls that follow; what earlier instances got is not kept.",
+			Worked: "A stop rule ends the answer at the end of a sentence if `elapsed` is above 10,000. In a recording the call has `{\"do\":\"elapsed\",\"answer\":10412}`.",
+		},
+		{
 			Name: "fuel", Added: true, Result: I64,
 			Doc:    "The fuel that is left of the running call of an export, in units; of `penstock_run`, what is left until the next wait. The call has been paid for. It is the same on every machine, so a plugin may decide by it, for example to stop a search, or an interpreter to end a script with an error of its own, before the host ends the call.",
 			Worked: "Two calls of `fuel` in a row in `penstock_accept`: both results are below 20,000,000, and the second is smaller by the 128 units of the call and those of the instructions between them.",

@@ -61,6 +61,8 @@ type Session struct {
 
 	Part *penstock.Part // what AnswerPart gives; nil: it is not known
 
+	Elapsed int // what penstock.Elapsed gives, in milliseconds
+
 	t        testing.TB
 	plugin   *guest.Plugin
 	manifest []byte

@@ -391,6 +391,8 @@ mod imports {
         ///
         /// `sampling` has the request's effective sampling parameters under the names of a request's body, with the defaults filled in: `temperature`, `top_k`, `max_tokens`, `stop`, `logit_bias` and so on; `samplers` is the chain in its order, plugins as `plugin:NAME`, and `grammar` says whether there is one (true or false). A client may change them in the middle of an answer; the next call returns the new values. It is `{}` in `penstock_describe` and `penstock_warm`, where there is no request. A plugin must accept members that it does not know.
         pub fn request(ptr: *mut u8, limit: i32) -> i32;
+        /// How long ago the request arrived, in milliseconds, when the running call of an export began; in `penstock_run`, when its last wait was over. So it does not change within a call. −1 in `penstock_describe`, `penstock_warm` and `penstock_plan`, and where the host does not know. A plugin that asks for it gives up that the same request with the same seed gets the same answer. A recording has what each call got, and a replay returns it, bit for bit. While an answer is replayed to a new instance (see `penstock_rewind`) it is the time of now, as in the calls that follow; what earlier instances got is not kept.
+        pub fn elapsed() -> i32;
         /// The fuel that is left of the running call of an export, in units; of `penstock_run`, what is left until the next wait. The call has been paid for. It is the same on every machine, so a plugin may decide by it, for example to stop a search, or an interpreter to end a script with an error of its own, before the host ends the call.
         pub fn fuel() -> i64;
         /// The pictures and sounds of the prompt, in their order there, as a JSON list; `[]` if there are none, or no request. Each is an object with `type` (`image` or `audio`), `hash` (the SHA-256 of the file, in hexadecimal digits), `bytes` (of the file), `tokens` (how many tokens of the prompt it takes, with those that the model expects around it), `width` and `height` in pixels or `seconds`, and `detail` if the client has set it. `at` is the index in `history` of the first of its tokens, when the answer begins. In `penstock_messages` and `penstock_template` the list has those of the conversation, each once, with their marker as `text` instead of `at`. A plugin must accept members that it does not know. Returns its length in bytes. See *pictures and sounds*.
@@ -475,6 +477,7 @@ mod native {
         pub part: unsafe fn() -> i32,
         pub request: unsafe fn(*mut u8, i32) -> i32,
         pub random: unsafe fn() -> i64,
+        pub elapsed: unsafe fn() -> i32,
         pub fuel: unsafe fn() -> i64,
         pub media: unsafe fn(*mut u8, i32) -> i32,
         pub vocab_size: unsafe fn() -> i32,
@@ -534,6 +537,7 @@ mod native {
         part: || absent("part"),
         request: |_, _| absent("request"),
         random: || absent("random"),
+        elapsed: || absent("elapsed"),
         fuel: || absent("fuel"),
         media: |_, _| absent("media"),
         vocab_size: || absent("vocab_size"),
@@ -669,6 +673,12 @@ mod native {
     /// Pointers must be valid for what the import reads or writes.
     pub unsafe fn random() -> i64 {
         (HOST.with(Cell::get).random)()
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn elapsed() -> i32 {
+        (HOST.with(Cell::get).elapsed)()
     }
 
     /// # Safety
@@ -943,6 +953,7 @@ mod native {
         "part",
         "request",
         "random",
+        "elapsed",
         "fuel",
         "media",
         "vocab_size",

@@ -130,6 +130,18 @@ func Request(ptr unsafe.Pointer, limit int32) int32
 //go:noescape
 func Random() int64
 
+// Elapsed: How long ago the request arrived, in milliseconds, when the running call of an export
+// began; in penstock_run, when its last wait was over. So it does not change within a call. −1 in
+// penstock_describe, penstock_warm and penstock_plan, and where the host does not know. A plugin
+// that asks for it gives up that the same request with the same seed gets the same answer. A
+// recording has what each call got, and a replay returns it, bit for bit. While an answer is
+// replayed to a new instance (see penstock_rewind) it is the time of now, as in the calls that
+// follow; what earlier instances got is not kept.
+//
+//go:wasmimport penstock-optional elapsed
+//go:noescape
+func Elapsed() int32
+
 // Fuel: The fuel that is left of the running call of an export, in units; of penstock_run, what is
 // left until the next wait. The call has been paid for. It is the same on every machine, so a
 // plugin may decide by it, for example to stop a search, or an interpreter to end a script with an

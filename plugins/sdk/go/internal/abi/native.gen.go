@@ -22,6 +22,7 @@ type Host interface {
 	Part() int32
 	Request(ptr unsafe.Pointer, limit int32) int32
 	Random() int64
+	Elapsed() int32
 	Fuel() int64
 	Media(ptr unsafe.Pointer, limit int32) int32
 	VocabSize() int32
@@ -217,6 +218,18 @@ func (a Absent) Random() int64 { a.answers("random"); return 0 }
 // the position and the number of the call at that position, see random numbers. A replay draws the
 // same bits.
 func Random() int64 { return host.Random() }
+
+// Elapsed implements Host.
+func (a Absent) Elapsed() int32 { a.answers("elapsed"); return 0 }
+
+// Elapsed: How long ago the request arrived, in milliseconds, when the running call of an export
+// began; in penstock_run, when its last wait was over. So it does not change within a call. −1 in
+// penstock_describe, penstock_warm and penstock_plan, and where the host does not know. A plugin
+// that asks for it gives up that the same request with the same seed gets the same answer. A
+// recording has what each call got, and a replay returns it, bit for bit. While an answer is
+// replayed to a new instance (see penstock_rewind) it is the time of now, as in the calls that
+// follow; what earlier instances got is not kept.
+func Elapsed() int32 { return host.Elapsed() }
 
 // Fuel implements Host.
 func (a Absent) Fuel() int64 { a.answers("fuel"); return 0 }
@@ -695,6 +708,7 @@ var Features = []string{
 	"part",
 	"request",
 	"random",
+	"elapsed",
 	"fuel",
 	"media",
 	"vocab_size",

@@ -35,6 +35,7 @@ pub(super) struct State {
     pub most_hold: usize,      // as the manifest says
     pub notes: Vec<String>,    // of tokens; they are not counted
     pub part: Option<Part>,    // of the answer
+    pub elapsed: i32,          // milliseconds
     pub logprob: Option<f32>,  // of the token that is accepted next
     pub hidden_state: Vec<f32>,
     pub logs: Vec<String>,
@@ -188,6 +189,7 @@ const TABLE: abi::Host = abi::Host {
     prompt: |from, len, p, n| ask(|s| s.prompt(&text(from, len))).map_or(-1, |made| give(made, p, n)),
     logprob: || ask(|s| s.logprob.filter(|_| s.call == Call::Accept).unwrap_or(f32::NAN)),
     request: |p, n| ask(|s| give(s.request.described(s.call != Call::Warm), p, n)),
+    elapsed: || ask(|s| if matches!(s.call, Call::Warm | Call::Plan) { -1 } else { s.elapsed }),
     fuel: || abi::LIMIT_HOOK_FUEL, // natively none is used
     random: || ask(State::random),
     vocab_size: || ask(|s| s.request.vocabulary.len() as i32),

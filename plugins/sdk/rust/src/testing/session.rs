@@ -336,6 +336,11 @@ impl<P: Exported> Session<P> {
         self.state.part = Some(part);
     }
 
+    /// Sets how long ago the request came, in milliseconds. It is 0 in a new session.
+    pub fn elapsed(&mut self, milliseconds: u32) {
+        self.state.elapsed = milliseconds as i32;
+    }
+
     /// The plugin itself.
     pub fn plugin(&self) -> &P {
         self.plugin.as_ref().expect("the request is open")
