@@ -37,7 +37,7 @@ func (g *Registry) builtIn() Info {
 	i := Info{Name: script.Name, SHA256: sum, Size: int64(size), State: StateReady}
 	switch {
 	case p != nil:
-		g.describe(&i, p)
+		i.describe(p, g.loader.Models())
 	case err != nil:
 		i.State, i.Error = StateFailed, plugin.Told(err)
 	}
