@@ -381,6 +381,10 @@ simulate: ## what fleets of 1 to 1,000 replicas do, on virtual time, into docs/s
 bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
 	go run ./tools/benchpeer -only plugins $(ARGS)
 
+.PHONY: bench-watermark
+bench-watermark: build plugins $(REAL_MODELS) ## how often the watermark is found, also where there is none, into docs/plugins/watermark.md (ARGS="-model model.gguf")
+	go run ./tools/benchwatermark -document docs/plugins/watermark.md $(ARGS)
+
 .PHONY: bench-programs
 bench-programs: build plugins ## programs beside clients that prompt again for each continuation, into docs/plugins/programs.md (ARGS="-model model.gguf")
 	go run ./tools/benchprograms -document docs/plugins/programs.md $(ARGS)

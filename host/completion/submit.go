@@ -272,7 +272,7 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 		Begun:        r.begun,
 		Chain:        policy.Stages,
 		Program:      policy.Program,
-		Ending:       scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, StopTokens: r.tokens, IgnoreEOG: r.Params.IgnoreEOS, Preserved: r.Preserved, Rules: policy.Rules},
+		Ending:       scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, StopTokens: r.tokens, IgnoreEOG: r.Params.IgnoreEOS, Preserved: r.Preserved, Rules: policy.Rules, Filters: policy.Filters},
 		Adapters:     r.adapters.set,
 		AdaptersFrom: r.adapters.from,
 		Reports:      scheduler.Reports{Logprobs: r.Logprobs, Trace: trace, PromptLogprobs: r.PromptLogprobs, NoAnswer: r.NoAnswer, Progress: r.Progress},

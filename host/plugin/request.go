@@ -37,6 +37,9 @@ type RequestInfo struct {
 	// a JSON object; empty: as they are. What it returns makes the stages for a seed. Nil: there
 	// are no chains.
 	Chain func(ctx context.Context, parameters []byte) (func(seed uint32) ([]chain.Stage, error), error)
+	// Messages is the conversation as the plugin got it before it rewrote it, JSON, for one that
+	// puts something of it back into the answer's text; empty: there is none.
+	Messages []byte
 	// Media are the pictures and sounds of the prompt or of the conversation, as the import media
 	// tells of them: a JSON list; empty: there are none.
 	Media []byte

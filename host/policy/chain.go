@@ -34,7 +34,7 @@ func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ se
 			return nil, nil // that of the first choice writes all
 		}
 		request := plugin.RequestInfo{Name: u.Name, Client: u.client, Attached: u.by != nil, Required: u.required(), Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: about.MaxTokens, Time: about.Time, Choice: about.Choice, Choices: about.Choices, Parts: func() (plugin.Parts, error) { return about.Parts() }, Media: about.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
+			Setup: setup, MaxTokens: about.MaxTokens, Time: about.Time, Messages: u.messages, Choice: about.Choice, Choices: about.Choices, Parts: func() (plugin.Parts, error) { return about.Parts() }, Media: about.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
 		if u.plugin.IsProgram() {
 			request.Chain, request.Prompt = r.chainsOf(about.Chain), about.Prompt
 		}
@@ -45,6 +45,9 @@ func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ se
 		index++
 		if rule := stage.Rule(); rule != nil {
 			policy.Rules = append(policy.Rules, rule)
+		}
+		if filter := stage.Filter(); filter != nil {
+			policy.Filters = append(policy.Filters, filter)
 		}
 		if u.plugin.IsProgram() {
 			return programOf(stage, u, &policy), nil

@@ -83,6 +83,9 @@ type use struct {
 	asked  bool      // the request has it in its list of plugins
 	by     *Attached // by the operator; nil: by the request
 	plugin *load.Plugin
+	// messages is the conversation that a plugin got to rewrite which is to put something back into
+	// the text of the answer; nil: there is none, or it filters nothing.
+	messages []byte
 }
 
 // required reports whether the request cannot do without it.
@@ -438,7 +441,7 @@ func (r *uses) RefuseTemplates(field string, named bool) error {
 		case !u.asked || !named:
 		case u.plugin.IsTemplate():
 			return refusal.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
-		case u.plugin.Rewrites() && u.plugin.Renders():
+		case u.plugin.Rewrites() && (u.plugin.Renders() || u.plugin.Filters()): // it would put nothing back
 			return refusal.Invalid("plugins", "plugin %q rewrites messages: it needs some, and this request has a prompt", u.Name)
 		}
 	}
@@ -465,6 +468,9 @@ func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []cha
 		data, err := c.Media.Marshal(messages)
 		if err != nil {
 			return nil, err
+		}
+		if u.plugin.Filters() {
+			u.messages = data
 		}
 		var read []chat.Message
 		if err := recording.Rewrite(ctx, u.plugin, data, r.conversing(u, c), func(text []byte) (err error) {

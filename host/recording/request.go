@@ -119,6 +119,11 @@ func (r *request) Watch(of serving.RecordedChoice, p serving.Policy) serving.Pol
 				p.Rules[j] = w.Rule()
 			}
 		}
+		for j, filter := range p.Filters {
+			if filter == s.Filter() {
+				p.Filters[j] = w.Filter()
+			}
+		}
 	}
 	return p
 }

@@ -158,11 +158,13 @@ type AnswerInfo struct {
 	Prompt func(ctx context.Context, messages []byte) ([]int32, error)
 }
 
-// Policy is what decides one answer: the stages that choose its tokens, and the rules that may end
-// it.
+// Policy is what decides one answer: the stages that choose its tokens, the rules that may end it,
+// and the filters of its text.
 type Policy struct {
 	Stages []chain.Stage
 	Rules  []answer.StopRule
+	// Filters rewrite what is shown, one after another.
+	Filters []answer.Filter
 	// Program writes the answer in place of the stages, which are told of it; nil: none does. That
 	// of the first choice writes all.
 	Program *program.Program

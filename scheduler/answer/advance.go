@@ -206,6 +206,12 @@ func (a *Answer) show(t chain.Token, d Details) {
 		a.Fail(fmt.Errorf("a stop rule: %w", err))
 		return
 	}
+	if len(a.filters.list) > 0 {
+		if seen.text, err = a.filters.show(seen.text, false); err != nil {
+			a.Fail(fmt.Errorf("a filter: %w", err))
+			return
+		}
+	}
 	s := Shown{Text: seen.text, Token: t, Origin: d.Origin}
 	if d.Logprobs != nil || d.Trace != nil {
 		s.More = &More{Logprobs: d.Logprobs, Trace: d.Trace}
@@ -215,6 +221,7 @@ func (a *Answer) show(t chain.Token, d Details) {
 		a.text.discard()
 		a.window = a.window[:0]
 		a.output.Reason, a.output.Stop = seen.ends, seen.stop
+		a.filterRest()
 	}
 }
 
@@ -225,6 +232,7 @@ func (a *Answer) finish(r Reason) {
 	}
 	if !a.output.ended() { // else a stop string in the window came first
 		a.output.Reason = r
+		a.filterRest()
 	}
 }
 
@@ -323,6 +331,9 @@ func (a *Answer) takeBack(n int) {
 	a.window = a.window[:len(a.window)-held]
 	if n > held {
 		removed := a.text.rewind(n-held, all[a.prompt:len(all)-held], a.settings.Vocabulary)
+		if len(a.filters.list) > 0 {
+			removed = a.filters.rewind(len(removed))
+		}
 		a.output.Shown = append(a.output.Shown, Shown{Text: removed, More: &More{TakenBack: n - held}})
 	}
 }

@@ -51,6 +51,15 @@
 // instance, at the same places between the calls of accept. What the rule answers then is not
 // obeyed, since the client has seen the text; only what it holds back is taken over, because a
 // later answer counts from there.
+//
+// # Why do filters get the text before it is taken apart?
+//
+// The API tells content from reasoning and tool calls by tags in the text, and a dialect takes them
+// apart only when it writes them. A filter behind that would run in the handlers of each dialect,
+// after the answer's log and out of reach of its rewinds, and would have to be told of parts,
+// deltas and calls. Here there is one text, which all dialects, choices and resumed streams have
+// from one place, and what a filter makes of it is taken apart as if the model had written it. Stop
+// strings come first: a client stops at what the model writes, not at what it stands for.
 package answer
 
 import (
@@ -75,6 +84,7 @@ type Answer struct {
 	generated int           // tokens drawn, injected ones included and taken-back ones not
 	computed  int           // tokens drawn or spliced, taken-back ones included
 	text      text
+	filters   filters
 	output    Output
 
 	holdWindow
@@ -114,6 +124,7 @@ type Settings struct {
 	StopTokens []chain.Token // end at any of these, besides the model's own
 	IgnoreEOG  bool          // the model's end-of-generation tokens do not end the answer
 	Rules      []StopRule    // may end the answer, too
+	Filters    []Filter      // rewrite what is shown
 	Preserved  []chain.Token // control tokens that show their text
 
 	Longest        int          // tokens that the context has room for
@@ -154,7 +165,7 @@ func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
 	if len(s.Preserved) > 0 {
 		s.Vocabulary = preserving{s.Vocabulary, s.Preserved}
 	}
-	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), holdWindow: holdWindow{windowSize: c.Hold()}, text: newText(s.Stop, s.Rules),
+	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), holdWindow: holdWindow{windowSize: c.Hold()}, text: newText(s.Stop, s.Rules), filters: filters{list: s.Filters},
 		output: Output{Unchanged: math.MaxInt}}
 }
 
@@ -293,9 +304,28 @@ func (a *Answer) Fail(err error) {
 	a.output.Reason, a.output.Err = ReasonError, err
 }
 
-// Flush gives the text that is still held back when the answer was ended from outside; an
-// incomplete character is lost.
-func (a *Answer) Flush() string { return a.text.flush() }
+// Flush gives the text that is still held back when the answer has ended; an incomplete character
+// is lost. Where there are filters and they were not asked for the last text, since the answer was
+// ended from outside or has failed, there is none: nobody is to see what they have not seen.
+func (a *Answer) Flush() (text string) {
+	if len(a.filters.list) == 0 {
+		return a.text.flush()
+	}
+	text, a.filters.rest = a.filters.rest, ""
+	return text
+}
+
+// filterRest has the filters make what is shown at the end of an answer that has ended by itself.
+func (a *Answer) filterRest() {
+	if len(a.filters.list) == 0 || a.filters.over || a.output.Reason == ReasonError {
+		return
+	}
+	a.filters.over = true
+	var err error
+	if a.filters.rest, err = a.filters.show(a.text.flush(), true); err != nil {
+		a.Fail(fmt.Errorf("a filter: %w", err))
+	}
+}
 
 // Close closes stages and rules.
 func (a *Answer) Close() { Close(a.chain.Stages(), a.settings.Rules) }

@@ -128,7 +128,7 @@ func newPlaceWith(t *testing.T, program string, extra []string, prepare func(*te
 	p.write(t, "admin.key", adminKey)
 	p.write(t, "plugin.wasm", "\x00asm\x01\x00\x00\x00")
 	p.putModels(t)
-	for _, name := range []string{"banned-phrases.wasm", "beam.wasm"} {
+	for _, name := range []string{"banned-phrases.wasm", "beam.wasm", "watermark.wasm"} {
 		wasm, err := os.ReadFile(filepath.Join(root, "build", "plugins", name))
 		if err != nil {
 			t.Fatalf("%v: run `make plugins` first", err)

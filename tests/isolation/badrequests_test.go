@@ -52,6 +52,7 @@ var goodBodies = map[string]string{
 	"/api/embeddings":           `{"model":"penstock-tiny","prompt":"Hi"}`,
 	"/api/show":                 `{"model":"penstock-tiny"}`,
 	"/v1/scripts/check":         `{"source":"export function sample(c) { c.keep(1) }"}`,
+	"/v1/watermark/detect":      `{"input":"Hi","key":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}`,
 }
 
 // wrongTypes are values that a field of a type does not take.

@@ -31,6 +31,7 @@ func TestGo_Load_ListsOnlyWhatIsImplemented(t *testing.T) {
 		"prompt-lookup":       "draft",
 		"reasoning-budget":    "prepare accept",
 		"redact":              "messages",
+		"pii":                 "messages filter",
 		"repetition-stop":     "prepare accept rewind",
 		"regex-stop":          "stop",
 		"banned-phrases":      "plan prepare accept rewind",

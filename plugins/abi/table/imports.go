@@ -34,7 +34,7 @@ func requestImports() []Func {
 		},
 		{
 			Name: "messages", Params: []Value{outPtr, limit}, Result: I32, Cost: Cost{Wrote: true},
-			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty in other exports. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.",
+			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty in other exports. A plugin with `penstock_messages` and `penstock_filter` also gets it in `penstock_open` and all later calls of the answer, as its `penstock_messages` got it, so it can find again there what it has replaced; empty if the request has no messages. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.",
 		},
 		{
 			Name: "prompt", Added: true, Params: []Value{{Name: "messages", Type: I32, Access: Read, List: Bytes}, length, outPtr, limit}, Result: I32, Waits: true, Record: RecordWhole, Cost: Cost{Fixed: 100_000, Byte: 16, Wrote: true, More: "the messages that the plugin got count, too, where they are used"},
@@ -99,6 +99,12 @@ func requestImports() []Func {
 			Doc: "64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position, see *random numbers*. A replay draws the same bits.",
 		},
 		{
+			Name: "elapsed", Added: true, Result: I32, Record: RecordFitting,
+			Doc: "How long ago the request arrived, in milliseconds, when the running call of an export began; in `penstock_run`, when its last wait was over. So it does not change within a call. −1 in `penstock_describe`, `penstock_warm` and `penstock_plan`, and where the host does not know. " +
+				"A plugin that asks for it gives up that the same request with the same seed gets the same answer. A recording has what each call got, and a replay returns it, bit for bit. While an answer is replayed to a new instance (see `penstock_rewind`) it is the time of now, as in the calls that follow; what earlier instances got is not kept.",
+			Worked: "A stop rule ends the answer at the end of a sentence if `elapsed` is above 10,000. In a recording the call has `{\"do\":\"elapsed\",\"answer\":10412}`.",
+		},
+		{
 			Name: "fuel", Added: true, Result: I64,
 			Doc:    "The fuel that is left of the running call of an export, in units; of `penstock_run`, what is left until the next wait. The call has been paid for. It is the same on every machine, so a plugin may decide by it, for example to stop a search, or an interpreter to end a script with an error of its own, before the host ends the call.",
 			Worked: "Two calls of `fuel` in a row in `penstock_accept`: both results are below 20,000,000, and the second is smaller by the 128 units of the call and those of the instructions between them.",
@@ -149,7 +155,7 @@ func resultImports() []Func {
 			Name: "output", Added: true, Params: []Value{inPtr, length}, Result: I32, Record: RecordFitting, Cost: Cost{Fixed: 1_000, Byte: 16},
 			Doc: "Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. " +
 				"0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, " +
-				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. " +
+				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_filter`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. " +
 				"While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.",
 			Worked: "A plugin \"count\" outputs `{\"seen\":3}` (10 bytes) when it accepts the third token: the client gets `{\"plugin\":\"count\",\"tokens\":3,\"value\":{\"seen\":3}}`.",
 		},
@@ -180,7 +186,7 @@ func resultImports() []Func {
 			Worked: "The manifest has `\"hold\": 24`. A configuration bans only one word, of at most three tokens: after `hold(3)` the client gets each token three tokens later, and a splice may take back up to three.",
 		},
 		{
-			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_plan", "penstock_messages", "penstock_template"}, Cost: Cost{Read: true},
+			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_plan", "penstock_messages", "penstock_template", "penstock_filter"}, Cost: Cost{Read: true},
 			Doc: "Appends to the result of `penstock_describe`, `penstock_plan`, `penstock_messages` or `penstock_template`. In any other export it is a fault.",
 		},
 		{

@@ -92,6 +92,7 @@ const kinds: Record<string, PluginKind> = {
   penstock_run: { name: "Program", title: "It writes the whole answer, from several continuations at once." },
   penstock_draft: { name: "Guesses", title: "It guesses the next tokens, which makes answers faster." },
   penstock_stop: { name: "Stop", title: "It reads the new text, and may hold it back or end the answer." },
+  penstock_filter: { name: "Filter", title: "It rewrites the text before it is shown." },
 };
 
 /** Where a plugin takes part, in the order of a request. */
