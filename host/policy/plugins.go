@@ -450,8 +450,11 @@ func (r *uses) RefuseTemplates(field string, named bool) error {
 
 // Rewrite implements serving.Plugins. What a required plugin has rewritten no other changes again.
 func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []chat.Message) ([]chat.Message, error) {
-	rewriting := slices.Clone(r.list)
-	slices.SortStableFunc(rewriting, func(a, b use) int {
+	rewriting := make([]*use, len(r.list))
+	for i := range r.list {
+		rewriting[i] = &r.list[i]
+	}
+	slices.SortStableFunc(rewriting, func(a, b *use) int {
 		switch {
 		case a.required() == b.required():
 			return 0
@@ -460,8 +463,7 @@ func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []cha
 		}
 		return -1
 	})
-	for i := range rewriting {
-		u := &rewriting[i]
+	for _, u := range rewriting {
 		if !u.plugin.Rewrites() {
 			continue
 		}
