@@ -49,6 +49,7 @@ type Plan struct {
 	Branches     int             `json:"branches"` // 0: it is no program
 	Summary      string          `json:"summary,omitempty"`
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
+	Log          []string        `json:"log,omitempty"` // what was logged while it planned, the last ten lines
 }
 
 // ConfigField is the request's field of a part of the configuration; "" is all of it, then

@@ -141,7 +141,7 @@ static void blame_at(const char *place) {
   int line = 1, column = 1;
   for (const char *c = source.bytes; c < place; c++)
     if (*c == '\n') line++, column = 1;
-    else if ((*c & 0xc0) != 0x80) column++;
+    else column++; // bytes, as the engine counts them
   blame(line, column);
 }
 
