@@ -87,10 +87,7 @@ func (c catalog) Reset(name string) (api.PluginInfo, error) {
 func (c catalog) info(i registry.Info) api.PluginInfo {
 	info := api.PluginInfo{
 		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Size: i.Size, Error: i.Error,
-		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name),
-	}
-	for _, e := range i.ModelErrors {
-		info.ModelErrors = append(info.ModelErrors, api.PluginModelError{Model: e.Model, Error: e.Error})
+		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name), ModelErrors: modelErrors(i),
 	}
 	if !i.FaultedAt.IsZero() {
 		info.FaultedAt = &i.FaultedAt
@@ -99,6 +96,13 @@ func (c catalog) info(i registry.Info) api.PluginInfo {
 		info.Manifest, _ = json.Marshal(i.Manifest) // it was read from JSON
 	}
 	return info
+}
+
+func modelErrors(i registry.Info) (list []api.PluginModelError) {
+	for _, e := range i.ModelErrors {
+		list = append(list, api.PluginModelError{Model: e.Model, Error: e.Error})
+	}
+	return list
 }
 
 // pluginError turns what is wrong with a plugin or its name into an error of the API.

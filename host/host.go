@@ -24,6 +24,7 @@ import (
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/cgroup"
@@ -112,12 +113,32 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.metrics.PluginMemory(h.plugins.MemoryUse)
-	h.models = newModels(o.Config, h.log, h.plugins, h.noteProgress(o.Progress))
+	receipts, err := openReceipts(o.Config.Receipts, o.Version, h.log)
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	h.models = newModels(o.Config, h.log, h.plugins, receipts, h.noteProgress(o.Progress))
 	if err = h.openFirst(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.handle(h.api(o))
 	return h, nil
+}
+
+// openReceipts reads the key of receipts; nil: there are none.
+func openReceipts(c config.Receipts, version string, log *slog.Logger) (*receipt.Signer, error) {
+	if c.KeyFile == "" {
+		return nil, nil
+	}
+	key, err := receipt.ReadKey(c.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("receipts.key_file: %w", err)
+	}
+	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode()&0o007 != 0 && runtime.GOOS != "windows" {
+		log.Warn("every user of this machine may use the key that signs receipts", slog.String("file", c.KeyFile), slog.String("remedy", "chmod o= "+c.KeyFile))
+	}
+	log.Info("receipts are signed", slog.String("key", key.ID()))
+	return receipt.NewSigner(key, "penstock "+version), nil
 }
 
 // openFirst loads the model that is served from the start. The others are loaded when they are
@@ -147,18 +168,25 @@ func (h *Host) api(o Options) http.Handler {
 		Log: h.log, LogLevel: h.level, Version: o.Version, Declarations: script.Declarations, Replica: replicaName(s),
 		Sinks: []func(operation.Record){h.metrics.Ended},
 		Clients: api.Clients{Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
-			Scripts: scriptAccess(o.Config), ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins},
+			Scripts: scriptAccess(o.Config), Uploads: moduleAccess(o.Config), ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins},
 		Bounds: api.Bounds{BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),
 			Media: MediaOptions(o.Config.Media)},
 		Timing:  api.Timing{BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout},
 		Served:  api.Served{Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, Metrics: h.metrics.Handler(h.models.metrics), UI: h.ui, OwnUI: s.UIDir != ""},
 		Running: api.Running{Ready: h.isReady, Hold: h.hold, Draining: h.draining, Done: h.done},
 	}
+	if h.plugins.Modules != nil {
+		options.Modules = modules{h.plugins.Modules}
+	}
 	if !s.MetricsRoute {
 		options.Metrics = nil
 	}
 	if h.models.recordings != nil {
 		options.Recordings = h.models.recordings
+	}
+	if r := h.models.receipts; r != nil {
+		keys := r.Key.Public()
+		options.ReceiptKeys = &keys
 	}
 	if h.traces != nil {
 		options.Sinks = append(options.Sinks, h.traces.Ended)
@@ -167,9 +195,17 @@ func (h *Host) api(o Options) http.Handler {
 }
 
 // scriptAccess says who may bring scripts; nil: nobody.
-func scriptAccess(c config.Config) *access.Scripts {
-	if who := c.Scripts(); who != config.ScriptsOff {
-		return access.NewScriptAccess(who == config.ScriptsKeys)
+func scriptAccess(c config.Config) *access.Code {
+	if who := c.Scripts(); who != config.CodeOff {
+		return access.NewScriptAccess(who == config.CodeKeys)
+	}
+	return nil
+}
+
+// moduleAccess says who may bring modules; nil: nobody.
+func moduleAccess(c config.Config) *access.Code {
+	if who := c.Plugins.Modules; who != config.CodeOff {
+		return access.NewModuleAccess(who == config.CodeKeys)
 	}
 	return nil
 }
@@ -218,12 +254,13 @@ func (h *Host) setUpAccess(ctx context.Context, version string) (err error) {
 	for i, key := range s.APIKeys {
 		clients[i] = access.Secret{Key: key}
 	}
+	may := access.Listed{Priority: s.PriorityKeys, Scripts: h.config.Plugins.ScriptKeys, Modules: h.config.Plugins.ModuleKeys}
 	load := func() (access.Keys, error) {
 		if s.APIKeyFile == "" {
-			return access.NewKeys(clients, s.AdminKey, s.PriorityKeys, h.config.Plugins.ScriptKeys), nil
+			return access.NewKeys(clients, s.AdminKey, may), nil
 		}
 		more, err := access.ReadKeyFile(s.APIKeyFile)
-		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, s.PriorityKeys, h.config.Plugins.ScriptKeys), err
+		return access.NewKeys(append(clients[:len(clients):len(clients)], more...), s.AdminKey, may), err
 	}
 	var files []string
 	if s.APIKeyFile != "" {

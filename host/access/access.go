@@ -35,6 +35,7 @@ type Key struct {
 	Admin    bool   // it opens all routes
 	Priority bool   // its requests may ask for a priority above 0
 	Scripts  bool   // its requests may bring scripts, where only listed keys' may
+	Modules  bool   // it may bring modules, where only listed keys may
 }
 
 // Keys is a set of keys. It is a value that does not change.
@@ -49,10 +50,16 @@ type Secret struct {
 	Key  string
 }
 
-// NewKeys makes the set of the keys that clients use, the admin key ("": none), and which of them
-// may raise priorities and bring scripts. Where no clients' keys are asked for, the latter need not
-// be among them.
-func NewKeys(clients []Secret, admin string, priority, scripts []string) Keys {
+// Listed are the keys that may do more than others.
+type Listed struct {
+	Priority []string // raise priorities
+	Scripts  []string // bring scripts
+	Modules  []string // bring modules
+}
+
+// NewKeys makes the set of the keys that clients use, the admin key ("": none), and those that may
+// do more. Where no clients' keys are asked for, the latter need not be among them.
+func NewKeys(clients []Secret, admin string, may Listed) Keys {
 	k := Keys{closed: len(clients) > 0}
 	for i, s := range clients {
 		if s.Name == "" {
@@ -63,19 +70,22 @@ func NewKeys(clients []Secret, admin string, priority, scripts []string) Keys {
 	if admin != "" {
 		k.add(admin, func(key *Key) { key.Name, key.Admin, key.Client = "admin", true, true })
 	}
-	for i, secret := range priority {
-		k.add(secret, func(key *Key) {
-			if key.Priority = true; key.Name == "" {
-				key.Name = fmt.Sprintf("priority-%d", i+1)
-			}
-		})
-	}
-	for i, secret := range scripts {
-		k.add(secret, func(key *Key) {
-			if key.Scripts = true; key.Name == "" {
-				key.Name = fmt.Sprintf("script-%d", i+1)
-			}
-		})
+	for _, more := range []struct {
+		name string
+		keys []string
+		let  func(*Key)
+	}{
+		{"priority", may.Priority, func(key *Key) { key.Priority = true }},
+		{"script", may.Scripts, func(key *Key) { key.Scripts = true }},
+		{"module", may.Modules, func(key *Key) { key.Modules = true }},
+	} {
+		for i, secret := range more.keys {
+			k.add(secret, func(key *Key) {
+				if more.let(key); key.Name == "" {
+					key.Name = fmt.Sprintf("%s-%d", more.name, i+1)
+				}
+			})
+		}
 	}
 	return k
 }

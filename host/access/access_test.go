@@ -15,10 +15,10 @@ import (
 )
 
 func TestKeys_Find(t *testing.T) {
-	k := NewKeys([]Secret{{Name: "alice", Key: "one"}, {Key: "two"}, {Key: "both"}}, "both", []string{"two", "three"}, []string{"two", "four"})
+	k := NewKeys([]Secret{{Name: "alice", Key: "one"}, {Key: "two"}, {Key: "both"}}, "both", Listed{Priority: []string{"two", "three"}, Scripts: []string{"two", "four"}, Modules: []string{"two", "five"}})
 	for secret, want := range map[string]*Key{
-		"one": {Name: "alice", Client: true}, "two": {Name: "key-2", Client: true, Priority: true, Scripts: true}, "both": {Name: "admin", Client: true, Admin: true},
-		"three": {Name: "priority-2", Priority: true}, "four": {Name: "script-2", Scripts: true}, "": nil, "on": nil, "onetwo": nil, "alice": nil,
+		"one": {Name: "alice", Client: true}, "two": {Name: "key-2", Client: true, Priority: true, Scripts: true, Modules: true}, "both": {Name: "admin", Client: true, Admin: true},
+		"three": {Name: "priority-2", Priority: true}, "four": {Name: "script-2", Scripts: true}, "five": {Name: "module-2", Modules: true}, "": nil, "on": nil, "onetwo": nil, "alice": nil,
 	} {
 		got, ok := k.Find(secret)
 		if ok != (want != nil) {
@@ -31,10 +31,10 @@ func TestKeys_Find(t *testing.T) {
 			}
 		}
 	}
-	if !k.Closed() || NewKeys(nil, "both", []string{"two"}, nil).Closed() {
+	if !k.Closed() || NewKeys(nil, "both", Listed{Priority: []string{"two"}}).Closed() {
 		t.Error("it is not known whether clients need a key")
 	}
-	if !k.HasAdmin() || NewKeys([]Secret{{Key: "one"}}, "", nil, nil).HasAdmin() {
+	if !k.HasAdmin() || NewKeys([]Secret{{Key: "one"}}, "", Listed{}).HasAdmin() {
 		t.Error("the admin key is not known")
 	}
 }

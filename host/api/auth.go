@@ -82,6 +82,7 @@ func (s *service) identify(c echo.Context, secret string) error {
 		id := caller.ID
 		caller.TakeScript = func(source, field string) error { return s.takeScript(id, source, field) }
 	}
+	caller.MayBringModules = s.Modules != nil && s.Uploads.May(key)
 	wire.SetCaller(c, caller)
 	operation.From(c.Request().Context()).SetClient(key.Name, s.quota(c, key, caller.ID))
 	return nil
@@ -89,7 +90,7 @@ func (s *service) identify(c echo.Context, secret string) error {
 
 // takeScript counts a script of a client.
 func (s *service) takeScript(client, source, field string) error {
-	wait := s.Scripts.Take(client, source)
+	wait := s.Scripts.TakeNew(client, source)
 	if wait == 0 {
 		return nil
 	}

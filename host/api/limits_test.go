@@ -164,7 +164,7 @@ func TestSocket_RateLimit_Steering(t *testing.T) {
 func TestAPI_Log_Line(t *testing.T) {
 	lines := make(chan string, 16)
 	r := newRig(t, func(s *setup) {
-		set := access.NewKeys([]access.Secret{{Name: "alice", Key: "hush"}}, "", nil, nil)
+		set := access.NewKeys([]access.Secret{{Name: "alice", Key: "hush"}}, "", access.Listed{})
 		s.Keys, s.Log = func() access.Keys { return set }, slog.New(slog.NewTextHandler(sending(lines), nil))
 	})
 	r.call(http.MethodPost, "/v1/completions", `{"prompt":"my secret","max_tokens":3}`, "Authorization", "Bearer hush", "X-Request-Id", "r-1")

@@ -163,7 +163,7 @@ func keys(admin string, priority []string, clients ...string) func() access.Keys
 	for i, key := range clients {
 		secrets[i] = access.Secret{Key: key}
 	}
-	set := access.NewKeys(secrets, admin, priority, priority)
+	set := access.NewKeys(secrets, admin, access.Listed{Priority: priority, Scripts: priority})
 	return func() access.Keys { return set }
 }
 

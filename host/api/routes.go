@@ -29,6 +29,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 )
@@ -37,8 +38,11 @@ import (
 type Options struct {
 	Models     serving.Models
 	Catalog    Catalog    // nil: no plugins
+	Modules    Modules    // nil: clients bring none
 	Folder     Folder     // nil: nothing is pulled or removed
 	Recordings Recordings // nil: no request is recorded
+
+	ReceiptKeys *receipt.KeySet // with which receipts are checked; nil: none are signed
 
 	Log          *slog.Logger
 	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
@@ -58,7 +62,8 @@ type Options struct {
 type Clients struct {
 	Keys       func() access.Keys // those that are known now; nil: none, and the server is open to everybody
 	Limiter    *access.Limiter    // what each client may use; nil: as much as it likes
-	Scripts    *access.Scripts    // who may bring scripts; nil: nobody
+	Scripts    *access.Code       // who may bring scripts; nil: nobody
+	Uploads    *access.Code       // who may bring modules; nil: nobody
 	ShareCache bool               // prompts cached for one key serve the others too
 	Proxies    []*net.IPNet       // whose X-Forwarded-For is believed; none: nobody's
 	Origins    []string           // other web origins whose pages may call; "*": any, "localhost": this machine's
@@ -161,9 +166,14 @@ func New(o Options) http.Handler {
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
+	e.POST("/v1/modules", s.uploadModule, s.authorize)
+	e.GET("/v1/modules", s.listModules, s.authorize)
+	e.GET("/v1/modules/:id", s.getModule, s.authorize)
+	e.DELETE("/v1/modules/:id", s.removeModule, s.authorize)
 	e.GET("/v1/recordings", s.withRecordings(listRecordings), s.authorizeOrAdmin)
 	e.GET("/v1/recordings/:id", s.withRecordings(getRecording), s.authorizeOrAdmin)
 	e.DELETE("/v1/recordings/:id", s.withRecordings(removeRecording), s.authorizeOrAdmin)
+	e.GET(receipt.Path, s.receiptKeys)
 	s.addAdminRoutes(e)
 	s.addFolderRoutes(e)
 	e.POST("/models/load", s.loadModel, s.administer)
@@ -230,6 +240,15 @@ func clientOf(proxies []*net.IPNet) echo.IPExtractor {
 }
 
 func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// receiptKeys are the public keys of receipts, for everybody who is shown one.
+func (s *service) receiptKeys(c echo.Context) error {
+	if s.ReceiptKeys == nil {
+		return &refusal.Error{Kind: refusal.KindNotFound, Code: "receipts_disabled",
+			Message: "this server signs no receipts; its operator can make a key with 'penstock receipt key FILE' and set receipts.key_file"}
+	}
+	return c.JSON(http.StatusOK, s.ReceiptKeys)
+}
 
 // health says whether new requests are taken, in llama-server's words.
 func (s *service) health(c echo.Context) error {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
@@ -48,7 +49,7 @@ const (
 
 var routeTable = []routeAccess{
 	{"GET", "/health", anybody, "", "", ""}, {"GET", "/v1/health", anybody, "", "", ""}, {"GET", "/livez", anybody, "", "", ""}, {"GET", "/readyz", anybody, "", "", ""},
-	{"GET", "/*", anybody, "", "", ""},
+	{"GET", "/*", anybody, "", "", ""}, {"GET", "/.well-known/penstock-receipts", anybody, "", "", ""},
 
 	{"POST", "/v1/chat/completions", client, answers, "", "{}"}, {"POST", "/chat/completions", client, answers, "", "{}"},
 	{"POST", "/v1/chat/completions/input_tokens", client, poolOnly, "", "{}"}, {"POST", "/chat/completions/input_tokens", client, poolOnly, "", "{}"},
@@ -79,6 +80,8 @@ var routeTable = []routeAccess{
 	{"GET", "/v1/plugins/:name/source", admin, "", "", ""},
 	{"POST", "/v1/scripts/check", client, poolOnly, "", "{}"}, {"GET", "/v1/scripts/penstock.d.ts", client, "", "", ""},
 	{"POST", "/v1/plugins", admin, "", "", "module"}, {"DELETE", "/v1/plugins/:name", admin, "", "", ""}, {"POST", "/v1/plugins/:name/reset", admin, "", "", ""},
+	{"POST", "/v1/modules", client, "how long the module waits for others'", "", "module"}, {"GET", "/v1/modules", client, "", "", ""}, // lists the key's own
+	{"GET", "/v1/modules/:id", owner, "", "", ""}, {"DELETE", "/v1/modules/:id", owner, "", "", ""},
 	{"GET", "/v1/recordings", client, "", "", ""}, // lists the key's own; the admin's lists all
 	{"GET", "/v1/recordings/:id", ownerOrAdmin, "", "", ""}, {"DELETE", "/v1/recordings/:id", ownerOrAdmin, "", "", ""},
 	{"GET", "/v1/adapters", client, "", "", ""}, {"POST", "/v1/adapters", admin, "", "", `{"name":"tales"}`}, {"DELETE", "/v1/adapters/:name", admin, "", "", ""},
@@ -127,15 +130,15 @@ func TestWho_Routes(t *testing.T) {
 		path := strings.NewReplacer("/slots/:id", "/slots/0", "/debug/pprof/:name", "/debug/pprof/threadcreate", ":name", "tales", ":id", "recording-of-one", "/v1/models/*", "/v1/models/toy", "*", "").Replace(a.route)
 		for _, key := range []string{"", "one", "two", "the-admin"} {
 			headers := []string{"Content-Type", "application/json"}
-			if a.route == "/v1/plugins" {
+			if a.route == "/v1/plugins" || a.route == "/v1/modules" {
 				headers[1] = "application/wasm"
 			}
 			if key != "" {
 				headers = append(headers, "Authorization", "Bearer "+key)
 			}
 			status, _, body := r.call(a.method, path+"?"+a.query, a.body, headers...)
-			want := map[who]bool{anybody: true, client: key != "", ownerOrAdmin: key == "one" || key == "the-admin", admin: key == "the-admin"}[a.who]
-			refused := status == http.StatusUnauthorized || status == http.StatusForbidden || a.who == ownerOrAdmin && status == http.StatusNotFound
+			want := map[who]bool{anybody: true, client: key != "", owner: key == "one", ownerOrAdmin: key == "one" || key == "the-admin", admin: key == "the-admin"}[a.who]
+			refused := status == http.StatusUnauthorized || status == http.StatusForbidden || (a.who == owner || a.who == ownerOrAdmin) && status == http.StatusNotFound
 			if want == refused {
 				t.Errorf("%s %s with key %q: %d %s", a.method, path, key, status, body)
 			}
@@ -232,6 +235,7 @@ func newWhoRig(t *testing.T) (*rig, *saltedConversations) {
 		s.Keys, s.Catalog, s.Folder, s.LogLevel = keys("the-admin", nil, "one", "two"), whoCatalog{}, whoFolder{}, &slog.LevelVar{}
 		s.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "penstock_requests_total 1") })
 		s.Recordings = ownedRecordings{t.TempDir()}
+		s.Modules, s.Uploads = ownedModules{}, access.NewModuleAccess(false)
 		s.adapters, s.conversations = whoAdapters{}, conversations
 	})
 	return r, conversations
@@ -281,11 +285,43 @@ func (c *saltedConversations) seen() map[string]bool {
 	return c.salts
 }
 
+// isOne reports whether a caller is the first client key.
+func isOne(caller string) bool {
+	key, _ := keys("the-admin", nil, "one", "two")().Find("one")
+	return caller == "key "+key.Digest
+}
+
+// ownedModules has one module, of the first client key.
+type ownedModules struct{}
+
+func (ownedModules) List(client string) (list []ModuleInfo) {
+	if isOne(client) {
+		list = append(list, ModuleInfo{ID: canary})
+	}
+	return list
+}
+
+func (ownedModules) Get(client, _ string) (ModuleInfo, error) {
+	if !isOne(client) {
+		return ModuleInfo{}, &refusal.Error{Kind: refusal.KindNotFound, Code: "module_not_found", Message: "there is none"}
+	}
+	return ModuleInfo{ID: canary}, nil
+}
+
+func (ownedModules) Upload(context.Context, string, []byte) (ModuleInfo, bool, error) {
+	return ModuleInfo{}, true, nil
+}
+
+func (o ownedModules) Remove(client, id string) error {
+	_, err := o.Get(client, id)
+	return err
+}
+
 // ownedRecordings has one recording, of the first client key.
 type ownedRecordings struct{ dir string }
 
 func (o ownedRecordings) mayRead(r serving.RecordingReader) error {
-	if key, _ := keys("the-admin", nil, "one", "two")().Find("one"); r.Admin || r.Caller == "key "+key.Digest {
+	if r.Admin || isOne(r.Caller) {
 		return nil
 	}
 	return &refusal.Error{Kind: refusal.KindNotFound, Code: "recording_not_found", Message: "there is none"}

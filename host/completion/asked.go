@@ -115,7 +115,17 @@ type Caller struct {
 	// none.
 	TakeScript func(source, field string) error
 
+	MayBringModules bool // it may upload modules, and its requests may use them
+
 	Files media.Files // that it has sent by themselves; nil: it cannot
+
+	Sent Sent
+}
+
+// Sent is what a caller has sent, for receipts.
+type Sent struct {
+	Route  string // the method and the path
+	SHA256 string // of the body, as it was received
 }
 
 // Owns reports whether what belongs to a client is the caller's. Without keys nobody can say: a
@@ -133,6 +143,7 @@ type CommonFields struct {
 	Plugins     json.RawMessage `json:"plugins"`
 	Trace       bool            `json:"trace"`
 	Record      bool            `json:"record"`
+	Receipt     bool            `json:"receipt"`
 	Lora        json.RawMessage `json:"lora"`
 }
 
@@ -186,6 +197,13 @@ func (a *Asked) check() error {
 func ScriptsForbidden(field string) error {
 	return &refusal.Error{Kind: refusal.KindForbidden, Code: "scripts_not_allowed", Field: field,
 		Message: field + " is a script, and whoever asks may bring none: the server's operator can set plugins.scripts to on, or list the key in plugins.script_keys"}
+}
+
+// ModulesForbidden refuses a module of a caller who may bring none; field is "" where there is no
+// request that uses it.
+func ModulesForbidden(field string) error {
+	return &refusal.Error{Kind: refusal.KindForbidden, Code: "modules_not_allowed", Field: field,
+		Message: "whoever asks may bring no modules: the server's operator can set plugins.modules to on, or to keys with the key in plugins.module_keys"}
 }
 
 // takeScript lets a script of the caller in, or refuses it.

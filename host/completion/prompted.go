@@ -46,6 +46,7 @@ type times struct{ came, deadline time.Time }
 type held struct {
 	arrived   func() // see serving.Scheduler.Expect
 	recording serving.Recording
+	receipt   *draft   // nil: none is wanted
 	back      []func() // give back what was taken, the last first
 }
 
@@ -110,7 +111,7 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 	if err := asked.check(); err != nil {
 		return nil, err
 	}
-	uses, err := readUses(asked.Common.Plugins, asked.Caller.takeScript)
+	uses, err := readUses(asked.Common.Plugins, asked.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,8 @@ func (p *Prompted) forgetSource() {
 	p.Common.Plugins, p.Common.Lora, p.uses = nil, nil, nil
 }
 
-// use finds the model, which may have to be loaded, and begins a recording where one is asked for.
+// use finds the model, which may have to be loaded, and begins a recording and a receipt where they
+// are asked for.
 func (s *Service) use(ctx context.Context, p *Prompted) error {
 	name := p.ModelName
 	if p.Source.hasPictures() {
@@ -182,11 +184,14 @@ func (s *Service) use(ctx context.Context, p *Prompted) error {
 	if m.EmbedsOnly {
 		return refusal.Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
 	}
-	return p.record()
+	if err := p.record(); err != nil {
+		return err
+	}
+	return p.draft(ctx)
 }
 
-// plan has the request's scripts compiled, which waits for other guests, and the first time until
-// the plugin that runs them is loaded.
+// plan has the request's scripts compiled and its modules warmed for the model, which waits for
+// other guests, and with the first script until the plugin that runs them is loaded.
 func (p *Prompted) plan(ctx context.Context) error {
 	if p.Model.Plugins == nil {
 		return nil
@@ -194,7 +199,7 @@ func (p *Prompted) plan(ctx context.Context) error {
 	ctx, stop := until(ctx, p.times.deadline)
 	defer stop()
 	for _, u := range p.uses {
-		if u.Source == "" {
+		if !u.Brought() {
 			continue
 		}
 		if _, err := p.Model.Plugins.Plan(ctx, p.Caller.ID, u); err != nil {

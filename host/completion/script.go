@@ -27,7 +27,7 @@ func (s *Service) CheckScript(ctx context.Context, asked CheckedScript) (serving
 		return serving.Plan{}, refusal.Invalid(field, "source is missing: the text of a script")
 	}
 	use := serving.PluginUse{Config: asked.Config, Source: field}
-	if err := asScript(&use, asked.Source, asked.Caller.takeScript); err != nil {
+	if err := asScript(&use, asked.Source, asked.Caller); err != nil {
 		return serving.Plan{}, err
 	}
 	m, release, err := s.Models.Use(ctx, asked.ModelName)

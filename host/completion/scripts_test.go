@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/plugins/script"
 )
 
-// anyScript lets all scripts in.
-func anyScript(string, string) error { return nil }
+// trusted may bring anything.
+var trusted = Caller{TakeScript: func(string, string) error { return nil }, MayBringModules: true}
 
 func TestReadUses_Scripts(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -33,10 +33,10 @@ func TestReadUses_Scripts(t *testing.T) {
 		"empty source": {`[{"script":""}]`, []serving.PluginUse{{Name: "script", Source: "plugins[0].script", Config: json.RawMessage(`{"source":""}`)}}},
 	} {
 		var taken []string
-		got, err := readUses(json.RawMessage(tc.list), func(source, field string) error {
+		got, err := readUses(json.RawMessage(tc.list), Caller{TakeScript: func(source, field string) error {
 			taken = append(taken, field)
 			return nil
-		})
+		}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -70,7 +70,7 @@ func TestReadUses_Scripts_Refused(t *testing.T) {
 		"no text":             {`[{"script":["secret"]}]`, "plugins[0]", "script, name, config and on_error"},
 		"too many":            {`[` + strings.Repeat(`{"script":"secret"},`, maxPlugins) + `"a"]`, "plugins", "at most 16"},
 	} {
-		_, err := readUses(json.RawMessage(tc.list), anyScript)
+		_, err := readUses(json.RawMessage(tc.list), trusted)
 		var refused *refusal.Error
 		if !errors.As(err, &refused) || refused.Field != tc.field || !strings.Contains(refused.Message, tc.says) {
 			t.Errorf("%s: %v", name, err)
@@ -83,10 +83,37 @@ func TestReadUses_Scripts_Refused(t *testing.T) {
 
 // Who may bring none is told so before anything else is done.
 func TestCaller_TakeScript_Nobody(t *testing.T) {
-	_, err := readUses(json.RawMessage(`["a",{"script":"secret"}]`), Caller{}.takeScript)
+	_, err := readUses(json.RawMessage(`["a",{"script":"secret"}]`), Caller{})
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || refused.Kind != refusal.KindForbidden || refused.Field != "plugins[1].script" || !strings.Contains(refused.Message, "plugins.scripts") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A module is named by its id, and what the request calls it is the client's choice.
+func TestReadUses_Modules(t *testing.T) {
+	sum := strings.Repeat("0a", 32)
+	got, err := readUses(json.RawMessage(`[{"module":"sha256:`+sum+`"},{"module":"sha256:`+sum+`","name":"ban","config":{"n":1},"on_error":"skip"}]`), trusted)
+	want := []serving.PluginUse{{Name: "module", Module: sum, Field: "plugins[0]"}, {Name: "ban", Module: sum, Config: json.RawMessage(`{"n":1}`), Skip: true, Field: "plugins[1]"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+	for name, tc := range map[string]struct{ list, field, says string }{
+		"no id":         {`[{"module":"` + sum + `"}]`, "plugins[0].module", "POST /v1/modules"},
+		"no name":       {`[{"module":"sha256:` + sum + `","name":"A b"}]`, "plugins[0].name", `"A b"`},
+		"twice":         {`[{"module":"sha256:` + sum + `"},{"module":"sha256:` + sum + `"}]`, "plugins[1]", "a name of its own"},
+		"with a script": {`[{"module":"sha256:` + sum + `","script":"a"}]`, "plugins[0]", "module, name, config and on_error"},
+		"with a pin":    {`[{"module":"sha256:` + sum + `","sha256":"` + sum + `"}]`, "plugins[0]", "module, name, config and on_error"},
+	} {
+		_, err := readUses(json.RawMessage(tc.list), trusted)
+		var refused *refusal.Error
+		if !errors.As(err, &refused) || refused.Field != tc.field || !strings.Contains(refused.Message, tc.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var refused *refusal.Error
+	if _, err := readUses(json.RawMessage(`[{"module":"any"}]`), Caller{}); !errors.As(err, &refused) || refused.Code != "modules_not_allowed" || refused.Field != "plugins[0].module" {
+		t.Errorf("who may bring none is told %v", err)
 	}
 }
 

@@ -85,6 +85,10 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	for i, stream := range streams {
 		r.Choices = append(r.Choices, &Choice{Index: i, Request: r, Stream: stream})
 	}
+	if err := r.state(ctx); err != nil {
+		r.Cancel()
+		return nil, AsError(err, "receipt")
+	}
 	if reading.Parts {
 		if err := r.takeApart(); err != nil {
 			return nil, err

@@ -27,27 +27,31 @@ import (
 // maxPlugins bounds the plugins of a request.
 const maxPlugins = 16
 
-// pluginObject are the fields of an entry that is an object, scriptObject those of one that is a
-// script.
+// pluginObject are the fields of an entry that is an object, scriptObject and moduleObject those of
+// one that is a script, or a module that the client has uploaded.
 const (
 	pluginObject = "name, config, sha256 and on_error"
 	scriptObject = "script, name, config and on_error"
+	moduleObject = "module, name, config and on_error"
 )
+
+// moduleName is what an entry with a module is called that has no name.
+const moduleName = "module"
 
 var (
-	hexSum = regexp.MustCompile("^[0-9a-f]{64}$")
-	alias  = regexp.MustCompile("^[a-z0-9][a-z0-9._-]{0,63}$") // as plugins are named
+	hexSum   = regexp.MustCompile("^[0-9a-f]{64}$")
+	moduleID = regexp.MustCompile("^sha256:([0-9a-f]{64})$")
+	alias    = regexp.MustCompile("^[a-z0-9][a-z0-9._-]{0,63}$") // as plugins are named
 )
 
-// readUses reads plugins: a list of names, or of objects. take is given each script's source, and
-// the field that has it.
-func readUses(raw json.RawMessage, take func(source, field string) error) ([]serving.PluginUse, error) {
+// readUses reads plugins: a list of names, or of objects. from takes in each script and module.
+func readUses(raw json.RawMessage, from Caller) ([]serving.PluginUse, error) {
 	if !IsSet(raw) {
 		return nil, nil
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, refusal.Invalid("plugins", "plugins must be a list of names, or of objects with "+pluginObject+", or with "+scriptObject)
+		return nil, refusal.Invalid("plugins", "plugins must be a list of names, or of objects with "+pluginObject+", with "+scriptObject+", or with "+moduleObject)
 	}
 	if len(items) > maxPlugins {
 		return nil, refusal.Invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
@@ -55,14 +59,14 @@ func readUses(raw json.RawMessage, take func(source, field string) error) ([]ser
 	uses := make([]serving.PluginUse, 0, len(items))
 	for i, item := range items {
 		field := fmt.Sprintf("plugins[%d]", i)
-		use, err := readUse(item, field, take)
+		use, err := readUse(item, field, from)
 		if err != nil {
 			return nil, err
 		}
 		switch {
 		case !slices.ContainsFunc(uses, func(u serving.PluginUse) bool { return u.Name == use.Name }):
-		case use.Source != "":
-			return nil, refusal.Invalid(field, "%s is called %q, as another entry of the list is; give each script a name of its own", field, use.Name)
+		case use.Brought():
+			return nil, refusal.Invalid(field, "%s is called %q, as another entry of the list is; give each script and each module a name of its own", field, use.Name)
 		default:
 			return nil, refusal.Invalid(field, "%s is %q, which is in the list already", field, use.Name)
 		}
@@ -71,13 +75,14 @@ func readUses(raw json.RawMessage, take func(source, field string) error) ([]ser
 	return uses, nil
 }
 
-func readUse(item json.RawMessage, field string, take func(source, field string) error) (serving.PluginUse, error) {
+func readUse(item json.RawMessage, field string, from Caller) (serving.PluginUse, error) {
 	use := serving.PluginUse{Field: field}
 	if json.Unmarshal(item, &use.Name) == nil {
 		return use, nil
 	}
 	var object struct {
 		Script  *string         `json:"script"`
+		Module  *string         `json:"module"`
 		Name    string          `json:"name"`
 		Config  json.RawMessage `json:"config"`
 		SHA256  string          `json:"sha256"`
@@ -86,7 +91,7 @@ func readUse(item json.RawMessage, field string, take func(source, field string)
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&object); err != nil {
-		return use, refusal.Invalid(field, "%s must be a name or an object with %s, or with %s, and nothing else%s", field, pluginObject, scriptObject, unknownField(err))
+		return use, refusal.Invalid(field, "%s must be a name or an object with %s, with %s, or with %s, and nothing else%s", field, pluginObject, scriptObject, moduleObject, unknownField(err))
 	}
 	switch object.OnError {
 	case "", "fail":
@@ -103,25 +108,54 @@ func readUse(item json.RawMessage, field string, take func(source, field string)
 		use.Config = object.Config
 	}
 	switch {
+	case object.Module != nil && (object.Script != nil || object.SHA256 != ""):
+		return use, refusal.Invalid(field, "%s has module beside script or sha256; an object with module has %s", field, moduleObject)
+	case object.Module != nil:
+		return use, asModule(&use, *object.Module, from)
 	case object.Script != nil && object.SHA256 != "":
 		return use, refusal.Invalid(field+".sha256", "%s.sha256 is for a module of this server; a script is what it is: leave the field out", field)
 	case object.Script != nil:
 		use.Source = field + ".script"
-		return use, asScript(&use, *object.Script, take)
+		return use, asScript(&use, *object.Script, from)
 	case use.Name == script.Name:
 		use.Source = field + ".config.source"
-		return use, takeScript(sourceIn(use.Config), use.Source, take)
+		return use, takeScript(sourceIn(use.Config), use.Source, from)
 	}
 	return use, nil
 }
 
-// asScript makes an entry with a script the use of the plugin that runs scripts.
-func asScript(use *serving.PluginUse, source string, take func(source, field string) error) error {
-	if use.Name = cmp.Or(use.Name, script.Name); !alias.MatchString(use.Name) {
-		return refusal.Invalid(use.Field+".name", "%s.name is %q; a script's name is made of small letters, digits, dots, hyphens and underscores, begins with a letter or digit and has at most 64 characters",
+// nameBrought gives an entry with a script or a module its name in the request.
+func nameBrought(use *serving.PluginUse, otherwise string) error {
+	if use.Name = cmp.Or(use.Name, otherwise); !alias.MatchString(use.Name) {
+		return refusal.Invalid(use.Field+".name", "%s.name is %q; the name of a script or a module is made of small letters, digits, dots, hyphens and underscores, begins with a letter or digit and has at most 64 characters",
 			use.Field, excerpt.Of(use.Name, 80))
 	}
-	if err := takeScript(source, use.Source, take); err != nil {
+	return nil
+}
+
+// asModule makes an entry with a module the use of one that the caller has uploaded.
+func asModule(use *serving.PluginUse, id string, from Caller) error {
+	if err := nameBrought(use, moduleName); err != nil {
+		return err
+	}
+	field := use.Field + ".module"
+	if !from.MayBringModules {
+		return ModulesForbidden(field)
+	}
+	parts := moduleID.FindStringSubmatch(id)
+	if parts == nil {
+		return refusal.Invalid(field, "%s is %q; it must be the id of a module, sha256: and 64 hexadecimal digits in small letters, as POST /v1/modules gives it", field, excerpt.Of(id, 80))
+	}
+	use.Module = parts[1]
+	return nil
+}
+
+// asScript makes an entry with a script the use of the plugin that runs scripts.
+func asScript(use *serving.PluginUse, source string, from Caller) error {
+	if err := nameBrought(use, script.Name); err != nil {
+		return err
+	}
+	if err := takeScript(source, use.Source, from); err != nil {
 		return err
 	}
 	var config bytes.Buffer
@@ -146,11 +180,11 @@ func sourceIn(config json.RawMessage) (source string) {
 }
 
 // takeScript checks a script's size and has it taken.
-func takeScript(source, field string, take func(source, field string) error) error {
+func takeScript(source, field string, from Caller) error {
 	if len(source) > script.MaxSource {
 		return refusal.Invalid(field, "%s has %d bytes; a script may have %d", field, len(source), script.MaxSource)
 	}
-	return take(source, field)
+	return from.takeScript(source, field)
 }
 
 // unknownField names the field that a strict decoder does not know; "" after another error.
@@ -202,6 +236,8 @@ func (n noPlugins) Again(_ context.Context, _ string, chain []string) (serving.P
 	}
 	return n, nil
 }
+
+func (noPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return nil, chain }
 
 func (noPlugins) RefuseTemplates() error { return nil }
 func (noPlugins) Release()               {}

@@ -27,6 +27,7 @@ type Config struct {
 	Plugins     Plugins     `koanf:"plugins"`
 	Programs    Programs    `koanf:"programs"`
 	Recordings  Recordings  `koanf:"recordings"`
+	Receipts    Receipts    `koanf:"receipts"`
 	Log         Log         `koanf:"log"`
 	Telemetry   Telemetry   `koanf:"telemetry"`
 
@@ -208,6 +209,10 @@ type Plugins struct {
 
 	Scripts    string   `koanf:"scripts"`     // auto, on, off, keys; see Config.Scripts
 	ScriptKeys []string `koanf:"script_keys"` // keys whose requests may bring scripts
+
+	Modules    string        `koanf:"modules"`     // on, off, keys: who may upload modules for requests of their own
+	ModuleKeys []string      `koanf:"module_keys"` // keys that may
+	ModuleTTL  time.Duration `koanf:"module_ttl"`  // from the last use of such a module to its end
 }
 
 // Recordings says what is kept of requests that ask to be recorded.
@@ -217,6 +222,11 @@ type Recordings struct {
 	Size    int64         `koanf:"size"`    // bytes of one in memory
 	Keep    int           `koanf:"keep"`
 	KeepFor time.Duration `koanf:"keep_for"`
+}
+
+// Receipts says with what receipts are signed.
+type Receipts struct {
+	KeyFile string `koanf:"key_file"` // empty: there are none
 }
 
 // Log says what is logged and how.

@@ -253,7 +253,7 @@ var table = slices.Concat([]Key{
 		Allowed: "1MiB to 1TiB", Help: "most memory for all running plugins of the server together, whatever models they are used with; a request that needs more gets an error"},
 	{Name: "plugins.log", Flag: "plugin-log", Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "log what plugins print and log in requests; the log may then have texts of prompts and answers"},
-}, scriptKeys, programKeys, []Key{
+}, codeKeys, programKeys, []Key{
 	{Name: "recordings.enabled", Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "let requests ask for a recording with \"record\": true"},
 	{Name: "recordings.dir", Kind: Text, Default: "",
@@ -264,6 +264,9 @@ var table = slices.Concat([]Key{
 		Allowed: "1 to 1048576", Help: "recordings that are kept; the oldest go"},
 	{Name: "recordings.keep_for", Kind: Duration, Default: 7 * 24 * time.Hour, check: lasting(time.Minute, 10000*time.Hour),
 		Allowed: "1m to 10000h", Help: "how long each is kept"},
+
+	{Name: "receipts.key_file", Flag: "receipt-key-file", Kind: Text, Default: "",
+		Allowed: "a PEM file, as penstock receipt key writes it", Help: "key that signs receipts for requests with \"receipt\": true; empty: there are no receipts"},
 
 	{Name: "log.level", Flag: "log-level", Aliases: []string{"-lv", "--verbosity", "--log-verbosity"}, Numbered: []string{"error", "error", "warn", "info", "debug"}, Kind: Text, Default: "info",
 		Spelt: map[string]string{"-v": "debug", "--verbose": "debug", "--log-verbose": "debug", "--log-disable": "error"}, check: oneOf("debug", "info", "warn", "error"),

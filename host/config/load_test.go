@@ -97,7 +97,7 @@ func TestLoad_Switch(t *testing.T) {
 // unset, does not open the server. What says in so many words that there are no keys is taken.
 func TestLoad_EmptyProtection(t *testing.T) {
 	protecting := []string{"server.ssl_cert_file", "server.ssl_key_file", "server.api_keys", "server.api_key_file", "server.admin_key",
-		"server.priority_keys", "workers.tls_cert", "workers.tls_key", "workers.tls_ca", "plugins.lock", "plugins.script_keys"}
+		"server.priority_keys", "workers.tls_cert", "workers.tls_key", "workers.tls_ca", "plugins.lock", "plugins.script_keys", "plugins.module_keys"}
 	for _, key := range table {
 		if key.Secret && !slices.Contains(protecting, key.Name) {
 			t.Errorf("%s is secret, and may be given empty", key.Name)
@@ -157,6 +157,8 @@ func TestLoad_Wrong(t *testing.T) {
 		{name: "priority of no key", file: "server:\n  api_keys: [a]\n  priority_keys: [a, b]\n", is: ErrWrongValue, want: []string{"server.priority_keys", "keys of server.api_keys"}},
 		{name: "script of no key", file: "server:\n  api_keys: [a]\nplugins:\n  script_keys: [b]\n", is: ErrWrongValue, want: []string{"plugins.script_keys", "keys of server.api_keys"}},
 		{name: "script keys in vain", file: "plugins:\n  scripts: \"off\"\n  script_keys: [b]\n", is: ErrWrongValue, want: []string{"plugins.script_keys", "keys or auto"}},
+		{name: "module keys in vain", file: "plugins:\n  module_keys: [b]\n", is: ErrWrongValue, want: []string{"plugins.module_keys", "with plugins.modules keys"}},
+		{name: "modules by no key", flags: map[string]any{"plugins.modules": "keys"}, is: ErrWrongValue, want: []string{"plugins.modules", "plugins.module_keys"}},
 		{name: "scripts by no key", flags: map[string]any{"plugins.scripts": "keys"}, is: ErrWrongValue, want: []string{"plugins.scripts", "plugins.script_keys"}},
 		{name: "certificate without key", flags: map[string]any{"server.ssl_cert_file": "c.pem"}, is: ErrWrongValue, want: []string{"server.ssl_key_file", "with server.ssl_cert_file"}},
 		{name: "key without certificate", flags: map[string]any{"server.ssl_key_file": "k.pem"}, is: ErrWrongValue, want: []string{"server.ssl_cert_file", "with server.ssl_key_file"}},

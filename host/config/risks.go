@@ -25,6 +25,8 @@ func (c Config) Risks() []Risk {
 		}
 	}
 	add(public && !s.NeedsKey(), "everybody who can reach "+s.Listen.String()+" may use the model", "ask for a key with --api-key or --api-key-file, or listen on 127.0.0.1")
+	add(public && !s.NeedsKey() && c.Plugins.Modules == CodeOn, "everybody who can reach "+s.Listen.String()+" may upload code, which runs in the sandbox of plugins",
+		"ask for a key, or name the keys that may with --modules keys --module-key")
 	add(public && s.SSLCertFile == "" && (s.NeedsKey() || s.AdminKey != ""), "keys and texts cross the network unencrypted",
 		"set --ssl-cert-file and --ssl-key-file, or listen on 127.0.0.1 behind a proxy that has TLS")
 	add(slices.Contains(s.CORSOrigins, "*") && !s.NeedsKey(), "every page that a user of this network visits may use the model",

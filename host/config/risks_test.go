@@ -19,6 +19,7 @@ func TestConfig_Risks(t *testing.T) {
 		"socket":           {map[string]any{"server.listen": "/run/penstock.sock"}, nil},
 		"public":           {map[string]any{"server.listen": "0.0.0.0:80"}, []string{"everybody who can reach 0.0.0.0:80"}},
 		"all addresses":    {map[string]any{"server.listen": ":80"}, []string{"everybody"}},
+		"public, modules":  {map[string]any{"server.listen": ":80", "plugins.modules": "on"}, []string{"everybody", "may upload code"}},
 		"public, key":      {map[string]any{"server.listen": ":80", "server.api_keys": key}, []string{"unencrypted"}},
 		"public, file":     {map[string]any{"server.listen": ":80", "server.api_key_file": "f"}, []string{"unencrypted"}},
 		"public, TLS":      {map[string]any{"server.listen": ":80", "server.api_keys": key, "server.ssl_cert_file": "c", "server.ssl_key_file": "k"}, nil},

@@ -48,7 +48,11 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
 	}
-	registry, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Lock: lock, Scripts: all.Scripts() != config.ScriptsOff, Log: log})
+	options := registry.Options{Dir: c.Dir, Lock: lock, Scripts: all.Scripts() != config.CodeOff, Log: log}
+	if c.Modules != config.CodeOff {
+		options.ModuleLife = c.ModuleTTL
+	}
+	registry, err := registry.Open(ctx, loader, options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Dir, err), loader.Close(ctx))
 	}

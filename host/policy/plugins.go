@@ -80,8 +80,8 @@ func (b *Builder) Resolve(ctx context.Context, client string, list []serving.Plu
 	}
 	for _, u := range list {
 		if slices.Contains(b.defaults, u.Name) {
-			if u.Source != "" {
-				return nil, refusal.Invalid(u.Field+".name", "%s is called %q, as a plugin that every request here uses; give the script another name", u.Field, u.Name)
+			if u.Brought() {
+				return nil, refusal.Invalid(u.Field+".name", "%s is called %q, as a plugin that every request here uses; give it another name", u.Field, u.Name)
 			}
 			if err := checkDefault(u); err != nil {
 				return nil, err
@@ -188,10 +188,14 @@ func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, confi
 	return q, config, err
 }
 
-// find finds the plugin of a use, for the caller to release. Scripts are all run by the same one,
-// which is not even loaded for who brings none, and may not be let to.
+// find finds the plugin of a use, for the caller to release. A module is its client's. Scripts are
+// all run by the same plugin, which is not even loaded for who brings none, and may not be let to.
 func (b *Builder) find(ctx context.Context, u *use) (*load.Plugin, error) {
 	switch {
+	case u.Module != "" && b.registry.Modules == nil:
+		return nil, refusal.Unsupported(u.Field, "modules of clients are not supported by this server")
+	case u.Module != "":
+		return b.registry.Modules.FindFor(ctx, u.client, u.Module, b.model)
 	case u.Source != "":
 		return b.registry.FindFor(ctx, script.Name, b.model)
 	case u.Name == script.Name:
@@ -251,6 +255,8 @@ func useError(u *use, err error) error {
 			Message: quarantine.Error(), Retry: quarantine.Seconds()}
 	case errors.Is(err, plugin.ErrLoading):
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "plugin_loading", Field: u.Field, Message: err.Error(), Retry: 2}
+	case errors.Is(err, registry.ErrNoModule):
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "module_not_found", Field: u.Field + ".module", Message: fmt.Sprintf("%s.module: %v", u.Field, err)}
 	case errors.Is(err, plugin.ErrUnknown):
 		return refusal.Invalid(u.Field, "%v", err)
 	}
@@ -318,6 +324,14 @@ func mediaOf(g *chat.Gallery) []byte {
 		panic(err) // texts and finite numbers
 	}
 	return text
+}
+
+// Used implements serving.Plugins.
+func (r *uses) Used(chain []string) (list []serving.UsedPlugin, samplers []string) {
+	for _, u := range r.list {
+		list = append(list, serving.UsedPlugin{Name: u.Name, SHA256: u.plugin.SHA256, Config: u.Config, Own: u.client == ""})
+	}
+	return list, arrange(chain, r.list)
 }
 
 // RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt

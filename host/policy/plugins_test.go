@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
@@ -37,7 +38,7 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Interpreter = script.Module })
-	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir(), Scripts: true})
+	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir(), Scripts: true, ModuleLife: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,8 @@ func TestUses_Scripts_AreStagesByTheirNames(t *testing.T) {
 	}
 }
 
-// What a script prints outside of hooks comes with its plan: the end, and of each line the beginning.
+// What a script prints outside of hooks comes with its plan: the end, and the beginning of each
+// line.
 func TestBuilder_Plan_Log(t *testing.T) {
 	b, _ := withFolder(t)
 	const source = `for (let i = 0; i < 20; i++) console.log("line", i, "x".repeat(2000)); export function sample() { console.log("later") }`

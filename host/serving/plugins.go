@@ -33,6 +33,7 @@ type PluginUse struct {
 	Source string          // the field with the source, where it is a script, which Name stands for in this request; "": none
 	Config json.RawMessage // nil: none
 	SHA256 string          // of the module that it must be, in hexadecimal digits; "": any
+	Module string          // SHA-256 of a module that the client has uploaded, which Name stands for in this request; "": none
 	Skip   bool            // after a fault the request goes on without it
 	Field  string          // of the request, for errors
 }
@@ -51,6 +52,9 @@ type Plan struct {
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
 	Log          []string        `json:"log,omitempty"` // what was logged while it planned, the last ten lines
 }
+
+// Brought reports whether it is code that the client has brought: a script or a module.
+func (u PluginUse) Brought() bool { return u.Source != "" || u.Module != "" }
 
 // ConfigField is the request's field of a part of the configuration; "" is all of it, then
 // ".threshold", ".list[2]". A script's is what the script is given.
@@ -95,12 +99,23 @@ type Plugins interface {
 	// Render lets the template among the plugins write a prompt's text for messages, with the same
 	// markers. It is nil if there is none. It ends with the context.
 	Render(ctx context.Context, c Conversing, messages []chat.Message) (text *string, err error)
+	// Used describes them, in their order, and the samplers of a chain with the plugins in their
+	// places.
+	Used(chain []string) (list []UsedPlugin, samplers []string)
 	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
 	RefuseTemplates() error
 	// Again are the same for another request, with those that its chain names besides.
 	Again(ctx context.Context, client string, chain []string) (Plugins, error)
 	// Release ends their use. Policies that were built go on.
 	Release()
+}
+
+// UsedPlugin is a plugin as a request uses it.
+type UsedPlugin struct {
+	Name   string
+	SHA256 string // of the module
+	Config []byte // JSON, with the defaults
+	Own    bool   // the operator has configured it, and not the request
 }
 
 // AnswerInfo is what the policy of an answer is told of it.

@@ -19,14 +19,32 @@ type Remote struct {
 	Key      string       // for requests, where the server wants one; else empty
 	Client   *http.Client // nil: the default
 
-	uploaded []string
+	// Own has plugins uploaded as modules of Key, for its requests alone, and not into the folder of
+	// the server.
+	Own bool
+
+	uploaded []string          // names
+	ids      map[string]string // of modules, by their names
 }
 
 var _ Host = (*Remote)(nil)
 
 // Upload implements Host.
 func (r *Remote) Upload(ctx context.Context, wasm []byte) error {
-	var info struct{ Name string }
+	var info struct {
+		Name, ID string
+		Manifest struct{ Name string }
+	}
+	if r.Own {
+		if err := r.ask(ctx, http.MethodPost, "/v1/modules", r.Key, "application/wasm", wasm, &info); err != nil {
+			return err
+		}
+		if r.ids == nil {
+			r.ids = map[string]string{}
+		}
+		r.ids[info.Manifest.Name] = info.ID
+		return nil
+	}
 	if err := r.ask(ctx, http.MethodPost, "/v1/plugins", r.AdminKey, "application/wasm", wasm, &info); err != nil {
 		return err
 	}
@@ -44,12 +62,16 @@ func (r *Remote) Clean(ctx context.Context) error {
 		}
 		gone[name] = true
 	}
-	r.uploaded = nil
+	for _, id := range r.ids {
+		errs = append(errs, r.ask(ctx, http.MethodDelete, "/v1/modules/"+id, r.Key, "", nil, nil))
+	}
+	r.uploaded, r.ids = nil, nil
 	return errors.Join(errs...)
 }
 
 // use is an entry of a request's plugins.
 type use struct {
+	Module  string          `json:"module,omitempty"`
 	Name    string          `json:"name"`
 	Config  json.RawMessage `json:"config,omitempty"`
 	OnError string          `json:"on_error,omitempty"`
@@ -61,7 +83,7 @@ func (r *Remote) Complete(ctx context.Context, q Request, plugins []string) (Ans
 	if len(plugins) > 0 {
 		uses, chain := []use{}, []string{}
 		for i, name := range plugins {
-			u := use{Name: name}
+			u := use{Name: name, Module: r.ids[name]}
 			if i == 0 {
 				u.Config = json.RawMessage(q.Config)
 			}

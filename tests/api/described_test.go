@@ -54,7 +54,7 @@ func inOpenAPI(path string) string {
 func TestOpenAPI_HasAllRoutes(t *testing.T) {
 	var level slog.LevelVar
 	handler := api.New(api.Options{LogLevel: &level, Log: slog.New(slog.DiscardHandler),
-		Clients: api.Clients{Keys: func() access.Keys { return access.NewKeys(nil, "admin", nil, nil) }},
+		Clients: api.Clients{Keys: func() access.Keys { return access.NewKeys(nil, "admin", access.Listed{}) }},
 		Served:  api.Served{Metrics: http.NotFoundHandler(), UI: fstest.MapFS{}}})
 	routes := map[string]bool{}
 	for _, r := range handler.(interface{ Routes() []*echo.Route }).Routes() {

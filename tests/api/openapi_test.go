@@ -120,7 +120,7 @@ var calls = []struct {
 	{"POST", "/v1/chat/completions", `{`, 400},
 	{"POST", "/v1/completions", `{"prompt":["Once","Long"],"max_tokens":3,"logprobs":2}`, 200},
 	{"POST", "/v1/completions", `{"prompt":"Once","max_tokens":3,"echo":true,"record":true}`, 200},
-	{"GET", "/v1/recordings", "", 200}, {"GET", "/v1/recordings/none", "", 404}, {"DELETE", "/v1/recordings/none", "", 404},
+	{"GET", "/.well-known/penstock-receipts", "", 404}, {"GET", "/v1/recordings", "", 200}, {"GET", "/v1/recordings/none", "", 404}, {"DELETE", "/v1/recordings/none", "", 404},
 	{"POST", "/v1/chat/completions", shortAsk + `,"response_format":{"type":"json_object"}}`, 200},
 	{"POST", "/v1/completions", `{}`, 400},
 	{"POST", "/v1/embeddings", `{"input":["a","b c"]}`, 200}, {"POST", "/v1/embeddings", `{"input":"a","encoding_format":"base64"}`, 200},
@@ -163,6 +163,7 @@ var calls = []struct {
 	{"POST", "/v1/scripts/check", `{"source":"export function sample(c) {}","config":{"a":1}}`, 200}, {"POST", "/v1/scripts/check", `{"source":"export {"}`, 200}, {"POST", "/v1/scripts/check", `{}`, 400},
 	{"GET", "/v1/scripts/penstock.d.ts", "", 200},
 	{"POST", "/v1/completions", `{"prompt":"Once","max_tokens":3,"plugins":[{"script":"export {"}]}`, 400},
+	{"POST", "/v1/modules", "no module", 415}, {"GET", "/v1/modules", "", 200}, {"GET", "/v1/modules/none", "", 404}, {"DELETE", "/v1/modules/none", "", 404},
 	{"GET", "/v1/adapters", "", 200}, {"POST", "/v1/adapters", `{"name":"nothing"}`, 404}, {"DELETE", "/v1/adapters/nothing", "", 404},
 	{"GET", "/v1/log-level", "", 404}, {"GET", "/livez", "", 200}, {"GET", "/readyz", "", 200}, {"GET", "/health", "", 200}, {"GET", "/v1/health", "", 200},
 	{"GET", "/metrics", "", 200}, {"GET", "/debug/pprof/", "", 200}, {"GET", "/debug/pprof/heap", "", 200}, {"GET", "/debug/pprof/cmdline", "", 200},
@@ -170,8 +171,9 @@ var calls = []struct {
 
 // What the server takes and answers is what docs/openapi.yaml describes.
 func TestHost_OpenAPI_AnswersAreAsDescribed(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret", "scheduler.slot_save_path": t.TempDir()}, nil)
+	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret", "plugins.modules": "on", "scheduler.slot_save_path": t.TempDir()}, nil)
 	d := newDescription(t, h.URL())
+	d.call(201, hosts.NewRequest(t, http.MethodPost, h.URL()+"/v1/modules", hosts.Always("always", 300), "Content-Type", "application/wasm"))
 	for _, c := range calls {
 		d.call(c.want, hosts.NewRequest(t, c.method, h.URL()+c.path, []byte(c.body), "Content-Type", "application/json", "Authorization", "Bearer secret"))
 	}

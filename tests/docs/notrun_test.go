@@ -13,9 +13,10 @@ var elsewhere = map[string]string{
 
 // notRun says why a block, named by its first line, is not run.
 var notRun = map[string]string{
-	"make run":                "it builds all and does not end; the server of these tests is what it starts",
-	"go test ./scheduler/...": "make test does more of the same",
-	"BACKEND=cuda make run":   "builds llama.cpp anew, each for minutes; make test-long tries the flags",
+	"penstock receipt key receipts.pem": "its server does not end; TestReceipt in cmd/penstock makes a key and goes on from there",
+	"make run":                          "it builds all and does not end; the server of these tests is what it starts",
+	"go test ./scheduler/...":           "make test does more of the same",
+	"BACKEND=cuda make run":             "builds llama.cpp anew, each for minutes; make test-long tries the flags",
 	"go run ./plugins/tck/cmd/tck -url http://127.0.0.1:8080 -admin-key KEY": "the tests of host run the kit over HTTP, those of plugins/tck write it",
 	"sudo install -m 755 bin/penstock /usr/bin/penstock":                     "changes the machine and needs systemd as its first process; the tests in deploy check the service",
 	"podman build -f deploy/Containerfile -t penstock .":                     "needs a registry of containers; the tests in deploy check the file and the binary",

@@ -36,8 +36,8 @@ type Description struct {
 	Script  bool   // it is a script, and not a module
 }
 
-// Push puts a module or a script into a registry, under the reference's tag, and gives the digest of the
-// artifact. A reference with a digest is refused: the digest follows from the plugin.
+// Push puts a module or a script into a registry, under the reference's tag, and gives the digest
+// of the artifact. A reference with a digest is refused: the digest follows from the plugin.
 func (c *Client) Push(ctx context.Context, r Reference, content []byte, d Description) (digest string, err error) {
 	if r.ValidateReferenceAsTag() != nil {
 		return "", fmt.Errorf("%w: %s has a digest; push it under a tag, and the digest is told", ErrReference, r)

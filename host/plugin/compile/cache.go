@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/penstock/penstock/host/atomicfile"
@@ -27,7 +28,9 @@ type cache struct {
 	dir   string
 	limit int64 // bytes of all entries
 	log   *slog.Logger
-	maker string // of the code: this program, wazero's version and the processor; "" until keepsCode has told
+
+	mu    sync.Mutex // guards maker
+	maker string     // of the code: this program, wazero's version and the processor; "" until keepsCode has told
 }
 
 // cacheBytes bounds the cache: 25 modules of Go's own compiler, or some thousand small ones.
@@ -69,8 +72,10 @@ func (c *cache) newFolder() (dir string, done func(), err error) {
 
 // keepsCode reports whether wazero compiles on this machine and keeps the code. If it interprets
 // instead, a child would compile for nothing. A success is remembered; a failure is tried again,
-// since the disk may have been full. It is not for concurrent use.
+// since the disk may have been full.
 func (c *cache) keepsCode(ctx context.Context) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.maker == "" {
 		key, err := c.tryCode(ctx)
 		if err != nil {
@@ -149,13 +154,7 @@ func (c *cache) evict(inUse string) error {
 		if gone != nil || atomicfile.IsTemp(e.Name()) {
 			continue // by another host, or being filled
 		}
-		i := item{e.Name(), info.ModTime(), 0}
-		files, _ := filesOf(filepath.Join(c.dir, i.name))
-		for _, path := range files {
-			if info, err := os.Stat(path); err == nil {
-				i.size += info.Size()
-			}
-		}
+		i := item{e.Name(), info.ModTime(), sizeOf(filepath.Join(c.dir, e.Name()))}
 		items, total = append(items, i), total+i.size
 	}
 	slices.SortFunc(items, func(a, b item) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.name, b.name)) })
@@ -169,6 +168,17 @@ func (c *cache) evict(inUse string) error {
 		}
 	}
 	return err
+}
+
+// sizeOf is how many bytes all files below a folder have.
+func sizeOf(dir string) (bytes int64) {
+	files, _ := filesOf(dir)
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil {
+			bytes += info.Size()
+		}
+	}
+	return bytes
 }
 
 // filesOf lists all files below a folder; none where the folder does not exist.

@@ -67,6 +67,37 @@ func TestCompiler_WithoutChild_KeepsCode(t *testing.T) {
 	}
 }
 
+// A client's module is compiled as if the server had never seen it, in a child unless it is light,
+// and leaves nothing in the cache. Its code comes into memory only if there is room for it.
+func TestCompiler_CompileAnew_KnowsNothing(t *testing.T) {
+	c, log := newCompiler(t, t.TempDir())
+	known := large("guest").Wasm()
+	run(t, c, large("guest"))
+	before := cached(t, c.cache.dir)
+	for name, wasm := range map[string][]byte{"known": known, "new": large("other").Wasm(), "light": newGuest("light").Wasm()} {
+		var size int64
+		code, err := c.CompileAnew(t.Context(), wasm, func(bytes int64) error { size = bytes; return nil })
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if err := code.Close(); err != nil || size == 0 {
+			t.Errorf("%s: %d bytes of code, %v", name, size, err)
+		}
+		full := errors.New("full")
+		if _, err := c.CompileAnew(t.Context(), wasm, func(int64) error { return full }); !errors.Is(err, full) {
+			t.Errorf("%s without room: %v", name, err)
+		}
+	}
+	if after := cached(t, c.cache.dir); !maps.EqualFunc(before, after, bytes.Equal) || log.Len() > 0 {
+		t.Errorf("%d files, then %d; %s", len(before), len(after), log)
+	}
+	canStartChild.Store(false)
+	defer canStartChild.Store(true)
+	if _, err := c.CompileAnew(t.Context(), known, func(int64) error { return nil }); !errors.Is(err, plugin.ErrLimit) {
+		t.Errorf("without a child: %v", err)
+	}
+}
+
 // A child refuses a module in the words that compiling it in the process has.
 func TestCompileInChild_Refuses_AsTheProcess(t *testing.T) {
 	body := func(code ...[]byte) []byte { return large("guest").On(abi.ExportOpen, code...).Wasm() }

@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// Compiler meters and compiles modules. Compile is not for concurrent use: compiling takes memory
-// in proportion to the module, so it is done for one module at a time.
+// Compiler meters and compiles modules. Neither Compile nor CompileAnew is for concurrent use, but
+// one of each may run: compiling takes memory in proportion to the module.
 type Compiler struct {
 	cache  *cache // nil: none
 	limits fuel.Limits
@@ -64,15 +64,64 @@ func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size
 		entry = c.cache.entry(entryName(sum, c.cache.maker, c.limits))
 	}
 	code, err := c.obtain(ctx, wasm, entry, c.compileInChild)
+	return code, c.ended(caller, err)
+}
+
+// ended is why compiling ended, which took longer than it may if the caller's context goes on.
+func (c *Compiler) ended(caller context.Context, err error) error {
 	switch {
 	case err == nil:
 	case caller.Err() != nil:
-		err = caller.Err()
+		return caller.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%w: compiling takes longer than %v; make the module smaller, or try again when the machine has less to do",
+		return fmt.Errorf("%w: compiling takes longer than %v; make the module smaller, or try again when the machine has less to do",
 			plugin.ErrLimit, patience*c.bounds.Time)
 	}
-	return code, err
+	return err
+}
+
+// CompileAnew is Compile for a module of a client. It takes nothing from the cache and leaves
+// nothing there, so that nobody learns from the time whether the server has had the module before,
+// and no client's code takes the room of the operator's. What is not light is compiled by a child
+// or not at all. take is told how many bytes the code has before it comes into memory, and may
+// refuse that. The error is also take's, or wraps plugin.ErrBusy.
+func (c *Compiler) CompileAnew(caller context.Context, wasm []byte, take func(bytes int64) error) (*Code, error) {
+	ctx, cancel := context.WithTimeout(caller, patience*c.bounds.Time)
+	defer cancel()
+	code, err := c.compileAnew(ctx, wasm, take)
+	return code, c.ended(caller, err)
+}
+
+// lightFactor is how many bytes of code a byte of a light module becomes at most: divisions become
+// 27. Of others the size is known; conversions of numbers become 60.
+const lightFactor = 32
+
+func (c *Compiler) compileAnew(ctx context.Context, wasm []byte, take func(bytes int64) error) (*Code, error) {
+	if c.isLight(wasm) {
+		if err := take(lightFactor * int64(len(wasm))); err != nil {
+			return nil, err
+		}
+		return compileHere(ctx, wasm, c.limits, "")
+	}
+	if c.cache == nil || !canStartChild.Load() || !c.cache.keepsCode(ctx) {
+		return nil, fmt.Errorf("%w: this server cannot compile it in a process of its own, and then takes small modules only", plugin.ErrLimit)
+	}
+	dir, done, err := c.cache.newFolder()
+	if err != nil {
+		c.log.Warn("a client's module could not be compiled", "error", err)
+		return nil, plugin.ErrBusy
+	}
+	defer done()
+	switch filled, err := c.compileInChild(ctx, wasm, dir); {
+	case err != nil:
+		return nil, err
+	case !filled:
+		return nil, plugin.ErrBusy
+	}
+	if err := take(sizeOf(dir)); err != nil {
+		return nil, err
+	}
+	return openEntry(ctx, wasm, dir, c.limits)
 }
 
 // A child compiles a module of that many bytes, or of that much estimated work for all of its

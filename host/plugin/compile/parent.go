@@ -40,7 +40,7 @@ func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) 
 	case errors.As(end.err, &exit) && end.code != exitFailed: // it crashed, and would take us with it
 		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", plugin.ErrUnsupported, exit, end.stderr)
 	case end.err != nil:
-		c.log.Warn("a plugin is compiled in the server itself, since a child could not", "code", end.code, "error", end.err, "said", end.stderr)
+		c.log.Warn("a child could not compile a plugin, which the server then does itself unless a client brings it", "code", end.code, "error", end.err, "said", end.stderr)
 	}
 	return end.err == nil, nil
 }

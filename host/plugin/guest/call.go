@@ -17,7 +17,7 @@ import (
 func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	h := &i.hooks[e]
 	if h.function == nil {
-		*h = hook{i.guest.ExportedFunction(exportNames[e]), i.module.Env.Observer.PluginCalls(i.module.Name, exportNames[e])}
+		*h = hook{i.guest.ExportedFunction(exportNames[e]), i.module.Env.Observer.PluginCalls(i.module.label(), exportNames[e])}
 	}
 	limits := &i.module.Env.Limits
 	units := limits.HookFuel
@@ -106,7 +106,7 @@ func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
 		w.Failed(f)
 	}
 	if !errors.Is(v.cause, plugin.CauseCancelled) {
-		i.module.Env.Observer.PluginFault(i.module.Name, f.Kind())
+		i.module.Env.Observer.PluginFault(i.module.label(), f.Kind())
 		if i.session.request != nil && i.module.Faulted != nil {
 			i.module.Faulted(f, i.session.request)
 		}

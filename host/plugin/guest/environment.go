@@ -21,6 +21,7 @@ type Environment struct {
 	plugin.HostOptions // with its defaults filled in; nobody changes them
 
 	budget     *budget
+	kept       *budget // a part of that: what clients' modules take as long as they are there
 	timeSlices *turns.Permits
 	vocab      func() []byte // what the host function of this name gives, built when first asked for
 	model      []byte        // what the import request gives as model: JSON
@@ -28,7 +29,7 @@ type Environment struct {
 
 // NewEnvironment fills in the defaults of o.
 func NewEnvironment(o plugin.HostOptions) *Environment {
-	e := &Environment{HostOptions: o, timeSlices: newTimeSlices(), budget: &budget{}}
+	e := &Environment{HostOptions: o, timeSlices: newTimeSlices(), budget: &budget{}, kept: &budget{}}
 	if e.Limits == (plugin.Limits{}) {
 		e.Limits = plugin.DefaultLimits()
 	}
@@ -36,6 +37,7 @@ func NewEnvironment(o plugin.HostOptions) *Environment {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
 	e.budget.limit = e.Limits.Memory
+	e.kept.limit, e.kept.within = e.Limits.Memory/keptPart, e.budget
 	return e.For(o.ModelOptions)
 }
 
@@ -76,12 +78,17 @@ func (noVocabulary) Tokenize(string, bool, bool) ([]int32, error) { return nil, 
 
 // budget is the memory that all instances may have together. It is a memory.Account.
 type budget struct {
-	limit int64
-	used  atomic.Int64
+	limit  int64
+	used   atomic.Int64
+	within *budget // that it is a part of; nil: none
 
 	mu sync.Mutex
 	of map[string]int64 // what those have that count by client
 }
+
+// keptPart is which part of what all instances may have clients' modules may take as long as they
+// are there.
+const keptPart = 4
 
 // share is a client's part of the budget: half of what others leave of it. It is a memory.Account.
 type share struct {
@@ -120,8 +127,46 @@ func (s share) exceeded() *Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.of[s.client]
-	return Violationf(plugin.CauseBudget, "your scripts have %d of the %d MiB that others leave of plugins.memory, and may have half; try again when some have ended",
-		own>>20, (s.limit-(s.used.Load()-own))>>20)
+	left := (s.limit - (s.used.Load() - own)) >> 20
+	if s.within != nil {
+		return Violationf(plugin.CauseBudget, "your modules keep %d of the %d MiB that others leave for modules (a quarter of plugins.memory), and may keep half; remove some of them, or wait until they have expired",
+			own>>20, left)
+	}
+	return Violationf(plugin.CauseBudget, "your scripts and modules have %d of the %d MiB that others leave of plugins.memory, and may have half; try again when some have ended",
+		own>>20, left)
+}
+
+// Kept is the memory that a client's module takes as long as it is there, besides the images of its
+// memory. Nil is that of the operator's modules, which counts nowhere.
+type Kept struct {
+	share
+	label string // of the module in metrics
+	bytes uint64
+}
+
+// Keep takes memory for a module of a client, which metrics know as label. The error is a
+// *plugin.Fault if the client may not have so much.
+func (e *Environment) Keep(client, label string, bytes int64) (*Kept, error) {
+	k := &Kept{share{e.kept, client}, label, uint64(bytes)}
+	if !k.Take(k.bytes) {
+		return nil, &plugin.Fault{Plugin: label, Export: exportNames[none], Cause: plugin.CauseBudget, Detail: k.exceeded().detail}
+	}
+	return k, nil
+}
+
+// Give gives the memory back.
+func (k *Kept) Give() {
+	if k != nil {
+		k.share.Give(k.bytes)
+	}
+}
+
+// Own makes the module a client's, before it is loaded: what it does counts as the client's. What
+// is kept for it is its own to give back.
+func (m *Module) Own(k *Kept) {
+	if k != nil {
+		m.kept, m.Shares = k, true
+	}
 }
 
 // account is where an instance for a session gets its memory from.
@@ -142,15 +187,20 @@ func (i *Instance) exceeded() *Violation {
 
 // Take implements memory.Account.
 func (b *budget) Take(bytes uint64) bool {
-	if b.used.Add(int64(bytes)) <= b.limit {
-		return true
+	if b.used.Add(int64(bytes)) > b.limit || b.within != nil && !b.within.Take(bytes) {
+		b.used.Add(-int64(bytes))
+		return false
 	}
-	b.Give(bytes)
-	return false
+	return true
 }
 
 // Give implements memory.Account.
-func (b *budget) Give(bytes uint64) { b.used.Add(-int64(bytes)) }
+func (b *budget) Give(bytes uint64) {
+	b.used.Add(-int64(bytes))
+	if b.within != nil {
+		b.within.Give(bytes)
+	}
+}
 
 // exceeded is what ends a call or a request that needs more.
 func (b *budget) exceeded() *Violation {

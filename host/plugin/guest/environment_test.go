@@ -30,6 +30,16 @@ func TestShare_Take_LeavesRoom(t *testing.T) {
 	if b.used.Load() != 0 || len(b.of) != 0 {
 		t.Errorf("%d bytes are left, of %v", b.used.Load(), b.of)
 	}
+	kept := &budget{limit: 40, within: b}
+	if (share{kept, "alice"}).Take(21) || !(share{kept, "alice"}).Take(20) || b.used.Load() != 20 {
+		t.Errorf("of a part that has 40 alice gets more than half, or not half: %d", b.used.Load())
+	}
+	share{kept, "alice"}.Give(20)
+	b.Take(90)
+	if (share{kept, "alice"}).Take(20) || kept.used.Load() != 0 || b.used.Load() != 90 {
+		t.Errorf("a part has more than there is: %d of it, %d in all", kept.used.Load(), b.used.Load())
+	}
+	b.Give(90)
 	if !alice.Take(50) {
 		t.Error("alice gets nothing when all is given back")
 	}

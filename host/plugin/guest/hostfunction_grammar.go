@@ -54,10 +54,7 @@ func (i *Instance) grammarOf(kind uint32, text []byte) (g plugin.Grammar, err er
 	case len(text) > limits.Grammar:
 		return nil, fmt.Errorf("the grammar has %d bytes, at most %d are taken", len(text), limits.Grammar)
 	}
-	client, clean := "", cleanText(text)
-	if r := i.session.request; r != nil {
-		client = r.Client
-	}
+	client, clean := i.session.client(), cleanText(text)
 	var opened plugin.Grammar
 	defer func() {
 		if g == nil && opened != nil {

@@ -16,7 +16,7 @@ import (
 type image struct {
 	memory  *memory.Image
 	globals []uint64       // by the names in fuel.Module.Globals
-	account memory.Account // of a plan's, where its memory was taken from
+	account memory.Account // where its memory was taken from, that of a plan or of a client's module; nil: it does not count
 }
 
 // close frees the memory. What began as the image stays.
@@ -49,6 +49,13 @@ func (m *Module) Warm(ctx context.Context) error {
 	taken := &image{}
 	if taken.memory, err = i.region.Snapshot(); err != nil {
 		return fmt.Errorf("plugin %s: %w", m.Name, err)
+	}
+	if m.kept != nil {
+		if !m.kept.Take(taken.memory.Own()) {
+			_ = taken.close() // the reason is that there is no memory
+			return i.Fail(Warm, m.kept.exceeded())
+		}
+		taken.account = m.kept.share
 	}
 	if taken.globals, err = fuel.SaveGlobals(i.guest, m.code.Metered.Globals); err != nil {
 		return errors.Join(fmt.Errorf("plugin %s: %w", m.Name, err), taken.close())

@@ -31,7 +31,7 @@ type Module struct {
 	PlanLog  []string      // the last lines that its penstock_plan logged, the beginning of each
 
 	// Shares is whether the memory of instances counts by client, who may have half of what others
-	// leave. Who brings scripts chooses what they take.
+	// leave. Who brings scripts or modules chooses what they take.
 	Shares bool
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
@@ -44,7 +44,8 @@ type Module struct {
 	borrows bool          // the code is another Module's to close
 	// configure makes what an instance is told as its configuration of a request's; nil: it is that.
 	configure    func(config []byte) []byte
-	borrowsImage bool // the image, too
+	borrowsImage bool  // the image, too
+	kept         *Kept // for the client whose module it is; nil: it is the operator's
 }
 
 // New checks a module's exports and imports against the ABI, before any of its code runs, and
@@ -107,12 +108,21 @@ func (m *Module) As(name string, configure func(config []byte) []byte, faulted f
 	return &other
 }
 
+// label is the plugin's name in metrics.
+func (m *Module) label() string {
+	if m.kept != nil {
+		return m.kept.label
+	}
+	return m.Name
+}
+
 // Close frees the code, if it is its own, and the image. No instance may be left.
 func (m *Module) Close() {
 	// Neither has anything to report: wazero forgets the code, and the image's file is private to
 	// it.
 	if !m.borrows {
 		_ = m.code.Close()
+		m.kept.Give()
 	}
 	if m.image != nil && !m.borrowsImage {
 		_ = m.image.close()

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/host/plugin/memory"
@@ -40,7 +39,7 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 	planned.borrowsImage = false
 	planned.PlanFuel, _ = i.Fuel()
 	for _, line := range s.log.last() {
-		planned.PlanLog = append(planned.PlanLog, excerpt.Of(line, longestKept))
+		planned.PlanLog = append(planned.PlanLog, string(dropCutCharacter([]byte(line[:min(len(line), longestKept)]))))
 	}
 	planned.has[Plan] = false
 	if err := read(&planned, i.Emitted()); err != nil {

@@ -112,7 +112,7 @@ func TestModule_Plan_CountsByClient(t *testing.T) {
 	for ; err == nil; kept++ {
 		err = plan("mallory")
 	}
-	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseBudget, "your scripts have ")
+	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseBudget, "your scripts and modules have ")
 	if used := h.budget.used.Load(); used > h.budget.limit/2 || kept < 3 {
 		t.Errorf("%d bytes are taken after %d plans", used, kept)
 	}

@@ -26,6 +26,7 @@ type Session struct {
 	NoNotes       bool            // nobody sees its notes: the plan does not need them
 
 	request *plugin.RequestInfo // nil: nobody's, to load the module
+	owner   string              // who has the module loaded; empty: the operator
 	config  []byte              // JSON
 	random  random
 	text    answerText
@@ -64,7 +65,7 @@ func (m *Module) NewSession(r *plugin.RequestInfo) *Session {
 // client is who asks; empty: the operator.
 func (s *Session) client() string {
 	if s.request == nil {
-		return ""
+		return s.owner
 	}
 	return s.request.Client
 }
@@ -85,7 +86,15 @@ func describe(model, sampling []byte) []byte {
 // unknown is a number that is not known.
 var unknown = float32(math.NaN())
 
-// loading is a session of nobody's request: describing and warming have none.
+// loading is a session of nobody's request: describing and warming have none. The operator's log
+// has what the operator's own modules say meanwhile.
 func (m *Module) loading(ctx context.Context) *Session {
-	return &Session{Done: ctx.Done(), Logprob: unknown, log: guestLog{to: m.Env.Log, left: m.Env.Limits.Log}}
+	s := &Session{Done: ctx.Done(), Logprob: unknown, log: guestLog{left: m.Env.Limits.Log}}
+	if m.kept != nil {
+		s.owner = m.kept.client
+	}
+	if m.kept == nil || m.Env.LogLines {
+		s.log.to = m.Env.Log
+	}
+	return s
 }

@@ -74,7 +74,7 @@ func (i *Instance) shareSlice() *Violation {
 		return nil
 	}
 	i.giveSlice()
-	if worked := time.Since(i.started) - i.waited; worked > freeTime && i.running.setup() && i.session.request != nil {
+	if worked := time.Since(i.started) - i.waited; worked > freeTime && i.running.setup() && (i.session.request != nil || i.session.owner != "") {
 		began, rest := time.Now(), time.NewTimer(3*had)
 		defer rest.Stop()
 		select {

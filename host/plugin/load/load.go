@@ -54,11 +54,59 @@ func (l *Loader) load(ctx context.Context, wasm []byte, compiler *compile.Compil
 	if err != nil {
 		return nil, err
 	}
+	return l.plugin(ctx, code, sum, nil)
+}
+
+// What a client's module counts for as long as it is there, besides its code and the images of its
+// memory: so much for what each module has, and so many times its size for tables.
+const (
+	moduleBytes = 256 << 10
+	tableFactor = 2
+)
+
+// ClientModule is the name that the modules of clients share where all are told of them.
+const ClientModule = "module"
+
+// LoadOwned is Load for a module that a client brings for its own requests. Only one is to be
+// loaded at a time.
+//
+// # Notes
+//
+//   - What it computes meanwhile counts as the client's, whose turn it has to be, and what it takes
+//     as long as it is there is a part of what the client may have of plugins.memory.
+//   - Its code is compiled anew, so that the time tells nothing of what others have brought.
+//   - Metrics know it as ClientModule, like all of them: its name is the client's word.
+//
+// # Errors
+//
+//   - Those of Load, and ErrBusy of package plugin.
+//   - A *plugin.Fault of CauseBudget if the client has no room for it.
+func (l *Loader) LoadOwned(ctx context.Context, client string, wasm []byte) (*Plugin, error) {
+	if err := l.Check(wasm); err != nil {
+		return nil, err
+	}
+	var kept *guest.Kept
+	code, err := l.compiler.CompileAnew(ctx, wasm, func(bytes int64) (err error) {
+		kept, err = l.host.Keep(client, ClientModule, bytes+moduleBytes+tableFactor*int64(len(wasm)))
+		return err
+	})
+	if err != nil {
+		kept.Give()
+		return nil, err
+	}
+	return l.plugin(ctx, code, sha256.Sum256(wasm), kept)
+}
+
+// plugin makes a plugin of compiled code, which is its own then, and so is what is kept for its
+// client; nil: it is the operator's.
+func (l *Loader) plugin(ctx context.Context, code *compile.Code, sum [sha256.Size]byte, kept *guest.Kept) (*Plugin, error) {
 	module, err := guest.New(ctx, l.host, code)
 	if err != nil {
 		_ = code.Close() // the reason is in err
+		kept.Give()
 		return nil, err
 	}
+	module.Own(kept)
 	p := &Plugin{loaded: &loaded{loader: l, base: module, SHA256: hex.EncodeToString(sum[:])}, Module: module, model: l.own}
 	p.users.Store(1)
 	if err := p.prepare(ctx, code); err != nil {

@@ -84,6 +84,9 @@ func (p *Plugin) Health() quarantine.Health { return p.quarantine.Health() }
 // Reset ends all quarantines and forgets the faults.
 func (p *Plugin) Reset() { p.quarantine.Reset() }
 
+// InUse reports whether it has other users than the one who asks.
+func (p *Plugin) InUse() bool { return p.users.Load() > 1 }
+
 // Retain adds a user, unless the last has gone.
 func (p *Plugin) Retain() bool {
 	if !p.retain() {

@@ -9,13 +9,11 @@ package quarantine
 
 import (
 	"crypto/sha256"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/plugins/abi"
 )
 
 // Quarantine counts the faults of one plugin by who sent the request. It is safe for concurrent
@@ -133,10 +131,7 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.RequestInfo) {
 	told := *f
 	told.Plugin = q.plugin // others read it, and what a request calls a script is its client's word
 	q.last, q.lastAt = told.Error(), now
-	// How long a plan takes is up to the machine, too, and like what the plugin reports itself it is
-	// bounded by fuel: an interpreter says where the script was.
-	late := f.Export == abi.ExportPlan && errors.Is(f, plugin.CauseTime) && f.Said != ""
-	if f.Blameless() || errors.Is(f, plugin.CauseError) || late {
+	if f.Blameless() || f.Reported() {
 		return
 	}
 	for _, s := range senders(r) {

@@ -77,8 +77,8 @@ func TestQuarantine_Faulted_Blameless(t *testing.T) {
 	})
 }
 
-// Who edits a script on a slow machine goes on: the plan is late, and says where the script was. One
-// that says nothing counts, and so does another call.
+// Who edits a script on a slow machine goes on: the plan is late, and says where the script was.
+// One that says nothing counts, and so does another call.
 func TestQuarantine_Faulted_LatePlan(t *testing.T) {
 	inQuarantine(t, func(q clients) {
 		for n, f := range []plugin.Fault{{Export: abi.ExportPlan, Said: "line 3"}, {Export: abi.ExportPlan}, {Export: abi.ExportOpen, Said: "line 3"}} {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package registry keeps the plugins of a folder: what its files hold, which of them has which
-// name, and what is uploaded.
+// name, and what is uploaded. Beside the folder it keeps the modules of clients, in memory.
 //
 // # Why does a lock refuse every module that it does not name?
 //

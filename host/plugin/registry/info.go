@@ -53,12 +53,12 @@ func (g *Registry) info(f *file) Info {
 	if f.plugin == nil {
 		return i
 	}
-	g.describe(&i, f.plugin)
+	i.describe(f.plugin, g.loader.Models())
 	return i
 }
 
-// describe fills in what is known of a plugin that was loaded.
-func (g *Registry) describe(i *Info, p *load.Plugin) {
+// describe fills in what is known of a plugin that was loaded, and of its use with models.
+func (i *Info) describe(p *load.Plugin, models []*load.Model) {
 	health := p.Health()
 	manifest, exports := p.Described()
 	i.Name, i.SHA256, i.Manifest, i.Exports = p.Name, p.SHA256, &manifest, exports
@@ -66,7 +66,7 @@ func (g *Registry) describe(i *Info, p *load.Plugin) {
 	if health.Quarantined {
 		i.State = StateQuarantined
 	}
-	for _, m := range g.loader.Models() {
+	for _, m := range models {
 		err := m.Failed(p)
 		if err == nil {
 			continue

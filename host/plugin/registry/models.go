@@ -53,9 +53,15 @@ func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (p *
 // tryModels warms a plugin that is new for all models in memory. If it fails with all of them, the
 // error is why it fails with the first.
 func (g *Registry) tryModels(ctx context.Context, p *load.Plugin) error {
+	return tryModels(ctx, g.loader.Models(), p, func(m *load.Model, err error) { g.warn(p, m, err) })
+}
+
+// tryModels warms a plugin for models. failed is told of each model with which that fails; if it
+// fails with all of them, the error is why it fails with the first.
+func tryModels(ctx context.Context, models []*load.Model, p *load.Plugin, failed func(*load.Model, error)) error {
 	var first error
 	works := false
-	for _, m := range g.loader.Models() {
+	for _, m := range models {
 		_, err := p.For(ctx, m)
 		switch {
 		case err == nil:
@@ -64,7 +70,7 @@ func (g *Registry) tryModels(ctx context.Context, p *load.Plugin) error {
 			return ctx.Err()
 		case errors.Is(err, plugin.ErrClosed): // it is being unloaded
 		default:
-			g.warn(p, m, err)
+			failed(m, err)
 			if first == nil {
 				first = err
 			}
@@ -79,9 +85,14 @@ func (g *Registry) tryModels(ctx context.Context, p *load.Plugin) error {
 // mayUse reports whether an upload that failed with all models in memory may be used with others:
 // it has refused them, there may be others, and it replaces none that works.
 func (g *Registry) mayUse(p *load.Plugin, failed error) bool {
+	return mayWork(g.loader.Models(), failed) && !g.works(g.named(p.Name))
+}
+
+// mayWork reports whether a plugin that failed with all models in memory may work with others: it
+// has refused them, and there may be others.
+func mayWork(models []*load.Model, failed error) bool {
 	var refusal *plugin.Refusal
-	alone := slices.ContainsFunc(g.loader.Models(), (*load.Model).Alone)
-	return errors.As(failed, &refusal) && !alone && !g.works(g.named(p.Name))
+	return errors.As(failed, &refusal) && !slices.ContainsFunc(models, (*load.Model).Alone)
 }
 
 // works reports whether a plugin works with one of the models in memory. It may be nil.

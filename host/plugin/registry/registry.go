@@ -11,20 +11,24 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
-// Registry keeps the plugins of a folder, for all models. It is safe for concurrent use. A request
-// keeps the plugin it began with; later requests see what has changed in the folder.
+// Registry keeps the plugins of a folder, for all models, and the modules of clients. It is safe
+// for concurrent use. A request keeps the plugin it began with; later requests see what has changed
+// in the folder.
 type Registry struct {
 	loader  *load.Loader
 	dir     string
 	lock    plugin.Lock
 	log     *slog.Logger
 	scripts bool // requests may bring scripts
+
+	Modules *Modules // of clients; nil: they bring none
 
 	uploads sync.WaitGroup // uploads being loaded, also those that nobody waits for any more
 
@@ -42,7 +46,10 @@ type Options struct {
 	Dir     string      // which need not exist
 	Lock    plugin.Lock // the modules and scripts that may be loaded from there; nil: any
 	Scripts bool        // requests may bring scripts: what runs them is listed
-	Log     *slog.Logger
+
+	ModuleLife time.Duration // how long a client's module is kept after its last use; 0: clients bring none
+
+	Log *slog.Logger
 }
 
 // file is a file of the folder, a module or a script.
@@ -62,6 +69,10 @@ func Open(ctx context.Context, l *load.Loader, o Options) (*Registry, error) {
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
+	}
+	if o.ModuleLife > 0 {
+		o.Log = g.log
+		g.Modules = newModules(l, o)
 	}
 	if err := atomicfile.RemoveLeftovers(g.dir); err != nil {
 		g.log.Warn("what unfinished uploads left in the plugin folder stays there", "error", err)
@@ -157,6 +168,9 @@ func (g *Registry) fileOf(name string) *file {
 // Close gives the plugins back; those in use live on until their requests end.
 func (g *Registry) Close() error {
 	g.uploads.Wait()
+	if g.Modules != nil {
+		g.Modules.close()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range g.files {

@@ -38,7 +38,7 @@ func (g *Registry) builtIn() Info {
 	i := Info{Name: script.Name, SHA256: sum, Size: int64(size), State: StateReady}
 	switch {
 	case p != nil:
-		g.describe(&i, p)
+		i.describe(p, g.loader.Models())
 		// They are those of everybody's scripts, which are nobody else's business. Metrics count them.
 		i.Faults, i.LastFault, i.FaultedAt = 0, "", time.Time{}
 		if i.State == StateQuarantined {

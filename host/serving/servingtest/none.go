@@ -35,6 +35,9 @@ func (NoPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*s
 	return nil, nil
 }
 
+// Used implements serving.Plugins: there are none.
+func (NoPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return nil, chain }
+
 // RefuseTemplates implements serving.Plugins.
 func (NoPlugins) RefuseTemplates() error { return nil }
 
