@@ -249,7 +249,7 @@ func (n noPlugins) Again(_ context.Context, _ serving.Asker, chain []string) (se
 func (noPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return nil, chain }
 
 func (noPlugins) RefuseTemplates(string, bool) error { return nil }
-func (noPlugins) Release()               {}
+func (noPlugins) Release()                           {}
 
 // PluginOf is the plugin's name in that of a stage.
 func PluginOf(stage string) string {

@@ -61,6 +61,20 @@ func TestUses_Scripts_AreStagesByTheirNames(t *testing.T) {
 	}
 }
 
+// What a script prints outside of hooks comes with its plan: the end, and the beginning of each
+// line.
+func TestBuilder_Plan_Log(t *testing.T) {
+	b, _ := withFolder(t)
+	const source = `for (let i = 0; i < 20; i++) console.log("line", i, "x".repeat(2000)); export function sample() { console.log("later") }`
+	plan, err := b.Plan(t.Context(), "me", of(t, "one", source, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(plan.Log); n != 10 || !strings.HasPrefix(plan.Log[n-1], "line 19 x") || len(plan.Log[n-1]) > 1100 {
+		t.Errorf("%d lines: %.200q", n, plan.Log)
+	}
+}
+
 // What is wrong with a script is for its client: where it is, and nothing of it in the log.
 func TestBuilder_Plan_Mistakes(t *testing.T) {
 	b, _ := withFolder(t)

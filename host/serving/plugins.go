@@ -70,6 +70,7 @@ type Plan struct {
 	Branches     int             `json:"branches"` // 0: it is no program
 	Summary      string          `json:"summary,omitempty"`
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
+	Log          []string        `json:"log,omitempty"` // what was logged while it planned, the last ten lines
 }
 
 // Brought reports whether it is code that the client has brought: a script or a module.

@@ -9,7 +9,6 @@ package quarantine
 
 import (
 	"crypto/sha256"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -132,7 +131,7 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.RequestInfo) {
 	told := *f
 	told.Plugin = q.plugin // others read it, and what a request calls a script is its client's word
 	q.last, q.lastAt = told.Error(), now
-	if f.Blameless() || errors.Is(f, plugin.CauseError) {
+	if f.Blameless() || f.Reported() {
 		return
 	}
 	for _, s := range senders(r) {
