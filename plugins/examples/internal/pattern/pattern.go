@@ -67,12 +67,20 @@ func Compile(patterns ...string) (*Matcher, error) {
 		return nil, errLarge
 	}
 	m := &Matcher{program: program.Inst, start: uint32(program.Start), before: -1, seen: make([]uint32, len(program.Inst))}
-	m.begin()
-	if _, empty := m.follow(Thread{m.start, 0}, syntax.EmptyOpContext(-1, -1)); empty {
-		return nil, errEmpty
+	// Where an empty match is one, such as at \b, the other possibilities would not be followed.
+	for _, before := range borders {
+		for _, after := range borders {
+			m.begin()
+			if _, empty := m.follow(Thread{m.start, 0}, syntax.EmptyOpContext(before, after)); empty {
+				return nil, errEmpty
+			}
+		}
 	}
 	return m, nil
 }
+
+// borders has of all kinds of characters that an empty match depends on, and the text's end.
+var borders = [...]rune{-1, '\n', ' ', 'a'}
 
 // isFlat reports whether a pattern is nested no deeper than so.
 func isFlat(p *syntax.Regexp, depth int) bool {
@@ -102,7 +110,6 @@ func (m *Matcher) begin() {
 func (m *Matcher) Step(c rune, from, to int) (first, last int, ok bool) {
 	first, ok = m.followAll(syntax.EmptyOpContext(m.before, c), nil)
 	last = from
-	// An empty match, of \b for example, does not count.
 	m.follow(Thread{m.start, from}, syntax.EmptyOpContext(m.before, c))
 	m.waiting = m.waiting[:0]
 	for _, t := range m.at {
