@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -14,6 +15,20 @@ func TestIndex_LinksEveryDocument(t *testing.T) {
 		name, below := strings.CutPrefix(doc, "docs/")
 		if below && name != "README.md" && !strings.Contains(index, "]("+name+")") {
 			t.Errorf("docs/README.md has no link to %s", name)
+		}
+	}
+}
+
+// docs/plugins/ready.md has every plugin of plugins/examples.
+func TestReady_ListsEveryExample(t *testing.T) {
+	list := read(t, "docs/plugins/ready.md")
+	readmes, err := filepath.Glob(filepath.Join("..", "..", "plugins", "examples", "*", "README.md"))
+	if err != nil || len(readmes) < 25 {
+		t.Fatalf("there are %d examples; %v", len(readmes), err)
+	}
+	for _, readme := range readmes {
+		if name := filepath.Base(filepath.Dir(readme)); !strings.Contains(list, "](../../plugins/examples/"+name+")") {
+			t.Errorf("docs/plugins/ready.md does not list %s", name)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import { some } from "./steady.ts";
 useBrowser();
 const server = useServer();
 
-type Check = { status?: number; body: unknown };
+type Check = { status?: number; body: object };
 const sound: Check = { body: { ok: true, implements: ["penstock_open", "penstock_sample"] } };
 
 /** What the script of a request is; undefined: it has none. */
@@ -291,11 +291,15 @@ test("Script: where scripts are off the panel says why, and what to set", {
 
 test("Script: notes are shown, and the inspector has them", { timeout: 3 * patience }, async () => {
   const printing = { body: { ...sound.body, log: ["a mask of 12 tokens"] } };
-  const { chat, page, editor } = await opened(() => printing, {}, (stream) => {
-    if (scriptOf(stream.request) === undefined) return answer(stream);
-    stream.token("cat", { ...drawnCat(), notes: [{ by: "plugin:script", text: "an animal" }] });
-    stream.end();
-  });
+  const { chat, page, editor } = await opened(
+    () => printing,
+    {},
+    (stream) => {
+      if (scriptOf(stream.request) === undefined) return answer(stream);
+      stream.token("cat", { ...drawnCat(), notes: [{ by: "plugin:script", text: "an animal" }] });
+      stream.end();
+    },
+  );
   await editor.fill("note");
   const told = run(page).locator(".told");
   await told.getByText("Before the answer: a mask of 12 tokens").waitFor();
