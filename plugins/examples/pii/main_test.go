@@ -32,7 +32,7 @@ func TestPII_Rewrite_Masks(t *testing.T) {
 		"[EMAIL_1] is not a@b.co":                              "[EMAIL_1] is not [EMAIL_2]",
 		"été.a@b.co, jörg@müller.de":                           "[EMAIL_1], [EMAIL_2]",
 		"“a@b.co”, (c@d.co…)":                                  "“[EMAIL_1]”, ([EMAIL_2]…)",
-		"地址是a@b.co。电话+49 30 901820。":                            "地址是[EMAIL_1]。电话[PHONE_1]。",
+		"地址是a@b.co。电话+49 30 901820。":                           "地址是[EMAIL_1]。电话[PHONE_1]。",
 		"4111 1111 1111 1111 12/27, 4111111111111111 123":      "[CARD_1] 12/27, [CARD_2] 123",
 		"555-123-4567 555-765-4321, +49 30 901820 2026-11-29":  "[PHONE_1] [PHONE_2], [PHONE_3] 2026-11-29",
 	} {

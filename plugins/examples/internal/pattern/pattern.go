@@ -33,6 +33,7 @@ type Matcher struct {
 	before  rune     // −1 at the beginning
 	waiting []Thread // where to go on, as they were left after the last character
 	at      []Thread // the same, followed to the instructions that want a character
+	open    []uint32 // instructions that are still to be followed
 	seen    []uint32 // for each instruction the round in which it was reached last
 	round   uint32
 }
@@ -173,31 +174,34 @@ func (m *Matcher) Restore(s State) {
 }
 
 // follow goes from t to all instructions that want a character and reports whether one says that
-// the pattern has matched.
+// the pattern has matched. It does not recurse: a way may be as long as the program.
 func (m *Matcher) follow(t Thread, around syntax.EmptyOp) (from int, matched bool) {
-	i := &m.program[t.pc]
-	if i.Op == syntax.InstMatch {
-		return t.From, true
-	}
-	if m.seen[t.pc] == m.round {
-		return 0, false
-	}
-	m.seen[t.pc] = m.round
-	switch i.Op {
-	case syntax.InstAlt, syntax.InstAltMatch:
-		if from, matched = m.follow(Thread{i.Out, t.From}, around); matched {
-			return from, true
+	m.open = append(m.open[:0], t.pc)
+	for len(m.open) > 0 {
+		last := len(m.open) - 1
+		pc := m.open[last]
+		m.open = m.open[:last]
+		i := &m.program[pc]
+		if i.Op == syntax.InstMatch {
+			return t.From, true
 		}
-		return m.follow(Thread{i.Arg, t.From}, around)
-	case syntax.InstCapture, syntax.InstNop:
-		return m.follow(Thread{i.Out, t.From}, around)
-	case syntax.InstEmptyWidth:
-		if need := syntax.EmptyOp(i.Arg); need&around == need {
-			return m.follow(Thread{i.Out, t.From}, around)
+		if m.seen[pc] == m.round {
+			continue
 		}
-	case syntax.InstFail:
-	default:
-		m.at = append(m.at, t)
+		m.seen[pc] = m.round
+		switch i.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			m.open = append(m.open, i.Arg, i.Out)
+		case syntax.InstCapture, syntax.InstNop:
+			m.open = append(m.open, i.Out)
+		case syntax.InstEmptyWidth:
+			if need := syntax.EmptyOp(i.Arg); need&around == need {
+				m.open = append(m.open, i.Out)
+			}
+		case syntax.InstFail:
+		default:
+			m.at = append(m.at, Thread{pc, t.From})
+		}
 	}
 	return 0, false
 }
