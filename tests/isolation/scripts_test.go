@@ -19,7 +19,8 @@ import (
 )
 
 // hostileScripts are scripts that mean harm in a hook, in the code outside of hooks, in what makes
-// the prompt, in what is shown or in a program. A sample of them, others each day; the long test has all.
+// the prompt, in what is shown or in a program. A sample of them, others each day; the long test
+// has all.
 func hostileScripts(t *testing.T) (sources []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../plugins/script/testdata/hostile.txt")
