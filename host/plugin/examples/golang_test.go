@@ -37,6 +37,8 @@ func TestGo_Load_ListsOnlyWhatIsImplemented(t *testing.T) {
 		"beam":                "run",
 		"best-of":             "run",
 		"choice":              "run",
+		"consensus":           "run",
+		"cot":                 "run",
 		"form":                "run",
 		"guidance":            "run",
 		"heal":                "warm run",
