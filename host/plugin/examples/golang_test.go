@@ -45,6 +45,7 @@ func TestGo_Load_ListsOnlyWhatIsImplemented(t *testing.T) {
 		"last-pictures":       "messages",
 		"lookahead":           "run",
 		"smc":                 "warm run",
+		"sql":                 "warm prepare accept",
 		"transcript":          "template stop",
 		"stdgo/min-p":         "sample",
 	}
