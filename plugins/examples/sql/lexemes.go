@@ -5,7 +5,6 @@ package main
 import (
 	"slices"
 	"sort"
-	"strings"
 )
 
 // Bounds of lexemes and of the blanks between two of them.
@@ -21,41 +20,44 @@ const (
 type expected struct {
 	words []string // and signs
 	at    []*query // for each, the query in which it is the next symbol
-	class map[string]*query
-	exact []string // words of the class identifier, sorted
-	names bool     // the class identifier has new names too
+	class string   // of the identifier that may come: @word, @table, @qcolumn, @alias or @name
+	named *query   // in which it is the next symbol
+	exact []string // identifiers that there are, sorted
+	names bool     // it may be a new name, too
 	ends  bool
+
+	number, count, text *query // nil: none may come
+
+	joined bool // no blank may come: what follows is a dot, or follows one
 
 	lexeme [48]byte // that was asked for last, and the query after it: each byte that may follow asks
 	size   int
-	text   text
+	quoted bool
 	after  *query
-}
-
-// identifier is the class of the identifiers that may come: there is only one at a time.
-func (e *expected) identifier() (string, *query) {
-	for _, class := range []string{"@word", "@table", "@qcolumn", "@alias", "@name"} {
-		if at := e.class[class]; at != nil {
-			return class, at
-		}
-	}
-	return "", nil
 }
 
 func (q *query) expects() *expected {
 	if q.next != nil {
 		return q.next
 	}
-	e := &expected{class: map[string]*query{}}
+	e := &expected{}
 	e.ends = q.options(func(lexeme string, at *query) {
-		if lexeme[0] == '@' {
-			e.class[lexeme] = at
-		} else {
+		switch lexeme {
+		case "@number":
+			e.number = at
+		case "@count":
+			e.count = at
+		case "@string":
+			e.text = at
+		case "@word", "@table", "@qcolumn", "@alias", "@name":
+			e.class, e.named = lexeme, at
+		default:
 			e.words, e.at = append(e.words, lexeme), append(e.at, at)
 		}
 	})
-	class, at := e.identifier()
-	switch class {
+	e.joined = e.class == "@qcolumn" || e.class == "" && len(e.words) == 1 && e.words[0] == "."
+	at := e.named
+	switch e.class {
 	case "@table":
 		for t, name := range at.tables {
 			if at.style != plain || at.common>>t&1 == 1 {
@@ -157,8 +159,8 @@ func (p *place) step(b byte) bool {
 	switch {
 	case isBlank(b):
 		p.blanks++
-		return p.blanks <= mostBlanks && !e.joined() && len(p.query.stack) > 0
-	case b == '\'' && e.class["@string"] != nil:
+		return p.blanks <= mostBlanks && !e.joined && len(p.query.stack) > 0
+	case b == '\'' && e.text != nil:
 		p.text, p.length = inside, 1
 		return true
 	case b == '.' && p.blanks > 0, b == '-' && p.blanks == 0 && p.query.last == "-": // -- is a comment
@@ -168,16 +170,16 @@ func (p *place) step(b byte) bool {
 	return e.begins(p.part[:1])
 }
 
-// joined reports whether a blank may not come: what follows is a dot, or follows one.
-func (e *expected) joined() bool {
-	return len(e.class) == 0 && len(e.words) == 1 && e.words[0] == "." || e.class["@qcolumn"] != nil
+// isNewName reports whether the lexeme may become a new name with more letters.
+func (p *place) isNewName() bool {
+	return p.text == outside && p.size > 0 && p.query.expects().names && isNamePart(p.part[:p.size])
 }
 
 // complete ends the lexeme, and reports whether it may end here.
 func (p *place) complete() bool {
 	e := p.query.expects()
-	if e.size != p.size || e.text != p.text || e.lexeme != p.part {
-		e.lexeme, e.size, e.text, e.after = p.part, p.size, p.text, e.ended(p)
+	if ends := p.text == quoted; e.after == nil || e.size != p.size || e.quoted != ends || e.lexeme != p.part {
+		e.lexeme, e.size, e.quoted, e.after = p.part, p.size, ends, e.ended(p)
 	}
 	if e.after == nil {
 		return false
@@ -204,10 +206,32 @@ func (e *expected) begins(part []byte) bool {
 			return true
 		}
 	}
-	if i := sort.Search(len(e.exact), func(i int) bool { return e.exact[i] >= string(part) }); i < len(e.exact) && strings.HasPrefix(e.exact[i], string(part)) {
-		return true
+	low, high := 0, len(e.exact)
+	for low < high {
+		switch middle := (low + high) / 2; compare(part, e.exact[middle]) {
+		case 0:
+			return true
+		case 1:
+			low = middle + 1
+		default:
+			high = middle
+		}
 	}
-	return e.class["@number"] != nil && number(part) >= partly || e.class["@count"] != nil && len(part) <= mostCount && digits(part) == len(part)
+	return e.number != nil && number(part) >= partly || e.count != nil && len(part) <= mostCount && digits(part) == len(part)
+}
+
+// compare is 0 if a word begins with a part, and else whether the part comes before or after it.
+// Package strings would allocate.
+func compare(part []byte, word string) int {
+	for i, b := range part {
+		switch {
+		case i >= len(word) || b > word[i]:
+			return 1
+		case b < word[i]:
+			return -1
+		}
+	}
+	return 0
 }
 
 // folds reports whether a part, in small letters or capitals, is how a word begins.
@@ -224,7 +248,12 @@ func folds(part []byte, word string) bool {
 }
 
 func isNamePart(part []byte) bool {
-	return (part[0] < '0' || part[0] > '9') && !slices.ContainsFunc(part, func(b byte) bool { return !isWord(b) })
+	for _, b := range part {
+		if !isWord(b) {
+			return false
+		}
+	}
+	return part[0] < '0' || part[0] > '9'
 }
 
 func digits(part []byte) (n int) {
@@ -266,30 +295,29 @@ func number(part []byte) int {
 func (e *expected) ended(p *place) *query {
 	part := p.part[:p.size]
 	if p.text == quoted {
-		return e.class["@string"].after("@string", "")
+		return e.text.after("@string", "")
 	}
 	for i, w := range e.words {
 		if len(w) == len(part) && folds(part, w) {
 			return e.at[i].after(w, w)
 		}
 	}
-	if at := e.class["@number"]; at != nil && number(part) == wholly {
-		return at.after("@number", "")
+	if e.number != nil && number(part) == wholly {
+		return e.number.after("@number", "")
 	}
-	if at := e.class["@count"]; at != nil && digits(part) == len(part) {
-		return at.after("@count", "")
+	if e.count != nil && digits(part) == len(part) {
+		return e.count.after("@count", "")
 	}
-	class, at := e.identifier()
-	word := string(part)
+	word, at := string(part), e.named
 	_, found := slices.BinarySearch(e.exact, word)
 	switch {
 	case at == nil:
 		return nil
 	case found,
-		class == "@word" && e.names && isNamePart(part) && isName(word),
-		class == "@alias" && isNamePart(part) && at.isAlias(word),
-		class == "@name" && isNamePart(part) && at.isOutput(word):
-		return at.after(class, word)
+		e.class == "@word" && e.names && isNamePart(part) && isName(word),
+		e.class == "@alias" && isNamePart(part) && at.isAlias(word),
+		e.class == "@name" && isNamePart(part) && at.isOutput(word):
+		return at.after(e.class, word)
 	}
 	return nil
 }

@@ -29,72 +29,113 @@ type sql struct {
 	strayed bool // something else has put in what is no such statement
 }
 
-// words are the tokens by their first two bytes, so that those that cannot come are found at once.
+// words is the vocabulary, arranged so that a mask takes few steps.
 type words struct {
 	*penstock.Vocabulary
-	order []penstock.Token // by their first two bytes
-	begin []int32          // of each pair of bytes in order; tokens of one byte stand in front
-	kind  []byte           // of each token: how its bytes from the third on are
-	ends  []penstock.Token
+	named  list // a new name, or how it goes on
+	spaced list // a blank and a new name
+	other  list
+	short  []uint32         // the named tokens of one or two bytes
+	texts  []uint32         // tokens that may be in a string wherever there is room
+	quotes []penstock.Token // others that may be there
+	ends   []penstock.Token
+
+	one, two, three place // of tokens that are tried; here, since TinyGo would allocate each copy
 }
 
-// What all bytes of a token from the third on are.
+// list is tokens by their first two bytes, so that those that cannot come are found at once.
+type list struct {
+	tokens []penstock.Token
+	begin  []int32  // of each pair of bytes in tokens; those of one byte stand in front
+	mask   []uint32 // the tokens as a mask
+}
+
+// Longest tokens, in bytes, that are named, and that are texts.
 const (
-	wordly  = 1 << iota // of words
-	textual             // of strings, without quotes
+	longestNamed = 16
+	longestText  = 32
 )
 
 // Warm implements penstock.Warmer.
 func (p *sql) Warm(v *penstock.Vocabulary) error {
-	w := &words{Vocabulary: v, begin: make([]int32, 1<<16+258), kind: make([]byte, v.Len())}
+	w := &words{Vocabulary: v}
+	size := (v.Len() + 31) / 32
+	w.short, w.texts = make([]uint32, size), make([]uint32, size)
+	lists := []*list{&w.named, &w.spaced, &w.other}
+	for _, l := range lists {
+		l.begin, l.mask = make([]int32, 1<<16+258), make([]uint32, size)
+	}
+	which := make([]byte, v.Len())
 	for t := range penstock.Token(v.Len()) {
+		piece := v.Piece(t)
 		if penstock.AttributesOf(t)&penstock.AttrEnd != 0 {
 			w.ends = append(w.ends, t)
-		} else if pair := pairOf(v.Piece(t)); pair >= 0 {
-			w.begin[pair+1]++
-			w.kind[t] = kindOf(v.Piece(t))
+			which[t] = 3
+		} else if len(piece) == 0 {
+			which[t] = 3
+		} else {
+			which[t] = w.sort(t, piece)
+			lists[which[t]].begin[pairOf(piece)+1]++
+			set(lists[which[t]].mask, t)
 		}
 	}
-	for i := 1; i < len(w.begin); i++ {
-		w.begin[i] += w.begin[i-1]
-	}
-	w.order = make([]penstock.Token, w.begin[len(w.begin)-1])
-	filled := append([]int32(nil), w.begin...)
-	for t := range penstock.Token(v.Len()) {
-		if pair := pairOf(v.Piece(t)); pair >= 0 && penstock.AttributesOf(t)&penstock.AttrEnd == 0 {
-			w.order[filled[pair]] = t
-			filled[pair]++
+	for _, l := range lists {
+		for i := 1; i < len(l.begin); i++ {
+			l.begin[i] += l.begin[i-1]
 		}
+		l.tokens = make([]penstock.Token, l.begin[len(l.begin)-1])
+	}
+	for t := penstock.Token(v.Len()); t > 0; t-- { // from the last on, each in front of the next
+		if n := which[t-1]; n < 3 {
+			l, next := lists[n], pairOf(v.Piece(t-1))+1
+			l.begin[next]--
+			l.tokens[l.begin[next]] = t - 1
+		}
+	}
+	for _, l := range lists { // begin has moved up by a place
+		copy(l.begin, l.begin[1:])
+		l.begin[len(l.begin)-1] = int32(len(l.tokens))
 	}
 	p.words = w
 	return nil
 }
 
-// pairOf is the place of a piece's first two bytes; −1 if it has none.
+func set(mask []uint32, t penstock.Token) { mask[t/32] |= 1 << (t % 32) }
+
+// sort says in which list a token is, and notes how it may be in a string.
+func (w *words) sort(t penstock.Token, piece []byte) byte {
+	if textual := isTextual(piece); textual && len(piece) <= longestText {
+		set(w.texts, t)
+	} else {
+		w.quotes = append(w.quotes, t)
+	}
+	switch {
+	case len(piece) <= longestNamed && isNamePart(piece):
+		if len(piece) <= 2 {
+			set(w.short, t)
+		}
+		return 0
+	case len(piece) <= longestNamed && piece[0] == ' ' && len(piece) > 1 && isNamePart(piece[1:]):
+		return 1
+	}
+	return 2
+}
+
+// pairOf is the place of a piece's first two bytes.
 func pairOf(piece []byte) int {
-	switch len(piece) {
-	case 0:
-		return -1
-	case 1:
+	if len(piece) == 1 {
 		return int(piece[0])
 	}
 	return 256 + int(piece[0])<<8 + int(piece[1])
 }
 
-func kindOf(piece []byte) byte {
-	kind := byte(wordly | textual)
-	for i, b := range piece {
-		if i > 1 && !isWord(b) {
-			kind &^= wordly
-		}
-		if i > 1 && (b < ' ' || b == '\'' || b == 0x7f) {
-			kind &^= textual
+func isTextual(piece []byte) bool {
+	for _, b := range piece {
+		if b < ' ' || b == '\'' || b == 0x7f {
+			return false
 		}
 	}
-	if !utf8.Valid(piece) {
-		kind &^= textual
-	}
-	return kind
+	return utf8.Valid(piece)
 }
 
 // Open implements penstock.Opener.
@@ -131,62 +172,99 @@ func readSchema(tables json.Value) (*schema, error) {
 func (p *sql) Prepare(next *penstock.Next) {
 	mask := next.Mask()
 	mask.BanAll()
-	if p.strayed || p.place.whole() {
+	goesOn := false
+	if !p.strayed {
+		p.words.fill(mask.Words(), &p.place)
+		for _, word := range mask.Words() {
+			goesOn = goesOn || word != 0
+		}
+	}
+	if !goesOn || p.place.whole() { // a vocabulary without single bytes may have nothing that fits
 		for _, t := range p.words.ends {
 			mask.Allow(t)
 		}
 	}
-	if !p.strayed {
-		p.words.fill(mask, p.place)
-	}
 }
 
 // fill allows the tokens that may come at a place.
-func (w *words) fill(mask *penstock.Mask, p place) {
+func (w *words) fill(mask []uint32, p *place) {
+	if p.text == inside && p.length+longestText < mostText {
+		join(mask, w.texts)
+		for _, t := range w.quotes {
+			w.two = *p
+			w.try(mask, t, w.Piece(t))
+		}
+		return
+	}
+	w.one = *p
+	if fresh := p.text == outside && p.query.expects().names; fresh && (p.size == 0 || p.isNewName()) {
+		switch {
+		case p.size+longestNamed <= mostName:
+			join(mask, w.named.mask)
+		case p.size+2 <= mostName: // near the end of a name only in small steps
+			join(mask, w.short)
+		}
+	} else {
+		w.fillFrom(mask, p, &w.named)
+	}
+	if w.one.step(' ') && w.one.size == 0 && w.one.text == outside && w.one.query.expects().names {
+		join(mask, w.spaced.mask)
+	} else {
+		w.fillFrom(mask, p, &w.spaced)
+	}
+	w.fillFrom(mask, p, &w.other)
+}
+
+func join(mask, more []uint32) {
+	for i, word := range more {
+		mask[i] |= word
+	}
+}
+
+// fillFrom allows those of a list, of which each byte may come.
+func (w *words) fillFrom(mask []uint32, p *place, l *list) {
 	for first := range 256 {
-		one := p
-		if !one.step(byte(first)) {
+		pairs := l.begin[256+first<<8 : 257+first<<8+256]
+		singles := l.tokens[l.begin[first]:l.begin[first+1]]
+		if len(singles) == 0 && pairs[0] == pairs[256] {
 			continue
 		}
-		if one.text != inside || first < utf8.RuneSelf { // a part of a character is none
-			for _, t := range w.order[w.begin[first]:w.begin[first+1]] {
-				mask.Allow(t)
+		if w.one = *p; !w.one.step(byte(first)) {
+			continue
+		}
+		if w.one.text != inside || first < utf8.RuneSelf { // a part of a character is none
+			for _, t := range singles {
+				set(mask, t)
 			}
 		}
 		for second := range 256 {
-			pair := 256 + first<<8 + second
-			tokens := w.order[w.begin[pair]:w.begin[pair+1]]
+			tokens := l.tokens[pairs[second]:pairs[second+1]]
 			if len(tokens) == 0 {
 				continue
 			}
-			two := one
-			if !two.step(byte(second)) {
+			if w.two = w.one; !w.two.step(byte(second)) {
 				continue
 			}
+			w.three = w.two
 			for _, t := range tokens {
-				if w.fits(t, two) {
-					mask.Allow(t)
-				}
+				w.two = w.three
+				w.try(mask, t, w.Piece(t)[2:])
 			}
 		}
 	}
 }
 
-// fits reports whether a token may come, whose first two bytes have brought the query to a place.
-func (w *words) fits(t penstock.Token, p place) bool {
-	piece := w.Piece(t)
-	switch e := p.query.expects(); {
-	case p.text == inside && w.kind[t]&textual != 0:
-		return p.length+len(piece) < mostText
-	case p.text == outside && p.size > 0 && e.names && w.kind[t]&wordly != 0 && p.size+len(piece)-2 <= mostName && isNamePart(p.part[:p.size]):
-		return true
-	}
-	for _, b := range piece[2:] {
-		if !p.step(b) {
-			return false
+// try allows a token if the bytes of it that are left may come at the second place. What is no whole
+// character would be none with what follows.
+func (w *words) try(mask []uint32, t penstock.Token, left []byte) {
+	for _, b := range left {
+		if !w.two.step(b) {
+			return
 		}
 	}
-	return utf8.Valid(piece) // what is no whole character would be none with what follows
+	if utf8.Valid(w.Piece(t)) {
+		set(mask, t)
+	}
 }
 
 // Accept implements penstock.Accepter.
