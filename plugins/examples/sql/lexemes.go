@@ -20,13 +20,15 @@ const (
 type expected struct {
 	words []string // and signs
 	at    []*query // for each, the query in which it is the next symbol
+	then  []*query // and the one after it, once it was asked for: many tokens ask
 	class string   // of the identifier that may come: @word, @table, @qcolumn, @alias or @name
 	named *query   // in which it is the next symbol
 	exact []string // identifiers that there are, sorted
 	names bool     // it may be a new name, too
 	ends  bool
 
-	number, count, text *query // nil: none may come
+	number, count, text  *query // nil: none may come
+	thenNumber, thenText *query // after one, once it was asked for
 
 	joined bool // no blank may come: what follows is a dot, or follows one
 
@@ -52,7 +54,7 @@ func (q *query) expects() *expected {
 		case "@word", "@table", "@qcolumn", "@alias", "@name":
 			e.class, e.named = lexeme, at
 		default:
-			e.words, e.at = append(e.words, lexeme), append(e.at, at)
+			e.words, e.at, e.then = append(e.words, lexeme), append(e.at, at), append(e.then, nil)
 		}
 	})
 	e.joined = e.class == "@qcolumn" || e.class == "" && len(e.words) == 1 && e.words[0] == "."
@@ -87,7 +89,7 @@ func (q *query) words() (exact []string, names bool) {
 			exact = append(exact, column)
 		}
 	}
-	if q.sorts {
+	if q.first {
 		exact = append(exact, q.outputs...)
 	}
 	if q.style == plain {
@@ -201,8 +203,12 @@ func (e *expected) begins(part []byte) bool {
 	if e.names && len(part) <= mostName && isNamePart(part) {
 		return true
 	}
+	first := part[0]
+	if first >= 'a' && first <= 'z' {
+		first -= 'a' - 'A'
+	}
 	for _, w := range e.words {
-		if len(part) <= len(w) && folds(part, w) {
+		if w[0] == first && len(part) <= len(w) && folds(part, w) {
 			return true
 		}
 	}
@@ -291,22 +297,30 @@ func number(part []byte) int {
 	return wholly
 }
 
+// once is the query after a lexeme, which it keeps.
+func once(then **query, at *query, lexeme string) *query {
+	if *then == nil {
+		*then = at.after(lexeme, lexeme)
+	}
+	return *then
+}
+
 // ended is the query after the lexeme of a place; nil: it is not whole.
 func (e *expected) ended(p *place) *query {
 	part := p.part[:p.size]
 	if p.text == quoted {
-		return e.text.after("@string", "")
+		return once(&e.thenText, e.text, "@string")
 	}
 	for i, w := range e.words {
 		if len(w) == len(part) && folds(part, w) {
-			return e.at[i].after(w, w)
+			return once(&e.then[i], e.at[i], w)
 		}
 	}
 	if e.number != nil && number(part) == wholly {
-		return e.number.after("@number", "")
+		return once(&e.thenNumber, e.number, "@number")
 	}
 	if e.count != nil && digits(part) == len(part) {
-		return e.count.after("@count", "")
+		return once(&e.thenNumber, e.count, "@count")
 	}
 	word, at := string(part), e.named
 	_, found := slices.BinarySearch(e.exact, word)

@@ -40,6 +40,9 @@ type words struct {
 	quotes []penstock.Token // others that may be there
 	ends   []penstock.Token
 
+	refused [256]uint32 // pair after which a third byte may not come
+	pair    uint32
+
 	one, two, three place // of tokens that are tried; here, since TinyGo would allocate each copy
 }
 
@@ -188,8 +191,10 @@ func (p *sql) Prepare(next *penstock.Next) {
 
 // fill allows the tokens that may come at a place.
 func (w *words) fill(mask []uint32, p *place) {
-	if p.text == inside && p.length+longestText < mostText {
-		join(mask, w.texts)
+	if p.text == inside {
+		if p.length+longestText < mostText { // else it is to end
+			join(mask, w.texts)
+		}
 		for _, t := range w.quotes {
 			w.two = *p
 			w.try(mask, t, w.Piece(t))
@@ -197,17 +202,18 @@ func (w *words) fill(mask []uint32, p *place) {
 		return
 	}
 	w.one = *p
-	if fresh := p.text == outside && p.query.expects().names; fresh && (p.size == 0 || p.isNewName()) {
-		switch {
-		case p.size+longestNamed <= mostName:
-			join(mask, w.named.mask)
-		case p.size+2 <= mostName: // near the end of a name only in small steps
-			join(mask, w.short)
-		}
-	} else {
-		w.fillFrom(mask, p, &w.named)
+	if p.size > 0 && !isWord(p.part[p.size-1]) || p.text == quoted { // a name may follow at once
+		w.one.complete()
 	}
-	if w.one.step(' ') && w.one.size == 0 && w.one.text == outside && w.one.query.expects().names {
+	switch names := w.one.text == outside && w.one.query.expects().names; {
+	case !names || w.one.size > 0 && !w.one.isNewName():
+		w.fillFrom(mask, p, &w.named)
+	case w.one.size+longestNamed <= mostName:
+		join(mask, w.named.mask)
+	case w.one.size+2 <= mostName: // near the end of a name only in small steps
+		join(mask, w.short)
+	}
+	if w.one = *p; w.one.step(' ') && w.one.size == 0 && w.one.text == outside && w.one.query.expects().names {
 		join(mask, w.spaced.mask)
 	} else {
 		w.fillFrom(mask, p, &w.spaced)
@@ -246,25 +252,33 @@ func (w *words) fillFrom(mask []uint32, p *place, l *list) {
 				continue
 			}
 			w.three = w.two
+			w.pair++
 			for _, t := range tokens {
-				w.two = w.three
-				w.try(mask, t, w.Piece(t)[2:])
+				left := w.Piece(t)[2:]
+				if len(left) > 0 && w.refused[left[0]] == w.pair {
+					continue
+				}
+				if w.two = w.three; w.try(mask, t, left) == 0 && len(left) > 0 {
+					w.refused[left[0]] = w.pair
+				}
 			}
 		}
 	}
 }
 
-// try allows a token if the bytes of it that are left may come at the second place. What is no whole
-// character would be none with what follows.
-func (w *words) try(mask []uint32, t penstock.Token, left []byte) {
+// try allows a token if the bytes of it that are left may come at the second place, and returns how
+// many may. What is no whole character would be none with what follows.
+func (w *words) try(mask []uint32, t penstock.Token, left []byte) (fit int) {
 	for _, b := range left {
 		if !w.two.step(b) {
-			return
+			return fit
 		}
+		fit++
 	}
 	if utf8.Valid(w.Piece(t)) {
 		set(mask, t)
 	}
+	return fit
 }
 
 // Accept implements penstock.Accepter.

@@ -119,6 +119,9 @@ var wrong = []string{
 	"SELECT id FROM orders WHERE id = 'x|\n'",
 	"SELECT id FROM orders ORDER BY |name",
 	"SELECT id AS name| FROM orders",
+	"SELECT id AS x FROM orders ORDER BY id - |x",
+	"SELECT id FROM orders ORDER BY |1",
+	"SELECT id FROM orders ORDER BY |SUM(total)",
 	"SELECT id FROM orders INTO| x",
 	"SELECT |\"id\"",
 	"SELECT id FROM orders GROUP |id",
@@ -191,7 +194,7 @@ func TestSQL_Prepare_AsByteByByte(t *testing.T) {
 				} else {
 					fits = fits && utf8.ValidString(piece)
 				}
-				if got := allowed(mask, penstock.Token(token)); got != fits && (got || here.size <= mostName-longestNamed) { // then in small steps
+				if got := allowed(mask, penstock.Token(token)); got != fits && (got || here.size <= mostName-longestNamed && here.length <= mostText-longestText) { // there in small steps
 					t.Fatalf("seed %d: after %q, %q: %v, want %v", seed, written, piece, got, fits)
 				}
 				if allowed(mask, penstock.Token(token)) && piece != "" {

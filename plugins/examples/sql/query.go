@@ -63,7 +63,9 @@ type query struct {
 	outputs []string
 	from    bool   // FROM has come
 	sorts   bool   // ORDER has come
+	grouped bool   // GROUP or an aggregate has come
 	word    string // that is a column, or stands before one
+	first   bool   // it is the first one of what is sorted by
 	table   int    // that may get an alias
 	last    string
 	next    *expected // what may come, once it was asked for
@@ -128,7 +130,7 @@ func (q *query) inScope(name string) int {
 // isColumn reports whether a word may be a column, or a name that AS has given one.
 func (q *query) isColumn(word string) bool {
 	switch {
-	case q.sorts && slices.Contains(q.outputs, word):
+	case q.first && slices.Contains(q.outputs, word):
 		return true
 	case q.style == qualified:
 		return false
@@ -217,6 +219,7 @@ func (q *query) top(f func(lexeme string, at *query)) {
 		switch {
 		case len(symbols) == 0,
 			top == "joins" && q.style == plain,
+			top == "aggregate" && q.sorts && !q.grouped,
 			symbols[0] == "(" && len(q.stack) > deepest,
 			symbols[0] == "." && !q.isQualifier(q.word):
 		default:
@@ -228,12 +231,14 @@ func (q *query) top(f func(lexeme string, at *query)) {
 // after is the query after a lexeme, which is its next symbol; text is how it is written.
 func (q *query) after(lexeme, text string) *query {
 	n := q.with(nil)
-	n.last = lexeme
+	n.last, n.first = lexeme, q.first && lexeme == "@word" || n.sorts && (lexeme == "BY" || lexeme == ",")
 	switch lexeme {
 	case "FROM":
 		n.from = true
 	case "ORDER":
 		n.sorts = true
+	case "GROUP", "COUNT", "SUM", "AVG", "MIN", "MAX":
+		n.grouped = true
 	case "JOIN":
 		n.style = qualified
 	case "@word":
