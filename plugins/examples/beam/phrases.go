@@ -13,9 +13,9 @@ import (
 
 // phrases are the texts that an answer must have. A search that only kept the likeliest
 // continuations would never begin an unlikely phrase. So continuations are in banks by how many
-// tokens of phrases they have, and each bank has its share of the places (Hokamp and Liu, "Lexically
-// Constrained Decoding", 2017; Post and Vilar, "Fast Lexically Constrained Decoding with Dynamic
-// Beam Allocation", 2018).
+// tokens of phrases they have, and each bank has its share of the places (Hokamp and Liu,
+// "Lexically Constrained Decoding", 2017; Post and Vilar, "Fast Lexically Constrained Decoding with
+// Dynamic Beam Allocation", 2018).
 type phrases struct {
 	texts  []string
 	tokens [][]penstock.Token
@@ -93,8 +93,8 @@ func (p *phrases) written(tokens []penstock.Token) (met uint32) {
 	return met
 }
 
-// share gives each bank one place after another, the fullest first, and returns what they keep, best
-// first.
+// share gives each bank one place after another, the fullest first, and returns what they keep,
+// best first.
 func share(banks [][]hypothesis, places int) (kept []hypothesis) {
 	for i, before := 0, -1; before < len(kept); i++ {
 		before = len(kept)

@@ -71,8 +71,8 @@ func (p *cot) Run(r *penstock.Run) error {
 	return penstock.Output(map[string]any{"paths": list, "answers": sums, "best": best})
 }
 
-// measured is a path's answer, and how sure the model is of it. Without an answer, the path is worth
-// less than any that has one.
+// measured is a path's answer, and how sure the model is of it. Without an answer, the path is
+// worth less than any that has one.
 type measured struct {
 	answer string
 	margin float64

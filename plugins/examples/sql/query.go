@@ -39,8 +39,8 @@ type named struct {
 	table int
 }
 
-// wanted is a name before a column in the list after SELECT, where the tables are not known yet, and
-// the tables that it may turn out to be.
+// wanted is a name before a column in the list after SELECT, where the tables are not known yet,
+// and the tables that it may turn out to be.
 type wanted struct {
 	name   string
 	tables uint64
