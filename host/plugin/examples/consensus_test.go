@@ -13,7 +13,8 @@ import (
 )
 
 // lowestGroup is the confidence of an answer by the formulas of the paper: the negative mean of the
-// log-probabilities of the (here: all) most likely tokens, averaged over windows; of these the least.
+// log-probabilities of the (here: all) most likely tokens, averaged over windows; of these the
+// least.
 func lowestGroup(f *session.File, tokens []session.Token, window int) float64 {
 	var all []float64
 	for n := range len(tokens) - 1 {
@@ -39,8 +40,8 @@ func lowestGroup(f *session.File, tokens []session.Token, window int) float64 {
 	return lowest
 }
 
-// TestConsensus_Run_ConfidenceIsThePapers has the module draw answers with warm-up, and computes the
-// confidence of each, the threshold and what was given up once more.
+// TestConsensus_Run_ConfidenceIsThePapers has the module draw answers with warm-up, and computes
+// the confidence of each, the threshold and what was given up once more.
 func TestConsensus_Run_ConfidenceIsThePapers(t *testing.T) {
 	f := readSessions(t, filepath.Join(sources, "consensus", "cases", "sums.json"))
 	p, s, random := newPlayer(t, "consensus", f), &f.Sessions[0], steadytest.Rand(t)
