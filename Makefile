@@ -34,7 +34,7 @@ LOCKED := --quiet --disable-pip-version-check --no-compile --no-deps --only-bina
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
-GO_SOURCES := $(shell find cmd host native scheduler plugins/abi plugins/asm plugins/script/*.go plugins/script/script.wasm plugins/script/penstock.d.ts plugins/sdk plugins/tck web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
+GO_SOURCES := $(shell find cmd host native scheduler plugins/abi plugins/asm plugins/script/*.go plugins/script/script.wasm.gz plugins/script/penstock.d.ts plugins/sdk plugins/tck web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
 	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
 UI_SOURCES := $(shell find web/src web/public plugins/script/gallery web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
 
@@ -44,6 +44,7 @@ BESIDE = $(if $(filter -j%,$(MAKEFLAGS)),,-j3)
 
 .PHONY: run
 run: build ## set up what is missing, build all, serve the built-in model at http://127.0.0.1:8080 (ARGS="--listen :9000")
+	@$(MAKE) --no-print-directory bundled || echo "The plugins that come with the server could not be built, so it starts without them." >&2
 	@$(BINARY) serve $(ARGS)
 
 .PHONY: build
@@ -142,7 +143,7 @@ $(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI) | $(GO_MODULES)
 # One program for all x86-64 Linux systems. It has a build of its own: what `make build` has made
 # stays as it is.
 .PHONY: dist
-dist: $(UI) | setup ## build/dist/penstock-VERSION-linux-x86_64.tar.gz, which runs on any x86-64 Linux, with the best kernels for its CPU
+dist: $(UI) plugins | setup ## build/dist/penstock-VERSION-linux-x86_64.tar.gz, which runs on any x86-64 Linux, with the best kernels for its CPU
 	@scripts/dist.sh $(VERSION)
 
 .PHONY: dist-test
@@ -162,7 +163,7 @@ compilers: | setup ## compile our C++ with all compilers that are installed, and
 # installed already; min-p is built by Go itself too, for the test that both compute the same.
 TINYGO ?= build/tools/tinygo/bin/tinygo
 GO_PLUGINS := $(patsubst plugins/examples/%/main.go,build/plugins/%.wasm,$(wildcard plugins/examples/*/main.go)) build/plugins/stdgo/min-p.wasm
-GO_SDK := $(shell find plugins/sdk/go plugins/examples/go.mod -type f -not -name '*_test.go' 2>/dev/null)
+GO_SDK := $(shell find plugins/sdk/go plugins/examples/go.mod plugins/examples/internal -type f -not -name '*_test.go' 2>/dev/null)
 
 .PHONY: plugins
 plugins: plugins-go plugins-rust ## the example plugins, as build/plugins/*.wasm
@@ -174,8 +175,12 @@ plugins-go: $(GO_PLUGINS)
 plugins-rust:
 	@scripts/rust-plugins.sh
 
+.PHONY: bundled
+bundled: plugins $(BINARY) ## the plugins that a server comes with, where bin/penstock finds them
+	@scripts/bundle-plugins.sh $(BINARY) share/penstock/plugins
+
 .PHONY: script
-script: ## rebuild the guest that runs JavaScript, plugins/script/script.wasm, with clang-19, lld-19 and wasi-libc
+script: ## rebuild the guest that runs JavaScript, plugins/script/script.wasm.gz, with clang-19, lld-19 and wasi-libc
 	plugins/script/build.sh
 
 .PHONY: test-plugins
@@ -376,6 +381,10 @@ simulate: ## what fleets of 1 to 1,000 replicas do, on virtual time, into docs/s
 bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
 	go run ./tools/benchpeer -only plugins $(ARGS)
 
+.PHONY: bench-watermark
+bench-watermark: build plugins $(REAL_MODELS) ## how often the watermark is found, also where there is none, into docs/plugins/watermark.md (ARGS="-model model.gguf")
+	go run ./tools/benchwatermark -document docs/plugins/watermark.md $(ARGS)
+
 .PHONY: bench-programs
 bench-programs: build plugins ## programs beside clients that prompt again for each continuation, into docs/plugins/programs.md (ARGS="-model model.gguf")
 	go run ./tools/benchprograms -document docs/plugins/programs.md $(ARGS)
@@ -402,7 +411,7 @@ screenshots: build plugins ## the pictures of the page in docs/images (ARGS="ins
 
 .PHONY: clean
 clean: ## remove all that was built, llama.cpp's source too
-	rm -rf bin build web/node_modules host/api/clients/node_modules tests/agents/node_modules native/zz_stamp.go
+	rm -rf bin build share web/node_modules host/api/clients/node_modules tests/agents/node_modules native/zz_stamp.go
 	find web/dist -mindepth 1 -not -name .gitkeep -delete 2>/dev/null || true
 
 .PHONY: help

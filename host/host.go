@@ -24,6 +24,8 @@ import (
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/policy"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/cgroup"
@@ -112,12 +114,62 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.metrics.PluginMemory(h.plugins.MemoryUse)
-	h.models = newModels(o.Config, h.log, h.plugins, h.noteProgress(o.Progress))
+	receipts, err := openReceipts(o.Config.Receipts, o.Version, h.log)
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	h.models = newModels(o.Config, h.log, h.plugins, receipts, h.noteProgress(o.Progress))
+	if err = h.attachPlugins(); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	if err = h.openFirst(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.handle(h.api(o))
 	return h, nil
+}
+
+// attachPlugins has requests use the plugins that the operator attaches to them, by what the file
+// of policies says at the time.
+func (h *Host) attachPlugins() error {
+	c := h.config.Plugins
+	if len(c.Default) == 0 && c.PolicyFile == "" {
+		return nil
+	}
+	load := func() ([]policy.Attached, error) {
+		known := policy.Known{Model: h.models.named, Key: func(name string) bool { return h.keys().Names(name) }}
+		all, err := h.plugins.ReadPolicies(c, known)
+		for i := range all {
+			h.log.Info("a policy is in force", slog.String("plugin", all[i].String()))
+		}
+		return all, err
+	}
+	var files []string
+	if c.PolicyFile != "" {
+		files = append(files, c.PolicyFile)
+	}
+	policies, err := newReloaded(h.log, load, files...)
+	if err != nil {
+		return err
+	}
+	h.plugins.Attach(policies.Get)
+	return nil
+}
+
+// openReceipts reads the key of receipts; nil: there are none.
+func openReceipts(c config.Receipts, version string, log *slog.Logger) (*receipt.Signer, error) {
+	if c.KeyFile == "" {
+		return nil, nil
+	}
+	key, err := receipt.ReadKey(c.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("receipts.key_file: %w", err)
+	}
+	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode()&0o007 != 0 && runtime.GOOS != "windows" {
+		log.Warn("every user of this machine may use the key that signs receipts", slog.String("file", c.KeyFile), slog.String("remedy", "chmod o= "+c.KeyFile))
+	}
+	log.Info("receipts are signed", slog.String("key", key.ID()))
+	return receipt.NewSigner(key, "penstock "+version), nil
 }
 
 // openFirst loads the model that is served from the start. The others are loaded when they are
@@ -143,7 +195,7 @@ func (h *Host) api(o Options) http.Handler {
 		proxies = append(proxies, network.IPNet())
 	}
 	options := api.Options{
-		Models: h.models, Catalog: catalog{h.plugins.Registry, o.Config.Plugins.Default}, Folder: folder{h.models},
+		Models: h.models, Catalog: catalog{h.plugins}, Policies: h.plugins.Policies, Folder: folder{h.models},
 		Log: h.log, LogLevel: h.level, Version: o.Version, Declarations: script.Declarations, Replica: replicaName(s),
 		Sinks: []func(operation.Record){h.metrics.Ended},
 		Clients: api.Clients{Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
@@ -162,6 +214,10 @@ func (h *Host) api(o Options) http.Handler {
 	}
 	if h.models.recordings != nil {
 		options.Recordings = h.models.recordings
+	}
+	if r := h.models.receipts; r != nil {
+		keys := r.Key.Public()
+		options.ReceiptKeys = &keys
 	}
 	if h.traces != nil {
 		options.Sinks = append(options.Sinks, h.traces.Ended)

@@ -24,6 +24,7 @@ import (
 	"github.com/penstock/penstock/host/media/fetch"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/pausing"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/residency"
@@ -43,6 +44,7 @@ type models struct {
 	passes      *pausing.Passes        // of all models, beside the ticks of their schedulers
 	plugins     *loading.Plugins       // of the server
 	recordings  *recording.Store       // nil: no request is recorded
+	receipts    *receipt.Signer        // nil: there are none
 	first       string                 // name of the one of the section model; empty: there is none
 	set         *residency.Set[*resident]
 	progress    func(done float32)         // of the first model's first load
@@ -59,8 +61,9 @@ type firstModel struct {
 	embedsOnly bool
 }
 
-func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, progress func(done float32)) *models {
-	m := &models{config: c, log: log, passes: pausing.NewPasses(), plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
+func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, receipts *receipt.Signer, progress func(done float32)) *models {
+	m := &models{config: c, log: log, passes: pausing.NewPasses(), plugins: plugins, library: library.Open(c.Models.Dir), progress: progress,
+		recordings: openRecordings(c.Recordings, receipts, log), receipts: receipts}
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = loading.NameOf(c.Model)
 	}
@@ -349,7 +352,7 @@ func (m *models) Residents() []serving.Resident {
 }
 
 // openRecordings opens the folder of recordings; nil: no request is recorded.
-func openRecordings(c config.Recordings, log *slog.Logger) *recording.Store {
+func openRecordings(c config.Recordings, receipts *receipt.Signer, log *slog.Logger) *recording.Store {
 	if !c.Enabled {
 		return nil
 	}
@@ -362,7 +365,11 @@ func openRecordings(c config.Recordings, log *slog.Logger) *recording.Store {
 		}
 		dir = filepath.Join(cache, "penstock", "recordings")
 	}
-	return recording.Open(dir, recording.Limits{Size: c.Size, Keep: c.Keep, KeepFor: c.KeepFor}, log)
+	s := recording.Open(dir, recording.Limits{Size: c.Size, Keep: c.Keep, KeepFor: c.KeepFor}, log)
+	if receipts != nil {
+		s.SealWith(receipts.Key)
+	}
+	return s
 }
 
 // resident is a model in memory whose scheduler runs.
@@ -379,7 +386,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := loading.Options{ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
+	o := loading.Options{Called: name, ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Receipts: m.receipts, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
 	if m.several() {
 		o.Name = name
 	}

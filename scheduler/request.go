@@ -64,6 +64,7 @@ type Ending struct {
 	IgnoreEOG  bool              // the model's end-of-generation tokens do not end the answer
 	Preserved  []Token           // control tokens that show their text in the answer, for a reader who looks for them
 	Rules      []answer.StopRule // may end the answer, too
+	Filters    []answer.Filter   // rewrite what is shown
 }
 
 // Reports is what an answer's reader is told besides its text.

@@ -198,10 +198,10 @@ func (d *drawer) needsBackground(stages []chain.Stage) bool {
 }
 
 // metered reports whether an answer with these stages has code in it that may take any time:
-// plugins, or stop rules. A program's answer may have no stages.
+// plugins, stop rules, or filters. A program's answer may have no stages.
 func (d *drawer) metered(stages []chain.Stage) bool {
 	quick := chain.Native(stages) || len(stages) == 0 && d.job.kind != kindAnswer
-	return !quick || len(d.job.req.Rules) > 0
+	return !quick || len(d.job.req.Rules)+len(d.job.req.Filters) > 0
 }
 
 // giveBackground gives a drawer a background sampler for what takes long, unless it has one. The

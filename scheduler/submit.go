@@ -164,7 +164,7 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	j.lasting = j.chain.Lasting()
 	j.chain.MaskBy(s.backend)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
-		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
+		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Filters: r.Filters, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
 	j.release = j.answer.Close
 	if len(r.Begun.Tokens) > 0 {
 		if err := s.checkForced(j, r.Begun.Tokens); err != nil {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Makes build/dist/penstock-VERSION-linux-x86_64.tar.gz, and .sha256 beside it: one static program
-# for all x86-64 Linux systems, which takes the kernels of the CPU's level when it starts, and what
-# goes with it. What `make build` has built stays as it is.
+# for all x86-64 Linux systems, which takes the kernels of the CPU's level when it starts, the
+# plugins, and what goes with them. What `make build` has built stays as it is.
 #
 #   dist.sh VERSION
 set -euo pipefail
@@ -31,6 +31,8 @@ CGO_ENABLED=1 CGO_CFLAGS="-O2 -I$levels/include" CGO_LDFLAGS="-L$levels/lib" \
   -ldflags "-s -w -X main.version=$version -linkmode external -extldflags -static" -o "$stage/bin/penstock" ./cmd/penstock 2> >(grep -v -e 'in statically linked applications' -e ': in function ' -e '^# ' >&2)
 ! readelf -lW "$stage/bin/penstock" | grep -q INTERP || fail "$stage/bin/penstock is not static"
 
+scripts/bundle-plugins.sh "$stage/bin/penstock" "$stage/share/penstock/plugins"
+
 # take FOLDER NAME: the licence files of what lies in a folder
 take() {
   local found
@@ -51,8 +53,9 @@ cp "$source_dir"/licenses/* "$stage/licenses/llama.cpp/"
 find "$source_dir/vendor" -name 'LICENSE*' -printf '%P\n' | while read -r file; do take "$source_dir/vendor/${file%/*}" "llama.cpp/${file%/*}"; done
 (cd web && npm ls --omit=dev --all --parseable | tail -n +2) | while read -r folder; do take "$folder" "npm/${folder##*/node_modules/}"; done
 mkdir -p "$stage/licenses/script" && cp plugins/script/licenses/* "$stage/licenses/script/"
+take "$(build/tools/tinygo/bin/tinygo env TINYGOROOT)" tinygo
 mkdir -p "$stage/licenses/system"
-for package in libc6 libstdc++6; do cp "/usr/share/doc/$package/copyright" "$stage/licenses/system/$package"; done
+for package in libc6 libstdc++6 wasi-libc libclang-rt-19-dev-wasm32 libstd-rust-dev-wasm32; do cp "/usr/share/doc/$package/copyright" "$stage/licenses/system/$package"; done
 cp /usr/share/common-licenses/{LGPL-2.1,GPL-3} "$stage/licenses/system/"
 
 cp LICENSE "$stage/"

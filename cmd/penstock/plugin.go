@@ -20,7 +20,7 @@ import (
 func newPlugin() *cobra.Command {
 	return group("plugin", "Plugins: samplers, templates and stop rules in WebAssembly", newPluginNew(), newPluginBuild(), newPluginTest(),
 		newPluginBench(), newPluginDev(),
-		newPluginCheck(), newPluginInspect(), newPluginList(), newPluginPush(), newPluginPull())
+		newPluginCheck(), newPluginInspect(), newPluginList(), newPluginSearch(), newPluginInstall(), newPluginIndex(), newPluginPush(), newPluginPull())
 }
 
 func newPluginInspect() *cobra.Command {
@@ -91,7 +91,7 @@ func newPluginList() *cobra.Command {
 	var asJSON, asLock bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the plugins in the plugin folder",
+		Short: "List the plugins in the plugin folder, and those that the server comes with",
 		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return listPlugins(cmd, asJSON, asLock)
@@ -131,7 +131,11 @@ func listPlugins(cmd *cobra.Command, asJSON, asLock bool) (err error) {
 		if i.Manifest != nil {
 			version, detail = i.Manifest.Version, i.Manifest.Summary
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", i.Name, version, i.State, detail)
+		state := string(i.State)
+		if i.Bundled {
+			state += ", comes with the server"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", i.Name, version, state, detail)
 	}
 	return table.Flush()
 }

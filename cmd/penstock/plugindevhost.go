@@ -29,27 +29,37 @@ func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Client, end func()
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &cfg.Server
-	s.Listen, s.AdminKey = config.Address{Host: "127.0.0.1", Port: "0"}, rand.Text()
-	s.APIKeys, s.APIKeyFile, s.SSLCertFile, s.SSLKeyFile = nil, "", "", ""
-	s.RateLimitRequests, s.RateLimitTokens = 0, 0
-	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.Lock = folder, nil, nil
+	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.PolicyFile, cfg.Plugins.Lock = folder, nil, "", nil
 	cfg.Plugins.Log = true
+	cfg.Server.AdminKey, cfg.Server.APIKeys = rand.Text(), nil
+	url, stop, err := privateHost(ctx, cmd, cfg)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	end = func() error { return errors.Join(stop(), os.RemoveAll(folder)) }
+	return &dev.Client{URL: url, AdminKey: cfg.Server.AdminKey, Folder: folder}, end, nil
+}
+
+// privateHost starts a host on a free port of this machine, with the keys of the configuration.
+func privateHost(ctx context.Context, cmd *cobra.Command, cfg config.Config) (url string, end func() error, _ error) {
+	s := &cfg.Server
+	s.Listen, s.APIPrefix = config.Address{Host: "127.0.0.1", Port: "0"}, ""
+	s.APIKeyFile, s.SSLCertFile, s.SSLKeyFile = "", "", ""
+	s.RateLimitRequests, s.RateLimitTokens = 0, 0
 	log := cmd.ErrOrStderr()
 	h, err := host.Open(ctx, host.Options{
 		Config: cfg, UI: web.FS(), Version: version, Log: slog.New(guestLog{to: log}), Progress: newProgress(log, modelName(cfg)).show,
 	})
 	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(folder))
+		return "", nil, err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.Run(running) }()
-	end = func() error {
+	return h.URL(), func() error {
 		stop()
-		return errors.Join(<-stopped, os.RemoveAll(folder))
-	}
-	return &dev.Client{URL: h.URL(), AdminKey: s.AdminKey, Folder: folder}, end, nil
+		return <-stopped
+	}, nil
 }
 
 // guestLog is a log for the author of a plugin: it prints what plugins write, and warnings of the

@@ -6,13 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/artifact"
+	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
 	interpreter "github.com/penstock/penstock/plugins/script"
@@ -25,7 +29,7 @@ const referenceHelp = `REFERENCE is REGISTRY/REPOSITORY, and then :TAG or @sha25
 type shared struct {
 	Name      string `json:"name"`
 	Reference string `json:"reference"` // with the digest
-	SHA256    string `json:"sha256"`    // of the module
+	SHA256    string `json:"sha256"`    // of the file
 	Lock      string `json:"lock"`      // an entry of plugins.lock
 	Path      string `json:"path,omitempty"`
 }
@@ -35,9 +39,10 @@ func newPluginPush() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "push FILE REFERENCE",
-		Short: "Put a plugin into an OCI registry",
-		Long:  "Put a plugin into an OCI registry, and print where it is with its digest.\n\n" + referenceHelp,
-		Args:  exactly(2),
+		Short: "Put a plugin or an index of plugins into an OCI registry",
+		Long: "Put a plugin into an OCI registry, and print where it is with its digest. FILE is a module or a script NAME.js, or an index\n" +
+			"NAME.json, which goes there with its signature.\n\n" + referenceHelp,
+		Args: exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return pushPlugin(cmd, client, args[0], args[1], asJSON)
 		},
@@ -76,20 +81,23 @@ func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON b
 	if err != nil {
 		return usageError{err}
 	}
-	wasm, err := os.ReadFile(file)
+	if filepath.Ext(file) == ".json" {
+		return pushIndex(cmd, c, file, r)
+	}
+	read, err := load.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	loader := load.New(plugin.HostOptions{})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: codeCache()})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
-	p, err := loader.Load(ctx, wasm) // what does not load would be refused where it is pulled
+	p, err := loader.LoadFile(ctx, read) // what does not load would be refused where it is pulled
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer p.Release()
-	digest, err := c.Push(ctx, r, wasm, artifact.Description{Name: p.Name, Version: p.Manifest.Version, Summary: p.Manifest.Summary})
+	digest, err := c.Push(ctx, r, read.Content, artifact.Description{Name: p.Name, Version: p.Manifest.Version, Summary: p.Manifest.Summary, Script: strings.HasSuffix(read.Base, load.ScriptSuffix)})
 	if errors.Is(err, artifact.ErrReference) {
 		return usageError{err}
 	}
@@ -97,6 +105,38 @@ func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON b
 		return err
 	}
 	return printShared(cmd, shared{Name: p.Name, Reference: r.At(digest), SHA256: p.SHA256, Lock: plugin.LockEntry(p.Name, p.SHA256)}, asJSON)
+}
+
+// pushIndex puts an index with its signature into a registry.
+func pushIndex(cmd *cobra.Command, c artifact.Client, file string, r artifact.Reference) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	i, err := index.Parse(text, maxModule)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, e := range i.Plugins {
+		if e.Path() != "" {
+			return fmt.Errorf("%s: the file of %s is at %q, and nothing lies beside an index in a registry; make the index with --url", file, e.Name, e.URL)
+		}
+	}
+	signature, err := os.ReadFile(file + index.SignatureSuffix)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	ctx, stop := untilSignal(cmd.Context())
+	defer stop()
+	digest, err := c.PushIndex(ctx, r, text, signature)
+	if errors.Is(err, artifact.ErrReference) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), "oci://"+r.At(digest))
+	return err
 }
 
 func pullPlugin(cmd *cobra.Command, c artifact.Client, from string, asJSON bool) (err error) {
@@ -115,26 +155,36 @@ func pullPlugin(cmd *cobra.Command, c artifact.Client, from string, asJSON bool)
 		return err
 	}
 	defer func() { err = errors.Join(err, plugins.Close(), loader.Close(context.WithoutCancel(ctx))) }()
-	wasm, digest, err := c.Pull(ctx, r)
+	pulled, err := c.Pull(ctx, r)
 	if err != nil {
 		return err
 	}
-	info, _, err := plugins.Upload(ctx, wasm)
+	var info registry.Info
+	if pulled.Script != "" {
+		info, _, err = plugins.UploadScript(ctx, pulled.Script, pulled.Content)
+	} else {
+		info, _, err = plugins.Upload(ctx, pulled.Content)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r, err)
 	}
 	path := plugins.Path(info)
-	return printShared(cmd, shared{info.Name, r.At(digest), info.SHA256, plugin.LockEntry(info.Name, info.SHA256), path}, asJSON)
+	return printShared(cmd, shared{info.Name, r.At(pulled.Digest), info.SHA256, plugin.LockEntry(info.Name, info.SHA256), path}, asJSON)
 }
 
-// openFolder loads the plugins of the configured folder.
+// codeCache is the folder of compiled code, without which each command would compile the
+// interpreter of scripts.
+func codeCache() string { return loading.CodeCache(slog.New(slog.DiscardHandler)) }
+
+// openFolder loads the plugins of the configured folder, and lists those that the server comes
+// with.
 func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.Registry, error) {
 	lock, err := plugin.NewLock(c.Lock)
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
 	}
-	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: loading.CodeCache(slog.New(slog.DiscardHandler))})
-	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Lock: lock})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: codeCache()})
+	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Bundled: loading.BundledPlugins(c.Bundled), Lock: lock})
 	if err != nil {
 		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))
 	}

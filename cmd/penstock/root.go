@@ -17,7 +17,7 @@ import (
 
 func newRoot() *cobra.Command {
 	root := group("penstock", "A programmable host for language models",
-		newServe(), newWorker(), newRun(), newEmbed(), newModel(), newPlugin(), newBench(), newConfig(), newDoctor(), newHealth(), newVersion(),
+		newServe(), newWorker(), newRun(), newEmbed(), newModel(), newPlugin(), newReceipt(), newWatermark(), newBench(), newConfig(), newDoctor(), newHealth(), newVersion(),
 		newChild(model.Child()), newChild(compile.Child()), newChild(compute.Child()))
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true

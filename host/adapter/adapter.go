@@ -16,6 +16,7 @@ import (
 
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/serving"
 )
 
@@ -70,11 +71,12 @@ func (r *Registry) load(ctx context.Context, f File) (info serving.AdapterInfo, 
 	if err != nil {
 		return info, err
 	}
+	noted := receipt.Note(receipt.RoleAdapter, f.Path)
 	a, err := r.engine.LoadAdapter(f.Path)
 	if err != nil {
 		return info, err
 	}
-	info = serving.AdapterInfo{Name: name, Path: f.Path, Scale: f.Scale, TaskName: header.TaskName, PromptPrefix: header.PromptPrefix,
+	info = serving.AdapterInfo{Name: name, Path: f.Path, File: noted, Scale: f.Scale, TaskName: header.TaskName, PromptPrefix: header.PromptPrefix,
 		InvocationTokens: header.Invocation, Rank: header.Rank, Bytes: header.Bytes}
 	for _, t := range header.Invocation {
 		info.InvocationText += r.engine.Piece(t)

@@ -115,6 +115,9 @@ func (s *service) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 		body := claim.Body(http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit))
 		defer body.Release()
 		wire.SetBody(c, body)
+		if s.ReceiptKeys != nil {
+			wire.NoteSent(c)
+		}
 		r.Body = struct {
 			io.Reader
 			io.Closer

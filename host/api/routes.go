@@ -29,6 +29,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 )
@@ -40,6 +41,11 @@ type Options struct {
 	Modules    Modules    // nil: clients bring none
 	Folder     Folder     // nil: nothing is pulled or removed
 	Recordings Recordings // nil: no request is recorded
+	// Policies are the plugins that the operator attaches to the requests of a key for a model; nil:
+	// none.
+	Policies func(model, key string) []serving.PolicyInfo
+
+	ReceiptKeys *receipt.KeySet // with which receipts are checked; nil: none are signed
 
 	Log          *slog.Logger
 	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
@@ -170,6 +176,7 @@ func New(o Options) http.Handler {
 	e.GET("/v1/recordings", s.withRecordings(listRecordings), s.authorizeOrAdmin)
 	e.GET("/v1/recordings/:id", s.withRecordings(getRecording), s.authorizeOrAdmin)
 	e.DELETE("/v1/recordings/:id", s.withRecordings(removeRecording), s.authorizeOrAdmin)
+	e.GET(receipt.Path, s.receiptKeys)
 	s.addAdminRoutes(e)
 	s.addFolderRoutes(e)
 	e.POST("/models/load", s.loadModel, s.administer)
@@ -211,12 +218,12 @@ func (s *service) dialects() []Dialect {
 	answers.Media = media.NewLoader(s.Media)
 	server := &wire.Server{Service: answers, Version: s.Version, Memory: s.memory, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
-		{"OpenAI", openai.API{Server: server, Describe: llamaserver.Describe}.Routes(), wire.OpenAIError},
+		{"OpenAI", openai.API{Server: server, Policies: s.Policies, Describe: llamaserver.Describe}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil, NoSlots: s.NoSlots, NoMetrics: s.Metrics == nil, Props: s.Props, BodyLimit: s.BodyLimit}.Routes(), llamaserver.Error},
-		{"Penstock", scripts{server, s.Declarations}.routes(), wire.OpenAIError},
+		{"Penstock", append(scripts{server, s.Declarations}.routes(), watermarks{server}.routes()...), wire.OpenAIError},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
 			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}
@@ -236,6 +243,15 @@ func clientOf(proxies []*net.IPNet) echo.IPExtractor {
 }
 
 func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// receiptKeys are the public keys of receipts, for everybody who is shown one.
+func (s *service) receiptKeys(c echo.Context) error {
+	if s.ReceiptKeys == nil {
+		return &refusal.Error{Kind: refusal.KindNotFound, Code: "receipts_disabled",
+			Message: "this server signs no receipts; its operator can make a key with 'penstock receipt key FILE' and set receipts.key_file"}
+	}
+	return c.JSON(http.StatusOK, s.ReceiptKeys)
+}
 
 // health says whether new requests are taken, in llama-server's words.
 func (s *service) health(c echo.Context) error {

@@ -39,7 +39,7 @@ type serverFrame struct {
 	Trace                                     *wire.TokenTrace
 	Frame                                     string
 	Tokens                                    int
-	Removed, Content, Reasoning               string
+	Removed, Content, Reasoning, Receipt      string
 	Reset                                     bool
 	Calls                                     []wire.CallDelta
 	Error                                     struct{ Code, Message, Param string }

@@ -49,7 +49,7 @@ const (
 
 var routeTable = []routeAccess{
 	{"GET", "/health", anybody, "", "", ""}, {"GET", "/v1/health", anybody, "", "", ""}, {"GET", "/livez", anybody, "", "", ""}, {"GET", "/readyz", anybody, "", "", ""},
-	{"GET", "/*", anybody, "", "", ""},
+	{"GET", "/*", anybody, "", "", ""}, {"GET", "/.well-known/penstock-receipts", anybody, "", "", ""},
 
 	{"POST", "/v1/chat/completions", client, answers, "", "{}"}, {"POST", "/chat/completions", client, answers, "", "{}"},
 	{"POST", "/v1/chat/completions/input_tokens", client, poolOnly, "", "{}"}, {"POST", "/chat/completions/input_tokens", client, poolOnly, "", "{}"},
@@ -79,6 +79,7 @@ var routeTable = []routeAccess{
 	{"GET", "/v1/plugins", client, "that plugins fail", "", ""}, {"GET", "/v1/plugins/:name", client, "that it fails", "", ""},
 	{"GET", "/v1/plugins/:name/source", admin, "", "", ""},
 	{"POST", "/v1/scripts/check", client, poolOnly, "", "{}"}, {"GET", "/v1/scripts/penstock.d.ts", client, "", "", ""},
+	{"POST", "/v1/watermark/detect", client, poolOnly, "", "{}"},
 	{"POST", "/v1/plugins", admin, "", "", "module"}, {"DELETE", "/v1/plugins/:name", admin, "", "", ""}, {"POST", "/v1/plugins/:name/reset", admin, "", "", ""},
 	{"POST", "/v1/modules", client, "how long the module waits for others'", "", "module"}, {"GET", "/v1/modules", client, "", "", ""}, // lists the key's own
 	{"GET", "/v1/modules/:id", owner, "", "", ""}, {"DELETE", "/v1/modules/:id", owner, "", "", ""},

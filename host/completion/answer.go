@@ -30,6 +30,7 @@ type Choice struct {
 	parts  *chat.Splitter // takes the text apart; nil: its reader wants it as it comes
 	calls  bool           // there are tool calls
 	shares shares
+	shown  *shown // for a receipt; nil: none is wanted
 }
 
 // ReasoningTokens is how many of the tokens so far are reasoning, with the marks around it.
@@ -128,6 +129,7 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 	}
 	d := Delta{Event: e}
 	c.shares.add(e)
+	c.shown.add(e)
 	if c.parts == nil {
 		if d.Content = e.Text; e.Text != "" {
 			d.Said = c.shares.take(chat.Delta{Content: e.Text})
@@ -166,6 +168,7 @@ func (d *Delta) take(c *Choice, from func() ([]chat.Delta, error)) error {
 			d.Calls = append(d.Calls, *g.Call)
 			c.calls = true
 		}
+		c.shown.take(g)
 	}
 	return err
 }

@@ -46,6 +46,7 @@ type times struct{ came, deadline time.Time }
 type held struct {
 	arrived   func() // see serving.Scheduler.Expect
 	recording serving.Recording
+	receipt   *draft   // nil: none is wanted
 	back      []func() // give back what was taken, the last first
 }
 
@@ -114,6 +115,9 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 	if err != nil {
 		return nil, err
 	}
+	if uses, err = asked.Common.add(uses); err != nil {
+		return nil, err
+	}
 	p := &Prompted{Asked: asked, uses: uses, Plugins: noPlugins{}, Media: Media{let: func() {}}, times: times{came: time.Now()}, held: held{arrived: func() {}}}
 	p.times.deadline = asked.Common.deadline(p.times.came)
 	whole := false
@@ -160,10 +164,11 @@ func (p *Prompted) forgetSource() {
 	} else {
 		p.Source = Texts{}
 	}
-	p.Common.Plugins, p.Common.Lora, p.uses = nil, nil, nil
+	p.Common.Plugins, p.Common.Lora, p.Common.readyFields, p.uses = nil, nil, readyFields{}, nil
 }
 
-// use finds the model, which may have to be loaded, and begins a recording where one is asked for.
+// use finds the model, which may have to be loaded, and begins a recording and a receipt where they
+// are asked for.
 func (s *Service) use(ctx context.Context, p *Prompted) error {
 	name := p.ModelName
 	if p.Source.hasPictures() {
@@ -182,7 +187,10 @@ func (s *Service) use(ctx context.Context, p *Prompted) error {
 	if m.EmbedsOnly {
 		return refusal.Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
 	}
-	return p.record()
+	if err := p.record(); err != nil {
+		return err
+	}
+	return p.draft(ctx)
 }
 
 // plan has the request's scripts compiled and its modules warmed for the model, which waits for
@@ -278,7 +286,7 @@ func (p *Prompted) settleSampling(ctx context.Context) (err error) {
 	if p.Adapters, err = ReadAdapterScales(p.Common.Lora, "lora"); err != nil {
 		return err
 	}
-	p.Plugins, err = pluginsOf(ctx, p.Model, p.Caller.ID, p.uses, p.Params.Chain)
+	p.Plugins, err = pluginsOf(ctx, p.Model, p.Caller.asker(), p.uses, p.Params.Chain)
 	return err
 }
 
@@ -337,6 +345,11 @@ func (c Chat) write(ctx context.Context, p *Prompted) error {
 		if t < 0 || int(t) >= p.Model.Vocabulary.Size {
 			at := fmt.Sprintf("context[%d]", i)
 			return refusal.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, p.Model.Vocabulary.Size-1)
+		}
+	}
+	if len(c.Follows) > 0 {
+		if err := p.Plugins.RefuseTemplates("context", false); err != nil {
+			return err
 		}
 	}
 	c.Conversation = c.WithoutEmptyEnd()

@@ -50,6 +50,9 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, siz
 	if err := fork.record(); err != nil {
 		return nil, err
 	}
+	if err := fork.draft(ctx); err != nil {
+		return nil, err
+	}
 	made, err := withPermit(ctx, s.permits, r.Caller, time.Time{}, fork.Size, func(ctx context.Context) (*Prompted, error) {
 		made := fork
 		return &made, made.takeFields(ctx, fields)
@@ -67,7 +70,7 @@ func (p *Prompted) takeFields(ctx context.Context, fields sampling.ParamFields) 
 	if err := p.preserve(ctx); err != nil {
 		return err
 	}
-	p.Plugins, err = p.Plugins.Again(ctx, p.Caller.ID, p.Params.Chain)
+	p.Plugins, err = p.Plugins.Again(ctx, p.Caller.asker(), p.Params.Chain)
 	return err
 }
 

@@ -85,6 +85,10 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	for i, stream := range streams {
 		r.Choices = append(r.Choices, &Choice{Index: i, Request: r, Stream: stream})
 	}
+	if err := r.state(ctx); err != nil {
+		r.Cancel()
+		return nil, AsError(err, "receipt")
+	}
 	if reading.Parts {
 		if err := r.takeApart(); err != nil {
 			return nil, err
@@ -268,7 +272,7 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 		Begun:        r.begun,
 		Chain:        policy.Stages,
 		Program:      policy.Program,
-		Ending:       scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, StopTokens: r.tokens, IgnoreEOG: r.Params.IgnoreEOS, Preserved: r.Preserved, Rules: policy.Rules},
+		Ending:       scheduler.Ending{MaxTokens: r.MaxTokens, Stop: stops, StopTokens: r.tokens, IgnoreEOG: r.Params.IgnoreEOS, Preserved: r.Preserved, Rules: policy.Rules, Filters: policy.Filters},
 		Adapters:     r.adapters.set,
 		AdaptersFrom: r.adapters.from,
 		Reports:      scheduler.Reports{Logprobs: r.Logprobs, Trace: trace, PromptLogprobs: r.PromptLogprobs, NoAnswer: r.NoAnswer, Progress: r.Progress},

@@ -27,6 +27,7 @@ type Config struct {
 	Plugins     Plugins     `koanf:"plugins"`
 	Programs    Programs    `koanf:"programs"`
 	Recordings  Recordings  `koanf:"recordings"`
+	Receipts    Receipts    `koanf:"receipts"`
 	Log         Log         `koanf:"log"`
 	Telemetry   Telemetry   `koanf:"telemetry"`
 
@@ -201,10 +202,16 @@ type Rerank struct {
 // Plugins says where plugins lie and which are always on.
 type Plugins struct {
 	Dir     string   `koanf:"dir"`
+	Bundled string   `koanf:"bundled"` // folder, auto, off
+	Indexes []string `koanf:"indexes"` // of which plugins can be installed
 	Default []string `koanf:"default"`
-	Lock    []string `koanf:"lock"`   // NAME@sha256:HEX; none: any module
-	Memory  int64    `koanf:"memory"` // bytes of all guests together
-	Log     bool     `koanf:"log"`    // what guests log in requests is logged; it may quote them
+	// PolicyFile has more plugins of this kind, with whose requests use them, and how; "": there is
+	// no such file.
+	PolicyFile string `koanf:"policy_file"`
+
+	Lock   []string `koanf:"lock"`   // NAME@sha256:HEX; none: any module
+	Memory int64    `koanf:"memory"` // bytes of all guests together
+	Log    bool     `koanf:"log"`    // what guests log in requests is logged; it may quote them
 
 	Scripts    string   `koanf:"scripts"`     // auto, on, off, keys; see Config.Scripts
 	ScriptKeys []string `koanf:"script_keys"` // keys whose requests may bring scripts
@@ -221,6 +228,11 @@ type Recordings struct {
 	Size    int64         `koanf:"size"`    // bytes of one in memory
 	Keep    int           `koanf:"keep"`
 	KeepFor time.Duration `koanf:"keep_for"`
+}
+
+// Receipts says with what receipts are signed.
+type Receipts struct {
+	KeyFile string `koanf:"key_file"` // empty: there are none
 }
 
 // Log says what is logged and how.

@@ -245,8 +245,14 @@ var table = slices.Concat([]Key{
 
 	{Name: "plugins.dir", Flag: "plugin-dir", Kind: Text, Default: "plugins",
 		Help: "folder of the plugins"},
+	{Name: "plugins.bundled", Flag: "plugin-bundled", Kind: Text, Default: "auto",
+		Allowed: "auto, off or a folder with an index.json", Help: "folder of the plugins that come with the server, which those of plugins.dir with the same names replace; auto: ../share/penstock/plugins beside the program's folder, if it is there"},
+	{Name: "plugins.indexes", Kind: List, Default: []string{}, check: noBlanks,
+		Allowed: "URLs, oci:// references or paths, and then #ed25519:KEY or #sha256:HEX", Help: "the indexes of penstock plugin search and install"},
 	{Name: "plugins.default", Flag: "plugin", Kind: List, Default: []string{}, check: noBlanks,
-		Allowed: "plugin names", Help: "plugins that every request uses"},
+		Allowed: "plugin names", Help: "plugins that every request uses, and that none can drop or configure"},
+	{Name: "plugins.policy_file", Flag: "plugin-policy-file", Kind: Text, Default: "", Protects: true,
+		Help: "YAML or JSON file of the plugins that requests use by model, API key and route, each with its configuration; it is read again when it changes"},
 	{Name: "plugins.lock", Flag: "plugin-lock", Kind: List, Default: []string{}, Protects: true, check: noBlanks,
 		Allowed: "entries like NAME@sha256:HEX, as penstock plugin list --lock prints them", Help: "the only plugin modules that are loaded; empty: any"},
 	{Name: "plugins.memory", Flag: "plugin-memory", Kind: Bytes, Default: int64(2 << 30), check: sized(1<<20, 1<<40),
@@ -264,6 +270,9 @@ var table = slices.Concat([]Key{
 		Allowed: "1 to 1048576", Help: "recordings that are kept; the oldest go"},
 	{Name: "recordings.keep_for", Kind: Duration, Default: 7 * 24 * time.Hour, check: lasting(time.Minute, 10000*time.Hour),
 		Allowed: "1m to 10000h", Help: "how long each is kept"},
+
+	{Name: "receipts.key_file", Flag: "receipt-key-file", Kind: Text, Default: "",
+		Allowed: "a PEM file, as penstock receipt key writes it", Help: "key that signs receipts for requests with \"receipt\": true; empty: there are no receipts"},
 
 	{Name: "log.level", Flag: "log-level", Aliases: []string{"-lv", "--verbosity", "--log-verbosity"}, Numbered: []string{"error", "error", "warn", "info", "debug"}, Kind: Text, Default: "info",
 		Spelt: map[string]string{"-v": "debug", "--verbose": "debug", "--log-verbose": "debug", "--log-disable": "error"}, check: oneOf("debug", "info", "warn", "error"),

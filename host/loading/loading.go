@@ -27,6 +27,7 @@ import (
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/policy"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
@@ -41,12 +42,14 @@ import (
 // Options are what a model needs besides its configuration.
 type Options struct {
 	Name        string                 // in the API; empty: by the configuration
+	Called      string                 // by the server's policies; empty: as in the API
 	Progress    func(done float32)     // called with 0 to 1 while the weights load; may be nil
 	ComputeLock *scheduler.ComputeLock // with other models; nil: it is alone
 	Passes      *pausing.Passes        // of all models, beside the ticks of their schedulers; nil: its own
 	Beside      bool                   // others answer requests meanwhile
 	Broken      []model.BrokenKernel   // kernels that other models have come across
 	Recordings  *recording.Store       // of all models; nil: no request is recorded
+	Receipts    *receipt.Signer        // of the server; nil: it signs none
 	Plugins     *Plugins               // of the server; nil: its own, of the configured folder
 	memory      uint64                 // bytes of main memory that the model may take; 0: what is available
 }
@@ -59,6 +62,7 @@ type loader struct {
 	metrics *telemetry.Metrics
 	opened  closers
 
+	noted     []receipt.File    // the files that take part, as they are when they are loaded
 	projector serving.Projector // with what the model sees or hears, as findProjector has found
 }
 
@@ -98,6 +102,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
+	l.note(file, projector)
 	wished = l.enlarge(wished, projector)
 	options, err := l.size(ctx, wished, file, remote)
 	if err != nil {
@@ -141,7 +146,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		return nil, err
 	}
 	info.Compute.Drafter = drafter.name
-	core := &Core{Engine: chat, Scheduler: s, Plugins: policy.New(chat, plugins.Registry, plugins.model, plugins.defaults),
+	core := &Core{Engine: chat, Scheduler: s, Plugins: plugins.builder,
 		Metrics: l.metrics, Broken: embeddings.broken, remote: remote}
 	if core.Model, err = l.served(info, core, adapters, plugins, embeddings, media); err != nil {
 		return nil, err
@@ -172,6 +177,23 @@ func (l *loader) openFile(ctx context.Context, o engine.Options) (*model.File, e
 		l.config.Model.GPULayers = 0
 	}
 	return file, nil
+}
+
+// note notes the files of the model for receipts.
+func (l *loader) note(file *model.File, p *projector) {
+	if l.Receipts == nil {
+		return
+	}
+	l.noted = nil
+	for _, path := range file.Parts {
+		l.noted = append(l.noted, receipt.Note(receipt.RoleModel, path))
+	}
+	if p != nil {
+		l.noted = append(l.noted, receipt.Note(receipt.RoleProjector, p.path))
+	}
+	for _, v := range controlVectors(l.config.Model).Vectors {
+		l.noted = append(l.noted, receipt.Note(receipt.RoleControlVector, v.Path))
+	}
 }
 
 // withoutGPU has the CPU alone load what a GPU cannot compute with.
@@ -429,6 +451,10 @@ func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registr
 	}
 	if l.Recordings != nil {
 		m.Recorder = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary())
+	}
+	if l.Receipts != nil {
+		m.Receipts = &receipt.Issuer{Signer: l.Receipts, Files: l.noted,
+			Model: receipt.Model{Name: info.Name, Kernels: info.Compute.Kernels.String(), Options: info.Compute.Options}}
 	}
 	if path := l.config.Scheduler.SlotSavePath; path != "" {
 		saved, err := slotfile.Open(path, core.Engine, core.Scheduler)

@@ -18,6 +18,7 @@ type File struct {
 	Path    string // to give to llama.cpp
 	Name    string // to show: the file's name without .gguf
 	BuiltIn bool
+	Parts   []string       // the paths of all files of the model, of one that Open has checked
 	Lacks   Lacks          // what the model cannot do
 	Broken  []BrokenKernel // kernels of the CPU that would have computed with it
 	// Template is what to serve the model with instead of its own chat template; zero: with its
@@ -61,6 +62,7 @@ func (f *File) check(ctx context.Context, o CheckOptions) error {
 	if err != nil {
 		return err
 	}
+	f.Parts = in.parts
 	machine, err := surveyGPUs(ctx) // before this process meets the GPU's driver
 	if err != nil {
 		return fmt.Errorf("%w; fix the driver, or build with BACKEND=cpu make build", err)

@@ -14,7 +14,7 @@ type Limits struct {
 	Module   fuel.Limits   // what a module may consist of
 	Compile  time.Duration // of all processors, for compiling a module
 	Upload   time.Duration // of an upload, until it is answered, by the clock
-	HookFuel int64         // units for each call of prepare, sample, accept, stop, rewind, close
+	HookFuel int64         // units for each call of prepare, sample, accept, stop, filter, rewind, close
 	HookTime time.Duration // of each such call
 	// ProgramFuel is for all of a program's penstock_run, in units. Between two waits it has what
 	// HookFuel says.
@@ -33,7 +33,8 @@ type Limits struct {
 	Fail        int           // bytes of the text of a refusal
 	Output      int           // bytes of all values for the client
 	Outputs     int           // values for the client
-	Held        int           // bytes of text a stop plugin may hold back
+	Held        int           // bytes of text a stop plugin or a filter may hold back
+	Filtered    int           // bytes that a filter may write for an answer beside eight for each that it is given
 	Grammars    int           // handles an instance
 	Grammar     int           // bytes of a grammar's text
 	Faults      int           // faults a minute that lead to quarantine
@@ -74,6 +75,7 @@ func DefaultLimits() Limits {
 		Output:   abi.LimitOutputBytes,
 		Outputs:  abi.LimitOutputs,
 		Held:     abi.LimitHeldBytes,
+		Filtered: abi.LimitFilterBytes,
 		Grammars: abi.LimitGrammars,
 		Grammar:  abi.LimitGrammarBytes,
 		Faults:   abi.LimitFaults,

@@ -15,7 +15,7 @@ import (
 // RequestInfo is what a plugin and its quarantine need to know of the request that uses it.
 type RequestInfo struct {
 	Name        string // what the request calls the plugin; empty: by its own name
-	Client      string // who waits after repeated faults; empty: nobody is ever refused
+	Client      string // who asks, for whose turns the plugin computes, and who waits after repeated faults; empty: nobody
 	Config      []byte // JSON that fits the plugin's schema; empty: {}
 	Seed        uint64 // of this choice
 	Index       int    // of the plugin among the plugins of the request's chain, from 0
@@ -25,6 +25,8 @@ type RequestInfo struct {
 	Choice      int       // which of the answers to its prompt, from 0
 	Choices     int       // how many there are; 0 counts as 1
 	Skip        bool      // after a fault the request goes on without the plugin
+	Attached    bool      // by the operator: its faults are not laid to the client
+	Required    bool      // the answer has no token that the plugin does not allow
 	Setup       *Setup
 	// Parts begins to take the answer apart; nil: nobody knows its parts.
 	Parts func() (Parts, error)
@@ -35,6 +37,9 @@ type RequestInfo struct {
 	// a JSON object; empty: as they are. What it returns makes the stages for a seed. Nil: there
 	// are no chains.
 	Chain func(ctx context.Context, parameters []byte) (func(seed uint32) ([]chain.Stage, error), error)
+	// Messages is the conversation as the plugin got it before it rewrote it, JSON, for one that
+	// puts something of it back into the answer's text; empty: there is none.
+	Messages []byte
 	// Media are the pictures and sounds of the prompt or of the conversation, as the import media
 	// tells of them: a JSON list; empty: there are none.
 	Media []byte

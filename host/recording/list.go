@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/serving"
 )
 
@@ -159,7 +162,9 @@ func (s *Store) write(id string, h head, fill func(io.Writer) error) error {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // the file is on the disk
-	_, err = atomicfile.Write(root, id+suffix, 0o600, func(to io.Writer) error {
+	_, err = atomicfile.Write(root, id+suffix, 0o600, func(file io.Writer) error {
+		sum := sha256.New()
+		to := io.MultiWriter(file, sum)
 		packed, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
 		if err != nil {
 			return err
@@ -168,7 +173,10 @@ func (s *Store) write(id string, h head, fill func(io.Writer) error) error {
 		if err := fill(packed); err != nil {
 			return err
 		}
-		return packed.Close()
+		if err := packed.Close(); err != nil || s.key == nil {
+			return err
+		}
+		return writeSeal(file, s.key, receipt.RecordingSeal{Recording: id, SHA256: hex.EncodeToString(sum.Sum(nil))})
 	})
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 )
@@ -40,6 +41,7 @@ type Store struct {
 	path   string
 	limits Limits
 	log    *slog.Logger
+	key    *receipt.Key // seals them; nil: nothing does
 
 	running atomic.Int64 // bytes of recordings in memory
 	writing sync.Mutex   // one file at a time: packing takes a processor
@@ -76,6 +78,9 @@ func Open(path string, limits Limits, log *slog.Logger) *Store {
 	s.writers.Go(func() { s.sweep(ctx) })
 	return s
 }
+
+// SealWith has recordings sealed by a key. It is called before the first of them.
+func (s *Store) SealWith(k *receipt.Key) { s.key = k }
 
 // Close waits until all that was recorded is on the disk. No request may be running.
 func (s *Store) Close() {

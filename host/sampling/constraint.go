@@ -333,6 +333,7 @@ func checkBudget(field string, tokens int) error {
 type thinkingFields struct {
 	ReasoningBudget        *int            `json:"reasoning_budget_tokens"`
 	ThinkingBudget         *int            `json:"thinking_budget_tokens"` // another name
+	ThinkingTokenBudget    *int            `json:"thinking_token_budget"`  // vLLM's name
 	ReasoningBudgetStart   *string         `json:"reasoning_budget_start_tag"`
 	ReasoningBudgetEnds    json.RawMessage `json:"reasoning_budget_end_tags"`
 	ReasoningBudgetEnd     *string         `json:"reasoning_budget_end_tag"` // one of them
@@ -341,6 +342,12 @@ type thinkingFields struct {
 
 func (f thinkingFields) thinking(base Thinking) (Thinking, error) {
 	t := base
+	if f.ThinkingTokenBudget != nil {
+		t.Budget = *f.ThinkingTokenBudget
+		if err := checkBudget("thinking_token_budget", t.Budget); err != nil {
+			return t, err
+		}
+	}
 	if f.ThinkingBudget != nil {
 		t.Budget = *f.ThinkingBudget
 		if err := checkBudget("thinking_budget_tokens", t.Budget); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -36,7 +37,8 @@ type AdapterInfo struct {
 	ID               int // the number by which llama-server's clients name it; never used again for another
 	Name             string
 	Path             string
-	Scale            float32 // for requests that name no adapter
+	File             receipt.File // as it was when it was loaded
+	Scale            float32      // for requests that name no adapter
 	TaskName         string
 	PromptPrefix     string
 	InvocationTokens []int32 // of an activated LoRA: it counts from where a prompt has them last

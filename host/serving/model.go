@@ -22,6 +22,7 @@ import (
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -34,10 +35,11 @@ type Model struct {
 	Info
 	Engine       Engine
 	Scheduler    Scheduler
-	Plugins      PluginFinder // nil in tests that need none
-	Adapters     Adapters     // nil likewise
-	MediaEncoder MediaEncoder // of pictures and sounds; nil: the model takes none, and Info.Media says so
-	Recorder     Recorder     // nil: no request is recorded
+	Plugins      PluginFinder    // nil in tests that need none
+	Adapters     Adapters        // nil likewise
+	MediaEncoder MediaEncoder    // of pictures and sounds; nil: the model takes none, and Info.Media says so
+	Recorder     Recorder        // nil: no request is recorded
+	Receipts     *receipt.Issuer // nil: there are none
 
 	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or
 	// scores.

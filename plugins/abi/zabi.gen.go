@@ -26,6 +26,7 @@ const (
 	ExportSample     = "penstock_sample"
 	ExportAccept     = "penstock_accept"
 	ExportStop       = "penstock_stop"
+	ExportFilter     = "penstock_filter"
 	ExportDraft      = "penstock_draft"
 	ExportRewind     = "penstock_rewind"
 	ExportRun        = "penstock_run"
@@ -45,6 +46,7 @@ const (
 	ImportPart               = "part"
 	ImportRequest            = "request"
 	ImportRandom             = "random"
+	ImportElapsed            = "elapsed"
 	ImportFuel               = "fuel"
 	ImportMedia              = "media"
 	ImportVocabSize          = "vocab_size"
@@ -315,6 +317,7 @@ const (
 	LimitNoteBytes           = 256        // bytes of a note
 	LimitNotes               = 8          // notes of a plugin for a token
 	LimitHeldBytes           = 4096       // bytes of text held back by stop plugins
+	LimitFilterBytes         = 65536      // bytes that a call of `penstock_filter` hands to `emit`; all calls for an answer may hand over 8 bytes more for each byte of text that they were given
 	LimitTextBytes           = 256        // bytes
 	LimitGrammarBytes        = 262144     // bytes of a grammar
 	LimitGrammars            = 4          // handles per instance
@@ -347,6 +350,7 @@ var Exports = []Signature{
 	{Name: "penstock_sample", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "penstock_accept", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "penstock_stop", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "penstock_filter", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Optional: true, Added: true},
 	{Name: "penstock_draft", Params: []Type{"i32"}, Results: []Type{"i32"}, Optional: true, Added: true},
 	{Name: "penstock_rewind", Params: []Type{"i32"}, Results: []Type{"i32"}, Optional: true},
 	{Name: "penstock_run", Results: []Type{"i32"}, Optional: true},
@@ -366,6 +370,7 @@ var Imports = []Signature{
 	{Name: "part", Results: []Type{"i32"}, Added: true, Cost: Cost{Fixed: 5000, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, Record: RecordFitting},
 	{Name: "request", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Write}}, Cost: Cost{Fixed: 2000, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, Record: RecordWhole},
 	{Name: "random", Results: []Type{"i64"}},
+	{Name: "elapsed", Results: []Type{"i32"}, Added: true, Record: RecordFitting},
 	{Name: "fuel", Results: []Type{"i64"}, Added: true},
 	{Name: "media", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}},
 	{Name: "vocab_size", Results: []Type{"i32"}},
@@ -379,7 +384,7 @@ var Imports = []Signature{
 	{Name: "bind", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Keep}}},
 	{Name: "decline", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "hold", Params: []Type{"i32"}, Results: []Type{"i32"}, Added: true},
-	{Name: "emit", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportDescribe, ExportPlan, ExportMessages, ExportTemplate}},
+	{Name: "emit", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportDescribe, ExportPlan, ExportMessages, ExportTemplate, ExportFilter}},
 	{Name: "fail", Params: []Type{"i32", "i32"}, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "log", Params: []Type{"i32", "i32", "i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}},
 	{Name: "grammar_open", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Memory: []Memory{{At: 1, N: 2, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 100000, Byte: 256, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, Long: true, Waits: true, Record: RecordFitting},
@@ -425,6 +430,7 @@ var Features = []string{
 	"part",
 	"request",
 	"random",
+	"elapsed",
 	"fuel",
 	"media",
 	"vocab_size",
@@ -481,6 +487,7 @@ var Features = []string{
 	"penstock_sample",
 	"penstock_accept",
 	"penstock_stop",
+	"penstock_filter",
 	"penstock_draft",
 	"penstock_rewind",
 	"penstock_run",

@@ -49,7 +49,7 @@ func options(v plugin.Vocabulary) plugin.HostOptions {
 
 // the is the plugin with the vocabulary words, loaded once for all tests.
 var the = sync.OnceValues(func() (*load.Plugin, error) {
-	return load.New(options(words)).LoadEmbedded(context.Background(), Module)
+	return load.New(options(words)).LoadEmbedded(context.Background(), Module())
 })
 
 func loaded(t testing.TB) *load.Plugin {

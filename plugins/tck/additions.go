@@ -20,6 +20,7 @@ func additionCases() []Case {
 		stopped("what ends the answer ends the tokens that are forced", 2, Any, forcesRunAndStops()),
 		answered("what takes tokens back ends them too", forcesRunAndSplices()),
 		givenOutputs(),
+		unchanged("elapsed does not go back, nor forward within a call, and says nothing where there is no request", passes()),
 		unchanged("param tells the request's time, and which of how many choices it is", timed()),
 		unchanged("logprob is that of the accepted token, in accept alone", likely()),
 		unchanged("an answer without messages is content, where the host can tell", parted()),
@@ -47,6 +48,17 @@ func describedRequest() *draft {
 		d.is("and ends as one", '}', asm.I32(atHistory-1), size, asm.Add, asm.LoadByte),
 		asm.I32(atHistory), asm.I32(0), asm.I32(65536), asm.Fill)
 	return d.open(reads).on(abi.ExportAccept, reads, asm.I32(0))
+}
+
+// passes reads how much time has passed. Global 1 has what it was in the call before.
+func passes() *draft {
+	const before = 1
+	d := newDraft("elapsed", "")
+	passed := d.Call(abi.ImportElapsed)
+	d.on(abi.ExportWarm, d.whereKnown(abi.ImportElapsed, d.is("none in warm", -1, passed)), asm.I32(0))
+	return d.on(abi.ExportAccept, d.whereKnown(abi.ImportElapsed,
+		d.must("it does not go back", asm.Global(before), passed, asm.I32(1), asm.Add, asm.Less),
+		passed, asm.SetGlobal(before), d.equal("twice the same in a call", asm.Global(before), passed)), asm.I32(0))
 }
 
 // sightless looks for pictures in a request that has none, wherever a plugin may.

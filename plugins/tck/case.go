@@ -94,7 +94,7 @@ const (
 // host must refuse.
 func Rules() []Case {
 	return slices.Concat(lifeCases(), requestCases(), vocabularyCases(), bufferCases(), viewCases(), prepareCases(), acceptCases(), rewindCases(),
-		stopCases(), retellCases(), strictCases(), messagesCases(), limitCases(), systemCases(), manifestCases(), moduleCases(), additionCases(), implementsCases(), declineCases(),
+		stopCases(), filterCases(), retellCases(), strictCases(), messagesCases(), limitCases(), systemCases(), manifestCases(), moduleCases(), additionCases(), implementsCases(), declineCases(),
 		programCases(), halfPrograms(), planCases(), fuelCases())
 }
 

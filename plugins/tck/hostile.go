@@ -13,7 +13,7 @@ import (
 // Hostile are the cases whose guests break the rules. A host must contain each, with an error that
 // names plugin, export and cause, while the streams of others go on as if nothing happened.
 func Hostile() []Case {
-	return slices.Concat(everywhere(), boundCases(), pointerCases(), answerCases(), spliceCases(), floodCases(), oversizeCases(), costlyCases(), hostilePrograms(), hostilePlans())
+	return slices.Concat(everywhere(), boundCases(), pointerCases(), answerCases(), spliceCases(), floodCases(), oversizeCases(), costlyCases(), hostilePrograms(), hostilePlans(), hostileFilters())
 }
 
 // start stands for a module's start function among the exports.

@@ -51,6 +51,15 @@
 // instance, at the same places between the calls of accept. What the rule answers then is not
 // obeyed, since the client has seen the text; only what it holds back is taken over, because a
 // later answer counts from there.
+//
+// # Why do filters get the text before it is taken apart?
+//
+// The API tells content from reasoning and tool calls by tags in the text, and a dialect takes them
+// apart only when it writes them. A filter behind that would run in the handlers of each dialect,
+// after the answer's log and out of reach of its rewinds, and would have to be told of parts,
+// deltas and calls. Here there is one text, which all dialects, choices and resumed streams have
+// from one place, and what a filter makes of it is taken apart as if the model had written it. Stop
+// strings come first: a client stops at what the model writes, not at what it stands for.
 package answer
 
 import (
@@ -75,6 +84,7 @@ type Answer struct {
 	generated int           // tokens drawn, injected ones included and taken-back ones not
 	computed  int           // tokens drawn or spliced, taken-back ones included
 	text      text
+	filters   filters
 	output    Output
 
 	holdWindow
@@ -102,6 +112,7 @@ type replacing struct {
 // beginning is what was injected before the answer began.
 type beginning struct {
 	early         []chain.Token // tokens that the answer takes in as it begins
+	passed        int           // so many of them are another answer's, whose required stages have let them pass
 	expected      []chain.Token // if there are any: the prompt with them
 	earlyLogprobs []*chain.Logprobs
 }
@@ -113,6 +124,7 @@ type Settings struct {
 	StopTokens []chain.Token // end at any of these, besides the model's own
 	IgnoreEOG  bool          // the model's end-of-generation tokens do not end the answer
 	Rules      []StopRule    // may end the answer, too
+	Filters    []Filter      // rewrite what is shown
 	Preserved  []chain.Token // control tokens that show their text
 
 	Longest        int          // tokens that the context has room for
@@ -153,7 +165,7 @@ func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
 	if len(s.Preserved) > 0 {
 		s.Vocabulary = preserving{s.Vocabulary, s.Preserved}
 	}
-	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), holdWindow: holdWindow{windowSize: c.Hold()}, text: newText(s.Stop, s.Rules),
+	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), holdWindow: holdWindow{windowSize: c.Hold()}, text: newText(s.Stop, s.Rules), filters: filters{list: s.Filters},
 		output: Output{Unchanged: math.MaxInt}}
 }
 
@@ -190,42 +202,56 @@ func (a *Answer) Early() []chain.Token { return a.early }
 
 // InjectEarly takes in what was injected before the answer began.
 func (a *Answer) InjectEarly() {
-	early, logprobs := a.early, a.earlyLogprobs
+	early, passed, logprobs := a.early, a.passed, a.earlyLogprobs
 	a.setEarly(nil)
-	a.inject(early, logprobs)
+	if err := a.inject(early, passed, logprobs); err != nil && !a.output.ended() {
+		a.Fail(err) // who injected them has left
+	}
 }
 
 func (a *Answer) setEarly(tokens []chain.Token) {
 	a.early, a.expected = tokens, a.tokens
+	a.passed = min(a.passed, len(tokens))
 	a.earlyLogprobs = a.earlyLogprobs[:min(len(a.earlyLogprobs), len(tokens))]
 	if len(a.tokens)+len(tokens) < a.settings.Longest { // else some leave the context at once
 		a.expected = slices.Concat(a.tokens, tokens)
 	}
 }
 
-// Inject appends tokens as if the chain had chosen them, up to the end of the answer. Before Begin
-// they wait for InjectEarly: stages and rules that do not know the prompt yet could not judge
-// them.
-func (a *Answer) Inject(tokens []chain.Token) {
+// Inject appends tokens as if the chain had chosen them, up to the end of the answer or to one that
+// a required stage does not allow, which is chain.ErrNotAllowed. Before Begin they wait for
+// InjectEarly: stages and rules that do not know the prompt yet could not judge them.
+func (a *Answer) Inject(tokens []chain.Token) error {
 	if !a.chain.Begun() {
 		a.setEarly(append(a.early, tokens...))
-		return
+		return nil
 	}
-	a.inject(tokens, nil)
+	return a.inject(tokens, 0, nil)
 }
 
-// inject appends tokens, of which the first have log-probabilities.
-func (a *Answer) inject(tokens []chain.Token, logprobs []*chain.Logprobs) {
+// inject appends tokens, of which the first have log-probabilities. So many need not be judged.
+func (a *Answer) inject(tokens []chain.Token, passed int, logprobs []*chain.Logprobs) error {
 	for i, t := range tokens {
+		if i >= passed {
+			why, err := a.chain.UndrawnMisfit(-1, t)
+			if err != nil {
+				a.Fail(err)
+				return err
+			}
+			if why != nil {
+				return fmt.Errorf("%w: %d of the %d tokens are in the answer", why, i, len(tokens))
+			}
+		}
 		d := Details{Origin: chain.Injected, Trace: a.chain.Origin(chain.Injected, "")}
 		if i < len(logprobs) {
 			d.Logprobs = logprobs[i]
 		}
 		a.grow(t, d, false)
 		if a.takeOutputs(); a.output.ended() {
-			return
+			break
 		}
 	}
+	return nil
 }
 
 // Rebase makes other tokens, whose memory the answer takes over, the prompt of an answer that has
@@ -278,9 +304,28 @@ func (a *Answer) Fail(err error) {
 	a.output.Reason, a.output.Err = ReasonError, err
 }
 
-// Flush gives the text that is still held back when the answer was ended from outside; an
-// incomplete character is lost.
-func (a *Answer) Flush() string { return a.text.flush() }
+// Flush gives the text that is still held back when the answer has ended; an incomplete character
+// is lost. Where there are filters and they were not asked for the last text, since the answer was
+// ended from outside or has failed, there is none: nobody is to see what they have not seen.
+func (a *Answer) Flush() (text string) {
+	if len(a.filters.list) == 0 {
+		return a.text.flush()
+	}
+	text, a.filters.rest = a.filters.rest, ""
+	return text
+}
+
+// filterRest has the filters make what is shown at the end of an answer that has ended by itself.
+func (a *Answer) filterRest() {
+	if len(a.filters.list) == 0 || a.filters.over || a.output.Reason == ReasonError {
+		return
+	}
+	a.filters.over = true
+	var err error
+	if a.filters.rest, err = a.filters.show(a.text.flush(), true); err != nil {
+		a.Fail(fmt.Errorf("a filter: %w", err))
+	}
+}
 
 // Close closes stages and rules.
 func (a *Answer) Close() { Close(a.chain.Stages(), a.settings.Rules) }

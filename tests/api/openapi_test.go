@@ -107,6 +107,8 @@ func (d *description) frames(schema, stream string) {
 
 const shortAsk = `{` + hosts.Frog + `,"max_tokens":5`
 
+const watermarkKey = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+
 // calls are representative: each route with a body, as clients send it, and wrong in one way at
 // least.
 var calls = []struct {
@@ -120,7 +122,7 @@ var calls = []struct {
 	{"POST", "/v1/chat/completions", `{`, 400},
 	{"POST", "/v1/completions", `{"prompt":["Once","Long"],"max_tokens":3,"logprobs":2}`, 200},
 	{"POST", "/v1/completions", `{"prompt":"Once","max_tokens":3,"echo":true,"record":true}`, 200},
-	{"GET", "/v1/recordings", "", 200}, {"GET", "/v1/recordings/none", "", 404}, {"DELETE", "/v1/recordings/none", "", 404},
+	{"GET", "/.well-known/penstock-receipts", "", 404}, {"GET", "/v1/recordings", "", 200}, {"GET", "/v1/recordings/none", "", 404}, {"DELETE", "/v1/recordings/none", "", 404},
 	{"POST", "/v1/chat/completions", shortAsk + `,"response_format":{"type":"json_object"}}`, 200},
 	{"POST", "/v1/completions", `{}`, 400},
 	{"POST", "/v1/embeddings", `{"input":["a","b c"]}`, 200}, {"POST", "/v1/embeddings", `{"input":"a","encoding_format":"base64"}`, 200},
@@ -162,6 +164,8 @@ var calls = []struct {
 	{"POST", "/v1/plugins", "no module", 415}, {"GET", "/v1/plugins/script/source", "", 404},
 	{"POST", "/v1/scripts/check", `{"source":"export function sample(c) {}","config":{"a":1}}`, 200}, {"POST", "/v1/scripts/check", `{"source":"export {"}`, 200}, {"POST", "/v1/scripts/check", `{}`, 400},
 	{"GET", "/v1/scripts/penstock.d.ts", "", 200},
+	{"POST", "/v1/watermark/detect", `{"input":"Once","key":"` + watermarkKey + `"}`, 200}, {"POST", "/v1/watermark/detect", `{"input":[5,6],"scheme":"green","gamma":0.5,"context":1,"key":"` + watermarkKey + `"}`, 200},
+	{"POST", "/v1/watermark/detect", `{"input":"Once"}`, 400},
 	{"POST", "/v1/completions", `{"prompt":"Once","max_tokens":3,"plugins":[{"script":"export {"}]}`, 400},
 	{"POST", "/v1/modules", "no module", 415}, {"GET", "/v1/modules", "", 200}, {"GET", "/v1/modules/none", "", 404}, {"DELETE", "/v1/modules/none", "", 404},
 	{"GET", "/v1/adapters", "", 200}, {"POST", "/v1/adapters", `{"name":"nothing"}`, 404}, {"DELETE", "/v1/adapters/nothing", "", 404},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,16 +47,57 @@ func TestDist_Contents(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	program, err := os.ReadFile(filepath.Join(dir, "bin", "penstock"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at := bytes.Index(program, []byte(root+"/")); at >= 0 {
-		t.Errorf("the program has the path %q", program[at:at+100])
+	files, err := filepath.Glob(filepath.Join(dir, "share", "penstock", "plugins", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, filepath.Join(dir, "bin", "penstock")) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := bytes.Index(content, []byte(root+"/")); at >= 0 {
+			t.Errorf("%s has the path %q", file, content[at:at+100])
+		}
+	}
+}
+
+// The program finds the plugins that come with it: all examples, but for those that do in Rust what
+// another does in Go.
+func TestDist_Plugins(t *testing.T) {
+	dir := unpack(t)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "penstock"), "plugin", "list", "--json")
+	cmd.Dir = t.TempDir()
+	cmd.Env = []string{"HOME=" + cmd.Dir}
+	var listed []struct {
+		Name, State string
+		Bundled     bool
+	}
+	if said := run(t, cmd); json.Unmarshal([]byte(said), &listed) != nil {
+		t.Fatal(said)
+	}
+	var got, want []string
+	for _, p := range listed {
+		if p.Bundled && p.State == "ready" {
+			got = append(got, p.Name)
+		}
+	}
+	examples, err := filepath.Glob("../../plugins/examples/*/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range examples {
+		folder := filepath.Dir(example)
+		if _, err := os.Stat(strings.TrimSuffix(folder, "-rust")); !strings.HasSuffix(folder, "-rust") || err != nil {
+			want = append(want, filepath.Base(folder))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("it lists %v; want %v", got, want)
 	}
 }
 
@@ -141,6 +183,9 @@ func TestDist_Container(t *testing.T) {
 		return cmd
 	}
 	serveInside(t, root, stage, inside)
+	if said := run(t, inside([]string{"/usr/bin/penstock", "plugin", "list"})); !strings.Contains(said, "banned-phrases") {
+		t.Errorf("it lists the plugins %s", said)
+	}
 }
 
 // serveInside starts what the image starts, at another address, and asks it what the image's

@@ -128,7 +128,7 @@ func newPlaceWith(t *testing.T, program string, extra []string, prepare func(*te
 	p.write(t, "admin.key", adminKey)
 	p.write(t, "plugin.wasm", "\x00asm\x01\x00\x00\x00")
 	p.putModels(t)
-	for _, name := range []string{"banned-phrases.wasm", "beam.wasm"} {
+	for _, name := range []string{"banned-phrases.wasm", "beam.wasm", "watermark.wasm"} {
 		wasm, err := os.ReadFile(filepath.Join(root, "build", "plugins", name))
 		if err != nil {
 			t.Fatalf("%v: run `make plugins` first", err)
@@ -196,6 +196,7 @@ func (p place) environment() []string {
 		}
 	}
 	all = append(all, p.extra...)
+	all = append(all, "PENSTOCK_PLUGINS_BUNDLED=off") // a checkout may have them or not
 	return append(all, "XDG_DATA_HOME="+filepath.Join(p.dir, "data"), "ADMIN_KEY="+adminKey, "HF_ENDPOINT=http://127.0.0.1:9",
 		"PATH="+filepath.Join(p.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 }

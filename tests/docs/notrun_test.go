@@ -13,9 +13,10 @@ var elsewhere = map[string]string{
 
 // notRun says why a block, named by its first line, is not run.
 var notRun = map[string]string{
-	"make run":                "it builds all and does not end; the server of these tests is what it starts",
-	"go test ./scheduler/...": "make test does more of the same",
-	"BACKEND=cuda make run":   "builds llama.cpp anew, each for minutes; make test-long tries the flags",
+	"penstock receipt key receipts.pem": "its server does not end; TestReceipt in cmd/penstock makes a key and goes on from there",
+	"make run":                          "it builds all and does not end; the server of these tests is what it starts",
+	"go test ./scheduler/...":           "make test does more of the same",
+	"BACKEND=cuda make run":             "builds llama.cpp anew, each for minutes; make test-long tries the flags",
 	"go run ./plugins/tck/cmd/tck -url http://127.0.0.1:8080 -admin-key KEY": "the tests of host run the kit over HTTP, those of plugins/tck write it",
 	"sudo install -m 755 bin/penstock /usr/bin/penstock":                     "changes the machine and needs systemd as its first process; the tests in deploy check the service",
 	"podman build -f deploy/Containerfile -t penstock .":                     "needs a registry of containers; the tests in deploy check the file and the binary",
@@ -37,6 +38,8 @@ var notRun = map[string]string{
 	"penstock worker --listen 10.0.0.2:50052 --tls-cert worker.crt --tls-key worker.key --tls-ca ca.crt":                      "needs other machines; the tests of host start workers here",
 	"penstock serve -m model.gguf --rpc 10.0.0.2:50052,10.0.0.3:50052 --tls-cert host.crt --tls-key host.key --tls-ca ca.crt": "likewise",
 	"bin/penstock plugin push plugins/banned-phrases.wasm registry.example.com/team/banned-phrases:1.0":                       "needs a registry; the tests of cmd/penstock push to one of their own",
+	"penstock plugin push plugins/beam.wasm registry.example.com/team/beam:1.0.0":                                             "likewise; tests/plugins has an index in a registry",
+	"penstock plugin search repetition":                                                                                                            "names no plugin; the tests of cmd/penstock install from a server of their own",
 	"penstock model pull OWNER/NAME":                                                                                                               "needs a hub; the tests of cmd/penstock pull from one of their own",
 	"penstock serve --rerank-model bge-reranker-v2-m3.gguf":                                                                                        "needs a model that scores documents; the tests of host write one",
 	"go run ./tools/trainprobe -model host/model/penstock-tiny.gguf \\":                                                                            "needs the sources; a test of tools/trainprobe trains a network",

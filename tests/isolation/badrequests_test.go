@@ -52,6 +52,7 @@ var goodBodies = map[string]string{
 	"/api/embeddings":           `{"model":"penstock-tiny","prompt":"Hi"}`,
 	"/api/show":                 `{"model":"penstock-tiny"}`,
 	"/v1/scripts/check":         `{"source":"export function sample(c) { c.keep(1) }"}`,
+	"/v1/watermark/detect":      `{"input":"Hi","key":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}`,
 }
 
 // wrongTypes are values that a field of a type does not take.
@@ -106,6 +107,10 @@ var wrongValues = map[string][]string{
 	"best_of":                   {`0`, `129`},
 	"grammar_triggers":          {`5`, `[5]`, `[{"type":9}]`, `[{"type":0,"token":-1}]`, `[{"type":1,"value":""}]`},
 	"thinking_budget_tokens":    {`-2`, `3000000000`},
+	"thinking_token_budget":     {`-2`, `3000000000`},
+	"banned_strings":            {`5`, `[5]`, `"unknown"`},
+	"banned_regex":              {`"("`, `{"a":1}`},
+	"repetition_detection":      {`5`, `{"max_pattern_size":9,"min_count":1}`},
 	"reasoning_budget_tokens":   {`-2`, `3000000000`},
 	"reasoning_budget_end_tags": {`5`, `[""]`, `[5]`},
 	"reasoning_format":          {`"nope"`},

@@ -23,7 +23,7 @@ import (
 // forExamples is what the examples cannot do without.
 var forExamples = map[string]string{
 	"answer-length": `{"tokens":8}`, "reasoning-budget": `{"tokens":8}`, "banned-phrases": `{"phrases":["a","e","ab"]}`, "regex-stop": `{"pattern":"never ever"}`,
-	"multiple-choice": `{"choices":["green frog","not very old"]}`, "watermark": `{"key":42}`, "grammar": `{"grammar":"root ::= [a-z]+"}`,
+	"multiple-choice": `{"choices":["green frog","not very old"]}`, "watermark": `{"key":"5f1d7a84db00d2fce00b31a7fc73224f5f1d7a84db00d2fce00b31a7fc73224f","scheme":"green"}`, "grammar": `{"grammar":"root ::= [a-z]+"}`,
 	"choice": `{"choices":["green frog","not very old"]}`, "form": `{"template":"Who: {who}\nWhere: {where}\n"}`, "smc": `{"without":"e","particles":2}`, "shorten": `{"bytes":100000}`,
 	"json-schema": `{"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":3}},"required":["name"],"additionalProperties":false}}`,
 	"alphabet":    `{"scripts":["Latin"]}`, "phrases": `{"trigger_phrase":{"phrase":" the","trigger_tokens":3}}`, "more-samplers": `{"top_a":0.2,"tfs":0.9}`,

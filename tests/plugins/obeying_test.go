@@ -51,14 +51,14 @@ func TestExamples_BuiltInModel_ObeysThem(t *testing.T) {
 	choices := []string{"green", "brown", "it depends"}
 	sentence, _, _ := strings.Cut(greedy.text, ".")
 	for fields, obeys := range map[string]func(said) bool{
-		`,"temperature":1.5,"samplers":["plugin:min-p","temperature"],"plugins":[{"name":"min-p","config":{"min_p":1}}]`:           func(r said) bool { return r == greedy },
-		`,"temperature":1.5,"samplers":["plugin:min-p-rust","temperature"],"plugins":[{"name":"min-p-rust","config":{"min_p":1}}]`: func(r said) bool { return r == greedy },
-		`,"samplers":["plugin:dynamic-temperature"],"plugins":[{"name":"dynamic-temperature","config":{"min":0.01,"max":0.01}}]`:   func(r said) bool { return r == greedy },
-		`,"plugins":[{"name":"multiple-choice","config":{"choices":["green","brown","it depends"]}}]`:                              func(r said) bool { return slices.Contains(choices, r.text) },
-		`,"temperature":0,"plugins":[{"name":"regex-stop","config":{"pattern":"\\."}}]`:                                            func(r said) bool { return r.text == sentence },
-		`,"temperature":0,"plugins":[{"name":"repetition-stop","config":{"tokens":1,"times":2}}],"logit_bias":{"300":100}`:         func(r said) bool { return r.tokens == 2 },
-		`,"temperature":0,"plugins":[{"name":"answer-length","config":{"tokens":12}}]`:                                             func(r said) bool { return r.tokens >= 6 && r.tokens <= 24 },
-		`,"temperature":0,"plugins":[{"name":"watermark","config":{"key":7,"bonus":20}}]`:                                          func(r said) bool { return r.text != greedy.text },
+		`,"temperature":1.5,"samplers":["plugin:min-p","temperature"],"plugins":[{"name":"min-p","config":{"min_p":1}}]`:                                                    func(r said) bool { return r == greedy },
+		`,"temperature":1.5,"samplers":["plugin:min-p-rust","temperature"],"plugins":[{"name":"min-p-rust","config":{"min_p":1}}]`:                                          func(r said) bool { return r == greedy },
+		`,"samplers":["plugin:dynamic-temperature"],"plugins":[{"name":"dynamic-temperature","config":{"min":0.01,"max":0.01}}]`:                                            func(r said) bool { return r == greedy },
+		`,"plugins":[{"name":"multiple-choice","config":{"choices":["green","brown","it depends"]}}]`:                                                                       func(r said) bool { return slices.Contains(choices, r.text) },
+		`,"temperature":0,"plugins":[{"name":"regex-stop","config":{"pattern":"\\."}}]`:                                                                                     func(r said) bool { return r.text == sentence },
+		`,"temperature":0,"plugins":[{"name":"repetition-stop","config":{"tokens":1,"times":2}}],"logit_bias":{"300":100}`:                                                  func(r said) bool { return r.tokens == 2 },
+		`,"temperature":0,"plugins":[{"name":"answer-length","config":{"tokens":12}}]`:                                                                                      func(r said) bool { return r.tokens >= 6 && r.tokens <= 24 },
+		`,"temperature":0,"plugins":[{"name":"watermark","config":{"key":"5f1d7a84db00d2fce00b31a7fc73224f5f1d7a84db00d2fce00b31a7fc73224f","scheme":"green","delta":20}}]`: func(r said) bool { return r.text != greedy.text },
 		`,"temperature":0,"plugins":["chatml"]`: func(r said) bool { return r == greedy },
 		`,"temperature":0,"plugins":["llama3"]`: func(r said) bool { return r.prompt > 2*greedy.prompt },
 	} {

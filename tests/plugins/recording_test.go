@@ -116,7 +116,7 @@ func TestRecording_Replay_IsTheSame(t *testing.T) {
 				"regex-stop":     is(session.CallStop),
 			},
 		},
-		"a row and candidates":   {`"plugins":[{"name":"watermark","config":{"key":42}},"min-p-rust","repetition-stop"]`, []string{"watermark", "min-p-rust", "repetition-stop"}, nil},
+		"biases and candidates":  {`"plugins":[{"name":"watermark","config":{"key":"5f1d7a84db00d2fce00b31a7fc73224f5f1d7a84db00d2fce00b31a7fc73224f","scheme":"green"}},"min-p-rust","repetition-stop"]`, []string{"watermark", "min-p-rust", "repetition-stop"}, nil},
 		"a mask":                 {`"plugins":[{"name":"multiple-choice","config":{"choices":["a green frog","an old tree"]}}]`, []string{"multiple-choice"}, map[string]func(*session.Call) bool{"multiple-choice": func(c *session.Call) bool { return c.Mask != nil }}},
 		"a grammar of the host":  {`"plugins":[{"name":"grammar","config":{"grammar":"root ::= [a-z ]+"}}]`, []string{"grammar"}, map[string]func(*session.Call) bool{"grammar": func(c *session.Call) bool { return len(c.Deeds) > 0 }}},
 		"a schema":               {`"plugins":[{"name":"json-schema","config":{"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":9}},"required":["name"]}}}]`, []string{"json-schema"}, nil},

@@ -48,7 +48,7 @@ var examples = map[string]map[string]any{
 	"regex-stop":      {"config": map[string]any{"pattern": `\.`}},
 	"repetition-stop": {"config": map[string]any{"tokens": 2, "times": 2}},
 	"transcript":      {},
-	"watermark":       {"config": map[string]any{"key": 7, "bonus": 3}},
+	"watermark":       {"config": map[string]any{"key": "5f1d7a84db00d2fce00b31a7fc73224f5f1d7a84db00d2fce00b31a7fc73224f", "scheme": "green", "delta": 3}},
 }
 
 func exampleNames() []string { return slices.Sorted(maps.Keys(examples)) }

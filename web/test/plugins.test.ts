@@ -230,6 +230,11 @@ test("Plugins: a template's prompt is shown beside the model's own, and follows 
   await page.goto(`${server.url}/#/plugins`);
   await unfold(page, "transcript");
   await prompt.getByText("User: What is a newt?").waitFor();
+
+  // And it is tried with the chat's last question.
+  const tried = page.getByRole("region", { name: "Try transcript" });
+  assert.equal(await tried.getByRole("textbox").inputValue(), "What is a newt?");
+  await tried.getByText("in the place of its last question").waitFor();
   await close(chat);
 });
 
@@ -257,10 +262,7 @@ test("Plugins: without any, and without an admin key, the page says what to do",
   try {
     const { chat, page } = await open(bare.url);
     await page.getByRole("heading", { name: "No plugins yet" }).waitFor();
-    assert.match(
-      await page.getByRole("main").innerText(),
-      /make plugins\s+bin\/penstock serve --plugin-dir build\/plugins/,
-    );
+    await page.getByText("make run").waitFor();
     await drop(page, [{ name: "mine.wasm", bytes: pluginModule({ name: "mine" }) }]);
     await page.getByRole("heading", { name: "This server takes no changes over the network" }).waitFor();
     await page.getByText("penstock serve --admin-key KEY").waitFor();

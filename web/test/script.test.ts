@@ -290,14 +290,16 @@ test("Script: where scripts are off the panel says why, and what to set", {
 });
 
 test("Script: notes are shown, and the inspector has them", { timeout: 3 * patience }, async () => {
-  const { chat, page, editor } = await opened(undefined, {}, (stream) => {
+  const printing = { body: { ...sound.body, log: ["a mask of 12 tokens"] } };
+  const { chat, page, editor } = await opened(() => printing, {}, (stream) => {
     if (scriptOf(stream.request) === undefined) return answer(stream);
     stream.token("cat", { ...drawnCat(), notes: [{ by: "plugin:script", text: "an animal" }] });
     stream.end();
   });
   await editor.fill("note");
   const told = run(page).locator(".told");
-  await told.getByText(/^Token 1, .*: an animal$/).waitFor();
+  await told.getByText("Before the answer: a mask of 12 tokens").waitFor();
+  await told.getByText(/^Token 1, .*: an animal$/m).waitFor();
   await page.getByRole("button", { name: "Write it into the chat and inspect it" }).click();
   await page.getByRole("region", { name: "Candidates" }).waitFor();
   await page.getByText("plugin:script notes: an animal").waitFor();

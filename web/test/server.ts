@@ -87,7 +87,7 @@ export class Server {
     }
     const child = spawn(binary, ["serve", "--listen", address, ...always, ...flags], {
       cwd: folder,
-      env: Object.fromEntries(environment),
+      env: { ...Object.fromEntries(environment), PENSTOCK_PLUGINS_BUNDLED: "off" }, // a checkout may have them or not
       stdio: ["ignore", "pipe", "inherit"],
     });
     // Where others want the processors, too, the page has them first.

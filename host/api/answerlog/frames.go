@@ -95,6 +95,7 @@ type EndFrame struct {
 	Timings   wire.Timings      `json:"timings"`
 	Missed    uint64            `json:"missed,omitempty"`    // events that were dropped
 	Recording string            `json:"recording,omitempty"` // its id, if the request was recorded
+	Receipt   string            `json:"receipt,omitempty"`   // signed, if it was asked for and the answer has not failed
 	Trace     *wire.TokenTrace  `json:"trace,omitempty"`     // of the token that ended the answer
 	Error     *wire.ErrorObject `json:"error,omitempty"`
 }
@@ -145,7 +146,9 @@ func (s *source) endFrame(e scheduler.Event) EndFrame {
 			failed, end.Reason = s.parts.failed, "error"
 		}
 	}
-	if failed != nil {
+	if failed == nil {
+		end.Receipt = c.Receipt()
+	} else {
 		body := wire.ErrorOf(completion.AsError(failed, "request"))
 		end.Error = &body
 	}

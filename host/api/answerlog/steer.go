@@ -66,6 +66,7 @@ func (l *Log) Rewind(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
+	s.choice.Request.Steer("rewind")
 	return s.stream.Rewind(ctx, n)
 }
 
@@ -82,6 +83,7 @@ func (l *Log) Inject(ctx context.Context, text string) error {
 	if err != nil {
 		return completion.TextError(err, "text")
 	}
+	r.Steer("inject")
 	return s.stream.Inject(ctx, tokens)
 }
 
@@ -102,6 +104,7 @@ func (l *Log) Set(ctx context.Context, change json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	r.Steer("set")
 	if err := s.stream.SetChain(ctx, stages); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type message struct {
 
 	Trace     []wire.TokenTrace `json:"trace,omitempty"`     // an addition of ours
 	Recording string            `json:"recording,omitempty"` // an addition of ours
+	Receipt   string            `json:"receipt,omitempty"`   // likewise
 }
 
 // contentBlock is a part of an answer. Fields that its type does not have are nil.
@@ -106,7 +107,7 @@ func (s *shape) after(events []any) []any {
 // Last implements wire.Shape.
 func (s *shape) Last(c *completion.Choice) []any {
 	s.end(c, s.blocks.calls > 0)
-	end := endEvent{Type: "message_delta", Delta: ending{s.StopReason, s.StopSequence}, Usage: s.Usage, Recording: s.Recording}
+	end := endEvent{Type: "message_delta", Delta: ending{s.StopReason, s.StopSequence}, Usage: s.Usage, Recording: s.Recording, Receipt: s.Receipt}
 	return s.after(append(s.blocks.close(), end, plainEvent{"message_stop"}))
 }
 
@@ -155,7 +156,7 @@ func (s *shape) end(c *completion.Choice, called bool) {
 	case called:
 		reason = "tool_use"
 	}
-	s.StopReason, s.Recording = &reason, c.Request.RecordingID()
+	s.StopReason, s.Recording, s.Receipt = &reason, c.Request.RecordingID(), c.Receipt()
 	s.Usage = usageOf(c.End.Usage.Prompt, c.End.Usage.Cached, c.End.Usage.Generated, c.ReasoningTokens())
 }
 
@@ -198,6 +199,7 @@ type endEvent struct {
 	Usage usage  `json:"usage"`
 
 	Recording string `json:"recording,omitempty"` // an addition of ours
+	Receipt   string `json:"receipt,omitempty"`   // likewise
 }
 
 type ending struct {

@@ -299,6 +299,9 @@ func (s *completionShape) final(c *completion.Choice, st *state) map[string]any 
 	if id := c.Request.RecordingID(); id != "" {
 		final["recording"] = id
 	}
+	if signed := c.Receipt(); signed != "" {
+		final["receipt"] = signed
+	}
 	if outputs := wire.OutputsOf(c); outputs != nil {
 		final["plugin_outputs"] = outputs
 	}

@@ -28,6 +28,7 @@ type line struct {
 
 	Trace     []wire.TokenTrace `json:"trace,omitempty"`     // an addition of ours
 	Recording string            `json:"recording,omitempty"` // an addition of ours, in the last line
+	Receipt   string            `json:"receipt,omitempty"`   // likewise
 }
 
 // said is what the assistant says in a chat.
@@ -138,7 +139,7 @@ func (s *shape) line(content, thinking string) line {
 // end fills in how an answer ended.
 func (s *shape) end(l *line, c *completion.Choice) {
 	e := c.End
-	l.Done, l.DoneReason, l.Recording = true, e.Reason.String(), c.Request.RecordingID()
+	l.Done, l.DoneReason, l.Recording, l.Receipt = true, e.Reason.String(), c.Request.RecordingID(), c.Receipt()
 	l.metrics = &metrics{Total: time.Since(s.begun), Load: s.load, PromptCount: e.Usage.Prompt, PromptDuration: e.Timing.Prefill,
 		Count: e.Usage.Generated, Duration: e.Timing.Decode, Thinking: c.ReasoningTokens()}
 	if s.context {

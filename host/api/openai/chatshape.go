@@ -76,6 +76,7 @@ type chatChunk struct {
 	wire.Measured
 
 	Recording string `json:"recording,omitempty"` // an addition of ours, in the last frame of a choice
+	Receipt   string `json:"receipt,omitempty"`   // likewise, of the choice that ends last
 }
 
 type chatDelta struct {
@@ -103,6 +104,7 @@ type chatAnswer struct {
 	Timings wire.Timings `json:"timings"`
 
 	Recording string `json:"recording,omitempty"` // an addition of ours
+	Receipt   string `json:"receipt,omitempty"`   // likewise
 }
 
 type chatChoice struct {
@@ -154,7 +156,7 @@ func (s chatShape) begin(c *completion.Choice, frame any) []any {
 func (s chatShape) Last(c *completion.Choice) []any {
 	reason := c.FinishReason()
 	chunk := s.chunk(chatDelta{Index: c.Index, FinishReason: &reason, PluginOutputs: wire.OutputsOf(c)})
-	chunk.Timings, chunk.Recording = timingsOf(c.End), c.Request.RecordingID()
+	chunk.Timings, chunk.Recording, chunk.Receipt = timingsOf(c.End), c.Request.RecordingID(), c.Receipt()
 	return s.begin(c, chunk)
 }
 
@@ -168,7 +170,7 @@ func (s chatShape) Closing(choices []*completion.Choice) []any {
 
 // Whole implements wire.Shape.
 func (s chatShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
-	a := chatAnswer{head: s.head("chat.completion"), Usage: s.usage(choices), Timings: wire.TimingsOf(choices[0].End), Recording: s.request.RecordingID()}
+	a := chatAnswer{head: s.head("chat.completion"), Usage: s.usage(choices), Timings: wire.TimingsOf(choices[0].End), Recording: s.request.RecordingID(), Receipt: wire.ReceiptOf(choices)}
 	for i, c := range choices {
 		w := wholes[i]
 		a.Choices = append(a.Choices, chatChoice{Index: c.Index, Message: messageOf(w),

@@ -30,6 +30,7 @@ type textAnswer struct {
 	wire.Measured
 
 	Recording string `json:"recording,omitempty"` // an addition of ours, in the last frame of a choice
+	Receipt   string `json:"receipt,omitempty"`   // likewise, of the choice that ends last
 }
 
 type textChoice struct {
@@ -104,7 +105,7 @@ func (s textShape) Last(c *completion.Choice) []any {
 		choice.Logprobs = textProbsOf(s.request.Model.Engine, []wire.TokenProb{p}, s.state(c).answer)
 	}
 	a := s.answer(choice)
-	a.Timings, a.Recording = timingsOf(c.End), c.Request.RecordingID()
+	a.Timings, a.Recording, a.Receipt = timingsOf(c.End), c.Request.RecordingID(), c.Receipt()
 	return []any{a}
 }
 
@@ -134,7 +135,8 @@ func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 			a.Choices = append(a.Choices, choice)
 		}
 	}
-	a.Usage, a.Timings, a.Recording = s.usage(choices), timingsOf(choices[0].End), s.request.RecordingID()
+	a.Usage, a.Timings = s.usage(choices), timingsOf(choices[0].End)
+	a.Recording, a.Receipt = s.request.RecordingID(), wire.ReceiptOf(choices)
 	return a
 }
 

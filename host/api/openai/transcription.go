@@ -139,6 +139,7 @@ type transcript struct {
 
 	FinishReason string `json:"finish_reason"`       // an addition of ours: a transcript that is cut off has "length"
 	Recording    string `json:"recording,omitempty"` // likewise
+	Receipt      string `json:"receipt,omitempty"`   // likewise
 }
 
 // transcriptUsage has OpenAI's details of a prompt and llama-server's, whose names differ by a
@@ -191,7 +192,7 @@ func (s *transcriptShape) Whole(choices []*completion.Choice, wholes []*wire.Who
 }
 
 func (s *transcriptShape) transcript(c *completion.Choice, text string, probs []wire.TokenProb) *transcript {
-	t := &transcript{Type: "transcript.text.done", Text: text, Logprobs: probs, FinishReason: c.FinishReason(), Recording: s.request.RecordingID()}
+	t := &transcript{Type: "transcript.text.done", Text: text, Logprobs: probs, FinishReason: c.FinishReason(), Recording: s.request.RecordingID(), Receipt: c.Receipt()}
 	u := wire.UsageOf([]*completion.Choice{c}, 1)
 	t.Usage = transcriptUsage{Type: "tokens", Input: u.Prompt, Output: u.Completion, Total: u.Total}
 	t.Usage.Parts.Audio = u.Details.Audio

@@ -40,6 +40,7 @@ type response struct {
 	Metadata          any               `json:"metadata"`
 	Timings           *wire.Timings     `json:"timings,omitempty"`
 	Recording         string            `json:"recording,omitempty"` // an addition of ours
+	Receipt           string            `json:"receipt,omitempty"`   // likewise
 }
 
 type incomplete struct {
@@ -136,7 +137,8 @@ func (s *shape) object(status string) response {
 // finish says how the response ended.
 func (r *response) finish(c *completion.Choice, items []output) {
 	timings := wire.TimingsOf(c.End)
-	r.Status, r.Output, r.Timings, r.Recording = completed, items, &timings, c.Request.RecordingID()
+	r.Status, r.Output, r.Timings = completed, items, &timings
+	r.Recording, r.Receipt = c.Request.RecordingID(), c.Receipt()
 	if items == nil {
 		r.Output = []output{}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	ending "github.com/penstock/penstock/scheduler/answer"
@@ -72,6 +73,9 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	asked, err := openai.Read(from, request)
 	if err != nil {
 		return nil, err
+	}
+	if asked.Common.Receipt {
+		asked.Caller.Sent = completion.Sent{Route: "GET " + route, SHA256: receipt.Digest(request)}
 	}
 	r, err := k.api.Prompt(ctx, asked)
 	if err != nil {

@@ -45,8 +45,10 @@ type API struct {
 // Routes are the routes of the API.
 func (a *API) Routes() []wire.Route {
 	a.shelf.Replica, a.shelf.Hold = a.Replica, a.Hold
-	return []wire.Route{{Method: http.MethodGet, Path: "/v1/ws", Handler: a.open, OwnKey: true}}
+	return []wire.Route{{Method: http.MethodGet, Path: route, Handler: a.open, OwnKey: true}}
 }
+
+const route = "/v1/ws"
 
 // Subprotocol is the WebSocket protocol that is spoken.
 const Subprotocol = "penstock.v1"

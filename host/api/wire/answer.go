@@ -128,6 +128,14 @@ func forward(w *events, sh Shape, c *completion.Choice, d completion.Delta) erro
 	return w.gather(Frames(sh, c, d)...)
 }
 
+// ReceiptOf is the receipt of an answer in one piece; "": none is wanted.
+func ReceiptOf(choices []*completion.Choice) (receipt string) {
+	for _, c := range choices {
+		receipt = c.Receipt()
+	}
+	return receipt
+}
+
 // Frames turns what an event adds into frames. A token without text, because it is held back, gets
 // no frame unless its details are wanted; the shape knows that.
 func Frames(sh Shape, c *completion.Choice, d completion.Delta) (frames []any) {

@@ -34,6 +34,8 @@ package wire
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,6 +48,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/refusal"
@@ -62,9 +65,19 @@ func Read(c echo.Context) ([]byte, error) {
 
 // Receive reads the whole body with take. The server has set a deadline for that, which is lifted
 // when it is there: net/http would otherwise take its passing, while the answer is streamed, for a
-// lost connection.
+// lost connection. After NoteSent, CallerOf tells then what was read.
 func Receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, error) {
-	body, err := take(c.Request().Body)
+	var received io.Reader = c.Request().Body
+	sum := sha256.New()
+	_, noted := c.Get(sentKey).(completion.Sent)
+	if noted {
+		received = io.TeeReader(received, sum)
+	}
+	body, err := take(received)
+	if err == nil && noted {
+		_, err = io.Copy(io.Discard, received) // what stands behind a form
+		c.Set(sentKey, completion.Sent{Route: c.Request().Method + " " + c.Path(), SHA256: hex.EncodeToString(sum.Sum(nil))})
+	}
 	if err == nil {
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // test recorders have none
 	}

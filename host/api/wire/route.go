@@ -27,14 +27,21 @@ func (r Route) TakesForm() bool {
 	return slices.ContainsFunc(Fields(r.Body), func(f Field) bool { return f.Type == fileType })
 }
 
-const callerKey = "caller"
+const (
+	callerKey = "caller"
+	sentKey   = "sent"
+)
 
 // SetCaller notes who sends a request.
 func SetCaller(c echo.Context, from completion.Caller) { c.Set(callerKey, from) }
 
-// CallerOf is who sends a request.
+// NoteSent has what is sent be noted, for receipts.
+func NoteSent(c echo.Context) { c.Set(sentKey, completion.Sent{}) }
+
+// CallerOf is who sends a request, with what was received of it.
 func CallerOf(c echo.Context) completion.Caller {
 	from, _ := c.Get(callerKey).(completion.Caller)
+	from.Sent, _ = c.Get(sentKey).(completion.Sent)
 	return from
 }
 

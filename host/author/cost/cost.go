@@ -99,7 +99,7 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 		}
 		return r, r.compare(ctx)
 	}
-	if !p.IsStage() && !p.IsStop() {
+	if !p.IsStage() && !p.IsStop() && !p.Filters() {
 		return r, nil
 	}
 	if err := r.converse(ctx, p, request); err != nil {

@@ -206,5 +206,5 @@ func (f *Fetcher) allows(a netip.Addr) bool {
 			return true
 		}
 	}
-	return isPublic(a)
+	return IsPublic(a)
 }

@@ -146,11 +146,11 @@ func TestFetcher_Get_AddressesWithin(t *testing.T) {
 		}
 	}
 	for _, a := range []string{"93.184.215.14", "1.1.1.1", "2606:4700::1111", "64:ff9b::5db8:d70e", "::ffff:8.8.8.8"} {
-		if !isPublic(netip.MustParseAddr(a)) {
+		if !IsPublic(netip.MustParseAddr(a)) {
 			t.Errorf("%s is not public", a)
 		}
 	}
-	if isPublic(netip.MustParseAddr("2606:4700::1%eth0")) {
+	if IsPublic(netip.MustParseAddr("2606:4700::1%eth0")) {
 		t.Error("an address of one network card is public")
 	}
 }
@@ -299,7 +299,7 @@ func FuzzGet(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, u string) {
 		w.dial = func(_ context.Context, _, address string) (net.Conn, error) {
-			if a, err := netip.ParseAddrPort(address); err == nil && !isPublic(a.Addr()) {
+			if a, err := netip.ParseAddrPort(address); err == nil && !IsPublic(a.Addr()) {
 				t.Errorf("%q had %s dialled", u, address)
 			}
 			return nil, errors.New("nobody is there")

@@ -26,9 +26,9 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
-// isPublic reports whether an address is that of a host of the internet: not of this machine, its
+// IsPublic reports whether an address is that of a host of the internet: not of this machine, its
 // network, its provider's or a tunnel.
-func isPublic(a netip.Addr) bool {
+func IsPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Zone() != "" {
 		return false

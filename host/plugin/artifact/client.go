@@ -3,6 +3,7 @@
 package artifact
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"strings"
@@ -19,6 +20,8 @@ type Client struct {
 	PlainHTTP bool   // do without encryption, as is always done on this machine itself
 	MaxBytes  int64  // of a module
 	UserAgent string // what it calls itself
+
+	HTTP *http.Client // what it sends requests with; nil: one that tries again what may go well
 }
 
 // defaultTag is the one of a reference without tag and digest.
@@ -50,7 +53,7 @@ func (c *Client) repository(r Reference) (*remote.Repository, error) {
 		return nil, err
 	}
 	repository.PlainHTTP = c.PlainHTTP || isThisMachine(r.Host())
-	client := &auth.Client{Client: retry.DefaultClient, Header: http.Header{"User-Agent": {c.UserAgent}}, Cache: auth.NewCache()}
+	client := &auth.Client{Client: cmp.Or(c.HTTP, retry.DefaultClient), Header: http.Header{"User-Agent": {c.UserAgent}}, Cache: auth.NewCache()}
 	if store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{}); err == nil { // else there are no credentials
 		client.Credential = credentials.Credential(store)
 	}

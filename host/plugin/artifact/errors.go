@@ -17,6 +17,7 @@ var (
 	ErrNotFound  = errors.New("not in the registry")
 	ErrDenied    = errors.New("the registry refuses")
 	ErrNotPlugin = errors.New("not a plugin")
+	ErrNotIndex  = errors.New("not an index of plugins")
 )
 
 func badReference(text string, err error) error {

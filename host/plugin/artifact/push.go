@@ -13,11 +13,16 @@ import (
 	"oras.land/oras-go/v2/content/memory"
 )
 
-// The media types of the layout.
+// The media types of the layout, and those of scripts, which have an empty configuration.
 const (
-	configType = "application/vnd.wasm.config.v0+json"
-	layerType  = "application/wasm"
+	configType   = "application/vnd.wasm.config.v0+json"
+	moduleType   = "application/wasm"
+	scriptType   = "text/javascript"
+	artifactType = "application/vnd.penstock.script.v1"
 )
+
+// scriptSuffix is what the title of a script's layer ends with.
+const scriptSuffix = ".js"
 
 // created stands where a registry wants a time: the digest is to be the same whenever a module is
 // pushed.
@@ -28,11 +33,22 @@ type Description struct {
 	Name    string // of the plugin
 	Version string // may be empty
 	Summary string // may be empty
+	Script  bool   // it is a script, and not a module
 }
 
-// Push puts a module into a registry, under the reference's tag, and gives the digest of the
-// artifact. A reference with a digest is refused: the digest follows from the module.
-func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Description) (digest string, err error) {
+// Push puts a module or a script into a registry, under the reference's tag, and gives the digest
+// of the artifact. A reference with a digest is refused: the digest follows from the plugin.
+func (c *Client) Push(ctx context.Context, r Reference, content []byte, d Description) (digest string, err error) {
+	packed := memory.New()
+	manifest, err := pack(ctx, packed, content, d)
+	if err != nil {
+		return "", err
+	}
+	return c.put(ctx, r, packed, manifest)
+}
+
+// put puts an artifact's layers and its manifest into a registry, under the reference's tag.
+func (c *Client) put(ctx context.Context, r Reference, packed *memory.Store, manifest []byte) (digest string, err error) {
 	if r.ValidateReferenceAsTag() != nil {
 		return "", fmt.Errorf("%w: %s has a digest; push it under a tag, and the digest is told", ErrReference, r)
 	}
@@ -40,8 +56,7 @@ func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Descripti
 	if err != nil {
 		return "", explained(r, err)
 	}
-	packed := memory.New()
-	artifact, err := pack(ctx, packed, wasm, d)
+	artifact, err := oras.PushBytes(ctx, packed, ocispec.MediaTypeImageManifest, manifest)
 	if err != nil {
 		return "", err
 	}
@@ -52,20 +67,27 @@ func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Descripti
 	return artifact.Digest.String(), explained(r, err)
 }
 
-// pack lays a module out as an artifact.
-func pack(ctx context.Context, to *memory.Store, wasm []byte, d Description) (ocispec.Descriptor, error) {
-	layer, err := oras.PushBytes(ctx, to, layerType, wasm)
-	if err != nil {
-		return layer, err
+// pack lays a module or a script out as an artifact, and gives its manifest.
+func pack(ctx context.Context, to *memory.Store, content []byte, d Description) ([]byte, error) {
+	of, suffix, kind := moduleType, ".wasm", ""
+	if d.Script {
+		of, suffix, kind = scriptType, scriptSuffix, artifactType
 	}
-	layer.Annotations = map[string]string{ocispec.AnnotationTitle: d.Name + ".wasm"}
-	about, err := json.Marshal(map[string]any{"architecture": "wasm", "os": "wasip1", "created": created, "layerDigests": []string{layer.Digest.String()}})
+	layer, err := oras.PushBytes(ctx, to, of, content)
 	if err != nil {
-		return layer, err
+		return nil, err
 	}
-	config, err := oras.PushBytes(ctx, to, configType, about)
+	layer.Annotations = map[string]string{ocispec.AnnotationTitle: d.Name + suffix}
+	of, about := ocispec.DescriptorEmptyJSON.MediaType, ocispec.DescriptorEmptyJSON.Data
+	if !d.Script {
+		of = configType
+		if about, err = json.Marshal(map[string]any{"architecture": "wasm", "os": "wasip1", "created": created, "layerDigests": []string{layer.Digest.String()}}); err != nil {
+			return nil, err
+		}
+	}
+	config, err := oras.PushBytes(ctx, to, of, about)
 	if err != nil {
-		return config, err
+		return nil, err
 	}
 	annotations := map[string]string{ocispec.AnnotationCreated: created, ocispec.AnnotationTitle: d.Name}
 	if d.Version != "" {
@@ -74,12 +96,8 @@ func pack(ctx context.Context, to *memory.Store, wasm []byte, d Description) (oc
 	if d.Summary != "" {
 		annotations[ocispec.AnnotationDescription] = d.Summary
 	}
-	manifest, err := json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+	return json.Marshal(ocispec.Manifest{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: kind,
 		Config: config, Layers: []ocispec.Descriptor{layer}, Annotations: annotations,
 	})
-	if err != nil {
-		return config, err
-	}
-	return oras.PushBytes(ctx, to, ocispec.MediaTypeImageManifest, manifest)
 }

@@ -48,9 +48,11 @@ type Answer struct {
 	call   Caller
 	words  *Words
 	rule   answer.StopRule // nil: the plugin is none
+	filter answer.Filter   // nil: the plugin is none
 	prompt int
 	shown  int // tokens whose text the rule was shown
 	bytes  int // of that text
+	given  int // calls of the filter
 	marked int // tokens of the history at the last mark
 	least  int // and the fewest after a splice since then
 }
@@ -61,7 +63,7 @@ func Begin(p *load.Plugin, r plugin.RequestInfo, prompt []scheduler.Token, w *Wo
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Stage: s, History: prompt, model: m, call: c, words: w, rule: s.Rule(), prompt: len(prompt)}
+	a := &Answer{Stage: s, History: prompt, model: m, call: c, words: w, rule: s.Rule(), filter: s.Filter(), prompt: len(prompt)}
 	if err := a.reset(abi.ExportOpen); err != nil {
 		_ = s.Close() // the first error counts
 		return nil, err
@@ -141,16 +143,23 @@ func (a *Answer) accept(token scheduler.Token, text string) (spliced bool, _ err
 		}
 		return true, nil
 	}
-	if a.rule == nil {
-		return false, nil
+	if a.rule != nil {
+		a.shown, a.bytes = a.shown+1, a.bytes+len(text)
+		var verdict answer.Verdict
+		err = a.call(a.Stage, abi.ExportStop, func() (err error) {
+			verdict, err = a.rule.Check(token, text)
+			return err
+		}, func() []any { return []any{verdict.Hold, verdict.End, verdict.Show} })
+		a.Ended = a.Ended || verdict.End
 	}
-	a.shown, a.bytes = a.shown+1, a.bytes+len(text)
-	var verdict answer.Verdict
-	err = a.call(a.Stage, abi.ExportStop, func() (err error) {
-		verdict, err = a.rule.Check(token, text)
-		return err
-	}, func() []any { return []any{verdict.Hold, verdict.End, verdict.Show} })
-	a.Ended = a.Ended || verdict.End
+	if a.filter != nil && err == nil {
+		a.given++
+		var shown string
+		err = a.call(a.Stage, abi.ExportFilter, func() (err error) {
+			shown, err = a.filter.Filter(text, a.Ended)
+			return err
+		}, func() []any { return []any{shown} })
+	}
 	return false, err
 }
 
@@ -158,12 +167,13 @@ func (a *Answer) accept(token scheduler.Token, text string) (spliced bool, _ err
 type Mark struct {
 	history      []scheduler.Token
 	shown, bytes int
+	given        int
 }
 
 // Mark notes where the answer is.
 func (a *Answer) Mark() Mark {
 	a.marked, a.least = len(a.History), math.MaxInt
-	return Mark{append([]scheduler.Token(nil), a.History...), a.shown, a.bytes}
+	return Mark{append([]scheduler.Token(nil), a.History...), a.shown, a.bytes, a.given}
 }
 
 // TookAllBack reports whether the plugin itself has taken back all tokens since the last mark, or
@@ -177,6 +187,10 @@ func (a *Answer) Return(to Mark) error {
 	if rule, ok := a.rule.(answer.RewindRule); ok {
 		rule.Rewind(a.shown-to.shown, a.bytes-to.bytes)
 		a.shown, a.bytes = to.shown, to.bytes
+	}
+	if a.filter != nil {
+		a.filter.Unfilter(a.given - to.given)
+		a.given = to.given
 	}
 	return a.reset(abi.ExportRewind)
 }

@@ -113,7 +113,7 @@ func whole(name string, f *session.File) error {
 // says reports whether a call says what comes of it.
 func says(c session.Call) bool {
 	return c.Answer != nil || c.Mask != nil || c.Bias != nil || c.Force != nil || c.Left != nil || c.Splice != nil || c.Prompt != nil ||
-		c.Messages != nil || c.Outputs != nil || c.Refusal != nil || c.Declined != nil || c.Fault != nil || c.Deeds != nil || c.Written != nil
+		c.Messages != nil || c.Filtered != nil || c.Outputs != nil || c.Refusal != nil || c.Declined != nil || c.Fault != nil || c.Deeds != nil || c.Written != nil
 }
 
 // play makes the calls of a file's sessions.

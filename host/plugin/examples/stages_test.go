@@ -11,7 +11,6 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler"
-	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // opened is a stage that is open after a prompt of one token, 0.
@@ -75,28 +74,5 @@ func TestPromptLookup_Draft_GoesOnAsThePromptDid(t *testing.T) {
 		if got := s.Foresee(c.most); !slices.Equal(got, c.want) {
 			t.Errorf("after %d it guesses %v, want %v", c.accept, got, c.want)
 		}
-	}
-}
-
-// A plugin that wants the last token does not pay for the whole conversation.
-func TestWatermark_Sample_CostsTheSameInALongConversation(t *testing.T) {
-	w := newWords()
-	m := loaded(t, "watermark", w)
-	cost := func(tokens int) int64 {
-		s, err := stage.New(m, plugin.RequestInfo{Config: []byte(`{"key":7,"bonus":2,"share":0.5}`), MaxTokens: 10, ContextSize: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = s.Close() }() // tested elsewhere
-		if err := s.Reset(make([]scheduler.Token, tokens), tokens); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Apply(&chain.View{Row: randomRow(1, w.Size()), N: -1, Chosen: -1}); err != nil {
-			t.Fatal(err)
-		}
-		return s.Usage().Fuel
-	}
-	if short, long := cost(10), cost(100_000); long != short {
-		t.Errorf("%d units after 10 tokens, %d after 100,000", short, long)
 	}
 }

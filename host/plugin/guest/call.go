@@ -38,7 +38,7 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	i.region.Forget()
 	i.sizeBefore = len(i.Memory())
 	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
-	i.emitted, i.refusal = i.emitted[:0], i.refusal[:0]
+	i.emitted, i.emits, i.refusal = i.emitted[:0], false, i.refusal[:0]
 	i.session.random.moveTo(len(i.session.History))
 	watcher := i.session.Watcher
 	if watcher != nil {

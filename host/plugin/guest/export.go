@@ -27,6 +27,7 @@ const (
 	Accept
 	Stop
 	Rewind
+	Filter
 	Draft
 	Run
 	exports
@@ -36,7 +37,7 @@ var exportNames = [exports]string{
 	none: "instantiation", Start: fuel.StartExport, Initialize: abi.ExportInitialize,
 	Describe: abi.ExportDescribe, Warm: abi.ExportWarm, Plan: abi.ExportPlan, Open: abi.ExportOpen, Messages: abi.ExportMessages, Template: abi.ExportTemplate,
 	Close: abi.ExportClose, Prepare: abi.ExportPrepare, Sample: abi.ExportSample, Accept: abi.ExportAccept,
-	Stop: abi.ExportStop, Rewind: abi.ExportRewind, Draft: abi.ExportDraft, Run: abi.ExportRun,
+	Stop: abi.ExportStop, Rewind: abi.ExportRewind, Filter: abi.ExportFilter, Draft: abi.ExportDraft, Run: abi.ExportRun,
 }
 
 // String is the export's name, as errors show it.

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"math"
 	"slices"
 
 	"github.com/penstock/penstock/plugins/abi"
@@ -22,6 +23,7 @@ var requestFunctions = map[string]hostFunction{
 	abi.ImportState:    hostState,
 	abi.ImportPart:     hostPart,
 	abi.ImportRequest:  hostRequest,
+	abi.ImportElapsed:  hostElapsed,
 	abi.ImportFuel:     func(i *Instance, _ *call) uint64 { return uint64(i.meter.Left()) },
 	abi.ImportRandom:   func(i *Instance, _ *call) uint64 { return i.session.random.next() },
 }
@@ -52,6 +54,14 @@ func hostParam(i *Instance, c *call) uint64 {
 		return ^uint64(0)
 	}
 	return uint64(i.session.Params[kind])
+}
+
+func hostElapsed(i *Instance, _ *call) uint64 {
+	r := i.session.request
+	if r == nil || r.Time.IsZero() || i.running == Plan {
+		return i32(-1)
+	}
+	return i32(int32(min(max(i.started.Sub(r.Time).Milliseconds(), 0), math.MaxInt32)))
 }
 
 func hostRequest(i *Instance, c *call) uint64 {

@@ -80,13 +80,16 @@ func hostHold(i *Instance, c *call) uint64 {
 
 func hostEmit(i *Instance, c *call) uint64 {
 	limit := i.module.Env.Limits.Emit
-	if i.running == Plan {
+	switch i.running {
+	case Plan:
 		limit = i.module.Env.Limits.PlanText
+	case Filter:
+		limit = i.module.Env.Limits.Filtered
 	}
 	if len(i.emitted)+len(c.in[0]) > limit {
 		panic(Violationf(plugin.CauseLimit, "more than %d bytes emitted", limit))
 	}
-	i.emitted = append(i.emitted, c.in[0]...)
+	i.emitted, i.emits = append(i.emitted, c.in[0]...), true
 	return 0
 }
 

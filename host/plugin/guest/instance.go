@@ -46,6 +46,7 @@ type Instance struct {
 	rested        time.Duration // of the call, between them
 	fuelLimit     int64         // fuel of the last call
 	emitted       []byte
+	emits         bool   // the last call has called emit
 	refusal       []byte // what fail was given
 	grammars      []plugin.Grammar
 	grammarReason string    // why the last one was refused; empty if it was not
@@ -169,6 +170,9 @@ func (i *Instance) Hold() int { return i.hold }
 
 // Memory is all of the guest's memory. A call may grow it; it never moves.
 func (i *Instance) Memory() []byte { return i.region.Bytes() }
+
+// Emits reports whether the last call has called emit, which it may with an empty text.
+func (i *Instance) Emits() bool { return i.emits }
 
 // Emitted is the text that the last call handed to emit.
 func (i *Instance) Emitted() string { return cleanText(i.emitted) }

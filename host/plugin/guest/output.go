@@ -36,7 +36,7 @@ func (o *outputs) TakeOutputs() []Output {
 
 // givesOutput tells in which exports a guest may give values: those of a request whose answer is
 // not over.
-var givesOutput = [exports]bool{Open: true, Prepare: true, Sample: true, Accept: true, Stop: true, Rewind: true, Run: true}
+var givesOutput = [exports]bool{Open: true, Prepare: true, Sample: true, Accept: true, Stop: true, Filter: true, Rewind: true, Run: true}
 
 // output takes a value. The error says why it is refused.
 func (i *Instance) output(value []byte) error {

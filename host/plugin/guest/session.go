@@ -19,7 +19,7 @@ type Session struct {
 	Params        [7]int64        // by the ABI's param kinds
 	Logprob       float32         // of the token that is accepted; NaN: not known
 	HiddenState   []float32       // behind the logits of the token that is drawn or accepted; empty: not known
-	Messages      []byte          // JSON; only while a template is rendered
+	Messages      []byte          // JSON; while a template is rendered, and for who rewrote them and filters the answer
 	Done          <-chan struct{} // closed when nobody waits for the guest any more; nil: never
 	SetupDeadline time.Time       // every call must be over by then; zero: each has its own time
 	Watcher       Watcher         // nil: nobody watches
@@ -40,7 +40,7 @@ type Session struct {
 
 // NewSession begins a session of a request.
 func (m *Module) NewSession(r *plugin.RequestInfo) *Session {
-	s := &Session{request: r, config: r.Config, log: guestLog{left: m.Env.Limits.Log}}
+	s := &Session{request: r, config: r.Config, Messages: r.Messages, log: guestLog{left: m.Env.Limits.Log}}
 	if m.configure != nil {
 		s.config = m.configure(s.config)
 	}

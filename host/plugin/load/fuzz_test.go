@@ -19,15 +19,15 @@ func FuzzParseManifest(f *testing.F) {
 		f.Add([]byte(seed), []byte(`{"x":1}`))
 	}
 	f.Fuzz(func(t *testing.T, text, config []byte) {
-		m, err := parseManifest(text, []string{abi.ExportSample})
+		m, err := ParseManifest(text, []string{abi.ExportSample})
 		if err != nil {
 			return
 		}
-		if !validName(m.Name) || m.Candidates < 1 || m.Candidates > 4096 || m.Hold < 0 || m.Hold > 256 {
+		if !ValidName(m.Name) || m.Candidates < 1 || m.Candidates > 4096 || m.Hold < 0 || m.Hold > 256 {
 			t.Errorf("accepted %+v", m)
 		}
 		written := mustWrite(t, m)
-		again, err := parseManifest(written, []string{abi.ExportSample})
+		again, err := ParseManifest(written, []string{abi.ExportSample})
 		if err != nil || string(mustWrite(t, again)) != string(written) {
 			t.Errorf("%s became %s: %v", written, mustWrite(t, again), err)
 		}

@@ -35,6 +35,8 @@ func (m *Manifest) checkImplements(exports []string) error {
 		binds = fmt.Sprintf("the view %q", m.View)
 	case m.implements(exports, abi.ExportStop):
 		binds = abi.ExportStop
+	case m.implements(exports, abi.ExportFilter):
+		binds = abi.ExportFilter
 	}
 	if m.Implements != nil && binds != "" && !m.implements(exports, abi.ExportOpen) {
 		return fmt.Errorf("%w: implements lacks %s, which binds the buffer of %s", plugin.ErrManifest, abi.ExportOpen, binds)

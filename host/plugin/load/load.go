@@ -122,7 +122,7 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	if err != nil {
 		return err
 	}
-	if p.Manifest, err = parseManifest(text, p.Module.Exports); err != nil {
+	if p.Manifest, err = ParseManifest(text, p.Module.Exports); err != nil {
 		return err
 	}
 	if p.Manifest.Implements != nil {

@@ -106,15 +106,16 @@ func takeFields(fields map[string]json.RawMessage, known map[string]any) error {
 	return nil
 }
 
-// validName reports whether a plugin may be called so.
-var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString
+// ValidName reports whether a plugin may be called so.
+var ValidName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString
 
 // longestText bounds version and summary, in bytes.
 const longestText = 1024
 
-// parseManifest reads and checks what describe emitted. exports are those of the ABI that the
-// module has.
-func parseManifest(text []byte, exports []string) (Manifest, error) {
+// ParseManifest reads and checks what describe emitted, or what an index says that it does. exports
+// are those of the ABI that the module has. Whether the schema is one NewSchema tells. The error
+// wraps plugin.ErrManifest.
+func ParseManifest(text []byte, exports []string) (Manifest, error) {
 	m := Manifest{Candidates: abi.LimitDefaultCandidates}
 	if err := checkDepth(text); err != nil {
 		return m, err
@@ -149,7 +150,7 @@ func (m *Manifest) fill(samples bool) {
 // check looks for values that are not allowed.
 func (m *Manifest) check(samples bool) error {
 	switch {
-	case !validName(m.Name):
+	case !ValidName(m.Name):
 		return fmt.Errorf("%w: name is %q; it must match [a-z0-9][a-z0-9._-]{0,63}", plugin.ErrManifest, m.Name)
 	case len(m.Version) > longestText || len(m.Summary) > longestText:
 		return fmt.Errorf("%w: version and summary may have %d bytes each", plugin.ErrManifest, longestText)

@@ -16,18 +16,18 @@ func TestManifest_Place_FollowsTheView(t *testing.T) {
 		`{"name":"a"}`: PlaceLast, `{"name":"a","view":"none"}`: PlaceFirst, `{"name":"a","view":"logits"}`: PlaceFirst,
 		`{"name":"a","place":"first"}`: PlaceFirst, `{"name":"a","view":"none","place":"last"}`: PlaceLast,
 	} {
-		if m, err := parseManifest([]byte(text), []string{abi.ExportSample}); err != nil || m.Place != want {
+		if m, err := ParseManifest([]byte(text), []string{abi.ExportSample}); err != nil || m.Place != want {
 			t.Errorf("%s: %q, %v; want %q", text, m.Place, err, want)
 		}
 	}
 }
 
 func TestParseManifest_Defaults(t *testing.T) {
-	with, err := parseManifest([]byte(`{"name":"a"}`), []string{abi.ExportSample})
+	with, err := ParseManifest([]byte(`{"name":"a"}`), []string{abi.ExportSample})
 	if err != nil || with.View != ViewCandidates || with.Candidates != 256 || with.Hold != 0 {
 		t.Errorf("%+v, %v", with, err)
 	}
-	if without, err := parseManifest([]byte(`{"name":"a"}`), nil); err != nil || without.View != ViewNone {
+	if without, err := ParseManifest([]byte(`{"name":"a"}`), nil); err != nil || without.View != ViewNone {
 		t.Errorf("%+v, %v", without, err)
 	}
 }
@@ -56,11 +56,11 @@ func TestParseManifest_Refuses(t *testing.T) {
 		deep(80):                                      "64 levels",
 		`{"name":"a","summary":"` + strings.Repeat("a", 2000) + `"}`: "1024 bytes",
 	} {
-		if _, err := parseManifest([]byte(text), []string{abi.ExportSample}); !errors.Is(err, plugin.ErrManifest) || !strings.Contains(err.Error(), want) {
+		if _, err := ParseManifest([]byte(text), []string{abi.ExportSample}); !errors.Is(err, plugin.ErrManifest) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: got %v, want %q", text, err, want)
 		}
 	}
-	if _, err := parseManifest([]byte(deep(60)), []string{abi.ExportSample}); err != nil {
+	if _, err := ParseManifest([]byte(deep(60)), []string{abi.ExportSample}); err != nil {
 		t.Errorf("60 levels: %v", err)
 	}
 }

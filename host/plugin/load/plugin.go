@@ -47,9 +47,9 @@ type loaded struct {
 	described *Plugin
 }
 
-// IsTemplate reports whether the plugin writes prompts. It, IsStop and IsStage tell which
-// extension points a plugin has: a template, a stop rule, or anything that takes part in choosing
-// tokens.
+// IsTemplate reports whether the plugin writes prompts. It, IsStop, Filters and IsStage tell which
+// extension points a plugin has: a template, a stop rule, a filter of what is shown, or anything
+// that takes part in choosing tokens.
 func (p *Plugin) IsTemplate() bool { return p.Module.Has(guest.Template) }
 
 // Rewrites reports whether the plugin rewrites conversations.
@@ -57,11 +57,14 @@ func (p *Plugin) Rewrites() bool { return p.Module.Has(guest.Messages) }
 
 // Renders reports whether the plugin has to do with conversations and with nothing else.
 func (p *Plugin) Renders() bool {
-	return (p.IsTemplate() || p.Rewrites()) && !p.IsStage() && !p.IsStop()
+	return (p.IsTemplate() || p.Rewrites()) && !p.IsStage() && !p.IsStop() && !p.Filters()
 }
 
 // IsStop reports whether the plugin is a stop rule; see IsTemplate.
 func (p *Plugin) IsStop() bool { return p.Module.Has(guest.Stop) }
+
+// Filters reports whether the plugin rewrites text before it is shown.
+func (p *Plugin) Filters() bool { return p.Module.Has(guest.Filter) }
 
 // IsStage reports whether the plugin takes part in choosing tokens; see IsTemplate.
 func (p *Plugin) IsStage() bool {

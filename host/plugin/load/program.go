@@ -46,7 +46,7 @@ func (p *Plugin) checkExports() error {
 // what the program owns.
 func (m *Manifest) checkProgram(module *guest.Module) error {
 	if module.Has(guest.Run) {
-		for _, e := range []guest.Export{guest.Prepare, guest.Sample, guest.Accept, guest.Stop, guest.Rewind, guest.Template} {
+		for _, e := range []guest.Export{guest.Prepare, guest.Sample, guest.Accept, guest.Stop, guest.Filter, guest.Rewind, guest.Template} {
 			if module.Has(e) {
 				return fmt.Errorf("%w: it has %s and %s; a program is called for no token and writes no prompt", plugin.ErrExport, abi.ExportRun, e)
 			}

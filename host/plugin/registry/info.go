@@ -19,8 +19,9 @@ type Info struct {
 	State     State          `json:"state"`
 	Manifest  *load.Manifest `json:"manifest,omitempty"`
 	Exports   []string       `json:"exports,omitempty"`
-	File      string         `json:"file"` // base name; "": the server brings it
-	Size      int64          `json:"size"` // of the file, in bytes
+	File      string         `json:"file"`              // base name; "": it is a part of the server
+	Bundled   bool           `json:"bundled,omitempty"` // the server comes with the file
+	Size      int64          `json:"size"`              // of the file, in bytes
 	Error     string         `json:"error,omitempty"`
 	Faults    int            `json:"faults"`
 	LastFault string         `json:"last_fault,omitempty"`

@@ -38,7 +38,7 @@ func TestRegistry_Lock_AllowsNothingElse(t *testing.T) {
 	if got := summary(g); got != "a 1 ready, b failed" {
 		t.Errorf("%s", got)
 	}
-	if _, err := g.Find("b"); !errors.Is(err, plugin.ErrUnknown) {
+	if _, err := g.Find(t.Context(), "b"); !errors.Is(err, plugin.ErrUnknown) {
 		t.Errorf("b can be used: %v", err)
 	}
 	place(t, dir, "a.wasm", named("a", "3"))

@@ -31,13 +31,13 @@ func (g *Registry) Model(ctx context.Context, o plugin.ModelOptions) (*load.Mode
 // FindFor gives a plugin for use with a model, for the caller to Release. The error wraps
 // ErrUnknown, or is that of load.Plugin.For.
 //
-// The plugin that runs scripts is loaded when it is used first, and each model waits then until the
-// plugin is warmed for it.
+// The plugin that runs scripts and bundled ones are loaded when they are used first, and each model
+// waits then until the plugin is warmed for it.
 func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (p *load.Plugin, err error) {
 	if g.isBuiltIn(name) {
 		p, err = g.loader.Interpreter(ctx)
 	} else {
-		p, err = g.Find(name)
+		p, err = g.Find(ctx, name)
 	}
 	if err != nil {
 		return nil, err

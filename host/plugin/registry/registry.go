@@ -28,6 +28,8 @@ type Registry struct {
 	log     *slog.Logger
 	scripts bool // requests may bring scripts
 
+	bundled map[string]*bundled // the plugins that the server comes with, by name
+
 	Modules *Modules // of clients; nil: they bring none
 
 	uploads sync.WaitGroup // uploads being loaded, also those that nobody waits for any more
@@ -44,6 +46,7 @@ type Registry struct {
 // Options are where a registry's plugins come from.
 type Options struct {
 	Dir     string      // which need not exist
+	Bundled string      // folder of the plugins that the server comes with, with their index; "": it comes with none
 	Lock    plugin.Lock // the modules and scripts that may be loaded from there; nil: any
 	Scripts bool        // requests may bring scripts: what runs them is listed
 
@@ -62,7 +65,7 @@ type file struct {
 }
 
 // Open loads all plugins of a folder, but only what the lock allows. A file that does not load is
-// listed with its error.
+// listed with its error. Bundled plugins are only listed: each is loaded when it is used first.
 func Open(ctx context.Context, l *load.Loader, o Options) (*Registry, error) {
 	g := &Registry{
 		loader: l, dir: o.Dir, lock: o.Lock, scripts: o.Scripts, log: o.Log, change: make(chan struct{}, 1), files: map[string]*file{}, byName: map[string]*load.Plugin{},
@@ -77,22 +80,30 @@ func Open(ctx context.Context, l *load.Loader, o Options) (*Registry, error) {
 	if err := atomicfile.RemoveLeftovers(g.dir); err != nil {
 		g.log.Warn("what unfinished uploads left in the plugin folder stays there", "error", err)
 	}
+	if err := g.openBundled(o.Bundled); err != nil {
+		return nil, err
+	}
 	if err := g.Scan(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
 }
 
-// Find gives a plugin, for the caller to Release; FindFor gives it for use. The error wraps
-// ErrUnknown or ErrLoading.
-func (g *Registry) Find(name string) (*load.Plugin, error) {
+// Find gives a plugin, for the caller to Release; FindFor gives it for use. A bundled one is loaded
+// if need be. The error wraps ErrUnknown or ErrLoading.
+func (g *Registry) Find(ctx context.Context, name string) (*load.Plugin, error) {
 	g.mu.RLock()
-	defer g.mu.RUnlock()
 	p := g.byName[name]
-	if p == nil || !p.Retain() {
-		return nil, g.unknown(name)
+	if p != nil && p.Retain() {
+		g.mu.RUnlock()
+		return p, nil
 	}
-	return p, nil
+	b, err := g.bundledAs(name), g.unknown(name)
+	g.mu.RUnlock()
+	if b == nil {
+		return nil, err
+	}
+	return g.loadBundled(ctx, b)
 }
 
 // unknown is the error of a name that no plugin has: ErrLoading if a file of that name is being
@@ -114,6 +125,11 @@ func (g *Registry) List() []Info {
 	for _, f := range g.files {
 		list = append(list, g.info(f))
 	}
+	for name := range g.bundled {
+		if b := g.bundledAs(name); b != nil {
+			list = append(list, g.bundledInfo(b))
+		}
+	}
 	if g.scripts {
 		list = append(list, g.builtIn())
 	}
@@ -128,13 +144,16 @@ func (g *Registry) Get(name string) (Info, error) {
 	if f := g.fileOf(name); f != nil {
 		return g.info(f), nil
 	}
+	if b := g.bundledAs(name); b != nil {
+		return g.bundledInfo(b), nil
+	}
 	if g.isBuiltIn(name) {
 		return g.builtIn(), nil
 	}
 	return Info{}, g.unknown(name)
 }
 
-// Path is the path of the file that Info describes.
+// Path is the path of the file that Info describes, which is not a bundled one.
 func (g *Registry) Path(i Info) string { return filepath.Join(g.dir, i.File) }
 
 // Reset ends a plugin's quarantine. The error wraps ErrUnknown.
@@ -146,6 +165,12 @@ func (g *Registry) Reset(name string) (Info, error) {
 			p.Reset()
 		}
 		return g.builtIn(), nil
+	}
+	if b := g.bundledAs(name); b != nil {
+		if b.plugin != nil {
+			b.plugin.Reset()
+		}
+		return g.bundledInfo(b), nil
 	}
 	f := g.fileOf(name)
 	if f == nil {
@@ -178,7 +203,12 @@ func (g *Registry) Close() error {
 			f.plugin.Release()
 		}
 	}
-	g.files, g.byName, g.closed = nil, nil, true
+	for _, b := range g.bundled {
+		if b.plugin != nil {
+			b.plugin.Release()
+		}
+	}
+	g.files, g.byName, g.bundled, g.closed = nil, nil, nil, true
 	return nil
 }
 

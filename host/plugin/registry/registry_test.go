@@ -35,7 +35,12 @@ func openLocked(t *testing.T, dir string, lock plugin.Lock) *Registry {
 
 func openWith(t *testing.T, l *load.Loader, dir string, lock plugin.Lock) *Registry {
 	t.Helper()
-	g, err := Open(context.Background(), l, Options{Dir: dir, Lock: lock})
+	return openOptions(t, l, Options{Dir: dir, Lock: lock})
+}
+
+func openOptions(t *testing.T, l *load.Loader, o Options) *Registry {
+	t.Helper()
+	g, err := Open(context.Background(), l, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +202,7 @@ func TestRegistry_Find_KeepsThePlugin(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "a.wasm", named("a", "1"))
 	g := openRegistry(t, dir)
-	old, err := g.Find("a")
+	old, err := g.Find(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +213,7 @@ func TestRegistry_Find_KeepsThePlugin(t *testing.T) {
 	} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {
 		t.Error(err)
 	}
-	next, err := g.Find("a")
+	next, err := g.Find(t.Context(), "a")
 	if err != nil || next.Manifest.Version != "2" {
 		t.Errorf("%+v, %v", next, err)
 	}
@@ -217,7 +222,7 @@ func TestRegistry_Find_KeepsThePlugin(t *testing.T) {
 	if old.Retain() {
 		t.Error("the old plugin has users")
 	}
-	if _, err := g.Find("b"); !errors.Is(err, plugin.ErrUnknown) {
+	if _, err := g.Find(t.Context(), "b"); !errors.Is(err, plugin.ErrUnknown) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -314,7 +319,7 @@ func TestRegistry_Reset_EndsAQuarantine(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "a.wasm", named("a", "1"))
 	g := openRegistry(t, dir)
-	p, err := g.Find("a")
+	p, err := g.Find(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +327,7 @@ func TestRegistry_Reset_EndsAQuarantine(t *testing.T) {
 	for range abi.LimitFaults {
 		p.Module.Faulted(&plugin.Fault{Plugin: "a", Export: abi.ExportSample, Cause: plugin.CauseTrap}, &plugin.RequestInfo{Client: "bob"})
 	}
-	if other, err := g.Find("a"); err != nil { // for those who did nothing
+	if other, err := g.Find(t.Context(), "a"); err != nil { // for those who did nothing
 		t.Error(err)
 	} else {
 		other.Release()
@@ -352,7 +357,7 @@ func TestRegistry_Hammer_UploadsAndUses(t *testing.T) {
 		})
 		group.Go(func() {
 			for range 50 {
-				m, err := g.Find("a")
+				m, err := g.Find(t.Context(), "a")
 				if err != nil {
 					t.Error(err)
 					return

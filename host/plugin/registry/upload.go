@@ -150,13 +150,13 @@ func (g *Registry) drop(base string, p *load.Plugin, content []byte) (Info, erro
 	return g.info(&file{base: base, stamp: stamp{size: int64(len(content))}, plugin: p}), nil
 }
 
-// place is the name of a plugin's file, and whether that is new. A module and a script do not
-// replace each other: the file of one is not the other's.
+// place is the name of a plugin's file, and whether the plugin's name is new. A module and a script
+// do not replace each other: the file of one is not the other's.
 func (g *Registry) place(p *load.Plugin, suffix string) (base string, created bool, _ error) {
 	base = g.baseOf(p.Name)
 	switch {
 	case base == "":
-		return g.newBase(p, suffix), true, nil
+		return g.newBase(p, suffix), !g.isBundled(p.Name), nil
 	case filepath.Ext(base) != suffix:
 		return "", false, fmt.Errorf("%w: %s has the name %q; remove that plugin first, or give this one another name", ErrOtherKind, base, p.Name)
 	}
@@ -197,6 +197,8 @@ func (g *Registry) Remove(ctx context.Context, name string) error {
 	case base != "":
 	case g.isBuiltIn(name):
 		return errReserved
+	case g.isBundled(name):
+		return fmt.Errorf("%w: %q; one of that name in the plugin folder takes its place, and plugins.bundled: \"off\" hides all that come with the server", ErrBundled, name)
 	default:
 		return plugin.Unknown(name)
 	}

@@ -26,6 +26,7 @@ type answers struct {
 	call     *Call     // that is made
 	queue    []Deed    // of it: what is still to be done
 	state    *Deed     // the hidden state that it was given last
+	elapsed  int32     // the time that it was given last
 	open     int32     // grammars
 	refused  string    // why the last one was not opened
 	problem  string    // what was done that has no answer
@@ -93,7 +94,14 @@ func (a *answers) answer(g *plugin.Deed) (bool, error) {
 	case g.Import == abi.ImportState:
 		return a.hiddenState(g)
 	case asked:
-		return true, a.next(g)
+		err := a.next(g)
+		if g.Import == abi.ImportElapsed {
+			a.elapsed = g.Answer
+		}
+		return true, err
+	case g.Import == abi.ImportElapsed: // a session that does not tell has no time pass
+		g.Answer = a.elapsed
+		return true, nil
 	case g.Import == abi.ImportGrammarReason:
 		g.Gave.Text, g.Answer = a.refused, int32(len(a.refused))
 		return true, nil

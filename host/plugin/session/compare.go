@@ -53,6 +53,9 @@ var outcomes = []outcome{
 		}
 		return asJSON(decoded(c.Messages))
 	}},
+	{field: "filtered", calls: []string{CallFilter}, there: func(c *Call) bool { return c.Filtered != nil }, show: func(_ *Player, c *Call) string {
+		return ifAny(c.Filtered, func(t Text) string { return strconv.Quote(string(t)) })
+	}},
 	{field: "outputs", there: func(c *Call) bool { return c.Outputs != nil }, first: differOutputs},
 	{field: "shown", there: func(c *Call) bool { return c.Written != nil && c.Shown != nil }, show: func(p *Player, c *Call) string {
 		return byChoice(c, func(w *Written) [][]Token { return w.Shown }, p.tokens)

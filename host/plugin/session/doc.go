@@ -32,7 +32,7 @@
 //	    "choice": 0,                             of a recording: which answer the plugin was at work in
 //	    "plugin": {"name": "min-p", "sha256": "…"},       sha256 of the module; may be left out
 //	    "request": {
-//	      "config": {}, "messages": [],          JSON as the plugin gets it; messages for templates only
+//	      "config": {}, "messages": [],          JSON as the plugin gets it; messages for templates, and for filters that rewrote them
 //	      "media": [],                           what the import media tells of pictures and sounds
 //	      "prompt": [0, 1],                      tokens; -1 is a row of a picture or a sound, wherever a plugin reads or gives tokens
 //	      "max_tokens": 16, "context_size": 4096, "seed": 7,
@@ -70,6 +70,10 @@
 //	rewind       in: keep, how many tokens of the conversation stay, prompt included; tokens that follow them, if any
 //	stop_rewind  in: count, how many tokens that were shown to stop were taken back, and bytes, how much text. Recordings have it before the
 //	             rewind where another plugin's hold may keep text from stop; elsewhere a rewind takes back the text of its tokens
+//	filter       in: text that is about to be shown, and last at the end of the answer; out: filtered, the text that is shown in the place
+//	             of it and of what was kept back before
+//	unfilter     in: count, how many of the calls of filter do not stand any more. Recordings have it before the rewind; elsewhere a rewind
+//	             does it for the calls after the tokens that it takes back
 //	render       out: prompt, or refusal. A session of a template has this one call, and no open
 //	messages     out: messages, the conversation as the plugin has made it, or refusal. It is the one call of its session, too
 //	refuse       out: fault. The request did not allow what the plugin asked for; nothing follows

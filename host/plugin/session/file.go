@@ -75,6 +75,8 @@ const (
 	CallStop       = "stop"
 	CallRewind     = "rewind"
 	CallStopRewind = "stop_rewind"
+	CallFilter     = "filter"
+	CallUnfilter   = "unfilter"
 	CallRender     = "render"
 	CallMessages   = "messages"
 	CallRefuse     = "refuse"
@@ -94,6 +96,7 @@ type Call struct {
 	Tokens []Token `json:"tokens,omitempty"`
 	Count  int     `json:"count,omitempty"`
 	Bytes  int     `json:"bytes,omitempty"`
+	Last   bool    `json:"last,omitempty"`
 
 	Logprob *Logit `json:"logprob,omitempty"`
 
@@ -104,6 +107,7 @@ type Call struct {
 	Left     *Left             `json:"left,omitempty"`
 	Splice   *Splice           `json:"splice,omitempty"`
 	Prompt   *Text             `json:"prompt,omitempty"`
+	Filtered *Text             `json:"filtered,omitempty"`
 	Messages json.RawMessage   `json:"messages,omitempty"`
 	Outputs  []json.RawMessage `json:"outputs,omitempty"`
 	Refusal  *string           `json:"refusal,omitempty"`

@@ -101,6 +101,7 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 	}
 	defer planned.Release()
 	model := p.file.modelOf(s)
+	p.answers.elapsed = 0
 	p.answers.open, p.answers.program, p.answers.sampling, p.answers.modelled = 0, nil, []byte("{}"), model != nil
 	if s.Request.Sampling != nil {
 		p.answers.sampling = s.Request.Sampling
@@ -176,7 +177,7 @@ var machines = map[string]bool{"time": true, "busy": true, "budget": true, "canc
 func (r *run) request() plugin.RequestInfo {
 	q := r.session.Request
 	request := plugin.RequestInfo{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Media: q.Media,
-		Choice: q.Choice, Choices: q.Choices, Parts: func() (plugin.Parts, error) { return r.player.answers, nil }, Sampling: func() []byte { return r.player.answers.sampling }, PromptText: r.player.answers.promptText}
+		Messages: q.Messages, Choice: q.Choice, Choices: q.Choices, Parts: func() (plugin.Parts, error) { return r.player.answers, nil }, Sampling: func() []byte { return r.player.answers.sampling }, PromptText: r.player.answers.promptText}
 	if q.Time != 0 {
 		request.Time = time.UnixMilli(q.Time)
 	}
@@ -197,10 +198,13 @@ type run struct {
 	config  []byte      // with the defaults of the plugin's schema
 	stage   *Recorder
 	rule    answer.StopRule
+	filter  answer.Filter
 	history []Token
 	prompt  int
 	shown   []shown // to the rule, where the file does not say what of it is taken back
-	made    *Call   // the last call, as it came out
+	// filtered are the calls of the filter that still stand, as tokens that the answer had then.
+	filtered []int
+	made     *Call // the last call, as it came out
 
 	prompter *prompter // once a program runs
 }
@@ -247,6 +251,15 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 			_, err = r.rule.Check(*c.Token, string(*c.Text))
 			r.shown = append(r.shown, shown{len(r.history) - r.prompt, len(*c.Text)})
 		}
+	case CallFilter:
+		if r.filter != nil {
+			_, err = r.filter.Filter(textOf(c.Text), c.Last)
+			r.filtered = append(r.filtered, len(r.history)-r.prompt)
+		}
+	case CallUnfilter:
+		if r.filter != nil {
+			r.filter.Unfilter(c.Count)
+		}
 	case CallRun:
 		return r.write(ctx)
 	case CallStopRewind:
@@ -265,7 +278,16 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 // takeTextBack takes back the text of all but the first tokens of the answer. A recording has
 // calls for that.
 func (r *run) takeTextBack(tokens int) {
-	if r.rule == nil || r.player.file.Recording != nil {
+	if r.player.file.Recording != nil {
+		return
+	}
+	if n := len(r.filtered); r.filter != nil {
+		for ; n > 0 && r.filtered[n-1] > tokens; n-- {
+		}
+		r.filter.Unfilter(len(r.filtered) - n)
+		r.filtered = r.filtered[:n]
+	}
+	if r.rule == nil {
 		return
 	}
 	count, bytes := 0, 0
@@ -281,7 +303,7 @@ func (r *run) open(c *Call) error {
 		return err
 	}
 	r.stage = Record(s, func([]Token) {}, r.taken)
-	r.rule = r.stage.Rule()
+	r.rule, r.filter = r.stage.Rule(), r.stage.Filter()
 	r.history = append(r.history, c.Tokens...)
 	return r.stage.Reset(r.history, r.prompt)
 }
@@ -348,5 +370,6 @@ func (c *Call) with(outcome *Call) Call {
 	}
 	after.Call, after.Token, after.Text, after.IDs, after.Logits, after.Keep = c.Call, c.Token, c.Text, c.IDs, c.Logits, c.Keep
 	after.Tokens, after.Count, after.Bytes, after.Logprob, after.Deeds = c.Tokens, c.Count, c.Bytes, c.Logprob, c.Deeds
+	after.Last = c.Last
 	return after
 }

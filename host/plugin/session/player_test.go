@@ -83,6 +83,9 @@ func TestPlayer_Play_FirstDifference(t *testing.T) {
 			`{"call":"open"},{"call":"accept","token":9,"answer":2,"splice":{"backtrack":0,"tokens":[4]}}`, `splice: recorded 0 back, then token 4 "x", came 1 back`},
 		"stop":         {example().On(abi.ExportStop, asm.I32(-3)), `{"call":"open"},{"call":"stop","token":3,"text":"abc","answer":1}`, "answer: recorded 1, end, came -3, end after 2 bytes"},
 		"text is back": {example().On(abi.ExportStop, asm.I32(3)), `{"call":"open"},{"call":"stop","token":3,"text":"abc","answer":3},{"call":"stop_rewind","bytes":2},{"call":"stop","token":3,"text":"d","answer":3}`, ""},
+		"time passes":  {inTime(), `{"call":"open"},{"call":"accept","token":3,"answer":0,"deeds":[{"do":"elapsed","answer":1000}]},{"call":"accept","token":3,"answer":1,"deeds":[{"do":"elapsed","answer":1001}]}`, ""},
+		"it goes on":   {inTime(), `{"call":"open"},{"call":"accept","token":3,"answer":1,"deeds":[{"do":"elapsed","answer":2000}]},{"call":"accept","token":3,"answer":1}`, ""},
+		"it does not":  {inTime(), `{"call":"open"},{"call":"accept","token":3,"answer":0},{"call":"accept","token":3,"answer":1}`, "answer: recorded 1, stop, came 0, go on"},
 		"a refusal":    {asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportOpen, asm.I32(1)), `{"call":"open","answer":null}`, `refusal: recorded none, came ""`},
 		"rewound": {example().On(abi.ExportRewind, asm.Local(0), asm.I32(3), asm.Equal, asm.When(asm.I32(0), asm.Return), asm.Unreachable),
 			`{"call":"open"},{"call":"accept","token":3},{"call":"accept","token":4},{"call":"rewind","keep":3},{"call":"rewind","keep":2}`, "call 5, rewind, at answer token 2 (position 3): fault"},
@@ -95,6 +98,12 @@ func TestPlayer_Play_FirstDifference(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inTime ends the answer once more than a second has passed.
+func inTime() *asm.Guest {
+	g := example()
+	return g.On(abi.ExportAccept, asm.I32(1000), g.Call(abi.ImportElapsed), asm.Less)
 }
 
 // A call that was shown the whole row is repeated with the whole row, and what it left is compared.

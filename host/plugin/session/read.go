@@ -217,6 +217,10 @@ func (c *Call) check(n int) error {
 func (c *Call) checkInput(n int) error {
 	switch c.Call {
 	case CallOpen, CallPrepare, CallRender, CallMessages, CallRefuse, CallStep, CallRun:
+	case CallFilter, CallUnfilter:
+		if c.Call == CallUnfilter && c.Count < 0 {
+			return fmt.Errorf("count: %d; it is how many calls of filter do not stand any more", c.Count)
+		}
 	case CallStopRewind:
 		if c.Bytes < 0 || c.Count < 0 {
 			return fmt.Errorf("count: %d, bytes: %d; they are how many tokens and how many bytes of their text are taken back", c.Count, c.Bytes)
@@ -238,7 +242,7 @@ func (c *Call) checkInput(n int) error {
 	case CallSample:
 		return c.checkView(n)
 	default:
-		return fmt.Errorf("call: there is no %q; the calls are open, prepare, sample, accept, stop, rewind, stop_rewind, render, messages (of a plugin that rewrites them), refuse, step and run", c.Call)
+		return fmt.Errorf("call: there is no %q; the calls are open, prepare, sample, accept, stop, rewind, stop_rewind, filter, unfilter, render, messages (of a plugin that rewrites them), refuse, step and run", c.Call)
 	}
 	return checkTokens("tokens", c.Tokens, n)
 }

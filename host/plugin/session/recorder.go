@@ -186,11 +186,45 @@ func (u *recordedRule) Rewind(tokens, bytes int) {
 	})
 }
 
+// Filter is the plugin as a filter of what is shown, or nil if it is none.
+func (r *Recorder) Filter() answer.Filter {
+	inner := r.Stage.Filter()
+	if inner == nil {
+		return nil
+	}
+	return &recordedFilter{inner, r}
+}
+
+type recordedFilter struct {
+	inner answer.Filter
+	of    *Recorder
+}
+
+// Filter implements answer.Filter.
+func (u *recordedFilter) Filter(text string, last bool) (shown string, err error) {
+	call := Call{Call: CallFilter, Text: newText(text), Last: last}
+	err = u.of.record(call, false, func() (err error) {
+		if shown, err = u.inner.Filter(text, last); err == nil && u.of.notes.call != nil {
+			u.of.notes.call.Filtered = (*Text)(&shown)
+		}
+		return err
+	})
+	return shown, err
+}
+
+// Unfilter implements answer.Filter.
+func (u *recordedFilter) Unfilter(calls int) {
+	_ = u.of.record(Call{Call: CallUnfilter, Count: calls}, true, func() error {
+		u.inner.Unfilter(calls)
+		return nil
+	})
+}
+
 // New begins the session of a plugin in a request. The prompt, or the messages, and the calls are
 // yet to come.
 func New(p *load.Plugin, q plugin.RequestInfo) Session {
 	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256},
-		Request: RequestFacts{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media}}
+		Request: RequestFacts{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media, Messages: q.Messages}}
 	if !q.Time.IsZero() {
 		s.Request.Time = q.Time.UnixMilli()
 	}

@@ -184,6 +184,9 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		if p.IsProgram() {
 			tellProgram(&use)
 		}
+		if r.Chat {
+			use.Messages = messages
+		}
 		messages, err = rewrite(ctx, p, use, r.Chat, messages)
 		var stage *stage.Stage
 		var text string
@@ -206,6 +209,9 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		request.Chain = append(request.Chain, stage)
 		if rule := stage.Rule(); rule != nil {
 			request.Rules = append(request.Rules, rule)
+		}
+		if filter := stage.Filter(); filter != nil {
+			request.Filters = append(request.Filters, filter)
 		}
 		if p.IsProgram() {
 			writes(p, stage, use, &request)

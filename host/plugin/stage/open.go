@@ -4,6 +4,7 @@ package stage
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -25,6 +26,7 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 		return err
 	}
 	s.rule.begin()
+	s.filter.cut = false
 	if s.module.Has(guest.Open) {
 		if returned, err := s.instance.Call(guest.Open, 0, 0); err != nil {
 			return err
@@ -35,7 +37,7 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	if err := s.checkBound(); err != nil {
 		return err
 	}
-	told := 0
+	told, given := 0, 0
 	for n, t := range history[s.prompt:] {
 		s.session.History = append(s.session.History, t)
 		if s.has(guest.Accept) {
@@ -47,8 +49,15 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 		if told, err = s.rule.retell(told, n+1); err != nil {
 			return err
 		}
+		if given, err = s.filter.retell(given, n+1); err != nil {
+			return err
+		}
 	}
-	return s.rule.retellRest(told)
+	if err := s.rule.retellRest(told); err != nil {
+		return err
+	}
+	_, err = s.filter.retell(given, math.MaxInt)
+	return err
 }
 
 // checkBound checks that the buffers are bound which the plugin's exports need.
@@ -60,7 +69,7 @@ func (s *Stage) checkBound() error {
 		kind, what = abi.BufferCandidates, "candidates"
 	case s.has(guest.Sample) && s.plugin.Manifest.View == load.ViewLogits && !b.Bound(abi.BufferLogits):
 		kind, what = abi.BufferLogits, "logits"
-	case s.has(guest.Stop) && !b.Bound(abi.BufferText):
+	case (s.has(guest.Stop) || s.has(guest.Filter)) && !b.Bound(abi.BufferText):
 		kind, what = abi.BufferText, "text"
 	default:
 		return nil

@@ -41,7 +41,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 			err = s.instance.Fail(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", returned))
 		}
 		return s.endOnFault(err)
-	case s.has(guest.Accept) || s.rule.cut && s.has(guest.Stop):
+	case s.has(guest.Accept) || s.rule.cut && s.has(guest.Stop) || s.filter.cut && s.has(guest.Filter):
 		if err := s.closeInstance(true); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // retells reports whether a fresh instance takes the place of one that was told what does not
 // stand any more.
 func (s *Stage) retells() bool {
-	return !s.has(guest.Rewind) && (s.has(guest.Accept) || s.has(guest.Stop))
+	return !s.has(guest.Rewind) && (s.has(guest.Accept) || s.has(guest.Stop) || s.has(guest.Filter))
 }
 
 // remember keeps what the rule is given.

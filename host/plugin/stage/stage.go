@@ -42,6 +42,7 @@ type Stage struct {
 	bias     []chain.Bias
 	tokens   []scheduler.Token
 	rule     rule
+	filter   filter
 	drafted  []scheduler.Token // what the plugin has guessed to come next
 }
 
@@ -60,7 +61,7 @@ func New(p *load.Plugin, r plugin.RequestInfo) (*Stage, error) {
 		return nil, err
 	}
 	s.session.Done = s.interrupted
-	s.rule.stage = s
+	s.rule.stage, s.filter.stage = s, s
 	return s, nil
 }
 
@@ -79,10 +80,19 @@ func (s *Stage) Rule() answer.StopRule {
 	return &s.rule
 }
 
+// Filter is the plugin as a filter of what is shown, always the same one, or nil if it is none. As
+// with Rule, the stage must be in the request's chain too.
+func (s *Stage) Filter() answer.Filter {
+	if !s.module.Has(guest.Filter) {
+		return nil
+	}
+	return &s.filter
+}
+
 // Traits implements chain.Stage. A plugin lasts since the memory of an instance is its own.
 func (s *Stage) Traits() chain.Traits {
 	traits := chain.Traits{
-		Name: s.name(), Hold: s.plugin.Manifest.Hold, TakeBack: s.plugin.Manifest.TakeBack, Strict: s.plugin.Manifest.StrictMask, Lasts: true, TakesLong: true,
+		Name: s.name(), Hold: s.plugin.Manifest.Hold, TakeBack: s.plugin.Manifest.TakeBack, Strict: s.plugin.Manifest.StrictMask, Required: s.request.Required, Lasts: true, TakesLong: true,
 		Prepares: s.module.Has(guest.Prepare), Foresees: s.drafts(), TakesRow: true, IgnoresRow: true,
 		Needs: s.needs, Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
 	}

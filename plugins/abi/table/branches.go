@@ -20,7 +20,7 @@ func runExport() Func {
 			"The functions `branch_…`, `branches_wait`, `chain_open`, `show` and `adopt` do this; they are allowed in no other export. Branches of one program share their common beginning. All branches that are waited for are computed in one forward pass, together with other answers. " +
 			"0 ends the answer with what was shown; before anything else give the reason to `fail`. " +
 			"The limits of fuel and time apply to the code between two waits: each row that a wait brings adds one more `hook_fuel`, up to one for each branch and one, and the time starts again. " +
-			"A plugin with this export has none of `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`, and its manifest names how many `branches` it needs. A request has one such plugin, which writes all of its choices.",
+			"A plugin with this export has none of `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_filter` and `penstock_rewind`, and its manifest names how many `branches` it needs. A request has one such plugin, which writes all of its choices.",
 	}
 }
 

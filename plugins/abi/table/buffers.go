@@ -37,7 +37,7 @@ func buffers() []Buffer {
 		{
 			Name: "text", Kind: 6, Worked: map[string]int64{"cap": 4096, "n_vocab": 128256},
 			Fields: []Field{{"byte", "u8", "cap"}},
-			Doc: "New text for `penstock_stop`. cap = len, at least 256. Text longer than cap is passed in several calls, " +
+			Doc: "New text for `penstock_stop` and `penstock_filter`. cap = len, at least 256. Text longer than cap is passed in several calls, " +
 				"each with whole characters.",
 		},
 	}

@@ -99,6 +99,12 @@ func hookExports() []Func {
 			Worked: "After a call that returned 0, the text \"Hel\" came (the call returned 3, hold) and then \"lo#\". Returning −6 shows \"Hello\" (5 bytes) and ends; returning 2 shows neither piece.",
 		},
 		{
+			Name: "penstock_filter", Params: []Value{length, {Name: "last", Type: I32}}, Result: I32, Optional: true, Added: true, When: "with text that is about to be shown, and once at the end of the answer", Fuel: hookFuel,
+			Doc: filterDoc,
+			Worked: "The text buffer has \"Mail [EMA\" (9 bytes) and the plugin returns 4: the client sees \"Mail \". The next call has \"[EMA\" again, with what follows it: \"[EMAIL_1] now\" (13 bytes). " +
+				"Handing \"ann@example.org\" (15 bytes) to `emit` and returning 4 shows that, and keeps \" now\" back. The last call has \" now\" and `last` = 1; returning 0 shows it.",
+		},
+		{
 			Name: "penstock_draft", Params: []Value{{Name: "n", Type: I32}}, Result: I32, Optional: true, Added: true, When: "after `accept`, before the next forward pass", Fuel: hookFuel,
 			Doc: "May draft the next tokens: it writes at most `n` tokens into the bound splice buffer, from token[0] on, and returns how many; 0 drafts none. The next pass computes them together, " +
 				"and the answer takes those that it would have drawn anyway, so its text does not depend on the draft. The host need not use a draft: it weighs how often drafts are right against what a longer pass costs. " +
@@ -115,3 +121,13 @@ func hookExports() []Func {
 		},
 	}
 }
+
+const filterDoc = "May rewrite the text before anybody sees it. The bound text buffer has `len` bytes: what the plugin kept back, followed by new text that is about to be shown, in whole characters. " +
+	"What the plugin hands to `emit`, if only an empty text, is shown in the place of it; without a call of `emit` it is shown as it is. " +
+	"The answer r keeps its last r bytes back: they are not shown, and the next call begins with them. `last` is 1 in one more call when the answer has ended by itself, perhaps with no text; then r must be 0.\n\n" +
+	"The text is the answer's as the model wrote it, after stop strings and stop rules, and before it is taken apart into reasoning, content and tool calls; tags and JSON that a plugin changes are read as it leaves them. " +
+	"Several such plugins follow one another in the order of the chain: each gets what the one before it shows. Tokens, `text`, `history`, usage, log-probabilities and traces are not changed: they are of the model's own tokens, and a token's text in a stream is what became visible with it. " +
+	"Text that a plugin keeps back when a client cancels the answer, the time is over, or a plugin faults, is not shown.\n\n" +
+	"If tokens whose text was shown are taken back, so is the text that the plugin made of them; a plugin without `penstock_rewind` gets a new instance, to which the calls that still stand are made again, without effect. " +
+	"A result below 0, above `len` or inside a character, more than `held_bytes` kept back, so much that no character more fits the buffer, and more text than `filter_bytes` are faults. With `on_error: skip` the text is then shown as it is. " +
+	"What a program shows goes through the filters of the request's other plugins. Bytes that are no UTF-8 become U+FFFD."

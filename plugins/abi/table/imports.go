@@ -16,7 +16,8 @@ var (
 )
 
 func imports() []Func {
-	all := append(requestImports(), mediaImport())
+	all := append(requestImports(), meterImports()...)
+	all = append(all, mediaImport())
 	all = append(all, vocabularyImports()...)
 	all = append(all, resultImports()...)
 	all = append(all, grammarImports()...)
@@ -34,7 +35,7 @@ func requestImports() []Func {
 		},
 		{
 			Name: "messages", Params: []Value{outPtr, limit}, Result: I32, Cost: Cost{Wrote: true},
-			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty in other exports. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.",
+			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty in other exports. A plugin with `penstock_messages` and `penstock_filter` also gets it in `penstock_open` and all later calls of the answer, as its `penstock_messages` got it, so it can find again there what it has replaced; empty if the request has no messages. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.",
 		},
 		{
 			Name: "prompt", Added: true, Params: []Value{{Name: "messages", Type: I32, Access: Read, List: Bytes}, length, outPtr, limit}, Result: I32, Waits: true, Record: RecordWhole, Cost: Cost{Fixed: 100_000, Byte: 16, Wrote: true, More: "the messages that the plugin got count, too, where they are used"},
@@ -94,9 +95,21 @@ func requestImports() []Func {
 			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Record: RecordWhole, Cost: Cost{Fixed: 2_000, Wrote: true},
 			Doc: requestDoc,
 		},
+	}
+}
+
+// meterImports return what the plugin draws, and what it has used.
+func meterImports() []Func {
+	return []Func{
 		{
 			Name: "random", Result: I64,
 			Doc: "64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position, see *random numbers*. A replay draws the same bits.",
+		},
+		{
+			Name: "elapsed", Added: true, Result: I32, Record: RecordFitting,
+			Doc: "How long ago the request arrived, in milliseconds, when the running call of an export began; in `penstock_run`, when its last wait was over. So it does not change within a call. −1 in `penstock_describe`, `penstock_warm` and `penstock_plan`, and where the host does not know. " +
+				"A plugin that asks for it gives up that the same request with the same seed gets the same answer. A recording has what each call got, and a replay returns it, bit for bit. While an answer is replayed to a new instance (see `penstock_rewind`) it is the time of now, as in the calls that follow; what earlier instances got is not kept.",
+			Worked: "A stop rule ends the answer at the end of a sentence if `elapsed` is above 10,000. In a recording the call has `{\"do\":\"elapsed\",\"answer\":10412}`.",
 		},
 		{
 			Name: "fuel", Added: true, Result: I64,
@@ -149,7 +162,7 @@ func resultImports() []Func {
 			Name: "output", Added: true, Params: []Value{inPtr, length}, Result: I32, Record: RecordFitting, Cost: Cost{Fixed: 1_000, Byte: 16},
 			Doc: "Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. " +
 				"0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, " +
-				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. " +
+				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_filter`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. " +
 				"While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.",
 			Worked: "A plugin \"count\" outputs `{\"seen\":3}` (10 bytes) when it accepts the third token: the client gets `{\"plugin\":\"count\",\"tokens\":3,\"value\":{\"seen\":3}}`.",
 		},
@@ -180,7 +193,7 @@ func resultImports() []Func {
 			Worked: "The manifest has `\"hold\": 24`. A configuration bans only one word, of at most three tokens: after `hold(3)` the client gets each token three tokens later, and a splice may take back up to three.",
 		},
 		{
-			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_plan", "penstock_messages", "penstock_template"}, Cost: Cost{Read: true},
+			Name: "emit", Params: []Value{inPtr, length}, In: []string{"penstock_describe", "penstock_plan", "penstock_messages", "penstock_template", "penstock_filter"}, Cost: Cost{Read: true},
 			Doc: "Appends to the result of `penstock_describe`, `penstock_plan`, `penstock_messages` or `penstock_template`. In any other export it is a fault.",
 		},
 		{

@@ -4,9 +4,9 @@ package table
 
 func limits() []Limit {
 	return []Limit{
-		{"hook_fuel", 20_000_000, "units", "each call of prepare, sample, accept, stop, rewind, close: a fault"},
+		{"hook_fuel", 20_000_000, "units", "each call of prepare, sample, accept, stop, filter, rewind, close: a fault"},
 		{"setup_fuel", 2_000_000_000, "units", "each call of describe, warm, open, template, `_initialize` and the start function: a fault"},
-		{"hook_ms", 1000, "ms", "each call of prepare, sample, accept, stop, rewind, close: a fault. It stops code that waits for memory at every instruction, which fuel does not measure"},
+		{"hook_ms", 1000, "ms", "each call of prepare, sample, accept, stop, filter, rewind, close: a fault. It stops code that waits for memory at every instruction, which fuel does not measure"},
 		{"setup_ms", 2500, "ms", "all set-up calls of a request together, including the wait for those of other requests: a fault"},
 		{"plan_fuel", 2_000_000_000, "units", "each call of `penstock_plan`: a fault"},
 		{"plan_ms", 500, "ms", "computing of each call of `penstock_plan`, without the wait for those of other requests: a fault"},
@@ -39,7 +39,8 @@ func limits() []Limit {
 		{"outputs", 64, "values of a plugin in a choice", "`output` answers −1"},
 		{"note_bytes", 256, "bytes of a note", "`note` answers −1"},
 		{"notes", 8, "notes of a plugin for a token", "`note` answers −1"},
-		{"held_bytes", 4 << 10, "bytes of text held back by stop plugins", "a fault"},
+		{"held_bytes", 4 << 10, "bytes of text held back by stop plugins", "a fault; so are more that `penstock_filter` keeps back"},
+		{"filter_bytes", 64 << 10, "bytes that a call of `penstock_filter` hands to `emit`; all calls for an answer may hand over 8 bytes more for each byte of text that they were given", "a fault"},
 		{"text_bytes", 256, "bytes", "minimum size of a text buffer"},
 		{"grammar_bytes", 256 << 10, "bytes of a grammar", "`grammar_open` returns a negative number"},
 		{"grammars", 4, "handles per instance", "`grammar_open` returns a negative number"},

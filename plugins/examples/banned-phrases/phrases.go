@@ -2,82 +2,120 @@
 
 package main
 
-import (
-	"bytes"
-	"math"
-	"unicode"
-	"unicode/utf8"
+import "unicode"
 
-	"github.com/penstock/penstock/plugins/sdk/go/json"
-)
-
-var never = float32(math.Inf(-1))
-
-// phrases are what must not appear.
+// phrases are texts that must not appear, as a tree of their characters. nodes[0] is its root.
 type phrases struct {
-	list    [][]byte
-	longest int // bytes
-	fold    bool
+	nodes []node
+	fold  bool // capitals are small letters
+	whole bool // nothing may be joined to a phrase that makes it a part of a longer word
 }
 
-func readPhrases(config json.Value) phrases {
-	p := phrases{fold: config.Get("ignore_case").Bool()}
-	list := config.Get("phrases")
-	for i := range list.Len() {
-		phrase := []byte(list.At(i).Text())
-		if len(phrase) == 0 {
+// node is a character of the tree. Its next is another character that may come in its place; 0:
+// none.
+type node struct {
+	c           rune
+	child, next int32
+	last        bool // it ends a phrase
+}
+
+// thread is the beginning of a phrase in the text.
+type thread struct {
+	at   int32 // the node of its last character
+	from int   // where it begins, in bytes
+}
+
+// spelling is where a text stands in the tree.
+type spelling struct {
+	before  rune     // the character before; −1: none
+	threads []thread // the earlier they began, the further in front
+}
+
+func (p *phrases) empty() bool { return len(p.nodes) <= 1 }
+
+// add puts a phrase into the tree.
+func (p *phrases) add(phrase string) {
+	if len(p.nodes) == 0 {
+		p.nodes = append(p.nodes, node{})
+	}
+	at := int32(0)
+	for _, c := range phrase {
+		c = p.folded(c)
+		next := p.child(at, c)
+		if next == 0 {
+			next = int32(len(p.nodes))
+			p.nodes = append(p.nodes, node{c: c, next: p.nodes[at].child})
+			p.nodes[at].child = next
+		}
+		at = next
+	}
+	p.nodes[at].last = at != 0
+}
+
+// child is the node of a character after another; 0: there is none.
+func (p *phrases) child(at int32, c rune) int32 {
+	for at = p.nodes[at].child; at != 0 && p.nodes[at].c != c; {
+		at = p.nodes[at].next
+	}
+	return at
+}
+
+// folded is a character as the tree has it: the least of those that differ only in case.
+func (p *phrases) folded(c rune) rune {
+	if !p.fold {
+		return c
+	}
+	if c < 0x80 && c != 'k' && c != 's' && c != 'K' && c != 'S' { // others are beside K and S
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		return c
+	}
+	least := c
+	for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	return least
+}
+
+// step takes the next character, at a place in the text, and tells where the first phrase begins
+// that is complete; −1: none is.
+func (p *phrases) step(s *spelling, c rune, from int) (first int) {
+	first = -1
+	if p.empty() {
+		return first
+	}
+	if !p.whole || !isWord(s.before) || !isWord(c) {
+		first = p.end(s)
+		s.threads = append(s.threads, thread{0, from})
+	}
+	folded, kept := p.folded(c), s.threads[:0]
+	for _, t := range s.threads {
+		if t.at = p.child(t.at, folded); t.at == 0 {
 			continue
 		}
-		if p.fold {
-			lower(phrase)
+		kept = append(kept, t)
+		if p.nodes[t.at].last && !(p.whole && isWord(c)) && (first < 0 || t.from < first) {
+			first = t.from
 		}
-		p.list = append(p.list, phrase)
-		p.longest = max(p.longest, len(phrase))
 	}
-	return p
+	s.before, s.threads = c, kept
+	return first
 }
 
-// find looks for a phrase that the last token completed, and returns where it begins. A phrase
-// that has begun so long ago that it could not be taken back one token later counts as complete:
-// no phrase is shown, though a few harmless beginnings are lost.
-func (p *phrases) find(a *answer) (from int, found bool) {
-	last := len(a.ends) - 1
-	before := 0
-	if last > 0 {
-		before = a.ends[last-1]
-	}
-	from = len(a.text)
-	window := a.text[max(0, before-p.longest+1):]
-	start := len(a.text) - len(window)
-	for _, phrase := range p.list {
-		if i := bytes.Index(window, phrase); i >= 0 && start+i < from {
-			from = start + i
-		}
-	}
-	if at := last - hold + 1; at >= 0 {
-		first := 0
-		if at > 0 {
-			first = a.ends[at-1]
-		}
-		for i := first; i < min(a.ends[at], from); i++ {
-			for _, phrase := range p.list {
-				if bytes.HasPrefix(phrase, a.text[i:]) {
-					return i, true
-				}
+// end tells where the first phrase begins that only waits for the end of a word, which is here; −1:
+// none does.
+func (p *phrases) end(s *spelling) int {
+	if p.whole && isWord(s.before) {
+		for _, t := range s.threads {
+			if p.nodes[t.at].last {
+				return t.from
 			}
 		}
 	}
-	return from, from < len(a.text)
+	return -1
 }
 
-// lower turns capitals into small letters, in place: of those whose small letter takes as many
-// bytes, which are all but a few.
-func lower(text []byte) {
-	for i := 0; i < len(text); {
-		c, size := utf8.DecodeRune(text[i:])
-		if small := unicode.ToLower(c); small != c && utf8.RuneLen(small) == size {
-			utf8.EncodeRune(text[i:], small)
-		}
-		i += size
-	}
+func isWord(c rune) bool {
+	return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
 }

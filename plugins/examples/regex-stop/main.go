@@ -6,6 +6,7 @@ package main
 import (
 	"unicode/utf8"
 
+	"github.com/penstock/penstock/plugins/examples/internal/pattern"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
@@ -32,7 +33,7 @@ const patience = 3000
 
 // regexStop is the plugin in one request.
 type regexStop struct {
-	matcher *matcher
+	matcher *pattern.Matcher
 	show    bool
 	shown   int // bytes of the answer up to the last Show
 	size    int // bytes of the answer
@@ -41,7 +42,7 @@ type regexStop struct {
 // Open implements penstock.Opener.
 func (r *regexStop) Open(q *penstock.Request) (err error) {
 	r.show = q.Config.Get("show").Bool()
-	r.matcher, err = compile(q.Config.Get("pattern").Text())
+	r.matcher, err = pattern.Compile(q.Config.Get("pattern").Text())
 	return err
 }
 
@@ -51,7 +52,7 @@ func (r *regexStop) Stop(_ penstock.Token, text []byte) penstock.Verdict {
 	for len(text) > 0 {
 		c, size := utf8.DecodeRune(text)
 		text = text[size:]
-		from, to, ok := r.matcher.step(c, r.size, r.size+size)
+		from, to, ok := r.matcher.Step(c, r.size, r.size+size)
 		r.size += size
 		if !ok {
 			continue
@@ -61,7 +62,7 @@ func (r *regexStop) Stop(_ penstock.Token, text []byte) penstock.Verdict {
 		}
 		return penstock.EndAfter(max(0, from-r.shown))
 	}
-	if !r.show && r.matcher.pending() && r.size-r.shown < patience {
+	if !r.show && r.matcher.Pending() && r.size-r.shown < patience {
 		return penstock.Hold
 	}
 	r.shown = r.size

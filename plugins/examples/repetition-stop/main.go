@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 // Command repetition-stop is a plugin: it ends an answer that goes round in circles, or takes the
-// loop back and goes on another way.
+// loop back and goes on another way; of reasoning it ends the reasoning, so that the model answers.
 package main
 
 import (
+	"errors"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
@@ -16,8 +18,8 @@ const hold = 32
 
 var _ = penstock.Register[repetition](penstock.Manifest{
 	Name:     "repetition-stop",
-	Version:  "1.1.0",
-	Summary:  "ends an answer in which the same run of tokens comes several times, or takes the last run back",
+	Version:  "2.0.0",
+	Summary:  "ends an answer, or its reasoning, in which the same run of tokens comes several times, or takes the last run back",
 	Hold:     hold,
 	TakeBack: 64 * hold,
 	ConfigSchema: `{
@@ -27,6 +29,11 @@ var _ = penstock.Register[repetition](penstock.Manifest{
 			"tokens": {"type": "integer", "minimum": 1, "maximum": 256, "default": 12, "description": "length of the run"},
 			"times": {"type": "integer", "minimum": 2, "maximum": 100, "default": 3, "description": "how often the run comes"},
 			"then": {"enum": ["stop", "go_back"], "default": "stop", "description": "end the answer, or take the last run back"},
+			"max_pattern_size": {"type": "integer", "minimum": 0, "maximum": 512, "default": 0, "description": "instead of tokens and times: any run of up to so many tokens that comes min_count times, one right after the other; 0: none"},
+			"min_pattern_size": {"type": "integer", "minimum": 1, "maximum": 512, "default": 1, "description": "the shortest run of that kind"},
+			"min_count": {"type": "integer", "minimum": 2, "maximum": 2048, "default": 3, "description": "how often it comes"},
+			"reasoning": {"enum": ["close", "same"], "default": "close", "description": "a loop in the reasoning ends the reasoning, and the model answers; or the same as elsewhere"},
+			"end": {"type": "string", "minLength": 1, "maxLength": 200, "default": "</think>\n\n", "description": "what ends the model's reasoning"},
 			"tries": {"type": "integer", "minimum": 1, "maximum": 64, "default": 16, "description": "how often runs are taken back before the answer ends"}
 		}
 	}`,
@@ -38,7 +45,10 @@ func main() {}
 // its own, so it is right whatever was taken back.
 type repetition struct {
 	size, times int
-	left        int // runs that may still be taken back
+	shortest    int              // of runs that come one after the other; 0: a run of size that comes anywhere
+	left        int              // runs that may still be taken back
+	end         []penstock.Token // of reasoning; empty: it is not ended by itself
+	closing     bool             // it comes next
 	prompt      int
 	history     []penstock.Token
 	bans        []ban
@@ -51,18 +61,37 @@ type ban struct {
 	token penstock.Token
 }
 
+// longest is how many tokens are looked at for runs that come one after the other.
+const longest = 4096
+
 // Open implements penstock.Opener.
 func (r *repetition) Open(q *penstock.Request) error {
 	r.size, r.times = q.Config.Get("tokens").Int(), q.Config.Get("times").Int()
 	r.prompt = q.PromptTokens
+	if most := q.Config.Get("max_pattern_size").Int(); most > 0 {
+		r.size, r.shortest, r.times = most, q.Config.Get("min_pattern_size").Int(), q.Config.Get("min_count").Int()
+		if r.shortest > most || most*r.times > longest {
+			return errors.New("config.min_pattern_size is " + strconv.Itoa(r.shortest) + ", config.max_pattern_size " + strconv.Itoa(most) + " and config.min_count " + strconv.Itoa(r.times) +
+				"; the first must not be more than the second, and that times the third at most " + strconv.Itoa(longest))
+		}
+	}
+	if q.Config.Get("reasoning").Text() == "close" {
+		r.end = penstock.Tokenize(q.Config.Get("end").Text(), penstock.ParseSpecial)
+	}
 	if q.Config.Get("then").Text() == "go_back" {
 		r.left = q.Config.Get("tries").Int()
+		return nil
 	}
-	return nil
+	return q.Hold(0) // nothing is taken back
 }
 
 // Prepare implements penstock.Preparer.
 func (r *repetition) Prepare(next *penstock.Next) {
+	if r.closing {
+		r.closing = false
+		next.Force(r.end...)
+		return
+	}
 	if len(r.bans) == 0 {
 		return
 	}
@@ -78,14 +107,23 @@ func (r *repetition) Prepare(next *penstock.Next) {
 // there.
 func (r *repetition) Accept(penstock.Token) penstock.Accepted {
 	r.history = penstock.HistoryFrom(r.prompt, r.history)
-	if count(r.history, r.size) < r.times {
-		return penstock.Continue
+	size := r.size
+	if r.shortest > 0 {
+		size = loop(r.history, r.shortest, r.size, r.times)
+	} else if count(r.history, size) < r.times {
+		size = 0
 	}
-	if r.left == 0 {
+	switch {
+	case size == 0:
+		return penstock.Continue
+	case len(r.end) > 0 && penstock.AnswerPart() == penstock.Reasoning:
+		r.closing = true
+		return penstock.Continue
+	case r.left == 0:
 		return penstock.Stop
 	}
 	r.left--
-	back := min(r.size, hold)
+	back := min(size, hold)
 	at := len(r.history) - back
 	r.forget(r.prompt + at)
 	r.bans = append(r.bans, ban{r.prompt + at, r.history[at]})
@@ -94,6 +132,7 @@ func (r *repetition) Accept(penstock.Token) penstock.Accepted {
 
 // Rewind implements penstock.Rewinder.
 func (r *repetition) Rewind(n int) error {
+	r.closing = false
 	r.forget(n)
 	return nil
 }
@@ -119,4 +158,19 @@ func count(answer []penstock.Token, size int) int {
 		}
 	}
 	return n
+}
+
+// loop is the length of the shortest run with which the answer ends so many times, one right after
+// the other; 0: there is none of a length from shortest to most.
+func loop(answer []penstock.Token, shortest, most, times int) int {
+	for size := shortest; size <= most && size*times <= len(answer); size++ {
+		same := 0 // tokens that are the same a run earlier
+		for at := len(answer) - 1; same < size*(times-1) && answer[at] == answer[at-size]; at-- {
+			same++
+		}
+		if same == size*(times-1) {
+			return size
+		}
+	}
+	return 0
 }

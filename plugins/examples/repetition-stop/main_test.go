@@ -3,6 +3,9 @@
 package main
 
 import (
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -89,5 +92,65 @@ func TestRepetition_Accept_GoesBack(t *testing.T) {
 	}
 	if a := s.Accept(1); !a.Stop {
 		t.Errorf("after the last try: %+v", a)
+	}
+}
+
+// Any run of few tokens counts that comes several times one right after the other, as vLLM's
+// repetition_detection says.
+func TestRepetition_Accept_Patterns(t *testing.T) {
+	for name, c := range map[string]struct {
+		config string
+		answer []penstock.Token
+		want   int // tokens until the answer ends; 0: it does not
+	}{
+		"two tokens":      {`{"max_pattern_size":4,"min_count":3}`, []penstock.Token{9, 1, 2, 1, 2, 1, 2, 1}, 7},
+		"one token":       {`{"max_pattern_size":4,"min_count":3}`, []penstock.Token{9, 1, 1, 1, 1}, 4},
+		"not the whole":   {`{"max_pattern_size":2,"min_count":2}`, []penstock.Token{1, 2, 3, 1, 2, 3}, 0},
+		"apart":           {`{"max_pattern_size":2,"min_count":2}`, []penstock.Token{1, 2, 7, 1, 2}, 0},
+		"too short a run": {`{"max_pattern_size":4,"min_pattern_size":3,"min_count":2}`, []penstock.Token{5, 5, 5, 5, 5, 5, 5}, 6},
+	} {
+		s := plugintest.Open[repetition](t, plugintest.Request{Config: c.config, Prompt: []penstock.Token{4, 4, 4, 4}})
+		got := 0
+		for i, token := range c.answer {
+			if s.Accept(token).Stop {
+				got = i + 1
+				break
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: ended after %d tokens, want %d", name, got, c.want)
+		}
+	}
+	_, err := plugintest.TryOpen[repetition](t, plugintest.Request{Config: `{"max_pattern_size":500,"min_count":9}`})
+	if !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), "config.max_pattern_size 500") {
+		t.Errorf("4,500 tokens to look at: %v", err)
+	}
+}
+
+// A loop in the reasoning closes it, once, and the answer is watched like any other.
+func TestRepetition_Prepare_ClosesReasoning(t *testing.T) {
+	pieces := []string{"hm", "</think>", "\n\n", "Hi"}
+	s := plugintest.Open[repetition](t, plugintest.Request{Config: `{"tokens":1,"times":3}`, Pieces: pieces})
+	part := penstock.Reasoning
+	s.Part = &part
+	for range 3 {
+		if got := s.Prepare().Forced; got != nil {
+			t.Fatalf("%v is forced after %v", got, s.History)
+		}
+		if s.Accept(0).Stop {
+			t.Fatal("the answer ends")
+		}
+	}
+	if got := s.Prepare().Forced; !slices.Equal(got, []penstock.Token{1, 2}) {
+		t.Fatalf("%v is forced after the loop", got)
+	}
+	s.Accept(1)
+	s.Accept(2)
+	if got := s.Prepare().Forced; got != nil {
+		t.Errorf("%v is forced again", got)
+	}
+	part = penstock.Content
+	if s.Accept(3).Stop || s.Accept(3).Stop || !s.Accept(3).Stop {
+		t.Error("the loop in the answer does not end it")
 	}
 }

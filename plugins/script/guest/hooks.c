@@ -63,8 +63,6 @@ EXPORT("plan") int plan(void) {
   return 0;
 }
 
-static int has(int hook) { return !JS_IsUndefined(hooks[hook]); }
-
 EXPORT("open") int open_(void) {
   start();
   if (evaluate()) return 1;
@@ -94,15 +92,11 @@ static JSValue call(int hook, int n, JSValue *args) {
   if (JS_IsException(r)) return r;
   if (JS_IsObject(r)) {
     const char *what = describe(r);
-    if (JS_IsPromise(r)) refuse_text(hooks[hook], "%s returned a Promise: hooks are plain functions, and nothing here has to be awaited; remove async", hook_names[hook]);
-    else if (strstr(what, "Generator") || strstr(what, "Iterator")) refuse_text(hooks[hook], "%s returned %s: hooks are plain functions; return the value itself", hook_names[hook], what);
-    else if (!JS_IsJobPending(runtime)) return r;
-    __builtin_trap();
+    if (JS_IsPromise(r)) STOP(hooks[hook], "%s returned a Promise: hooks are plain functions, and nothing here has to be awaited; remove async", hook_names[hook]);
+    else if (strstr(what, "Generator") || strstr(what, "Iterator")) STOP(hooks[hook], "%s returned %s: hooks are plain functions; return the value itself", hook_names[hook], what);
   }
-  if (JS_IsJobPending(runtime)) {
-    refuse_text(hooks[hook], "%s leaves a Promise behind: nothing runs between two hooks, and nothing has to be awaited; use plain functions", hook_names[hook]);
-    __builtin_trap();
-  }
+  if (JS_IsJobPending(runtime))
+    STOP(hooks[hook], "%s leaves a Promise behind: nothing runs between two hooks, and nothing has to be awaited; use plain functions", hook_names[hook]);
   return r;
 }
 static JSValue answer(int hook, int n, JSValue *args) {
@@ -120,10 +114,8 @@ EXPORT("sample") int sample(int n) {
 
 EXPORT("prepare") int prepare(void) {
   JSValue args[1] = {next_of()}, r = answer(PREPARE, 1, args);
-  if (!JS_IsUndefined(r) && !JS_IsNull(r)) {
-    refuse_text(hooks[PREPARE], "prepare returned %s; it returns nothing, and says what it wants by p.mask, p.allow, p.ban, p.bias and p.force", describe(r));
-    __builtin_trap();
-  }
+  if (!JS_IsUndefined(r) && !JS_IsNull(r))
+    STOP(hooks[PREPARE], "prepare returned %s; it returns nothing, and says what it wants by p.mask, p.allow, p.ban, p.bias and p.force", describe(r));
   return next_answer(hooks[PREPARE]);
 }
 
@@ -149,13 +141,7 @@ EXPORT("draft") int draft(int n) {
 }
 
 // conversation is the list that messages and template get.
-static JSValue conversation(void) {
-  int n = READ(host_messages(ptr, limit - 1));
-  if (n < 0 || !scratch_room(n + 1)) return JS_EXCEPTION;
-  n = host_messages(scratch, scratch_size - 1);
-  scratch[n] = 0;
-  return JS_ParseJSON(js, scratch, n, "messages");
-}
+static JSValue conversation(void) { return read_scratch(READ(host_messages(ptr, limit)), "messages"); }
 
 static int is_conversation(JSValueConst list) {
   int64_t n;

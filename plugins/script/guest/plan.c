@@ -141,7 +141,7 @@ static void blame_at(const char *place) {
   int line = 1, column = 1;
   for (const char *c = source.bytes; c < place; c++)
     if (*c == '\n') line++, column = 1;
-    else if ((*c & 0xc0) != 0x80) column++;
+    else column++; // bytes, as the engine counts them
   blame(line, column);
 }
 
@@ -225,7 +225,7 @@ static int read_exports(JSModuleDef *module, int tolerant) {
   return 0;
 }
 
-static int has(int hook) { return !JS_IsUndefined(hooks[hook]); }
+int has(int hook) { return !JS_IsUndefined(hooks[hook]); }
 
 static int check_together(void) {
   static const int others[] = {SAMPLE, PREPARE, ACCEPT, STOP, DRAFT, TEMPLATE};
@@ -253,11 +253,7 @@ static int mentions(const char *word) {
 // read_config reads the source; what else the configuration has is penstock.config.
 static int read_config(int *tolerant) {
   JSValue config, text, rest, d, global;
-  int n = READ(host_config(ptr, limit - 1));
-  if (n < 0 || !scratch_room(n + 1)) return refuse();
-  n = host_config(scratch, scratch_size - 1);
-  scratch[n] = 0;
-  config = JS_ParseJSON(js, scratch, n, "config");
+  config = read_scratch(READ(host_config(ptr, limit)), "config");
   if (JS_IsException(config)) return refuse();
   text = JS_GetPropertyStr(js, config, "source");
   rest = JS_GetPropertyStr(js, config, "config");
@@ -270,7 +266,7 @@ static int read_config(int *tolerant) {
   if (JS_IsUndefined(rest)) rest = JS_NewObject(js);
   global = JS_GetGlobalObject(js);
   JS_DefinePropertyValueStr(js, penstock, "config", JS_DupValue(js, rest), JS_PROP_ENUMERABLE);
-  JS_DefinePropertyValueStr(js, global, "config", rest, JS_PROP_C_W_E);
+  set(global, "config", rest);
   JS_FreeValue(js, global);
   return 0;
 }
@@ -327,7 +323,6 @@ int evaluate(void) {
 
 // # The plan
 
-static void set(JSValueConst object, const char *name, JSValue v) { JS_DefinePropertyValueStr(js, object, name, v, JS_PROP_C_W_E); }
 static void append(JSValueConst list, JSValue v) {
   int64_t n;
   JS_GetLength(js, list, &n);

@@ -2,20 +2,15 @@
 // What a script asks about the request and the answer, and what it says: log, output, note.
 #include "script.h"
 
-static int from_argument(JSValueConst v, int *from) {
-  *from = 0;
-  return JS_IsUndefined(v) || read_int(v, "the beginning", -(1 << 30), 1 << 30, from);
-}
-
 static FUNCTION(answer_text) {
   int from, n;
-  if (!from_argument(argv[0], &from) || (n = READ(host_text(from, ptr, limit))) < 0) return JS_EXCEPTION;
+  if (!read_from(argv[0], &from) || (n = READ(host_text(from, ptr, limit))) < 0) return JS_EXCEPTION;
   return JS_NewStringLen(c, scratch, n);
 }
 
 static FUNCTION(history) {
   int from, n;
-  if (!from_argument(argv[0], &from)) return JS_EXCEPTION;
+  if (!read_from(argv[0], &from)) return JS_EXCEPTION;
   n = host_history(from, NULL, 0);
   if (!scratch_room(4 * n + 4)) return JS_EXCEPTION;
   host_history(from, scratch, n);
@@ -43,11 +38,7 @@ static FUNCTION(hidden_state) {
   n = host_state(NULL, 0);
   if (!scratch_room(4 * n + 4)) return JS_EXCEPTION;
   host_state(scratch, n);
-  JSValue args[3] = {JS_NewArrayBufferCopy(c, (uint8_t *)scratch, 4 * n), JS_UNDEFINED, JS_UNDEFINED}, list;
-  if (JS_IsException(args[0])) return JS_EXCEPTION;
-  list = JS_NewTypedArray(c, 3, args, JS_TYPED_ARRAY_FLOAT32);
-  JS_FreeValue(c, args[0]);
-  return list;
+  return new_array(scratch, n, JS_TYPED_ARRAY_FLOAT32);
 }
 
 static FUNCTION(param) {
@@ -64,23 +55,16 @@ static FUNCTION(param) {
   return JS_EXCEPTION;
 }
 
-static FUNCTION(request) {
-  int n = READ(host_request(ptr, limit - 1));
-  if (n < 0 || !scratch_room(n + 1)) return JS_EXCEPTION;
-  n = host_request(scratch, scratch_size - 1);
-  scratch[n] = 0;
-  return JS_ParseJSON(c, scratch, n, "request");
-}
+static FUNCTION(request) { return read_scratch(READ(host_request(ptr, limit)), "request"); }
 
 static FUNCTION(prompt) {
   Text json = {NULL, 0};
   int n;
   if (!JS_IsUndefined(argv[0]) && !read_json(argv[0], "the conversation", &json)) return JS_EXCEPTION;
-  n = host_prompt(json.bytes, json.n, NULL, 0);
-  if (n >= 0 && scratch_room(n + 1)) n = host_prompt(json.bytes, json.n, scratch, scratch_size);
+  n = READ(host_prompt(json.bytes, json.n, ptr, limit));
   if (json.bytes) JS_FreeCString(c, json.bytes);
-  if (n < 0) return throw_type("the model's template refuses these messages, or this is neither in messages nor in template");
-  return JS_HasException(c) ? JS_EXCEPTION : JS_NewStringLen(c, scratch, n);
+  if (n >= 0) return JS_NewStringLen(c, scratch, n);
+  return JS_HasException(c) ? JS_EXCEPTION : throw_type("the model's template refuses these messages, or this is neither in messages nor in template");
 }
 
 static FUNCTION(output) {
@@ -158,11 +142,11 @@ JSValue request_start(void) {
   JSValue global = JS_GetGlobalObject(js), penstock = JS_NewObject(js), console = JS_NewObject(js);
   JS_SetPropertyFunctionList(js, penstock, functions, COUNT(functions));
   JS_SetPropertyFunctionList(js, console, console_functions, COUNT(console_functions));
-  JS_DefinePropertyValueStr(js, global, "log", JS_GetPropertyStr(js, console, "log"), JS_PROP_C_W_E);
+  set(global, "log", JS_GetPropertyStr(js, console, "log"));
   for (int i = 0; i < COUNT(shortcuts); i++)
-    JS_DefinePropertyValueStr(js, global, shortcuts[i], JS_GetPropertyStr(js, penstock, shortcuts[i]), JS_PROP_C_W_E);
-  JS_DefinePropertyValueStr(js, global, "console", console, JS_PROP_C_W_E);
-  JS_DefinePropertyValueStr(js, global, "penstock", JS_DupValue(js, penstock), JS_PROP_C_W_E);
+    set(global, shortcuts[i], JS_GetPropertyStr(js, penstock, shortcuts[i]));
+  set(global, "console", console);
+  set(global, "penstock", JS_DupValue(js, penstock));
   JS_FreeValue(js, global);
   return penstock;
 }

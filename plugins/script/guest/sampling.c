@@ -206,26 +206,18 @@ int candidates_answer(JSValueConst r, JSValueConst hook) {
     JS_ToFloat64(js, &t, r);
     if (t == floor(t) && t >= 0 && t < vocabulary) return (int)t;
   }
-  if (!JS_IsUndefined(r) && !JS_IsNull(r)) {
-    refuse_text(hook, "sample returned %s; it must return a token, which is a whole number from 0 to %d, or nothing", describe(r), vocabulary - 1);
-    __builtin_trap();
-  }
-  if (biased && changed) {
-    refuse_text(hook, "sample called c.bias and changed candidates, too, and only the bias would count: call p.bias in prepare, or change c.logits");
-    __builtin_trap();
-  }
+  if (!JS_IsUndefined(r) && !JS_IsNull(r))
+    STOP(hook, "sample returned %s; it must return a token, which is a whole number from 0 to %d, or nothing", describe(r), vocabulary - 1);
+  if (biased && changed)
+    STOP(hook, "sample called c.bias and changed candidates, too, and only the bias would count: call p.bias in prepare, or change c.logits");
   if (biased) return INT32_MIN;
   for (int i = 0; i < shown; i++) {
-    if (isnan(row[i]) || row[i] == INFINITY) {
-      refuse_text(hook, "sample left c.logits[%d] = %s; a logit is a finite number, or -Infinity to drop the candidate", i, isnan(row[i]) ? "NaN" : "Infinity");
-      __builtin_trap();
-    }
+    if (isnan(row[i]) || row[i] == INFINITY)
+      STOP(hook, "sample left c.logits[%d] = %s; a logit is a finite number, or -Infinity to drop the candidate", i, isnan(row[i]) ? "NaN" : "Infinity");
     left += row[i] > -INFINITY;
   }
-  if (!left && shown) {
-    refuse_text(hook, "sample dropped all %d candidates; leave one, or return a token", shown);
-    __builtin_trap();
-  }
+  if (!left && shown)
+    STOP(hook, "sample dropped all %d candidates; leave one, or return a token", shown);
   return -1;
 }
 
@@ -305,10 +297,8 @@ JSValue next_of(void) {
 int next_answer(JSValueConst hook) {
   int any = !(filled & 1);
   for (int t = 0; t < vocabulary && !any; t += 32) any = (mask_words[t >> 5] & (vocabulary - t < 32 ? (1u << (vocabulary - t)) - 1 : ~0u)) != 0;
-  if (!any) {
-    refuse_text(hook, "prepare allows no token: what was given to p.mask, p.allow and p.ban leaves none");
-    __builtin_trap();
-  }
+  if (!any)
+    STOP(hook, "prepare allows no token: what was given to p.mask, p.allow and p.ban leaves none");
   return filled;
 }
 
@@ -317,8 +307,8 @@ int next_answer(JSValueConst hook) {
 // splice(back, tokens) is what accept may return. It is checked where it is used.
 static FUNCTION(splice_of) {
   JSValue answer = JS_NewObject(c);
-  JS_DefinePropertyValueStr(c, answer, "back", JS_DupValue(c, argv[0]), JS_PROP_C_W_E);
-  JS_DefinePropertyValueStr(c, answer, "tokens", JS_DupValue(c, argv[1]), JS_PROP_C_W_E);
+  set(answer, "back", JS_DupValue(c, argv[0]));
+  set(answer, "tokens", JS_DupValue(c, argv[1]));
   return answer;
 }
 
@@ -337,10 +327,8 @@ int accept_answer(JSValueConst r, JSValueConst hook, u32 token) {
   if (JS_IsUndefined(r) || JS_IsNull(r)) return 0;
   if (JS_IsBool(r)) return JS_VALUE_GET_BOOL(r);
   if (JS_IsString(r) && !strcmp(describe(r), "\"stop\"")) return 1;
-  if (!JS_IsObject(r) || JS_IsFunction(js, r) || JS_IsArray(r)) {
-    refuse_text(hook, "accept returned %s; it must return \"stop\", penstock.splice(back, tokens) or nothing", describe(r));
-    __builtin_trap();
-  }
+  if (!JS_IsObject(r) || JS_IsFunction(js, r) || JS_IsArray(r))
+    STOP(hook, "accept returned %s; it must return \"stop\", penstock.splice(back, tokens) or nothing", describe(r));
   v = JS_GetPropertyStr(js, r, "back");
   if (JS_IsException(v) || !read_int(v, "the number of tokens to take back", 0, 1 << 24, &back)) stop_call();
   JS_FreeValue(js, v);
@@ -350,12 +338,11 @@ int accept_answer(JSValueConst r, JSValueConst hook, u32 token) {
   all = host_history(0, NULL, 0);
   generated = all - (int)host_param(PARAM_PROMPT_TOKENS);
   if (back > hold)
-    refuse_text(hook, "accept takes %d tokens back, and the script holds %d: write `export const plugin = {hold: %d}`, so that the client is not shown them before", back, hold, back);
-  else if (back > generated)
-    refuse_text(hook, "accept takes %d tokens back, and the answer has %d", back, generated);
-  else if (inserted(all, token))
-    refuse_text(hook, "accept returns a splice for a token that its last splice has inserted; return nothing for these, or what is inserted is replaced for ever");
-  if (back > hold || back > generated || inserted(all, token)) __builtin_trap();
+    STOP(hook, "accept takes %d tokens back, and the script holds %d: write `export const plugin = {hold: %d}`, so that the client is not shown them before", back, hold, back);
+  if (back > generated)
+    STOP(hook, "accept takes %d tokens back, and the answer has %d", back, generated);
+  if (inserted(all, token))
+    STOP(hook, "accept returns a splice for a token that its last splice has inserted; return nothing for these, or what is inserted is replaced for ever");
   splice_from = all - back;
   splice[0] = back;
   splice[1] = list.n;
@@ -386,13 +373,10 @@ int stop_answer(JSValueConst r, JSValueConst hook, int bytes) {
       JS_FreeCString(js, end.bytes);
       return -1 - (int)end.n;
     }
-    refuse_text(hook, "stop ends with a text of %zu bytes that is no beginning of the %zu that are new or held back", end.n, all);
-    __builtin_trap();
+    STOP(hook, "stop ends with a text of %zu bytes that is no beginning of the %zu that are new or held back", end.n, all);
   }
-  if (answer < 0) {
-    refuse_text(hook, "stop returned %s; it must return \"end\", \"hide\", \"hold\", {end: text} or nothing", describe(r));
-    __builtin_trap();
-  }
+  if (answer < 0)
+    STOP(hook, "stop returned %s; it must return \"end\", \"hide\", \"hold\", {end: text} or nothing", describe(r));
   if (answer == 3 && all > held_room) {
     char *larger = js_realloc(js, held_text, 2 * all);
     if (!larger) stop_call();

@@ -8,6 +8,7 @@ test("pluginFile: all that the host tells", () => {
     name: "min-p",
     state: "quarantined",
     file: "a.wasm",
+    bundled: true,
     size: 84_123,
     sha256: "ab12",
     default: true,
@@ -16,11 +17,20 @@ test("pluginFile: all that the host tells", () => {
     model_errors: [{ model: "other", error: "no such token" }, 7],
     last_fault_at: "2026-01-02T03:04:05Z",
     exports: ["penstock_sample", "penstock_describe"],
-    manifest: { version: "1.2", author: "Ada", license: "MIT", view: "candidates", candidates: 256, hold: 2 },
+    manifest: {
+      version: "1.2",
+      author: "Ada",
+      license: "MIT",
+      view: "candidates",
+      candidates: 256,
+      hold: 2,
+      branches: 4,
+      take_back: 5000,
+    },
   } as Parameters<typeof pluginFile>[0]);
   assert.deepEqual(
-    [file.name, file.version, file.by, file.state, file.size, file.always],
-    ["min-p", "1.2", "Ada, MIT", "quarantined", 84_123, true],
+    [file.name, file.version, file.by, file.state, file.size, file.always, file.bundled],
+    ["min-p", "1.2", "Ada, MIT", "quarantined", 84_123, true, true],
   );
   assert.deepEqual(file.modelErrors, [{ model: "other", error: "no such token" }]);
   assert.deepEqual([file.faults, file.lastFault, file.faultedAt], [3, "trap", "2026-01-02T03:04:05Z"]);
@@ -37,6 +47,8 @@ test("pluginFile: all that the host tells", () => {
   assert.deepEqual(limitsOf(file), [
     "sees the 256 likeliest tokens",
     "may take back 2 tokens, so text comes that much later",
+    "may compute 5,000 more tokens than it keeps",
+    "writes up to 4 continuations at once",
   ]);
 });
 

@@ -10,6 +10,7 @@ export interface PluginFile extends Plugin {
   version: string;
   by: string; // author and licence, where the manifest has them
   file: string;
+  bundled: boolean; // the server comes with it: it cannot be removed
   size: number; // bytes
   sha256: string; // hexadecimal; empty for one that could not be loaded
   error: string; // why the file as it is now could not be loaded
@@ -20,6 +21,8 @@ export interface PluginFile extends Plugin {
   faultedAt: string; // when the last one was, RFC 3339
   candidates: number; // that its sample gets at most
   hold: number; // tokens that it may take back, by which its answers are late
+  takeBack: number; // tokens that it may compute in vain besides
+  branches: number; // that a program has at once
 }
 
 /** Why a plugin cannot be used with a model. */
@@ -39,6 +42,7 @@ export function pluginFile(entry: ListEntry): PluginFile {
     version: text(manifest.version),
     by: [text(manifest.author), text(manifest.license) || text(manifest.licence)].filter(Boolean).join(", "),
     file: text(raw.file),
+    bundled: raw.bundled === true,
     size: count(raw.size),
     sha256: text(raw.sha256),
     error: text(raw.error),
@@ -49,6 +53,8 @@ export function pluginFile(entry: ListEntry): PluginFile {
     faultedAt: text(raw.last_fault_at),
     candidates: count(manifest.candidates),
     hold: count(manifest.hold),
+    takeBack: count(manifest.take_back),
+    branches: count(manifest.branches),
   };
 }
 
@@ -86,6 +92,7 @@ const kinds: Record<string, PluginKind> = {
   penstock_run: { name: "Program", title: "It writes the whole answer, from several continuations at once." },
   penstock_draft: { name: "Guesses", title: "It guesses the next tokens, which makes answers faster." },
   penstock_stop: { name: "Stop", title: "It reads the new text, and may hold it back or end the answer." },
+  penstock_filter: { name: "Filter", title: "It rewrites the text before it is shown." },
 };
 
 /** Where a plugin takes part, in the order of a request. */
@@ -94,12 +101,17 @@ export function kindsOf({ exports }: Pick<Plugin, "exports">): PluginKind[] {
 }
 
 /** What is to be known before a plugin is used, besides what it does. */
-export function limitsOf(plugin: Pick<PluginFile, "view" | "candidates" | "hold">): string[] {
+export function limitsOf(
+  plugin: Pick<PluginFile, "view" | "candidates" | "hold" | "takeBack" | "branches">,
+): string[] {
   const parts = [];
   if (plugin.view === "logits") parts.push("sees the whole vocabulary");
   if (plugin.view === "candidates" && plugin.candidates > 0)
     parts.push(`sees the ${plugin.candidates.toLocaleString("en")} likeliest tokens`);
   if (plugin.hold > 0) parts.push(`may take back ${plugin.hold} tokens, so text comes that much later`);
+  if (plugin.takeBack > 0)
+    parts.push(`may compute ${plugin.takeBack.toLocaleString("en")} more tokens than it keeps`);
+  if (plugin.branches > 1) parts.push(`writes up to ${plugin.branches} continuations at once`);
   return parts;
 }
 

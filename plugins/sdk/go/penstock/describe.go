@@ -43,7 +43,7 @@ func describe(m *Manifest, value any) (text []byte, wrong string) {
 	case rows && is[Sampler](value):
 		return nil, "the plugin's type has both Sample and SampleRow: a plugin sees the candidates or the whole row. Take one out"
 	case !works:
-		return nil, "the plugin's type has none of the methods Rewrite, Render, Prepare, Sample, SampleRow, Accept, Draft, Stop and Run, or not as the SDK wants them: it would do nothing. (Register wants the type itself, no pointer to it.)"
+		return nil, "the plugin's type has none of the methods Rewrite, Render, Prepare, Sample, SampleRow, Accept, Draft, Stop, Filter and Run, or not as the SDK wants them: it would do nothing. (Register wants the type itself, no pointer to it.)"
 	case others && is[Runner](value) && !is[Planner](value):
 		return nil, "the plugin's type has Run and a method that is called for a token or a prompt: a program writes the answer itself. Take the other out, or add Plan, which says for each configuration what the plugin is"
 	}
@@ -62,7 +62,7 @@ func implemented(value any, without ...Call) (list []byte, works, others bool) {
 	}{
 		{is[Warmer](value), "warm", false}, {is[Planner](value), "plan", false}, {is[Rewriter](value), "messages", true}, {is[Renderer](value), "template", true},
 		{is[Preparer](value), "prepare", true}, {is[Sampler](value) || is[RowSampler](value), "sample", true},
-		{is[Accepter](value), "accept", true}, {is[Stopper](value), "stop", true}, {is[Drafter](value), "draft", true},
+		{is[Accepter](value), "accept", true}, {is[Stopper](value), "stop", true}, {is[Filterer](value), "filter", true}, {is[Drafter](value), "draft", true},
 		{is[Rewinder](value), "rewind", false}, {is[Runner](value), "run", true}, {is[Closer](value), "close", false},
 	} {
 		for _, c := range without {

@@ -37,6 +37,9 @@ func exportAccept(token int32) int32 { return guest.Accept(token) }
 //go:wasmexport penstock_stop
 func exportStop(token, size int32) int32 { return guest.Stop(token, size) }
 
+//go:wasmexport penstock_filter
+func exportFilter(size, last int32) int32 { return guest.Filter(size, last) }
+
 //go:wasmexport penstock_draft
 func exportDraft(n int32) int32 { return guest.Draft(n) }
 

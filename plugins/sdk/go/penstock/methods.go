@@ -94,6 +94,20 @@ type Stopper interface {
 	Stop(t Token, text []byte) Verdict
 }
 
+// Filterer rewrites the text of the answer before anybody sees it.
+type Filterer interface {
+	// Filter gets what it kept back, followed by new text that is about to be shown, in whole
+	// characters. shown is what is shown instead: the text itself where nothing is to be changed. keep
+	// is how many of the text's last bytes are kept back, at most 4 KiB: they come again in the next
+	// call, before what follows. last: nothing follows, and nothing can be kept back.
+	//
+	// The text is the model's, with tags of reasoning and tool calls, after stop strings. Of several
+	// plugins each gets what the one before it shows. Filter may write into the text, but must not
+	// keep it. Where text that was shown is taken back, a plugin without the method Rewind is started
+	// again, and gets the text again that is left.
+	Filter(text []byte, last bool) (shown []byte, keep int)
+}
+
 // Rewinder is told that others took tokens back: another plugin's Splice, or a user who rewinds,
 // injects or forks. Leave it out unless going back is cheaper than starting again: without it the
 // host makes sure that the plugin's state matches the answer. With it the plugin has to undo all

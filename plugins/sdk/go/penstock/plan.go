@@ -111,3 +111,13 @@ func Fuel() int64 {
 	}
 	return abi.Fuel()
 }
+
+// Elapsed returns how long ago the request came, in milliseconds, when the running call began; −1
+// in Warm and Plan, and on a host that does not tell. A plugin that decides by it gets other
+// answers on a slower machine. Recordings have what it returned, and replays return the same.
+func Elapsed() int {
+	if !Feature("elapsed") {
+		return -1
+	}
+	return int(abi.Elapsed())
+}

@@ -40,6 +40,7 @@ func begin(m *Manifest, value any) {
 	beginNext(value)
 	beginAccept(value)
 	beginStop(value)
+	beginFilter(value)
 	beginSample(value)
 	beginRun(value)
 }

@@ -34,6 +34,17 @@ func (r *Request) Sampling() json.Value { return asked("sampling") }
 // missing. It is Null on a host without this function.
 func (r *Request) Model() json.Value { return asked("model") }
 
+// Messages is the conversation as the plugin's Rewrite got it, for a plugin that has Filter, too,
+// and puts back into the answer what it has replaced. It is empty in other plugins, and if the
+// request has no messages.
+func (r *Request) Messages() ([]Message, error) {
+	text := read(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) })
+	if len(text) == 0 {
+		return nil, nil
+	}
+	return parse(text)
+}
+
 // Call is a call of the host that a plugin can decline for a request, or leave out of a plan, by
 // the method that it is of.
 type Call string
@@ -47,6 +58,7 @@ const (
 	CallAccept  Call = "penstock_accept"
 	CallDraft   Call = "penstock_draft"
 	CallStop    Call = "penstock_stop"
+	CallFilter  Call = "penstock_filter"
 	CallRewind  Call = "penstock_rewind"
 	CallClose   Call = "penstock_close"
 	CallRender  Call = "penstock_template"

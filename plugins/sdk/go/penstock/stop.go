@@ -3,8 +3,6 @@
 package penstock
 
 import (
-	"unsafe"
-
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
@@ -37,13 +35,13 @@ func beginStop(value any) {
 	guest.Stop = nil
 	if s, ok := value.(Stopper); ok {
 		guest.Stop = func(token, size int32) int32 {
-			return int32(s.Stop(Token(token), unsafe.Slice((*byte)(unsafe.Pointer(&text[0])), textRoom)[:size]))
+			return int32(s.Stop(Token(token), textBuffer()[:size]))
 		}
 	}
 }
 
 func bindText() bool {
-	if guest.Stop == nil {
+	if guest.Stop == nil && guest.Filter == nil {
 		return true
 	}
 	text = words(abi.BufferText, textRoom/4)

@@ -17,7 +17,7 @@ import (
 // callable has an interface for each method that the SDK calls.
 var callable = [...]reflect.Type{
 	reflect.TypeFor[Opener](), reflect.TypeFor[Warmer](), reflect.TypeFor[Planner](), reflect.TypeFor[Rewriter](), reflect.TypeFor[Renderer](), reflect.TypeFor[Preparer](),
-	reflect.TypeFor[Sampler](), reflect.TypeFor[RowSampler](), reflect.TypeFor[Accepter](), reflect.TypeFor[Drafter](), reflect.TypeFor[Stopper](),
+	reflect.TypeFor[Sampler](), reflect.TypeFor[RowSampler](), reflect.TypeFor[Accepter](), reflect.TypeFor[Drafter](), reflect.TypeFor[Stopper](), reflect.TypeFor[Filterer](),
 	reflect.TypeFor[Rewinder](), reflect.TypeFor[Closer](), reflect.TypeFor[Runner](),
 }
 

@@ -86,6 +86,41 @@ func (s *Session) Stop(t penstock.Token, text string) penstock.Verdict {
 	return v
 }
 
+// filtered is a text that the plugin's filter was given.
+type filtered struct {
+	text  string
+	after int    // tokens of the history then
+	held  string // what was kept back
+}
+
+// Filter gives the plugin text that is about to be shown, after what it kept back, and returns what
+// is shown now. Last: nothing follows.
+func (s *Session) Filter(text string, last bool) string {
+	s.t.Helper()
+	given := text
+	if n := len(s.filtered); n > 0 {
+		given = s.filtered[n-1].held + text
+	}
+	if size := len(s.buffers[abi.BufferText]); guest.Filter != nil && len(given) > size {
+		s.t.Fatalf("%d bytes of text, with what was kept back, for a buffer of %d", len(given), size)
+	}
+	copy(s.buffers[abi.BufferText], given)
+	end := int32(0)
+	if last {
+		end = 1
+	}
+	keep := int(s.call(penstock.CallFilter, guest.Filter != nil, func() int32 { return guest.Filter(int32(len(given)), end) }))
+	at := len(given) - keep
+	if keep < 0 || at < 0 || last && keep > 0 || keep > abi.LimitHeldBytes || keep > 0 && !utf8.RuneStart(given[at]) {
+		s.t.Fatalf("filter keeps %d bytes back of %q; the last text: %v", keep, given, last)
+	}
+	s.filtered = append(s.filtered, filtered{text, len(s.History), given[at:]})
+	if s.emits {
+		return s.emitted
+	}
+	return given[:at]
+}
+
 // Rewind takes tokens back, as another plugin or a user would: n are left, prompt included. A
 // plugin without a method for it is started again if it was told something that no longer holds;
 // then the tokens and the text are told it again.
@@ -94,15 +129,16 @@ func (s *Session) Rewind(n int) {
 	if n < len(s.Prompt) || n > len(s.History) {
 		s.t.Fatalf("%d tokens cannot be left of %d, of which the prompt has %d", n, len(s.History), len(s.Prompt))
 	}
-	seen := len(s.texts)
+	seen := len(s.texts) + len(s.filtered)
 	s.texts = slices.DeleteFunc(s.texts, func(text shown) bool { return text.after > n })
+	s.filtered = slices.DeleteFunc(s.filtered, func(f filtered) bool { return f.after > n })
 	s.History = s.History[:n]
 	switch {
 	case s.has(penstock.CallRewind, guest.Rewind != nil):
 		if s.call(penstock.CallRewind, true, func() int32 { return guest.Rewind(int32(n)) }) != 0 {
 			s.t.Fatalf("rewind to %d tokens: %s", n, s.refusal)
 		}
-	case s.has(penstock.CallAccept, guest.Accept != nil) || len(s.texts) < seen:
+	case s.has(penstock.CallAccept, guest.Accept != nil) || len(s.texts)+len(s.filtered) < seen:
 		s.beginAgain()
 	}
 }
@@ -110,8 +146,8 @@ func (s *Session) Rewind(n int) {
 // beginAgain replaces a plugin by a new one, which is told what is left.
 func (s *Session) beginAgain() {
 	s.t.Helper()
-	history, texts := s.History, s.texts
-	s.History, s.texts, s.again = slices.Clone(s.Prompt), nil, true
+	history, texts, given := s.History, s.texts, s.filtered
+	s.History, s.texts, s.filtered, s.again = slices.Clone(s.Prompt), nil, nil, true
 	defer func() { s.again = false }()
 	if err := s.begin(); err != nil {
 		s.t.Fatal(err)
@@ -119,6 +155,9 @@ func (s *Session) beginAgain() {
 	for i := len(s.Prompt); i <= len(history); i++ {
 		for ; len(texts) > 0 && (texts[0].after <= i || i == len(history)); texts = texts[1:] {
 			s.Stop(texts[0].token, texts[0].text)
+		}
+		for ; len(given) > 0 && (given[0].after <= i || i == len(history)); given = given[1:] {
+			s.Filter(given[0].text, false)
 		}
 		if i < len(history) {
 			s.accept(history[i])

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
@@ -73,7 +74,8 @@ func fill(object, schema map[string]any) (filled bool) {
 }
 
 func (h host) Messages(p unsafe.Pointer, limit int32) int32 {
-	return giveIf(h.converses(), h.s.Messages, p, limit)
+	puts := guest.Rewrite != nil && guest.Filter != nil && !h.during("penstock_warm", "penstock_plan") // what it has replaced back
+	return giveIf(h.converses() || puts, h.s.Messages, p, limit)
 }
 
 func (h host) Media(p unsafe.Pointer, limit int32) int32 {
@@ -159,6 +161,14 @@ func (h host) Part() int32 {
 	return int32(*cmp.Or(h.s.Part, &unknown))
 }
 
+// Elapsed is as much as the test says.
+func (h host) Elapsed() int32 {
+	if h.during("penstock_warm", "penstock_plan") {
+		return -1
+	}
+	return int32(h.s.Elapsed)
+}
+
 // Fuel is never used up natively.
 func (h host) Fuel() int64 { return abi.LimitHookFuel }
 
@@ -234,7 +244,7 @@ func (h host) Bind(kind int32, p unsafe.Pointer, size int32) int32 {
 
 func (h host) Decline(p unsafe.Pointer, size int32) int32 {
 	switch name := penstock.Call(take(p, size)); name {
-	case penstock.CallRewrite, penstock.CallPrepare, penstock.CallSample, penstock.CallAccept, penstock.CallDraft, penstock.CallStop, penstock.CallRewind, penstock.CallClose:
+	case penstock.CallRewrite, penstock.CallPrepare, penstock.CallSample, penstock.CallAccept, penstock.CallDraft, penstock.CallStop, penstock.CallFilter, penstock.CallRewind, penstock.CallClose:
 		if h.during("penstock_open") {
 			h.s.Declined = append(h.s.Declined, name)
 			return abi.DeclineOk
@@ -272,6 +282,9 @@ func (h host) Output(p unsafe.Pointer, size int32) int32 {
 	return abi.OutputOk
 }
 
-func (h host) Emit(p unsafe.Pointer, size int32)         { h.s.emitted += take(p, size) }
+func (h host) Emit(p unsafe.Pointer, size int32) {
+	h.s.emitted, h.s.emits = h.s.emitted+take(p, size), true
+}
+
 func (h host) Fail(p unsafe.Pointer, size int32)         { h.s.refusal = take(p, size) }
 func (h host) Log(_ int32, p unsafe.Pointer, size int32) { h.s.Logs = append(h.s.Logs, take(p, size)) }

@@ -61,6 +61,8 @@ type Session struct {
 
 	Part *penstock.Part // what AnswerPart gives; nil: it is not known
 
+	Elapsed int // what penstock.Elapsed gives, in milliseconds
+
 	t        testing.TB
 	plugin   *guest.Plugin
 	manifest []byte
@@ -73,7 +75,9 @@ type Session struct {
 	hold     int           // tokens that may be taken back
 	buffers  [abi.BufferText + 1][]byte
 	texts    []shown // to the stop rule
+	filtered []filtered
 	emitted  string
+	emits    bool   // the last call has called emit
 	refusal  string // the reason of an error
 	position int    // where random numbers are drawn
 	draws    uint64 // that were made there
@@ -189,7 +193,7 @@ func (s *Session) call(c penstock.Call, has bool, method func() int32) int32 {
 	if n := len(s.History); n != s.position {
 		s.position, s.draws = n, 0
 	}
-	s.now, s.emitted, s.refusal = c, "", ""
+	s.now, s.emitted, s.emits, s.refusal = c, "", false, ""
 	defer func() { s.now = "" }()
 	return method()
 }

@@ -290,6 +290,8 @@ pub const LIMIT_NOTE_BYTES: i64 = 256;
 pub const LIMIT_NOTES: i64 = 8;
 /// bytes of text held back by stop plugins
 pub const LIMIT_HELD_BYTES: i64 = 4096;
+/// bytes that a call of `penstock_filter` hands to `emit`; all calls for an answer may hand over 8 bytes more for each byte of text that they were given
+pub const LIMIT_FILTER_BYTES: i64 = 65536;
 /// bytes
 pub const LIMIT_TEXT_BYTES: i64 = 256;
 /// bytes of a grammar
@@ -333,7 +335,7 @@ mod imports {
     extern "C" {
         /// The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so do properties of nested objects that the request or a default gives. Returns its length in bytes.
         pub fn config(ptr: *mut u8, limit: i32) -> i32;
-        /// The conversation as JSON, for `penstock_template` and `penstock_messages`; empty in other exports. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.
+        /// The conversation as JSON, for `penstock_template` and `penstock_messages`; empty in other exports. A plugin with `penstock_messages` and `penstock_filter` also gets it in `penstock_open` and all later calls of the answer, as its `penstock_messages` got it, so it can find again there what it has replaced; empty if the request has no messages. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.
         pub fn messages(ptr: *mut u8, limit: i32) -> i32;
         /// Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token. A row of a picture or a sound is the *reserved token*.
         pub fn history(from: i32, ptr: *mut u8, limit: i32) -> i32;
@@ -389,11 +391,13 @@ mod imports {
         ///
         /// `sampling` has the request's effective sampling parameters under the names of a request's body, with the defaults filled in: `temperature`, `top_k`, `max_tokens`, `stop`, `logit_bias` and so on; `samplers` is the chain in its order, plugins as `plugin:NAME`, and `grammar` says whether there is one (true or false). A client may change them in the middle of an answer; the next call returns the new values. It is `{}` in `penstock_describe` and `penstock_warm`, where there is no request. A plugin must accept members that it does not know.
         pub fn request(ptr: *mut u8, limit: i32) -> i32;
+        /// How long ago the request arrived, in milliseconds, when the running call of an export began; in `penstock_run`, when its last wait was over. So it does not change within a call. −1 in `penstock_describe`, `penstock_warm` and `penstock_plan`, and where the host does not know. A plugin that asks for it gives up that the same request with the same seed gets the same answer. A recording has what each call got, and a replay returns it, bit for bit. While an answer is replayed to a new instance (see `penstock_rewind`) it is the time of now, as in the calls that follow; what earlier instances got is not kept.
+        pub fn elapsed() -> i32;
         /// The fuel that is left of the running call of an export, in units; of `penstock_run`, what is left until the next wait. The call has been paid for. It is the same on every machine, so a plugin may decide by it, for example to stop a search, or an interpreter to end a script with an error of its own, before the host ends the call.
         pub fn fuel() -> i64;
         /// The pictures and sounds of the prompt, in their order there, as a JSON list; `[]` if there are none, or no request. Each is an object with `type` (`image` or `audio`), `hash` (the SHA-256 of the file, in hexadecimal digits), `bytes` (of the file), `tokens` (how many tokens of the prompt it takes, with those that the model expects around it), `width` and `height` in pixels or `seconds`, and `detail` if the client has set it. `at` is the index in `history` of the first of its tokens, when the answer begins. In `penstock_messages` and `penstock_template` the list has those of the conversation, each once, with their marker as `text` instead of `at`. A plugin must accept members that it does not know. Returns its length in bytes. See *pictures and sounds*.
         pub fn media(ptr: *mut u8, limit: i32) -> i32;
-        /// Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. 0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.
+        /// Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. 0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop`, `penstock_filter`, `penstock_rewind` and `penstock_run`. It is refused in `penstock_close`, which is called after the answer has been sent, so that no answer waits for it. A value stays when tokens are taken back. While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.
         pub fn output(ptr: *const u8, len: i32) -> i32;
         /// Attaches a short text in UTF-8 to one token, for its trace: it is shown to clients that ask for `trace`, in the page's inspector and in recordings. In `penstock_prepare` and `penstock_sample` this is the token that is about to be chosen, in `penstock_accept` the accepted one, which keeps it if it is taken back. 0, also if nobody asks for traces, or −1 if it is refused, with the reason in the log: in other exports, if it is not UTF-8, or exceeds `note_bytes` or `notes`. While the answer is replayed to a new instance (see `penstock_rewind`), notes are dropped.
         pub fn note(ptr: *const u8, len: i32) -> i32;
@@ -473,6 +477,7 @@ mod native {
         pub part: unsafe fn() -> i32,
         pub request: unsafe fn(*mut u8, i32) -> i32,
         pub random: unsafe fn() -> i64,
+        pub elapsed: unsafe fn() -> i32,
         pub fuel: unsafe fn() -> i64,
         pub media: unsafe fn(*mut u8, i32) -> i32,
         pub vocab_size: unsafe fn() -> i32,
@@ -532,6 +537,7 @@ mod native {
         part: || absent("part"),
         request: |_, _| absent("request"),
         random: || absent("random"),
+        elapsed: || absent("elapsed"),
         fuel: || absent("fuel"),
         media: |_, _| absent("media"),
         vocab_size: || absent("vocab_size"),
@@ -667,6 +673,12 @@ mod native {
     /// Pointers must be valid for what the import reads or writes.
     pub unsafe fn random() -> i64 {
         (HOST.with(Cell::get).random)()
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn elapsed() -> i32 {
+        (HOST.with(Cell::get).elapsed)()
     }
 
     /// # Safety
@@ -941,6 +953,7 @@ mod native {
         "part",
         "request",
         "random",
+        "elapsed",
         "fuel",
         "media",
         "vocab_size",
@@ -997,6 +1010,7 @@ mod native {
         "penstock_sample",
         "penstock_accept",
         "penstock_stop",
+        "penstock_filter",
         "penstock_draft",
         "penstock_rewind",
         "penstock_run",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use crate::{abi, Token};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A sampler's decision.
@@ -39,6 +40,16 @@ pub enum Accepted {
         /// The tokens that replace them.
         tokens: Vec<Token>,
     },
+}
+
+/// What a filter makes of text. The default shows it as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filtered {
+    /// What is shown; none: the text as it is.
+    pub shown: Option<String>,
+    /// How many of the text's last bytes are kept back, whole characters and at most 4 KiB. They
+    /// come again in the next call, before what follows.
+    pub keep: usize,
 }
 
 /// What a stop rule says about the text so far.

@@ -5,6 +5,7 @@
 use crate::Token;
 
 /// Adds an entry; false if there is no room.
+#[inline]
 pub(crate) fn add(buffer: &mut [u32], token: Token, amount: f32) -> bool {
     let at = 1 + 2 * buffer.first().copied().unwrap_or(0) as usize;
     if at >= buffer.len() {

@@ -5,7 +5,8 @@ use crate::{abi, host, Candidates, Manifest, Row, View};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Bytes of text that a stop rule sees at a time; longer text is passed in several calls.
+/// Bytes of text that a stop rule or a filter sees at a time; longer text is passed in several
+/// calls.
 const TEXT: usize = 4096;
 
 /// The buffers that a plugin's methods need, in words of 4 bytes; those that no method needs are
@@ -36,7 +37,7 @@ impl Buffers {
             mask: bound(abi::BUFFER_MASK, words(methods.prepare, (n + 31) / 32))?,
             bias: bound(abi::BUFFER_BIAS, words(methods.prepare || shown, 1 + 2 * manifest.biases as usize))?,
             splice: bound(abi::BUFFER_SPLICE, words(methods.prepare || methods.accept || methods.draft, 2 + manifest.splice as usize))?,
-            text: bound(abi::BUFFER_TEXT, words(methods.stop, TEXT / 4))?,
+            text: bound(abi::BUFFER_TEXT, words(methods.stop || methods.filter, TEXT / 4))?,
         })
     }
 

@@ -24,6 +24,7 @@ pub struct Methods {
     pub sample_row: bool,
     pub accept: bool,
     pub stop: bool,
+    pub filter: bool,
     pub rewind: bool,
     pub run: bool,
     pub close: bool,
@@ -42,6 +43,7 @@ impl Methods {
         sample_row: false,
         accept: false,
         stop: false,
+        filter: false,
         rewind: false,
         run: false,
         close: false,
@@ -59,6 +61,7 @@ impl Methods {
             (self.sample || self.sample_row, "penstock_sample"),
             (self.accept, "penstock_accept"),
             (self.stop, "penstock_stop"),
+            (self.filter, "penstock_filter"),
             (self.draft, "penstock_draft"),
             (self.rewind, "penstock_rewind"),
             (self.run, "penstock_run"),
@@ -216,6 +219,16 @@ impl<P: Exported> Instance<P> {
         plugin.stop(token as Token, text).code()
     }
 
+    pub fn filter(&mut self, len: i32, last: i32) -> i32 {
+        let plugin = self.plugin.as_mut().expect("no request is open");
+        let text = core::str::from_utf8(self.buffers.text(len as usize)).expect("the host hands out whole characters");
+        let filtered = plugin.filter(text, last == 1);
+        if let Some(shown) = filtered.shown {
+            host::emit(&shown);
+        }
+        filtered.keep as i32
+    }
+
     pub fn render(&mut self) -> i32 {
         answer(json::parse(&host::messages()).map_err(|e| alloc::format!("messages: {}", e)).and_then(|messages| {
             host::emit(&self.plugin().render(&Message::list(&messages)?)?);
@@ -340,11 +353,7 @@ macro_rules! exports {
             }
             #[no_mangle]
             pub extern "C" fn penstock_sample(n: i32) -> i32 {
-                if HAS.sample_row {
-                    call(true, |i| i.sample_row(n))
-                } else {
-                    call(HAS.sample, |i| i.sample(n))
-                }
+                call(HAS.sample || HAS.sample_row, |i| if HAS.sample_row { i.sample_row(n) } else { i.sample(n) })
             }
             #[no_mangle]
             pub extern "C" fn penstock_accept(token: i32) -> i32 {
@@ -353,6 +362,10 @@ macro_rules! exports {
             #[no_mangle]
             pub extern "C" fn penstock_stop(token: i32, len: i32) -> i32 {
                 call(HAS.stop, |i| i.stop(token, len))
+            }
+            #[no_mangle]
+            pub extern "C" fn penstock_filter(len: i32, last: i32) -> i32 {
+                call(HAS.filter, |i| i.filter(len, last))
             }
             #[no_mangle]
             pub extern "C" fn penstock_draft(n: i32) -> i32 {

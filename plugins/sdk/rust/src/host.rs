@@ -125,6 +125,16 @@ pub fn fuel() -> Option<i64> {
     Some(unsafe { abi::fuel() })
 }
 
+/// How long ago the request came, in milliseconds, when the running call began; none in `warm` and
+/// `plan`, and on a host that does not tell. A plugin that decides by it gets other answers on a
+/// slower machine. Recordings have what it returned, and replays return the same.
+pub fn elapsed() -> Option<u32> {
+    if !feature("elapsed") {
+        return None;
+    }
+    u32::try_from(unsafe { abi::elapsed() }).ok()
+}
+
 /// A number of the request, by the ABI's param kinds.
 pub fn param(kind: i32) -> i64 {
     unsafe { abi::param(kind) }

@@ -69,7 +69,7 @@ mod table;
 pub mod testing;
 mod vocabulary;
 
-pub use answer::{Accepted, Choice, Decision, Verdict};
+pub use answer::{Accepted, Choice, Decision, Filtered, Verdict};
 pub use branch::{Branch, Chain, State};
 pub use candidates::Candidates;
 pub use manifest::{Manifest, Place, View};

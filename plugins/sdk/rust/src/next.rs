@@ -20,6 +20,7 @@ impl<'a> Next<'a> {
 
     /// Adds an amount to the logit of a token; −∞ bans it. False if there is no room for another:
     /// the manifest's `biases` sets how many there are.
+    #[inline] // a plugin may call it for a large part of the vocabulary
     pub fn bias(&mut self, token: Token, amount: f32) -> bool {
         if self.filled & abi::PREPARE_BIAS == 0 {
             self.bias[0] = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use crate::json::Value;
-use crate::{Accepted, Candidates, Choice, Manifest, Message, Next, Plan, Request, Row, Run, Table, Token, Verdict, Vocabulary};
+use crate::{Accepted, Candidates, Choice, Filtered, Manifest, Message, Next, Plan, Request, Row, Run, Table, Token, Verdict, Vocabulary};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -58,6 +58,28 @@ pub trait Plugin: Sized + 'static {
     fn stop(&mut self, token: Token, text: &str) -> Verdict {
         let _ = (token, text);
         Verdict::Show
+    }
+
+    /// Rewrites the text of the answer before anybody sees it. It gets what it kept back, followed
+    /// by new text that is about to be shown, in whole characters. `last`: nothing follows, and
+    /// nothing can be kept back. The text is the model's, with tags of reasoning and tool calls,
+    /// after stop strings. Of several plugins each gets what the one before it shows. Where text
+    /// that was shown is taken back, a plugin without `rewind` is started again, and gets the text
+    /// again that is left.
+    ///
+    /// ```
+    /// # use penstock::Filtered;
+    /// /// Puts a name in the place of "[1]".
+    /// fn filter(text: &str, last: bool) -> Filtered {
+    ///     let begun = ["[1", "["].iter().find(|begun| !last && text.ends_with(**begun));
+    ///     let keep = begun.map_or(0, |begun| begun.len());
+    ///     Filtered { shown: Some(text[..text.len() - keep].replace("[1]", "Ann")), keep }
+    /// }
+    /// assert_eq!(filter("I am [", false), Filtered { shown: Some("I am ".into()), keep: 1 });
+    /// ```
+    fn filter(&mut self, text: &str, last: bool) -> Filtered {
+        let _ = (text, last);
+        Filtered::default()
     }
 
     /// Returns the messages that the model is to read instead of those it got. It may change, add

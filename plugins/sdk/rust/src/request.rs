@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-use crate::{abi, host, json, json::Value};
+use crate::{abi, host, json, json::Value, Message};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 /// The request that a plugin serves.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +39,7 @@ pub enum Call {
     Accept,
     Draft,
     Stop,
+    Filter,
     Rewind,
     Close,
     /// Only of plans.
@@ -55,6 +57,7 @@ impl Call {
             Call::Accept => "penstock_accept",
             Call::Draft => "penstock_draft",
             Call::Stop => "penstock_stop",
+            Call::Filter => "penstock_filter",
             Call::Rewind => "penstock_rewind",
             Call::Close => "penstock_close",
             Call::Render => "penstock_template",
@@ -107,6 +110,16 @@ impl Request {
     /// The model, see [`host::model`].
     pub fn model(&self) -> Value {
         host::model()
+    }
+
+    /// The conversation as the plugin's `rewrite` got it, for a plugin that has `filter`, too, and
+    /// puts back into the answer what it has replaced. It is empty in other plugins, and if the
+    /// request has no messages.
+    pub fn messages(&self) -> Result<Vec<Message>, String> {
+        match host::messages() {
+            text if text.is_empty() => Ok(Vec::new()),
+            text => Message::list(&json::parse(&text).map_err(|e| alloc::format!("messages: {}", e))?),
+        }
     }
 
     pub(crate) fn read() -> Result<Request, String> {

@@ -12,9 +12,9 @@ export function EmptyFolder() {
         when the answer ends. It runs in a sandbox with limits of time and memory, and a fault in it ends one
         answer at most.
       </p>
-      <p>Build the examples, and start the server with them:</p>
+      <p>Build those that come with the server, and start it with them:</p>
       <pre>
-        <code>{"make plugins\nbin/penstock serve --plugin-dir build/plugins"}</code>
+        <code>make run</code>
       </pre>
       <p>
         Or drop a .wasm file here. To write one in Go or Rust takes five minutes:{" "}

@@ -15,7 +15,7 @@ export function PluginCard({ plugin }: { plugin: PluginFile }) {
   const { notes } = useCatalog();
   const id = useId();
   const open = useSignal(false);
-  const { name, version, summary, by, error } = plugin;
+  const { name, version, summary, by, error, bundled } = plugin;
   const note = notes.value.get(name) ?? "";
   return (
     <article class="plugin" aria-labelledby={`${id}-name`}>
@@ -64,11 +64,13 @@ export function PluginCard({ plugin }: { plugin: PluginFile }) {
       )}
       <footer>
         <p class="hint">
-          {[by, ...limitsOf(plugin), plugin.file, sizeWords(plugin.size)].filter(Boolean).join(" · ")}
+          {[by, ...limitsOf(plugin), bundled ? "comes with the server" : plugin.file, sizeWords(plugin.size)]
+            .filter(Boolean)
+            .join(" · ")}
           {" · "}
           <Hash sha256={plugin.sha256} />
         </p>
-        <RemoveButton plugin={plugin} />
+        {!bundled && <RemoveButton plugin={plugin} />}
       </footer>
     </article>
   );

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-// Answers one question with and without a plugin.
+// Answers the chat's last question, or another in its place, with and without a plugin.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { App } from "../../app.ts";
+import type { Chat } from "../../chats/chat.ts";
 import { type Message, unkept } from "../../chats/message.ts";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { advice, remedy } from "../../host/erroradvice.ts";
 import { choiceOf, withoutPlugin, withPlugin } from "../../plugins/pluginchoice.ts";
 import { hostChain } from "../../settings/chain.ts";
+import { upToQuestion } from "../../settings/curl.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
 
@@ -21,12 +23,13 @@ interface Props {
 }
 
 /**
- * One question answered with and without a plugin, with the same seed, so that every difference is
- * the plugin's.
+ * The chat's last question, or another in its place, answered with and without a plugin, with the
+ * same seed, so that every difference is the plugin's.
  */
 export function TryIt({ name, config, ready }: Props) {
   const app = useApp();
-  const question = useSignal("Tell me a story about a frog.");
+  const { title, tree } = app.chats.current.value;
+  const question = useSignal(conversation(app.chats.current.peek()).at(-1)?.content ?? "");
   const runs = useSignal<readonly RunningAnswer[]>([]); // without it, and with it
   const stop = () => {
     for (const run of runs.peek()) app.answers.stop(run);
@@ -36,9 +39,11 @@ export function TryIt({ name, config, ready }: Props) {
     stop();
     const seed = Math.floor(Math.random() * 2 ** 31);
     const host = hostChain(app.props.peek().defaults, app.plugins.peek());
-    const plain = withoutPlugin(app.chats.current.peek().settings.peek(), name, host);
+    const chat = app.chats.current.peek();
+    const plain = withoutPlugin(chat.settings.peek(), name, host);
+    const messages = asking(conversation(chat), question.peek());
     runs.value = [plain, withPlugin(plain, name, config, host)].map((settings) =>
-      begin(app, settings, question.peek(), seed),
+      begin(app, settings, messages, seed),
     );
   };
   const [a, b] = runs.value.map((run) => run.message.value);
@@ -70,6 +75,9 @@ export function TryIt({ name, config, ready }: Props) {
           </button>
         )}
       </form>
+      {tree.path.value.length > 0 && (
+        <p class="hint">Asked in “{title.value}”, in the place of its last question.</p>
+      )}
       {a !== undefined && b !== undefined && (
         <>
           <div class="columns">
@@ -87,12 +95,21 @@ export function TryIt({ name, config, ready }: Props) {
   );
 }
 
+/** The chat up to its last question; of a chat without one, a question to try. */
+function conversation({ tree }: Chat): Message[] {
+  const path = tree.path.peek().map((id) => tree.node(id).peek());
+  return path.length > 0 ? upToQuestion(path) : [unkept("user", "Tell me a story about a frog.")];
+}
+
+/** A conversation that ends with another question, beside the same files. */
+function asking(messages: Message[], content: string): Message[] {
+  return messages.map((message, i) => (i < messages.length - 1 ? message : { ...message, content }));
+}
+
 /** Has the host answer, into a message that no chat keeps. */
-function begin(app: App, settings: Settings, content: string, seed: number): RunningAnswer {
+function begin(app: App, settings: Settings, messages: Message[], seed: number): RunningAnswer {
   const sampling = { ...settings.sampling, seed, max_tokens: length };
-  return app.answers.startUnkept(
-    app.request({ ...settings, sampling, trace: false }, [unkept("user", content)]),
-  );
+  return app.answers.startUnkept(app.request({ ...settings, sampling, trace: false }, messages));
 }
 
 /** An answer; what differs from the other is marked. */

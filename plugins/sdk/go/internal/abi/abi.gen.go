@@ -230,6 +230,7 @@ const (
 	LimitNoteBytes           = 256        // bytes of a note
 	LimitNotes               = 8          // notes of a plugin for a token
 	LimitHeldBytes           = 4096       // bytes of text held back by stop plugins
+	LimitFilterBytes         = 65536      // bytes that a call of `penstock_filter` hands to `emit`; all calls for an answer may hand over 8 bytes more for each byte of text that they were given
 	LimitTextBytes           = 256        // bytes
 	LimitGrammarBytes        = 262144     // bytes of a grammar
 	LimitGrammars            = 4          // handles per instance

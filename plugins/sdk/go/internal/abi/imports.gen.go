@@ -18,8 +18,10 @@ import "unsafe"
 func Config(ptr unsafe.Pointer, limit int32) int32
 
 // Messages: The conversation as JSON, for penstock_template and penstock_messages; empty in other
-// exports. Returns its length in bytes. The content of a message with pictures or sounds is a list
-// of parts, see pictures and sounds.
+// exports. A plugin with penstock_messages and penstock_filter also gets it in penstock_open and
+// all later calls of the answer, as its penstock_messages got it, so it can find again there what
+// it has replaced; empty if the request has no messages. Returns its length in bytes. The content
+// of a message with pictures or sounds is a list of parts, see pictures and sounds.
 //
 //go:wasmimport penstock messages
 //go:noescape
@@ -128,6 +130,18 @@ func Request(ptr unsafe.Pointer, limit int32) int32
 //go:noescape
 func Random() int64
 
+// Elapsed: How long ago the request arrived, in milliseconds, when the running call of an export
+// began; in penstock_run, when its last wait was over. So it does not change within a call. −1 in
+// penstock_describe, penstock_warm and penstock_plan, and where the host does not know. A plugin
+// that asks for it gives up that the same request with the same seed gets the same answer. A
+// recording has what each call got, and a replay returns it, bit for bit. While an answer is
+// replayed to a new instance (see penstock_rewind) it is the time of now, as in the calls that
+// follow; what earlier instances got is not kept.
+//
+//go:wasmimport penstock-optional elapsed
+//go:noescape
+func Elapsed() int32
+
 // Fuel: The fuel that is left of the running call of an export, in units; of penstock_run, what is
 // left until the next wait. The call has been paid for. It is the same on every machine, so a
 // plugin may decide by it, for example to stop a search, or an interpreter to end a script with an
@@ -194,10 +208,11 @@ func Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, l
 // answer, under the plugin's name and with the number of tokens that the answer had then. 0, or
 // −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds
 // output_bytes or outputs, or if the call is outside penstock_open, penstock_prepare,
-// penstock_sample, penstock_accept, penstock_stop, penstock_rewind and penstock_run. It is refused
-// in penstock_close, which is called after the answer has been sent, so that no answer waits for
-// it. A value stays when tokens are taken back. While the answer is replayed to a new instance (see
-// penstock_rewind), values are dropped: the client has them already.
+// penstock_sample, penstock_accept, penstock_stop, penstock_filter, penstock_rewind and
+// penstock_run. It is refused in penstock_close, which is called after the answer has been sent, so
+// that no answer waits for it. A value stays when tokens are taken back. While the answer is
+// replayed to a new instance (see penstock_rewind), values are dropped: the client has them
+// already.
 //
 //go:wasmimport penstock-optional output
 //go:noescape

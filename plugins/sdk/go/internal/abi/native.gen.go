@@ -22,6 +22,7 @@ type Host interface {
 	Part() int32
 	Request(ptr unsafe.Pointer, limit int32) int32
 	Random() int64
+	Elapsed() int32
 	Fuel() int64
 	Media(ptr unsafe.Pointer, limit int32) int32
 	VocabSize() int32
@@ -99,8 +100,10 @@ func Config(ptr unsafe.Pointer, limit int32) int32 { return host.Config(ptr, lim
 func (a Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { a.answers("messages"); return 0 }
 
 // Messages: The conversation as JSON, for penstock_template and penstock_messages; empty in other
-// exports. Returns its length in bytes. The content of a message with pictures or sounds is a list
-// of parts, see pictures and sounds.
+// exports. A plugin with penstock_messages and penstock_filter also gets it in penstock_open and
+// all later calls of the answer, as its penstock_messages got it, so it can find again there what
+// it has replaced; empty if the request has no messages. Returns its length in bytes. The content
+// of a message with pictures or sounds is a list of parts, see pictures and sounds.
 func Messages(ptr unsafe.Pointer, limit int32) int32 { return host.Messages(ptr, limit) }
 
 // Prompt implements Host.
@@ -216,6 +219,18 @@ func (a Absent) Random() int64 { a.answers("random"); return 0 }
 // same bits.
 func Random() int64 { return host.Random() }
 
+// Elapsed implements Host.
+func (a Absent) Elapsed() int32 { a.answers("elapsed"); return 0 }
+
+// Elapsed: How long ago the request arrived, in milliseconds, when the running call of an export
+// began; in penstock_run, when its last wait was over. So it does not change within a call. −1 in
+// penstock_describe, penstock_warm and penstock_plan, and where the host does not know. A plugin
+// that asks for it gives up that the same request with the same seed gets the same answer. A
+// recording has what each call got, and a replay returns it, bit for bit. While an answer is
+// replayed to a new instance (see penstock_rewind) it is the time of now, as in the calls that
+// follow; what earlier instances got is not kept.
+func Elapsed() int32 { return host.Elapsed() }
+
 // Fuel implements Host.
 func (a Absent) Fuel() int64 { a.answers("fuel"); return 0 }
 
@@ -293,10 +308,11 @@ func (a Absent) Output(ptr unsafe.Pointer, len int32) int32 { a.answers("output"
 // answer, under the plugin's name and with the number of tokens that the answer had then. 0, or
 // −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds
 // output_bytes or outputs, or if the call is outside penstock_open, penstock_prepare,
-// penstock_sample, penstock_accept, penstock_stop, penstock_rewind and penstock_run. It is refused
-// in penstock_close, which is called after the answer has been sent, so that no answer waits for
-// it. A value stays when tokens are taken back. While the answer is replayed to a new instance (see
-// penstock_rewind), values are dropped: the client has them already.
+// penstock_sample, penstock_accept, penstock_stop, penstock_filter, penstock_rewind and
+// penstock_run. It is refused in penstock_close, which is called after the answer has been sent, so
+// that no answer waits for it. A value stays when tokens are taken back. While the answer is
+// replayed to a new instance (see penstock_rewind), values are dropped: the client has them
+// already.
 func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) }
 
 // Note implements Host.
@@ -692,6 +708,7 @@ var Features = []string{
 	"part",
 	"request",
 	"random",
+	"elapsed",
 	"fuel",
 	"media",
 	"vocab_size",
@@ -748,6 +765,7 @@ var Features = []string{
 	"penstock_sample",
 	"penstock_accept",
 	"penstock_stop",
+	"penstock_filter",
 	"penstock_draft",
 	"penstock_rewind",
 	"penstock_run",

@@ -32,6 +32,7 @@ var (
 	Sample  func(n int32) int32
 	Accept  func(token int32) int32
 	Stop    func(token, size int32) int32
+	Filter  func(size, last int32) int32
 	Rewind  func(size int32) int32
 	Rewrite func() int32
 	Draft   func(n int32) int32

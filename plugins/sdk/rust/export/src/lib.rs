@@ -95,8 +95,8 @@ fn methods(body: Vec<TokenTree>) -> Result<Vec<Ident>, Wrong> {
 
 /// The methods that an author may leave out, of those that there are; `open` is always there.
 fn checked(written: Vec<Ident>) -> Result<Vec<Ident>, Wrong> {
-    const METHODS: [&str; 13] =
-        ["warm", "plan", "run", "close", "rewrite", "render", "draft", "prepare", "sample", "sample_row", "accept", "stop", "rewind"];
+    const METHODS: [&str; 14] =
+        ["warm", "plan", "run", "close", "rewrite", "render", "draft", "prepare", "sample", "sample_row", "accept", "stop", "filter", "rewind"];
     let has = |name: &&str| written.iter().find(|m| m.to_string() == **name);
     if let (Some(_), Some(second)) = (has(&"sample"), has(&"sample_row")) {
         return wrong(second.span(), "a plugin has `sample` for candidates or `sample_row` for the whole row, not both");

@@ -35,10 +35,12 @@ pub(super) struct State {
     pub most_hold: usize,      // as the manifest says
     pub notes: Vec<String>,    // of tokens; they are not counted
     pub part: Option<Part>,    // of the answer
+    pub elapsed: i32,          // milliseconds
     pub logprob: Option<f32>,  // of the token that is accepted next
     pub hidden_state: Vec<f32>,
     pub logs: Vec<String>,
     pub outputs: Vec<String>,
+    pub rewrites_and_filters: bool,
     draws: (usize, u64), // the position of the last draw, and how many there were
     table: Option<&'static dyn Any>,
 }
@@ -77,6 +79,11 @@ impl State {
         for token in tokens {
             assert!((*token as usize) < n, "{} names token {}; the vocabulary has {}", what, token, n);
         }
+    }
+
+    /// Whether the plugin gets the messages in the answer, too.
+    fn puts_back(&self) -> bool {
+        self.rewrites_and_filters && !matches!(self.call, Call::Warm | Call::Plan)
     }
 
     fn param(&self, kind: i32) -> i64 {
@@ -166,12 +173,12 @@ fn give_from<T: Copy>(items: &[T], from: i32, ptr: *mut u8, limit: i32) -> i32 {
 /// Whether an export is that of a call which a plugin may decline.
 fn declinable(export: &str) -> bool {
     use crate::request::Call::*;
-    [Rewrite, Prepare, Sample, Accept, Draft, Stop, Rewind, Close].iter().any(|call| call.export() == export)
+    [Rewrite, Prepare, Sample, Accept, Draft, Stop, Filter, Rewind, Close].iter().any(|call| call.export() == export)
 }
 
 const TABLE: abi::Host = abi::Host {
     config: |p, n| ask(|s| give(if s.call == Call::Warm { "" } else { &s.config }, p, n)),
-    messages: |p, n| ask(|s| give(if s.call == Call::Prompt { &s.request.messages } else { "" }, p, n)),
+    messages: |p, n| ask(|s| give(if s.call == Call::Prompt || s.puts_back() { &s.request.messages } else { "" }, p, n)),
     media: |p, n| ask(|s| give(if s.call == Call::Warm || s.request.media.is_empty() { "[]" } else { &s.request.media }, p, n)),
     history: |from, p, n| ask(|s| give_from(&s.history, from, p, n)),
     text: |from, p, n| ask(|s| give_from(s.answer_text().as_bytes(), from, p, n)),
@@ -182,6 +189,7 @@ const TABLE: abi::Host = abi::Host {
     prompt: |from, len, p, n| ask(|s| s.prompt(&text(from, len))).map_or(-1, |made| give(made, p, n)),
     logprob: || ask(|s| s.logprob.filter(|_| s.call == Call::Accept).unwrap_or(f32::NAN)),
     request: |p, n| ask(|s| give(s.request.described(s.call != Call::Warm), p, n)),
+    elapsed: || ask(|s| if matches!(s.call, Call::Warm | Call::Plan) { -1 } else { s.elapsed }),
     fuel: || abi::LIMIT_HOOK_FUEL, // natively none is used
     random: || ask(State::random),
     vocab_size: || ask(|s| s.request.vocabulary.len() as i32),

@@ -32,6 +32,7 @@ pub struct Session<P: Exported> {
     state: State,
     mask: Vec<u32>,                     // that prepare left
     shown: Vec<(Token, String, usize)>, // to stop, and how many tokens there were then
+    filtered: Vec<(String, String, usize)>, // text that filter was given, what it kept back, and the tokens then
     planned: String,                    // JSON
     plugin: Option<P>,
 }
@@ -53,6 +54,7 @@ impl<P: Exported> Session<P> {
         let mut config = json::parse(given).unwrap_or_else(|e| panic!("the config is no JSON: {}", e));
         defaults::fill(P::MANIFEST.config_schema, &mut config).unwrap_or_else(|e| panic!("the manifest's {}", e));
         let mut state = State::new(request, config.to_string());
+        state.rewrites_and_filters = P::METHODS.rewrite && P::METHODS.filter;
         if P::METHODS.warm {
             state.enter(Call::Warm, || P::warm(&Vocabulary::read()).map(|built| table::keep(Some(Box::leak(built)))))?;
         }
@@ -66,7 +68,7 @@ impl<P: Exported> Session<P> {
             })?;
             planned = plan.json(&P::MANIFEST, &P::METHODS);
         }
-        let mut session = Session { planned, state, mask: Vec::new(), shown: Vec::new(), plugin: None };
+        let mut session = Session { planned, state, mask: Vec::new(), shown: Vec::new(), filtered: Vec::new(), plugin: None };
         session.begin().map(|_| session)
     }
 
@@ -265,6 +267,21 @@ impl<P: Exported> Session<P> {
         self.call(Call::Sample, |p| p.stop(token, text))
     }
 
+    /// Gives the plugin text that is about to be shown, after what it kept back, and returns what
+    /// is shown now. `last`: nothing follows.
+    #[track_caller]
+    pub fn filter(&mut self, text: &str, last: bool) -> String {
+        self.must_have(P::METHODS.filter, "filter");
+        let kept = self.filtered.last().map_or("", |(_, kept, _)| kept.as_str());
+        let given = std::format!("{}{}", kept, text);
+        let filtered = self.call(Call::Other, |p| p.filter(&given, last));
+        let (keep, most) = (filtered.keep, if last { 0 } else { given.len().min(abi::LIMIT_HELD_BYTES as usize) });
+        assert!(keep <= most && given.is_char_boundary(given.len() - keep), "filter keeps {} bytes back of {:?}; the last text: {}", keep, given, last);
+        let (shown, kept) = given.split_at(given.len() - keep);
+        self.filtered.push((text.into(), kept.into(), self.state.history.len()));
+        filtered.shown.unwrap_or_else(|| shown.into())
+    }
+
     /// Takes tokens back, as another plugin or a user would: `len` are left, prompt included. A
     /// plugin without a method for it is started again if it was told something that no longer
     /// holds; then the tokens and the text are replayed to it.
@@ -273,12 +290,13 @@ impl<P: Exported> Session<P> {
         let (prompt, has) = (self.state.request.prompt.len(), self.state.history.len());
         assert!((prompt..=has).contains(&len), "{} tokens cannot be left of {}", len, has);
         self.state.history.truncate(len);
-        let shown = self.shown.len();
+        let shown = self.shown.len() + self.filtered.len();
         self.shown.retain(|(_, _, after)| *after <= len);
+        self.filtered.retain(|(_, _, after)| *after <= len);
         if self.has(P::METHODS.rewind, "rewind") {
             let answer = self.call(Call::Other, |p| p.rewind(len));
             assert_eq!(answer, Ok(()), "rewind to {} tokens", len);
-        } else if self.has(P::METHODS.accept, "accept") || self.has(P::METHODS.stop, "stop") && self.shown.len() < shown {
+        } else if self.has(P::METHODS.accept, "accept") || self.shown.len() + self.filtered.len() < shown {
             self.begin_anew();
         }
     }
@@ -286,7 +304,7 @@ impl<P: Exported> Session<P> {
     /// Replaces a plugin that cannot go back by a new one, and replays the remaining tokens and
     /// text to it. What it gives the client then is dropped.
     fn begin_anew(&mut self) {
-        let (outputs, shown) = (self.state.outputs.len(), self.shown.clone());
+        let (outputs, shown, filtered) = (self.state.outputs.len(), self.shown.clone(), core::mem::take(&mut self.filtered));
         let mut tokens = self.state.history.split_off(self.state.request.prompt.len()).into_iter();
         self.begin().unwrap_or_else(|reason| panic!("the plugin refuses to be begun anew: {}", reason));
         for (token, text, after) in &shown {
@@ -295,6 +313,10 @@ impl<P: Exported> Session<P> {
             self.call(Call::Other, |p| p.stop(*token, text));
         }
         tokens.for_each(|t| drop(self.accept_one(Call::Other, t)));
+        for (text, _, after) in filtered {
+            self.filter(&text, false);
+            self.filtered.last_mut().expect("it was given text").2 = after;
+        }
         self.state.outputs.truncate(outputs);
     }
 
@@ -312,6 +334,11 @@ impl<P: Exported> Session<P> {
     /// Sets the part that the answer is in from now on. It is unknown in a new session.
     pub fn part(&mut self, part: Part) {
         self.state.part = Some(part);
+    }
+
+    /// Sets how long ago the request came, in milliseconds. It is 0 in a new session.
+    pub fn elapsed(&mut self, milliseconds: u32) {
+        self.state.elapsed = milliseconds as i32;
     }
 
     /// The plugin itself.

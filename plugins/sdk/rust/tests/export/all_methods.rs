@@ -35,6 +35,9 @@ impl p::Plugin for inner::Plugged<{ 2 + 1 }> {
     fn stop(&mut self, _: p::Token, _: &str) -> p::Verdict {
         p::Verdict::Show
     }
+    fn filter(&mut self, _: &str, _: bool) -> p::Filtered {
+        p::Filtered::default()
+    }
     fn render(&mut self, _: &[p::Message]) -> Result<String, String> {
         Ok(String::new())
     }

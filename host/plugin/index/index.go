@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/plugin/load"
+)
+
+// FileName is what an index is called in the folder of its plugins.
+const FileName = "index.json"
+
+// formatVersion is that of the format.
+const formatVersion = 1
+
+// Bounds of an index.
+const (
+	MaxBytes   = 8 << 20
+	maxPlugins = 2000
+	maxText    = 2048 // bytes of a URL, a licence or a source
+)
+
+// ErrIndex marks what is no index, or one that is not to be trusted.
+var ErrIndex = errors.New("not an index of plugins that can be used")
+
+// Index lists plugins.
+type Index struct {
+	Version int     `json:"version"`       // of the format: 1
+	Key     string  `json:"key,omitempty"` // what it is signed with: ed25519:BASE64
+	Plugins []Entry `json:"plugins"`
+
+	// Unread says of each entry that this version of Penstock cannot read why it is left out.
+	Unread []string `json:"-"`
+}
+
+// Entry describes a plugin. Its fields are those of GET /v1/plugins, where it has them.
+type Entry struct {
+	Name     string        `json:"name"` // the manifest's
+	SHA256   string        `json:"sha256"`
+	Size     int64         `json:"size"` // of the file, in bytes
+	URL      string        `json:"url"`  // https:, oci: or a path within the index's folder
+	License  string        `json:"license,omitempty"`
+	Source   string        `json:"source,omitempty"`   // where its source is
+	Requires []string      `json:"requires,omitempty"` // the functions that it has of the host
+	Exports  []string      `json:"exports"`            // those of the ABI
+	Manifest load.Manifest `json:"manifest"`
+}
+
+// isSum reports whether a text is a SHA-256 as an index has it.
+var isSum = regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString
+
+// Parse reads an index. maxSize bounds the size of a plugin's file. The error wraps ErrIndex.
+func Parse(text []byte, maxSize int64) (*Index, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrIndex, MaxBytes)
+	}
+	var read struct {
+		Version int    `json:"version"`
+		Key     string `json:"key"`
+		Plugins []struct {
+			Entry
+			Manifest json.RawMessage `json:"manifest"`
+		} `json:"plugins"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&read); err != nil {
+		return nil, fmt.Errorf("%w: it must be one JSON object: %w", ErrIndex, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: something follows its JSON object", ErrIndex)
+	}
+	switch {
+	case read.Version < 1:
+		return nil, fmt.Errorf(`%w: "version" is %d, and must be %d`, ErrIndex, read.Version, formatVersion)
+	case read.Version > formatVersion:
+		return nil, fmt.Errorf(`%w: "version" is %d, and this program reads %d: update Penstock`, ErrIndex, read.Version, formatVersion)
+	case len(read.Plugins) > maxPlugins:
+		return nil, fmt.Errorf("%w: it lists %d plugins; %d are allowed", ErrIndex, len(read.Plugins), maxPlugins)
+	}
+	i := &Index{Version: read.Version, Key: read.Key}
+	names := map[string]bool{}
+	for at, p := range read.Plugins {
+		if err := p.check(maxSize); err != nil {
+			return nil, fmt.Errorf("%w: plugins[%d].%w", ErrIndex, at, err)
+		}
+		if names[p.Name] {
+			return nil, fmt.Errorf("%w: plugins[%d].name is %q, as of another before", ErrIndex, at, p.Name)
+		}
+		names[p.Name] = true
+		e, err := p.Entry, error(nil)
+		if e.Manifest, err = load.ParseManifest(p.Manifest, e.Exports); err != nil {
+			i.Unread = append(i.Unread, fmt.Sprintf("%s: %v", e.Name, err))
+			continue
+		}
+		if e.Manifest.Name != e.Name {
+			return nil, fmt.Errorf("%w: plugins[%d].name is %q, and its manifest's %q", ErrIndex, at, e.Name, e.Manifest.Name)
+		}
+		i.Plugins = append(i.Plugins, e)
+	}
+	return i, nil
+}
+
+// check looks at the fields of an entry besides the manifest. The error begins with a field's name.
+func (e *Entry) check(maxSize int64) error {
+	switch {
+	case !load.ValidName(e.Name):
+		return fmt.Errorf("name is %q; it must match [a-z0-9][a-z0-9._-]{0,63}", excerpt.Of(e.Name, 80))
+	case !isSum(e.SHA256):
+		return fmt.Errorf("sha256 is %q, and must be 64 hexadecimal digits in small letters", excerpt.Of(e.SHA256, 80))
+	case e.Size < 1 || e.Size > maxSize:
+		return fmt.Errorf("size is %d; it must be from 1 to %d bytes", e.Size, maxSize)
+	case len(e.License) > maxText || len(e.Source) > maxText:
+		return fmt.Errorf("license or source is longer than %d bytes", maxText)
+	}
+	return checkURL(e.URL)
+}
+
+// checkURL allows the addresses that a plugin's file may have.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || len(text) > maxText || u.User != nil || u.Fragment != "" || strings.Contains(text, `\`):
+		return fmt.Errorf("url is %q, which is no URL that is used here", excerpt.Of(text, 80))
+	case u.Scheme == "https" && u.Host != "", u.Scheme == "oci" && u.Host != "":
+		return nil
+	case u.Scheme != "" || u.Host != "" || u.RawQuery != "":
+		return fmt.Errorf("url is %q; it must begin with https: or oci:, or be a path within the index's folder", excerpt.Of(text, 80))
+	case u.Path == "" || path.IsAbs(u.Path) || path.Clean(u.Path) != u.Path || u.Path == ".." || strings.HasPrefix(u.Path, "../"):
+		return fmt.Errorf("url is %q, which leads out of the index's folder", excerpt.Of(text, 80))
+	}
+	return nil
+}
+
+// Path is where the file is within the index's folder; "": it is elsewhere, at the URL.
+func (e *Entry) Path() string {
+	if u, err := url.Parse(e.URL); err == nil && u.Scheme == "" {
+		return u.Path
+	}
+	return ""
+}
+
+// Matches reports whether the plugin has all words in its name or summary, whatever their case.
+func (e *Entry) Matches(words []string) bool {
+	text := strings.ToLower(e.Name + " " + e.Manifest.Summary)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) })
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/index"
+	"github.com/penstock/penstock/host/plugin/load"
+)
+
+// ErrBundled refuses to remove a plugin that the server comes with.
+var ErrBundled = errors.New("the plugin comes with the server, so it cannot be removed")
+
+// bundled is a plugin that the server comes with. A file of the plugin folder that has its name
+// hides it.
+type bundled struct {
+	index.Entry
+	path string
+	turn chan struct{} // holds an element while the plugin is loaded
+
+	// Guarded by Registry.mu.
+	plugin *load.Plugin // nil: nobody has used it
+	err    error        // why it could not be loaded the last time
+}
+
+// openBundled reads the index of the bundled plugins. Those that the lock does not allow are left
+// out: their operator has said which plugins there are.
+func (g *Registry) openBundled(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	text, err := readAtMost(filepath.Join(dir, index.FileName), index.MaxBytes+1)
+	if err != nil {
+		return fmt.Errorf("failed to read the plugins that come with the server (plugins.bundled): %w", err)
+	}
+	i, err := index.Parse(text, int64(g.loader.Limits().Module.ModuleBytes))
+	if err != nil {
+		return fmt.Errorf("%s (plugins.bundled): %w", filepath.Join(dir, index.FileName), err)
+	}
+	g.bundled = map[string]*bundled{}
+	for _, e := range i.Plugins {
+		if file := e.Path(); !fs.ValidPath(file) {
+			return fmt.Errorf("%s (plugins.bundled): the file of %s is at %q, not beside the index", dir, e.Name, e.URL)
+		} else if g.lock.AllowsName(e.Name, e.SHA256) == nil {
+			g.bundled[e.Name] = &bundled{Entry: e, path: filepath.Join(dir, filepath.FromSlash(file)), turn: make(chan struct{}, 1)}
+		}
+	}
+	return nil
+}
+
+// bundledAs is the bundled plugin that has a name; nil: there is none, or a file of the plugin
+// folder hides it, be it one that cannot be loaded. The caller holds mu.
+func (g *Registry) bundledAs(name string) *bundled {
+	if g.byName[name] != nil {
+		return nil
+	}
+	for _, suffix := range suffixes {
+		if _, loads := g.loads[name+suffix]; loads || g.files[name+suffix] != nil {
+			return nil
+		}
+	}
+	return g.bundled[name]
+}
+
+// isBundled reports whether requests find a bundled plugin by a name.
+func (g *Registry) isBundled(name string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.bundledAs(name) != nil
+}
+
+// loadBundled gives a bundled plugin, for the caller to Release, and loads it if need be. The error
+// wraps ErrLoading or ErrUnknown.
+func (g *Registry) loadBundled(ctx context.Context, b *bundled) (*load.Plugin, error) {
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w while %s was compiled", plugin.ErrLoading, ctx.Err(), b.Name)
+	}
+	if p := g.loadedBundled(b); p != nil {
+		return p, nil
+	}
+	p, err := g.readBundled(ctx, b)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: %w while %s was compiled", plugin.ErrLoading, ctx.Err(), b.Name)
+	case err != nil:
+		b.err = err
+		g.log.Warn("a plugin that comes with the server was not loaded", "plugin", b.Name, "error", plugin.Told(err))
+		return nil, fmt.Errorf("%w: %q comes with the server and cannot be loaded; GET /v1/plugins has the reason", plugin.ErrUnknown, b.Name)
+	case g.closed:
+		p.Release()
+		return nil, plugin.Unknown(b.Name)
+	}
+	p.Retain()
+	b.plugin, b.err = p, nil
+	g.log.Info("plugin loaded", "plugin", p.Name, "version", p.Manifest.Version, "sha256", p.SHA256)
+	return p, nil
+}
+
+// loadedBundled is the plugin if it is loaded, for the caller to Release.
+func (g *Registry) loadedBundled(b *bundled) *load.Plugin {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if b.plugin != nil && b.plugin.Retain() {
+		return b.plugin
+	}
+	return nil
+}
+
+// readBundled loads a bundled plugin's file, if it is the one that the index has.
+func (g *Registry) readBundled(ctx context.Context, b *bundled) (*load.Plugin, error) {
+	content, err := readAtMost(b.path, int(b.Size)+1)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		err = failed.Err // where the folder is concerns no client
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s, which comes with the server: %w", plugin.ErrNotWasm, filepath.Base(b.path), err)
+	}
+	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != b.SHA256 {
+		return nil, fmt.Errorf("%w: %s is not the file that the server came with: its SHA-256 is another one than the index there says", plugin.ErrNotWasm, filepath.Base(b.path))
+	}
+	p, err := g.load(ctx, filepath.Base(b.path), content)
+	if err == nil && p.Name != b.Name {
+		p.Release()
+		return nil, fmt.Errorf("%w: %s is plugin %q, and the index there says %q", plugin.ErrManifest, filepath.Base(b.path), p.Name, b.Name)
+	}
+	return p, err
+}
+
+// bundledInfo describes a bundled plugin, by its index until it is loaded. The caller holds mu.
+func (g *Registry) bundledInfo(b *bundled) Info {
+	i := Info{Name: b.Name, SHA256: b.SHA256, State: StateReady, Manifest: &b.Manifest, Exports: b.Exports, File: filepath.Base(b.path), Size: b.Size, Bundled: true}
+	switch {
+	case b.plugin != nil:
+		i.describe(b.plugin, g.loader.Models())
+	case b.err != nil:
+		i.State, i.Error = StateFailed, plugin.Told(b.err)
+	}
+	return i
+}

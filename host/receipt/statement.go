@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+
+package receipt
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Version is that of the statements which this package makes and reads.
+const Version = 1
+
+// Statement is what a receipt says. Digests are SHA-256 in hexadecimal digits.
+type Statement struct {
+	Version  int    `json:"version"`
+	ID       string `json:"id"`
+	IssuedAt int64  `json:"issued_at"` // in seconds since 1970
+	Issuer   string `json:"issuer"`    // the program and its version
+
+	Model    Model          `json:"model"`
+	Plugins  []Plugin       `json:"plugins"`  // in the order of the list: the operator's first
+	Sampling map[string]any `json:"sampling"` // the numbers in force, and the samplers with the plugins in their places
+	Request  Request        `json:"request"`
+	Prompts  []Prompt       `json:"prompts"`
+	Choices  []Choice       `json:"choices"` // prompt by prompt
+
+	Recording string   `json:"recording,omitempty"` // its id, if the request was recorded
+	Forked    bool     `json:"forked,omitempty"`    // the answer goes on from another of this request: the first tokens are that one's
+	Steered   []string `json:"steered,omitempty"`   // how its client has changed the answer while it was written: inject, rewind, set
+}
+
+// Model is what has computed the answers.
+type Model struct {
+	Name    string       `json:"name"`
+	Files   []FileDigest `json:"files"`
+	Kernels string       `json:"kernels,omitempty"`
+	Options []string     `json:"options,omitempty"` // llama.cpp's that differ from the defaults
+}
+
+// FileDigest is a file that takes part in computing answers.
+type FileDigest struct {
+	Role   string  `json:"role"` // model (each part of it), projector, control_vector or adapter
+	SHA256 string  `json:"sha256"`
+	Scale  float32 `json:"scale,omitempty"` // of an adapter
+}
+
+// Roles of files.
+const (
+	RoleModel         = "model"
+	RoleProjector     = "projector"
+	RoleControlVector = "control_vector"
+	RoleAdapter       = "adapter"
+)
+
+// Plugin is one that took part.
+type Plugin struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"` // of the module
+	// One of these is of the configuration with its defaults, in the canonical form of RFC 8785:
+	// a digest where the request has brought it, and where the operator has, Key.Conceal's.
+	ConfigSHA256 string `json:"config_sha256,omitempty"`
+	ConfigHMAC   string `json:"config_hmac,omitempty"`
+}
+
+// Request is what the client has sent.
+type Request struct {
+	Route  string `json:"route"`  // its method and path; of a WebSocket that of its handshake
+	SHA256 string `json:"sha256"` // of the body, or of the field request of a generate frame, byte by byte
+	// Media are those of the pictures and sounds, in their order, wherever they came from.
+	Media []string `json:"media_sha256,omitempty"`
+}
+
+// Prompt is what the model has read.
+type Prompt struct {
+	Tokens int    `json:"tokens"`
+	SHA256 string `json:"tokens_sha256"` // see TokensDigest
+}
+
+// Choice is one answer.
+type Choice struct {
+	Prompt       int    `json:"prompt"` // its index
+	Seed         uint32 `json:"seed"`
+	Tokens       int    `json:"tokens"`
+	TokensSHA256 string `json:"tokens_sha256"`
+	TextSHA256   string `json:"text_sha256"` // all that the model has written for its reader
+	// Those of the parts, where the answer was taken apart into them; left out where there are
+	// none of a part.
+	ContentSHA256   string `json:"content_sha256,omitempty"`
+	ReasoningSHA256 string `json:"reasoning_sha256,omitempty"`
+	CallsSHA256     string `json:"tool_calls_sha256,omitempty"` // see CallsDigest
+	FinishReason    string `json:"finish_reason"`               // stop, length or cancelled
+}
+
+// Call is a tool call.
+type Call struct {
+	Name, Arguments string
+	Custom          bool // the arguments are any text
+}
+
+// Digest is the digest of bytes.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// TextDigest is the digest of a text; "": of no text.
+func TextDigest(text string) string {
+	if text == "" {
+		return ""
+	}
+	return Digest([]byte(text))
+}
+
+// TokensDigest is the digest of tokens as little-endian numbers of 32 bits. A row of a picture or a
+// sound counts as −1: its number is another in each process.
+func TokensDigest(tokens []int32) string {
+	data := make([]byte, 0, 4*len(tokens))
+	for _, t := range tokens {
+		data = binary.LittleEndian.AppendUint32(data, uint32(max(t, -1)))
+	}
+	return Digest(data)
+}
+
+// CallsDigest is the digest of tool calls: of the list [{"arguments": …, "name": …}] in the
+// canonical form of RFC 8785. Arguments are JSON, and those of a custom tool a text. A call that
+// was cut off does not count: not every dialect shows it. "": there are none.
+func CallsDigest(calls []Call) string {
+	type call struct {
+		Name      string `json:"name"`
+		Arguments any    `json:"arguments"`
+	}
+	var list []call
+	for _, c := range calls {
+		switch {
+		case c.Custom:
+			list = append(list, call{c.Name, c.Arguments})
+		case json.Valid([]byte(c.Arguments)):
+			list = append(list, call{c.Name, json.RawMessage(c.Arguments)})
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	text, _ := json.Marshal(list) // texts, and JSON that is valid
+	return Digest(Canonical(text))
+}
+
+// Canonical is JSON in the canonical form of RFC 8785; what has none stays as it is.
+func Canonical(text []byte) []byte {
+	v := jsontext.Value(append([]byte(nil), text...))
+	if v.Canonicalize() != nil {
+		return text
+	}
+	return v
+}
+
+// Signer signs the receipts of a server.
+type Signer struct {
+	Key     *Key
+	Digests *Digests
+	Program string // and its version
+}
+
+// NewSigner makes a signer with a key.
+func NewSigner(k *Key, program string) *Signer { return &Signer{k, NewDigests(), program} }
+
+// Issuer issues the receipts of one model.
+type Issuer struct {
+	*Signer
+	Model Model // without Files
+	Files []File
+}
+
+// Begin begins the statement about a request. The first time it reads the model's files, until ctx
+// is done.
+func (i *Issuer) Begin(ctx context.Context) (*Statement, error) {
+	s := &Statement{Version: Version, ID: "rcpt_" + rand.Text(), Issuer: i.Program, Model: i.Model, Plugins: []Plugin{}}
+	for _, f := range i.Files {
+		sum, err := i.Digests.Of(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		s.Model.Files = append(s.Model.Files, FileDigest{Role: f.Role, SHA256: sum})
+	}
+	return s, nil
+}
+
+// Issue dates and signs a statement.
+func (i *Issuer) Issue(s *Statement) (string, error) {
+	s.IssuedAt = time.Now().Unix()
+	return i.Key.Sign(KindReceipt, s)
+}

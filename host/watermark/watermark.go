@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+
+// Package watermark finds the watermark of plugins/examples/watermark in texts, and says how
+// rarely text without it shows as much.
+//
+// A key and the last tokens before a token give it a number (keyed.go). In text without the mark
+// these numbers are random, and independent as long as no context counts twice, which the test of
+// a text makes sure of: numbers that repeat with a repeated phrase would be taken for a mark. So
+// the p-values are exact, as in Fernandez et al., "Three Bricks to Consolidate Watermarks for Large
+// Language Models" (2023), and not those of a normal approximation.
+package watermark
+
+import (
+	"fmt"
+	"math"
+)
+
+// The schemes of the plugin.
+const (
+	Gumbel = "gumbel"
+	Green  = "green"
+)
+
+// The bounds and the defaults of a Config.
+const (
+	MaxContext     = 8
+	DefaultContext = 4
+	MinGamma       = 0.01
+	MaxGamma       = 0.5
+	DefaultGamma   = 0.25
+)
+
+// Config is what a text has been marked with: the plugin's configuration, as far as the text
+// depends on it in a way that a test has to know.
+type Config struct {
+	Key     string  // 64 hexadecimal digits
+	Scheme  string  // Gumbel or Green
+	Context int     // tokens that decide the number of the next
+	Gamma   float64 // of Green: the share of tokens that are green
+}
+
+// Error says which part of a Config is wrong.
+type Error struct {
+	Field   string // as in the plugin's configuration
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Detector tests texts for one watermark. It may be used by several goroutines at once.
+type Detector struct {
+	key       key
+	green     bool
+	width     int
+	threshold uint16 // a token is green if its half is below it
+}
+
+// New makes the detector of a configuration.
+//
+// # Errors
+//
+//   - an [*Error] for a field that cannot be used.
+func New(c Config) (*Detector, error) {
+	k, err := parseKey(c.Key)
+	switch {
+	case err != nil:
+		return nil, &Error{"key", err.Error()}
+	case c.Scheme != Gumbel && c.Scheme != Green:
+		return nil, &Error{"scheme", fmt.Sprintf("scheme is %.40q; it must be gumbel or green", c.Scheme)}
+	case c.Context < 1 || c.Context > MaxContext:
+		return nil, &Error{"context", fmt.Sprintf("context is %d; it must be from 1 to %d, as in the plugin's configuration", c.Context, MaxContext)}
+	case !(c.Gamma >= MinGamma && c.Gamma <= MaxGamma):
+		return nil, &Error{"gamma", fmt.Sprintf("gamma is %v; it must be from %v to %v, as in the plugin's configuration", c.Gamma, MinGamma, MaxGamma)}
+	}
+	d := &Detector{green: c.Scheme == Green, width: c.Context, threshold: uint16(c.Gamma * (1 << 16))}
+	scheme := uint32(0)
+	if d.green {
+		scheme = 1
+	}
+	d.key = k.after(scheme, uint32(d.width))
+	return d, nil
+}
+
+// Result is what a text shows.
+type Result struct {
+	Tokens   int     `json:"tokens"`   // of the text
+	Scored   int     `json:"scored"`   // of these, those with a context that the text has not had before
+	Score    float64 `json:"score"`    // of Green: how many are green; of Gumbel: the sum of −ln(1 − u)
+	Expected float64 `json:"expected"` // the score of text without the mark, on average
+	PValue   float64 `json:"p_value"`  // the probability of such a score, or a higher one, without the mark
+}
+
+// Detect tests a text, which may be a part of a longer one: its first tokens have no context and
+// do not count.
+func (d *Detector) Detect(tokens []int32) Result {
+	r := Result{Tokens: len(tokens)}
+	seen := make(map[[MaxContext]int32]struct{}, len(tokens))
+	words := make([]uint32, d.width)
+	for i := d.width; i < len(tokens); i++ {
+		var context [MaxContext]int32
+		copy(context[:], tokens[i-d.width:i])
+		if _, repeated := seen[context]; repeated {
+			continue
+		}
+		seen[context] = struct{}{}
+		for j := range words {
+			words[j] = uint32(context[j])
+		}
+		r.Scored++
+		switch k, token := d.key.after(words...), uint32(tokens[i]); {
+		case !d.green:
+			r.Score -= math.Log(1 - (float64(k.number(token))+0.5)/(1<<32))
+		case k.half(token) < d.threshold:
+			r.Score++
+		}
+	}
+	if d.green {
+		gamma := float64(d.threshold) / (1 << 16)
+		r.Expected = gamma * float64(r.Scored)
+		r.PValue = binomialTail(r.Scored, int(r.Score), gamma)
+	} else {
+		r.Expected = float64(r.Scored)
+		r.PValue = gammaTail(r.Scored, r.Score)
+	}
+	return r
+}
+
+// binomialTail is the probability of k or more of n, each of probability p.
+func binomialTail(n, k int, p float64) float64 {
+	if k <= 0 {
+		return 1
+	}
+	logs := func(i int) float64 {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(i + 1))
+		c, _ := math.Lgamma(float64(n - i + 1))
+		return a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p)
+	}
+	return sumOfExp(k, n+1, logs)
+}
+
+// gammaTail is the probability that the sum of n exponential variables of mean 1 is x or more: the
+// probability that a Poisson variable of mean x is below n.
+func gammaTail(n int, x float64) float64 {
+	if n == 0 {
+		return 1
+	}
+	logs := func(i int) float64 {
+		b, _ := math.Lgamma(float64(i + 1))
+		return float64(i)*math.Log(x) - x - b
+	}
+	return sumOfExp(0, n, logs)
+}
+
+// sumOfExp adds the exponentials of the terms from one to before another; they may be too small
+// for a float64 one by one. It is from the smallest float64 above 0 to 1.
+func sumOfExp(from, to int, logs func(int) float64) float64 {
+	most := math.Inf(-1)
+	for i := from; i < to; i++ {
+		most = max(most, logs(i))
+	}
+	sum := 0.0
+	for i := from; i < to; i++ {
+		sum += math.Exp(logs(i) - most)
+	}
+	return min(1, max(math.SmallestNonzeroFloat64, math.Exp(most+math.Log(sum))))
+}
