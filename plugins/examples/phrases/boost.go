@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -35,41 +36,53 @@ func (a *amounts) add(t penstock.Token, x float32) {
 	a.of[t] += x
 }
 
-// length boosts the end with the length of the answer.
-type length struct {
-	factor, power float64
-	sentences     bool
-	tokens        []penstock.Token // that are boosted
-	once          bool             // not after one of them has come
-	piece         []byte
+// closing is how an answer ends, or a part of it.
+type closing struct {
+	sentences bool             // only whole sentences
+	tokens    []penstock.Token // any of which ends it
+	once      bool             // not after one of them has come
+	piece     []byte
 }
 
-func newLength(c json.Value, ends []penstock.Token) (*length, error) {
-	l := &length{factor: c.Get("boost_factor").Float(), power: c.Get("p").Float(), sentences: c.Get("complete_sentences").Bool(), tokens: ends}
+func newClosing(field string, c json.Value, ends []penstock.Token) (closing, error) {
+	l := closing{sentences: c.Get("complete_sentences").Bool(), tokens: ends}
 	if text := c.Get("boost_token_str").Text(); text != "" {
 		l.tokens, l.once = penstock.Tokenize(text, penstock.ParseSpecial), true
 		if len(l.tokens) != 1 {
-			return nil, fmt.Errorf("generation_length.boost_token_str: %q is %d tokens of this model; give a text that is one", text, len(l.tokens))
+			return l, fmt.Errorf("%s.boost_token_str: %q is %d tokens of this model; give a text that is one", field, text, len(l.tokens))
 		}
 	}
 	return l, nil
 }
 
-// add adds what logits change by, after so many tokens of the answer.
-func (l *length) add(to *amounts, n int) {
+// may reports whether it may come after so many tokens of the answer.
+func (l *closing) may(n int) bool {
 	if l.sentences && n > 0 {
 		last, _ := penstock.LastToken()
 		l.piece = penstock.Piece(last, l.piece)
 		if text := bytes.TrimRight(l.piece, " "); !bytes.HasSuffix(text, []byte(".")) && !bytes.HasSuffix(text, []byte("\n")) {
-			return
+			return false
 		}
 	}
-	if l.once {
-		for _, t := range penstock.HistoryFrom(penstock.HistoryLen()-n, nil) {
-			if t == l.tokens[0] {
-				return
-			}
-		}
+	return !l.once || !slices.Contains(penstock.HistoryFrom(penstock.HistoryLen()-n, nil), l.tokens[0])
+}
+
+// limit closes an answer after a time.
+type limit struct {
+	closing
+	milliseconds float64
+}
+
+// length boosts the end with the length of the answer.
+type length struct {
+	closing
+	factor, power float64
+}
+
+// add adds what logits change by, after so many tokens of the answer.
+func (l *length) add(to *amounts, n int) {
+	if !l.may(n) {
+		return
 	}
 	boost := l.factor * math.Pow(float64(n)/10, l.power)
 	for _, t := range l.tokens {

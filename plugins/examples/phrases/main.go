@@ -16,7 +16,7 @@ import (
 var _ = penstock.Register[phrases](penstock.Manifest{
 	Name:    "phrases",
 	Version: "1.0.0",
-	Summary: "inserts phrases at triggers, before the end, or where the model is unsure; steers length and words",
+	Summary: "inserts phrases at triggers, before the end, or where the model is unsure; steers length, time and words",
 	Hold:    mostBack,
 	Place:   penstock.Last,
 	Biases:  mostBiases,
@@ -32,16 +32,21 @@ var _ = penstock.Register[phrases](penstock.Manifest{
 				"p": {"title": "Power", "type": "number", "minimum": 0, "maximum": 10, "default": 2},
 				"complete_sentences": {"title": "Whole sentences", "type": "boolean", "default": false, "description": "only behind a full stop or a line break"},
 				"boost_token_str": {"title": "Instead of the end", "type": "string", "maxLength": 100, "default": "", "description": "one token, such as </think>"}}},
+			"max_time": {"title": "Time", "type": "object", "additionalProperties": false, "required": ["max_time"], "properties": {
+				"max_time": {"title": "At most", "type": "number", "exclusiveMinimum": 0, "maximum": 100000, "description": "seconds since the request came; then the answer ends"},
+				"complete_sentences": {"title": "Whole sentences", "type": "boolean", "default": false, "description": "only behind a full stop or a line break"},
+				"boost_token_str": {"title": "Instead of the end", "type": "string", "maxLength": 100, "default": "", "description": "one token, such as </think>"}}},
 			"cite_from_prompt": {"title": "Words of the prompt", "type": "object", "additionalProperties": false, "properties": {
 				"boost_factor": {"title": "Boost", "type": "number", "minimum": -100, "maximum": 100, "default": 1, "description": "what the logits of the prompt's tokens grow by"},
 				"boost_eos": {"title": "The end too", "type": "boolean", "default": true},
 				"conditional_boost_factor": {"title": "After the same token", "type": "number", "minimum": -100, "maximum": 100, "default": 0, "description": "what those grow by that follow the last token in the prompt"}}},
 			"force_last_phrase": {"title": "Last phrase", "type": "object", "additionalProperties": false, "required": ["phrase"], "properties": {
 				"phrase": {"title": "Phrase", "type": "string", "minLength": 1, "maxLength": 1000, "description": "comes where the answer would end, or where max_tokens is near"}}},
-			"trigger_phrase": {"title": "Trigger", "type": "object", "additionalProperties": false, "required": ["phrase"], "anyOf": [{"required": ["trigger_token_phrase"]}, {"required": ["trigger_tokens"]}], "properties": {
+			"trigger_phrase": {"title": "Trigger", "type": "object", "additionalProperties": false, "required": ["phrase"], "anyOf": [{"required": ["trigger_token_phrase"]}, {"required": ["trigger_tokens"]}, {"required": ["trigger_time"]}], "properties": {
 				"phrase": {"title": "Phrase", "type": "string", "minLength": 1, "maxLength": 1000},
 				"trigger_token_phrase": {"title": "Where this comes", "type": "string", "minLength": 1, "maxLength": 60},
 				"trigger_tokens": {"title": "After so many tokens", "type": "integer", "minimum": 1, "maximum": 1000000},
+				"trigger_time": {"title": "After so many seconds", "type": "number", "exclusiveMinimum": 0, "maximum": 100000, "description": "since the request came, and since the phrase came last"},
 				"trigger_count": {"title": "Times", "type": "integer", "minimum": 1, "maximum": 1000, "default": 1},
 				"trigger_after": {"title": "Behind the trigger", "type": "boolean", "default": false, "description": "the phrase follows the trigger, in place of replacing it"}}},
 			"prevent_hallucination": {"title": "Fallback", "type": "object", "additionalProperties": false, "properties": {
@@ -66,6 +71,7 @@ type phrases struct {
 	least, prompt, most int // tokens: before the end, of the prompt, of the answer
 	greedy              bool
 	length              *length
+	limit               *limit
 	cite                *cite
 	last                *phrase // nil: there is none
 	trigger             *trigger
@@ -95,7 +101,9 @@ type trigger struct {
 	phrase
 	text  string
 	token penstock.Token // that the text is; MediaToken, which never comes: it is none
-	every int            // tokens; 0: the text alone
+	every int            // tokens; 0: they do not count
+	time  float64        // milliseconds; 0: they do not count
+	since int            // when the phrase came last
 	count int
 	after bool
 }
@@ -126,10 +134,18 @@ func read(config json.Value) phrase {
 func (p *phrases) Plan(config json.Value, plan *penstock.Plan) error {
 	p.least = config.Get("min_tokens").Int()
 	if c := config.Get("generation_length"); c.Kind() == json.Object {
-		var err error
-		if p.length, err = newLength(c, p.ends); err != nil {
+		end, err := newClosing("generation_length", c, p.ends)
+		if err != nil {
 			return err
 		}
+		p.length = &length{end, c.Get("boost_factor").Float(), c.Get("p").Float()}
+	}
+	if c := config.Get("max_time"); c.Kind() == json.Object {
+		end, err := newClosing("max_time", c, p.ends)
+		if err != nil {
+			return err
+		}
+		p.limit = &limit{end, 1000 * c.Get("max_time").Float()}
 	}
 	if c := config.Get("cite_from_prompt"); c.Kind() == json.Object {
 		p.cite = newCite(c)
@@ -141,7 +157,7 @@ func (p *phrases) Plan(config json.Value, plan *penstock.Plan) error {
 	}
 	if c := config.Get("trigger_phrase"); c.Kind() == json.Object {
 		p.trigger = &trigger{phrase: read(c), text: c.Get("trigger_token_phrase").Text(), token: penstock.MediaToken,
-			every: c.Get("trigger_tokens").Int(), count: c.Get("trigger_count").Int(), after: c.Get("trigger_after").Bool()}
+			every: c.Get("trigger_tokens").Int(), time: 1000 * c.Get("trigger_time").Float(), count: c.Get("trigger_count").Int(), after: c.Get("trigger_after").Bool()}
 		if tokens := penstock.Tokenize(p.trigger.text, penstock.ParseSpecial); len(tokens) == 1 {
 			p.trigger.token = tokens[0]
 		}
@@ -168,7 +184,7 @@ func (p *phrases) Plan(config json.Value, plan *penstock.Plan) error {
 
 // Open implements penstock.Opener.
 func (p *phrases) Open(r *penstock.Request) error {
-	planned := p.length != nil || p.cite != nil || p.last != nil || p.trigger != nil || p.fallback != nil || p.least > 0
+	planned := p.length != nil || p.limit != nil || p.cite != nil || p.last != nil || p.trigger != nil || p.fallback != nil || p.least > 0
 	if !planned { // the host has no plans, or there is nothing to do
 		if err := p.Plan(r.Config, nil); err != nil {
 			return err
@@ -223,6 +239,10 @@ func (p *phrases) Prepare(next *penstock.Next) {
 	if p.last != nil && p.most > 0 && n-p.prompt >= p.most-len(p.last.tokens) && n-p.prompt < p.most && p.times(p.last) == 0 {
 		p.inserted = append(p.inserted, insertion{p.last, n, p.last.tokens})
 		next.Force(p.last.tokens...)
+		return
+	}
+	if l := p.limit; l != nil && len(l.tokens) > 0 && float64(penstock.Elapsed()) > l.milliseconds && l.may(n-p.prompt) {
+		next.Force(l.tokens[0])
 		return
 	}
 	p.amounts.clear()
@@ -292,7 +312,11 @@ func (p *phrases) Accept(t penstock.Token) penstock.Accepted {
 			start = i.at + len(i.tokens)
 		}
 	}
-	if g.every > 0 && n-start >= g.every {
+	late := g.time > 0 && float64(penstock.Elapsed()-g.since) > g.time
+	if late || g.every > 0 && n-start >= g.every {
+		if late {
+			g.since = penstock.Elapsed()
+		}
 		p.inserted = append(p.inserted, insertion{&g.phrase, n, g.tokens})
 		return penstock.Continue
 	}

@@ -120,7 +120,7 @@ func TestPhrases_ForceLastPhrase(t *testing.T) {
 
 // TestPhrases_ForceLastPhrase_DrawsAsOften has the end come as often as the candidates say.
 func TestPhrases_ForceLastPhrase_DrawsAsOften(t *testing.T) {
-	const runs = 2000
+	const runs = 800
 	ended := 0
 	for seed := range uint64(runs) {
 		r := request(`{"force_last_phrase":{"phrase":" bye."}}`)
@@ -133,7 +133,7 @@ func TestPhrases_ForceLastPhrase_DrawsAsOften(t *testing.T) {
 			ended++
 		}
 	}
-	if ended < runs/4-100 || ended > runs/4+100 {
+	if ended < runs/4-60 || ended > runs/4+60 {
 		t.Errorf("the last phrase came %d times of %d, want a quarter", ended, runs)
 	}
 }
@@ -188,6 +188,32 @@ func TestPhrases_Boosts(t *testing.T) {
 		answer(s, c.tokens...)
 		if got := s.Prepare().Bias; !maps.EqualFunc(got, c.want, func(a, b float32) bool { return a == b || math.Abs(float64(a-b)) < 1e-6 }) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestPhrases_Time(t *testing.T) {
+	s := plugintest.Open[phrases](t, request(`{"trigger_phrase":{"phrase":" bye","trigger_time":1.5,"trigger_count":2}}`))
+	for _, ms := range []int{1400, 1501, 2000, 3001, 3002, 9000} {
+		s.Elapsed = ms
+		answer(s, cat)
+	}
+	if got, want := s.History[len(s.Prompt):], []penstock.Token{cat, cat, bye, cat, cat, cat, bye, cat}; !slices.Equal(got, want) {
+		t.Errorf("the answer is %v, want %v", got, want)
+	}
+	for config, want := range map[string][]penstock.Token{
+		`{"max_time":2}`: {end},
+		`{"max_time":2,"boost_token_str":"</think>"}`: {think},
+		`{"max_time":2,"complete_sentences":true}`:    nil,
+		`{"max_time":3}`: nil,
+	} {
+		s := plugintest.Open[phrases](t, request(`{"max_time":`+config+`}`))
+		s.Accept(cat)
+		if s.Elapsed = 2001; !slices.Equal(s.Prepare().Forced, want) {
+			t.Errorf("%s: after a word %v is forced, want %v", config, s.Prepare().Forced, want)
+		}
+		if s.Accept(dot); strings.Contains(config, "sentences") && !slices.Equal(s.Prepare().Forced, []penstock.Token{end}) {
+			t.Errorf("%s: behind a sentence %v is forced", config, s.Prepare().Forced)
 		}
 	}
 }
