@@ -10,7 +10,8 @@ import (
 
 // scripts are those that a request can name.
 var scripts = map[string]*unicode.RangeTable{
-	"Arabic": unicode.Arabic, "Armenian": unicode.Armenian, "Bengali": unicode.Bengali, "Cyrillic": unicode.Cyrillic,
+	"Arabic": unicode.Arabic, "Armenian": unicode.Armenian, "Bengali": unicode.Bengali,
+	"Cyrillic": unicode.Cyrillic,
 	"Devanagari": unicode.Devanagari, "Ethiopic": unicode.Ethiopic, "Georgian": unicode.Georgian, "Greek": unicode.Greek,
 	"Gujarati": unicode.Gujarati, "Gurmukhi": unicode.Gurmukhi, "Han": unicode.Han, "Hangul": unicode.Hangul,
 	"Hebrew": unicode.Hebrew, "Hiragana": unicode.Hiragana, "Kannada": unicode.Kannada, "Katakana": unicode.Katakana,
