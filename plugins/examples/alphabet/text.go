@@ -10,13 +10,30 @@ import (
 
 // scripts are those that a request can name.
 var scripts = map[string]*unicode.RangeTable{
-	"Arabic": unicode.Arabic, "Armenian": unicode.Armenian, "Bengali": unicode.Bengali,
-	"Cyrillic": unicode.Cyrillic,
-	"Devanagari": unicode.Devanagari, "Ethiopic": unicode.Ethiopic, "Georgian": unicode.Georgian, "Greek": unicode.Greek,
-	"Gujarati": unicode.Gujarati, "Gurmukhi": unicode.Gurmukhi, "Han": unicode.Han, "Hangul": unicode.Hangul,
-	"Hebrew": unicode.Hebrew, "Hiragana": unicode.Hiragana, "Kannada": unicode.Kannada, "Katakana": unicode.Katakana,
-	"Khmer": unicode.Khmer, "Latin": unicode.Latin, "Malayalam": unicode.Malayalam, "Myanmar": unicode.Myanmar,
-	"Sinhala": unicode.Sinhala, "Tamil": unicode.Tamil, "Telugu": unicode.Telugu, "Thai": unicode.Thai,
+	"Arabic":     unicode.Arabic,
+	"Armenian":   unicode.Armenian,
+	"Bengali":    unicode.Bengali,
+	"Cyrillic":   unicode.Cyrillic,
+	"Devanagari": unicode.Devanagari,
+	"Ethiopic":   unicode.Ethiopic,
+	"Georgian":   unicode.Georgian,
+	"Greek":      unicode.Greek,
+	"Gujarati":   unicode.Gujarati,
+	"Gurmukhi":   unicode.Gurmukhi,
+	"Han":        unicode.Han,
+	"Hangul":     unicode.Hangul,
+	"Hebrew":     unicode.Hebrew,
+	"Hiragana":   unicode.Hiragana,
+	"Kannada":    unicode.Kannada,
+	"Katakana":   unicode.Katakana,
+	"Khmer":      unicode.Khmer,
+	"Latin":      unicode.Latin,
+	"Malayalam":  unicode.Malayalam,
+	"Myanmar":    unicode.Myanmar,
+	"Sinhala":    unicode.Sinhala,
+	"Tamil":      unicode.Tamil,
+	"Telugu":     unicode.Telugu,
+	"Thai":       unicode.Thai,
 }
 
 // shared are ranges of what Unicode says all scripts have in common, though only some write with it:
