@@ -36,8 +36,8 @@ var scripts = map[string]*unicode.RangeTable{
 	"Thai":       unicode.Thai,
 }
 
-// shared are ranges of what Unicode says all scripts have in common, though only some write with it:
-// points, marks and wide forms. They are in order.
+// shared are ranges of what Unicode says all scripts have in common, though only some write with
+// it: points, marks and wide forms. They are in order.
 var shared = []struct {
 	from, to rune
 	by       []*unicode.RangeTable
