@@ -39,6 +39,8 @@ func TestGo_Load_ListsOnlyWhatIsImplemented(t *testing.T) {
 		"beam":                "run",
 		"best-of":             "run",
 		"choice":              "run",
+		"consensus":           "run",
+		"cot":                 "run",
 		"form":                "run",
 		"guidance":            "run",
 		"heal":                "warm run",
@@ -49,6 +51,7 @@ func TestGo_Load_ListsOnlyWhatIsImplemented(t *testing.T) {
 		"phrases":             "warm plan prepare sample accept rewind",
 		"grammar-aligned":     "run",
 		"smc":                 "warm run",
+		"sql":                 "warm prepare accept",
 		"transcript":          "template stop",
 		"stdgo/min-p":         "sample",
 	}
