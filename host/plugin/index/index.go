@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -109,6 +110,27 @@ func Parse(text []byte, maxSize int64) (*Index, error) {
 		i.Plugins = append(i.Plugins, e)
 	}
 	return i, nil
+}
+
+// Read reads the file of an index. maxSize bounds the size of a plugin's file.
+func Read(path string, maxSize int64) (*Index, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // a pipe is waited for
+		return nil, fmt.Errorf("%w: it is no file", ErrIndex)
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(from, MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(text, maxSize)
 }
 
 // check looks at the fields of an entry besides the manifest. The error begins with a field's name.
