@@ -225,6 +225,15 @@ func printable(text string) string {
 	}, text)
 }
 
+// printableLines is a text of several lines, each of them printable.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 func installPlugin(cmd *cobra.Command, f indexFlags, what string) error {
 	name, sum, pinned := strings.Cut(what, "@sha256:")
 	if pinned {
