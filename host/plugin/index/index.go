@@ -67,12 +67,9 @@ func Parse(text []byte, maxSize int64) (*Index, error) {
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrIndex, MaxBytes)
 	}
 	var read struct {
-		Version int    `json:"version"`
-		Key     string `json:"key"`
-		Plugins []struct {
-			Entry
-			Manifest json.RawMessage `json:"manifest"`
-		} `json:"plugins"`
+		Version int               `json:"version"`
+		Key     string            `json:"key"`
+		Plugins []json.RawMessage `json:"plugins"` // an Entry takes hundreds of bytes, and three may stand for one
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&read); err != nil {
@@ -91,7 +88,14 @@ func Parse(text []byte, maxSize int64) (*Index, error) {
 	}
 	i := &Index{Version: read.Version, Key: read.Key}
 	names := map[string]bool{}
-	for at, p := range read.Plugins {
+	for at, text := range read.Plugins {
+		var p struct {
+			Entry
+			Manifest json.RawMessage `json:"manifest"`
+		}
+		if err := json.Unmarshal(text, &p); err != nil {
+			return nil, fmt.Errorf("%w: plugins[%d]: %w", ErrIndex, at, err)
+		}
 		if err := p.check(maxSize); err != nil {
 			return nil, fmt.Errorf("%w: plugins[%d].%w", ErrIndex, at, err)
 		}
