@@ -37,7 +37,8 @@ type bundled struct {
 
 // scanBundled reads the index of the bundled plugins, if it has changed since it was read last:
 // whoever builds Penstock makes them while the server runs. A plugin whose file is still the same
-// stays loaded. With an error all stay as they were; errNoIndex is one. The caller holds the folder.
+// stays loaded. With an error all stay as they were; errNoIndex is one. The caller holds the
+// folder.
 func (g *Registry) scanBundled() error {
 	if g.bundledDir == "" {
 		return nil
