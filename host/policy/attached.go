@@ -57,7 +57,7 @@ func includes(names []string, name string) bool { return names == nil || slices.
 
 // sameAs reports whether another policy asks for the same.
 func (a *Attached) sameAs(b *Attached) bool {
-	return a.Plugin == b.Plugin && a.Required == b.Required && bytes.Equal(a.Config, b.Config)
+	return a.Plugin == b.Plugin && a.Required == b.Required && a.Place == b.Place && bytes.Equal(a.Config, b.Config)
 }
 
 // HoldsFor reports whether a key's requests for a model use the plugin, by some route.
@@ -178,7 +178,7 @@ func ReadFile(path string) ([]Attached, error) {
 
 func parse(text []byte) ([]Attached, error) {
 	var file struct {
-		Policies []fileEntry `yaml:"policies"`
+		Policies *[]fileEntry `yaml:"policies"`
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -188,12 +188,16 @@ func parse(text []byte) ([]Attached, error) {
 	if d.Decode(new(any)) == nil {
 		return nil, errors.New("it has two documents; put all policies into one list")
 	}
-	if len(file.Policies) > maxPolicies {
-		return nil, fmt.Errorf("policies has %d entries; at most %d are allowed", len(file.Policies), maxPolicies)
+	if file.Policies == nil { // one that is being written may be empty, and must not end policies
+		return nil, errors.New("it has no list policies; without any policy it is: policies: []")
+	}
+	entries := *file.Policies
+	if len(entries) > maxPolicies {
+		return nil, fmt.Errorf("policies has %d entries; at most %d are allowed", len(entries), maxPolicies)
 	}
 	var all []Attached
-	for i := range file.Policies {
-		a, err := file.Policies[i].attached(fmt.Sprintf("policies[%d]", i))
+	for i := range entries {
+		a, err := entries[i].attached(fmt.Sprintf("policies[%d]", i))
 		if err != nil {
 			return nil, err
 		}

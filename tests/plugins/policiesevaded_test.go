@@ -57,6 +57,7 @@ func TestPolicies_Evading_IsInVain(t *testing.T) {
 		"spliced after an even one":        {"", script(`export const plugin = {hold: 4}; export function accept(t) { if (t !== 300) return penstock.splice(1, [300, ODD]); }`), `the server requires`},
 		"spliced, and refusals skipped":    {"", script(`export const plugin = {hold: 4}; export function accept(t) { return penstock.splice(1, [ODD]); }`, "on_error", "skip"), ""},
 		"drafted":                          {"", script(`export function draft(n) { return [ODD, ODD]; }`), ""},
+		"another text shown for it":        {"", `"plugins":["veil"]`, `changes the text that is shown`},
 		"a program that shows it":          {"", script(`export function run(r) { r.show([ODD]); }`), `writes the answer itself`},
 		"a program that goes on":           {"", script(`export function run(r) { const b = r.prompt(); r.continue(b, 4); r.adopt(b); }`), `writes the answer itself`},
 		"several answers":                  {"", `"n":3,"temperature":2`, ""},
