@@ -276,6 +276,26 @@ func keepDates(n *yaml.Node) {
 	}
 }
 
+// Read reads which plugins the operator attaches to requests: those of plugins.default, and those of
+// the file of policies; "": there is none.
+func Read(defaults []string, file string, known Known) ([]Attached, error) {
+	all := Default(defaults)
+	if file != "" {
+		more, err := ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("plugins.policy_file: %w", err)
+		}
+		all = append(all, more...)
+	}
+	if err := Check(all, known); err != nil {
+		if file != "" {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
+		return nil, err
+	}
+	return all, nil
+}
+
 // Known is what policies may name.
 type Known struct {
 	Model    func(name string) string // the name of a model that is called so; "": there is none; nil: any may be named
