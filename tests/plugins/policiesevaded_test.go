@@ -162,6 +162,7 @@ func TestPolicies_Messages_CannotBeGoneRound(t *testing.T) {
 		"a raw prompt":     {"/api/generate", `{"prompt":"Mine","raw":true,"stream":false}`, "is not made of messages"},
 		"tokens before it": {"/api/generate", `{"prompt":"Mine","context":[300,301],"stream":false}`, "context is not made of messages"},
 		"a template":       {"/v1/chat/completions", `{` + hosts.Frog + `,"plugins":[` + scripted(t, `export function template(list) { return "Mine"; }`, nil) + `]}`, "writes the prompt itself"},
+		"other messages":   {"/v1/chat/completions", `{` + hosts.Frog + `,"chat_template_kwargs":{"messages":[{"role":"user","content":"Mine, and Say pond"}]}}`, "chat_template_kwargs.messages cannot be given"},
 		"a program":        {"/v1/chat/completions", `{` + hosts.Frog + `,"plugins":[` + scripted(t, `export function run(r) { r.show("Mine"); }`, nil) + `]}`, "writes the answer itself"},
 	} {
 		if status, text := hosts.Post(t, h.URL()+tc.path, tc.body); status != 400 || !strings.Contains(text, tc.says) {
