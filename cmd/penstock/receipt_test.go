@@ -31,11 +31,6 @@ func TestReceipt(t *testing.T) {
 		}
 		return path(name)
 	}
-	changed := func(data []byte, at int) []byte {
-		data = bytes.Clone(data)
-		data[at] ^= 1
-		return data
-	}
 	made := penstock(t, "", "receipt", "key", path("key.pem"))
 	if info, err := os.Stat(path("key.pem")); made.code != exitDone || err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatal(made, err)
@@ -103,6 +98,13 @@ func TestReceipt(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", name, got.code, got.out, got.err)
 		}
 	}
+}
+
+// changed is a copy with one bit changed.
+func changed(data []byte, at int) []byte {
+	data = bytes.Clone(data)
+	data[at] ^= 1
+	return data
 }
 
 func posted(t *testing.T, url, body string) []byte {

@@ -63,13 +63,13 @@ There is a line for each check. The exit code is 0 where all are good, and 1 whe
 }
 
 // check says how a check came out.
-func (v *verifier) check(what string, err error, good string) {
+func (v *verifier) check(what string, err error, good string) (ok bool) {
 	if err != nil {
 		v.failed = true
-		fmt.Fprintf(v.cmd.OutOrStdout(), "%s: FAILED: %v\n", what, err)
-		return
+		good = "FAILED: " + err.Error()
 	}
 	fmt.Fprintf(v.cmd.OutOrStdout(), "%s: %s\n", what, good)
+	return err == nil
 }
 
 // note says what was not checked.
@@ -96,11 +96,12 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 	}
 	v.tell()
 	var request []byte
+	same := true
 	if v.request != "" {
 		if request, err = os.ReadFile(v.request); err != nil {
 			return err
 		}
-		v.check("request", v.says.CheckRequest(request), "it is the one")
+		same = v.check("request", v.says.CheckRequest(request), "it is the one")
 	}
 	switch answer := text; {
 	case v.answer != "":
@@ -117,7 +118,7 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 			return err
 		}
 	}
-	if v.cmd.Flags().Changed("model") {
+	if same && v.cmd.Flags().Changed("model") {
 		if err := v.recompute(ctx, request); err != nil {
 			return err
 		}
@@ -171,16 +172,14 @@ func (v *verifier) checkRecording(ctx context.Context) error {
 	case id != v.says.Recording:
 		err = fmt.Errorf("it is %s, and the receipt is of %s", id, v.says.Recording)
 	}
-	if err != nil {
-		v.check("recording", err, "")
-		return nil
+	var file *recorded.File
+	if err == nil {
+		file, err = recorded.Read(bytes.NewReader(data))
 	}
-	file, err := recorded.Read(bytes.NewReader(data))
 	if err == nil {
 		err = sameAnswers(v.says, file.Recording)
 	}
-	v.check("recording", err, "it is the one, with the same answers")
-	if err != nil {
+	if !v.check("recording", err, "it is the one, with the same answers") {
 		return nil
 	}
 	return v.replay(ctx, file)
@@ -257,8 +256,6 @@ func (v *verifier) recompute(ctx context.Context, request []byte) error {
 	switch {
 	case request == nil:
 		return usageError{errors.New("--model computes the answer anew, so it needs the --request, too")}
-	case v.says.CheckRequest(request) != nil:
-		return nil // as was told
 	case v.says.Forked || len(v.says.Steered) > 0:
 		v.check(what, errors.New("the request alone does not lead to the answer: its client has forked or steered it; give its --recording instead of --model"), "")
 		return nil

@@ -85,11 +85,11 @@ func TestParse_Mistakes(t *testing.T) {
 			t.Errorf("%.80s: %v, want %s", text, err, says)
 		}
 	}
-	all, err := read(`{"policies":[{"plugin":"keyed","config":{"key":7},"models":["small"],"keys":["alice"]},{"plugin":"keyed","config":{"key":8},"routes":["/responses"],"mode":"default","models":["tiny"],"keys":["admin"]}]}`)
+	_, err := read(`{"policies":[{"plugin":"keyed","config":{"key":7},"models":["small"],"keys":["alice"]},{"plugin":"keyed","config":{"key":8},"routes":["/responses"],"mode":"default","models":["tiny"],"keys":["admin"]}]}`)
 	if err == nil || !strings.Contains(err.Error(), "admin") {
 		t.Errorf("%v", err)
 	}
-	all, err = read(`policies: [{plugin: keyed, config: {key: 7, since: 2026-08-02}, models: [small], keys: [alice]}]`)
+	all, err := read(`policies: [{plugin: keyed, config: {key: 7, since: 2026-08-02}, models: [small], keys: [alice]}]`)
 	if err != nil {
 		t.Fatal(err)
 	}
