@@ -176,8 +176,8 @@ func policyFindings(ctx context.Context, cfg config.Config) (findings []finding)
 	return findings
 }
 
-// attachedPlugins are the plugins that the operator attaches to requests, which are in the folder and
-// take their configuration. Models and keys are the server's to know.
+// attachedPlugins are the plugins that the operator attaches to requests, which are in the folder
+// and take their configuration. Models and keys are the server's to know.
 func attachedPlugins(ctx context.Context, c config.Plugins) ([]policy.Attached, error) {
 	if len(c.Default) == 0 && c.PolicyFile == "" {
 		return nil, nil

@@ -331,8 +331,8 @@ func (p *Prompted) settleAnswers() error {
 	return nil
 }
 
-// checkFiltered refuses fields that show what the model has written, where the operator requires that
-// it is filtered.
+// checkFiltered refuses fields that show what the model has written, where the operator requires
+// that it is filtered.
 func (p *Prompted) checkFiltered() error {
 	by := p.Plugins.Filtering()
 	if by == "" {

@@ -276,8 +276,8 @@ func keepDates(n *yaml.Node) {
 	}
 }
 
-// Read reads which plugins the operator attaches to requests: those of plugins.default, and those of
-// the file of policies; "": there is none.
+// Read reads which plugins the operator attaches to requests: those of plugins.default, and those
+// of the file of policies; "": there is none.
 func Read(defaults []string, file string, known Known) ([]Attached, error) {
 	all := Default(defaults)
 	if file != "" {

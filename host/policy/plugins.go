@@ -246,9 +246,9 @@ func checkTemplates(list []use) error {
 	return nil
 }
 
-// checkReaders refuses plugins of the request's where a required one has judged the answer: one that
-// changes what is shown of it, and, where the required one filters that, one that can tell what it
-// was before.
+// checkReaders refuses plugins of the request's where a required one has judged the answer: one
+// that changes what is shown of it, and, where the required one filters that, one that can tell
+// what it was before.
 func checkReaders(list []use) error {
 	for i := range list {
 		u := &list[i]

@@ -122,8 +122,8 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	}
 }
 
-// An answer may not be gone on from past another version of what the operator requires, and nobody is
-// told what is configured of a plugin that does not take it.
+// An answer may not be gone on from past another version of what the operator requires, and nobody
+// is told what is configured of a plugin that does not take it.
 func TestUses_Again_RequiredPluginReplaced(t *testing.T) {
 	b, r := withFolder(t)
 	upload := func(manifest string, token int) {

@@ -135,8 +135,8 @@ func describeInvalid(e *jsonschema.ValidationError) *plugin.ConfigError {
 	return &plugin.ConfigError{Field: field.String(), Message: e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}
 }
 
-// describe is describeInvalid without the value of what is writeOnly: a secret, which errors and the
-// log are not to have.
+// describe is describeInvalid without the value of what is writeOnly: a secret, which errors and
+// the log are not to have.
 func (s *Schema) describe(e *jsonschema.ValidationError) *plugin.ConfigError {
 	told := describeInvalid(e)
 	for len(e.Causes) > 0 {
@@ -152,8 +152,8 @@ func (s *Schema) describe(e *jsonschema.ValidationError) *plugin.ConfigError {
 // other.
 const mostLookedAt = 1000
 
-// isSecret reports whether a schema says of the value at a place, or of what that is a part of, that
-// it is writeOnly. Where too many say something about it, it counts as if one did.
+// isSecret reports whether a schema says of the value at a place, or of what that is a part of,
+// that it is writeOnly. Where too many say something about it, it counts as if one did.
 func isSecret(s *jsonschema.Schema, at []string, left *int) bool {
 	if *left--; s.WriteOnly || *left < 0 {
 		return true
