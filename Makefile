@@ -44,8 +44,7 @@ BESIDE = $(if $(filter -j%,$(MAKEFLAGS)),,-j3)
 
 .PHONY: run
 run: build ## set up what is missing, build all, serve the built-in model at http://127.0.0.1:8080 (ARGS="--listen :9000")
-	@$(MAKE) --no-print-directory bundled || echo "The plugins that come with the server could not be built, so it starts without them." >&2
-	@$(BINARY) serve $(ARGS)
+	@scripts/run.sh $(BINARY) serve $(ARGS)
 
 .PHONY: build
 build: ## bin/penstock, with llama.cpp and the UI inside

@@ -184,7 +184,9 @@ func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.
 		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
 	}
 	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: codeCache()})
-	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Bundled: loading.BundledPlugins(c.Bundled), Lock: lock})
+	options := registry.Options{Dir: c.Dir, Lock: lock}
+	options.Bundled, options.Later = loading.BundledPlugins(c.Bundled)
+	plugins, err := registry.Open(ctx, loader, options)
 	if err != nil {
 		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))
 	}

@@ -10,14 +10,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/host/plugin/load"
 	recorded "github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/recording"
@@ -66,18 +70,21 @@ There is a line for each check. The exit code is 0 where all are good, and 1 whe
 func (v *verifier) check(what string, err error, good string) (ok bool) {
 	if err != nil {
 		v.failed = true
-		good = "FAILED: " + err.Error()
+		good = "FAILED: " + printable(err.Error())
 	}
 	fmt.Fprintf(v.cmd.OutOrStdout(), "%s: %s\n", what, good)
 	return err == nil
 }
 
 // note says what was not checked.
-func (v *verifier) note(text string) { fmt.Fprintln(v.cmd.OutOrStdout(), "note: "+text) }
+func (v *verifier) note(text string) { fmt.Fprintln(v.cmd.OutOrStdout(), "note: "+printable(text)) }
 
 func (v *verifier) verify(ctx context.Context, from string) (err error) {
 	if v.keys, v.signer, err = receiptKeys(ctx, v.key); err != nil {
 		return err
+	}
+	if u, err := url.Parse(v.key); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback() {
+		v.note("the keys came unencrypted, so somebody between here and the server could have sent others; use https:, or a copy of them")
 	}
 	text, err := readReceipt(v.cmd.InOrStdin(), from)
 	if err != nil {
@@ -109,7 +116,7 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 			return err
 		}
 		fallthrough
-	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
+	case jws != strings.TrimSpace(string(text)): // it is more than the receipt
 		what, err := v.says.CheckAnswer(answer)
 		v.check("answer", err, what)
 	}
@@ -224,6 +231,10 @@ func (v *verifier) replay(ctx context.Context, file *recorded.File) error {
 		}
 	}
 	for _, name := range names {
+		if !load.ValidName(name) { // it is about to name a file
+			v.check("plugin", fmt.Errorf("the recording has one called %q, and none can be called so", excerpt.Of(name, 80)), "")
+			continue
+		}
 		module := interpreter.Name
 		if name != interpreter.Name {
 			module = filepath.Join(cfg.Plugins.Dir, name+".wasm")
@@ -324,6 +335,9 @@ func (v *verifier) askAgain(ctx context.Context, request []byte) (_ *receipt.Sta
 // ask sends the request again, and returns what the host answers.
 func (v *verifier) ask(ctx context.Context, url, key, model string, request []byte) ([]byte, error) {
 	_, path, _ := strings.Cut(v.says.Request.Route, " ")
+	if !strings.HasPrefix(path, "/") { // it is about to follow the host's name
+		return nil, fmt.Errorf("the receipt has the route %q, which is none", v.says.Request.Route)
+	}
 	mediaType := "application/json"
 	if boundary, _, ok := strings.Cut(string(request), "\r\n"); ok && strings.HasPrefix(boundary, "--") {
 		mediaType = "multipart/form-data; boundary=" + strings.TrimPrefix(boundary, "--")

@@ -246,7 +246,7 @@ var table = slices.Concat([]Key{
 	{Name: "plugins.dir", Flag: "plugin-dir", Kind: Text, Default: "plugins",
 		Help: "folder of the plugins"},
 	{Name: "plugins.bundled", Flag: "plugin-bundled", Kind: Text, Default: "auto",
-		Allowed: "auto, off or a folder with an index.json", Help: "folder of the plugins that come with the server, which those of plugins.dir with the same names replace; auto: ../share/penstock/plugins beside the program's folder, if it is there"},
+		Allowed: "auto, off or a folder with an index.json", Help: "folder of the plugins that come with the server, which those of plugins.dir with the same names replace; auto: ../share/penstock/plugins beside the program's folder, once it is there"},
 	{Name: "plugins.indexes", Kind: List, Default: []string{}, check: noBlanks,
 		Allowed: "URLs, oci:// references or paths, and then #ed25519:KEY or #sha256:HEX", Help: "the indexes of penstock plugin search and install"},
 	{Name: "plugins.default", Flag: "plugin", Kind: List, Default: []string{}, check: noBlanks,

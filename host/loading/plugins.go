@@ -15,7 +15,6 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/policy"
@@ -48,7 +47,8 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
 	}
-	options := registry.Options{Dir: c.Dir, Bundled: BundledPlugins(c.Bundled), Lock: lock, Scripts: all.Scripts() != config.CodeOff, Log: log}
+	options := registry.Options{Dir: c.Dir, Lock: lock, Scripts: all.Scripts() != config.CodeOff, Log: log}
+	options.Bundled, options.Later = BundledPlugins(c.Bundled)
 	if c.Modules != config.CodeOff {
 		options.ModuleLife = c.ModuleTTL
 	}
@@ -183,27 +183,24 @@ func CodeCache(log *slog.Logger) string {
 	return filepath.Join(dir, "penstock", "code")
 }
 
-// BundledPlugins is the folder that plugins.bundled means; "": the server comes with no plugins.
-func BundledPlugins(setting string) string {
+// BundledPlugins is the folder that plugins.bundled means, and whether it may be missing; "": the
+// server comes with no plugins.
+func BundledPlugins(setting string) (dir string, mayMiss bool) {
 	switch setting {
 	case "auto":
 	case "off":
-		return ""
+		return "", true
 	default:
-		return setting
+		return setting, false
 	}
 	program, err := os.Executable()
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
 	}
 	if err != nil {
-		return ""
+		return "", true
 	}
-	dir := filepath.Join(filepath.Dir(program), "..", "share", "penstock", "plugins")
-	if _, err := os.Stat(filepath.Join(dir, index.FileName)); err != nil {
-		return ""
-	}
-	return dir
+	return filepath.Join(filepath.Dir(program), "..", "share", "penstock", "plugins"), true
 }
 
 // closeTime bounds how long is waited for the last guests. Their fuel ends them sooner.

@@ -76,7 +76,7 @@ func TestDeclarations_NameWhatThereIs(t *testing.T) {
 			t.Errorf("%s: the guest has %s, penstock.d.ts declares %s", name, given[i], want)
 		}
 	}
-	if len(declared["Hooks"]) != 8 || len(declared["PluginOptions"]) != 9 {
+	if len(declared["Hooks"]) != 9 || len(declared["PluginOptions"]) != 9 {
 		t.Errorf("declared: %v", declared)
 	}
 }

@@ -198,5 +198,13 @@ func every(t testing.TB, source string) error {
 			return err
 		}
 	}
+	if f := s.Filter(); f != nil {
+		if _, err := f.Filter(" frog", false); err != nil {
+			return err
+		}
+		if _, err := f.Filter("", true); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -18,10 +18,10 @@ func TestIndex_LinksEveryDocument(t *testing.T) {
 	}
 }
 
-// The README's beam search is that of the example.
+// The README's best-of-n is that of the example.
 func TestReadme_ShowsTheExample(t *testing.T) {
-	_, search, found := strings.Cut(read(t, "plugins/examples/beam/main.go"), "// hypothesis is")
-	if !found || !strings.Contains(read(t, "README.md"), search) {
-		t.Error("README.md has another beam search than plugins/examples/beam/main.go")
+	_, code, found := strings.Cut(read(t, "plugins/examples/best-of/main.go"), "// Run implements")
+	if !found || !strings.Contains(read(t, "README.md"), code) {
+		t.Error("README.md has another best-of-n than plugins/examples/best-of/main.go")
 	}
 }

@@ -180,8 +180,8 @@ test("Script: the gallery fills the editor and the configuration, and undo bring
   const { page, editor, checks } = await opened();
   const gallery = page.locator(".gallery");
   await editor.fill("// mine");
-  await gallery.getByText("Gallery: 20 scripts").click();
-  assert.equal(await gallery.getByRole("listitem").count(), 20);
+  await gallery.getByText("Gallery: 21 scripts").click();
+  assert.equal(await gallery.getByRole("listitem").count(), 21);
   assert.ok((await gallery.locator("small").allInnerTexts()).every((line) => line.endsWith(".")));
   await gallery.getByRole("button", { name: /^force-prefix/ }).click();
   await page.waitForFunction(() =>

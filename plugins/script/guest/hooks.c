@@ -24,9 +24,10 @@ EXPORT("abi_v1") void abi_v1(void) {}
   "\"config\":{\"description\":\"any value, which the script reads as penstock.config\"}," \
   "\"describe\":{\"type\":\"boolean\",\"description\":\"only say what the script exports, whether or not it can run with this config\"}}," \
   "\"required\":[\"source\"],\"additionalProperties\":false}," \
-  "\"optional\":[\"penstock_plan\",\"penstock_messages\",\"penstock_draft\",\"penstock_run\"],"
+  "\"optional\":[\"penstock_plan\",\"penstock_messages\",\"penstock_filter\",\"penstock_draft\",\"penstock_run\"],"
 static const char wide[] = MANIFEST "\"view\":\"logits\",\"candidates\":4096,\"hold\":256,\"take_back\":1000000,\"branches\":64}";
-// A host that cannot plan gets one manifest for all scripts: no programs, no conversations.
+// A host that cannot plan gets one manifest for all scripts: no programs, no conversations, no
+// filters.
 static const char narrow[] = MANIFEST "\"candidates\":40,\"hold\":32,\"implements\":"
   "[\"penstock_open\",\"penstock_warm\",\"penstock_sample\",\"penstock_prepare\",\"penstock_accept\",\"penstock_stop\",\"penstock_draft\"]}";
 
@@ -70,11 +71,11 @@ EXPORT("open") int open_(void) {
     char name[32];
     prepare_texts();
     for (int i = 0; i < HOOKS; i++)
-      if (!has(i) && i != RUN && i != MESSAGES && i != TEMPLATE) host_decline(name, snprintf(name, sizeof name, "penstock_%s", hook_names[i]));
-    if (has(RUN) || has(MESSAGES) || has(TEMPLATE))
-      return refuse_text(JS_UNDEFINED, "this host cannot plan plugins, and so runs no script with run, messages or template");
+      if (!has(i) && i != RUN && i != FILTER && i != MESSAGES && i != TEMPLATE) host_decline(name, snprintf(name, sizeof name, "penstock_%s", hook_names[i]));
+    if (has(RUN) || has(FILTER) || has(MESSAGES) || has(TEMPLATE))
+      return refuse_text(JS_UNDEFINED, "this host cannot plan plugins, and so runs no script with run, filter, messages or template");
   }
-  if (!sampling_bind(has(SAMPLE), has(PREPARE), has(PREPARE) || has(ACCEPT) || has(DRAFT), has(STOP)))
+  if (!sampling_bind(has(SAMPLE), has(PREPARE), has(PREPARE) || has(ACCEPT) || has(DRAFT), has(STOP) || has(FILTER)))
     return refuse_text(JS_UNDEFINED, "the host refused a buffer");
   return 0;
 }
@@ -127,10 +128,17 @@ EXPORT("accept") int accept_(int token) {
 }
 
 EXPORT("stop") int stop(int token, int bytes) {
-  JSValue args[2] = {stop_text(bytes), JS_NewInt32(js, token)}, r = answer(STOP, 2, args);
+  JSValue args[2] = {new_text(bytes), JS_NewInt32(js, token)}, r = answer(STOP, 2, args);
   int code = stop_answer(r, hooks[STOP], bytes);
   JS_FreeValue(js, r);
   return code;
+}
+
+EXPORT("filter") int filter(int bytes, int last) {
+  JSValue args[2] = {new_text(bytes), JS_NewBool(js, last)}, r = answer(FILTER, 2, args);
+  int held = filter_answer(r, hooks[FILTER], bytes, last);
+  JS_FreeValue(js, r);
+  return held;
 }
 
 EXPORT("draft") int draft(int n) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "script.h"
 
-const char *const hook_names[HOOKS] = {"sample", "prepare", "accept", "stop", "messages", "template", "draft", "run"};
+const char *const hook_names[HOOKS] = {"sample", "prepare", "accept", "stop", "filter", "messages", "template", "draft", "run"};
 JSValue hooks[HOOKS];
 int may_note, may_logprob, may_state;
 JSValue penstock;
@@ -184,7 +184,7 @@ static int check_hook(int i, JSValueConst v) {
   return 0;
 }
 
-#define MAY_EXPORT "a script exports functions: sample, prepare, accept, stop, draft, messages, template, or run alone"
+#define MAY_EXPORT "a script exports functions: sample, prepare, accept, stop, filter, draft, messages, template, or run alone"
 
 static int read_exports(JSModuleDef *module, int tolerant) {
   JSValue namespace = JS_GetModuleNamespace(js, module);
@@ -228,10 +228,12 @@ static int read_exports(JSModuleDef *module, int tolerant) {
 int has(int hook) { return !JS_IsUndefined(hooks[hook]); }
 
 static int check_together(void) {
-  static const int others[] = {SAMPLE, PREPARE, ACCEPT, STOP, DRAFT, TEMPLATE};
+  static const int others[] = {SAMPLE, PREPARE, ACCEPT, STOP, FILTER, DRAFT, TEMPLATE};
   for (int i = 0; i < COUNT(others) && has(RUN); i++)
     if (has(others[i]))
       return refuse_text(hooks[RUN], "the script exports run and %s: a script with run is a program, which writes the whole answer, and is called for no token; leave one out", hook_names[others[i]]);
+  if (has(FILTER) && !host_has("penstock_filter"))
+    return refuse_text(hooks[FILTER], "this host does not let plugins change what is shown, and so runs no script with filter");
   if (!JS_IsUndefined(values[BRANCHES]) && !has(RUN))
     return refuse_text(JS_UNDEFINED, "plugin.branches is for a script that exports run, and this one does not");
   if (is_text(values[VIEW], "logits") && is_text(values[PLACE], "last"))

@@ -32,6 +32,9 @@ static JSValue logprob(JSContext *c, JSValueConst self) {
 // fuel is what is left of the running call, so that a search can end in time with what it has.
 static JSValue fuel(JSContext *c, JSValueConst self) { return JS_NewInt64(c, host_has("fuel") ? host_fuel() : -1); }
 
+// elapsed is how long ago the request came, in milliseconds; -1: the host does not tell.
+static JSValue elapsed(JSContext *c, JSValueConst self) { return JS_NewInt32(c, host_has("elapsed") ? host_elapsed() : -1); }
+
 static FUNCTION(hidden_state) {
   int n;
   if (!may_state) return throw_type("the plan has no hidden state: write `export const plugin = {needs: [\"hidden_state\"]}`");
@@ -56,6 +59,14 @@ static FUNCTION(param) {
 }
 
 static FUNCTION(request) { return read_scratch(READ(host_request(ptr, limit)), "request"); }
+
+// conversation is what messages got, for a filter that puts back what messages has replaced.
+static FUNCTION(conversation) {
+  int n;
+  if (!has(MESSAGES) || !has(FILTER)) return throw_type("penstock.messages is for hooks of a script that exports both messages and filter");
+  n = READ(host_messages(ptr, limit));
+  return n ? read_scratch(n, "messages") : JS_NewArray(c); // a prompt has none
+}
 
 static FUNCTION(prompt) {
   Text json = {NULL, 0};
@@ -126,9 +137,9 @@ static JSValue log_line(JSContext *c, JSValueConst self, int argc, JSValueConst 
 
 static const JSCFunctionListEntry functions[] = {
   METHOD("text", 1, answer_text), METHOD("history", 1, history), METHOD("hiddenState", 0, hidden_state), METHOD("param", 1, param),
-  METHOD("request", 0, request), METHOD("prompt", 1, prompt), METHOD("output", 1, output), METHOD("note", 1, note),
+  METHOD("request", 0, request), METHOD("messages", 0, conversation), METHOD("prompt", 1, prompt), METHOD("output", 1, output), METHOD("note", 1, note),
   JS_CGETSET_DEF2("historyLength", history_length, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("part", part, NULL, JS_PROP_ENUMERABLE),
-  JS_CGETSET_DEF2("fuel", fuel, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("logprob", logprob, NULL, JS_PROP_ENUMERABLE),
+  JS_CGETSET_DEF2("fuel", fuel, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("elapsed", elapsed, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("logprob", logprob, NULL, JS_PROP_ENUMERABLE),
 };
 
 static const JSCFunctionListEntry console_functions[] = {

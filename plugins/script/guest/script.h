@@ -82,15 +82,16 @@ JSValue detokenize(Tokens tokens);
 extern int hold, candidates_cap, logits_view;
 extern int running; // the hook whose code runs
 int sampling_start(void);
-int sampling_bind(int samples, int prepares, int splices, int stops);
+int sampling_bind(int samples, int prepares, int splices, int texts);
 JSValue candidates_of(int n);
 int candidates_answer(JSValueConst result, JSValueConst hook);
 JSValue next_of(void);
 int next_answer(JSValueConst hook);
 int accept_answer(JSValueConst result, JSValueConst hook, u32 token);
 int draft_answer(JSValueConst result, JSValueConst hook, int n);
-JSValue stop_text(int bytes);
+JSValue new_text(int bytes); // what stop and filter get
 int stop_answer(JSValueConst result, JSValueConst hook, int bytes);
+int filter_answer(JSValueConst result, JSValueConst hook, int bytes, int last);
 void sampling_functions(JSValue penstock);
 
 // request.c
@@ -102,7 +103,7 @@ JSValue program_object(void);
 
 // plan.c
 extern JSValue penstock;
-enum { SAMPLE, PREPARE, ACCEPT, STOP, MESSAGES, TEMPLATE, DRAFT, RUN, HOOKS };
+enum { SAMPLE, PREPARE, ACCEPT, STOP, FILTER, MESSAGES, TEMPLATE, DRAFT, RUN, HOOKS };
 extern const char *const hook_names[HOOKS];
 extern JSValue hooks[HOOKS]; // undefined: the script has none
 int has(int hook);
