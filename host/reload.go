@@ -24,6 +24,7 @@ type reloaded[T any] struct {
 	value   T
 	stamps  []fileStamp
 	checked time.Time
+	failed  string // why the files as they are now could not be used
 }
 
 // fileStamp tells whether a file has changed. Another file under the same name, as a renamed or
@@ -54,16 +55,19 @@ func (v *reloaded[T]) Get() T {
 	}
 	v.checked = now
 	current := stampsOf(v.files)
-	if slices.EqualFunc(current, v.stamps, fileStamp.equal) {
+	if v.failed == "" && slices.EqualFunc(current, v.stamps, fileStamp.equal) {
 		return v.value
 	}
 	v.stamps = current
 	value, err := v.load()
 	if err != nil {
-		v.log.Error("changed files cannot be used; what was read before stays", slog.Any("files", v.files), slog.Any("error", err))
+		if v.failed != err.Error() { // what the files name may come to be there without a change of theirs
+			v.log.Error("changed files cannot be used; what was read before stays until they can be", slog.Any("files", v.files), slog.Any("error", err))
+		}
+		v.failed = err.Error()
 		return v.value
 	}
-	v.value = value
+	v.value, v.failed = value, ""
 	v.log.Info("changed files were read again", slog.Any("files", v.files))
 	return v.value
 }

@@ -72,6 +72,39 @@ func TestReloaded_Get_FollowsItsFiles(t *testing.T) {
 	})
 }
 
+// What a file names may come after the file: it is tried again, and told once.
+func TestReloaded_Get_TriesAgainWithoutAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path, write, load := reloadSource(t)
+		write("one")
+		var log bytes.Buffer
+		lacks := false
+		v, err := newReloaded(slog.New(slog.NewTextHandler(&log, nil)), func() (string, error) {
+			if lacks {
+				return "", errors.New("it names what is not there")
+			}
+			return load()
+		}, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write("two")
+		lacks = true
+		for range 3 {
+			time.Sleep(reloadInterval)
+			v.Get()
+		}
+		if n := strings.Count(log.String(), "it names what is not there"); n != 1 {
+			t.Errorf("it is told %d times: %s", n, log.String())
+		}
+		lacks = false
+		time.Sleep(reloadInterval)
+		if got := v.Get(); got != "two" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
 func TestReloaded_Broken_Fails(t *testing.T) {
 	path, write, load := reloadSource(t)
 	if _, err := newReloaded(slog.New(slog.DiscardHandler), load, path); !errors.Is(err, os.ErrNotExist) {

@@ -165,22 +165,29 @@ func accessFindings(cfg config.Config) []finding {
 }
 
 // policyFindings says which plugins the operator attaches to requests.
-func policyFindings(cfg config.Config) (findings []finding) {
-	all := policy.Default(cfg.Plugins.Default)
-	if path := cfg.Plugins.PolicyFile; path != "" {
-		more, err := policy.ReadFile(path)
-		if err == nil {
-			all = append(all, more...)
-			err = policy.Check(all, policy.Known{})
-		}
-		if err != nil {
-			return []finding{{stateFail, "policies", "plugins.policy_file: " + err.Error(), "correct the file; a server that runs keeps what it has read before, and none starts with it"}}
-		}
+func policyFindings(ctx context.Context, cfg config.Config) (findings []finding) {
+	all, err := attachedPlugins(ctx, cfg.Plugins)
+	if err != nil {
+		return []finding{{stateFail, "policies", err.Error(), "correct the settings, or install the plugin; a server that runs keeps the policies that it has read before, and none starts with these"}}
 	}
 	for i := range all {
 		findings = append(findings, finding{stateOK, "policies", all[i].String(), ""})
 	}
 	return findings
+}
+
+// attachedPlugins are the plugins that the operator attaches to requests, which are in the folder
+// and take their configuration. Models and keys are the server's to know.
+func attachedPlugins(ctx context.Context, c config.Plugins) ([]policy.Attached, error) {
+	if len(c.Default) == 0 && c.PolicyFile == "" {
+		return nil, nil
+	}
+	loader, plugins, err := openFolder(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	all, err := policy.Read(c.Default, c.PolicyFile, policy.Known{Registry: plugins})
+	return all, errors.Join(err, plugins.Close(), loader.Close(context.WithoutCancel(ctx)))
 }
 
 // certificateFinding tells whether a certificate can be used now, and for how long.

@@ -144,19 +144,25 @@ func TestAccessFindings(t *testing.T) {
 
 // The policies are told without their configuration, and what is wrong with their file.
 func TestPolicyFindings(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "guard.js"), []byte(`export const plugin = {config: {type: "object", properties: {key: {type: "integer"}}}}; export function sample() {}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for text, want := range map[string]finding{
-		"policies: [{plugin: watermark, config: {key: 42}, models: [tiny]}]": {stateOK, "policies", "watermark (required; models tiny)", ""},
-		"policies: [{plugin: watermark, mode: often}]":                       {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
+		"policies: [{plugin: guard, config: {key: 42}, models: [tiny]}]": {stateOK, "policies", "guard (required; models tiny)", ""},
+		"policies: [{plugin: guard, mode: often}]":                       {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
+		"policies: [{plugin: guard, config: {key: a}}]":                  {stateFail, "policies", "policies[0].config.key: plugin guard", "correct"},
+		"policies: [{plugin: gone}]":                                     {stateFail, "policies", "policies[0]: ", "correct"},
 	} {
 		path := filepath.Join(t.TempDir(), "policies.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := config.Load(config.Sources{Flags: map[string]any{"plugins.policy_file": path}})
+		cfg, err := config.Load(config.Sources{Flags: map[string]any{"plugins.policy_file": path, "plugins.dir": dir}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := policyFindings(cfg)
+		got := policyFindings(t.Context(), cfg)
 		if len(got) != 1 || got[0].State != want.State || !strings.Contains(got[0].Detail, want.Detail) || strings.Contains(got[0].Detail, "42") || !strings.HasPrefix(got[0].Remedy, want.Remedy) {
 			t.Errorf("%s: %+v", text, got)
 		}

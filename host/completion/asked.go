@@ -74,11 +74,13 @@ type Answers struct {
 	Lines      LineRule // ends an answer by its lines and its time
 	Format     Format   // what an answer must look like, beside what the common fields say
 
-	Logprobs       int  // alternatives reported with each token; -1: none, and no probability of the token itself
-	PromptLogprobs bool // those of the prompt are reported, too
-	NoAnswer       bool // nothing is generated
-	Candidates     int  // how many of the most likely tokens are reported that each sampler left; 0: none
-	Progress       bool // tell how far the prompt is computed
+	Logprobs       int    // alternatives reported with each token; -1: none, and no probability of the token itself
+	LogprobsField  string // that asks for them; "": logprobs
+	PromptLogprobs bool   // those of the prompt are reported, too
+	ReturnTokens   bool   // the answer's tokens are reported
+	NoAnswer       bool   // nothing is generated
+	Candidates     int    // how many of the most likely tokens are reported that each sampler left; 0: none
+	Progress       bool   // tell how far the prompt is computed
 
 	Slot    *int // that computes the answers; nil: any
 	Keep    *int // how many of the first tokens stay when others leave a full context; nil: as the server is configured

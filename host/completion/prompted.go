@@ -3,6 +3,7 @@
 package completion
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -240,7 +241,7 @@ func (p *Prompted) settle(ctx context.Context) (err error) {
 			p.Plugins.Release()
 		}
 	}()
-	if err := p.settleAnswers(); err != nil {
+	if err := cmp.Or(p.settleAnswers(), p.checkFiltered()); err != nil {
 		return err
 	}
 	if err := p.Source.write(ctx, p); err != nil {
@@ -329,6 +330,28 @@ func (p *Prompted) settleAnswers() error {
 	p.Params.JSONSchema, p.Params.Grammar, p.Params.Regex = f.JSONSchema, f.Grammar, f.Regex
 	return nil
 }
+
+// checkFiltered refuses fields that show what the model has written, where the operator requires
+// that it is filtered.
+func (p *Prompted) checkFiltered() error {
+	by := p.Plugins.Filtering()
+	if by == "" {
+		return nil
+	}
+	for _, asked := range []struct {
+		field string
+		is    bool
+	}{{cmp.Or(p.LogprobsField, "logprobs"), p.Logprobs >= 0}, {"return_tokens", p.ReturnTokens}, {"trace", p.Common.Trace}, {"record", p.Common.Record}} {
+		if asked.is {
+			return refusal.Invalid(asked.field, "%s shows the answer as it was before plugin %q, which this server requires here, filtered it: leave %[1]s out", asked.field, by)
+		}
+	}
+	return nil
+}
+
+// ShowsTokens reports whether the client may be told which tokens the answer has: not where the
+// operator requires that its text is filtered.
+func (p *Prompted) ShowsTokens() bool { return p.Plugins.Filtering() == "" }
 
 // Chat is a conversation, which the model's template or a plugin makes the prompt. A template may
 // have words around what its answer must look like, so that is then what the template makes of it.

@@ -249,6 +249,7 @@ func (n noPlugins) Again(_ context.Context, _ serving.Asker, chain []string) (se
 func (noPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return nil, chain }
 
 func (noPlugins) RefuseTemplates(string, bool) error { return nil }
+func (noPlugins) Filtering() string                  { return "" }
 func (noPlugins) Release()                           {}
 
 // PluginOf is the plugin's name in that of a stage.

@@ -129,6 +129,9 @@ func (e *Engine) conversation(ctx context.Context, c *chat.Conversation) (native
 // thinking settles whether the model reasons before it answers, and what the template is told
 // besides.
 func (e *Engine) thinking(c *chat.Conversation, n *native.Conversation) error {
+	if _, has := c.TemplateArgs["messages"]; has { // it would stand in the place of those that plugins have rewritten
+		return &chat.Invalid{Field: "chat_template_kwargs.messages", Reason: "cannot be given: the template gets the request's own messages"}
+	}
 	n.TemplateArgs = maps.Clone(e.templateOptions.Args)
 	maps.Copy(n.TemplateArgs, c.TemplateArgs)
 	n.EnableThinking = e.info.Thinks && !e.templateOptions.NoThinking

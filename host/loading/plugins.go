@@ -73,22 +73,8 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 // ReadPolicies reads which plugins the operator attaches to requests: those of plugins.default and
 // of the file of policies.
 func (p *Plugins) ReadPolicies(c config.Plugins, known policy.Known) ([]policy.Attached, error) {
-	all := policy.Default(c.Default)
-	if c.PolicyFile != "" {
-		more, err := policy.ReadFile(c.PolicyFile)
-		if err != nil {
-			return nil, fmt.Errorf("plugins.policy_file: %w", err)
-		}
-		all = append(all, more...)
-	}
 	known.Registry = p.Registry
-	if err := policy.Check(all, known); err != nil {
-		if c.PolicyFile != "" {
-			err = fmt.Errorf("%s: %w", c.PolicyFile, err)
-		}
-		return nil, err
-	}
-	return all, nil
+	return policy.Read(c.Default, c.PolicyFile, known)
 }
 
 // Attach has models loaded from now on use what attached says for each request.

@@ -57,7 +57,7 @@ func includes(names []string, name string) bool { return names == nil || slices.
 
 // sameAs reports whether another policy asks for the same.
 func (a *Attached) sameAs(b *Attached) bool {
-	return a.Plugin == b.Plugin && a.Required == b.Required && bytes.Equal(a.Config, b.Config)
+	return a.Plugin == b.Plugin && a.Required == b.Required && a.Place == b.Place && bytes.Equal(a.Config, b.Config)
 }
 
 // HoldsFor reports whether a key's requests for a model use the plugin, by some route.
@@ -178,7 +178,7 @@ func ReadFile(path string) ([]Attached, error) {
 
 func parse(text []byte) ([]Attached, error) {
 	var file struct {
-		Policies []fileEntry `yaml:"policies"`
+		Policies *[]fileEntry `yaml:"policies"`
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -188,12 +188,16 @@ func parse(text []byte) ([]Attached, error) {
 	if d.Decode(new(any)) == nil {
 		return nil, errors.New("it has two documents; put all policies into one list")
 	}
-	if len(file.Policies) > maxPolicies {
-		return nil, fmt.Errorf("policies has %d entries; at most %d are allowed", len(file.Policies), maxPolicies)
+	if file.Policies == nil { // one that is being written may be empty, and must not end policies
+		return nil, errors.New("it has no list policies; without any policy it is: policies: []")
+	}
+	entries := *file.Policies
+	if len(entries) > maxPolicies {
+		return nil, fmt.Errorf("policies has %d entries; at most %d are allowed", len(entries), maxPolicies)
 	}
 	var all []Attached
-	for i := range file.Policies {
-		a, err := file.Policies[i].attached(fmt.Sprintf("policies[%d]", i))
+	for i := range entries {
+		a, err := entries[i].attached(fmt.Sprintf("policies[%d]", i))
 		if err != nil {
 			return nil, err
 		}
@@ -270,6 +274,26 @@ func keepDates(n *yaml.Node) {
 	for _, child := range n.Content {
 		keepDates(child)
 	}
+}
+
+// Read reads which plugins the operator attaches to requests: those of plugins.default, and those
+// of the file of policies; "": there is none.
+func Read(defaults []string, file string, known Known) ([]Attached, error) {
+	all := Default(defaults)
+	if file != "" {
+		more, err := ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("plugins.policy_file: %w", err)
+		}
+		all = append(all, more...)
+	}
+	if err := Check(all, known); err != nil {
+		if file != "" {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
+		return nil, err
+	}
+	return all, nil
 }
 
 // Known is what policies may name.

@@ -77,6 +77,9 @@ func TestParse_Mistakes(t *testing.T) {
 		"policies: []\n---\npolicies: []":                                               "two documents",
 		"policies: [" + strings.Repeat("{plugin: whole},", maxPolicies+1) + "]":         "at most",
 		"policies: {": "yaml",
+		"":            "no list policies",
+		"# none yet":  "no list policies",
+		"policies:\n": "no list policies",
 	} {
 		if _, err := read(text); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "policy.file") {
 			t.Errorf("%.80s: %v, want %s", text, err, says)

@@ -22,6 +22,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,6 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/engine"
-	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
@@ -38,6 +38,7 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/script"
 )
 
@@ -151,9 +152,22 @@ func (b *Builder) Resolve(ctx context.Context, asker serving.Asker, list []servi
 // requires by now.
 func (r *uses) Again(ctx context.Context, asker serving.Asker, chain []string) (serving.Plugins, error) {
 	for _, u := range r.holding(asker) {
-		if had := find(r.list, u.Name); u.required() && (had == nil || !had.required() || !had.by.sameAs(u.by)) {
+		if !u.required() {
+			continue
+		}
+		had := find(r.list, u.Name)
+		same := had != nil && had.required() && had.by.sameAs(u.by)
+		if same {
+			now, err := r.find(ctx, &u)
+			if err != nil {
+				return nil, useError(&u, err)
+			}
+			same = now.SHA256 == had.plugin.SHA256
+			now.Release()
+		}
+		if !same {
 			return nil, &refusal.Error{Kind: refusal.KindConflict, Code: "policies_changed", Field: "plugins",
-				Message: fmt.Sprintf("this server has come to require plugin %q, or another configuration of it, since the answer began: ask anew instead of going on from that answer", u.Name)}
+				Message: fmt.Sprintf("this server has come to require plugin %q, or another version or configuration of it, since the answer began: ask anew instead of going on from that answer", u.Name)}
 		}
 	}
 	return r.found(ctx, asker.Client, slices.Clone(r.list), chain)
@@ -176,7 +190,7 @@ func (b *Builder) found(ctx context.Context, client string, list []use, chain []
 			return nil, err
 		}
 	}
-	if err := errors.Join(checkPrograms(list), checkTemplates(list)); err != nil {
+	if err := cmp.Or(checkPrograms(list), checkTemplates(list), checkReaders(list)); err != nil {
 		release(list)
 		return nil, err
 	}
@@ -230,6 +244,38 @@ func checkTemplates(list []use) error {
 		}
 	}
 	return nil
+}
+
+// checkReaders refuses plugins of the request's where a required one has judged the answer: one
+// that changes what is shown of it, and, where the required one filters that, one that can tell
+// what it was before.
+func checkReaders(list []use) error {
+	for i := range list {
+		u := &list[i]
+		if u.by != nil || u.plugin.Renders() {
+			continue
+		}
+		for j := range list {
+			switch by := &list[j]; {
+			case !by.required() || by.plugin.Renders():
+			case u.plugin.Filters():
+				return refusal.Invalid(u.Field, "plugin %q changes the text that is shown, after plugin %q, which this server requires here, has judged it: leave %[1]q out", u.Name, by.Name)
+			case by.plugin.Filters() && (u.Brought() || u.plugin.Needs(abi.ImportOutput)):
+				return refusal.Invalid(u.Field, "plugin %q could tell the answer as it was before plugin %q, which this server requires here, filtered it: leave %[1]q out", u.Name, by.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// Filtering implements serving.Plugins.
+func (r *uses) Filtering() string {
+	for i := range r.list {
+		if u := &r.list[i]; u.required() && u.plugin.Filters() {
+			return u.Name
+		}
+	}
+	return ""
 }
 
 // Branches implements serving.Plugins.
@@ -308,8 +354,10 @@ func checkRequired(u serving.PluginUse) error {
 	switch {
 	case u.Off:
 		field, value = u.Field+".enabled", "false"
-	case len(u.Config) > 0:
-		field, value = u.Field+".config", excerpt.Of(string(u.Config), 80)
+	case u.Ready:
+		return refusal.Invalid(u.Field, "%s configures plugin %q, which every such request here uses as the operator has set it up: leave the field out", u.Field, u.Name)
+	case len(u.Config) > 0: // which may have secrets
+		field, value = u.Field+".config", "set"
 	case !u.Skip:
 		return nil
 	}
@@ -341,6 +389,9 @@ func useError(u *use, err error) error {
 		return e
 	}
 	switch {
+	case u.by != nil && (errors.As(err, &config) || errors.As(err, &failed) || errors.Is(err, plugin.ErrUnknown) || errors.As(err, &refused) && refused.OfConfig()):
+		return &refusal.Error{Kind: refusal.KindPluginFault, Code: "policy_unusable", Field: u.Field, // a reason could tell what is configured
+			Message: fmt.Sprintf("plugin %q, which this server attaches to the request, cannot be used as it is set up here; the server's operator learns why from 'penstock doctor'", u.Name)}
 	case errors.As(err, &refused) && refused.OfConfig():
 		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: u.ConfigField(""), Message: refused.Told(), Public: refused.Error()}
 	case errors.As(err, &config):

@@ -122,6 +122,49 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	}
 }
 
+// An answer may not be gone on from past another version of what the operator requires, and nobody
+// is told what is configured of a plugin that does not take it.
+func TestUses_Again_RequiredPluginReplaced(t *testing.T) {
+	b, r := withFolder(t)
+	upload := func(manifest string, token int) {
+		t.Helper()
+		if _, _, err := r.Upload(t.Context(), asm.New(manifest).On(abi.ExportSample, asm.I32(token)).Wasm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attached := []Attached{{Plugin: "guard", Required: true, Config: []byte(`{"key":"swordfish"}`)}}
+	b.attached = func() []Attached { return attached }
+	upload(`{"name":"guard","view":"none"}`, 5)
+	old, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Release()
+	again, err := old.Again(t.Context(), serving.Asker{Client: "me"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Release()
+	fails := func(err error, code string) {
+		t.Helper()
+		var refused *refusal.Error
+		if !errors.As(err, &refused) || refused.Code != code || strings.Contains(refused.Message+refused.Public, "swordfish") {
+			t.Errorf("got %v, want %s", err, code)
+		}
+	}
+	upload(`{"name":"guard","view":"none"}`, 6)
+	_, err = old.Again(t.Context(), serving.Asker{Client: "me"}, nil)
+	fails(err, "policies_changed")
+	upload(`{"name":"guard","view":"none","config_schema":{"properties":{"key":{"pattern":"^[0-9]+$"}}}}`, 7)
+	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, nil, nil)
+	fails(err, "policy_unusable")
+	if err := r.Remove(t.Context(), "guard"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, nil, nil)
+	fails(err, "policy_unusable")
+}
+
 // A plan is made when a request comes: what it refuses is about its configuration, and what it
 // leaves out is neither called nor asked for.
 func TestBuilder_Resolve_Plans(t *testing.T) {

@@ -127,6 +127,9 @@ type Plugins interface {
 	// RefuseTemplates refuses those that the operator requires, and if it is so asked those that the
 	// request names: the prompt, or the part of it in the field, is not made of messages.
 	RefuseTemplates(field string, named bool) error
+	// Filtering is a plugin that the operator requires and that filters what is shown of the
+	// answer, so that nothing else is to tell what that was before; "": there is none.
+	Filtering() string
 	// Again are the same for another request, with those that its chain names besides. It is refused
 	// where the operator has come to require others.
 	Again(ctx context.Context, asker Asker, chain []string) (Plugins, error)

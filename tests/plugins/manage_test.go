@@ -214,8 +214,7 @@ func TestPlugins_Defaults_CannotBeLeftOut(t *testing.T) {
 	}
 	for fields, want := range map[string]string{
 		`"on_error":"skip"`:  `plugins[0].on_error is "skip"`,
-		`"config":{"p":0.5}`: `plugins[0].config is {"p":0.5}`,
-		`"config":{"p":"` + strings.Repeat("x", 200) + `"}`: `plugins[0].config is {"p":"xxx`,
+		`"config":{"p":0.5}`: `plugins[0].config is set;`,
 	} {
 		status, message, about := hosts.Complete(t, h, `,"plugins":[{"name":"always",`+fields+`}]`)
 		if field, _, _ := strings.Cut(want, " "); status != 400 || about != "invalid_value "+field || !strings.HasPrefix(message, want) ||

@@ -60,7 +60,7 @@ func keyFile(t *testing.T, names ...string) string {
 // key free has none.
 func openEven(t *testing.T) *host.Host {
 	t.Helper()
-	modules, names, file := map[string][]byte{}, []string{"free"}, "policies:\n"
+	modules, names, file := map[string][]byte{"veil.wasm": veil("veil")}, []string{"free"}, "policies:\n"
 	for name, source := range evens {
 		modules[name+".js"] = []byte(source)
 		names = append(names, name)

@@ -57,6 +57,7 @@ func TestPolicies_Evading_IsInVain(t *testing.T) {
 		"spliced after an even one":        {"", script(`export const plugin = {hold: 4}; export function accept(t) { if (t !== 300) return penstock.splice(1, [300, ODD]); }`), `the server requires`},
 		"spliced, and refusals skipped":    {"", script(`export const plugin = {hold: 4}; export function accept(t) { return penstock.splice(1, [ODD]); }`, "on_error", "skip"), ""},
 		"drafted":                          {"", script(`export function draft(n) { return [ODD, ODD]; }`), ""},
+		"another text shown for it":        {"", `"plugins":["veil"]`, `changes the text that is shown`},
 		"a program that shows it":          {"", script(`export function run(r) { r.show([ODD]); }`), `writes the answer itself`},
 		"a program that goes on":           {"", script(`export function run(r) { const b = r.prompt(); r.continue(b, 4); r.adopt(b); }`), `writes the answer itself`},
 		"several answers":                  {"", `"n":3,"temperature":2`, ""},
@@ -161,6 +162,7 @@ func TestPolicies_Messages_CannotBeGoneRound(t *testing.T) {
 		"a raw prompt":     {"/api/generate", `{"prompt":"Mine","raw":true,"stream":false}`, "is not made of messages"},
 		"tokens before it": {"/api/generate", `{"prompt":"Mine","context":[300,301],"stream":false}`, "context is not made of messages"},
 		"a template":       {"/v1/chat/completions", `{` + hosts.Frog + `,"plugins":[` + scripted(t, `export function template(list) { return "Mine"; }`, nil) + `]}`, "writes the prompt itself"},
+		"other messages":   {"/v1/chat/completions", `{` + hosts.Frog + `,"chat_template_kwargs":{"messages":[{"role":"user","content":"Mine, and Say pond"}]}}`, "chat_template_kwargs.messages cannot be given"},
 		"a program":        {"/v1/chat/completions", `{` + hosts.Frog + `,"plugins":[` + scripted(t, `export function run(r) { r.show("Mine"); }`, nil) + `]}`, "writes the answer itself"},
 	} {
 		if status, text := hosts.Post(t, h.URL()+tc.path, tc.body); status != 400 || !strings.Contains(text, tc.says) {

@@ -167,7 +167,7 @@ func (b *completionBody) fit() {
 // asked is the request that a body of size bytes is.
 func (b *completionBody) asked(from completion.Caller, size int, prompt completion.Source) (completion.Asked, error) {
 	a := completion.Asked{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: b.CommonFields, Size: size, Source: prompt}
-	a.Answers = completion.Answers{PerPrompt: first(1, b.NCmpl, b.N), OnePerSlot: "n_cmpl", Logprobs: -1, Keep: b.NKeep, Discard: b.NDiscard, Progress: b.ReturnProgress && b.Stream}
+	a.Answers = completion.Answers{PerPrompt: first(1, b.NCmpl, b.N), OnePerSlot: "n_cmpl", Logprobs: -1, ReturnTokens: b.ReturnTokens, Keep: b.NKeep, Discard: b.NDiscard, Progress: b.ReturnProgress && b.Stream}
 	if b.NCmpl == nil {
 		a.OnePerSlot = "n"
 	}
@@ -180,6 +180,9 @@ func (b *completionBody) asked(from completion.Caller, size int, prompt completi
 	}
 	if n := max(0, first(0, b.NProbs, b.Logprobs)); n > 0 {
 		a.Logprobs = n
+		if b.NProbs != nil {
+			a.LogprobsField = "n_probs"
+		}
 		if b.PostSamplingProbs {
 			a.Candidates = n
 		}

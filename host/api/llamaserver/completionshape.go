@@ -118,7 +118,11 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 	st.partial = st.partial[:0]
 	text, st.held = st.held+text, ""
 	st.show(text)
-	p := &partialAnswer{Index: c.Index, Content: text, Tokens: []scheduler.Token{t}, Slot: -1, Predicted: len(st.tokens), Evaluated: c.Start.PromptTokens}
+	tokens := []scheduler.Token{}
+	if s.request.ShowsTokens() {
+		tokens = append(tokens, t)
+	}
+	p := &partialAnswer{Index: c.Index, Content: text, Tokens: tokens, Slot: -1, Predicted: len(st.tokens), Evaluated: c.Start.PromptTokens}
 	if s.body.TimingsPerToken {
 		p.Timings = st.timings(c)
 	}

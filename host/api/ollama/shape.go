@@ -142,7 +142,7 @@ func (s *shape) end(l *line, c *completion.Choice) {
 	l.Done, l.DoneReason, l.Recording, l.Receipt = true, e.Reason.String(), c.Request.RecordingID(), c.Receipt()
 	l.metrics = &metrics{Total: time.Since(s.begun), Load: s.load, PromptCount: e.Usage.Prompt, PromptDuration: e.Timing.Prefill,
 		Count: e.Usage.Generated, Duration: e.Timing.Decode, Thinking: c.ReasoningTokens()}
-	if s.context {
+	if s.context && s.request.ShowsTokens() {
 		l.Context = slices.Concat(s.request.Prompts[0], c.Tokens)
 	}
 }

@@ -82,6 +82,7 @@ func (b *body) asked(from completion.Caller, size int) (a completion.Asked, err 
 	}
 	a.Source, a.Limit = completion.Chat{Conversation: c}, b.MaxOutputTokens
 	if slices.Contains(b.Include, includeLogprobs) {
+		a.LogprobsField = "include"
 		if a.Logprobs = 0; b.TopLogprobs != nil {
 			a.Logprobs = *b.TopLogprobs
 		}

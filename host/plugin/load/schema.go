@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,7 +105,7 @@ func (s *Schema) Check(config []byte) ([]byte, error) {
 	}
 	var invalid *jsonschema.ValidationError
 	if err := (&budget{mostWork}).check(s.compiled, value); errors.As(err, &invalid) {
-		return nil, describeInvalid(invalid)
+		return nil, s.describe(invalid)
 	} else if err != nil {
 		return nil, &plugin.ConfigError{Message: err.Error()}
 	}
@@ -132,4 +133,47 @@ func describeInvalid(e *jsonschema.ValidationError) *plugin.ConfigError {
 		}
 	}
 	return &plugin.ConfigError{Field: field.String(), Message: e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}
+}
+
+// describe is describeInvalid without the value of what is writeOnly: a secret, which errors and
+// the log are not to have.
+func (s *Schema) describe(e *jsonschema.ValidationError) *plugin.ConfigError {
+	told := describeInvalid(e)
+	for len(e.Causes) > 0 {
+		e = e.Causes[0]
+	}
+	if left := mostLookedAt; isSecret(s.compiled, e.InstanceLocation, &left) {
+		told.Message = "it does not fit the plugin's schema; it is writeOnly, so it is not shown here"
+	}
+	return told
+}
+
+// mostLookedAt bounds the schemas within schemas that isSecret looks at: they can refer to each
+// other.
+const mostLookedAt = 1000
+
+// isSecret reports whether a schema says of the value at a place, or of what that is a part of,
+// that it is writeOnly. Where too many say something about it, it counts as if one did.
+func isSecret(s *jsonschema.Schema, at []string, left *int) bool {
+	if *left--; s.WriteOnly || *left < 0 {
+		return true
+	}
+	for _, also := range slices.Concat([]*jsonschema.Schema{s.Ref}, s.AllOf, s.AnyOf, s.OneOf) {
+		if also != nil && isSecret(also, at, left) {
+			return true
+		}
+	}
+	if len(at) == 0 {
+		return false
+	}
+	part, _ := s.AdditionalProperties.(*jsonschema.Schema)
+	if n, err := strconv.Atoi(at[0]); err == nil && s.Items2020 != nil {
+		if part = s.Items2020; n < len(s.PrefixItems) {
+			part = s.PrefixItems[n]
+		}
+	}
+	if named := s.Properties[at[0]]; named != nil {
+		part = named
+	}
+	return part != nil && isSecret(part, at[1:], left)
 }

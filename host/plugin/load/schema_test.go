@@ -37,6 +37,28 @@ func TestPlugin_CheckConfig_NamesTheField(t *testing.T) {
 	}
 }
 
+// What a schema says to be writeOnly is a secret, which no error has, and so no log.
+func TestPlugin_CheckConfig_TellsNoSecret(t *testing.T) {
+	schema := `{"$defs":{"key":{"type":"string","pattern":"^[0-9]+$","writeOnly":true},"loop":{"allOf":[{"properties":{"x":{"$ref":"#/$defs/loop"}}},{"properties":{"x":{"$ref":"#/$defs/loop"}}},{"maxLength":3}]}},
+		"properties":{"key":{"pattern":"^[0-9]+$","writeOnly":true},"its":{"$ref":"#/$defs/key"},"all":{"writeOnly":true,"properties":{"a":{"maxLength":3,"pattern":"x"}}},
+		"keys":{"type":"array","items":{"$ref":"#/$defs/key"}},"loop":{"$ref":"#/$defs/loop"},"plain":{"pattern":"x"}},"additionalProperties":{"$ref":"#/$defs/key"}}`
+	m := hosttest.Load(t, hosttest.Open(t, load.New), asm.New(`{"name":"guest","config_schema":`+schema+`}`))
+	for config, want := range map[string]string{
+		`{"key":"swordfish"}`:        "config.key: it does not fit",
+		`{"its":"swordfish"}`:        "config.its: it does not fit",
+		`{"all":{"a":"swordfish"}}`:  "config.all.a: it does not fit",
+		`{"keys":["1","swordfish"]}`: "config.keys[1]: it does not fit",
+		`{"other":"swordfish"}`:      "config.other: it does not fit",
+		`{"plain":"swordfish"}`:      "config.plain: 'swordfish' does not match",
+		`{"loop":` + strings.Repeat(`{"x":`, 9) + `"long"` + strings.Repeat("}", 10): "config.loop.x",
+	} {
+		_, err := m.CheckConfig([]byte(config))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "swordfish") != strings.Contains(config, "plain") {
+			t.Errorf("%s: got %v, want %q", config, err, want)
+		}
+	}
+}
+
 func TestPlugin_CheckConfig_AssertsFormats(t *testing.T) {
 	m := hosttest.Load(t, hosttest.Open(t, load.New), asm.New(`{"name":"guest","config_schema":{"properties":{"from":{"format":"date"},"x":{"format":"heard-of-nowhere"}}}}`))
 	for config, want := range map[string]string{

@@ -41,6 +41,9 @@ func (NoPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return 
 // RefuseTemplates implements serving.Plugins.
 func (NoPlugins) RefuseTemplates(string, bool) error { return nil }
 
+// Filtering implements serving.Plugins.
+func (NoPlugins) Filtering() string { return "" }
+
 // Again implements serving.Plugins.
 func (n NoPlugins) Again(context.Context, serving.Asker, []string) (serving.Plugins, error) {
 	return n, nil

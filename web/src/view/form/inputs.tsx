@@ -41,6 +41,7 @@ export function TextInput(props: InputProps & { long: boolean }) {
       change(text === "" && !required ? undefined : text);
     },
   };
+  if (schema.writeOnly === true) return <input type="password" autocomplete="off" {...shared} />; // a secret
   return long ? <textarea rows={4} {...shared} /> : <input type="text" autocomplete="off" {...shared} />;
 }
 
