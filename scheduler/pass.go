@@ -95,11 +95,20 @@ func (s *Scheduler) fill(branches []*branch) error {
 			s.drafting = true
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
-		if d := b.drawer; b.driver == driverDrawer && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
+		if b.outputRow >= 0 && b.wantsHiddenState() {
 			s.batch.HiddenStates = true
 		}
 	}
 	return nil
+}
+
+// wantsHiddenState reports whether the hidden state of the branch's row is wanted beside its
+// logits.
+func (b *branch) wantsHiddenState() bool {
+	if b.driver == driverDrawer {
+		return b.drawer.chain.WantsHiddenStates()
+	}
+	return b.driver == driverProgram && b.job.program.HiddenState() > 0
 }
 
 // pass runs the batch. A panic of the backend is an error like others: the branch that it comes

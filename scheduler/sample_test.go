@@ -410,6 +410,69 @@ func TestHiddenState_OnlyAskedForWhereWanted(t *testing.T) {
 	}
 }
 
+// Passes are asked for hidden states for a program only where it wants them, and for the rows of
+// its branches. A row that is changed still has that of the model's.
+func TestHiddenState_ProgramsHaveThatOfTheirRows(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{HiddenState: stateWidth, Batch: 64})
+	asked := 0
+	b.Fail = func(batch *scheduler.Batch) error {
+		if batch.HiddenStates {
+			asked++
+		}
+		return nil
+	}
+	s := newScheduler(t, b, scheduler.Config{Slots: 2})
+	var states [][]float32
+	reads := func(r *program.Run) error {
+		root, err := r.Open(r.Prompt()) // in several passes
+		if err != nil {
+			return err
+		}
+		if _, err := root.HiddenState(); !errors.Is(err, program.ErrMisuse) {
+			return fmt.Errorf("the state of a branch without a row: %w", err)
+		}
+		t, err := favourite(r, root)
+		if err != nil {
+			return err
+		}
+		fork, err := root.Fork()
+		if err != nil {
+			return err
+		}
+		words := make([]uint32, (b.Limits().Vocabulary+31)/32)
+		words[0] = 6
+		if err := errors.Join(fork.Mask(words), fork.Mix([]program.Weighted{{Branch: root, Weight: 2}})); err != nil {
+			return err
+		}
+		if err := root.Append([]program.Token{t}, false); err != nil {
+			return err
+		}
+		if _, err := favourite(r, root); err != nil {
+			return err
+		}
+		for _, of := range []*program.Branch{fork, root} {
+			state, err := of.HiddenState()
+			if err != nil {
+				return err
+			}
+			states = append(states, state)
+		}
+		return nil
+	}
+	finish(t, s, submit(t, s, written(200, 3, 2, reads)), submit(t, s, request(20, 1, 20)))
+	if asked > 0 || len(states) != 2 || states[0] != nil || states[1] != nil {
+		t.Fatalf("%d passes were asked for states that nobody wants: %v", asked, states)
+	}
+	states = nil
+	r := written(200, 4, 2, reads)
+	r.Program.HiddenStates = true
+	finish(t, s, submit(t, s, r), submit(t, s, request(20, 2, 20)))
+	said := b.GoesOn(r.Prompt[0].Tokens, 2)
+	if asked != 2 || len(states) != 2 || len(states[0]) != stateWidth || states[0][0] != float32(said[0]) || len(states[1]) != stateWidth || states[1][0] != float32(said[1]) {
+		t.Errorf("%d passes were asked for the states of 2 rows, which are %v after %v", asked, states, said)
+	}
+}
+
 // What a client injects comes without a row, and so without a state.
 func TestHiddenState_InjectedTokensHaveNone(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{HiddenState: stateWidth})

@@ -73,7 +73,7 @@ func (b *Builder) checkHiddenState(u *use) error {
 // programOf makes a plugin that is a program the policy's, and its stage.
 func programOf(s *stage.Stage, u *use, policy *serving.Policy) chain.Stage {
 	p := stage.Program{Stage: s}
-	policy.Program = &program.Program{Main: p.Main, Branches: u.plugin.Branches(u.Config)}
+	policy.Program = &program.Program{Main: p.Main, Branches: u.plugin.Branches(u.Config), HiddenStates: u.plugin.WantsHiddenState()}
 	return p
 }
 

@@ -3,7 +3,9 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,16 +23,28 @@ import (
 func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 	for _, c := range []struct {
 		lacks   engine.Lacks
-		imports bool
+		export  string
+		imports string // "": none
 		refused bool
-	}{{engine.Lacks{Selecting: true}, true, true}, {engine.Lacks{Selecting: true}, false, false}, {engine.Lacks{}, true, false}} {
+	}{
+		{engine.Lacks{Selecting: true}, abi.ExportAccept, abi.ImportState, true},
+		{engine.Lacks{Selecting: true}, abi.ExportAccept, "", false},
+		{engine.Lacks{}, abi.ExportAccept, abi.ImportState, false},
+		{engine.Lacks{Selecting: true}, abi.ExportRun, abi.ImportBranchHiddenState, true},
+		{engine.Lacks{Selecting: true}, abi.ExportRun, abi.ImportState, false}, // a program gets none by it
+		{engine.Lacks{}, abi.ExportRun, abi.ImportBranchHiddenState, false},
+	} {
 		b, r := withLacks(t, c.lacks)
 		guest := asm.New(`{"name":"reader","view":"none"}`)
 		code := asm.I32(0)
-		if c.imports {
-			code = append(append(append(asm.I32(0), asm.I32(0)...), guest.Call(abi.ImportState)...), append(asm.Drop, asm.I32(0)...)...)
+		if c.imports != "" {
+			arguments := 2
+			if c.imports == abi.ImportBranchHiddenState {
+				arguments = 3
+			}
+			code = slices.Concat(bytes.Repeat(asm.I32(0), arguments), guest.Call(c.imports), asm.Drop, asm.I32(0))
 		}
-		if _, _, err := r.Upload(t.Context(), guest.On(abi.ExportAccept, code).Wasm()); err != nil {
+		if _, _, err := r.Upload(t.Context(), guest.On(c.export, code).Wasm()); err != nil {
 			t.Fatal(err)
 		}
 		plugins, err := b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "reader", Field: "plugins[0]"}}, nil)

@@ -78,6 +78,7 @@ const (
 	ImportBranchesWait       = "branches_wait"
 	ImportBranchCandidates   = "branch_candidates"
 	ImportBranchLogits       = "branch_logits"
+	ImportBranchHiddenState  = "branch_hidden_state"
 	ImportBranchScores       = "branch_scores"
 	ImportBranchOpenMessages = "branch_open_messages"
 	ImportBranchMask         = "branch_mask"
@@ -402,6 +403,7 @@ var Imports = []Signature{
 	{Name: "branches_wait", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListHandles, Access: Update, Most: LimitBranches}}, Cost: Cost{Fixed: 20000, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportRun}, Waits: true, Record: RecordFitting},
 	{Name: "branch_candidates", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 2, N: 1, List: ListCandidates, Access: Write, Most: LimitCandidates}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 16, Read: false, Wrote: false, Per: 1}, In: []string{ExportRun}, Record: RecordFitting},
 	{Name: "branch_logits", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 1, N: 2, List: ListNumbers, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, In: []string{ExportRun}, Record: RecordFitting},
+	{Name: "branch_hidden_state", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 1, N: 2, List: ListNumbers, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, In: []string{ExportRun}, Record: RecordFitting},
 	{Name: "branch_scores", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 2, N: 3, List: ListNumbers, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, In: []string{ExportRun}, Record: RecordFitting},
 	{Name: "branch_open_messages", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 100000, Byte: 16, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, In: []string{ExportRun}, Waits: true, Record: RecordFitting},
 	{Name: "branch_mask", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 1, N: 2, List: ListWords, Access: Read}}, Cost: Cost{Fixed: 1000, Byte: 0, Vocabulary: 1, Each: 0, Read: false, Wrote: false, Per: -1}, In: []string{ExportRun}, Record: RecordFitting},
@@ -462,6 +464,7 @@ var Features = []string{
 	"branches_wait",
 	"branch_candidates",
 	"branch_logits",
+	"branch_hidden_state",
 	"branch_scores",
 	"branch_open_messages",
 	"branch_mask",

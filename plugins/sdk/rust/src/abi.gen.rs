@@ -429,6 +429,8 @@ mod imports {
         pub fn branch_candidates(branch: i32, k: i32, ptr: *mut u8) -> i32;
         /// The whole row after a branch, an `f32` for each token. `limit` and the result count tokens; nothing is written if the row does not fit.
         pub fn branch_logits(branch: i32, ptr: *mut u8, limit: i32) -> i32;
+        /// The hidden state after a branch that has its row, an `f32` for each number, as `state` gives it in other plugins: the output of the model's last layer for the branch's last token, after the norm and before the projection to the vocabulary. It is that of the model's own row, whatever `branch_mask` and `branch_mix` did to it, and a fork has that of its branch. `limit` and the result count numbers; nothing is written if they do not fit. The result is 0 on a host that has no model, and if the plan does not name `hidden_state` in `needs`. If a model's architecture returns no hidden states beside logits, a request with a program that imports this is refused with a 400 on `plugins`. It is computed only in passes with a row for such a program.
+        pub fn branch_hidden_state(branch: i32, ptr: *mut u8, limit: i32) -> i32;
         /// The log-probabilities of a branch's tokens from index `from` on, an `f32` each, given all tokens before them; NaN for those that were not appended with the *append bit*. `limit` and the result count tokens.
         pub fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32;
         /// Opens a branch with the prompt that the model's template makes from messages: a JSON list like that of `messages`, after which the assistant answers. Pictures and sounds of the request are named by their hashes. The request's tools and template plugins are not used. It may take long; this does not count as the plugin's time. Returns a handle ≥ 0, or one of the *branch answers*: −5 if the template refuses the messages.
@@ -509,6 +511,7 @@ mod native {
         pub branches_wait: unsafe fn(*mut u8, i32, i32, i32) -> i32,
         pub branch_candidates: unsafe fn(i32, i32, *mut u8) -> i32,
         pub branch_logits: unsafe fn(i32, *mut u8, i32) -> i32,
+        pub branch_hidden_state: unsafe fn(i32, *mut u8, i32) -> i32,
         pub branch_scores: unsafe fn(i32, i32, *mut u8, i32) -> i32,
         pub branch_open_messages: unsafe fn(*const u8, i32) -> i32,
         pub branch_mask: unsafe fn(i32, *const u8, i32) -> i32,
@@ -569,6 +572,7 @@ mod native {
         branches_wait: |_, _, _, _| absent("branches_wait"),
         branch_candidates: |_, _, _| absent("branch_candidates"),
         branch_logits: |_, _, _| absent("branch_logits"),
+        branch_hidden_state: |_, _, _| absent("branch_hidden_state"),
         branch_scores: |_, _, _, _| absent("branch_scores"),
         branch_open_messages: |_, _| absent("branch_open_messages"),
         branch_mask: |_, _, _| absent("branch_mask"),
@@ -869,6 +873,12 @@ mod native {
 
     /// # Safety
     /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn branch_hidden_state(branch: i32, ptr: *mut u8, limit: i32) -> i32 {
+        (HOST.with(Cell::get).branch_hidden_state)(branch, ptr, limit)
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
     pub unsafe fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32 {
         (HOST.with(Cell::get).branch_scores)(branch, from, ptr, limit)
     }
@@ -985,6 +995,7 @@ mod native {
         "branches_wait",
         "branch_candidates",
         "branch_logits",
+        "branch_hidden_state",
         "branch_scores",
         "branch_open_messages",
         "branch_mask",

@@ -404,6 +404,19 @@ func BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32
 //go:noescape
 func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
 
+// BranchHiddenState: The hidden state after a branch that has its row, an f32 for each number, as
+// state gives it in other plugins: the output of the model's last layer for the branch's last
+// token, after the norm and before the projection to the vocabulary. It is that of the model's own
+// row, whatever branch_mask and branch_mix did to it, and a fork has that of its branch. limit and
+// the result count numbers; nothing is written if they do not fit. The result is 0 on a host that
+// has no model, and if the plan does not name hidden_state in needs. If a model's architecture
+// returns no hidden states beside logits, a request with a program that imports this is refused
+// with a 400 on plugins. It is computed only in passes with a row for such a program.
+//
+//go:wasmimport penstock-optional branch_hidden_state
+//go:noescape
+func BranchHiddenState(branch int32, ptr unsafe.Pointer, limit int32) int32
+
 // BranchScores: The log-probabilities of a branch's tokens from index from on, an f32 each, given
 // all tokens before them; NaN for those that were not appended with the append bit. limit and the
 // result count tokens.
