@@ -95,20 +95,22 @@ func (s *Scheduler) fill(branches []*branch) error {
 			s.drafting = true
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
-		if b.outputRow >= 0 && b.wantsHiddenState() {
-			s.batch.HiddenStates = true
+		if b.outputRow >= 0 {
+			s.batch.WantStates(b.stateLayers()...)
 		}
 	}
 	return nil
 }
 
-// wantsHiddenState reports whether the hidden state of the branch's row is wanted beside its
-// logits.
-func (b *branch) wantsHiddenState() bool {
-	if b.driver == driverDrawer {
-		return b.drawer.chain.WantsHiddenStates()
+// stateLayers are the layers whose hidden states are wanted beside the logits of the branch's row.
+func (b *branch) stateLayers() []int32 {
+	switch {
+	case b.driver == driverDrawer:
+		return b.drawer.chain.StateLayers()
+	case b.driver == driverProgram && b.job.program.HiddenState() > 0:
+		return []int32{b.job.program.StateLayer()}
 	}
-	return b.driver == driverProgram && b.job.program.HiddenState() > 0
+	return nil
 }
 
 // pass runs the batch. A panic of the backend is an error like others: the branch that it comes

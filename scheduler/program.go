@@ -329,7 +329,7 @@ func (s *Scheduler) lendRow(b *branch) {
 	}
 	var state []float32
 	if b.job.program.HiddenState() > 0 {
-		state = slices.Clone(s.backend.HiddenState(b.outputRow))
+		state = slices.Clone(s.backend.HiddenState(b.job.program.StateLayer(), b.outputRow))
 	}
 	b.state.Row, b.state.Wanted = program.Lend(logits, state), false
 	lent := &b.job.program.lent

@@ -312,12 +312,13 @@ type prober struct {
 	state  []float32
 	wrong  string // the first that was wrong
 	states int    // that it has had in accept
-	forces int    // after so many tokens it forces three, which come without rows of their own but for the first
+	layer  int32
+	forces int // after so many tokens it forces three, which come without rows of their own but for the first
 	told   int
 }
 
 func (p *prober) Traits() chain.Traits {
-	return chain.Traits{Prepares: true, Lasts: true, HiddenState: func(s []float32) { p.state = s }}
+	return chain.Traits{Prepares: true, Lasts: true, HiddenState: func(s []float32) { p.state = s }, StateLayer: p.layer}
 }
 
 func (p *prober) Prepare() (chain.Prepared, error) {
@@ -345,7 +346,7 @@ func (p *prober) check(what string, fits func(says int) bool) {
 	case p.wrong != "":
 	case len(p.state) != stateWidth:
 		p.wrong = fmt.Sprintf("the state of the row that is %s has %d numbers", what, len(p.state))
-	case !fits(int(p.state[0])) || p.state[0] != p.state[stateWidth-1]:
+	case !fits(int(p.state[0])-int(p.layer)) || p.state[0] != p.state[stateWidth-1]:
 		p.wrong = fmt.Sprintf("the row that is %s has another's state", what)
 	}
 }
@@ -364,9 +365,10 @@ func TestHiddenState_StagesHaveTheirRows(t *testing.T) {
 		var streams []*scheduler.Stream
 		for i, p := range probers {
 			r := request(5+rng.IntN(40), i, 40)
+			p.layer = int32(i)
 			r.Chain = []chain.Stage{p, schedulertest.Sampled{}}
 			if i == 1 {
-				r.Chain = []chain.Stage{&weaver{rng: rand.New(rand.NewPCG(seed, 6)), hold: 3}, p, schedulertest.Sampled{}}
+				r.Chain = []chain.Stage{&weaver{rng: rand.New(rand.NewPCG(seed, 6)), hold: 3}, &prober{layer: 7}, p, schedulertest.Sampled{}}
 			}
 			streams = append(streams, submit(t, s, r))
 		}
@@ -392,7 +394,7 @@ func TestHiddenState_OnlyAskedForWhereWanted(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{HiddenState: stateWidth})
 	asked := 0
 	b.Fail = func(batch *scheduler.Batch) error {
-		if batch.HiddenStates {
+		if len(batch.HiddenStates) > 0 {
 			asked++
 		}
 		return nil
@@ -416,7 +418,7 @@ func TestHiddenState_ProgramsHaveThatOfTheirRows(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{HiddenState: stateWidth, Batch: 64})
 	asked := 0
 	b.Fail = func(batch *scheduler.Batch) error {
-		if batch.HiddenStates {
+		if len(batch.HiddenStates) > 0 {
 			asked++
 		}
 		return nil
@@ -465,10 +467,10 @@ func TestHiddenState_ProgramsHaveThatOfTheirRows(t *testing.T) {
 	}
 	states = nil
 	r := written(200, 4, 2, reads)
-	r.Program.HiddenStates = true
+	r.Program.HiddenStates, r.Program.StateLayer = true, 3
 	finish(t, s, submit(t, s, r), submit(t, s, request(20, 2, 20)))
 	said := b.GoesOn(r.Prompt[0].Tokens, 2)
-	if asked != 2 || len(states) != 2 || len(states[0]) != stateWidth || states[0][0] != float32(said[0]) || len(states[1]) != stateWidth || states[1][0] != float32(said[1]) {
+	if asked != 2 || len(states) != 2 || len(states[0]) != stateWidth || states[0][0] != float32(said[0]+3) || len(states[1]) != stateWidth || states[1][0] != float32(said[1]+3) {
 		t.Errorf("%d passes were asked for the states of 2 rows, which are %v after %v", asked, states, said)
 	}
 }

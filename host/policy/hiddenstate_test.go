@@ -5,6 +5,7 @@ package policy
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,16 +27,20 @@ func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 		export  string
 		imports string // "": none
 		refused bool
+		layer   int
 	}{
-		{engine.Lacks{Selecting: true}, abi.ExportAccept, abi.ImportState, true},
-		{engine.Lacks{Selecting: true}, abi.ExportAccept, "", false},
-		{engine.Lacks{}, abi.ExportAccept, abi.ImportState, false},
-		{engine.Lacks{Selecting: true}, abi.ExportRun, abi.ImportBranchHiddenState, true},
-		{engine.Lacks{Selecting: true}, abi.ExportRun, abi.ImportState, false}, // a program gets none by it
-		{engine.Lacks{}, abi.ExportRun, abi.ImportBranchHiddenState, false},
+		{engine.Lacks{}, abi.ExportAccept, abi.ImportState, false, -1},
+		{engine.Lacks{}, abi.ExportAccept, abi.ImportState, true, 1000},
+		{engine.Lacks{}, abi.ExportRun, abi.ImportBranchHiddenState, true, -1000},
+		{engine.Lacks{Selecting: true}, abi.ExportAccept, abi.ImportState, true, 0},
+		{engine.Lacks{Selecting: true}, abi.ExportAccept, "", false, 0},
+		{engine.Lacks{}, abi.ExportAccept, abi.ImportState, false, 0},
+		{engine.Lacks{Selecting: true}, abi.ExportRun, abi.ImportBranchHiddenState, true, 0},
+		{engine.Lacks{Selecting: true}, abi.ExportRun, abi.ImportState, false, 0}, // a program gets none by it
+		{engine.Lacks{}, abi.ExportRun, abi.ImportBranchHiddenState, false, 0},
 	} {
 		b, r := withLacks(t, c.lacks)
-		guest := asm.New(`{"name":"reader","view":"none"}`)
+		guest := asm.New(fmt.Sprintf(`{"name":"reader","view":"none","state_layer":%d}`, c.layer))
 		code := asm.I32(0)
 		if c.imports != "" {
 			arguments := 2
@@ -57,7 +62,7 @@ func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 		if errors.As(err, &refused) != c.refused {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if c.refused && (refused.Field != "plugins[0]" || !strings.Contains(refused.Message, "reader") || !strings.Contains(refused.Message, "llama")) {
+		if c.refused && (refused.Field != "plugins[0]" || !strings.Contains(refused.Message, "reader") || c.layer == 0 && !strings.Contains(refused.Message, "llama")) {
 			t.Errorf("%+v", refused)
 		}
 		plugins.Release()

@@ -33,6 +33,8 @@ type Program struct {
 	Tokens int
 	// HiddenStates says that it wants to know the hidden state after each branch.
 	HiddenStates bool
+	// StateLayer is the layer that gives it, from 1; 0: the last one, after the norm.
+	StateLayer int32
 }
 
 // spareTokens is how many tokens a program may put into each branch besides a prompt and an
@@ -126,6 +128,9 @@ func New(p *Program, o Options) *Run {
 
 // HiddenState is how many numbers a hidden state has; 0: the program does not get any.
 func (r *Run) HiddenState() int { return r.options.HiddenState }
+
+// StateLayer is the layer that gives it.
+func (r *Run) StateLayer() int32 { return r.program.StateLayer }
 
 // Branches is how many the program may have at once.
 func (r *Run) Branches() int { return len(r.branches) }

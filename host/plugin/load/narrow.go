@@ -41,6 +41,7 @@ type planned struct {
 	TakeBack     *int
 	Place        *Place
 	Branches     *int
+	StateLayer   *int
 	Summary      *string
 	ConfigSchema *json.RawMessage
 	Needs        *[]string
@@ -60,7 +61,7 @@ func (s *planned) read(text []byte) error {
 	}
 	if err := takeFields(fields, map[string]any{
 		"implements": &s.Implements, "view": &s.View, "candidates": &s.Candidates, "hold": &s.Hold, "take_back": &s.TakeBack, "place": &s.Place,
-		"branches": &s.Branches, "summary": &s.Summary, "config_schema": &s.ConfigSchema, "needs": &s.Needs,
+		"branches": &s.Branches, "summary": &s.Summary, "config_schema": &s.ConfigSchema, "needs": &s.Needs, "state_layer": &s.StateLayer,
 	}); err != nil {
 		return err
 	}
@@ -86,6 +87,9 @@ func (p *Plugin) narrowed(module *guest.Module, text string) (*Plugin, error) {
 	}
 	if err := s.narrowNumbers(m, p.Manifest.View); err != nil {
 		return nil, err
+	}
+	if s.StateLayer != nil { // any costs the same
+		m.StateLayer = *s.StateLayer
 	}
 	if s.Summary != nil {
 		m.Summary = *s.Summary
