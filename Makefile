@@ -34,7 +34,7 @@ LOCKED := --quiet --disable-pip-version-check --no-compile --no-deps --only-bina
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
-GO_SOURCES := $(shell find cmd host native scheduler plugins/abi plugins/asm plugins/script/*.go plugins/script/script.wasm plugins/script/penstock.d.ts plugins/sdk plugins/tck web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
+GO_SOURCES := $(shell find cmd host native scheduler plugins/abi plugins/asm plugins/script/*.go plugins/script/script.wasm.gz plugins/script/penstock.d.ts plugins/sdk plugins/tck web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
 	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
 UI_SOURCES := $(shell find web/src web/public plugins/script/gallery web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
 
@@ -44,8 +44,7 @@ BESIDE = $(if $(filter -j%,$(MAKEFLAGS)),,-j3)
 
 .PHONY: run
 run: build ## set up what is missing, build all, serve the built-in model at http://127.0.0.1:8080 (ARGS="--listen :9000")
-	@$(MAKE) --no-print-directory bundled || echo "The plugins that come with the server could not be built, so it starts without them." >&2
-	@$(BINARY) serve $(ARGS)
+	@scripts/run.sh $(BINARY) serve $(ARGS)
 
 .PHONY: build
 build: ## bin/penstock, with llama.cpp and the UI inside
@@ -180,7 +179,7 @@ bundled: plugins $(BINARY) ## the plugins that a server comes with, where bin/pe
 	@scripts/bundle-plugins.sh $(BINARY) share/penstock/plugins
 
 .PHONY: script
-script: ## rebuild the guest that runs JavaScript, plugins/script/script.wasm, with clang-19, lld-19 and wasi-libc
+script: ## rebuild the guest that runs JavaScript, plugins/script/script.wasm.gz, with clang-19, lld-19 and wasi-libc
 	plugins/script/build.sh
 
 .PHONY: test-plugins

@@ -10,16 +10,17 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // catalog is the folder of plugins for the API. It puts the registry's answers and errors into the
 // words of package api, so that neither package knows the other.
 type catalog struct {
-	registry *registry.Registry
-	defaults []string // names of those that every request uses, so that they cannot be removed
+	*loading.Plugins
 }
 
 var _ api.Catalog = catalog{}
@@ -27,7 +28,7 @@ var _ api.Catalog = catalog{}
 // List implements api.Catalog.
 func (c catalog) List() []api.PluginInfo {
 	list := []api.PluginInfo{}
-	for _, i := range c.registry.List() {
+	for _, i := range c.Registry.List() {
 		list = append(list, c.info(i))
 	}
 	return list
@@ -35,60 +36,64 @@ func (c catalog) List() []api.PluginInfo {
 
 // Get implements api.Catalog.
 func (c catalog) Get(name string) (api.PluginInfo, error) {
-	i, err := c.registry.Get(name)
+	i, err := c.Registry.Get(name)
 	return c.info(i), pluginError(err, "name")
 }
 
 // Upload implements api.Catalog.
 func (c catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
-	i, created, err := c.registry.Upload(ctx, wasm)
+	i, created, err := c.Registry.Upload(ctx, wasm)
 	return c.info(i), created, pluginError(err, "")
 }
 
 // Try implements api.Catalog.
 func (c catalog) Try(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
-	i, created, err := c.registry.Try(ctx, wasm)
+	i, created, err := c.Registry.Try(ctx, wasm)
 	return c.info(i), created, pluginError(err, "")
 }
 
 // UploadScript implements api.Catalog.
 func (c catalog) UploadScript(ctx context.Context, name string, source []byte) (api.PluginInfo, bool, error) {
-	i, created, err := c.registry.UploadScript(ctx, name, source)
+	i, created, err := c.Registry.UploadScript(ctx, name, source)
 	return c.info(i), created, pluginError(err, "")
 }
 
 // TryScript implements api.Catalog.
 func (c catalog) TryScript(ctx context.Context, name string, source []byte) (api.PluginInfo, bool, error) {
-	i, created, err := c.registry.TryScript(ctx, name, source)
+	i, created, err := c.Registry.TryScript(ctx, name, source)
 	return c.info(i), created, pluginError(err, "")
 }
 
 // Source implements api.Catalog.
 func (c catalog) Source(name string) ([]byte, error) {
-	source, err := c.registry.Source(name)
+	source, err := c.Registry.Source(name)
 	return source, pluginError(err, "name")
 }
 
 // Remove implements api.Catalog.
 func (c catalog) Remove(ctx context.Context, name string) error {
-	if slices.Contains(c.defaults, name) {
+	if len(c.PoliciesOf(name)) > 0 {
 		return &refusal.Error{Kind: refusal.KindConflict, Code: "plugin_in_use", Field: "name",
-			Message: fmt.Sprintf("every request uses plugin %q (plugins.default); it can be replaced, not removed", name)}
+			Message: fmt.Sprintf("requests have to use plugin %q (plugins.default and plugins.policy_file); it can be replaced, not removed", name)}
 	}
-	return pluginError(c.registry.Remove(ctx, name), "name")
+	return pluginError(c.Registry.Remove(ctx, name), "name")
 }
 
 // Reset implements api.Catalog.
 func (c catalog) Reset(name string) (api.PluginInfo, error) {
-	i, err := c.registry.Reset(name)
+	i, err := c.Registry.Reset(name)
 	return c.info(i), pluginError(err, "name")
 }
 
 func (c catalog) info(i registry.Info) api.PluginInfo {
+	always := func(p serving.PolicyInfo) bool {
+		return p.Mode == "required" && p.Models == nil && p.Routes == nil && !p.SomeKeys
+	}
 	info := api.PluginInfo{
 		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Bundled: i.Bundled, Size: i.Size, Error: i.Error,
-		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name), ModelErrors: modelErrors(i),
+		Faults: i.Faults, LastFault: i.LastFault, Policies: c.PoliciesOf(i.Name), ModelErrors: modelErrors(i),
 	}
+	info.Default = slices.ContainsFunc(info.Policies, always)
 	if !i.FaultedAt.IsZero() {
 		info.FaultedAt = &i.FaultedAt
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
@@ -118,11 +119,41 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.models = newModels(o.Config, h.log, h.plugins, receipts, h.noteProgress(o.Progress))
+	if err = h.attachPlugins(); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	if err = h.openFirst(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.handle(h.api(o))
 	return h, nil
+}
+
+// attachPlugins has requests use the plugins that the operator attaches to them, by what the file
+// of policies says at the time.
+func (h *Host) attachPlugins() error {
+	c := h.config.Plugins
+	if len(c.Default) == 0 && c.PolicyFile == "" {
+		return nil
+	}
+	load := func() ([]policy.Attached, error) {
+		known := policy.Known{Model: h.models.named, Key: func(name string) bool { return h.keys().Names(name) }}
+		all, err := h.plugins.ReadPolicies(c, known)
+		for i := range all {
+			h.log.Info("a policy is in force", slog.String("plugin", all[i].String()))
+		}
+		return all, err
+	}
+	var files []string
+	if c.PolicyFile != "" {
+		files = append(files, c.PolicyFile)
+	}
+	policies, err := newReloaded(h.log, load, files...)
+	if err != nil {
+		return err
+	}
+	h.plugins.Attach(policies.Get)
+	return nil
 }
 
 // openReceipts reads the key of receipts; nil: there are none.
@@ -164,7 +195,7 @@ func (h *Host) api(o Options) http.Handler {
 		proxies = append(proxies, network.IPNet())
 	}
 	options := api.Options{
-		Models: h.models, Catalog: catalog{h.plugins.Registry, o.Config.Plugins.Default}, Folder: folder{h.models},
+		Models: h.models, Catalog: catalog{h.plugins}, Policies: h.plugins.Policies, Folder: folder{h.models},
 		Log: h.log, LogLevel: h.level, Version: o.Version, Declarations: script.Declarations, Replica: replicaName(s),
 		Sinks: []func(operation.Record){h.metrics.Ended},
 		Clients: api.Clients{Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),

@@ -386,7 +386,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := loading.Options{ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Receipts: m.receipts, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
+	o := loading.Options{Called: name, ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Receipts: m.receipts, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
 	if m.several() {
 		o.Name = name
 	}

@@ -153,8 +153,7 @@ func goOnFrom(a *answer.Answer, from *program.Adopted) error {
 	if has > len(from.Tokens) || !slices.Equal(a.Tokens(), from.Tokens[:has]) { // another plugin has changed it
 		return fmt.Errorf("a program: %w", errNotBegun)
 	}
-	a.Inject(from.Tokens[has:])
-	return nil
+	return a.Inject(from.Tokens[has:])
 }
 
 // freeChoices takes the choices from a program that go on without it.

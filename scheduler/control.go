@@ -55,10 +55,7 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 	return st.control(ctx, call{
 		check: func(s *Scheduler, j *job) error { return s.checkInjection(j, tokens) },
-		work: func(a *answer.Answer) error {
-			a.Inject(tokens)
-			return nil
-		},
+		work:  func(a *answer.Answer) error { return a.Inject(tokens) },
 	})
 }
 

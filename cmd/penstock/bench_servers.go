@@ -45,7 +45,7 @@ func openServers(ctx context.Context, cmd *cobra.Command, args []string, f bench
 	}
 	if f.plugins != "" {
 		plain := s.targets[0]
-		s.targets = append(s.targets, bench.Target{Name: plain.Name + " with plugins", Streamer: bench.WithPlugins(plain.Streamer, json.RawMessage(f.plugins))})
+		s.targets = append(s.targets, bench.Target{Name: plain.Name + " with plugins", Streamer: bench.WithPlugins(plain.Streamer, json.RawMessage(f.plugins)), OwnPrompts: true})
 	}
 	if f.against != "" {
 		s.add(f.against, f.against, f)

@@ -108,6 +108,7 @@ func examineConfigured(ctx context.Context, cfg config.Config, r *report) {
 	r.add(folderFindings(library.Open(cfg.Models.Dir))...)
 	r.add(listenFinding(ctx, cfg.Server))
 	r.add(accessFindings(cfg)...)
+	r.add(policyFindings(cfg)...)
 	r.add(toolFinding())
 	r.add(modelFindings(ctx, cfg)...)
 }

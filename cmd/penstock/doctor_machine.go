@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/cgroup"
 )
@@ -159,6 +160,25 @@ func accessFindings(cfg config.Config) []finding {
 	}
 	if len(findings) == 0 {
 		findings = append(findings, finding{stateOK, "access", "nothing unsafe is configured", ""})
+	}
+	return findings
+}
+
+// policyFindings says which plugins the operator attaches to requests.
+func policyFindings(cfg config.Config) (findings []finding) {
+	all := policy.Default(cfg.Plugins.Default)
+	if path := cfg.Plugins.PolicyFile; path != "" {
+		more, err := policy.ReadFile(path)
+		if err == nil {
+			all = append(all, more...)
+			err = policy.Check(all, policy.Known{})
+		}
+		if err != nil {
+			return []finding{{stateFail, "policies", "plugins.policy_file: " + err.Error(), "correct the file; a server that runs keeps what it has read before, and none starts with it"}}
+		}
+	}
+	for i := range all {
+		findings = append(findings, finding{stateOK, "policies", all[i].String(), ""})
 	}
 	return findings
 }

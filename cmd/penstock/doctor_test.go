@@ -142,6 +142,27 @@ func TestAccessFindings(t *testing.T) {
 	}
 }
 
+// The policies are told without their configuration, and what is wrong with their file.
+func TestPolicyFindings(t *testing.T) {
+	for text, want := range map[string]finding{
+		"policies: [{plugin: watermark, config: {key: 42}, models: [tiny]}]": {stateOK, "policies", "watermark (required; models tiny)", ""},
+		"policies: [{plugin: watermark, mode: often}]":                       {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
+	} {
+		path := filepath.Join(t.TempDir(), "policies.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := config.Load(config.Sources{Flags: map[string]any{"plugins.policy_file": path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := policyFindings(cfg)
+		if len(got) != 1 || got[0].State != want.State || !strings.Contains(got[0].Detail, want.Detail) || strings.Contains(got[0].Detail, "42") || !strings.HasPrefix(got[0].Remedy, want.Remedy) {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
 func TestCertificateFinding_TellsHowLong(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -58,7 +58,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	if errors.Is(err, errReported) {
 		return exitFailed
 	}
-	fmt.Fprintf(errOut, "penstock: %s\n", plugin.Told(err))
+	fmt.Fprintf(errOut, "penstock: %s\n", printableLines(plugin.Told(err))) // servers and guests may have their say in it
 	if errors.Is(err, errUsage) {
 		return exitWrongUse
 	}

@@ -135,7 +135,7 @@ func listPlugins(cmd *cobra.Command, asJSON, asLock bool) (err error) {
 		if i.Bundled {
 			state += ", comes with the server"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", i.Name, version, state, detail)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", i.Name, printable(version), state, printable(detail))
 	}
 	return table.Flush()
 }
@@ -145,7 +145,7 @@ func listPlugins(cmd *cobra.Command, asJSON, asLock bool) (err error) {
 func printLock(cmd *cobra.Command, list []registry.Info) error {
 	for _, i := range list {
 		if i.State == registry.StateFailed {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s is left out: %s\n", i.File, i.Error)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s is left out: %s\n", i.File, printable(i.Error))
 			continue
 		}
 		if _, err := fmt.Fprintln(cmd.OutOrStdout(), plugin.LockEntry(i.Name, i.SHA256)); err != nil {

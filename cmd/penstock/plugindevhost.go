@@ -29,7 +29,7 @@ func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Client, end func()
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.Lock = folder, nil, nil
+	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.PolicyFile, cfg.Plugins.Lock = folder, nil, "", nil
 	cfg.Plugins.Log = true
 	cfg.Server.AdminKey, cfg.Server.APIKeys = rand.Text(), nil
 	url, stop, err := privateHost(ctx, cmd, cfg)

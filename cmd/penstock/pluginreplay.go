@@ -57,7 +57,7 @@ func replayPlugin(ctx context.Context, cmd *cobra.Command, module, path string, 
 }
 
 func replay(ctx context.Context, cmd *cobra.Command, module, path string) (_ *replayReport, err error) {
-	loaded := load.File{Base: module, Content: interpreter.Module}
+	loaded := load.File{Base: module, Content: interpreter.Module()}
 	if module != interpreter.Name {
 		if loaded, err = load.ReadFile(module); err != nil {
 			return nil, err
@@ -143,7 +143,7 @@ func playerOf(file *recorded.File, from load.File) (load.File, error) {
 			return from, err
 		}
 	}
-	return load.File{Base: interpreter.Name, Content: interpreter.Module}, nil
+	return load.File{Base: interpreter.Name, Content: interpreter.Module()}, nil
 }
 
 func printReplay(cmd *cobra.Command, r *replayReport) {

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,17 +90,14 @@ func readIndexes(ctx context.Context, cmd *cobra.Command, c config.Plugins, f in
 	if err != nil {
 		return nil, err
 	}
-	if dir := loading.BundledPlugins(c.Bundled); dir != "" {
-		text, err := os.ReadFile(filepath.Join(dir, index.FileName))
-		if err != nil {
-			return nil, err
-		}
-		i, err := index.Parse(text, maxModule)
-		if err != nil {
+	if dir, mayMiss := loading.BundledPlugins(c.Bundled); dir != "" {
+		switch i, err := index.Read(filepath.Join(dir, index.FileName), maxModule); {
+		case err == nil:
+			for _, e := range i.Plugins {
+				all = append(all, offered{Entry: e, State: "bundled"})
+			}
+		case !mayMiss || !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("%s (plugins.bundled): %w", dir, err)
-		}
-		for _, e := range i.Plugins {
-			all = append(all, offered{Entry: e, State: "bundled"})
 		}
 	}
 	var errs []error
@@ -225,6 +223,15 @@ func printable(text string) string {
 		}
 		return ' '
 	}, text)
+}
+
+// printableLines is a text of several lines, each of them printable.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 func installPlugin(cmd *cobra.Command, f indexFlags, what string) error {

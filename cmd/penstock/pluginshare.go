@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/loading"
@@ -28,7 +29,7 @@ const referenceHelp = `REFERENCE is REGISTRY/REPOSITORY, and then :TAG or @sha25
 type shared struct {
 	Name      string `json:"name"`
 	Reference string `json:"reference"` // with the digest
-	SHA256    string `json:"sha256"`    // of the module
+	SHA256    string `json:"sha256"`    // of the file
 	Lock      string `json:"lock"`      // an entry of plugins.lock
 	Path      string `json:"path,omitempty"`
 }
@@ -39,8 +40,8 @@ func newPluginPush() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push FILE REFERENCE",
 		Short: "Put a plugin or an index of plugins into an OCI registry",
-		Long: "Put a plugin into an OCI registry, and print where it is with its digest. A FILE that ends with .json is an index,\n" +
-			"and goes there with its signature.\n\n" + referenceHelp,
+		Long: "Put a plugin into an OCI registry, and print where it is with its digest. FILE is a module or a script NAME.js, or an index\n" +
+			"NAME.json, which goes there with its signature.\n\n" + referenceHelp,
 		Args: exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return pushPlugin(cmd, client, args[0], args[1], asJSON)
@@ -83,20 +84,20 @@ func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON b
 	if filepath.Ext(file) == ".json" {
 		return pushIndex(cmd, c, file, r)
 	}
-	wasm, err := os.ReadFile(file)
+	read, err := load.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	loader := load.New(plugin.HostOptions{})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: codeCache()})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
-	p, err := loader.Load(ctx, wasm) // what does not load would be refused where it is pulled
+	p, err := loader.LoadFile(ctx, read) // what does not load would be refused where it is pulled
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer p.Release()
-	digest, err := c.Push(ctx, r, wasm, artifact.Description{Name: p.Name, Version: p.Manifest.Version, Summary: p.Manifest.Summary})
+	digest, err := c.Push(ctx, r, read.Content, artifact.Description{Name: p.Name, Version: p.Manifest.Version, Summary: p.Manifest.Summary, Script: strings.HasSuffix(read.Base, load.ScriptSuffix)})
 	if errors.Is(err, artifact.ErrReference) {
 		return usageError{err}
 	}
@@ -154,17 +155,26 @@ func pullPlugin(cmd *cobra.Command, c artifact.Client, from string, asJSON bool)
 		return err
 	}
 	defer func() { err = errors.Join(err, plugins.Close(), loader.Close(context.WithoutCancel(ctx))) }()
-	wasm, digest, err := c.Pull(ctx, r)
+	pulled, err := c.Pull(ctx, r)
 	if err != nil {
 		return err
 	}
-	info, _, err := plugins.Upload(ctx, wasm)
+	var info registry.Info
+	if pulled.Script != "" {
+		info, _, err = plugins.UploadScript(ctx, pulled.Script, pulled.Content)
+	} else {
+		info, _, err = plugins.Upload(ctx, pulled.Content)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r, err)
 	}
 	path := plugins.Path(info)
-	return printShared(cmd, shared{info.Name, r.At(digest), info.SHA256, plugin.LockEntry(info.Name, info.SHA256), path}, asJSON)
+	return printShared(cmd, shared{info.Name, r.At(pulled.Digest), info.SHA256, plugin.LockEntry(info.Name, info.SHA256), path}, asJSON)
 }
+
+// codeCache is the folder of compiled code, without which each command would compile the
+// interpreter of scripts.
+func codeCache() string { return loading.CodeCache(slog.New(slog.DiscardHandler)) }
 
 // openFolder loads the plugins of the configured folder, and lists those that the server comes
 // with.
@@ -173,8 +183,10 @@ func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
 	}
-	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: loading.CodeCache(slog.New(slog.DiscardHandler))})
-	plugins, err := registry.Open(ctx, loader, registry.Options{Dir: c.Dir, Bundled: loading.BundledPlugins(c.Bundled), Lock: lock})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: codeCache()})
+	options := registry.Options{Dir: c.Dir, Lock: lock}
+	options.Bundled, options.Later = loading.BundledPlugins(c.Bundled)
+	plugins, err := registry.Open(ctx, loader, options)
 	if err != nil {
 		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"runtime"
 	"slices"
 
@@ -18,7 +17,6 @@ import (
 
 	"github.com/penstock/penstock/host/author/check"
 	"github.com/penstock/penstock/host/author/lines"
-	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin/load"
 	interpreter "github.com/penstock/penstock/plugins/script"
 )
@@ -96,7 +94,7 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 	if err != nil {
 		return err
 	}
-	flags.check.CacheDir = loading.CodeCache(slog.New(slog.DiscardHandler))
+	flags.check.CacheDir = codeCache()
 	report := testReport{Module: file}
 	if err := report.check(ctx, from, flags, cases); err != nil {
 		return fmt.Errorf("%s: %w", file, named.Err(err))

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/spf13/cobra"
 )
@@ -83,14 +84,20 @@ func receiptKeys(ctx context.Context, from string) (receipt.Keys, *receipt.Key, 
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
-	answer, err := http.DefaultClient.Do(request)
+	client := http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
+		if len(before) > 3 || before[0].URL.Scheme == "https" && next.URL.Scheme != "https" {
+			return errors.New("it redirects too often, or from https: to http:")
+		}
+		return nil
+	}}
+	answer, err := client.Do(request)
 	if err != nil {
 		return nil, nil, fmt.Errorf("get the keys: %w", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(text)))
+		err = fmt.Errorf("%s: %s", answer.Status, excerpt.Of(strings.TrimSpace(string(text)), 400))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("get the keys of %s: %w", from, err)

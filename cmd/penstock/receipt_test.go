@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,11 +31,6 @@ func TestReceipt(t *testing.T) {
 			t.Fatal(err)
 		}
 		return path(name)
-	}
-	changed := func(data []byte, at int) []byte {
-		data = bytes.Clone(data)
-		data[at] ^= 1
-		return data
 	}
 	made := penstock(t, "", "receipt", "key", path("key.pem"))
 	if info, err := os.Stat(path("key.pem")); made.code != exitDone || err != nil || info.Mode().Perm() != 0o600 {
@@ -90,6 +86,9 @@ func TestReceipt(t *testing.T) {
 		"another receipt":     {code: exitFailed, says: "signature: FAILED", args: append([]string{write("r1", changed([]byte(told.Receipt), 200))}, key...)},
 		"another request":     {code: exitFailed, says: "request: FAILED", args: append([]string{alone, "--request", write("r2", changed([]byte(ask), 50))}, key...)},
 		"another answer":      {code: exitFailed, says: "answer: FAILED", args: append([]string{write("r3", changed(reply, story))}, key...)},
+		"a list":              {code: exitFailed, says: "answer: FAILED", args: append([]string{write("r5", []byte(`[{"content":"forged","receipt":"`+told.Receipt+`"}]`))}, key...)},
+		"a stream":            {code: exitFailed, says: "give the text", args: append([]string{write("r6", []byte(`data: {"choices":[{"text":"forged"}],"receipt":"`+told.Receipt+"\"}\n\n"))}, key...)},
+		"a stream of lines":   {code: exitFailed, says: "give the text", args: append([]string{write("r7", []byte("{\"response\":\"forged\"}\n{\"receipt\":\""+told.Receipt+"\"}\n"))}, key...)},
 		"another recording":   {code: exitFailed, says: "recording: FAILED", args: append([]string{alone, "--recording", write("r4", changed(session, len(session)/2))}, key...)},
 		"another model":       {code: exitFailed, says: "recomputed: FAILED: the model's files", args: append(append([]string{alone, "--request", request, "--model", other}, key...), plugins...)},
 		"another plugin":      {code: exitFailed, says: "recomputed: FAILED: the plugins", args: append(append([]string{alone, "--request", request, "--model", same}, key...), others...)},
@@ -103,6 +102,13 @@ func TestReceipt(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", name, got.code, got.out, got.err)
 		}
 	}
+}
+
+// changed is a copy with one bit changed.
+func changed(data []byte, at int) []byte {
+	data = bytes.Clone(data)
+	data[at] ^= 1
+	return data
 }
 
 func posted(t *testing.T, url, body string) []byte {
@@ -131,4 +137,16 @@ func bodyOf(t *testing.T, a *http.Response) []byte {
 		t.Fatalf("%s %s: %v", a.Status, data, err)
 	}
 	return data
+}
+
+// What a server of keys answers is a stranger's word: a terminal obeys none of it.
+func TestReceiptVerify_ServersErrorIsPrintable(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "\x1b]0;title\a\u009b31m"+strings.Repeat("x", 1<<16), http.StatusNotFound)
+	}))
+	defer s.Close()
+	got := penstock(t, "", "receipt", "verify", "-", "--key", s.URL)
+	if got.code != exitFailed || !strings.Contains(got.err, "404") || strings.ContainsAny(got.err, "\x1b\a\u009b") || len(got.err) > 1000 {
+		t.Errorf("exit %d: %q", got.code, got.err)
+	}
 }

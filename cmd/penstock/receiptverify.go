@@ -10,14 +10,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/host/plugin/load"
 	recorded "github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/recording"
@@ -63,21 +67,24 @@ There is a line for each check. The exit code is 0 where all are good, and 1 whe
 }
 
 // check says how a check came out.
-func (v *verifier) check(what string, err error, good string) {
+func (v *verifier) check(what string, err error, good string) (ok bool) {
 	if err != nil {
 		v.failed = true
-		fmt.Fprintf(v.cmd.OutOrStdout(), "%s: FAILED: %v\n", what, err)
-		return
+		good = "FAILED: " + printable(err.Error())
 	}
 	fmt.Fprintf(v.cmd.OutOrStdout(), "%s: %s\n", what, good)
+	return err == nil
 }
 
 // note says what was not checked.
-func (v *verifier) note(text string) { fmt.Fprintln(v.cmd.OutOrStdout(), "note: "+text) }
+func (v *verifier) note(text string) { fmt.Fprintln(v.cmd.OutOrStdout(), "note: "+printable(text)) }
 
 func (v *verifier) verify(ctx context.Context, from string) (err error) {
 	if v.keys, v.signer, err = receiptKeys(ctx, v.key); err != nil {
 		return err
+	}
+	if u, err := url.Parse(v.key); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback() {
+		v.note("the keys came unencrypted, so somebody between here and the server could have sent others; use https:, or a copy of them")
 	}
 	text, err := readReceipt(v.cmd.InOrStdin(), from)
 	if err != nil {
@@ -96,11 +103,12 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 	}
 	v.tell()
 	var request []byte
+	same := true
 	if v.request != "" {
 		if request, err = os.ReadFile(v.request); err != nil {
 			return err
 		}
-		v.check("request", v.says.CheckRequest(request), "it is the one")
+		same = v.check("request", v.says.CheckRequest(request), "it is the one")
 	}
 	switch answer := text; {
 	case v.answer != "":
@@ -108,7 +116,7 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 			return err
 		}
 		fallthrough
-	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
+	case jws != strings.TrimSpace(string(text)): // it is more than the receipt
 		what, err := v.says.CheckAnswer(answer)
 		v.check("answer", err, what)
 	}
@@ -117,7 +125,7 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 			return err
 		}
 	}
-	if v.cmd.Flags().Changed("model") {
+	if same && v.cmd.Flags().Changed("model") {
 		if err := v.recompute(ctx, request); err != nil {
 			return err
 		}
@@ -171,16 +179,14 @@ func (v *verifier) checkRecording(ctx context.Context) error {
 	case id != v.says.Recording:
 		err = fmt.Errorf("it is %s, and the receipt is of %s", id, v.says.Recording)
 	}
-	if err != nil {
-		v.check("recording", err, "")
-		return nil
+	var file *recorded.File
+	if err == nil {
+		file, err = recorded.Read(bytes.NewReader(data))
 	}
-	file, err := recorded.Read(bytes.NewReader(data))
 	if err == nil {
 		err = sameAnswers(v.says, file.Recording)
 	}
-	v.check("recording", err, "it is the one, with the same answers")
-	if err != nil {
+	if !v.check("recording", err, "it is the one, with the same answers") {
 		return nil
 	}
 	return v.replay(ctx, file)
@@ -225,6 +231,10 @@ func (v *verifier) replay(ctx context.Context, file *recorded.File) error {
 		}
 	}
 	for _, name := range names {
+		if !load.ValidName(name) { // it is about to name a file
+			v.check("plugin", fmt.Errorf("the recording has one called %q, and none can be called so", excerpt.Of(name, 80)), "")
+			continue
+		}
 		module := interpreter.Name
 		if name != interpreter.Name {
 			module = filepath.Join(cfg.Plugins.Dir, name+".wasm")
@@ -257,8 +267,6 @@ func (v *verifier) recompute(ctx context.Context, request []byte) error {
 	switch {
 	case request == nil:
 		return usageError{errors.New("--model computes the answer anew, so it needs the --request, too")}
-	case v.says.CheckRequest(request) != nil:
-		return nil // as was told
 	case v.says.Forked || len(v.says.Steered) > 0:
 		v.check(what, errors.New("the request alone does not lead to the answer: its client has forked or steered it; give its --recording instead of --model"), "")
 		return nil
@@ -327,6 +335,9 @@ func (v *verifier) askAgain(ctx context.Context, request []byte) (_ *receipt.Sta
 // ask sends the request again, and returns what the host answers.
 func (v *verifier) ask(ctx context.Context, url, key, model string, request []byte) ([]byte, error) {
 	_, path, _ := strings.Cut(v.says.Request.Route, " ")
+	if !strings.HasPrefix(path, "/") { // it is about to follow the host's name
+		return nil, fmt.Errorf("the receipt has the route %q, which is none", v.says.Request.Route)
+	}
 	mediaType := "application/json"
 	if boundary, _, ok := strings.Cut(string(request), "\r\n"); ok && strings.HasPrefix(boundary, "--") {
 		mediaType = "multipart/form-data; boundary=" + strings.TrimPrefix(boundary, "--")

@@ -113,6 +113,11 @@ func (k Keys) Find(secret string) (found Key, ok bool) {
 	return found, ok
 }
 
+// Names reports whether a key has the name.
+func (k Keys) Names(name string) bool {
+	return slices.ContainsFunc(k.keys, func(key Key) bool { return key.Name == name })
+}
+
 // Closed reports whether the ordinary routes ask for a key. An admin key alone closes only the
 // admin routes.
 func (k Keys) Closed() bool { return k.closed }

@@ -71,7 +71,7 @@ func (s *service) identify(c echo.Context, secret string) error {
 		return &refusal.Error{Kind: refusal.KindUnauthenticated, Code: "invalid_api_key",
 			Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
 	}
-	caller := completion.Caller{ID: addressOf(c), MayRaisePriority: key.Priority, Administers: key.Admin || !guarded(keys)}
+	caller := completion.Caller{ID: addressOf(c), Key: key.Name, Route: c.Path(), MayRaisePriority: key.Priority, Administers: key.Admin || !guarded(keys)}
 	if keys.Closed() {
 		caller.ID, caller.Keyed = "key "+key.Digest, true
 		if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent

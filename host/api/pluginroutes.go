@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // Catalog lists the plugins and changes which there are. Errors that the client can fix are
@@ -33,19 +34,22 @@ type Catalog interface {
 
 // PluginInfo describes a plugin.
 type PluginInfo struct {
-	Name      string          `json:"name"`
-	SHA256    string          `json:"sha256,omitempty"`
-	State     string          `json:"state"` // ready, quarantined, failed
-	Manifest  json.RawMessage `json:"manifest,omitempty"`
-	Exports   []string        `json:"exports,omitempty"`
-	Default   bool            `json:"default"` // every request uses it
-	File      string          `json:"file"`    // "": it is a part of the server
-	Bundled   bool            `json:"bundled"` // the server comes with the file
-	Size      int64           `json:"size"`    // of the file, in bytes
-	Error     string          `json:"error,omitempty"`
-	Faults    int             `json:"faults"`
-	LastFault string          `json:"last_fault,omitempty"`
-	FaultedAt *time.Time      `json:"last_fault_at,omitempty"` // nil: never
+	Name     string          `json:"name"`
+	SHA256   string          `json:"sha256,omitempty"`
+	State    string          `json:"state"` // ready, quarantined, failed
+	Manifest json.RawMessage `json:"manifest,omitempty"`
+	Exports  []string        `json:"exports,omitempty"`
+	Default  bool            `json:"default"` // every request uses it
+	// Policies say which requests use it because the operator attaches it.
+	Policies []serving.PolicyInfo `json:"policies,omitempty"`
+
+	File      string     `json:"file"`    // "": it is a part of the server
+	Bundled   bool       `json:"bundled"` // the server comes with the file
+	Size      int64      `json:"size"`    // of the file, in bytes
+	Error     string     `json:"error,omitempty"`
+	Faults    int        `json:"faults"`
+	LastFault string     `json:"last_fault,omitempty"`
+	FaultedAt *time.Time `json:"last_fault_at,omitempty"` // nil: never
 	// ModelErrors has the models in memory that it cannot be used with.
 	ModelErrors []PluginModelError `json:"model_errors,omitempty"`
 }

@@ -41,6 +41,9 @@ type Options struct {
 	Modules    Modules    // nil: clients bring none
 	Folder     Folder     // nil: nothing is pulled or removed
 	Recordings Recordings // nil: no request is recorded
+	// Policies are the plugins that the operator attaches to the requests of a key for a model; nil:
+	// none.
+	Policies func(model, key string) []serving.PolicyInfo
 
 	ReceiptKeys *receipt.KeySet // with which receipts are checked; nil: none are signed
 
@@ -215,7 +218,7 @@ func (s *service) dialects() []Dialect {
 	answers.Media = media.NewLoader(s.Media)
 	server := &wire.Server{Service: answers, Version: s.Version, Memory: s.memory, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
-		{"OpenAI", openai.API{Server: server, Describe: llamaserver.Describe}.Routes(), wire.OpenAIError},
+		{"OpenAI", openai.API{Server: server, Policies: s.Policies, Describe: llamaserver.Describe}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},

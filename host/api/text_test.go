@@ -92,6 +92,10 @@ func TestAPI_Text_Echo(t *testing.T) {
 			t.Errorf("choice %d is %q, want %q", i, a.Choices[i].Text, want)
 		}
 	}
+	var one textAnswer
+	if r.post("/v1/completions", `{"prompt":[70,71],"max_tokens":3,"echo":true}`, &one); len(one.Choices) != 1 || !strings.HasPrefix(one.Choices[0].Text, "FG") {
+		t.Errorf("a prompt of tokens alone: %+v", one)
+	}
 	_, _, text := r.call(http.MethodPost, "/v1/completions", `{"prompt":"abc","max_tokens":3,"echo":true,"stream":true}`)
 	var streamed strings.Builder
 	for _, f := range frames(t, text) {

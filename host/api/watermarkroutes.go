@@ -57,17 +57,20 @@ func (a watermarks) detect(c echo.Context) error {
 	if errors.As(err, &wrong) {
 		return refusal.Invalid(wrong.Field, "%s", wrong.Message)
 	}
-	var text string
-	var items []json.RawMessage
-	if json.Unmarshal(body.Input, &text) != nil && json.Unmarshal(body.Input, &items) != nil || !completion.IsSet(body.Input) {
-		return refusal.Invalid("input", "input must be a text, or a list of tokens")
-	}
 	m, release, err := a.Models.Use(c.Request().Context(), body.Model)
 	if err != nil {
 		return err
 	}
 	defer release()
 	result, err := completion.Work(c.Request().Context(), a.Service, wire.CallerOf(c), len(body.Input), func(ctx context.Context) (r watermark.Result, err error) {
+		var text string
+		var items []json.RawMessage // which may take a dozen times the bytes of the body
+		if json.Unmarshal(body.Input, &text) != nil && json.Unmarshal(body.Input, &items) != nil || !completion.IsSet(body.Input) {
+			return r, refusal.Invalid("input", "input must be a text, or a list of tokens")
+		}
+		if len(items) > mostDetected {
+			return r, tooManyDetected(len(items))
+		}
 		tokens := make([]scheduler.Token, len(items))
 		for i, item := range items {
 			var ok bool
@@ -82,7 +85,7 @@ func (a watermarks) detect(c echo.Context) error {
 			}
 		}
 		if len(tokens) > mostDetected {
-			return r, refusal.Invalid("input", "input has %d tokens; at most %d are tested at once: test a part, which is enough", len(tokens), mostDetected)
+			return r, tooManyDetected(len(tokens))
 		}
 		return detector.Detect(tokens), nil
 	})
@@ -90,4 +93,8 @@ func (a watermarks) detect(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, detected{"watermark.detection", m.Name, result})
+}
+
+func tooManyDetected(tokens int) error {
+	return refusal.Invalid("input", "input has %d tokens; at most %d are tested at once: test a part, which is enough", tokens, mostDetected)
 }

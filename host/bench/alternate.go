@@ -17,9 +17,15 @@ type Measured struct {
 }
 
 // Alternate runs the scenario on each target in turn, and that rounds times: A B B A. done, if not
-// nil, is told of each run.
+// nil, is told of each run. Each target has answered a request before, which takes longer where
+// plugins are loaded for it.
 func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds int, done func(Measured)) ([]Measured, error) {
 	var all []Measured
+	for _, t := range targets {
+		if err := quiet(ctx, t); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
+		}
+	}
 	for round := range rounds {
 		runs, err := Round(ctx, targets, scenario, round+1, done)
 		all = append(all, runs...)
@@ -31,20 +37,23 @@ func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds 
 }
 
 // Round runs the scenario once on each target; in every second round the last one goes first, so
-// that no target always does. The prompts of a round are the same for all targets. They differ
-// between rounds, unless the scenario has the same in all, so that no prefix cache helps one round
-// after the other.
+// that no target always does. The prompts of a round are the same for all targets but those with
+// prompts of their own. They differ between rounds, unless the scenario has the same in all, so
+// that no prefix cache helps one round after the other.
 func Round(ctx context.Context, targets []Target, scenario Scenario, round int, done func(Measured)) ([]Measured, error) {
-	load := scenario.Load
-	if !scenario.Same {
-		load.Seed += uint64(round) << 32
-	}
 	if round%2 == 0 {
 		targets = slices.Clone(targets)
 		slices.Reverse(targets)
 	}
 	var runs []Measured
 	for _, t := range targets {
+		load := scenario.Load
+		if !scenario.Same {
+			load.Seed += uint64(round) << 32
+		}
+		if t.OwnPrompts {
+			load.Seed += 1 << 62
+		}
 		result, err := Run(ctx, t, load)
 		if err == nil && load.Duration > 0 {
 			err = quiet(ctx, t)

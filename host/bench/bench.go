@@ -73,4 +73,7 @@ func (w *withSchemas) Stream(ctx context.Context, r Request, arrived func(at tim
 type Target struct {
 	Name string
 	Streamer
+	// OwnPrompts is for a server that is another target, too: with the prompts of that one it would
+	// find them in its cache, or leave them there.
+	OwnPrompts bool
 }

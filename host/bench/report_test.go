@@ -19,7 +19,7 @@ func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
 		slow := &fake{answer: func(Request) script { return even(20*ms, 3, 40*ms, Usage{Prompt: 4, Generated: 3}) }}
 		scenario := Scenario{Name: "s", Load: Load{Classes: []Class{{Name: "c", Clients: 1, Requests: 1, PromptWords: 8, MaxTokens: 3}}}}
 		var order []string
-		runs, err := Alternate(t.Context(), []Target{{"quick", quick}, {"slow", slow}}, scenario, 3, func(m Measured) { order = append(order, m.Target) })
+		runs, err := Alternate(t.Context(), []Target{{Name: "quick", Streamer: quick}, {Name: "slow", Streamer: slow}}, scenario, 3, func(m Measured) { order = append(order, m.Target) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,16 +29,23 @@ func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
 		if diff := cmp.Diff(quick.requests, slow.requests); diff != "" {
 			t.Errorf("the targets got different prompts: %s", diff)
 		}
-		if quick.requests[0].Prompt == quick.requests[1].Prompt {
+		if quick.requests[1].Prompt == quick.requests[2].Prompt { // the first one is before the rounds
 			t.Error("two rounds had the same prompt")
 		}
 		again, same := &fake{answer: quick.answer}, scenario
 		same.Same = true
-		if _, err := Alternate(t.Context(), []Target{{"again", again}}, same, 2, nil); err != nil {
+		if _, err := Alternate(t.Context(), []Target{{Name: "again", Streamer: again}}, same, 2, nil); err != nil {
 			t.Fatal(err)
 		}
-		if again.requests[0].Prompt != again.requests[1].Prompt {
+		if again.requests[1].Prompt != again.requests[2].Prompt {
 			t.Error("two rounds with the same prompts had others")
+		}
+		own := &fake{answer: quick.answer}
+		if _, err := Alternate(t.Context(), []Target{{Name: "own", Streamer: own, OwnPrompts: true}}, scenario, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		if own.requests[1].Prompt == quick.requests[1].Prompt {
+			t.Error("a target with prompts of its own got those of another")
 		}
 		report := NewReport(Machine{"cpu", 2, "linux"}, []Scenario{scenario}, runs)
 		ratios := map[string]float64{}

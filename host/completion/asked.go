@@ -48,6 +48,7 @@ import (
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -106,6 +107,8 @@ var AnyObject = json.RawMessage(`{"type":"object"}`)
 // Caller is who sends a request, as far as it matters to the answer.
 type Caller struct {
 	ID               string // tells clients apart: by their keys if there are any, else by their addresses
+	Key              string // the name of its key; "": it has sent none that the server knows
+	Route            string // by which it asks
 	Keyed            bool   // by its key
 	CacheSalt        string // of the prompt cache; "" where all share it
 	Administers      bool   // it may change what all share: the key is the admin's, or the server has no keys
@@ -131,6 +134,9 @@ type Sent struct {
 // Owns reports whether what belongs to a client is the caller's. Without keys nobody can say: a
 // client that comes back may have another address.
 func (c Caller) Owns(owner Caller) bool { return !owner.Keyed || c.ID == owner.ID }
+
+// asker is what the plugins of a request depend on.
+func (c Caller) asker() serving.Asker { return serving.Asker{Client: c.ID, Key: c.Key, Route: c.Route} }
 
 // CommonFields are the fields that a body of any dialect may have beside the dialect's own.
 type CommonFields struct {

@@ -29,7 +29,7 @@ type File struct {
 func (Infill) hasPictures() bool { return false }
 
 func (f Infill) write(ctx context.Context, p *Prompted) error {
-	if err := p.Plugins.RefuseTemplates(); err != nil {
+	if err := p.Plugins.RefuseTemplates("input_prefix", true); err != nil {
 		return err
 	}
 	if missing := p.Model.Vocabulary.FIM.Missing(); len(missing) > 0 {

@@ -33,7 +33,7 @@ func (e preserving) PreservedTokens(ctx context.Context, p sampling.Params) ([]i
 // for none.
 type writer struct{ servingtest.NoPlugins }
 
-func (w writer) Resolve(context.Context, string, []serving.PluginUse, []string) (serving.Plugins, error) {
+func (w writer) Resolve(context.Context, serving.Asker, []serving.PluginUse, []string) (serving.Plugins, error) {
 	return w, nil
 }
 func (writer) Plan(context.Context, string, serving.PluginUse) (serving.Plan, error) {

@@ -286,7 +286,7 @@ func (p *Prompted) settleSampling(ctx context.Context) (err error) {
 	if p.Adapters, err = ReadAdapterScales(p.Common.Lora, "lora"); err != nil {
 		return err
 	}
-	p.Plugins, err = pluginsOf(ctx, p.Model, p.Caller.ID, p.uses, p.Params.Chain)
+	p.Plugins, err = pluginsOf(ctx, p.Model, p.Caller.asker(), p.uses, p.Params.Chain)
 	return err
 }
 
@@ -345,6 +345,11 @@ func (c Chat) write(ctx context.Context, p *Prompted) error {
 		if t < 0 || int(t) >= p.Model.Vocabulary.Size {
 			at := fmt.Sprintf("context[%d]", i)
 			return refusal.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, p.Model.Vocabulary.Size-1)
+		}
+	}
+	if len(c.Follows) > 0 {
+		if err := p.Plugins.RefuseTemplates("context", false); err != nil {
+			return err
 		}
 	}
 	c.Conversation = c.WithoutEmptyEnd()

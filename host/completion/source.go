@@ -84,7 +84,7 @@ func Text(text string) Texts {
 func (t Texts) hasPictures() bool { return bytes.Contains(t.JSON, []byte(`"multimodal_data"`)) }
 
 func (t Texts) write(ctx context.Context, p *Prompted) (err error) {
-	if err := p.Plugins.RefuseTemplates(); err != nil {
+	if err := p.Plugins.RefuseTemplates(p.PromptField, true); err != nil {
 		return err
 	}
 	reader := readerOf(p.Model)
@@ -119,8 +119,9 @@ const mostPromptProbs = 2 << 20
 
 // echo notes the texts of the prompts, as they stand in raw, or else those of the tokens.
 func (p *Prompted) echo(raw json.RawMessage) error {
-	texts := make([]string, len(p.Prompts))
+	texts := make([]string, 1)
 	if json.Unmarshal(raw, &texts[0]) != nil && json.Unmarshal(raw, &texts) != nil {
+		texts = make([]string, len(p.Prompts)) // what could not be read of a list of tokens has made it longer
 		for i, prompt := range p.Prompts {
 			var err error
 			if texts[i], err = p.Model.Engine.Detokenize(prompt); err != nil {

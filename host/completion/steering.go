@@ -70,7 +70,7 @@ func (p *Prompted) takeFields(ctx context.Context, fields sampling.ParamFields) 
 	if err := p.preserve(ctx); err != nil {
 		return err
 	}
-	p.Plugins, err = p.Plugins.Again(ctx, p.Caller.ID, p.Params.Chain)
+	p.Plugins, err = p.Plugins.Again(ctx, p.Caller.asker(), p.Params.Chain)
 	return err
 }
 

@@ -30,7 +30,7 @@ const maxPlugins = 16
 // pluginObject are the fields of an entry that is an object, scriptObject and moduleObject those of
 // one that is a script, or a module that the client has uploaded.
 const (
-	pluginObject = "name, config, sha256 and on_error"
+	pluginObject = "name, config, sha256, on_error and enabled"
 	scriptObject = "script, name, config and on_error"
 	moduleObject = "module, name, config and on_error"
 )
@@ -87,6 +87,7 @@ func readUse(item json.RawMessage, field string, from Caller) (serving.PluginUse
 		Config  json.RawMessage `json:"config"`
 		SHA256  string          `json:"sha256"`
 		OnError string          `json:"on_error"`
+		Enabled *bool           `json:"enabled"`
 	}
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.DisallowUnknownFields()
@@ -106,6 +107,13 @@ func readUse(item json.RawMessage, field string, from Caller) (serving.PluginUse
 	use.Name, use.SHA256 = object.Name, object.SHA256
 	if string(bytes.TrimSpace(object.Config)) != "null" {
 		use.Config = object.Config
+	}
+	if object.Enabled != nil && !*object.Enabled {
+		use.Off = true
+		if object.Script != nil || object.Module != nil || len(use.Config) > 0 {
+			return use, refusal.Invalid(field, "%s.enabled is false, so the request does without the plugin: leave out what it would be used with", field)
+		}
+		return use, nil
 	}
 	switch {
 	case object.Module != nil && (object.Script != nil || object.SHA256 != ""):
@@ -200,15 +208,15 @@ func unknownField(err error) string {
 func discardPolicy(p serving.Policy) { _ = p.Close() }
 
 // pluginsOf resolves those of a request.
-func pluginsOf(ctx context.Context, m *serving.Model, client string, uses []serving.PluginUse, chain []string) (serving.Plugins, error) {
+func pluginsOf(ctx context.Context, m *serving.Model, asker serving.Asker, uses []serving.PluginUse, chain []string) (serving.Plugins, error) {
 	if m.Plugins != nil {
-		return m.Plugins.Resolve(ctx, client, uses, chain)
+		return m.Plugins.Resolve(ctx, asker, uses, chain)
 	}
 	if len(uses) > 0 {
 		field, _, _ := strings.Cut(uses[len(uses)-1].Field, "[")
 		return nil, refusal.Unsupported(field, "%s is not supported by this server, which has no plugins", field)
 	}
-	return noPlugins{m.Engine}.Again(ctx, client, chain)
+	return noPlugins{m.Engine}.Again(ctx, asker, chain)
 }
 
 // noPlugins are those of a request to a server that has none: the model's own samplers decide.
@@ -231,7 +239,7 @@ func (noPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*s
 	return nil, nil
 }
 
-func (n noPlugins) Again(_ context.Context, _ string, chain []string) (serving.Plugins, error) {
+func (n noPlugins) Again(_ context.Context, _ serving.Asker, chain []string) (serving.Plugins, error) {
 	if i := slices.IndexFunc(chain, namesPlugin); i >= 0 {
 		return nil, refusal.Unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
 	}
@@ -240,8 +248,8 @@ func (n noPlugins) Again(_ context.Context, _ string, chain []string) (serving.P
 
 func (noPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return nil, chain }
 
-func (noPlugins) RefuseTemplates() error { return nil }
-func (noPlugins) Release()               {}
+func (noPlugins) RefuseTemplates(string, bool) error { return nil }
+func (noPlugins) Release()                           {}
 
 // PluginOf is the plugin's name in that of a stage.
 func PluginOf(stage string) string {

@@ -205,9 +205,13 @@ type Plugins struct {
 	Bundled string   `koanf:"bundled"` // folder, auto, off
 	Indexes []string `koanf:"indexes"` // of which plugins can be installed
 	Default []string `koanf:"default"`
-	Lock    []string `koanf:"lock"`   // NAME@sha256:HEX; none: any module
-	Memory  int64    `koanf:"memory"` // bytes of all guests together
-	Log     bool     `koanf:"log"`    // what guests log in requests is logged; it may quote them
+	// PolicyFile has more plugins of this kind, with whose requests use them, and how; "": there is
+	// no such file.
+	PolicyFile string `koanf:"policy_file"`
+
+	Lock   []string `koanf:"lock"`   // NAME@sha256:HEX; none: any module
+	Memory int64    `koanf:"memory"` // bytes of all guests together
+	Log    bool     `koanf:"log"`    // what guests log in requests is logged; it may quote them
 
 	Scripts    string   `koanf:"scripts"`     // auto, on, off, keys; see Config.Scripts
 	ScriptKeys []string `koanf:"script_keys"` // keys whose requests may bring scripts

@@ -42,6 +42,7 @@ import (
 // Options are what a model needs besides its configuration.
 type Options struct {
 	Name        string                 // in the API; empty: by the configuration
+	Called      string                 // by the server's policies; empty: as in the API
 	Progress    func(done float32)     // called with 0 to 1 while the weights load; may be nil
 	ComputeLock *scheduler.ComputeLock // with other models; nil: it is alone
 	Passes      *pausing.Passes        // of all models, beside the ticks of their schedulers; nil: its own
@@ -145,7 +146,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		return nil, err
 	}
 	info.Compute.Drafter = drafter.name
-	core := &Core{Engine: chat, Scheduler: s, Plugins: policy.New(chat, plugins.Registry, plugins.model, plugins.defaults),
+	core := &Core{Engine: chat, Scheduler: s, Plugins: plugins.builder,
 		Metrics: l.metrics, Broken: embeddings.broken, remote: remote}
 	if core.Model, err = l.served(info, core, adapters, plugins, embeddings, media); err != nil {
 		return nil, err

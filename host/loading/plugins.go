@@ -3,22 +3,23 @@
 package loading
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/script"
@@ -29,7 +30,7 @@ import (
 type Plugins struct {
 	*registry.Registry
 	loader   *load.Loader
-	defaults []string
+	attached func() []policy.Attached
 	stop     context.CancelFunc
 	stopped  chan struct{} // closed when the folder is not watched any more
 }
@@ -37,9 +38,6 @@ type Plugins struct {
 // OpenPlugins loads the configured folder and watches it. It needs no model.
 func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plugins, error) {
 	c, limits := all.Plugins, plugin.DefaultLimits()
-	if slices.Contains(c.Default, script.Name) {
-		return nil, errors.New("plugins.default: script runs the scripts that requests bring; put NAME.js into the plugin folder, and NAME into plugins.default")
-	}
 	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
 	loader := load.New(plugin.HostOptions{
 		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
@@ -49,7 +47,8 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
 	}
-	options := registry.Options{Dir: c.Dir, Bundled: BundledPlugins(c.Bundled), Lock: lock, Scripts: all.Scripts() != config.CodeOff, Log: log}
+	options := registry.Options{Dir: c.Dir, Lock: lock, Scripts: all.Scripts() != config.CodeOff, Log: log}
+	options.Bundled, options.Later = BundledPlugins(c.Bundled)
 	if c.Modules != config.CodeOff {
 		options.ModuleLife = c.ModuleTTL
 	}
@@ -58,20 +57,42 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Dir, err), loader.Close(ctx))
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p := &Plugins{Registry: registry, loader: loader, defaults: c.Default, stop: stop, stopped: make(chan struct{})}
+	p := &Plugins{Registry: registry, loader: loader, stop: stop, stopped: make(chan struct{})}
 	go func() {
 		registry.Watch(watching)
 		close(p.stopped)
 	}()
-	for _, name := range c.Default {
-		used, err := registry.Find(ctx, name)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("plugins.default: %w", err), p.Close())
-		}
-		used.Release()
+	attached, err := p.ReadPolicies(c, policy.Known{})
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
+	p.Attach(func() []policy.Attached { return attached })
 	return p, nil
 }
+
+// ReadPolicies reads which plugins the operator attaches to requests: those of plugins.default and
+// of the file of policies.
+func (p *Plugins) ReadPolicies(c config.Plugins, known policy.Known) ([]policy.Attached, error) {
+	all := policy.Default(c.Default)
+	if c.PolicyFile != "" {
+		more, err := policy.ReadFile(c.PolicyFile)
+		if err != nil {
+			return nil, fmt.Errorf("plugins.policy_file: %w", err)
+		}
+		all = append(all, more...)
+	}
+	known.Registry = p.Registry
+	if err := policy.Check(all, known); err != nil {
+		if c.PolicyFile != "" {
+			err = fmt.Errorf("%s: %w", c.PolicyFile, err)
+		}
+		return nil, err
+	}
+	return all, nil
+}
+
+// Attach has models loaded from now on use what attached says for each request.
+func (p *Plugins) Attach(attached func() []policy.Attached) { p.attached = attached }
 
 // MemoryUse tells how many bytes all plugins at work have together, and how many they may have.
 func (p *Plugins) MemoryUse() (used, limit int64) { return p.loader.MemoryUse() }
@@ -80,11 +101,32 @@ func (p *Plugins) MemoryUse() (used, limit int64) { return p.loader.MemoryUse() 
 type modelPlugins struct {
 	*Plugins
 	model   *load.Model
+	builder *policy.Builder
 	metrics *telemetry.PluginMetrics
 }
 
-// usePlugins has the plugins of the server be used with the model. Those that every request uses
-// have to work with it.
+// Policies are what clients are told of the policies that hold for a key's requests for a model.
+func (p *Plugins) Policies(model, key string) (told []serving.PolicyInfo) {
+	return policy.Tell(p.attached(), p.digestOf, func(a *policy.Attached) bool { return a.HoldsFor(model, key) })
+}
+
+// PoliciesOf are what clients are told of those of a plugin, whoever asks.
+func (p *Plugins) PoliciesOf(name string) (told []serving.PolicyInfo) {
+	return policy.Tell(p.attached(), p.digestOf, func(a *policy.Attached) bool { return a.Plugin == name })
+}
+
+// digestOf is the SHA-256 of a plugin's module; "": it is not there.
+func (p *Plugins) digestOf(name string) string {
+	found, err := p.Find(context.Background(), name)
+	if err != nil {
+		return ""
+	}
+	defer found.Release()
+	return found.SHA256
+}
+
+// usePlugins has the plugins of the server be used with the model. Those that the operator attaches
+// to its requests have to work with it.
 func (l *loader) usePlugins(ctx context.Context, e *engine.Engine) (*modelPlugins, error) {
 	if l.Plugins == nil {
 		own, err := OpenPlugins(ctx, l.config, l.log)
@@ -102,14 +144,8 @@ func (l *loader) usePlugins(ctx context.Context, e *engine.Engine) (*modelPlugin
 		return nil, err
 	}
 	l.opened = append(l.opened, p.closeModel)
-	for _, name := range p.defaults {
-		used, err := p.FindFor(ctx, name, p.model)
-		if err != nil {
-			return nil, fmt.Errorf("plugins.default: %s", plugin.Told(err))
-		}
-		used.Release()
-	}
-	return p, nil
+	p.builder = policy.New(e, p.Registry, p.model, cmp.Or(l.Called, l.Name), p.attached)
+	return p, p.builder.CheckAttached(ctx)
 }
 
 // closeModel ends the use of the plugins with the model. No request may be running.
@@ -161,27 +197,24 @@ func CodeCache(log *slog.Logger) string {
 	return filepath.Join(dir, "penstock", "code")
 }
 
-// BundledPlugins is the folder that plugins.bundled means; "": the server comes with no plugins.
-func BundledPlugins(setting string) string {
+// BundledPlugins is the folder that plugins.bundled means, and whether it may be missing; "": the
+// server comes with no plugins.
+func BundledPlugins(setting string) (dir string, mayMiss bool) {
 	switch setting {
 	case "auto":
 	case "off":
-		return ""
+		return "", true
 	default:
-		return setting
+		return setting, false
 	}
 	program, err := os.Executable()
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
 	}
 	if err != nil {
-		return ""
+		return "", true
 	}
-	dir := filepath.Join(filepath.Dir(program), "..", "share", "penstock", "plugins")
-	if _, err := os.Stat(filepath.Join(dir, index.FileName)); err != nil {
-		return ""
-	}
-	return dir
+	return filepath.Join(filepath.Dir(program), "..", "share", "penstock", "plugins"), true
 }
 
 // closeTime bounds how long is waited for the last guests. Their fuel ends them sooner.

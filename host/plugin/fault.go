@@ -84,6 +84,13 @@ func (f *Fault) Blameless() bool {
 	return slices.ContainsFunc([]error{CauseConflict, CauseBusy, CauseBudget, CauseCancelled}, func(c error) bool { return errors.Is(f.Cause, c) })
 }
 
+// Reported tells that the plugin has said itself what was wrong, as an interpreter does with a
+// script: that does not count towards quarantine, either. How long a plan takes is up to the
+// machine, too, and its work is bounded by fuel.
+func (f *Fault) Reported() bool {
+	return errors.Is(f.Cause, CauseError) || errors.Is(f.Cause, CauseTime) && f.Export == abi.ExportPlan && f.Said != ""
+}
+
 // Refusal is a plugin's answer that it does not serve a request. The client can fix that.
 type Refusal struct {
 	Plugin  string

@@ -22,8 +22,8 @@ type HostOptions struct {
 	LogLines     bool   // Log has the lines that guests log in requests too; they may quote the request
 	CacheDir     string // compiled code is kept there between runs; empty: in memory
 	Limits       Limits // the zero value: DefaultLimits
-	// Interpreter is the module that runs scripts, a part of this program. Nil: nothing runs them.
-	Interpreter []byte
+	// Interpreter gives the module that runs scripts, a part of this program. Nil: nothing runs them.
+	Interpreter func() []byte
 }
 
 // ModelOptions are what plugins are offered of the model that they are used with.

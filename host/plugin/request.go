@@ -15,7 +15,7 @@ import (
 // RequestInfo is what a plugin and its quarantine need to know of the request that uses it.
 type RequestInfo struct {
 	Name        string // what the request calls the plugin; empty: by its own name
-	Client      string // who waits after repeated faults; empty: nobody is ever refused
+	Client      string // who asks, for whose turns the plugin computes, and who waits after repeated faults; empty: nobody
 	Config      []byte // JSON that fits the plugin's schema; empty: {}
 	Seed        uint64 // of this choice
 	Index       int    // of the plugin among the plugins of the request's chain, from 0
@@ -26,6 +26,8 @@ type RequestInfo struct {
 	Choice      int       // which of the answers to its prompt, from 0
 	Choices     int       // how many there are; 0 counts as 1
 	Skip        bool      // after a fault the request goes on without the plugin
+	Attached    bool      // by the operator: its faults are not laid to the client
+	Required    bool      // the answer has no token that the plugin does not allow
 	Setup       *Setup
 	// Parts begins to take the answer apart; nil: nobody knows its parts.
 	Parts func() (Parts, error)

@@ -34,7 +34,7 @@ func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ se
 			index++
 			return nil, nil // that of the first choice writes all
 		}
-		request := plugin.RequestInfo{Name: u.Name, Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
+		request := plugin.RequestInfo{Name: u.Name, Client: u.client, Attached: u.by != nil, Required: u.required(), Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: about.MaxTokens, Time: about.Time, Messages: u.messages, Choice: about.Choice, Choices: about.Choices, Parts: func() (plugin.Parts, error) { return about.Parts() }, Media: about.Media, ContextSize: r.engine.Info().Limits.Positions, StateLayer: layer, Skip: u.Skip, Sampling: inForce.describe}
 		if u.plugin.IsProgram() {
 			request.Chain, request.Prompt = r.chainsOf(about.Chain), about.Prompt
@@ -122,6 +122,9 @@ func (r *uses) chainsOf(parameters func(context.Context, []byte) (sampling.Param
 // was decided when it began, and so was where they stand if its parameters do not say.
 func (r *uses) renewal(inForce *inForce) func(sampling.Params) ([]chain.Stage, error) {
 	return func(params sampling.Params) ([]chain.Stage, error) {
+		if err := checkPlaces(r.list, params.Chain); err != nil {
+			return nil, err
+		}
 		for _, entry := range params.Chain {
 			if name, ok := sampling.PluginNamed(entry); ok && find(r.list, name) == nil {
 				return nil, refusal.Invalid("samplers", "samplers has %s; no plugin can be added to an answer that has begun", entry)
@@ -172,21 +175,30 @@ func (b *Builder) stages(params sampling.Params, uses []use, newPlugin func(*use
 	return stages, nil
 }
 
-// arrange puts the plugins that a chain does not name where their manifests say. A plugin that is
-// a template and nothing else has no place in the chain.
+// arrange puts the plugins that a chain does not name where their manifests or the operator say:
+// the operator's outside the request's. A plugin that is a template and nothing else has no place
+// in the chain.
 func arrange(chain []string, uses []use) []string {
-	var first, last []string
+	var before, first, last, after []string
 	for _, u := range uses {
 		entry := sampling.PluginEntry(u.Name)
+		atEnd := u.plugin.Manifest.Place == load.PlaceLast
+		if u.by != nil && u.by.Place != "" {
+			atEnd = u.by.Place == placeAfter
+		}
 		switch {
 		case slices.Contains(chain, entry), u.plugin.Renders():
-		case u.plugin.Manifest.Place == load.PlaceLast:
+		case atEnd && u.by != nil:
+			after = append(after, entry)
+		case atEnd:
 			last = append(last, entry)
+		case u.by != nil:
+			before = append(before, entry)
 		default:
 			first = append(first, entry)
 		}
 	}
-	return slices.Concat(first, chain, last)
+	return slices.Concat(before, first, chain, last, after)
 }
 
 // checkViews refuses a plugin that needs all logits if a stage before it drops some, and a plugin

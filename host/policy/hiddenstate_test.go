@@ -52,7 +52,7 @@ func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 		if _, _, err := r.Upload(t.Context(), guest.On(c.export, code).Wasm()); err != nil {
 			t.Fatal(err)
 		}
-		plugins, err := b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "reader", Field: "plugins[0]"}}, nil)
+		plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "reader", Field: "plugins[0]"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func brought(t *testing.T, b *Builder, client, name string) serving.PluginUse {
 // A module is a stage under the name that its client's request gives it.
 func TestUses_Module_IsAStageByItsName(t *testing.T) {
 	b, _ := withFolder(t)
-	plugins, err := b.Resolve(t.Context(), "me", []serving.PluginUse{brought(t, b, "me", "mine")}, nil)
+	plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{brought(t, b, "me", "mine")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestUses_Module_IsAStageByItsName(t *testing.T) {
 func TestBuilder_Resolve_ModuleOfAnother(t *testing.T) {
 	b, _ := withFolder(t)
 	for client, use := range map[string]serving.PluginUse{"me": brought(t, b, "other", "module"), "other": {Name: "module", Module: "0a", Field: "plugins[0]"}} {
-		_, err := b.Resolve(t.Context(), client, []serving.PluginUse{use}, nil)
+		_, err := b.Resolve(t.Context(), serving.Asker{Client: client}, []serving.PluginUse{use}, nil)
 		var refused *refusal.Error
 		if !errors.As(err, &refused) || refused.Code != "module_not_found" || refused.Field != "plugins[0].module" {
 			t.Errorf("%s: %v", client, err)
@@ -59,8 +59,8 @@ func TestBuilder_Resolve_ModuleOfAnother(t *testing.T) {
 // What every request uses cannot be replaced by calling a module so.
 func TestBuilder_Resolve_ModuleCalledAsADefault(t *testing.T) {
 	b, _ := withFolder(t)
-	b.defaults = []string{"guard"}
-	_, err := b.Resolve(t.Context(), "me", []serving.PluginUse{brought(t, b, "me", "guard")}, nil)
+	b.attached = func() []Attached { return Default([]string{"guard"}) }
+	_, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{brought(t, b, "me", "guard")}, nil)
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || refused.Field != "plugins[0].name" {
 		t.Errorf("%v", err)

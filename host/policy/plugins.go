@@ -10,12 +10,15 @@
 // a request asks for, adds the operator's plugins, and turns what is wrong into errors of the
 // API. Without it, package host would do this besides opening and closing the parts.
 //
-// # What happens when a default plugin faults?
+// attached.go has the plugins that the operator attaches to requests (docs/plugins/policies.md),
+// plugins.go finds those of a request, and chain.go puts them into its chain.
+//
+// # What happens when a plugin that the operator has attached faults?
 //
 // Its request fails, and the next request tries the plugin anew. It is never skipped or
 // quarantined. It may enforce a policy, which would otherwise disappear without notice, and
-// refusing it would refuse all requests. An operator who prefers to go on without it removes it
-// from plugins.default.
+// refusing it would refuse all requests. An operator who prefers to go on without it takes it out
+// of the configuration.
 package policy
 
 import (
@@ -43,25 +46,57 @@ type Builder struct {
 	engine   *engine.Engine
 	registry *registry.Registry
 	model    *load.Model // the engine's
-	defaults []string    // names of the operator's plugins, which every request uses
+	name     string      // of the model, for policies
+	attached func() []Attached
 }
 
 var _ serving.PluginFinder = (*Builder)(nil)
 
-// New makes a builder. Every request uses the default plugins, whether it names them or not.
-func New(e *engine.Engine, r *registry.Registry, m *load.Model, defaults []string) *Builder {
-	return &Builder{engine: e, registry: r, model: m, defaults: defaults}
+// New makes a builder for the model of a name. Which plugins the operator attaches is asked for
+// each request; nil: none.
+func New(e *engine.Engine, r *registry.Registry, m *load.Model, name string, attached func() []Attached) *Builder {
+	if attached == nil {
+		attached = func() []Attached { return nil }
+	}
+	return &Builder{engine: e, registry: r, model: m, name: name, attached: attached}
+}
+
+// CheckAttached refuses policies of the model with plugins that cannot be used with it.
+func (b *Builder) CheckAttached(ctx context.Context) error {
+	for _, a := range b.attached() {
+		if !includes(a.Models, b.name) {
+			continue
+		}
+		p, err := b.registry.FindFor(ctx, a.Plugin, b.model)
+		if err != nil {
+			return fmt.Errorf("%s: %s", a.field, plugin.Told(err))
+		}
+		p.Release()
+	}
+	return nil
 }
 
 // use is a plugin that a request uses.
 type use struct {
 	serving.PluginUse
-	client string // who asks; empty: the operator
-	asked  bool   // the request has it in its list of plugins
+	client string    // who asks
+	asked  bool      // the request has it in its list of plugins
+	by     *Attached // by the operator; nil: by the request
 	plugin *load.Plugin
 	// messages is the conversation that a plugin got to rewrite which is to put something back into
 	// the text of the answer; nil: there is none, or it filters nothing.
 	messages []byte
+}
+
+// required reports whether the request cannot do without it.
+func (u *use) required() bool { return u.by != nil && u.by.Required }
+
+// planner is for whom it plans. What the operator has configured is planned once for all.
+func (u *use) planner() string {
+	if u.by != nil {
+		return ""
+	}
+	return u.client
 }
 
 // uses are the plugins of one request. They implement serving.Plugins.
@@ -70,42 +105,66 @@ type uses struct {
 	list []use
 }
 
+// holding are the operator's plugins of a request.
+func (b *Builder) holding(asker serving.Asker) (all []use) {
+	attached := b.attached()
+	for i := range attached {
+		if a := &attached[i]; a.holds(b.name, asker) {
+			all = append(all, use{PluginUse: serving.PluginUse{Name: a.Plugin, Config: a.Config, Field: "plugins"}, client: asker.Client, by: a})
+		}
+	}
+	return all
+}
+
 // Resolve implements serving.PluginFinder. It finds the operator's plugins, those of the request,
 // and those that only its chain names.
 //
-// The operator's plugins have no client, so no quarantine applies to them: every request tries
-// them anew. If they were skipped, what the operator demands would be gone without a word. If they
-// were refused, nothing would be served any more.
-func (b *Builder) Resolve(ctx context.Context, client string, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
-	var all []use
-	for _, name := range b.defaults {
-		all = append(all, use{PluginUse: serving.PluginUse{Name: name, Field: "plugins"}})
-	}
+// No quarantine applies to the operator's plugins: every request tries them anew. If they were
+// skipped, what the operator demands would be gone without a word. If they were refused, nothing
+// would be served any more.
+func (b *Builder) Resolve(ctx context.Context, asker serving.Asker, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
+	all := b.holding(asker)
 	for _, u := range list {
-		if slices.Contains(b.defaults, u.Name) {
-			if u.Brought() {
-				return nil, refusal.Invalid(u.Field+".name", "%s is called %q, as a plugin that every request here uses; give it another name", u.Field, u.Name)
-			}
-			if err := checkDefault(u); err != nil {
+		of := find(all, u.Name)
+		switch {
+		case of == nil || of.by == nil:
+		case u.Brought():
+			return nil, refusal.Invalid(u.Field+".name", "%s is called %q, as a plugin that this server attaches to the request; give it another name", u.Field, u.Name)
+		case of.required():
+			if err := checkRequired(u); err != nil {
 				return nil, err
 			}
-			of := find(all, u.Name)
 			of.SHA256, of.Field, of.asked = u.SHA256, u.Field, true
 			continue
+		default: // it is the request's to configure, or to do without
+			all = slices.DeleteFunc(all, func(other use) bool { return other.Name == u.Name })
 		}
-		all = append(all, use{PluginUse: u, client: client, asked: true})
+		if !u.Off {
+			all = append(all, use{PluginUse: u, client: asker.Client, asked: true})
+		}
 	}
-	return b.found(ctx, client, all, chain)
+	return b.found(ctx, asker.Client, all, chain)
 }
 
-// Again implements serving.Plugins.
-func (r *uses) Again(ctx context.Context, client string, chain []string) (serving.Plugins, error) {
-	return r.found(ctx, client, slices.Clone(r.list), chain)
+// Again implements serving.Plugins. The plugins are those of an answer that goes on, with the
+// operator's as they were when it began; that must not be a way to go on without what the operator
+// requires by now.
+func (r *uses) Again(ctx context.Context, asker serving.Asker, chain []string) (serving.Plugins, error) {
+	for _, u := range r.holding(asker) {
+		if had := find(r.list, u.Name); u.required() && (had == nil || !had.required() || !had.by.sameAs(u.by)) {
+			return nil, &refusal.Error{Kind: refusal.KindConflict, Code: "policies_changed", Field: "plugins",
+				Message: fmt.Sprintf("this server has come to require plugin %q, or another configuration of it, since the answer began: ask anew instead of going on from that answer", u.Name)}
+		}
+	}
+	return r.found(ctx, asker.Client, slices.Clone(r.list), chain)
 }
 
 // found finds and checks those plugins of a list that are not found yet, and those that only a
 // chain names.
 func (b *Builder) found(ctx context.Context, client string, list []use, chain []string) (_ serving.Plugins, err error) {
+	if err := checkPlaces(list, chain); err != nil {
+		return nil, err
+	}
 	for _, name := range chain {
 		if name, ok := sampling.PluginNamed(name); ok && find(list, name) == nil {
 			list = append(list, use{PluginUse: serving.PluginUse{Name: name, Field: "samplers"}, client: client})
@@ -117,14 +176,27 @@ func (b *Builder) found(ctx context.Context, client string, list []use, chain []
 			return nil, err
 		}
 	}
-	if err := checkPrograms(list); err != nil {
+	if err := errors.Join(checkPrograms(list), checkTemplates(list)); err != nil {
 		release(list)
 		return nil, err
 	}
 	return &uses{b, list}, nil
 }
 
-// checkPrograms refuses a second program: an answer has one that writes it.
+// checkPlaces refuses a chain that names a plugin which the operator requires, and so places.
+func checkPlaces(list []use, chain []string) error {
+	for _, entry := range chain {
+		if name, ok := sampling.PluginNamed(entry); ok {
+			if u := find(list, name); u != nil && u.required() {
+				return refusal.Invalid("samplers", "samplers has %s, which this server requires and gives its place: leave it out", entry)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPrograms refuses a second program: an answer has one that writes it. What that writes no
+// other plugin has chosen, so it does not go together with one that is required.
 func checkPrograms(list []use) error {
 	var first *use
 	for i := range list {
@@ -135,6 +207,26 @@ func checkPrograms(list []use) error {
 			return refusal.Invalid(u.Field, "%s has %q and %q, which both write the answer themselves; a request can have one such plugin", u.Field, first.Name, u.Name)
 		default:
 			first = u
+		}
+	}
+	for i := range list {
+		if u := &list[i]; first != nil && u != first && u.required() {
+			return refusal.Invalid(first.Field, "plugin %q writes the answer itself, past plugin %q, which this server requires here: leave %[1]q out", first.Name, u.Name)
+		}
+	}
+	return nil
+}
+
+// checkTemplates refuses a template of the request's where a required plugin rewrites messages: it
+// could write a prompt without them.
+func checkTemplates(list []use) error {
+	for i := range list {
+		u := &list[i]
+		if u.required() || !u.plugin.IsTemplate() {
+			continue
+		}
+		if at := slices.IndexFunc(list, func(o use) bool { return o.required() && o.plugin.Rewrites() }); at >= 0 {
+			return refusal.Invalid(u.Field, "plugin %q writes the prompt itself, past plugin %q, which this server requires to rewrite the messages: leave %[1]q out", u.Name, list[at].Name)
 		}
 	}
 	return nil
@@ -179,9 +271,9 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 // planned is a plugin as it is for a use, and the use's configuration with a script's defaults.
 func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, config []byte, err error) {
 	if config = u.Config; u.Source == "" {
-		q, err = p.With(ctx, u.client, config)
+		q, err = p.With(ctx, u.planner(), config)
 	} else {
-		q, config, err = p.WithScript(ctx, u.client, config)
+		q, config, err = p.WithScript(ctx, u.planner(), config)
 	}
 	var fault *plugin.Fault
 	if u.Skip && errors.As(err, &fault) {
@@ -210,16 +302,18 @@ func (b *Builder) find(ctx context.Context, u *use) (*load.Plugin, error) {
 // Release implements serving.Plugins.
 func (r *uses) Release() { release(r.list) }
 
-// checkDefault refuses to have one of the operator's plugins changed by a request.
-func checkDefault(u serving.PluginUse) error {
+// checkRequired refuses to have one of the operator's plugins changed by a request.
+func checkRequired(u serving.PluginUse) error {
 	field, value := u.Field+".on_error", `"skip"`
 	switch {
+	case u.Off:
+		field, value = u.Field+".enabled", "false"
 	case len(u.Config) > 0:
 		field, value = u.Field+".config", excerpt.Of(string(u.Config), 80)
 	case !u.Skip:
 		return nil
 	}
-	return refusal.Invalid(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
+	return refusal.Invalid(field, "%s is %s; every such request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
 }
 
 func release(uses []use) {
@@ -304,7 +398,7 @@ func (r *uses) Render(ctx context.Context, c serving.Conversing, messages []chat
 // conversing is what a plugin that has to do with a conversation is told of the request.
 func (r *uses) conversing(u *use, c serving.Conversing) plugin.RequestInfo {
 	return plugin.RequestInfo{
-		Name: u.Name, Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
+		Name: u.Name, Client: u.client, Attached: u.by != nil, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
 		Sampling: newInForce(c.Params, r.list, serving.AnswerInfo{}).describe,
 		Media:    mediaOf(c.Media),
 		PromptText: func(ctx context.Context, text []byte) (string, error) {
@@ -332,17 +426,19 @@ func mediaOf(g *chat.Gallery) []byte {
 // Used implements serving.Plugins.
 func (r *uses) Used(chain []string) (list []serving.UsedPlugin, samplers []string) {
 	for _, u := range r.list {
-		list = append(list, serving.UsedPlugin{Name: u.Name, SHA256: u.plugin.SHA256, Config: u.Config, Own: u.client == ""})
+		list = append(list, serving.UsedPlugin{Name: u.Name, SHA256: u.plugin.SHA256, Config: u.Config, Own: u.by != nil})
 	}
 	return list, arrange(chain, r.list)
 }
 
-// RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt
-// that is given.
-func (r *uses) RefuseTemplates() error {
+// RefuseTemplates implements serving.Plugins. A template that the operator attaches as a default
+// may stand beside a prompt that is given.
+func (r *uses) RefuseTemplates(field string, named bool) error {
 	for _, u := range r.list {
 		switch {
-		case !u.asked:
+		case u.required() && (u.plugin.IsTemplate() || u.plugin.Rewrites()):
+			return refusal.Invalid(field, "%s is not made of messages, which plugin %q, required by this server, has to see: send messages to a route for chats", field, u.Name)
+		case !u.asked || !named:
 		case u.plugin.IsTemplate():
 			return refusal.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
 		case u.plugin.Rewrites() && (u.plugin.Renders() || u.plugin.Filters()): // it would put nothing back
@@ -352,10 +448,22 @@ func (r *uses) RefuseTemplates() error {
 	return nil
 }
 
-// Rewrite implements serving.Plugins.
+// Rewrite implements serving.Plugins. What a required plugin has rewritten no other changes again.
 func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []chat.Message) ([]chat.Message, error) {
+	rewriting := make([]*use, len(r.list))
 	for i := range r.list {
-		u := &r.list[i]
+		rewriting[i] = &r.list[i]
+	}
+	slices.SortStableFunc(rewriting, func(a, b *use) int {
+		switch {
+		case a.required() == b.required():
+			return 0
+		case a.required():
+			return 1
+		}
+		return -1
+	})
+	for _, u := range rewriting {
 		if !u.plugin.Rewrites() {
 			continue
 		}

@@ -49,7 +49,7 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 			t.Error(err)
 		}
 	})
-	return New(e, r, model, nil), r
+	return New(e, r, model, "tiny", nil), r
 }
 
 // A plugin that is replaced, or removed, while a request is made is for that request what it was
@@ -65,7 +65,7 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	}
 	resolve := func() serving.Plugins {
 		t.Helper()
-		plugins, err := b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
+		plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,13 +106,13 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	chooses(old, 5)
-	again, err := old.Again(t.Context(), "me", nil)
+	again, err := old.Again(t.Context(), serving.Asker{Client: "me"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	old.Release()
 	chooses(again, 5)
-	if _, err := again.Again(t.Context(), "me", []string{"plugin:other"}); err == nil {
+	if _, err := again.Again(t.Context(), serving.Asker{Client: "me"}, []string{"plugin:other"}); err == nil {
 		t.Error("it found a plugin that is not there")
 	}
 	again.Release()
@@ -138,7 +138,7 @@ func TestBuilder_Resolve_Plans(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plugins, err := b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "planner", Field: "plugins[0]"}, {Name: "guest", Field: "plugins[1]", Skip: true}}, nil)
+	plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "planner", Field: "plugins[0]"}, {Name: "guest", Field: "plugins[1]", Skip: true}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,12 +175,12 @@ func TestBuilder_Resolve_Plans(t *testing.T) {
 	}
 	plugins.Release()
 
-	_, err = b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "planner", Field: "plugins[0]", Config: []byte(`{"a":1}`)}}, nil)
+	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "planner", Field: "plugins[0]", Config: []byte(`{"a":1}`)}}, nil)
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || refused.Field != "plugins[0].config" || refused.Kind != refusal.KindInvalid ||
 		!strings.Contains(refused.Message, "config.a is unknown") || strings.Contains(refused.Public, "config.a") {
 		t.Errorf("got %+v", refused)
 	}
-	_, err = b.Resolve(t.Context(), "me", []serving.PluginUse{{Name: "guest", Field: "plugins[0]"}}, nil)
+	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "guest", Field: "plugins[0]"}}, nil)
 	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseTrap, "")
 }

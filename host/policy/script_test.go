@@ -37,7 +37,7 @@ func of(t *testing.T, name, source, config string) serving.PluginUse {
 func TestUses_Scripts_AreStagesByTheirNames(t *testing.T) {
 	b, _ := withFolder(t)
 	one, two := of(t, "one", "export function sample(c) {}", ""), of(t, "two", "export function accept() {}", "")
-	plugins, err := b.Resolve(t.Context(), "me", []serving.PluginUse{one, two}, []string{"plugin:two", "temperature"})
+	plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{one, two}, []string{"plugin:two", "temperature"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,20 @@ func TestUses_Scripts_AreStagesByTheirNames(t *testing.T) {
 	slices.Sort(names)
 	if !slices.Equal(names, []string{"plugin:one", "plugin:two"}) {
 		t.Errorf("%q", names)
+	}
+}
+
+// What a script prints outside of hooks comes with its plan: the end, and the beginning of each
+// line.
+func TestBuilder_Plan_Log(t *testing.T) {
+	b, _ := withFolder(t)
+	const source = `for (let i = 0; i < 20; i++) console.log("line", i, "x".repeat(2000)); export function sample() { console.log("later") }`
+	plan, err := b.Plan(t.Context(), "me", of(t, "one", source, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(plan.Log); n != 10 || !strings.HasPrefix(plan.Log[n-1], "line 19 x") || len(plan.Log[n-1]) > 1100 {
+		t.Errorf("%d lines: %.200q", n, plan.Log)
 	}
 }
 
@@ -92,8 +106,8 @@ func TestBuilder_Plan_Mistakes(t *testing.T) {
 // A script cannot take the place of what the operator demands.
 func TestBuilder_Resolve_ScriptCalledAsADefault(t *testing.T) {
 	b, _ := withFolder(t)
-	b.defaults = []string{"guard"}
-	_, err := b.Resolve(t.Context(), "me", []serving.PluginUse{of(t, "guard", "export function sample() {}", "")}, nil)
+	b.attached = func() []Attached { return Default([]string{"guard"}) }
+	_, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{of(t, "guard", "export function sample() {}", "")}, nil)
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || refused.Field != "plugins[0].name" {
 		t.Errorf("%v", err)
@@ -110,7 +124,7 @@ func TestBuilder_Resolve_ScriptThatIsNotBrought(t *testing.T) {
 		"plugins[0]": {uses: []serving.PluginUse{{Name: "script", Field: "plugins[0]"}}},
 		"samplers":   {chain: []string{"plugin:script"}},
 	} {
-		_, err := b.Resolve(t.Context(), "me", asked.uses, asked.chain)
+		_, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, asked.uses, asked.chain)
 		var refused *refusal.Error
 		if !errors.As(err, &refused) || refused.Field != field || !strings.Contains(refused.Message, `{"script": …}`) {
 			t.Errorf("%s: %v", field, err)

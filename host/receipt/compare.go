@@ -23,6 +23,9 @@ func (ks Keys) Read(jws string) (*Statement, string, error) {
 	if err == nil && s.Version != Version {
 		err = fmt.Errorf("it is of version %d; this program reads version %d", s.Version, Version)
 	}
+	if err == nil && len(s.Choices) == 0 {
+		err = errors.New("it is of no answer: choices is empty")
+	}
 	return s, kid, err
 }
 
@@ -211,9 +214,6 @@ func read(from []byte, to any) bool {
 // CheckAnswer finds out whether the receipt is of an answer: the body that a server has sent, or
 // the text of one of the answers. It tells what was compared.
 func (s *Statement) CheckAnswer(text []byte) (what string, err error) {
-	if bytes.HasPrefix(text, []byte("data:")) || bytes.HasPrefix(text, []byte("event:")) {
-		return "", errors.New("it is a stream of events; give the text of the answer instead")
-	}
 	all := answersIn(text)
 	if len(all) == 0 {
 		all = []shown{{Content: string(text)}}
@@ -224,10 +224,24 @@ func (s *Statement) CheckAnswer(text []byte) (what string, err error) {
 			candidates = s.Choices[i : i+1]
 		} // else it is one text, or best_of has left some out
 		if !slices.ContainsFunc(candidates, func(c Choice) bool { return c.is(a) }) {
+			if isStream(text) {
+				return "", errors.New("it is a stream, which is not compared: give the text of the answer instead")
+			}
 			return "", fmt.Errorf("answer %d is another: %s", i, differenceOf(a, candidates))
 		}
 	}
 	return fmt.Sprintf("%d of %d answers", len(all), len(s.Choices)), nil
+}
+
+// isStream reports whether a text is events, or JSON objects that are a line each.
+func isStream(text []byte) bool {
+	first, rest, _ := bytes.Cut(text, []byte("\n"))
+	for _, begin := range []string{"data:", "event:", ":"} {
+		if bytes.HasPrefix(first, []byte(begin)) {
+			return true
+		}
+	}
+	return bytes.HasPrefix(first, []byte("{")) && json.Valid(first) && len(bytes.TrimSpace(rest)) > 0
 }
 
 // is reports whether a choice is what was shown. A text alone may be all text, or the content.

@@ -166,6 +166,17 @@ func TestCallsDigest_OneForAllDialects(t *testing.T) {
 	}
 }
 
+func TestKeys_Read_WithoutAnswers(t *testing.T) {
+	k, keys := newTestKey(t)
+	jws, err := k.Sign(KindReceipt, Statement{Version: Version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := keys.Read(jws); err == nil || !strings.Contains(err.Error(), "choices is empty") {
+		t.Error(err)
+	}
+}
+
 func TestIn(t *testing.T) {
 	for text, want := range map[string]string{
 		"a.b.c": "a.b.c", "a.b.c\n": "a.b.c", "a.b.c\r\n": "a.b.c", "a.b.c\v": "a.b.c\v",

@@ -104,6 +104,9 @@ func (r *request) Watch(of serving.RecordedChoice, p serving.Policy) serving.Pol
 		if !ok {
 			continue
 		}
+		if _, info := s.Plugin(); info.Attached {
+			continue // its configuration is not for whoever reads the recording
+		}
 		w := r.watch(s, of.Index)
 		p.Stages[i] = w
 		if _, is := one.(stage.Program); is {
@@ -247,7 +250,7 @@ func (r *request) Rendering(ctx context.Context) context.Context {
 // recorded.
 func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.RequestInfo) (string, error) {
 	r, ok := ctx.Value(contextKey{}).(*request)
-	if !ok {
+	if !ok || q.Attached {
 		return stage.Render(ctx, p, messages, q)
 	}
 	return r.render(ctx, p, session.CallRender, messages, q, nil)
@@ -272,7 +275,7 @@ func (r *request) render(ctx context.Context, p *load.Plugin, export string, mes
 // that of a recording, it is recorded.
 func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, q plugin.RequestInfo, check func([]byte) error) error {
 	r, ok := ctx.Value(contextKey{}).(*request)
-	if !ok {
+	if !ok || q.Attached {
 		_, err := stage.RewriteMessages(ctx, p, messages, q, nil, check)
 		return err
 	}

@@ -20,11 +20,29 @@ import (
 type PluginFinder interface {
 	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names,
 	// and the operator's. Their configuration is checked, and they plan for it until the context ends.
-	// client is the client that asks. The caller releases them.
-	Resolve(ctx context.Context, client string, uses []PluginUse, chain []string) (Plugins, error)
+	// The caller releases them.
+	Resolve(ctx context.Context, asker Asker, uses []PluginUse, chain []string) (Plugins, error)
 	// Plan says what a plugin asks for with a configuration. Resolve needs not compute that again
 	// soon after: of a script it may take long.
 	Plan(ctx context.Context, client string, use PluginUse) (Plan, error)
+}
+
+// Asker is who sends a request, and by which route: the operator's plugins may depend on that.
+type Asker struct {
+	Client string // tells clients apart
+	Key    string // the name of its API key; "": it has none
+	Route  string // as the router has it; "": no route, as in a terminal
+}
+
+// PolicyInfo is what clients are told of a plugin that the operator attaches to requests.
+type PolicyInfo struct {
+	Plugin string   `json:"plugin"`
+	Mode   string   `json:"mode"`             // required or default
+	SHA256 string   `json:"sha256,omitempty"` // of its module
+	Models []string `json:"models,omitempty"` // of whose requests; empty: of all
+	Routes []string `json:"routes,omitempty"` // by which they come; empty: by all
+	// SomeKeys says that it is for the requests of some API keys alone.
+	SomeKeys bool `json:"some_keys,omitempty"`
 }
 
 // PluginUse is an entry of a request's plugins.
@@ -35,6 +53,7 @@ type PluginUse struct {
 	SHA256 string          // of the module that it must be, in hexadecimal digits; "": any
 	Module string          // SHA-256 of a module that the client has uploaded, which Name stands for in this request; "": none
 	Skip   bool            // after a fault the request goes on without it
+	Off    bool            // the request does without it
 	Field  string          // of the request, for errors
 	Ready  bool            // it is of a field of another server's API, which its configuration is made of
 }
@@ -51,6 +70,7 @@ type Plan struct {
 	Branches     int             `json:"branches"` // 0: it is no program
 	Summary      string          `json:"summary,omitempty"`
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
+	Log          []string        `json:"log,omitempty"` // what was logged while it planned, the last ten lines
 }
 
 // Brought reports whether it is code that the client has brought: a script or a module.
@@ -104,10 +124,12 @@ type Plugins interface {
 	// Used describes them, in their order, and the samplers of a chain with the plugins in their
 	// places.
 	Used(chain []string) (list []UsedPlugin, samplers []string)
-	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
-	RefuseTemplates() error
-	// Again are the same for another request, with those that its chain names besides.
-	Again(ctx context.Context, client string, chain []string) (Plugins, error)
+	// RefuseTemplates refuses those that the operator requires, and if it is so asked those that the
+	// request names: the prompt, or the part of it in the field, is not made of messages.
+	RefuseTemplates(field string, named bool) error
+	// Again are the same for another request, with those that its chain names besides. It is refused
+	// where the operator has come to require others.
+	Again(ctx context.Context, asker Asker, chain []string) (Plugins, error)
 	// Release ends their use. Policies that were built go on.
 	Release()
 }

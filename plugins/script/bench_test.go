@@ -21,7 +21,7 @@ func with(b *testing.B, n int, source string) (*load.Plugin, plugin.RequestInfo)
 	b.Helper()
 	o := options(drive.NewWords(n))
 	o.Limits.PlanFuel, o.Limits.SetupFuel = 2_000_000_000, 2_000_000_000
-	p, err := load.New(o).LoadEmbedded(context.Background(), Module)
+	p, err := load.New(o).LoadEmbedded(context.Background(), Module())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds script.wasm, the guest that runs JavaScript, and notes in script.sum what it was built
+# Builds script.wasm.gz, the guest that runs JavaScript, and notes in script.sum what it was built
 # from. The engine is QuickJS-NG, as a crate has its C source, which engine/engine.lock pins by its
 # checksum: cargo compares the crate with what it says of it. The compilers and the C library are
 # Debian's. The same inputs give the same bytes. licenses/ has the terms of what is linked in.
@@ -39,6 +39,6 @@ wasm-ld-19 --no-entry --stack-first -z stack-size=1048576 --max-memory=16777216 
   -L/usr/lib/wasm32-wasi -o script.wasm objects/*.o --export=_initialize /usr/lib/wasm32-wasi/crt1-reactor.o -lc \
   /usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a
 
-cmp -s script.wasm "$here/script.wasm" || cp script.wasm "$here/script.wasm"
+gzip -9n <script.wasm >"$here/script.wasm.gz"
 cd "$here"
-sha256sum script.wasm build.sh engine/engine.lock engine/engine.patch guest/*.c guest/*.h >script.sum
+sha256sum script.wasm.gz build.sh engine/engine.lock engine/engine.patch guest/*.c guest/*.h >script.sum

@@ -38,7 +38,7 @@ func TestGallery_Recordings_ComeOutTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		p, err := session.NewPlayer(t.Context(), load.File{Content: Module}, f, plugin.HostOptions{CacheDir: codeCache, Interpreter: Module})
+		p, err := session.NewPlayer(t.Context(), load.File{Content: Module()}, f, plugin.HostOptions{CacheDir: codeCache, Interpreter: Module})
 		if err != nil {
 			t.Fatal(name, said(err))
 		}

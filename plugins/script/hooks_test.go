@@ -194,6 +194,98 @@ func TestStop_EndsAnswers(t *testing.T) {
 	}
 }
 
+func TestFilter_RewritesWhatIsShown(t *testing.T) {
+	const given = "ab cd é"
+	for body, want := range map[string]string{ // what is shown of given, and then of what was held back
+		``:                                "ab cd é|",
+		`return null`:                     "ab cd é|",
+		`return ""`:                       "|",
+		`return text.toUpperCase()`:       "AB CD É|",
+		`if (!last) return {show: "x"}`:   "x|",
+		`return {hold: ""}`:               "ab cd é|",
+		`if (!last) return {hold: "d é"}`: "ab c|d é",
+		`if (!last) return {show: "x", hold: "é"}; return {show: "<" + text + ">"}`: "x|<é>",
+		`if (!last) return {hold: text}`:                                            "|ab cd é",
+		`return last ? undefined : {show: "", hold: text}`:                          "|ab cd é",
+		`if (typeof last !== "boolean") throw 1; return "\ud800"`:                   "�|�",
+
+		`return {hold: "cd"}`:            "filter holds back a text of 2 bytes that is no end of the 8 that it got (script.js:1:",
+		`return {hold: text + text}`:     "filter holds back a text of 16 bytes that is no end of the 8 that it got (script.js:1:",
+		`return {hold: text}`:            "filter holds back 8 bytes of the last text, and nothing follows",
+		`return "x".repeat(65537)`:       "filter shows 65537 bytes of text in the place of 8; 65536 in a call,",
+		`return 5`:                       "filter returned 5; it must return a text, {show: text, hold: text} or nothing (script.js:1:",
+		`return {}`:                      "filter returned an object; it must return a text,",
+		`return ["x"]`:                   "filter returned an array; it must return a text,",
+		`return {show: 5}`:               "the text to show is 5; it must be a text",
+		`return {hold: 2}`:               "the text to hold back is 2; it must be a text",
+		`return {get hold() { null.x }}`: "cannot read property 'x' of null (script.js:1:",
+	} {
+		f := mustOpen(t, `export function filter(text, last) { `+body+` }`, nil).Filter()
+		got, err := f.Filter(given, false)
+		if err == nil {
+			var rest string
+			rest, err = f.Filter("", true)
+			got += "|" + rest
+		}
+		if err != nil {
+			got = said(err)
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+// Bounds that a script meets in more than one call.
+func TestFilter_IsBounded(t *testing.T) {
+	for body, want := range map[string]string{
+		`return last || {hold: text}`:                  "filter holds back 5000 bytes of text, and may hold back 4096",
+		`return text.slice(-1).repeat(6e4)`:            "filter shows 60000 bytes of text in the place of 1000; 65536 in a call, and 8 for each byte",
+		`return last ? "" : {hold: text.slice(-4000)}`: "",
+	} {
+		f := mustOpen(t, `export function filter(text, last) { `+body+` }`, nil).Filter()
+		var err error
+		for i := 0; i < 20 && err == nil; i++ {
+			_, err = f.Filter(strings.Repeat("x", 1000), i == 19)
+		}
+		if got := said(err); !strings.Contains(got, want) || (err == nil) != (want == "") {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+// What messages has replaced, another instance of the script puts back.
+func TestFilter_ReadsTheConversation(t *testing.T) {
+	const swap = `const name = list => list[0]?.content.split(" ").at(-1);
+		export function messages(list) { list[0].content = list[0].content.replace(name(list), "[NAME]") }
+		export function filter(text) { return text.replace("[NAME]", name(penstock.messages())) }`
+	const given = `[{"role":"user","content":"I am Ann"}]`
+	if got, err := rewritten(t, swap, given); err != nil || !strings.Contains(got, "I am [NAME]") {
+		t.Error(got, said(err))
+	}
+	p, c, err := plan(t, swap, nil)
+	if err != nil {
+		t.Fatal(said(err))
+	}
+	for messages, want := range map[string]string{given: "Hello Ann", "": "Hello undefined"} {
+		r := request(c)
+		r.Messages = []byte(messages)
+		if got, err := mustBegin(t, p, r).Filter().Filter("Hello [NAME]", true); err != nil || got != want {
+			t.Errorf("%s: got %q, want %q %s", messages, got, want, said(err))
+		}
+	}
+	const needsBoth = "penstock.messages is for hooks of a script that exports both messages and filter (script.js:1:"
+	for _, source := range []string{`export function filter() { penstock.messages() }`, `penstock.messages(); export function messages() {} export function filter() {}`} {
+		s, err := opened(t, source, nil)
+		if err == nil {
+			_, err = s.Filter().Filter("x", false)
+		}
+		if got := said(err); !strings.Contains(got, needsBoth) {
+			t.Errorf("%s: got %q", source, got)
+		}
+	}
+}
+
 func TestDraft_Guesses(t *testing.T) {
 	s := mustOpen(t, `export function draft(n) { return " the frog cat".repeat(9) }`, nil)
 	if _, err := s.Accept(token(t, " the")); err != nil {
@@ -252,9 +344,9 @@ func outputs(t *testing.T, s *stage.Stage) (all []string) {
 }
 
 func TestScript_AsksTheHost(t *testing.T) {
-	s := mustOpen(t, `export function accept(t) {
+	s := mustOpen(t, `const planned = penstock.elapsed; export function accept(t) {
 		output([penstock.config, penstock.text(), penstock.text(-4), penstock.history(), penstock.history(-1), penstock.historyLength, penstock.part]);
-		output([penstock.param("seed"), penstock.param("time"), Date.now(), new Date().getFullYear(), penstock.param("maxTokens"), penstock.request().model.name]);
+		output([penstock.param("seed"), penstock.param("time"), Date.now(), new Date().getFullYear(), penstock.param("maxTokens"), penstock.request().model.name, planned, penstock.elapsed]);
 		output([penstock.piece(t), [...penstock.bytes(t)], penstock.isEnd(0), penstock.isEnd(t), penstock.isControl(1), penstock.eos, penstock.eot]);
 		output([penstock.tokenize(" frog cat").length, penstock.detokenize(penstock.tokenize(" frog é")), penstock.piece(penstock.tokenize("é")[0]), penstock.piece(3 + 0xc3)]);
 		output([penstock.fuel > 1e6 && penstock.fuel < 2e7, note("n"), console.log("x", {a: 1}, 1n, Symbol.iterator, undefined, globalThis, new Error("e")), typeof setTimeout, typeof WeakRef, typeof performance]);
@@ -266,7 +358,7 @@ func TestScript_AsksTheHost(t *testing.T) {
 	history, _ := json.Marshal([]int32{1, frog})
 	want := []string{
 		`[{"a":1}," frog","frog",` + string(history) + `,[` + strings.Split(strings.Trim(string(history), "[]"), ",")[1] + `],2,"unknown"]`,
-		`[7,1700000000000,1700000000000,2023,100,"tiny"]`,
+		`[7,1700000000000,1700000000000,2023,100,"tiny",-1,2147483647]`,
 		`[" frog",[32,102,114,111,103],true,false,true,0,null]`,
 		`[2," frog é","é","�"]`,
 		`[true,true,null,"undefined","undefined","undefined"]`,
@@ -306,6 +398,9 @@ func TestPlan_NarrowsTheManifest(t *testing.T) {
 	for source, check := range map[string]func(p *load.Plugin) bool{
 		`export function sample(c) {}`: func(p *load.Plugin) bool {
 			return p.IsStage() && !p.IsStop() && !p.IsProgram() && p.Manifest.View == load.ViewCandidates && p.Manifest.Candidates == 40 && p.Manifest.Hold == 0
+		},
+		`export function filter(s) {}`: func(p *load.Plugin) bool {
+			return p.Filters() && !p.IsStop() && !p.IsStage() && p.Manifest.View == load.ViewNone
 		},
 		`export function stop(s) {}`: func(p *load.Plugin) bool { return p.IsStop() && !p.IsStage() && p.Manifest.View == load.ViewNone },
 		`export const plugin = {branches: 3}; export function run(r) {}`: func(p *load.Plugin) bool {

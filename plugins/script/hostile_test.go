@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// hostileBodies are put into sample(c), and some outside of it. None may end in a fault without a
+// hostileBodies are put into sample(c), and some outside of it; those that begin with export are
+// whole scripts. None may end in a fault without a
 // text of the guest's, and none may do anything to the guest that the next one notices. They need
 // not fail. tests/isolation sends them to a server.
 func hostileBodies(t *testing.T) (bodies []string) {
@@ -36,7 +37,13 @@ func TestHostileScripts_EndWithAnErrorOfTheirOwn(t *testing.T) {
 			"sample":    "export function sample(c) {\n" + body + "\n}",
 			"the plan":  "const c = {}; export function sample() {}\nfunction all() {\n" + body + "\n}\nall();",
 			"a message": "export function messages(c) {\n" + body + "\n}",
+			"filter":    "export function filter(c) {\n" + body + "\n}",
 		} {
+			if strings.HasPrefix(body, "export ") {
+				if source = body; place != "filter" {
+					continue
+				}
+			}
 			var err error
 			if place == "a message" {
 				_, err = rewritten(t, source, `[{"role":"user","content":"x"}]`)

@@ -9,9 +9,9 @@
 //
 // Hooks are plain functions: nothing has to be awaited, and one that returns a Promise or is a
 // generator is an error. Math.random() is drawn from the request's seed and Date.now() is the
-// request's time, so an answer can be computed again. There is no other clock, no network and no
-// file. A hook has some ten thousand steps of JavaScript; methods of the host, such as c.filter,
-// c.softmax and penstock.mask, do more in the same time.
+// request's time, so an answer can be computed again. The only other clock is penstock.elapsed, and
+// there is no network and no file. A hook has some ten thousand steps of JavaScript; methods of the
+// host, such as c.filter, c.softmax and penstock.mask, do more in the same time.
 
 /** A token of the model's vocabulary: a whole number from 0 to `penstock.vocabSize - 1`. */
 type Token = number;
@@ -230,11 +230,22 @@ interface Penstock {
    * thousand.
    */
   readonly fuel: number;
+  /**
+   * How many milliseconds ago the request came, when the running call of a hook began, or in `run`
+   * the last wait ended; -1 outside of hooks. A script that uses it gives up that the same request
+   * with the same seed gets the same answer; a recording has the times.
+   */
+  readonly elapsed: number;
   param(
     name: "promptTokens" | "maxTokens" | "contextSize" | "seed" | "time" | "choice" | "choices",
   ): number;
   /** The model and the request's sampling parameters. */
   request(): { model: Record<string, any>; sampling: Record<string, any> };
+  /**
+   * For a script that exports `messages` and `filter`: the conversation as `messages` got it, so
+   * that `filter` can put back what `messages` has replaced. Empty if the request has a prompt.
+   */
+  messages(): Message[];
   /** In `messages` and `template`: the prompt that the model's own template makes of messages. */
   prompt(messages?: Message[]): string;
   /** Gives the client a value beside the answer; false if it is refused. */
@@ -272,6 +283,13 @@ interface Hooks {
     text: string,
     token: Token,
   ): "show" | "end" | "hide" | "hold" | boolean | { end: string } | void;
+  /**
+   * With text that is about to be shown, and once when the answer has ended, with `last`: a text
+   * that it returns is shown in the place of it. It gets what it held back, followed by new text.
+   * With `hold` it holds the end of the text back, at most 4 KiB, and shows the beginning, or
+   * `show`. It changes no tokens, so `penstock.text` and logprobs have the model's own text.
+   */
+  filter(text: string, last: boolean): string | { show?: string; hold?: string } | void;
   /** Guesses the next tokens, at most n, for the model to check at once. */
   draft(n: number): Tokens | void;
   /** Before the prompt is made: returns other messages, or changes those it gets. */

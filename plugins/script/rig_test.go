@@ -49,7 +49,7 @@ func options(v plugin.Vocabulary) plugin.HostOptions {
 
 // the is the plugin with the vocabulary words, loaded once for all tests.
 var the = sync.OnceValues(func() (*load.Plugin, error) {
-	return load.New(options(words)).LoadEmbedded(context.Background(), Module)
+	return load.New(options(words)).LoadEmbedded(context.Background(), Module())
 })
 
 func loaded(t testing.TB) *load.Plugin {
@@ -195,6 +195,14 @@ func every(t testing.TB, source string) error {
 	}
 	if r := s.Rule(); r != nil {
 		if _, err := r.Check(tok, " frog"); err != nil {
+			return err
+		}
+	}
+	if f := s.Filter(); f != nil {
+		if _, err := f.Filter(" frog", false); err != nil {
+			return err
+		}
+		if _, err := f.Filter("", true); err != nil {
 			return err
 		}
 	}

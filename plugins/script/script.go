@@ -4,8 +4,8 @@
 // ABI v1, and the declarations of what a script sees.
 //
 // A script is the plugin's configuration: {"source": …, "config": …}. guest/ has the glue, engine/
-// the engine's version and our patch of it, and `make script` builds script.wasm, which is in the
-// tree so that nobody else needs a compiler for it.
+// the engine's version and our patch of it, and `make script` builds script.wasm.gz, which is in
+// the tree so that nobody else needs a compiler for it.
 //
 // # Why QuickJS-NG, and why from a crate?
 //
@@ -29,12 +29,30 @@
 // FinalizationRegistry, Atomics, performance.
 package script
 
-import _ "embed"
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"io"
+	"sync"
+)
 
-// Module is the guest, WebAssembly. It has functions that are too large for the limits on uploads.
-//
-//go:embed script.wasm
-var Module []byte
+//go:embed script.wasm.gz
+var compressed []byte
+
+// Module is the guest, WebAssembly, for nobody to change. It has functions that are too large for
+// the limits on uploads. Whoever runs no scripts needs no memory for it.
+var Module = sync.OnceValue(func() []byte {
+	r, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		panic(err) // it is a part of this program
+	}
+	wasm, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	return wasm
+})
 
 // Declarations are what a script sees, in TypeScript.
 //

@@ -62,17 +62,17 @@ func (a *Answer) Follow(tokens []chain.Token, by int) {
 		return
 	}
 	for _, t := range tokens {
-		if a.output.ended() || a.changed || !a.fitsMasks(t, by, chain.ActForce) {
+		if a.output.ended() || a.changed || !a.mayFollow(t, by, chain.ActForce) {
 			return
 		}
 		a.Advance(t, a.origin(chain.Forced, by))
 	}
 }
 
-// fitsMasks reports whether a token that stage by puts into the answer may come next by the masks
+// mayFollow reports whether a token that stage by puts into the answer may come next by the stages
 // that bind it. If not, the stage is refused.
-func (a *Answer) fitsMasks(t chain.Token, by int, act chain.Act) bool {
-	why, err := a.chain.StrictMisfit(by, t)
+func (a *Answer) mayFollow(t chain.Token, by int, act chain.Act) bool {
+	why, err := a.chain.UndrawnMisfit(by, t)
 	if why != nil && err == nil {
 		err = a.chain.Refuse(by, act, why)
 	}
@@ -148,13 +148,18 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	}
 }
 
-// accept tells the stages of the last token. Done: one has put others in its place, or failed.
+// accept tells the stages of the last token. Done: one has put others in its place, or failed. What
+// a required stage ends, no other goes on with.
 func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stop, done bool) {
-	for i := range a.chain.Stages() {
+	ended := false
+	for _, i := range a.chain.Order() {
 		if a.chain.WantsLogprobs() {
 			a.chain.TellLogprob(i, d.Logprob)
 		}
 		effect, err := a.chain.Accept(i, t, d.Trace)
+		if ended && !a.chain.Required(i) {
+			effect = chain.Effect{}
+		}
 		if err == nil && effect.Splice && spliced {
 			err = a.chain.Refuse(i, chain.ActSplice, errAnswerSplice)
 		}
@@ -164,9 +169,13 @@ func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stop, done bool
 			return false, true
 		}
 		if effect.Splice && !spliced && a.splice(i, effect, d) {
+			if ended && !a.output.ended() {
+				a.finish(ReasonStop)
+			}
 			return false, true
 		}
 		stop = stop || effect.Stop
+		ended = ended || effect.Stop && a.chain.Required(i)
 	}
 	return stop, false
 }
@@ -261,7 +270,7 @@ func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 	a.showSettled()
 	for _, t := range a.spliced {
 		switch {
-		case a.output.ended() || !a.fitsMasks(t, by, chain.ActSplice):
+		case a.output.ended() || !a.mayFollow(t, by, chain.ActSplice):
 			return true
 		case a.ends(t):
 			a.endAt(t, a.origin(chain.Spliced, by))

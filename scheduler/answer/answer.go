@@ -112,6 +112,7 @@ type replacing struct {
 // beginning is what was injected before the answer began.
 type beginning struct {
 	early         []chain.Token // tokens that the answer takes in as it begins
+	passed        int           // so many of them are another answer's, whose required stages have let them pass
 	expected      []chain.Token // if there are any: the prompt with them
 	earlyLogprobs []*chain.Logprobs
 }
@@ -201,42 +202,56 @@ func (a *Answer) Early() []chain.Token { return a.early }
 
 // InjectEarly takes in what was injected before the answer began.
 func (a *Answer) InjectEarly() {
-	early, logprobs := a.early, a.earlyLogprobs
+	early, passed, logprobs := a.early, a.passed, a.earlyLogprobs
 	a.setEarly(nil)
-	a.inject(early, logprobs)
+	if err := a.inject(early, passed, logprobs); err != nil && !a.output.ended() {
+		a.Fail(err) // who injected them has left
+	}
 }
 
 func (a *Answer) setEarly(tokens []chain.Token) {
 	a.early, a.expected = tokens, a.tokens
+	a.passed = min(a.passed, len(tokens))
 	a.earlyLogprobs = a.earlyLogprobs[:min(len(a.earlyLogprobs), len(tokens))]
 	if len(a.tokens)+len(tokens) < a.settings.Longest { // else some leave the context at once
 		a.expected = slices.Concat(a.tokens, tokens)
 	}
 }
 
-// Inject appends tokens as if the chain had chosen them, up to the end of the answer. Before Begin
-// they wait for InjectEarly: stages and rules that do not know the prompt yet could not judge
-// them.
-func (a *Answer) Inject(tokens []chain.Token) {
+// Inject appends tokens as if the chain had chosen them, up to the end of the answer or to one that
+// a required stage does not allow, which is chain.ErrNotAllowed. Before Begin they wait for
+// InjectEarly: stages and rules that do not know the prompt yet could not judge them.
+func (a *Answer) Inject(tokens []chain.Token) error {
 	if !a.chain.Begun() {
 		a.setEarly(append(a.early, tokens...))
-		return
+		return nil
 	}
-	a.inject(tokens, nil)
+	return a.inject(tokens, 0, nil)
 }
 
-// inject appends tokens, of which the first have log-probabilities.
-func (a *Answer) inject(tokens []chain.Token, logprobs []*chain.Logprobs) {
+// inject appends tokens, of which the first have log-probabilities. So many need not be judged.
+func (a *Answer) inject(tokens []chain.Token, passed int, logprobs []*chain.Logprobs) error {
 	for i, t := range tokens {
+		if i >= passed {
+			why, err := a.chain.UndrawnMisfit(-1, t)
+			if err != nil {
+				a.Fail(err)
+				return err
+			}
+			if why != nil {
+				return fmt.Errorf("%w: %d of the %d tokens are in the answer", why, i, len(tokens))
+			}
+		}
 		d := Details{Origin: chain.Injected, Trace: a.chain.Origin(chain.Injected, "")}
 		if i < len(logprobs) {
 			d.Logprobs = logprobs[i]
 		}
 		a.grow(t, d, false)
 		if a.takeOutputs(); a.output.ended() {
-			return
+			break
 		}
 	}
+	return nil
 }
 
 // Rebase makes other tokens, whose memory the answer takes over, the prompt of an answer that has

@@ -96,18 +96,20 @@ func (a *Answer) shift(left int) {
 type Begun struct {
 	Tokens   []chain.Token
 	Logprobs []*chain.Logprobs // of the first tokens, nil for one that has none; empty: of none
+	Passed   int               // how many of the first tokens the required stages have let pass
 }
 
 // BeginWith is Inject of these tokens before Begin, which are told with their log-probabilities.
 func (a *Answer) BeginWith(b Begun) {
-	a.Inject(b.Tokens)
+	a.setEarly(append(a.early, b.Tokens...))
+	a.passed = min(b.Passed, len(a.early))
 	a.earlyLogprobs = b.Logprobs[:min(len(b.Logprobs), len(a.early))]
 }
 
 // Answered is the answer so far, with what waits for it to begin.
 func (a *Answer) Answered() Begun {
 	tokens := append([]chain.Token{}, a.tokens[a.prompt:]...) // not nil: it has begun, even with none
-	return Begun{append(tokens, a.early...), append(append([]*chain.Logprobs(nil), a.logprobs...), a.earlyLogprobs...)}
+	return Begun{append(tokens, a.early...), append(append([]*chain.Logprobs(nil), a.logprobs...), a.earlyLogprobs...), len(a.tokens) - a.prompt + a.passed}
 }
 
 // noteLogprobs keeps those of the last token for forks.

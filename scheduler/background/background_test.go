@@ -124,7 +124,7 @@ func TestWorker_Do_ReturnsTheTasksError(t *testing.T) {
 	for _, c := range []struct {
 		task  func() error
 		fails bool
-	}{{func() error { a.Inject([]chain.Token{3}); return nil }, false}, {func() error { panic("boom") }, true}} {
+	}{{func() error { return a.Inject([]chain.Token{3}) }, false}, {func() error { panic("boom") }, true}} {
 		w.Do(c.task, nil)
 		<-w.Done()
 		var p *panics.Error

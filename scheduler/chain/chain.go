@@ -39,6 +39,8 @@ type Chain struct {
 	links      []link
 	guard      Guard // the first stage that is one; nil if none is
 	guardAt    int   // its place, or -1
+	required   []int // the places of the required stages
+	order      []int // the places of all stages as they are told of tokens
 	vocabulary int   // tokens in the vocabulary
 	begun      bool  // the stages know the conversation
 
@@ -76,6 +78,13 @@ func Native(stages []Stage) bool { return len(stages) == 1 && stages[0].Native()
 
 // Stages are those of the chain, in their order.
 func (c *Chain) Stages() []Stage { return c.stages }
+
+// Order are the places of the stages in the order in which they are told of a token: the required
+// ones first, so that no other can take the token back before they have judged it.
+func (c *Chain) Order() []int { return c.order }
+
+// Required reports whether a stage is a required one.
+func (c *Chain) Required(i int) bool { return c.links[i].judge != nil }
 
 // Prepares reports whether a stage has something to prepare.
 func (c *Chain) Prepares() bool { return c.needed.Load()&needPrepare != 0 }
@@ -235,6 +244,10 @@ type link struct {
 	preparer Preparer // nil: it prepares nothing
 	foreseer Foreseer // nil: it foresees nothing
 	taker    RowTaker // nil: it is given the row
+
+	judge   Judge    // nil: it is not required
+	left    []uint32 // of the candidates by a judge, in the draw that goes on: bit i of word i/32 for token i
+	leftAll bool     // the judge has taken no token away
 }
 
 func linkOf(s Stage) link {
@@ -251,6 +264,9 @@ func linkOf(s Stage) link {
 	if l.traits.TakesRow {
 		l.taker = s.(RowTaker)
 	}
+	if l.traits.Required {
+		l.judge = s.(Judge)
+	}
 	return l
 }
 
@@ -266,7 +282,17 @@ func linksOf(stages []Stage) []link {
 func (c *Chain) set(links []link) {
 	c.links, c.stages = links, make([]Stage, len(links))
 	c.guard, c.guardAt, c.layers = nil, -1, nil
+	c.required, c.order = nil, make([]int, 0, len(links))
 	for i := range links {
+		if links[i].judge != nil {
+			c.required = append(c.required, i)
+		}
+	}
+	c.order = append(c.order, c.required...)
+	for i := range links {
+		if links[i].judge == nil {
+			c.order = append(c.order, i)
+		}
 		c.stages[i] = links[i].stage
 		if t := &links[i].traits; t.HiddenState != nil && !slices.Contains(c.layers, t.StateLayer) {
 			c.layers = append(c.layers, t.StateLayer)

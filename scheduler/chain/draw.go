@@ -94,6 +94,9 @@ func (c *Chain) run(row *Row) (Token, error) {
 			if why == nil && err == nil {
 				why = c.maskMisfit(i, v.Chosen)
 			}
+			if why == nil && err == nil {
+				why, err = c.judged(i, v.Chosen, i)
+			}
 			if why != nil && err == nil {
 				v.Chosen = -1
 				err = c.Refuse(i, ActChoose, why)
@@ -110,6 +113,9 @@ func (c *Chain) run(row *Row) (Token, error) {
 		c.tracer.leave(c.links[i].name, v)
 		if v.Chosen >= 0 {
 			return v.Chosen, nil
+		}
+		if c.links[i].judge != nil {
+			c.noteLeft(i)
 		}
 	}
 	return -1, errNoCandidate
@@ -174,16 +180,19 @@ func (r *restriction) join(c *Chain) error {
 // and why.
 func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, nil
-	for i := range r.asked {
+	for _, i := range c.order {
 		if forced := r.asked[i].Forced; len(forced) > 0 {
 			if why, err = c.misfit(i, forced); why == nil && err == nil {
 				why = c.maskMisfit(i, forced[0])
+			}
+			if why == nil && err == nil {
+				why, err = c.judged(i, forced[0], 0)
 			}
 			r.forced, r.forcedBy = forced, i
 			return i, ActForce, why, err
 		}
 	}
-	for i := range r.asked {
+	for _, i := range c.order { // the required ones first: if no token is left, another is to blame
 		a := &r.asked[i]
 		narrowed := len(a.Mask) > 0 && r.narrow(a.Mask)
 		for _, b := range a.Bias {

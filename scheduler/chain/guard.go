@@ -3,7 +3,9 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -32,14 +34,14 @@ func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
 }
 
 // SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil if
-// they may. The guard has seen the last token of the answer only if it stands before the stage
+// they may. The guard has seen the last token of the answer only if it is told before the stage
 // that splices.
 func (c *Chain) SpliceMisfit(by int, e Effect, history []Token, prompt int) (why, err error) {
 	if c.guard == nil || len(e.Tokens) == 0 {
 		return nil, nil
 	}
 	seen, want := len(history), len(history)-int(e.Backtrack)
-	if c.guardAt > by {
+	if c.guardAt > by || c.Required(by) {
 		seen--
 	}
 	stage := c.stages[c.guardAt]
@@ -74,36 +76,95 @@ func (c *Chain) TakeBack() (most int) {
 // is.
 func (c *Chain) maskMisfit(by int, t Token) error {
 	for i := range c.links {
-		if i == by || !c.links[i].traits.Strict || i >= len(c.restriction.asked) {
-			continue
-		}
-		if mask := c.restriction.asked[i].Mask; len(mask) > 0 && !allows(mask, t) {
-			return c.links[i].forbids(t)
+		if l := &c.links[i]; i != by && i < len(c.restriction.asked) && l.binds() && !l.admits(&c.restriction.asked[i], t) {
+			return l.forbids(t)
 		}
 	}
 	return nil
 }
 
-// StrictMisfit is why a token that stage by puts into the answer after others is not allowed by
-// the masks that bind it; nil if it is. The stages that have such masks prepare them for it.
-func (c *Chain) StrictMisfit(by int, t Token) (why, err error) {
+// binds reports whether what the stage prepares binds other stages.
+func (l *link) binds() bool { return l.traits.Strict || l.judge != nil }
+
+// admits reports whether a token is one of those that the stage has prepared for. Of a stage that
+// is strict, only its mask binds others.
+func (l *link) admits(p *Prepared, t Token) bool {
+	if len(p.Mask) > 0 && !allows(p.Mask, t) {
+		return false
+	}
+	return l.judge == nil || (len(p.Forced) == 0 || p.Forced[0] == t) && !bans(p.Bias, t)
+}
+
+// bans reports whether biases ban a token.
+func bans(biases []Bias, t Token) bool {
+	return slices.ContainsFunc(biases, func(b Bias) bool { return b.Token == t && math.IsInf(float64(b.Value), -1) })
+}
+
+// UndrawnMisfit is why a token that comes without a draw is not allowed by the stages that bind
+// others; nil if it is. It comes from stage by, or from a client if that is below 0, whom only the
+// required stages bind. The stages prepare for it, and those that are required judge it.
+func (c *Chain) UndrawnMisfit(by int, t Token) (why, err error) {
 	for i := range c.links {
 		l := &c.links[i]
-		if i == by || !l.traits.Strict || l.preparer == nil {
+		if i == by || l.judge == nil && (by < 0 || !l.traits.Strict) {
 			continue
 		}
-		p, err := l.preparer.Prepare()
-		if err != nil {
-			return nil, err
+		if l.preparer != nil {
+			p, err := l.preparer.Prepare()
+			if err != nil {
+				return nil, err
+			}
+			if !l.admits(&p, t) {
+				return l.forbids(t), nil
+			}
 		}
-		if len(p.Mask) > 0 && !allows(p.Mask, t) {
-			return l.forbids(t), nil
+	}
+	return c.judged(by, t, 0)
+}
+
+// judged is why a token that stage by asks for is not allowed by a required one; nil if it is.
+// Those at the places below drawn have been shown what the token was drawn from: what they have
+// left needs no other judgement.
+func (c *Chain) judged(by int, t Token, drawn int) (why, err error) {
+	for _, i := range c.required {
+		l := &c.links[i]
+		if i == by || i < drawn && (l.leftAll || allows(l.left, t)) {
+			continue
+		}
+		if ok, err := l.judge.Allows(t); !ok || err != nil {
+			return l.forbids(t), err
 		}
 	}
 	return nil, nil
 }
 
+// noteLeft notes what a required stage has left of the candidates.
+func (c *Chain) noteLeft(i int) {
+	l, v := &c.links[i], &c.view
+	if l.leftAll = v.N < 0 && v.Row == nil; l.leftAll {
+		return
+	}
+	l.left = slices.Grow(l.left[:0], (c.vocabulary+31)/32)[:(c.vocabulary+31)/32]
+	clear(l.left)
+	if v.N < 0 {
+		for t, x := range v.Row[:min(len(v.Row), c.vocabulary)] {
+			if x >= -math.MaxFloat32 {
+				l.left[t/32] |= 1 << (t % 32)
+			}
+		}
+		return
+	}
+	for n, t := range v.ID[:v.N] {
+		if v.Logit[n] >= -math.MaxFloat32 && t >= 0 && int(t) < c.vocabulary {
+			l.left[t/32] |= 1 << (t % 32)
+		}
+	}
+}
+
 func (l *link) forbids(t Token) error {
+	if l.judge != nil {
+		return fmt.Errorf("%w: token %d is not allowed by %s, which the server requires", ErrNotAllowed, t, l.name)
+	}
 	return fmt.Errorf("%w: token %d is not allowed by the mask of %s", ErrNotAllowed, t, l.name)
 }
 
@@ -124,8 +185,12 @@ const (
 	ActSplice                // Accept: tokens taken back too far or too often, or put where they are not allowed
 )
 
-// Refuse tells a stage that what it asked for is not done. An error ends the request.
+// Refuse tells a stage that what it asked for is not done. An error ends the request. It is no
+// fault of a required stage that the request demands what that does not allow.
 func (c *Chain) Refuse(by int, act Act, why error) error {
+	if c.Required(by) && errors.Is(why, ErrNotAllowed) {
+		return fmt.Errorf("%s, which the server requires: %w", c.links[by].name, why)
+	}
 	if refuse := c.links[by].traits.Refuse; refuse != nil {
 		return refuse(act, why)
 	}

@@ -86,6 +86,10 @@ type Traits struct {
 	Guards   bool // it is a Guard
 	Foresees bool // it is a Foreseer
 
+	// Required: it is a Judge, and the answer has no token that it does not allow, by whatever stage
+	// or client that token comes. It is told of tokens before stages that are not required.
+	Required bool
+
 	// IgnoresRow: Apply does not look at the row where there are candidates, so it need not be
 	// given the row along with them.
 	IgnoresRow bool
@@ -197,6 +201,13 @@ type Foreseer interface {
 type Guard interface {
 	// Fits tells how many of the tokens may come next, one after the other. It changes nothing.
 	Fits(tokens []Token) (int, error)
+}
+
+// Judge is a stage that can be asked about a token that it has had no draw for: one that another
+// stage forces, chooses or splices, or a client injects.
+type Judge interface {
+	// Allows reports whether the stage leaves a token that is the only candidate.
+	Allows(t Token) (bool, error)
 }
 
 // Errors of stages and of what they ask for; compare with errors.Is.

@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -18,10 +19,24 @@ func TestIndex_LinksEveryDocument(t *testing.T) {
 	}
 }
 
-// The README's beam search is that of the example.
+// docs/plugins/ready.md has every plugin of plugins/examples.
+func TestReady_ListsEveryExample(t *testing.T) {
+	list := read(t, "docs/plugins/ready.md")
+	readmes, err := filepath.Glob(filepath.Join("..", "..", "plugins", "examples", "*", "README.md"))
+	if err != nil || len(readmes) < 25 {
+		t.Fatalf("there are %d examples; %v", len(readmes), err)
+	}
+	for _, readme := range readmes {
+		if name := filepath.Base(filepath.Dir(readme)); !strings.Contains(list, "](../../plugins/examples/"+name+")") {
+			t.Errorf("docs/plugins/ready.md does not list %s", name)
+		}
+	}
+}
+
+// The README's best-of-n is that of the example.
 func TestReadme_ShowsTheExample(t *testing.T) {
-	_, search, found := strings.Cut(read(t, "plugins/examples/beam/main.go"), "// hypothesis is")
-	if !found || !strings.Contains(read(t, "README.md"), search) {
-		t.Error("README.md has another beam search than plugins/examples/beam/main.go")
+	_, code, found := strings.Cut(read(t, "plugins/examples/best-of/main.go"), "// Run implements")
+	if !found || !strings.Contains(read(t, "README.md"), code) {
+		t.Error("README.md has another best-of-n than plugins/examples/best-of/main.go")
 	}
 }

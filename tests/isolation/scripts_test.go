@@ -19,7 +19,8 @@ import (
 )
 
 // hostileScripts are scripts that mean harm in a hook, in the code outside of hooks, in what makes
-// the prompt or in a program. A sample of them, others each day; the long test has all.
+// the prompt, in what is shown or in a program. A sample of them, others each day; the long test
+// has all.
 func hostileScripts(t *testing.T) (sources []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../plugins/script/testdata/hostile.txt")
@@ -32,7 +33,11 @@ func hostileScripts(t *testing.T) (sources []string) {
 			continue
 		}
 		place := []string{"export function sample(c) {\n%s\n}", "const c = {}; export function prepare() {}\nfunction all() {\n%s\n}\nall();",
-			"export function messages(c) {\n%s\n}", "export function run(c) {\n%s\n}", "export function stop(c) {\n%s\n}"}[len(sources)%5]
+			"export function messages(c) {\n%s\n}", "export function run(c) {\n%s\n}", "export function stop(c) {\n%s\n}", "export function filter(c) {\n%s\n}"}[len(sources)%6]
+		if strings.HasPrefix(body, "export ") {
+			sources = append(sources, body)
+			continue
+		}
 		sources = append(sources, fmt.Sprintf(place, body))
 	}
 	if len(sources) < 60 {

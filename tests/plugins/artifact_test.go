@@ -66,15 +66,36 @@ func TestClient_Pull_WhatWasPushed(t *testing.T) {
 	for from, want := range map[string][]byte{
 		"/team/good:1.2": module, "/team/good@" + digest: module, "/team/good:1.2@" + digest: module, "/team/good": other, "/team/good:latest": other,
 	} {
-		wasm, got, err := client.Pull(t.Context(), reference(t, host+from))
-		if err != nil || !bytes.Equal(wasm, want) || (got == digest) != bytes.Equal(want, module) {
-			t.Errorf("%s: %d bytes, %s, %v", from, len(wasm), got, err)
+		p, err := client.Pull(t.Context(), reference(t, host+from))
+		if err != nil || !bytes.Equal(p.Content, want) || p.Script != "" || (p.Digest == digest) != bytes.Equal(want, module) {
+			t.Errorf("%s: %d bytes, %s, %v", from, len(p.Content), p.Digest, err)
 		}
 	}
-	wasm, _, err := client.Pull(t.Context(), reference(t, "oci://"+reference(t, host+"/team/good").At(digest)))
-	if err != nil || !bytes.Equal(wasm, module) {
+	p, err := client.Pull(t.Context(), reference(t, "oci://"+reference(t, host+"/team/good").At(digest)))
+	if err != nil || !bytes.Equal(p.Content, module) {
 		t.Errorf("by the whole name: %v", err)
 	}
+}
+
+func TestClient_Pull_Script(t *testing.T) {
+	host, source := serve(t, nil), []byte("export function sample() {}")
+	digest := pushScript(t, host+"/team/ban", "ban", source)
+	p, err := client.Pull(t.Context(), reference(t, host+"/team/ban@"+digest))
+	if err != nil || p.Script != "ban" || p.Digest != digest || !bytes.Equal(p.Content, source) {
+		t.Errorf("%+v, %v; want what was pushed as %s", p, err, digest)
+	}
+	if other := pushScript(t, host+"/team/other", "other", source); other == digest {
+		t.Error("the same source under another name, which is another plugin, has the same digest")
+	}
+}
+
+func pushScript(t *testing.T, to, name string, source []byte) (digest string) {
+	t.Helper()
+	digest, err := client.Push(t.Context(), reference(t, to), source, artifact.Description{Name: name, Script: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest
 }
 
 func TestClient_Pull_Refusals(t *testing.T) {
@@ -104,6 +125,7 @@ func TestClient_Pull_Refusals(t *testing.T) {
 		"no such repository": {nil, "/team/none", artifact.ErrNotFound, "/team/none:latest"},
 		"no such digest":     {nil, "/team/good@sha256:" + strings.Repeat("0", 64), artifact.ErrNotFound, "0000"},
 		"too large":          {nil, "/team/large", artifact.ErrNotPlugin, "1048576 are allowed"},
+		"script, no name":    {nil, "/team/unnamed", artifact.ErrNotPlugin, "the title \".js\""},
 		"something else":     {nil, "/team/other", artifact.ErrNotPlugin, "its first is of type text/plain"},
 		"not what it says":   {spoil, "/team/good:1.2", nil, "mismatch"},
 		"forbidden":          {deny, "/team/good:1.2", artifact.ErrDenied, "docker login"},
@@ -121,11 +143,12 @@ func TestClient_Pull_Refusals(t *testing.T) {
 			push(t, host+"/team/good:1.2", module)
 			push(t, host+"/team/large", make([]byte, 1<<20+1))
 			pushText(t, reference(t, host+"/team/other"))
+			pushScript(t, host+"/team/unnamed", "", []byte("export function sample() {}"))
 			c := client
 			if tc.change != nil {
 				c.UserAgent = "spoiled"
 			}
-			_, _, err := c.Pull(t.Context(), reference(t, host+tc.from))
+			_, err := c.Pull(t.Context(), reference(t, host+tc.from))
 			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v; want %v that says %q", err, tc.want, tc.says)
 			}

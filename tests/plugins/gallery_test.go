@@ -90,9 +90,12 @@ func TestGallery_BuiltInModel_ObeysEachScript(t *testing.T) {
 		"doubts":              {"", "", func(r said) bool { return r == plain[story] }}, // its notes: TestGallery_BuiltInModel_TellsAndQuotes
 		"entropy-temperature": {`{"min":0.01,"max":0.01}`, "", func(r said) bool { return r == plain[story] }},
 		"force-prefix":        {"", "", func(r said) bool { return strings.HasPrefix(r.text, "In a dark wood, ") }},
-		"instruction":         {"", "", func(r said) bool { return r.prompt > plain[story].prompt }},
-		"lipogram":            {"", "", func(r said) bool { return r.tokens > 10 && !strings.ContainsAny(r.text, "eE") }},
-		"no-digits":           {"", count, func(r said) bool { return !strings.ContainsAny(r.text, "0123456789") && r != plain[count] }},
+		"hide-words": {`{"pattern":"frog"}`, "", func(r said) bool {
+			return r.text == strings.ReplaceAll(plain[story].text, "frog", "[hidden]") && r.text != plain[story].text && r.tokens == plain[story].tokens
+		}},
+		"instruction": {"", "", func(r said) bool { return r.prompt > plain[story].prompt }},
+		"lipogram":    {"", "", func(r said) bool { return r.tokens > 10 && !strings.ContainsAny(r.text, "eE") }},
+		"no-digits":   {"", count, func(r said) bool { return !strings.ContainsAny(r.text, "0123456789") && r != plain[count] }},
 		"no-loops": {`{"tokens":2}`, "", func(r said) bool {
 			return strings.Count(r.text, ". Ivy") < 2 && strings.Count(plain[story].text, ". Ivy") > 2
 		}},

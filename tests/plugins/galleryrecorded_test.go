@@ -42,7 +42,7 @@ func TestGallery_Recorded_ComesOutTheSame(t *testing.T) {
 		if f, err = session.Read(bytes.NewReader(text.Bytes())); err != nil {
 			t.Fatal(err)
 		}
-		p, err := session.NewPlayer(t.Context(), load.File{Content: interpreter.Module}, f, plugin.HostOptions{CacheDir: hosts.CodeCache(), Interpreter: interpreter.Module})
+		p, err := session.NewPlayer(t.Context(), load.File{Content: interpreter.Module()}, f, plugin.HostOptions{CacheDir: hosts.CodeCache(), Interpreter: interpreter.Module})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func TestPlugins_Bundled(t *testing.T) {
 		{http.MethodDelete, "/v1/plugins/always", nil, 409, "plugin_bundled"},
 		{http.MethodPost, "/v1/plugins", hosts.Always("always", 301), 200, `"bundled":false`},
 	} {
-		if status, body := hosts.Admin(t, h, r.method, r.path, r.body); status != r.status || !strings.Contains(string(body), r.says) {
+		if status, body := hosts.Admin(t, h, r.method, r.path, r.body); status != r.status || !strings.Contains(body, r.says) {
 			t.Errorf("%s: %d %s", r.method, status, body)
 		}
 	}

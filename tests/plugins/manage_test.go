@@ -182,7 +182,8 @@ func TestPlugins_Generate_Refuses(t *testing.T) {
 }
 
 func TestPlugins_Template_MakesThePrompt(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, map[string]any{"plugins.default": []string{"storyteller"}}, map[string][]byte{"a.wasm": storyteller()})
+	file := attached(t, "policies: [{plugin: storyteller, mode: default}]") // which may stand beside a prompt
+	h := hosts.OpenWithPlugins(t, map[string]any{"plugins.policy_file": file}, map[string][]byte{"a.wasm": storyteller()})
 	_, raw := hosts.Post(t, h.URL()+"/v1/completions", `{"prompt":"Once upon a time","max_tokens":8,"temperature":0}`)
 	_, chat := hosts.Post(t, h.URL()+"/v1/chat/completions", `{`+hosts.Frog+`,"max_tokens":8,"temperature":0}`)
 	var a, b struct {

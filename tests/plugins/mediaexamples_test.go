@@ -26,7 +26,9 @@ var forExamples = map[string]string{
 	"multiple-choice": `{"choices":["green frog","not very old"]}`, "watermark": `{"key":"5f1d7a84db00d2fce00b31a7fc73224f5f1d7a84db00d2fce00b31a7fc73224f","scheme":"green"}`, "grammar": `{"grammar":"root ::= [a-z]+"}`,
 	"choice": `{"choices":["green frog","not very old"]}`, "form": `{"template":"Who: {who}\nWhere: {where}\n"}`, "smc": `{"without":"e","particles":2}`, "shorten": `{"bytes":100000}`,
 	"json-schema": `{"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":3}},"required":["name"],"additionalProperties":false}}`,
-	"beam":        `{"width":2}`, "best-of": `{"n":2}`,
+	"alphabet":    `{"scripts":["Latin"]}`, "phrases": `{"trigger_phrase":{"phrase":" the","trigger_tokens":3}}`, "more-samplers": `{"top_a":0.2,"tfs":0.9}`,
+	"grammar-aligned": `{"grammar":"root ::= [a-z ]+","samples":4,"parallel":2}`,
+	"beam":            `{"width":2}`, "best-of": `{"n":2}`,
 }
 
 // Every example does in answers about pictures what it is for: it faults nowhere. What was

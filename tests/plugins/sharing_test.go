@@ -34,6 +34,7 @@ func penstock(t *testing.T, args ...string) result {
 	t.Helper()
 	var out, errOut strings.Builder
 	cmd := exec.CommandContext(t.Context(), "../../bin/penstock", args...)
+	cmd.Env = append(os.Environ(), "PENSTOCK_PLUGINS_BUNDLED=off") // a checkout may have them or not
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatalf("%v: run `make build` first", err)

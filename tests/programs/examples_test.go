@@ -20,8 +20,10 @@ import (
 // programs are the examples that are programs, each with a request that it can answer.
 var programs = map[string]string{
 	"beam":      `{"width":3}`,
-	"best-of":   `{"n":3,"vote":"named (\\w+)"}`,
+	"best-of":   `{"n":3}`,
+	"consensus": `{"n":3,"answer":"named (\\w+)","weight":"confidence","window":4,"warmup":1}`,
 	"choice":    `{"choices":[" lived"," wanted a shell"," was a frog"]}`,
+	"cot":       `{"k":3,"answer":"named (\\w+)"}`,
 	"form":      `{"template":" named {name}. One day {day}.","at_once":2}`,
 	"guidance":  `{"scale":1.5}`,
 	"heal":      `{}`,

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,8 +75,11 @@ func unmarkedTexts(c *client, answers []string) ([]textKind, error) {
 func tokensOf(c *client, patterns []string) (tokens []int32, err error) {
 	for _, pattern := range patterns {
 		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("%s: no file, %v", pattern, err)
+		if err == nil && len(files) == 0 {
+			err = fs.ErrNotExist
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", pattern, err)
 		}
 		for _, file := range files {
 			raw, err := os.ReadFile(file)

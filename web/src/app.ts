@@ -20,6 +20,7 @@ import type { Layout } from "./layout.ts";
 import { LiveSubscription } from "./live/livesubscription.ts";
 import { Progresses } from "./live/progress.ts";
 import { type Abilities, allAbilities, isPicture, mostFileBytes } from "./media/medialimits.ts";
+import { isDefault } from "./plugins/pluginchoice.ts";
 import { requestFor } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
@@ -159,7 +160,9 @@ export class App {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
     const pictures = mediaOf(messages).some(isPicture);
     const abilities = this.abilitiesOf(this.answering(settings, pictures));
-    return requestFor({ ...settings, ...this.modelOf(settings, pictures) }, offered, messages, abilities);
+    const byDefault = this.plugins.value.filter(isDefault).map((plugin) => plugin.name);
+    const asked = { ...settings, ...this.modelOf(settings, pictures) };
+    return requestFor(asked, offered, messages, abilities, byDefault);
   }
 
   /** Asks the host what it has. */

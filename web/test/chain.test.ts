@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { BrowserContextOptions, Locator } from "playwright-core";
 import type { Settings } from "../src/settings/settings.ts";
 import { type ChatPage, patience, useBrowser } from "./browser.ts";
+import { hooks, pluginModule } from "./module.ts";
 import { useServer } from "./server.ts";
 import { ask, done, openSettings, show } from "./settings.ts";
 
@@ -14,7 +15,10 @@ const usual = ["Penalties", "DRY", "Top-nσ", "Top-k", "Typical-p", "Top-p", "Mi
 
 useBrowser();
 const server = useServer({
-  plugins: ["multiple-choice", "banned-phrases", "watermark", "regex-stop", "llama3"],
+  plugins: [
+    ...["multiple-choice", "banned-phrases", "regex-stop", "llama3"],
+    { file: "row.wasm", bytes: pluginModule({ name: "row", view: "logits" }, hooks.looking) },
+  ],
 });
 
 function open(settings: Partial<Settings> = {}, options: BrowserContextOptions = {}) {
@@ -134,16 +138,16 @@ test("Chain: what a plugin lacks or where it cannot stand is said before the hos
   timeout,
 }, async () => {
   const opened = await open({
-    chain: ["top_k", "plugin:watermark", "temperature"],
-    plugins: [{ name: "watermark", config: { key: 1 } }, { name: "gone" }, { name: "banned-phrases" }],
+    chain: ["top_k", "plugin:row", "temperature"],
+    plugins: [{ name: "row" }, { name: "gone" }, { name: "multiple-choice" }],
   });
   const { chat, page, requests } = opened;
   await page.getByText("so it must stand before Top-k, which drops tokens").waitFor();
   await page.getByText("This server has no plugin gone, so it is left out.").waitFor();
   await page.getByText("fill in what is required first").waitFor();
   await chat.ask("Hello!");
-  assert.match(await (await chat.finished()).innerText(), /phrases/);
-  assert.deepEqual(requests[0]?.plugins, [{ name: "watermark", config: { key: 1 } }, "banned-phrases"]);
+  assert.match(await (await chat.finished()).innerText(), /choices/);
+  assert.deepEqual(requests[0]?.plugins, ["row", "multiple-choice"]);
   await page.getByRole("button", { name: "Remove gone" }).click();
   await page.getByText("This server has no plugin gone").waitFor({ state: "detached" });
   await done(opened);

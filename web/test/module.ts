@@ -29,13 +29,15 @@ export const hooks = {
     results: [i32],
     code: [0x41, valueAt, 0x41, told.length, 0x10, 1, 0x1a, 0x41, 0], // output(valueAt, length); i32.const 0
   },
+  /** Looks at candidates, or at all logits, and changes nothing. */
+  looking: { name: "penstock_sample", params: [i32], results: [i32], code: [0x41, 0] }, // i32.const 0
   /** Ends the answer after the first token. */
   ending: { name: "penstock_accept", params: [i32], results: [i32], code: [0x41, 1] }, // i32.const 1
 } as const;
 
 /** A plugin with a manifest and perhaps a hook. The same arguments give the same bytes. */
 export function pluginModule(
-  manifest: { name: string; version?: string; summary?: string; config_schema?: object },
+  manifest: { name: string; version?: string; summary?: string; view?: string; config_schema?: object },
   hook?: (typeof hooks)[keyof typeof hooks],
 ): Buffer {
   const text = new TextEncoder().encode(JSON.stringify(manifest));

@@ -48,8 +48,8 @@ test("Plugins: each is listed with what it does, and files that are none with th
   const banned = card(page, "banned-phrases");
   await banned.getByText("Ready").waitFor();
   const text = await banned.innerText();
-  assert.match(text, /1\.0\.0/);
-  assert.match(text, /Keeps phrases out of the answer/);
+  assert.match(text, /\d+\.\d+\.\d+/);
+  assert.match(text, /Keeps phrases .*out of the answer/);
   assert.match(text, /Constraint\s+Token watcher/);
   assert.match(text, /may take back 32 tokens.*banned-phrases\.wasm · \d+ kB · sha256 [0-9a-f]{12}/);
   assert.match(await card(page, "llama3").innerText(), /Template/);

@@ -17,7 +17,7 @@ import { some } from "./steady.ts";
 useBrowser();
 const server = useServer();
 
-type Check = { status?: number; body: unknown };
+type Check = { status?: number; body: object };
 const sound: Check = { body: { ok: true, implements: ["penstock_open", "penstock_sample"] } };
 
 /** What the script of a request is; undefined: it has none. */
@@ -180,8 +180,8 @@ test("Script: the gallery fills the editor and the configuration, and undo bring
   const { page, editor, checks } = await opened();
   const gallery = page.locator(".gallery");
   await editor.fill("// mine");
-  await gallery.getByText("Gallery: 20 scripts").click();
-  assert.equal(await gallery.getByRole("listitem").count(), 20);
+  await gallery.getByText("Gallery: 21 scripts").click();
+  assert.equal(await gallery.getByRole("listitem").count(), 21);
   assert.ok((await gallery.locator("small").allInnerTexts()).every((line) => line.endsWith(".")));
   await gallery.getByRole("button", { name: /^force-prefix/ }).click();
   await page.waitForFunction(() =>
@@ -290,14 +290,20 @@ test("Script: where scripts are off the panel says why, and what to set", {
 });
 
 test("Script: notes are shown, and the inspector has them", { timeout: 3 * patience }, async () => {
-  const { chat, page, editor } = await opened(undefined, {}, (stream) => {
-    if (scriptOf(stream.request) === undefined) return answer(stream);
-    stream.token("cat", { ...drawnCat(), notes: [{ by: "plugin:script", text: "an animal" }] });
-    stream.end();
-  });
+  const printing = { body: { ...sound.body, log: ["a mask of 12 tokens"] } };
+  const { chat, page, editor } = await opened(
+    () => printing,
+    {},
+    (stream) => {
+      if (scriptOf(stream.request) === undefined) return answer(stream);
+      stream.token("cat", { ...drawnCat(), notes: [{ by: "plugin:script", text: "an animal" }] });
+      stream.end();
+    },
+  );
   await editor.fill("note");
   const told = run(page).locator(".told");
-  await told.getByText(/^Token 1, .*: an animal$/).waitFor();
+  await told.getByText("Before the answer: a mask of 12 tokens").waitFor();
+  await told.getByText(/^Token 1, .*: an animal$/m).waitFor();
   await page.getByRole("button", { name: "Write it into the chat and inspect it" }).click();
   await page.getByRole("region", { name: "Candidates" }).waitFor();
   await page.getByText("plugin:script notes: an animal").waitFor();

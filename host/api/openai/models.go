@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/serving"
 )
@@ -22,6 +23,8 @@ type modelEntry struct {
 	Path    string         `json:"path,omitempty"`
 	Status  *modelStatus   `json:"status,omitempty"`
 	Meta    map[string]any `json:"meta"`
+	// Policies are the plugins that the operator attaches to the caller's requests for it.
+	Policies []serving.PolicyInfo `json:"policies,omitempty"`
 	// Architecture says what it reads and writes.
 	Architecture modalities `json:"architecture"`
 }
@@ -50,7 +53,7 @@ type modelStatus struct {
 	Error  string `json:"error,omitempty"`
 }
 
-func entryOf(m serving.Listed) modelEntry {
+func (a API) entryOf(c echo.Context, m serving.Listed) modelEntry {
 	e := modelEntry{ID: m.Name, Object: "model", Created: max(0, m.Created.Unix()), // of a file that cannot be read it is not known
 		OwnedBy: "penstock",
 		Aliases: append([]string{}, m.Aliases...), Tags: append([]string{}, m.Tags...), Path: m.Path, Status: &modelStatus{Value: m.State},
@@ -62,6 +65,9 @@ func entryOf(m serving.Listed) modelEntry {
 		e.Meta["n_ctx"], e.Meta["vocab_type"] = m.Context, m.Vocabulary.Type
 	case m.Weights.Training > 0: // as far as its file tells
 		e.Meta["n_ctx"] = m.Weights.Training
+	}
+	if a.Policies != nil {
+		e.Policies = a.Policies(m.Name, wire.CallerOf(c).Key)
 	}
 	if m.BuiltIn {
 		e.Meta["built_in"] = true
@@ -76,7 +82,7 @@ func (a API) models(c echo.Context) error {
 	list := a.Models.List()
 	data, models := []modelEntry{}, []map[string]any{}
 	for _, m := range list {
-		e := entryOf(m)
+		e := a.entryOf(c, m)
 		if len(list) == 1 && m.State == "loaded" { // as llama-server, which tells more only where there is a choice
 			e.Path, e.Status = "", nil
 		}
@@ -109,7 +115,7 @@ func (a API) model(c echo.Context) error {
 	var known []string
 	for _, m := range a.Models.List() {
 		if m.Name == name || slices.Contains(m.Aliases, name) {
-			return c.JSON(http.StatusOK, entryOf(m))
+			return c.JSON(http.StatusOK, a.entryOf(c, m))
 		}
 		known = append(known, m.Name)
 	}

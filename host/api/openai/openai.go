@@ -11,12 +11,16 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // API answers OpenAI's routes.
 type API struct {
 	*wire.Server
+	// Policies are the plugins that the operator attaches to the requests of a key for a model; nil:
+	// none.
+	Policies func(model, key string) []serving.PolicyInfo
 	// Describe makes the shape of llama-server's own API, for clients that ask for what it tells
 	// besides.
 	Describe func(r *completion.Prompted, b *AnswerFields) wire.Detailed

@@ -64,6 +64,8 @@ func steerError(verb string, err error) error {
 		return &refusal.Error{Kind: refusal.KindConflict, Code: "ended", Field: "id", Message: "the answer has ended"}
 	case errors.Is(err, scheduler.ErrBadRequest):
 		return refusal.Invalid(steerFields[verb], "%v", err)
+	case verb == "inject" && errors.Is(err, chain.ErrNotAllowed):
+		return &refusal.Error{Kind: refusal.KindImpossible, Code: "unsatisfiable", Field: steerFields[verb], Message: err.Error()}
 	case verb == "set" && errors.Is(err, chain.ErrNotAllowed):
 		return &refusal.Error{Kind: refusal.KindImpossible, Code: "unsatisfiable", Field: steerFields[verb],
 			Message: "the answer so far does not fit: " + err.Error()}

@@ -67,7 +67,7 @@ func (m model) row(r *rand.Rand) []float32 {
 
 // narrow leaves the first n tokens that have a logit, as a stage before might.
 func narrow(v *chain.View, n int) {
-	v.N = 0
+	v.ID, v.Logit, v.N = v.ID[:0], v.Logit[:0], 0
 	for t, l := range v.Row {
 		if l > drive.Banned && v.N < n {
 			v.ID, v.Logit, v.N = append(v.ID, scheduler.Token(t)), append(v.Logit, l), v.N+1

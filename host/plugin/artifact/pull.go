@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2"
@@ -15,31 +16,46 @@ import (
 // manifestBytes bounds the list of an artifact's layers.
 const manifestBytes = 1 << 20
 
-// Pull gets the module of an artifact, and the artifact's digest. What it gives has the digests
-// that the registry, or the reference, says. The error wraps ErrNotFound, ErrDenied or
-// ErrNotPlugin, or is of the connection.
-func (c *Client) Pull(ctx context.Context, r Reference) (wasm []byte, digest string, err error) {
+// Pulled is a plugin from a registry.
+type Pulled struct {
+	Content []byte // a module or a script
+	Script  string // the name of the script; empty: it is a module
+	Digest  string // of the artifact
+}
+
+// Pull gets the plugin of an artifact. What it gives has the digests that the registry, or the
+// reference, says. The error wraps ErrNotFound, ErrDenied or ErrNotPlugin, or is of the connection.
+func (c *Client) Pull(ctx context.Context, r Reference) (p Pulled, err error) {
 	repository, err := c.repository(r)
 	if err != nil {
-		return nil, "", explained(r, err)
+		return p, explained(r, err)
 	}
 	artifact, text, err := oras.FetchBytes(ctx, repository, r.Reference.Reference, oras.FetchBytesOptions{MaxBytes: manifestBytes})
 	if err != nil {
-		return nil, "", explained(r, err)
+		return p, explained(r, err)
 	}
-	layer, err := moduleOf(text)
+	layer, err := pluginOf(text)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: %s %w", ErrNotPlugin, r, err)
+		return p, fmt.Errorf("%w: %s %w", ErrNotPlugin, r, err)
 	}
 	if layer.Size > c.MaxBytes {
-		return nil, "", fmt.Errorf("%w: the module of %s has %d bytes, and %d are allowed", ErrNotPlugin, r, layer.Size, c.MaxBytes)
+		return p, fmt.Errorf("%w: the plugin of %s has %d bytes, and %d are allowed", ErrNotPlugin, r, layer.Size, c.MaxBytes)
 	}
-	wasm, err = content.FetchAll(ctx, repository, layer)
-	return wasm, artifact.Digest.String(), explained(r, err)
+	if layer.MediaType == scriptType {
+		title := layer.Annotations[ocispec.AnnotationTitle]
+		name, ok := strings.CutSuffix(title, scriptSuffix)
+		if !ok || name == "" {
+			return p, fmt.Errorf("%w: the script of %s has the title %q; a script is called as its file NAME.js is", ErrNotPlugin, r, title)
+		}
+		p.Script = name
+	}
+	p.Digest = artifact.Digest.String()
+	p.Content, err = content.FetchAll(ctx, repository, layer)
+	return p, explained(r, err)
 }
 
-// moduleOf finds the layer that is a module.
-func moduleOf(manifest []byte) (layer ocispec.Descriptor, err error) {
+// pluginOf finds the layer that is a module or a script.
+func pluginOf(manifest []byte) (layer ocispec.Descriptor, err error) {
 	var m ocispec.Manifest
 	if err := json.Unmarshal(manifest, &m); err != nil {
 		return layer, fmt.Errorf("cannot be read: %w", err)
@@ -49,15 +65,15 @@ func moduleOf(manifest []byte) (layer ocispec.Descriptor, err error) {
 	}
 	for _, l := range m.Layers {
 		switch {
-		case l.MediaType != layerType:
+		case l.MediaType != moduleType && l.MediaType != scriptType:
 		case layer.MediaType != "":
-			return layer, fmt.Errorf("has several layers of type %s, and a plugin has one", layerType)
+			return layer, fmt.Errorf("has several layers of type %s or %s, and a plugin has one", moduleType, scriptType)
 		default:
 			layer = l
 		}
 	}
 	if layer.MediaType == "" {
-		return layer, fmt.Errorf("has no layer of type %s; its first is of type %s", layerType, m.Layers[0].MediaType)
+		return layer, fmt.Errorf("has no layer of type %s or %s; its first is of type %s", moduleType, scriptType, m.Layers[0].MediaType)
 	}
 	return layer, nil
 }

@@ -13,11 +13,16 @@ import (
 	"oras.land/oras-go/v2/content/memory"
 )
 
-// The media types of the layout.
+// The media types of the layout, and those of scripts, which have an empty configuration.
 const (
-	configType = "application/vnd.wasm.config.v0+json"
-	layerType  = "application/wasm"
+	configType   = "application/vnd.wasm.config.v0+json"
+	moduleType   = "application/wasm"
+	scriptType   = "text/javascript"
+	artifactType = "application/vnd.penstock.script.v1"
 )
+
+// scriptSuffix is what the title of a script's layer ends with.
+const scriptSuffix = ".js"
 
 // created stands where a registry wants a time: the digest is to be the same whenever a module is
 // pushed.
@@ -28,13 +33,14 @@ type Description struct {
 	Name    string // of the plugin
 	Version string // may be empty
 	Summary string // may be empty
+	Script  bool   // it is a script, and not a module
 }
 
-// Push puts a module into a registry, under the reference's tag, and gives the digest of the
-// artifact. A reference with a digest is refused: the digest follows from the module.
-func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Description) (digest string, err error) {
+// Push puts a module or a script into a registry, under the reference's tag, and gives the digest
+// of the artifact. A reference with a digest is refused: the digest follows from the plugin.
+func (c *Client) Push(ctx context.Context, r Reference, content []byte, d Description) (digest string, err error) {
 	packed := memory.New()
-	manifest, err := pack(ctx, packed, wasm, d)
+	manifest, err := pack(ctx, packed, content, d)
 	if err != nil {
 		return "", err
 	}
@@ -61,18 +67,25 @@ func (c *Client) put(ctx context.Context, r Reference, packed *memory.Store, man
 	return artifact.Digest.String(), explained(r, err)
 }
 
-// pack lays a module out as an artifact, and gives its manifest.
-func pack(ctx context.Context, to *memory.Store, wasm []byte, d Description) ([]byte, error) {
-	layer, err := oras.PushBytes(ctx, to, layerType, wasm)
+// pack lays a module or a script out as an artifact, and gives its manifest.
+func pack(ctx context.Context, to *memory.Store, content []byte, d Description) ([]byte, error) {
+	of, suffix, kind := moduleType, ".wasm", ""
+	if d.Script {
+		of, suffix, kind = scriptType, scriptSuffix, artifactType
+	}
+	layer, err := oras.PushBytes(ctx, to, of, content)
 	if err != nil {
 		return nil, err
 	}
-	layer.Annotations = map[string]string{ocispec.AnnotationTitle: d.Name + ".wasm"}
-	about, err := json.Marshal(map[string]any{"architecture": "wasm", "os": "wasip1", "created": created, "layerDigests": []string{layer.Digest.String()}})
-	if err != nil {
-		return nil, err
+	layer.Annotations = map[string]string{ocispec.AnnotationTitle: d.Name + suffix}
+	of, about := ocispec.DescriptorEmptyJSON.MediaType, ocispec.DescriptorEmptyJSON.Data
+	if !d.Script {
+		of = configType
+		if about, err = json.Marshal(map[string]any{"architecture": "wasm", "os": "wasip1", "created": created, "layerDigests": []string{layer.Digest.String()}}); err != nil {
+			return nil, err
+		}
 	}
-	config, err := oras.PushBytes(ctx, to, configType, about)
+	config, err := oras.PushBytes(ctx, to, of, about)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +97,7 @@ func pack(ctx context.Context, to *memory.Store, wasm []byte, d Description) ([]
 		annotations[ocispec.AnnotationDescription] = d.Summary
 	}
 	return json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: kind,
 		Config: config, Layers: []ocispec.Descriptor{layer}, Annotations: annotations,
 	})
 }

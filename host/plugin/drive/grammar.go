@@ -63,8 +63,20 @@ func (g *grammar) Accept(token int32) bool {
 	return true
 }
 
-// Beginning implements plugin.Grammar: there are no branches.
-func (*grammar) Beginning() program.GrammarState { return nil }
+// Beginning implements plugin.Grammar.
+func (g *grammar) Beginning() program.GrammarState { return state{words: g.words} }
 
 // Close implements plugin.Grammar.
 func (*grammar) Close() error { return nil }
+
+// state is the place of a branch.
+type state grammar
+
+// Mask implements program.GrammarState.
+func (s state) Mask(mask []uint32) error { return (*grammar)(&s).Mask(mask) }
+
+// After implements program.GrammarState.
+func (s state) After(t program.Token) (program.GrammarState, bool) {
+	fits := (*grammar)(&s).Accept(t)
+	return s, fits
+}

@@ -194,3 +194,32 @@ func drawAt(ids []int32, logits []float32, u float64) int32 {
 func uniformAt(seed uint64, position int) float64 {
 	return float64(abi.Draw(seed, 0, uint64(position), 0)>>40) / (1 << 24)
 }
+
+// The temperature that dynamic-temperature takes is that of llama.cpp's dynatemp_range.
+func TestDynamicTemperature_LlamaCpp_TakesTheSame(t *testing.T) {
+	rows := newRows(5)
+	stage := begun(t, loaded(t, "dynamic-temperature", nameless{}), plugin.RequestInfo{Config: []byte(`{"min":0.4,"max":1.6,"exponent":1.3}`), MaxTokens: 1})
+	own, err := native.NewSampler(nativeModel(t), native.SamplerOptions{
+		Chain: []native.SamplerKind{native.TopK, native.Temperature}, Select: native.SelectNone,
+		SamplerNumbers: native.SamplerNumbers{TopK: seenBest, Temperature: 1, DynatempRange: 0.6, DynatempExponent: 1.3, RepeatPenalty: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		row := slices.Clone(rows.next())
+		want := native.Candidates{Row: row, N: -1, Chosen: -1}
+		if err := own.Apply(&want); err != nil {
+			t.Fatal(err)
+		}
+		got := applied(t, stage, row)
+		for k := range got.N {
+			if k >= want.N || got.ID[k] != want.ID[k] || math.Abs(float64(got.Logit[k]-want.Logit[k])) > 1e-4 {
+				t.Fatalf("row %d: candidate %d of %d is token %d with %v, llama.cpp's is %d with %v of %d", i, k, got.N, got.ID[k], got.Logit[k], want.ID[k], want.Logit[k], want.N)
+			}
+		}
+	}
+	if err := own.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -104,7 +105,7 @@ func loaded(t testing.TB, name string, v plugin.Vocabulary) *load.Plugin {
 	t.Helper()
 	limits := plugin.DefaultLimits()
 	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
-	r := load.New(plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: v, Grammars: newSchemas(v)}, Limits: limits})
+	r := load.New(plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: v, Grammars: session.NewGrammars(v)}, Limits: limits})
 	m, err := r.Load(context.Background(), read(t, name))
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ type Module struct {
 	WarmFuel int64
 	Planned  []plugin.Deed // what it did in its penstock_plan, up to 1 MiB
 	PlanFuel int64         // what its penstock_plan used; 0: it is no plan
+	PlanLog  []string      // the last lines that its penstock_plan logged, the beginning of each
 
 	// Shares is whether the memory of instances counts by client, who may have half of what others
 	// leave. Who brings scripts or modules chooses what they take.

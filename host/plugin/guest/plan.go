@@ -38,6 +38,9 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 	planned.Exports, planned.Planned, planned.borrows = slices.Clone(m.Exports), kept.list, true
 	planned.borrowsImage = false
 	planned.PlanFuel, _ = i.Fuel()
+	for _, line := range s.log.last() {
+		planned.PlanLog = append(planned.PlanLog, string(dropCutCharacter([]byte(line[:min(len(line), longestKept)]))))
+	}
 	planned.has[Plan] = false
 	if err := read(&planned, i.Emitted()); err != nil {
 		return nil, i.Fail(Plan, &Violation{plugin.CauseAnswer, "the plan cannot be used", err.Error()})
@@ -47,6 +50,9 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 	}
 	return &planned, nil
 }
+
+// longestKept is how many bytes of a line of a plan's log are kept.
+const longestKept = 1000
 
 // Plans is what the guest hands to emit when it plans for a configuration, without a model. The
 // errors are those of Plan.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -66,12 +67,9 @@ func Parse(text []byte, maxSize int64) (*Index, error) {
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrIndex, MaxBytes)
 	}
 	var read struct {
-		Version int    `json:"version"`
-		Key     string `json:"key"`
-		Plugins []struct {
-			Entry
-			Manifest json.RawMessage `json:"manifest"`
-		} `json:"plugins"`
+		Version int               `json:"version"`
+		Key     string            `json:"key"`
+		Plugins []json.RawMessage `json:"plugins"` // an Entry takes hundreds of bytes, and three may stand for one
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&read); err != nil {
@@ -90,7 +88,14 @@ func Parse(text []byte, maxSize int64) (*Index, error) {
 	}
 	i := &Index{Version: read.Version, Key: read.Key}
 	names := map[string]bool{}
-	for at, p := range read.Plugins {
+	for at, text := range read.Plugins {
+		var p struct {
+			Entry
+			Manifest json.RawMessage `json:"manifest"`
+		}
+		if err := json.Unmarshal(text, &p); err != nil {
+			return nil, fmt.Errorf("%w: plugins[%d]: %w", ErrIndex, at, err)
+		}
 		if err := p.check(maxSize); err != nil {
 			return nil, fmt.Errorf("%w: plugins[%d].%w", ErrIndex, at, err)
 		}
@@ -109,6 +114,27 @@ func Parse(text []byte, maxSize int64) (*Index, error) {
 		i.Plugins = append(i.Plugins, e)
 	}
 	return i, nil
+}
+
+// Read reads the file of an index. maxSize bounds the size of a plugin's file.
+func Read(path string, maxSize int64) (*Index, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // a pipe is waited for
+		return nil, fmt.Errorf("%w: it is no file", ErrIndex)
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(from, MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(text, maxSize)
 }
 
 // check looks at the fields of an entry besides the manifest. The error begins with a field's name.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -204,4 +205,16 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%s is read as %+v, and that as %+v: %v", text, i, again, err)
 		}
 	})
+}
+
+// A list of more entries than are allowed is refused before they take room.
+func TestParse_Many_TakesLittle(t *testing.T) {
+	text := []byte(`{"version":1,"plugins":[` + strings.Repeat("{},", 1<<18) + `{}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := index.Parse(text, most)
+	runtime.ReadMemStats(&after)
+	if taken := (after.TotalAlloc - before.TotalAlloc) >> 20; !errors.Is(err, index.ErrIndex) || taken > 150 {
+		t.Errorf("%d MiB took %d MiB: %v", len(text)>>20, taken, err)
+	}
 }

@@ -32,7 +32,7 @@ func New(o plugin.HostOptions) *Loader {
 	h := guest.NewEnvironment(o)
 	l := &Loader{host: h, compiler: compile.New(h.CacheDir, h.Limits.Module, h.Limits.Compile, h.Log)}
 	l.interpreterSum = sync.OnceValue(func() string {
-		sum := sha256.Sum256(h.Interpreter)
+		sum := sha256.Sum256(h.Interpreter())
 		return hex.EncodeToString(sum[:])
 	})
 	l.own = newModel(l, h)

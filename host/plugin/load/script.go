@@ -43,7 +43,7 @@ func (l *Loader) LoadFile(ctx context.Context, f File) (*Plugin, error) {
 	if name, is := strings.CutSuffix(f.Base, ScriptSuffix); is {
 		return l.loadScript(ctx, name, f.Content)
 	}
-	if len(f.Content) > 0 && bytes.Equal(f.Content, l.host.Interpreter) {
+	if l.host.Interpreter != nil && bytes.Equal(f.Content, l.host.Interpreter()) {
 		return l.Interpreter(ctx)
 	}
 	return l.Load(ctx, f.Content)
@@ -99,7 +99,7 @@ func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
 // loadInterpreter loads the plugin that runs scripts, for all who wait.
 func (l *Loader) loadInterpreter(ctx context.Context) {
 	i := &l.interpreter
-	p, err := l.LoadEmbedded(ctx, l.host.Interpreter)
+	p, err := l.LoadEmbedded(ctx, l.host.Interpreter())
 	if err == nil {
 		p.base.Shares = true
 	}
@@ -117,7 +117,7 @@ func (l *Loader) LoadedInterpreter() (sum string, size int, p *Plugin, err error
 	sum = l.interpreterSum()
 	l.interpreter.mu.Lock()
 	defer l.interpreter.mu.Unlock()
-	return sum, len(l.host.Interpreter), l.interpreter.plugin, l.interpreter.err
+	return sum, len(l.host.Interpreter()), l.interpreter.plugin, l.interpreter.err
 }
 
 // close gives the plugin back, once nobody loads it any more.

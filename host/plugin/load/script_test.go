@@ -25,7 +25,7 @@ func interprets(plan string) []byte {
 
 func interpreting(t *testing.T, plan string) *Loader {
 	t.Helper()
-	return hosttest.Open(t, New, func(o *plugin.HostOptions) { o.Interpreter = interprets(plan) })
+	return hosttest.Open(t, New, func(o *plugin.HostOptions) { o.Interpreter = func() []byte { return interprets(plan) } })
 }
 
 // A file is a plugin by its own name, with what its script says of itself; its configuration is the

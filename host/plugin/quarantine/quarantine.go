@@ -9,7 +9,6 @@ package quarantine
 
 import (
 	"crypto/sha256"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -86,7 +85,7 @@ func (q *Quarantine) Reset() {
 // senders are who a fault of a request is laid to: none where the client is not known, or is not
 // to wait.
 func senders(r *plugin.RequestInfo) []sender {
-	if r.Client == "" {
+	if r.Client == "" || r.Attached {
 		return nil
 	}
 	return []sender{{r.Client, sha256.Sum256(r.Config)}, {client: r.Client}}
@@ -132,7 +131,7 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.RequestInfo) {
 	told := *f
 	told.Plugin = q.plugin // others read it, and what a request calls a script is its client's word
 	q.last, q.lastAt = told.Error(), now
-	if f.Blameless() || errors.Is(f, plugin.CauseError) {
+	if f.Blameless() || f.Reported() {
 		return
 	}
 	for _, s := range senders(r) {

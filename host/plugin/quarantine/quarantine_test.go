@@ -77,6 +77,23 @@ func TestQuarantine_Faulted_Blameless(t *testing.T) {
 	})
 }
 
+// Who edits a script on a slow machine goes on: the plan is late, and says where the script was.
+// One that says nothing counts, and so does another call.
+func TestQuarantine_Faulted_LatePlan(t *testing.T) {
+	inQuarantine(t, func(q clients) {
+		for n, f := range []plugin.Fault{{Export: abi.ExportPlan, Said: "line 3"}, {Export: abi.ExportPlan}, {Export: abi.ExportOpen, Said: "line 3"}} {
+			f.Cause = plugin.CauseTime
+			r := sent(f.Export+f.Said, "")
+			for range abi.LimitFaults {
+				q.Faulted(&f, &r)
+			}
+			if err := q.Check(&r); (err != nil) != (n > 0) {
+				t.Errorf("fault %d: %v", n, err)
+			}
+		}
+	})
+}
+
 // A client that is refused is told of its own last fault, and nobody of what a guest has logged.
 func TestQuarantine_Check_TellsTheSendersOwnFault(t *testing.T) {
 	inQuarantine(t, func(q clients) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -18,6 +19,9 @@ import (
 
 // ErrBundled refuses to remove a plugin that the server comes with.
 var ErrBundled = errors.New("the plugin comes with the server, so it cannot be removed")
+
+// errNoIndex means that the plugins that the server comes with are not there.
+var errNoIndex = errors.New("failed to find the plugins that come with the server")
 
 // bundled is a plugin that the server comes with. A file of the plugin folder that has its name
 // hides it.
@@ -31,29 +35,60 @@ type bundled struct {
 	err    error        // why it could not be loaded the last time
 }
 
-// openBundled reads the index of the bundled plugins. Those that the lock does not allow are left
-// out: their operator has said which plugins there are.
-func (g *Registry) openBundled(dir string) error {
-	if dir == "" {
+// scanBundled reads the index of the bundled plugins, if it has changed since it was read last:
+// whoever builds Penstock makes them while the server runs. A plugin whose file is still the same
+// stays loaded. With an error all stay as they were; errNoIndex is one. The caller holds the
+// folder.
+func (g *Registry) scanBundled() error {
+	if g.bundledDir == "" {
 		return nil
 	}
-	text, err := readAtMost(filepath.Join(dir, index.FileName), index.MaxBytes+1)
+	path := filepath.Join(g.bundledDir, index.FileName)
+	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("failed to read the plugins that come with the server (plugins.bundled): %w", err)
+		return fmt.Errorf("%w (plugins.bundled): %w", errNoIndex, err)
 	}
-	i, err := index.Parse(text, int64(g.loader.Limits().Module.ModuleBytes))
+	now := stamp{info.Size(), info.ModTime()}
+	if now == g.bundledSeen {
+		return nil
+	}
+	g.bundledSeen = now
+	next, err := g.readIndex(path)
 	if err != nil {
-		return fmt.Errorf("%s (plugins.bundled): %w", filepath.Join(dir, index.FileName), err)
+		return fmt.Errorf("%s (plugins.bundled): %w", path, err)
 	}
-	g.bundled = map[string]*bundled{}
-	for _, e := range i.Plugins {
-		if file := e.Path(); !fs.ValidPath(file) {
-			return fmt.Errorf("%s (plugins.bundled): the file of %s is at %q, not beside the index", dir, e.Name, e.URL)
-		} else if g.lock.AllowsName(e.Name, e.SHA256) == nil {
-			g.bundled[e.Name] = &bundled{Entry: e, path: filepath.Join(dir, filepath.FromSlash(file)), turn: make(chan struct{}, 1)}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil
+	}
+	for name, old := range g.bundled {
+		if b := next[name]; b != nil && b.SHA256 == old.SHA256 && b.path == old.path {
+			next[name] = old
+		} else if old.plugin != nil {
+			old.plugin.Release()
 		}
 	}
+	g.bundled = next
 	return nil
+}
+
+// readIndex reads the index of the bundled plugins. Those that the lock does not allow are left
+// out: their operator has said which plugins there are.
+func (g *Registry) readIndex(path string) (map[string]*bundled, error) {
+	i, err := index.Read(path, int64(g.loader.Limits().Module.ModuleBytes))
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*bundled{}
+	for _, e := range i.Plugins {
+		if file := e.Path(); !fs.ValidPath(file) {
+			return nil, fmt.Errorf("the file of %s is at %q, not beside the index", e.Name, e.URL)
+		} else if g.lock.AllowsName(e.Name, e.SHA256) == nil {
+			all[e.Name] = &bundled{Entry: e, path: filepath.Join(g.bundledDir, filepath.FromSlash(file)), turn: make(chan struct{}, 1)}
+		}
+	}
+	return all, nil
 }
 
 // bundledAs is the bundled plugin that has a name; nil: there is none, or a file of the plugin
@@ -103,8 +138,10 @@ func (g *Registry) loadBundled(ctx context.Context, b *bundled) (*load.Plugin, e
 		p.Release()
 		return nil, plugin.Unknown(b.Name)
 	}
-	p.Retain()
-	b.plugin, b.err = p, nil
+	if g.bundled[b.Name] == b { // the index has not changed meanwhile
+		p.Retain()
+		b.plugin, b.err = p, nil
+	}
 	g.log.Info("plugin loaded", "plugin", p.Name, "version", p.Manifest.Version, "sha256", p.SHA256)
 	return p, nil
 }

@@ -5,6 +5,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,13 @@ import (
 func bundle(t *testing.T, l *load.Loader, modules map[string][]byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
+	fill(t, l, dir, modules)
+	return dir
+}
+
+// fill puts plugins and their index into a folder.
+func fill(t *testing.T, l *load.Loader, dir string, modules map[string][]byte) {
+	t.Helper()
 	for base, wasm := range modules {
 		place(t, dir, base, wasm)
 	}
@@ -31,7 +39,6 @@ func bundle(t *testing.T, l *load.Loader, modules map[string][]byte) (dir string
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // versionOf is that of the plugin that a request finds.
@@ -142,6 +149,90 @@ func TestRegistry_Bundled_Changed(t *testing.T) {
 	place(t, dir, "a.wasm", named("a", "1"))
 	if got := versionOf(t, g, "a"); got != "1" {
 		t.Errorf("mended: %s", got)
+	}
+}
+
+// The folder may come while the server runs, as where it is built, and change.
+func TestRegistry_Bundled_ComesLater(t *testing.T) {
+	l, dir, logged := hosttest.Open(t, load.New), filepath.Join(t.TempDir(), "later"), &strings.Builder{}
+	g := openOptions(t, l, Options{Dir: t.TempDir(), Bundled: dir, Later: true, Log: slog.New(slog.NewTextHandler(logged, nil))})
+	scan(t, g)
+	if got := summary(g); got != "" || logged.Len() > 0 {
+		t.Errorf("without the folder: %s; %s", got, logged)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, dir, map[string][]byte{"a.wasm": named("a", "1"), "b.wasm": named("b", "1"), "c.wasm": named("c", "1")})
+	scan(t, g)
+	var used []*load.Plugin
+	for _, name := range []string{"a", "b", "c"} {
+		p, err := g.Find(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Release() // the registry keeps it
+		used = append(used, p)
+	}
+
+	if err := os.Remove(filepath.Join(dir, "c.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, dir, map[string][]byte{"b.wasm": named("b", "2"), "d.wasm": named("d", "1")})
+	scan(t, g)
+	if got := summary(g); got != "a 1 ready, b 2 ready, d 1 ready" {
+		t.Errorf("after the change: %s", got)
+	}
+	if a, err := g.Find(t.Context(), "a"); err != nil || a != used[0] {
+		t.Errorf("a, which is still the same: %p, %v; want %p", a, err, used[0])
+	} else {
+		a.Release()
+	}
+	for _, p := range used[1:] {
+		if p.Retain() {
+			t.Errorf("%s, which is gone, is kept", p.Name)
+		}
+	}
+	if got := versionOf(t, g, "b"); got != "2" {
+		t.Errorf("found %s", got)
+	}
+
+	place(t, dir, index.FileName, []byte("{"))
+	for range 3 {
+		scan(t, g)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	scan(t, g)
+	if got := strings.Count(logged.String(), "stay as they were"); got != 1 || summary(g) != "a 1 ready, b 2 ready, d 1 ready" {
+		t.Errorf("a broken index is logged %d times, and then there are %s", got, summary(g))
+	}
+}
+
+// A plugin that is being loaded while the index changes belongs to the request that began it.
+func TestRegistry_Bundled_ChangesWhileLoading(t *testing.T) {
+	l := hosttest.Open(t, load.New)
+	dir := bundle(t, l, map[string][]byte{"a.wasm": named("a", "1")})
+	g := openOptions(t, l, Options{Dir: t.TempDir(), Bundled: dir})
+	old := g.bundled["a"]
+	place(t, dir, "b.wasm", named("a", "1"))
+	if err := os.Remove(filepath.Join(dir, "a.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, dir, nil)
+	scan(t, g)
+	place(t, dir, "a.wasm", named("a", "1"))
+	p, err := g.loadBundled(t.Context(), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Release()
+	if p.Retain() {
+		t.Error("it is kept, and nothing would release it")
+	}
+	if got := versionOf(t, g, "a"); got != "1" {
+		t.Errorf("found %s", got)
 	}
 }
 

@@ -31,12 +31,16 @@ type stamp struct {
 	modified time.Time
 }
 
-// Scan brings the registry up to date with the folder.
+// Scan brings the registry up to date with the folder, and with the index of the plugins that the
+// server comes with.
 func (g *Registry) Scan(ctx context.Context) error {
 	if err := g.acquire(ctx); err != nil {
 		return err
 	}
 	defer g.release()
+	if err := g.scanBundled(); err != nil && !errors.Is(err, errNoIndex) {
+		g.log.Warn("the plugins that come with the server stay as they were", "error", err)
+	}
 	entries, err := os.ReadDir(g.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("failed to read the plugin folder: %w", err)

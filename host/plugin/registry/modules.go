@@ -234,7 +234,7 @@ func (s *Modules) find(client, sum string) (*load.Plugin, error) {
 }
 
 func (s *Modules) unknown(sum string) error {
-	return fmt.Errorf("%w: you have none with the SHA-256 %s; POST /v1/modules uploads one, and it is gone when it was not used for %v, or with the server", ErrNoModule, sum, s.life)
+	return fmt.Errorf("%w: you have none with the SHA-256 %.80s; POST /v1/modules uploads one, and it is gone when it was not used for %v, or with the server", ErrNoModule, sum, s.life)
 }
 
 // List describes the modules of a client, in the order in which they came.

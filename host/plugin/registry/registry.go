@@ -28,7 +28,9 @@ type Registry struct {
 	log     *slog.Logger
 	scripts bool // requests may bring scripts
 
-	bundled map[string]*bundled // the plugins that the server comes with, by name
+	bundledDir  string              // folder of the plugins that the server comes with; "": it comes with none
+	bundledSeen stamp               // of the index there that was read last, be it a broken one; under change
+	bundled     map[string]*bundled // these plugins, by name; under mu
 
 	Modules *Modules // of clients; nil: they bring none
 
@@ -47,6 +49,7 @@ type Registry struct {
 type Options struct {
 	Dir     string      // which need not exist
 	Bundled string      // folder of the plugins that the server comes with, with their index; "": it comes with none
+	Later   bool        // that folder may be missing, and come later
 	Lock    plugin.Lock // the modules and scripts that may be loaded from there; nil: any
 	Scripts bool        // requests may bring scripts: what runs them is listed
 
@@ -69,6 +72,7 @@ type file struct {
 func Open(ctx context.Context, l *load.Loader, o Options) (*Registry, error) {
 	g := &Registry{
 		loader: l, dir: o.Dir, lock: o.Lock, scripts: o.Scripts, log: o.Log, change: make(chan struct{}, 1), files: map[string]*file{}, byName: map[string]*load.Plugin{},
+		bundledDir: o.Bundled,
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -80,7 +84,7 @@ func Open(ctx context.Context, l *load.Loader, o Options) (*Registry, error) {
 	if err := atomicfile.RemoveLeftovers(g.dir); err != nil {
 		g.log.Warn("what unfinished uploads left in the plugin folder stays there", "error", err)
 	}
-	if err := g.openBundled(o.Bundled); err != nil {
+	if err := g.scanBundled(); err != nil && !(o.Later && errors.Is(err, errNoIndex)) {
 		return nil, err
 	}
 	if err := g.Scan(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -38,6 +39,11 @@ func (g *Registry) builtIn() Info {
 	switch {
 	case p != nil:
 		i.describe(p, g.loader.Models())
+		// They are those of everybody's scripts, which are nobody else's business. Metrics count them.
+		i.Faults, i.LastFault, i.FaultedAt = 0, "", time.Time{}
+		if i.State == StateQuarantined {
+			i.State = StateReady
+		}
 	case err != nil:
 		i.State, i.Error = StateFailed, plugin.Told(err)
 	}

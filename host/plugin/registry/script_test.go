@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/script"
 )
 
@@ -57,13 +58,20 @@ func TestRegistry_Script_LoadedAtFirstUse(t *testing.T) {
 		})
 	}
 	group.Wait()
+	for range abi.LimitFaults { // of one client's script, of which others are not told
+		found[0].Module.Faulted(&plugin.Fault{Plugin: "theirs", Export: abi.ExportSample, Cause: plugin.CauseTrap}, &plugin.RequestInfo{Client: "bob"})
+	}
+	if found[0].Health().Faults == 0 {
+		t.Error("the faults are not counted")
+	}
+	expect(t, g, "script 1.0.0 ready")
 	for _, p := range found {
 		if p != found[0] {
 			t.Error("it was loaded more than once")
 		}
 		p.Release()
 	}
-	if i, err := g.Get(script.Name); err != nil || i.Manifest == nil || i.Manifest.Name != script.Name {
+	if i, err := g.Get(script.Name); err != nil || i.Manifest == nil || i.Manifest.Name != script.Name || i.Faults != 0 || i.LastFault != "" {
 		t.Errorf("after: %+v, %v", i, err)
 	}
 }

@@ -87,7 +87,7 @@ func (a *answers) answer(g *plugin.Deed) (bool, error) {
 		return true, a.next(g)
 	case abi.Import(g.Import).Record == abi.RecordWhole || g.Import == abi.ImportOutput:
 		return false, nil
-	case isProgram(g.Import) && a.modelled:
+	case a.modelled && (isProgram(g.Import) || strings.HasPrefix(g.Import, "grammar_")):
 		return false, nil
 	case isProgram(g.Import):
 		return true, a.program.answer(g)

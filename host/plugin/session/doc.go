@@ -118,7 +118,7 @@
 // "after" counts where no other does. A row of a picture or a sound is −1. Of the request,
 // context_size is 4096 where it is left out, and max_tokens what the prompt leaves of it. Chains
 // draw by the request's seed, with the parameters temperature, top_k, top_p, min_p and samplers.
-// There are no grammars. What a run with a model has in the place of deeds:
+// Grammars are opened and followed. What a run with a model has in the place of deeds:
 //
 //	"shown"     the tokens of the answer, or a list of them for each choice. As with a server it ends before an end token, and with max_tokens
 //	"logprobs"  in the same form, those that the program has given; of a token that it gave none "nan"

@@ -43,7 +43,7 @@ func NewPlayer(ctx context.Context, from load.File, f *File, o plugin.HostOption
 			break
 		}
 	}
-	o.Vocabulary, o.Grammars, o.Replay, o.Model = p.answers, nil, p.answers.answer, f.Model
+	o.Vocabulary, o.Grammars, o.Replay, o.Model = p.answers, NewGrammars(p.answers), p.answers.answer, f.Model
 	if o.Limits == (plugin.Limits{}) {
 		o.Limits = plugin.DefaultLimits()
 	}

@@ -149,10 +149,10 @@ func (c *Client) contentOf(ctx context.Context, e index.Entry) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		content, _, err := c.artifacts.Pull(ctx, r)
-		return content, err
+		pulled, err := c.artifacts.Pull(ctx, r)
+		return pulled.Content, err
 	case path != "" && c.url == nil:
-		return nil, errors.New("it would lie beside the index, which is in a registry; the index must name each file by https: or oci:")
+		return nil, errors.New("it would lie beside the index, which is in a registry; the index must name each file by an https: or oci: address")
 	}
 	u, err := url.Parse(e.URL)
 	if err != nil {

@@ -121,14 +121,17 @@ func readFile(folder, path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // nothing was written
+	defer root.Close()                     //nolint:errcheck // nothing was written
+	switch stat, err := root.Stat(path); { // first: opening a pipe waits for whoever writes into it
+	case err != nil:
+		return nil, err
+	case !stat.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	}
 	f, err := root.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	if stat, err := f.Stat(); err != nil || !stat.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is no file", path), err)
-	}
 	return readAll(f, most)
 }

@@ -92,7 +92,7 @@ func (s *Stage) Filter() answer.Filter {
 // Traits implements chain.Stage. A plugin lasts since the memory of an instance is its own.
 func (s *Stage) Traits() chain.Traits {
 	traits := chain.Traits{
-		Name: s.name(), Hold: s.plugin.Manifest.Hold, TakeBack: s.plugin.Manifest.TakeBack, Strict: s.plugin.Manifest.StrictMask, Lasts: true, TakesLong: true,
+		Name: s.name(), Hold: s.plugin.Manifest.Hold, TakeBack: s.plugin.Manifest.TakeBack, Strict: s.plugin.Manifest.StrictMask, Required: s.request.Required, Lasts: true, TakesLong: true,
 		Prepares: s.module.Has(guest.Prepare), Foresees: s.drafts(), TakesRow: true, IgnoresRow: true,
 		Needs: s.needs, Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
 	}

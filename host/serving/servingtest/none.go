@@ -39,10 +39,12 @@ func (NoPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*s
 func (NoPlugins) Used(chain []string) ([]serving.UsedPlugin, []string) { return nil, chain }
 
 // RefuseTemplates implements serving.Plugins.
-func (NoPlugins) RefuseTemplates() error { return nil }
+func (NoPlugins) RefuseTemplates(string, bool) error { return nil }
 
 // Again implements serving.Plugins.
-func (n NoPlugins) Again(context.Context, string, []string) (serving.Plugins, error) { return n, nil }
+func (n NoPlugins) Again(context.Context, serving.Asker, []string) (serving.Plugins, error) {
+	return n, nil
+}
 
 // Release implements serving.Plugins.
 func (NoPlugins) Release() {}

@@ -16,7 +16,8 @@ var (
 )
 
 func imports() []Func {
-	all := append(requestImports(), mediaImport())
+	all := append(requestImports(), meterImports()...)
+	all = append(all, mediaImport())
 	all = append(all, vocabularyImports()...)
 	all = append(all, resultImports()...)
 	all = append(all, grammarImports()...)
@@ -94,6 +95,12 @@ func requestImports() []Func {
 			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Record: RecordWhole, Cost: Cost{Fixed: 2_000, Wrote: true},
 			Doc: requestDoc,
 		},
+	}
+}
+
+// meterImports return what the plugin draws, and what it has used.
+func meterImports() []Func {
+	return []Func{
 		{
 			Name: "random", Result: I64,
 			Doc: "64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position, see *random numbers*. A replay draws the same bits.",

@@ -276,3 +276,17 @@ func TestBanned_Rewind_Far(t *testing.T) {
 		t.Errorf("got %q", text(s))
 	}
 }
+
+// The plugin's own list means what it is made for, and no word that only has it inside.
+func TestBanned_Accept_SlopList(t *testing.T) {
+	for text, want := range map[string]bool{
+		" a rich tapestry": true, " It’s not just a tool, it’s a way of life": true, "it's worth noting that": true,
+		" Elara ": true, "I’m just an AI ": true, " a mixture of awe ": true,
+		" administrations": false, " revelara": false, "I'm just an aide": false, " a mix of flour and water": false, " unless it is not": false,
+	} {
+		s := plugintest.Open[banned](t, plugintest.Request{Config: `{"slop":true}`, Pieces: []string{text + ".", "x"}})
+		if got := s.Accept(0).Splice; got != want {
+			t.Errorf("%q: taken back: %v", text, got)
+		}
+	}
+}

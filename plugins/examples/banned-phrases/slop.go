@@ -7,13 +7,9 @@ package main
 const slop = `
 as an AI language model
 as a large language model
-I'm just an AI
+/(?i)\bI('|’| a)m just an AI\b/
 I hope this helps
-it's important to note that
-it is important to note that
-it's worth noting that
-it is worth noting that
-let's delve into
+/(?i)\bit( i|['’])s (important to note|worth noting) that\b/
 /(?i)\bdelv(e|es|ed|ing)\b/
 /(?i)\brich tapestry\b/
 /(?i)\btapestry of\b/
@@ -34,21 +30,19 @@ game-changer
 barely above a whisper
 barely a whisper
 /(?i)\beyes? (glint|gleam|sparkl|twinkl|shin|glow)(ed|ing|s|ening|en|e|es)?\b/
-/(?i)\bbreath (I|you|he|she|they) (didn't|hadn't|did not) (know|realize|realise|known)/
+/(?i)\bbreath (I|you|he|she|they) (didn['’]t|hadn['’]t|did not) (know|realize|realise|known)/
 /(?i)\bheart (pounded|pounding|hammered|hammering) in (my|your|his|her|their) chest/
-a mix of
-a mixture of
+/(?i)\ba mix(ture)? of (emotions|feelings|fear|awe|hope|dread|curiosity|excitement|surprise|relief|anger|sadness|admiration|amusement|pride)\b/
 the air was thick with
 hung heavy in the air
 sent shivers
-ministrations
+/(?i)\bministrations\b/
 the world around them faded
 time seemed to stand still
 little did they know
 only time will tell
 the scent of ozone
-Elara
-Eldoria
+/\b(Elara|Eldoria)\b/
 /(?i)\bwhispering woods\b/
-/(?i)\b(it|this|that)( i|')s(n't| not) (just|only|merely|about) [^.!?\n]+[;,.—–-]+ ?(it|this|that)( i|')s\b/
+/(?i)\b(it|this|that)( i|['’])s(n['’]t| not) (just|only|merely|about) [^.!?\n]+[;,.—–-]+ ?(it|this|that)( i|['’])s\b/
 `

@@ -1,76 +1,163 @@
 // SPDX-License-Identifier: MIT
 
 // Command beam is a plugin that owns its request: it writes the answer of a beam search, by the
-// rules of Transformers.
+// rules of Transformers: a plain one, one in diverse groups, or one whose answer has given phrases.
 package main
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
 var _ = penstock.Register[beam](penstock.Manifest{
-	Name: "beam", Version: "1.0.0", Summary: "beam search: the most likely answer that several continuations at once find",
+	Name: "beam", Version: "1.1.0", Summary: "beam search: the most likely answer that several continuations at once find, in diverse groups or with given phrases",
 	Branches: 16, BranchesConfig: "width",
 	ConfigSchema: `{"type": "object", "additionalProperties": false, "properties": {
-		"width": {"type": "integer", "minimum": 1, "maximum": 16, "default": 4, "description": "continuations kept at each step"},
-		"length_penalty": {"type": "number", "minimum": -5, "maximum": 5, "default": 1, "description": "sums of log-probabilities are divided by the length to this power"}}}`,
+		"width": {"type": "integer", "minimum": 1, "maximum": 16, "default": 4, "title": "Width", "description": "continuations kept at each step"},
+		"length_penalty": {"type": "number", "minimum": -5, "maximum": 5, "default": 1, "title": "Length penalty", "description": "sums of log-probabilities are divided by the length to this power"},
+		"groups": {"type": "integer", "minimum": 1, "maximum": 16, "default": 1, "title": "Groups", "description": "groups of equal size that the continuations are in; it divides width"},
+		"diversity": {"type": "number", "minimum": 0, "maximum": 100, "default": 0.5, "title": "Diversity", "description": "what a token loses for each continuation of an earlier group that takes it at the same step; without effect in one group"},
+		"phrases": {"type": "array", "maxItems": 8, "default": [], "title": "Phrases", "description": "texts that the answer has, anywhere and in any order", "items": {"type": "string", "minLength": 1, "maxLength": 200}}}}`,
 })
 
 func main() {}
 
-type beam struct{}
+type beam struct {
+	size      int // of a group
+	groups    int
+	penalty   float64
+	diversity float64
+	phrases
+}
 
 // hypothesis is a continuation of the prompt.
 type hypothesis struct {
 	from   int // branch, of which it is one token ahead
 	tokens []penstock.Token
 	sum    float64 // of log-probabilities; of one that has ended, by its length
+	met    uint32  // phrases that it has, a bit for each
+	bank   int     // how many tokens of phrases it has
+}
+
+// group is a beam search that knows what earlier groups have taken.
+type group struct {
+	branches   []*penstock.Branch
+	live, done []hypothesis
+}
+
+// Open implements penstock.Opener.
+func (p *beam) Open(q *penstock.Request) error {
+	width := q.Config.Get("width").Int()
+	p.groups, p.penalty, p.diversity = q.Config.Get("groups").Int(), q.Config.Get("length_penalty").Float(), q.Config.Get("diversity").Float()
+	if p.size = width / p.groups; p.size*p.groups != width {
+		return errors.New("groups: " + strconv.Itoa(p.groups) + " groups of equal size do not make a width of " + strconv.Itoa(width) + "; let groups divide width")
+	}
+	p.phrases.read(q.Config.Get("phrases"))
+	return nil
 }
 
 // Run implements penstock.Runner.
-func (beam) Run(r *penstock.Run) error {
-	width, penalty := r.Config().Get("width").Int(), r.Config().Get("length_penalty").Float()
-	k, list := width+16, []any(nil) // of k tokens 16 may be end tokens
-	branches, live, done := []*penstock.Branch{r.Prompt()}, make([]hypothesis, 1), []hypothesis(nil)
-	for n := 1; r.Wait(k, branches...); n++ {
-		var all, next []hypothesis
-		for i, b := range branches {
-			ids, logs := b.Best(k)
-			for j, t := range ids {
-				all = append(all, hypothesis{i, append(slices.Clip(live[i].tokens), t), live[i].sum + float64(logs[j])})
-			}
+func (p *beam) Run(r *penstock.Run) error {
+	if p.total > r.MaxTokens() {
+		return errors.New("phrases: they have " + strconv.Itoa(p.total) + " tokens, and the answer may have " + strconv.Itoa(r.MaxTokens()) + "; raise max_tokens")
+	}
+	groups, done, list := make([]group, p.groups), []hypothesis(nil), []any(nil)
+	for i, b := range r.Select([]*penstock.Branch{r.Prompt()}, make([]int, p.groups)...) {
+		groups[i] = group{branches: []*penstock.Branch{b}, live: make([]hypothesis, 1)}
+	}
+	for n := 1; ; n++ {
+		var waiting []*penstock.Branch
+		for _, g := range groups {
+			waiting = append(waiting, g.branches...)
 		}
-		parents, norm := []int(nil), math.Pow(float64(n), penalty)
-		for rank, h := range best(all, len(all)) {
-			end, last := r.Ends(h.tokens[n-1]), n >= r.MaxTokens()
-			if end {
-				h.tokens = h.tokens[:n-1]
-			}
-			if rank < width && (end || last) {
-				done = best(append(done, hypothesis{0, h.tokens, h.sum / norm}), width)
-			} else if len(next) < width && !end && !last {
-				next, parents = append(next, h), append(parents, h.from)
-			}
-		}
-		if len(next) == 0 || len(done) == width && done[width-1].sum >= next[0].sum/norm {
+		if len(waiting) == 0 || !r.Wait(p.candidates(), waiting...) {
 			break
 		}
-		branches, live = r.Select(branches, parents...), next
-		for i, h := range live {
-			branches[i].Append(h.tokens[n-1])
+		taken := map[penstock.Token]int{}
+		for i := range groups {
+			p.step(r, &groups[i], n, taken)
 		}
 	}
-	for i, h := range done {
+	for _, g := range groups {
+		done = append(done, g.done...)
+	}
+	if len(done) == 0 && r.Err() == nil {
+		return errors.New("phrases: the model gives no answer with them any probability")
+	}
+	for i, h := range best(done, len(done)) {
 		list = append(list, map[string]any{"text": penstock.TextOf(h.tokens), "tokens": h.tokens, "score": h.sum})
 		if i < r.Choices() {
 			r.ShowChoice(i, h.tokens, nil)
 		}
 	}
 	return penstock.Output(map[string]any{"beams": list})
+}
+
+// candidates is of how many tokens a row is read. 16 may be end tokens, and of the others a group
+// needs as many as it has continuations, besides those that earlier groups have taken.
+func (p *beam) candidates() int { return p.size*p.groups + 16 }
+
+// step has a group go on by the n-th token, and adds to taken what it takes (Vijayakumar et al.,
+// "Diverse Beam Search", 2016, with Hamming diversity).
+func (p *beam) step(r *penstock.Run, g *group, n int, taken map[penstock.Token]int) {
+	var all []hypothesis
+	for i, b := range g.branches {
+		add := func(t penstock.Token, log float32) {
+			h := p.extend(g.live[i], t)
+			h.from, h.sum = i, h.sum+float64(log)-p.diversity*float64(taken[t])
+			if p.total-h.bank <= r.MaxTokens()-n { // what it lacks has room
+				all = append(all, h)
+			}
+		}
+		due, dueLogs := p.due(b, g.live[i])
+		for j, t := range due {
+			add(t, dueLogs[j])
+		}
+		ids, logs := b.Best(p.candidates())
+		for j, t := range ids {
+			if !slices.Contains(due, t) {
+				add(t, logs[j])
+			}
+		}
+	}
+	norm, last, rank, banks := math.Pow(float64(n), p.penalty), n >= r.MaxTokens(), 0, make([][]hypothesis, p.total+1)
+	for _, h := range best(all, len(all)) {
+		end, whole := r.Ends(h.tokens[n-1]), h.bank == p.total
+		if whole {
+			rank++
+		}
+		switch {
+		case !end && !last:
+			banks[h.bank] = append(banks[h.bank], h)
+		case whole && rank <= p.size:
+			if end {
+				h.tokens = h.tokens[:n-1]
+			}
+			h.sum /= norm
+			g.done = best(append(g.done, h), p.size)
+		}
+	}
+	next := share(banks, p.size)
+	if len(next) == 0 || len(g.done) == p.size && g.done[p.size-1].sum >= next[0].sum/norm {
+		r.Select(g.branches)
+		g.branches = nil
+		return
+	}
+	parents := make([]int, len(next))
+	for i, h := range next {
+		parents[i] = h.from
+		taken[h.tokens[n-1]]++
+		next[i].met |= p.written(h.tokens)
+	}
+	g.branches, g.live = r.Select(g.branches, parents...), next
+	for i, h := range next {
+		g.branches[i].Append(h.tokens[n-1])
+	}
 }
 
 // best are the n best hypotheses, best first.

@@ -17,9 +17,9 @@ var _ = penstock.Register[dynamic](penstock.Manifest{
 		"type": "object",
 		"additionalProperties": false,
 		"properties": {
-			"min": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 0.5},
-			"max": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1.5},
-			"exponent": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1}
+			"min": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 0.5, "description": "the temperature where one candidate has all the probability"},
+			"max": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1.5, "description": "the temperature where all candidates have the same"},
+			"exponent": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1, "description": "the higher it is, the longer the temperature stays near min"}
 		}
 	}`,
 })

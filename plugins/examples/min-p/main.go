@@ -16,7 +16,7 @@ var _ = penstock.Register[minP](penstock.Manifest{
 		"type": "object",
 		"additionalProperties": false,
 		"properties": {
-			"min_p": {"type": "number", "minimum": 0, "maximum": 1, "default": 0.05},
+			"min_p": {"type": "number", "minimum": 0, "maximum": 1, "default": 0.05, "description": "the share of the highest probability that a token needs"},
 			"draw": {"type": "boolean", "default": false, "description": "choose the token too, instead of leaving that to later stages"}
 		}
 	}`,

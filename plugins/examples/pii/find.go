@@ -4,7 +4,10 @@ package main
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/penstock/penstock/plugins/examples/internal/word"
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
@@ -17,19 +20,19 @@ type found struct {
 // finder finds personal data.
 type finder struct {
 	kinds map[string]bool
-	names map[byte][]string // in small letters, by their first byte
+	names map[rune][]string // by their first character, folded
 }
 
 func newFinder(config json.Value) finder {
-	f := finder{map[string]bool{}, map[byte][]string{}}
+	f := finder{map[string]bool{}, map[rune][]string{}}
 	kinds, names := config.Get("kinds"), config.Get("names")
 	for i := range kinds.Len() {
 		f.kinds[kinds.At(i).Text()] = true
 	}
 	for i := range names.Len() {
-		if name := lower(names.At(i).Text()); name != "" {
-			f.names[name[0]] = append(f.names[name[0]], name)
-		}
+		name := names.At(i).Text()
+		c, _ := utf8.DecodeRuneInString(name)
+		f.names[folded(c)] = append(f.names[folded(c)], name)
 	}
 	return f
 }
@@ -43,9 +46,8 @@ var matchers = [...]struct {
 
 // find finds all in a text, in its order.
 func (f *finder) find(text string) (all []found) {
-	small := lower(text)
 	for i := 0; i < len(text); i++ {
-		if n, kind := f.match(text, small, i); n > 0 {
+		if n, kind := f.match(text, i); n > 0 {
 			all = append(all, found{i, i + n, kind})
 			i += n - 1
 		}
@@ -53,9 +55,8 @@ func (f *finder) find(text string) (all []found) {
 	return all
 }
 
-// match is how many bytes from i on are personal data, of the first kind that matches. Small is the
-// text in small letters.
-func (f *finder) match(text, small string, i int) (n int, kind string) {
+// match is how many bytes from i on are personal data, of the first kind that matches.
+func (f *finder) match(text string, i int) (n int, kind string) {
 	if !boundary(text, i) {
 		return 0, ""
 	}
@@ -68,42 +69,53 @@ func (f *finder) match(text, small string, i int) (n int, kind string) {
 			return n, m.name
 		}
 	}
-	n = 0
-	for _, name := range f.names[small[i]] {
-		if len(name) > n && strings.HasPrefix(small[i:], name) && ends(text, i+len(name)) {
-			n = len(name)
+	n, c := 0, folded(first(text[i:]))
+	for _, name := range f.names[c] {
+		if size := named(text[i:], name); size > n && ends(text, i+size) {
+			n = size
 		}
 	}
 	return n, "NAME"
 }
 
-// lower has the ASCII letters of a text small, and so the same length.
-func lower(text string) string {
-	b := []byte(text)
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			b[i] += 'a' - 'A'
-		}
+// named is how many bytes at the beginning of a text are a name, in any case of its letters.
+func named(text, name string) (n int) {
+	for range name {
+		_, size := utf8.DecodeRuneInString(text[n:])
+		n += size
 	}
-	return string(b)
+	if !strings.EqualFold(text[:n], name) {
+		return 0
+	}
+	return n
 }
 
-func digit(c byte) bool { return c >= '0' && c <= '9' }
+// folded is the same for characters that differ only in case.
+func folded(c rune) rune { return unicode.ToLower(unicode.ToUpper(c)) }
 
-// word reports whether a byte is of a word: beyond ASCII, all are.
-func word(c byte) bool { return digit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80 }
+func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 // boundary reports whether something may begin at i: after no letter and no digit, but for that of
 // an escaped line break, as arguments of calls have them.
 func boundary(text string, i int) bool {
-	return i == 0 || escaped(text, i-1) || !word(text[i-1]) && !escaped(text, i)
+	if i == 0 || escaped(text, i-1) {
+		return true
+	}
+	c, _ := utf8.DecodeLastRuneInString(text[:i])
+	return utf8.RuneStart(text[i]) && !word.Has(c) && !escaped(text, i)
 }
 
 func escaped(text string, i int) bool {
 	return i > 0 && text[i-1] == '\\' && (text[i] == 'n' || text[i] == 't' || text[i] == 'r')
 }
 
-func ends(text string, i int) bool { return i == len(text) || !word(text[i]) }
+func ends(text string, i int) bool { return i == len(text) || !word.Has(first(text[i:])) }
+
+// first is the first character of a text; utf8.RuneError without one.
+func first(text string) rune {
+	c, _ := utf8.DecodeRuneInString(text)
+	return c
+}
 
 // span is how many bytes from the beginning are of a kind.
 func span(text string, is func(byte) bool) (n int) {
@@ -113,50 +125,63 @@ func span(text string, is func(byte) bool) (n int) {
 	return n
 }
 
+// letters is how many bytes from the beginning are characters of words, or others of these.
+func letters(text, others string) (n int) {
+	for n < len(text) {
+		c, size := utf8.DecodeRuneInString(text[n:])
+		if !word.Has(c) && strings.IndexRune(others, c) < 0 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
 // email is an address with a domain of two labels or more.
 func email(text string) int {
-	local := span(text[:min(len(text), 65)], func(c byte) bool { return c < 0x80 && word(c) || strings.IndexByte(".%+-", c) >= 0 })
+	local := letters(text[:min(len(text), 65)], ".%+-")
 	if local == 0 || local > 64 || local == len(text) || text[local] != '@' || text[0] == '.' {
 		return 0
 	}
 	end, last, labels := local+1, 0, 0 // of the last label
 	for {
-		last = span(text[end:min(len(text), end+64)], func(c byte) bool { return c < 0x80 && word(c) && c != '_' || c == '-' })
+		last = letters(text[end:min(len(text), end+64)], "-")
 		if last == 0 {
 			break
 		}
 		end, labels = end+last, labels+1
-		if labels > 8 || end+1 >= len(text) || text[end] != '.' || !word(text[end+1]) {
+		if labels > 8 || end+1 >= len(text) || text[end] != '.' || !word.Has(first(text[end+1:])) {
 			break
 		}
 		end++
 	}
-	if letters := span(text[end-last:end], func(c byte) bool { return !digit(c) && word(c) }); labels < 2 || letters != last || last < 2 {
+	if labels < 2 || last < 2 || span(text[end-last:end], func(c byte) bool { return !digit(c) && c != '-' && c != '_' }) != last {
 		return 0
 	}
 	return end
 }
 
-// digits reads digits that single separators of these may stand between. It returns them, and the
-// length of the text up to the last.
-func digits(text, separators string, most int) (list []byte, end int) {
-	for i := 0; i < len(text) && len(list) <= most; i++ {
+// card is the number of a payment card: 13 to 19 digits whose check digit is right, with single
+// spaces and dashes or without. Other numbers, such as its last month, may follow.
+func card(text string) (end int) {
+	var list []byte
+	for i := 0; i < len(text) && len(list) < 19; i++ {
 		switch c := text[i]; {
 		case digit(c):
-			list, end = append(list, c-'0'), i+1
-		case strings.IndexByte(separators, c) < 0 || end < i:
-			return list, end
+			list = append(list, c-'0')
+		case strings.IndexByte(" -", c) < 0 || i == 0 || !digit(text[i-1]):
+			return end
+		}
+		dash := i+2 < len(text) && text[i+1] == '-' && digit(text[i+2])
+		if len(list) >= 13 && ends(text, i+1) && !dash && luhn(list) {
+			end = i + 1
 		}
 	}
-	return list, end
+	return end
 }
 
-// card is the number of a payment card: 13 to 19 digits whose check digit is right (Luhn).
-func card(text string) int {
-	list, end := digits(text, " -", 19)
-	if len(list) < 13 || len(list) > 19 {
-		return 0
-	}
+// luhn reports whether the last of digits is right.
+func luhn(list []byte) bool {
 	sum := 0
 	for i := range list {
 		d := int(list[len(list)-1-i])
@@ -167,14 +192,11 @@ func card(text string) int {
 		}
 		sum += d
 	}
-	if sum%10 != 0 || sum == 0 {
-		return 0
-	}
-	return end
+	return sum%10 == 0 && sum > 0
 }
 
 // phone is a number that begins with + and has 7 to 15 digits, or one of 9 to 15 that begins with 0
-// or has separators. A date is none.
+// or has separators. A date is none. Of more digits those up to a space are looked at.
 func phone(text string) int {
 	begin := 0
 	if text[0] == '+' {
@@ -182,6 +204,7 @@ func phone(text string) int {
 	}
 	var list []byte
 	end, gaps, last := 0, 0, byte(' ')
+	spaceEnd, spaceDigits, spaceGaps := 0, 0, 0
 	for i := begin; i < len(text) && len(list) <= 15; i++ {
 		c := text[i]
 		if digit(c) {
@@ -189,12 +212,18 @@ func phone(text string) int {
 		} else if strings.IndexByte(" -./()", c) < 0 || !digit(last) && (c != '(' && last != ')' || c == last) {
 			break
 		} else {
+			if c == ' ' && digit(last) {
+				spaceEnd, spaceDigits, spaceGaps = end, len(list), gaps
+			}
 			gaps++
 		}
 		last = c
 	}
+	if len(list) > 15 {
+		end, list, gaps = spaceEnd, list[:spaceDigits], spaceGaps
+	}
 	switch n := len(list); {
-	case n > 15 || begin == 1 && n < 7 || begin == 0 && n < 9:
+	case begin == 1 && n < 7 || begin == 0 && n < 9:
 		return 0
 	case begin == 0 && list[0] != '0' && (gaps < 2 || date(text)):
 		return 0

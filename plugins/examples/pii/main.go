@@ -57,8 +57,11 @@ func (p *pii) Rewrite(conversation []penstock.Message) ([]penstock.Message, erro
 func (p *pii) mask(conversation []penstock.Message) error {
 	p.placeholders, p.originals, p.counts, p.written = map[string]string{}, map[string]string{}, map[string]int{}, ""
 	for i := range conversation {
-		if strings.Contains(conversation[i].Content, "[") {
-			p.written += conversation[i].Content
+		m := &conversation[i]
+		for _, text := range []string{m.Content, m.Value.Get("reasoning_content").Text(), m.Value.Get("tool_calls").JSON()} {
+			if strings.Contains(text, "_") {
+				p.written += text
+			}
 		}
 	}
 	for i := range conversation {

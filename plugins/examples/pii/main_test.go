@@ -30,7 +30,11 @@ func TestPII_Rewrite_Masks(t *testing.T) {
 		"From 192.168.0.1 to 2001:db8::ff00:42:8329.":          "From [IP_1] to [IP_2].",
 		"Version 1.2.3.4.5 of std::abs at 12:34:56, 300.1.1.1": "Version 1.2.3.4.5 of std::abs at 12:34:56, 300.1.1.1",
 		"[EMAIL_1] is not a@b.co":                              "[EMAIL_1] is not [EMAIL_2]",
-		"été.a@b.co":                                           "été.[EMAIL_1]",
+		"été.a@b.co, jörg@müller.de":                           "[EMAIL_1], [EMAIL_2]",
+		"“a@b.co”, (c@d.co…)":                                  "“[EMAIL_1]”, ([EMAIL_2]…)",
+		"地址是a@b.co。电话+49 30 901820。":                           "地址是[EMAIL_1]。电话[PHONE_1]。",
+		"4111 1111 1111 1111 12/27, 4111111111111111 123":      "[CARD_1] 12/27, [CARD_2] 123",
+		"555-123-4567 555-765-4321, +49 30 901820 2026-11-29":  "[PHONE_1] [PHONE_2], [PHONE_3] 2026-11-29",
 	} {
 		if got := masked(t, all, content); got != want {
 			t.Errorf("%q becomes %q, want %q", content, got, want)
@@ -38,6 +42,21 @@ func TestPII_Rewrite_Masks(t *testing.T) {
 	}
 	if got, want := masked(t, `{"kinds":["email"],"names":["Ann","Ann Lee","Müller"]}`, "ANN LEE, Ann, Anna, Frau Müller: 192.168.0.1"), "[NAME_1], [NAME_2], Anna, Frau [NAME_3]: 192.168.0.1"; got != want {
 		t.Errorf("names: %q, want %q", got, want)
+	}
+}
+
+// A name is found in any case of its letters and beside any punctuation, and not inside a word.
+func TestPII_Rewrite_MasksNames(t *testing.T) {
+	const config = `{"names":["Müller","Ωνάσης","Иван","王伟"]}`
+	for content, want := range map[string]string{
+		"MÜLLER’s, “müller”—Müller…": "[NAME_1]’s, “[NAME_2]”—[NAME_3]…",
+		"ΩΝΆΣΗΣ, ИВАН😀":              "[NAME_1], [NAME_2]😀",
+		"我是王伟。":                      "我是[NAME_1]。",
+		"Müllerin, Иванов":           "Müllerin, Иванов",
+	} {
+		if got := masked(t, config, content); got != want {
+			t.Errorf("%q becomes %q, want %q", content, got, want)
+		}
 	}
 }
 

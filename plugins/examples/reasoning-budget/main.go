@@ -77,7 +77,11 @@ func (b *budget) Open(r *penstock.Request) error {
 
 // Accept implements penstock.Accepter.
 func (b *budget) Accept(penstock.Token) penstock.Accepted {
-	if b.ended || b.spent >= b.hard || penstock.AnswerPart() != penstock.Reasoning {
+	if penstock.AnswerPart() != penstock.Reasoning {
+		b.ended = false // if it reasons again, that is ended, too
+		return penstock.Continue
+	}
+	if b.ended || b.spent >= b.hard {
 		return penstock.Continue
 	}
 	b.spent++

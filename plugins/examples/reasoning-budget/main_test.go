@@ -23,6 +23,12 @@ func TestBudget_Prepare_EndsReasoning(t *testing.T) {
 	if got := s.Prepare().Forced; got != nil {
 		t.Errorf("%v is forced again", got)
 	}
+	part(penstock.Content)
+	s.Accept(3)
+	part(penstock.Reasoning)
+	if got := s.Prepare().Forced; !slices.Equal(got, []penstock.Token{1, 2}) {
+		t.Errorf("%v is forced where it reasons again, beyond its budget", got)
+	}
 }
 
 func TestBudget_Prepare_LeavesContentAlone(t *testing.T) {

@@ -19,8 +19,8 @@ var _ = penstock.Register[redact](penstock.Manifest{
 		"type": "object",
 		"additionalProperties": false,
 		"properties": {
-			"words": {"type": "array", "maxItems": 1000, "items": {"type": "string", "minLength": 1, "maxLength": 200}, "default": []},
-			"with": {"type": "string", "maxLength": 200, "default": "[redacted]"},
+			"words": {"type": "array", "maxItems": 1000, "items": {"type": "string", "minLength": 1, "maxLength": 200}, "default": [], "description": "texts that are replaced, as they are written"},
+			"with": {"type": "string", "maxLength": 200, "default": "[redacted]", "description": "what stands in the place of a word"},
 			"date": {"type": "boolean", "default": false, "description": "begin with a message that says the date"}
 		}
 	}`,

@@ -49,6 +49,8 @@ type repetition struct {
 	left        int              // runs that may still be taken back
 	end         []penstock.Token // of reasoning; empty: it is not ended by itself
 	closing     bool             // it comes next
+	closed      bool             // it came; if the model reasons on nevertheless, it is not tried again
+	thought     int              // tokens of the answer up to the end of its reasoning, in which runs of the content do not count
 	prompt      int
 	history     []penstock.Token
 	bans        []ban
@@ -88,7 +90,7 @@ func (r *repetition) Open(q *penstock.Request) error {
 // Prepare implements penstock.Preparer.
 func (r *repetition) Prepare(next *penstock.Next) {
 	if r.closing {
-		r.closing = false
+		r.closing, r.closed = false, true
 		next.Force(r.end...)
 		return
 	}
@@ -107,16 +109,22 @@ func (r *repetition) Prepare(next *penstock.Next) {
 // there.
 func (r *repetition) Accept(penstock.Token) penstock.Accepted {
 	r.history = penstock.HistoryFrom(r.prompt, r.history)
+	counted, reasons := r.history, penstock.AnswerPart() == penstock.Reasoning
+	if reasons {
+		r.thought = len(r.history)
+	} else {
+		counted, r.closed = r.history[min(r.thought, len(r.history)):], false
+	}
 	size := r.size
 	if r.shortest > 0 {
-		size = loop(r.history, r.shortest, r.size, r.times)
-	} else if count(r.history, size) < r.times {
+		size = loop(counted, r.shortest, r.size, r.times)
+	} else if count(counted, size) < r.times {
 		size = 0
 	}
 	switch {
 	case size == 0:
 		return penstock.Continue
-	case len(r.end) > 0 && penstock.AnswerPart() == penstock.Reasoning:
+	case reasons && len(r.end) > 0 && !r.closed:
 		r.closing = true
 		return penstock.Continue
 	case r.left == 0:
@@ -132,7 +140,8 @@ func (r *repetition) Accept(penstock.Token) penstock.Accepted {
 
 // Rewind implements penstock.Rewinder.
 func (r *repetition) Rewind(n int) error {
-	r.closing = false
+	r.closing, r.closed = false, false
+	r.thought = min(r.thought, max(0, n-r.prompt))
 	r.forget(n)
 	return nil
 }

@@ -154,3 +154,33 @@ func TestRepetition_Prepare_ClosesReasoning(t *testing.T) {
 		t.Error("the loop in the answer does not end it")
 	}
 }
+
+// An answer may say once more what the reasoning has said, and reasoning that goes on in spite of
+// its end is ended like any other text.
+func TestRepetition_Accept_ReasoningCountsByItself(t *testing.T) {
+	s := plugintest.Open[repetition](t, plugintest.Request{Config: `{"tokens":2,"times":3}`, Pieces: []string{"a", "b", "</think>", "\n\n"}})
+	part := penstock.Reasoning
+	s.Part = &part
+	say := func(tokens ...penstock.Token) (stopped bool) {
+		for _, token := range tokens {
+			stopped = s.Accept(token).Stop || stopped
+		}
+		return stopped
+	}
+	say(0, 1, 2, 0, 1, 2)
+	part = penstock.Content
+	if say(0, 1, 3, 0, 1) {
+		t.Error("a draft in the reasoning counts as a part of the answer")
+	}
+	if !say(0, 1) {
+		t.Error("the loop in the answer does not end it")
+	}
+	part = penstock.Reasoning
+	s.Rewind(0)
+	if say(0, 1, 0, 1, 0, 1) || s.Prepare().Forced == nil {
+		t.Fatal("the loop in the reasoning does not end the reasoning")
+	}
+	if say(2, 3); !say(0, 1) {
+		t.Error("the end of the reasoning is forced again and again")
+	}
+}

@@ -19,6 +19,9 @@ func TestWeigh(t *testing.T) {
 	if _, _, size := weigh(make([]particle, 5)); !near(size, 5) {
 		t.Errorf("five equal ones are worth %v", size)
 	}
+	if _, mean, _ := weigh([]particle{{log: math.Inf(-1)}, {log: math.Inf(-1)}}); !math.IsInf(mean, -1) {
+		t.Errorf("the mean of two that have no weight is %v", mean)
+	}
 }
 
 func TestPick(t *testing.T) {

@@ -22,6 +22,9 @@ func weigh(particles []particle) (weights []float64, mean, size float64) {
 	for _, q := range particles {
 		highest = max(highest, q.log)
 	}
+	if math.IsInf(highest, -1) { // none has a weight
+		return make([]float64, len(particles)), highest, 0
+	}
 	for _, q := range particles {
 		weights = append(weights, math.Exp(q.log-highest))
 		sum += weights[len(weights)-1]

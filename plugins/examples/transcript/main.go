@@ -21,8 +21,8 @@ var _ = penstock.Register[transcript](penstock.Manifest{
 		"type": "object",
 		"additionalProperties": false,
 		"properties": {
-			"user": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[^\\s:]+( [^\\s:]+)*$", "default": "User"},
-			"assistant": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[^\\s:]+( [^\\s:]+)*$", "default": "Assistant"},
+			"user": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[^\\s:]+( [^\\s:]+)*$", "default": "User", "description": "the name before each turn of the user"},
+			"assistant": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[^\\s:]+( [^\\s:]+)*$", "default": "Assistant", "description": "the name before each turn of the model"},
 			"intro": {"type": "string", "maxLength": 4000, "description": "stands first where the conversation has no system message"}
 		}
 	}`,

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/penstock/penstock/plugins/examples/internal/word"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -59,7 +60,7 @@ func wrong(text, source string, lines, whole bool) (string, bool) {
 			rest, has := strings.CutPrefix(normal[i:], words)
 			c, _ := utf8.DecodeRuneInString(rest)
 			last, _ := utf8.DecodeLastRuneInString(words)
-			found = found || has && (!closed || !whole || rest == "" || !isWord(c) || !isWord(last) || strings.TrimSpace(span[len(span)-1:]) == "")
+			found = found || has && (!closed || !whole || rest == "" || !word.Has(c) || !word.Has(last) || strings.TrimSpace(span[len(span)-1:]) == "")
 		}
 		if !found || closed && words == "" {
 			return span, true

@@ -5,6 +5,8 @@ package main
 import (
 	"slices"
 	"unicode/utf8"
+
+	"github.com/penstock/penstock/plugins/examples/internal/word"
 )
 
 // largest bounds what may be quoted, in bytes.
@@ -162,12 +164,12 @@ func (s *source) last(p places) rune {
 
 // endsWord reports whether no word goes on behind the text, at one of the places.
 func (s *source) endsWord(p places) bool {
-	if !isWord(s.last(p)) {
+	if !word.Has(s.last(p)) {
 		return true
 	}
 	for p.lo < p.hi {
 		rest := s.text[s.suffixes[p.lo]+p.length:]
-		if c, _ := utf8.DecodeRune(rest); len(rest) == 0 || !isWord(c) {
+		if c, _ := utf8.DecodeRune(rest); len(rest) == 0 || !word.Has(c) {
 			return true
 		}
 		if rest[0] < 0x80 {
@@ -177,16 +179,4 @@ func (s *source) endsWord(p places) bool {
 		}
 	}
 	return false
-}
-
-// isWord reports whether a character belongs to a word that a border separates from others: beyond
-// ASCII all but punctuation, and the scripts that write no spaces between words.
-func isWord(c rune) bool {
-	switch {
-	case c < 0x80:
-		return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || c == '_'
-	case c < 0xc0, 0x2000 <= c && c < 0x2c00, 0x3000 <= c && c < 0xa000, 0xff00 <= c && c <= 0xff0f:
-		return false
-	}
-	return true
 }

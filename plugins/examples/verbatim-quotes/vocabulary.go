@@ -14,6 +14,7 @@ type vocabulary struct {
 	pieces *penstock.Vocabulary
 	tokens []penstock.Token // without those that have no text
 	steps  uint             // of walks
+	tired  bool             // the walk has little fuel left, and ends
 }
 
 func sorted(v *penstock.Vocabulary) vocabulary {
@@ -67,6 +68,7 @@ const enough = 2_000_000
 
 // inside allows the tokens that go on with a quote. It returns whether there are any.
 func (v *vocabulary) inside(m *machine, s state, mask []uint32) (any bool) {
+	v.tired = false
 	return v.walk(m, s, v.tokens, 0, mask)
 }
 
@@ -76,13 +78,12 @@ func (v *vocabulary) walk(m *machine, s state, tokens []penstock.Token, read int
 		allow(mask, tokens[0])
 		tokens, any = tokens[1:], true
 	}
-	if v.steps++; v.steps%64 == 0 {
-		if left := penstock.Fuel(); left >= 0 && left < enough {
-			return any
-		}
-	}
 	from := s.places.lo
-	for len(tokens) > 0 {
+	for len(tokens) > 0 && !v.tired {
+		if v.steps++; v.steps%64 == 0 {
+			left := penstock.Fuel()
+			v.tired = left >= 0 && left < enough
+		}
 		c := v.pieces.Piece(tokens[0])[read]
 		n := v.alike(tokens, read, c)
 		next, ok := m.stepFrom(s, c, from)

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/time.h>
-#include "libregexp.h"
 #include "script.h"
 
 JSRuntime *runtime;
@@ -337,7 +336,7 @@ void engine_start(void) {
   JS_SetScriptFile(c, SCRIPT_FILE);
   global = JS_GetGlobalObject(c);
   object = JS_GetPropertyStr(c, global, "Math");
-  JS_DefinePropertyValueStr(c, object, "random", JS_NewCFunction(c, random_number, "random", 0), JS_PROP_C_W_E);
+  set(object, "random", JS_NewCFunction(c, random_number, "random", 0));
   JS_FreeValue(c, object);
   object = JS_GetPropertyStr(c, global, "Error");
   take_out(object, "prepareStackTrace"); // it would run code of the script wherever something throws

@@ -24,9 +24,10 @@ EXPORT("abi_v1") void abi_v1(void) {}
   "\"config\":{\"description\":\"any value, which the script reads as penstock.config\"}," \
   "\"describe\":{\"type\":\"boolean\",\"description\":\"only say what the script exports, whether or not it can run with this config\"}}," \
   "\"required\":[\"source\"],\"additionalProperties\":false}," \
-  "\"optional\":[\"penstock_plan\",\"penstock_messages\",\"penstock_draft\",\"penstock_run\"],"
+  "\"optional\":[\"penstock_plan\",\"penstock_messages\",\"penstock_filter\",\"penstock_draft\",\"penstock_run\"],"
 static const char wide[] = MANIFEST "\"view\":\"logits\",\"candidates\":4096,\"hold\":256,\"take_back\":1000000,\"branches\":64}";
-// A host that cannot plan gets one manifest for all scripts: no programs, no conversations.
+// A host that cannot plan gets one manifest for all scripts: no programs, no conversations, no
+// filters.
 static const char narrow[] = MANIFEST "\"candidates\":40,\"hold\":32,\"implements\":"
   "[\"penstock_open\",\"penstock_warm\",\"penstock_sample\",\"penstock_prepare\",\"penstock_accept\",\"penstock_stop\",\"penstock_draft\"]}";
 
@@ -63,8 +64,6 @@ EXPORT("plan") int plan(void) {
   return 0;
 }
 
-static int has(int hook) { return !JS_IsUndefined(hooks[hook]); }
-
 EXPORT("open") int open_(void) {
   start();
   if (evaluate()) return 1;
@@ -72,11 +71,11 @@ EXPORT("open") int open_(void) {
     char name[32];
     prepare_texts();
     for (int i = 0; i < HOOKS; i++)
-      if (!has(i) && i != RUN && i != MESSAGES && i != TEMPLATE) host_decline(name, snprintf(name, sizeof name, "penstock_%s", hook_names[i]));
-    if (has(RUN) || has(MESSAGES) || has(TEMPLATE))
-      return refuse_text(JS_UNDEFINED, "this host cannot plan plugins, and so runs no script with run, messages or template");
+      if (!has(i) && i != RUN && i != FILTER && i != MESSAGES && i != TEMPLATE) host_decline(name, snprintf(name, sizeof name, "penstock_%s", hook_names[i]));
+    if (has(RUN) || has(FILTER) || has(MESSAGES) || has(TEMPLATE))
+      return refuse_text(JS_UNDEFINED, "this host cannot plan plugins, and so runs no script with run, filter, messages or template");
   }
-  if (!sampling_bind(has(SAMPLE), has(PREPARE), has(PREPARE) || has(ACCEPT) || has(DRAFT), has(STOP)))
+  if (!sampling_bind(has(SAMPLE), has(PREPARE), has(PREPARE) || has(ACCEPT) || has(DRAFT), has(STOP) || has(FILTER)))
     return refuse_text(JS_UNDEFINED, "the host refused a buffer");
   return 0;
 }
@@ -94,15 +93,11 @@ static JSValue call(int hook, int n, JSValue *args) {
   if (JS_IsException(r)) return r;
   if (JS_IsObject(r)) {
     const char *what = describe(r);
-    if (JS_IsPromise(r)) refuse_text(hooks[hook], "%s returned a Promise: hooks are plain functions, and nothing here has to be awaited; remove async", hook_names[hook]);
-    else if (strstr(what, "Generator") || strstr(what, "Iterator")) refuse_text(hooks[hook], "%s returned %s: hooks are plain functions; return the value itself", hook_names[hook], what);
-    else if (!JS_IsJobPending(runtime)) return r;
-    __builtin_trap();
+    if (JS_IsPromise(r)) STOP(hooks[hook], "%s returned a Promise: hooks are plain functions, and nothing here has to be awaited; remove async", hook_names[hook]);
+    else if (strstr(what, "Generator") || strstr(what, "Iterator")) STOP(hooks[hook], "%s returned %s: hooks are plain functions; return the value itself", hook_names[hook], what);
   }
-  if (JS_IsJobPending(runtime)) {
-    refuse_text(hooks[hook], "%s leaves a Promise behind: nothing runs between two hooks, and nothing has to be awaited; use plain functions", hook_names[hook]);
-    __builtin_trap();
-  }
+  if (JS_IsJobPending(runtime))
+    STOP(hooks[hook], "%s leaves a Promise behind: nothing runs between two hooks, and nothing has to be awaited; use plain functions", hook_names[hook]);
   return r;
 }
 static JSValue answer(int hook, int n, JSValue *args) {
@@ -120,10 +115,8 @@ EXPORT("sample") int sample(int n) {
 
 EXPORT("prepare") int prepare(void) {
   JSValue args[1] = {next_of()}, r = answer(PREPARE, 1, args);
-  if (!JS_IsUndefined(r) && !JS_IsNull(r)) {
-    refuse_text(hooks[PREPARE], "prepare returned %s; it returns nothing, and says what it wants by p.mask, p.allow, p.ban, p.bias and p.force", describe(r));
-    __builtin_trap();
-  }
+  if (!JS_IsUndefined(r) && !JS_IsNull(r))
+    STOP(hooks[PREPARE], "prepare returned %s; it returns nothing, and says what it wants by p.mask, p.allow, p.ban, p.bias and p.force", describe(r));
   return next_answer(hooks[PREPARE]);
 }
 
@@ -135,10 +128,17 @@ EXPORT("accept") int accept_(int token) {
 }
 
 EXPORT("stop") int stop(int token, int bytes) {
-  JSValue args[2] = {stop_text(bytes), JS_NewInt32(js, token)}, r = answer(STOP, 2, args);
+  JSValue args[2] = {new_text(bytes), JS_NewInt32(js, token)}, r = answer(STOP, 2, args);
   int code = stop_answer(r, hooks[STOP], bytes);
   JS_FreeValue(js, r);
   return code;
+}
+
+EXPORT("filter") int filter(int bytes, int last) {
+  JSValue args[2] = {new_text(bytes), JS_NewBool(js, last)}, r = answer(FILTER, 2, args);
+  int held = filter_answer(r, hooks[FILTER], bytes, last);
+  JS_FreeValue(js, r);
+  return held;
 }
 
 EXPORT("draft") int draft(int n) {
@@ -149,13 +149,7 @@ EXPORT("draft") int draft(int n) {
 }
 
 // conversation is the list that messages and template get.
-static JSValue conversation(void) {
-  int n = READ(host_messages(ptr, limit - 1));
-  if (n < 0 || !scratch_room(n + 1)) return JS_EXCEPTION;
-  n = host_messages(scratch, scratch_size - 1);
-  scratch[n] = 0;
-  return JS_ParseJSON(js, scratch, n, "messages");
-}
+static JSValue conversation(void) { return read_scratch(READ(host_messages(ptr, limit)), "messages"); }
 
 static int is_conversation(JSValueConst list) {
   int64_t n;

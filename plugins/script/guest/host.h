@@ -34,6 +34,7 @@ OPTIONAL("state") int host_state(void *, int);
 OPTIONAL("part") int host_part(void);
 OPTIONAL("request") int host_request(void *, int);
 OPTIONAL("fuel") int64_t host_fuel(void);
+OPTIONAL("elapsed") int host_elapsed(void);
 OPTIONAL("output") int host_output(const void *, int);
 OPTIONAL("note") int host_note(const void *, int);
 OPTIONAL("decline") int host_decline(const void *, int);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "script.h"
 
-const char *const hook_names[HOOKS] = {"sample", "prepare", "accept", "stop", "messages", "template", "draft", "run"};
+const char *const hook_names[HOOKS] = {"sample", "prepare", "accept", "stop", "filter", "messages", "template", "draft", "run"};
 JSValue hooks[HOOKS];
 int may_note, may_logprob, may_state;
 JSValue penstock;
@@ -141,7 +141,7 @@ static void blame_at(const char *place) {
   int line = 1, column = 1;
   for (const char *c = source.bytes; c < place; c++)
     if (*c == '\n') line++, column = 1;
-    else if ((*c & 0xc0) != 0x80) column++;
+    else column++; // bytes, as the engine counts them
   blame(line, column);
 }
 
@@ -184,7 +184,7 @@ static int check_hook(int i, JSValueConst v) {
   return 0;
 }
 
-#define MAY_EXPORT "a script exports functions: sample, prepare, accept, stop, draft, messages, template, or run alone"
+#define MAY_EXPORT "a script exports functions: sample, prepare, accept, stop, filter, draft, messages, template, or run alone"
 
 static int read_exports(JSModuleDef *module, int tolerant) {
   JSValue namespace = JS_GetModuleNamespace(js, module);
@@ -225,13 +225,15 @@ static int read_exports(JSModuleDef *module, int tolerant) {
   return 0;
 }
 
-static int has(int hook) { return !JS_IsUndefined(hooks[hook]); }
+int has(int hook) { return !JS_IsUndefined(hooks[hook]); }
 
 static int check_together(void) {
-  static const int others[] = {SAMPLE, PREPARE, ACCEPT, STOP, DRAFT, TEMPLATE};
+  static const int others[] = {SAMPLE, PREPARE, ACCEPT, STOP, FILTER, DRAFT, TEMPLATE};
   for (int i = 0; i < COUNT(others) && has(RUN); i++)
     if (has(others[i]))
       return refuse_text(hooks[RUN], "the script exports run and %s: a script with run is a program, which writes the whole answer, and is called for no token; leave one out", hook_names[others[i]]);
+  if (has(FILTER) && !host_has("penstock_filter"))
+    return refuse_text(hooks[FILTER], "this host does not let plugins change what is shown, and so runs no script with filter");
   if (!JS_IsUndefined(values[BRANCHES]) && !has(RUN))
     return refuse_text(JS_UNDEFINED, "plugin.branches is for a script that exports run, and this one does not");
   if (is_text(values[VIEW], "logits") && is_text(values[PLACE], "last"))
@@ -253,11 +255,7 @@ static int mentions(const char *word) {
 // read_config reads the source; what else the configuration has is penstock.config.
 static int read_config(int *tolerant) {
   JSValue config, text, rest, d, global;
-  int n = READ(host_config(ptr, limit - 1));
-  if (n < 0 || !scratch_room(n + 1)) return refuse();
-  n = host_config(scratch, scratch_size - 1);
-  scratch[n] = 0;
-  config = JS_ParseJSON(js, scratch, n, "config");
+  config = read_scratch(READ(host_config(ptr, limit)), "config");
   if (JS_IsException(config)) return refuse();
   text = JS_GetPropertyStr(js, config, "source");
   rest = JS_GetPropertyStr(js, config, "config");
@@ -270,7 +268,7 @@ static int read_config(int *tolerant) {
   if (JS_IsUndefined(rest)) rest = JS_NewObject(js);
   global = JS_GetGlobalObject(js);
   JS_DefinePropertyValueStr(js, penstock, "config", JS_DupValue(js, rest), JS_PROP_ENUMERABLE);
-  JS_DefinePropertyValueStr(js, global, "config", rest, JS_PROP_C_W_E);
+  set(global, "config", rest);
   JS_FreeValue(js, global);
   return 0;
 }
@@ -327,7 +325,6 @@ int evaluate(void) {
 
 // # The plan
 
-static void set(JSValueConst object, const char *name, JSValue v) { JS_DefinePropertyValueStr(js, object, name, v, JS_PROP_C_W_E); }
 static void append(JSValueConst list, JSValue v) {
   int64_t n;
   JS_GetLength(js, list, &n);

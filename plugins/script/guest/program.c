@@ -56,13 +56,6 @@ static JSValue int_answer(int r) { return answered(r) ? JS_NewInt32(js, r) : JS_
 static JSValue branch_answer(int r) { return answered(r) ? new_branch(r) : JS_EXCEPTION; }
 static JSValue nothing(int r) { return answered(r) ? JS_UNDEFINED : JS_EXCEPTION; }
 
-static int scored_option(JSValueConst options, int *scored) {
-  JSValue v;
-  if (!read_option(options, "scored", &v)) return 0;
-  *scored = JS_ToBool(js, v);
-  JS_FreeValue(js, v);
-  return 1;
-}
 static int chain_option(JSValueConst options, int *chain) {
   JSValue v;
   int ok;
@@ -71,10 +64,6 @@ static int chain_option(JSValueConst options, int *chain) {
   ok = JS_IsUndefined(v) || read_int(v, "the chain", 0, chains, chain);
   JS_FreeValue(js, v);
   return ok;
-}
-static int from_argument(JSValueConst v, int *from) {
-  *from = 0;
-  return JS_IsUndefined(v) || read_int(v, "the beginning", -(1 << 24), 1 << 24, from);
 }
 
 // # Methods of a branch
@@ -98,7 +87,7 @@ static FUNCTION(cut) {
 static FUNCTION(append) {
   int b, scored, r;
   Tokens list;
-  if (!scored_option(argv[1], &scored) || !read_tokens(argv[0], "what to append", 1 << 20, &list)) return JS_EXCEPTION;
+  if (!read_flag(argv[1], "scored", &scored) || !read_tokens(argv[0], "what to append", 1 << 20, &list)) return JS_EXCEPTION;
   r = branch(self, &b) ? 1 : 0; // after the conversions, whose code may have closed it
   if (r) r = answered(list.n ? host_branch_append(b, list.token, list.n, scored) : 0);
   js_free(c, list.token);
@@ -110,7 +99,7 @@ static FUNCTION(length) {
 }
 static int tokens_from(JSValueConst self, JSValueConst v, int *n) {
   int b, from;
-  if (!from_argument(v, &from) || !branch(self, &b)) return 0;
+  if (!read_from(v, &from) || !branch(self, &b)) return 0;
   *n = host_branch_tokens(b, from, NULL, 0);
   if (!scratch_room(4 * *n + 4)) return 0;
   host_branch_tokens(b, from, scratch, *n);
@@ -135,9 +124,9 @@ static FUNCTION(best) {
   for (int i = 0; i < n && !JS_IsException(list); i++) {
     JSValue o = JS_NewObject(c);
     u32 id = ((u32 *)copy)[2 + i];
-    JS_DefinePropertyValueStr(c, o, "id", JS_NewInt32(c, id), JS_PROP_C_W_E);
-    JS_DefinePropertyValueStr(c, o, "text", id < (u32)vocabulary ? piece_text(id) : JS_UNDEFINED, JS_PROP_C_W_E);
-    JS_DefinePropertyValueStr(c, o, "logprob", JS_NewFloat64(c, copy[2 + k + i] - copy[0]), JS_PROP_C_W_E);
+    set(o, "id", JS_NewInt32(c, id));
+    set(o, "text", id < (u32)vocabulary ? piece_text(id) : JS_UNDEFINED);
+    set(o, "logprob", JS_NewFloat64(c, copy[2 + k + i] - copy[0]));
     JS_DefinePropertyValueUint32(c, list, i, o, JS_PROP_C_W_E);
   }
   js_free(c, copy);
@@ -148,27 +137,20 @@ static FUNCTION(branch_entropy) {
   float sums[2];
   return computed(self, &b) && answered(host_branch_candidates(b, 0, sums)) ? JS_NewFloat64(c, sums[1]) : JS_EXCEPTION;
 }
-static JSValue floats(int n) { // of scratch
-  JSValue args[3] = {JS_NewArrayBufferCopy(js, (uint8_t *)scratch, 4 * n), JS_UNDEFINED, JS_UNDEFINED}, list;
-  if (JS_IsException(args[0])) return JS_EXCEPTION;
-  list = JS_NewTypedArray(js, 3, args, JS_TYPED_ARRAY_FLOAT32);
-  JS_FreeValue(js, args[0]);
-  return list;
-}
 static FUNCTION(scores) {
   int b, from, n;
-  if (!from_argument(argv[0], &from) || !branch(self, &b)) return JS_EXCEPTION;
+  if (!read_from(argv[0], &from) || !branch(self, &b)) return JS_EXCEPTION;
   n = host_branch_tokens(b, from, NULL, 0);
   from = host_branch_tokens(b, 0, NULL, 0) - n; // scores count from the beginning only
   if (!scratch_room(4 * n + 4)) return JS_EXCEPTION;
   host_branch_scores(b, from, scratch, n);
-  return floats(n);
+  return new_array(scratch, n, JS_TYPED_ARRAY_FLOAT32);
 }
 static FUNCTION(logits) {
   int b;
   if (!computed(self, &b) || !scratch_room(4 * vocabulary)) return JS_EXCEPTION;
   host_branch_logits(b, scratch, vocabulary);
-  return floats(vocabulary);
+  return new_array(scratch, vocabulary, JS_TYPED_ARRAY_FLOAT32);
 }
 static FUNCTION(mask_branch) {
   int b;
@@ -209,7 +191,7 @@ static FUNCTION(sample) {
 }
 static FUNCTION(start) {
   int b, n, chain, scored;
-  if (!read_int(argv[0], "the number of tokens", 1, 1 << 24, &n) || !chain_option(argv[1], &chain) || !scored_option(argv[1], &scored) || !branch(self, &b)) return JS_EXCEPTION;
+  if (!read_int(argv[0], "the number of tokens", 1, 1 << 24, &n) || !chain_option(argv[1], &chain) || !read_flag(argv[1], "scored", &scored) || !branch(self, &b)) return JS_EXCEPTION;
   return nothing(host_branch_run(b, chain, n, scored));
 }
 static FUNCTION(state) {
@@ -245,8 +227,8 @@ static FUNCTION(chat) {
   JSValue list = JS_DupValue(c, argv[0]), b;
   if (JS_IsString(list)) { // of the user
     JSValue message = JS_NewObject(c);
-    JS_DefinePropertyValueStr(c, message, "role", JS_NewString(c, "user"), JS_PROP_C_W_E);
-    JS_DefinePropertyValueStr(c, message, "content", list, JS_PROP_C_W_E);
+    set(message, "role", JS_NewString(c, "user"));
+    set(message, "content", list);
     list = JS_NewArrayFrom(c, 1, &message);
   }
   int ok = read_json(list, "the conversation", &json);
@@ -302,16 +284,12 @@ static JSValue wait_for(JSValueConst branches, int k, int any) {
 }
 static FUNCTION(wait_branches) {
   int k = 0, any;
-  JSValue v;
   if (!JS_IsUndefined(argv[1]) && !read_int(argv[1], "the number of candidates", 0, 4096, &k)) return JS_EXCEPTION;
-  if (!read_option(argv[2], "any", &v)) return JS_EXCEPTION;
-  any = JS_ToBool(c, v);
-  JS_FreeValue(c, v);
-  return wait_for(argv[0], k, any);
+  return read_flag(argv[2], "any", &any) ? wait_for(argv[0], k, any) : JS_EXCEPTION;
 }
 static FUNCTION(continue_branches) {
   int list[64], n, tokens, chain, scored;
-  if (!read_int(argv[1], "the number of tokens", 1, 1 << 24, &tokens) || !chain_option(argv[2], &chain) || !scored_option(argv[2], &scored)) return JS_EXCEPTION;
+  if (!read_int(argv[1], "the number of tokens", 1, 1 << 24, &tokens) || !chain_option(argv[2], &chain) || !read_flag(argv[2], "scored", &scored)) return JS_EXCEPTION;
   if ((n = branches_of(argv[0], list)) < 0) return JS_EXCEPTION;
   for (int i = 0; i < n; i++) {
     if (host_branch_state(list[i]) == STATE_RUNNING) return throw_type("the host still continues branch %d of the list: wait for it first", i);

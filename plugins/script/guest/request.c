@@ -2,20 +2,15 @@
 // What a script asks about the request and the answer, and what it says: log, output, note.
 #include "script.h"
 
-static int from_argument(JSValueConst v, int *from) {
-  *from = 0;
-  return JS_IsUndefined(v) || read_int(v, "the beginning", -(1 << 30), 1 << 30, from);
-}
-
 static FUNCTION(answer_text) {
   int from, n;
-  if (!from_argument(argv[0], &from) || (n = READ(host_text(from, ptr, limit))) < 0) return JS_EXCEPTION;
+  if (!read_from(argv[0], &from) || (n = READ(host_text(from, ptr, limit))) < 0) return JS_EXCEPTION;
   return JS_NewStringLen(c, scratch, n);
 }
 
 static FUNCTION(history) {
   int from, n;
-  if (!from_argument(argv[0], &from)) return JS_EXCEPTION;
+  if (!read_from(argv[0], &from)) return JS_EXCEPTION;
   n = host_history(from, NULL, 0);
   if (!scratch_room(4 * n + 4)) return JS_EXCEPTION;
   host_history(from, scratch, n);
@@ -37,17 +32,16 @@ static JSValue logprob(JSContext *c, JSValueConst self) {
 // fuel is what is left of the running call, so that a search can end in time with what it has.
 static JSValue fuel(JSContext *c, JSValueConst self) { return JS_NewInt64(c, host_has("fuel") ? host_fuel() : -1); }
 
+// elapsed is how long ago the request came, in milliseconds; -1: the host does not tell.
+static JSValue elapsed(JSContext *c, JSValueConst self) { return JS_NewInt32(c, host_has("elapsed") ? host_elapsed() : -1); }
+
 static FUNCTION(hidden_state) {
   int n;
   if (!may_state) return throw_type("the plan has no hidden state: write `export const plugin = {needs: [\"hidden_state\"]}`");
   n = host_state(NULL, 0);
   if (!scratch_room(4 * n + 4)) return JS_EXCEPTION;
   host_state(scratch, n);
-  JSValue args[3] = {JS_NewArrayBufferCopy(c, (uint8_t *)scratch, 4 * n), JS_UNDEFINED, JS_UNDEFINED}, list;
-  if (JS_IsException(args[0])) return JS_EXCEPTION;
-  list = JS_NewTypedArray(c, 3, args, JS_TYPED_ARRAY_FLOAT32);
-  JS_FreeValue(c, args[0]);
-  return list;
+  return new_array(scratch, n, JS_TYPED_ARRAY_FLOAT32);
 }
 
 static FUNCTION(param) {
@@ -64,23 +58,24 @@ static FUNCTION(param) {
   return JS_EXCEPTION;
 }
 
-static FUNCTION(request) {
-  int n = READ(host_request(ptr, limit - 1));
-  if (n < 0 || !scratch_room(n + 1)) return JS_EXCEPTION;
-  n = host_request(scratch, scratch_size - 1);
-  scratch[n] = 0;
-  return JS_ParseJSON(c, scratch, n, "request");
+static FUNCTION(request) { return read_scratch(READ(host_request(ptr, limit)), "request"); }
+
+// conversation is what messages got, for a filter that puts back what messages has replaced.
+static FUNCTION(conversation) {
+  int n;
+  if (!has(MESSAGES) || !has(FILTER)) return throw_type("penstock.messages is for hooks of a script that exports both messages and filter");
+  n = READ(host_messages(ptr, limit));
+  return n ? read_scratch(n, "messages") : JS_NewArray(c); // a prompt has none
 }
 
 static FUNCTION(prompt) {
   Text json = {NULL, 0};
   int n;
   if (!JS_IsUndefined(argv[0]) && !read_json(argv[0], "the conversation", &json)) return JS_EXCEPTION;
-  n = host_prompt(json.bytes, json.n, NULL, 0);
-  if (n >= 0 && scratch_room(n + 1)) n = host_prompt(json.bytes, json.n, scratch, scratch_size);
+  n = READ(host_prompt(json.bytes, json.n, ptr, limit));
   if (json.bytes) JS_FreeCString(c, json.bytes);
-  if (n < 0) return throw_type("the model's template refuses these messages, or this is neither in messages nor in template");
-  return JS_HasException(c) ? JS_EXCEPTION : JS_NewStringLen(c, scratch, n);
+  if (n >= 0) return JS_NewStringLen(c, scratch, n);
+  return JS_HasException(c) ? JS_EXCEPTION : throw_type("the model's template refuses these messages, or this is neither in messages nor in template");
 }
 
 static FUNCTION(output) {
@@ -142,9 +137,9 @@ static JSValue log_line(JSContext *c, JSValueConst self, int argc, JSValueConst 
 
 static const JSCFunctionListEntry functions[] = {
   METHOD("text", 1, answer_text), METHOD("history", 1, history), METHOD("hiddenState", 0, hidden_state), METHOD("param", 1, param),
-  METHOD("request", 0, request), METHOD("prompt", 1, prompt), METHOD("output", 1, output), METHOD("note", 1, note),
+  METHOD("request", 0, request), METHOD("messages", 0, conversation), METHOD("prompt", 1, prompt), METHOD("output", 1, output), METHOD("note", 1, note),
   JS_CGETSET_DEF2("historyLength", history_length, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("part", part, NULL, JS_PROP_ENUMERABLE),
-  JS_CGETSET_DEF2("fuel", fuel, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("logprob", logprob, NULL, JS_PROP_ENUMERABLE),
+  JS_CGETSET_DEF2("fuel", fuel, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("elapsed", elapsed, NULL, JS_PROP_ENUMERABLE), JS_CGETSET_DEF2("logprob", logprob, NULL, JS_PROP_ENUMERABLE),
 };
 
 static const JSCFunctionListEntry console_functions[] = {
@@ -158,11 +153,11 @@ JSValue request_start(void) {
   JSValue global = JS_GetGlobalObject(js), penstock = JS_NewObject(js), console = JS_NewObject(js);
   JS_SetPropertyFunctionList(js, penstock, functions, COUNT(functions));
   JS_SetPropertyFunctionList(js, console, console_functions, COUNT(console_functions));
-  JS_DefinePropertyValueStr(js, global, "log", JS_GetPropertyStr(js, console, "log"), JS_PROP_C_W_E);
+  set(global, "log", JS_GetPropertyStr(js, console, "log"));
   for (int i = 0; i < COUNT(shortcuts); i++)
-    JS_DefinePropertyValueStr(js, global, shortcuts[i], JS_GetPropertyStr(js, penstock, shortcuts[i]), JS_PROP_C_W_E);
-  JS_DefinePropertyValueStr(js, global, "console", console, JS_PROP_C_W_E);
-  JS_DefinePropertyValueStr(js, global, "penstock", JS_DupValue(js, penstock), JS_PROP_C_W_E);
+    set(global, shortcuts[i], JS_GetPropertyStr(js, penstock, shortcuts[i]));
+  set(global, "console", console);
+  set(global, "penstock", JS_DupValue(js, penstock));
   JS_FreeValue(js, global);
   return penstock;
 }

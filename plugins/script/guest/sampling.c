@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 // What hooks of a token do: sample's candidates, prepare's mask, bias and forced tokens, and the
-// answers of accept, stop and draft. All is on the buffers that the host reads.
+// answers of accept, stop, filter and draft. All is on the buffers that the host reads.
 #include <math.h>
 #include "script.h"
 
 #define MOST_BIASES 256
 #define MOST_FORCED 256
 #define MOST_BIAS 3e38
+#define MOST_HELD 4096     // held_bytes of docs/abi/v1.md
+#define MOST_SHOWN (64 << 10) // filter_bytes
 
 int hold, candidates_cap, logits_view, running = -1;
 static float *row;           // logits of the candidates, or of the whole vocabulary
 static u32 *ids, *shown_ids; // of the candidates, and a copy of them, which the script may write to
 static float *weights;       // of softmax, as many
 static u32 *mask_words, bias[1 + 2 * MOST_BIASES], splice[2 + MOST_FORCED];
-static char text[4096];
+static char text[2 * MOST_HELD]; // new text after what filter holds back
 static int shown, filled;    // candidates in this call; prepare bits
 static int changed, biased;  // whether sample has changed candidates by a method, or asked for biases
 static char *held_text;      // what stop holds back
@@ -206,26 +208,18 @@ int candidates_answer(JSValueConst r, JSValueConst hook) {
     JS_ToFloat64(js, &t, r);
     if (t == floor(t) && t >= 0 && t < vocabulary) return (int)t;
   }
-  if (!JS_IsUndefined(r) && !JS_IsNull(r)) {
-    refuse_text(hook, "sample returned %s; it must return a token, which is a whole number from 0 to %d, or nothing", describe(r), vocabulary - 1);
-    __builtin_trap();
-  }
-  if (biased && changed) {
-    refuse_text(hook, "sample called c.bias and changed candidates, too, and only the bias would count: call p.bias in prepare, or change c.logits");
-    __builtin_trap();
-  }
+  if (!JS_IsUndefined(r) && !JS_IsNull(r))
+    STOP(hook, "sample returned %s; it must return a token, which is a whole number from 0 to %d, or nothing", describe(r), vocabulary - 1);
+  if (biased && changed)
+    STOP(hook, "sample called c.bias and changed candidates, too, and only the bias would count: call p.bias in prepare, or change c.logits");
   if (biased) return INT32_MIN;
   for (int i = 0; i < shown; i++) {
-    if (isnan(row[i]) || row[i] == INFINITY) {
-      refuse_text(hook, "sample left c.logits[%d] = %s; a logit is a finite number, or -Infinity to drop the candidate", i, isnan(row[i]) ? "NaN" : "Infinity");
-      __builtin_trap();
-    }
+    if (isnan(row[i]) || row[i] == INFINITY)
+      STOP(hook, "sample left c.logits[%d] = %s; a logit is a finite number, or -Infinity to drop the candidate", i, isnan(row[i]) ? "NaN" : "Infinity");
     left += row[i] > -INFINITY;
   }
-  if (!left && shown) {
-    refuse_text(hook, "sample dropped all %d candidates; leave one, or return a token", shown);
-    __builtin_trap();
-  }
+  if (!left && shown)
+    STOP(hook, "sample dropped all %d candidates; leave one, or return a token", shown);
   return -1;
 }
 
@@ -305,10 +299,8 @@ JSValue next_of(void) {
 int next_answer(JSValueConst hook) {
   int any = !(filled & 1);
   for (int t = 0; t < vocabulary && !any; t += 32) any = (mask_words[t >> 5] & (vocabulary - t < 32 ? (1u << (vocabulary - t)) - 1 : ~0u)) != 0;
-  if (!any) {
-    refuse_text(hook, "prepare allows no token: what was given to p.mask, p.allow and p.ban leaves none");
-    __builtin_trap();
-  }
+  if (!any)
+    STOP(hook, "prepare allows no token: what was given to p.mask, p.allow and p.ban leaves none");
   return filled;
 }
 
@@ -317,8 +309,8 @@ int next_answer(JSValueConst hook) {
 // splice(back, tokens) is what accept may return. It is checked where it is used.
 static FUNCTION(splice_of) {
   JSValue answer = JS_NewObject(c);
-  JS_DefinePropertyValueStr(c, answer, "back", JS_DupValue(c, argv[0]), JS_PROP_C_W_E);
-  JS_DefinePropertyValueStr(c, answer, "tokens", JS_DupValue(c, argv[1]), JS_PROP_C_W_E);
+  set(answer, "back", JS_DupValue(c, argv[0]));
+  set(answer, "tokens", JS_DupValue(c, argv[1]));
   return answer;
 }
 
@@ -337,10 +329,8 @@ int accept_answer(JSValueConst r, JSValueConst hook, u32 token) {
   if (JS_IsUndefined(r) || JS_IsNull(r)) return 0;
   if (JS_IsBool(r)) return JS_VALUE_GET_BOOL(r);
   if (JS_IsString(r) && !strcmp(describe(r), "\"stop\"")) return 1;
-  if (!JS_IsObject(r) || JS_IsFunction(js, r) || JS_IsArray(r)) {
-    refuse_text(hook, "accept returned %s; it must return \"stop\", penstock.splice(back, tokens) or nothing", describe(r));
-    __builtin_trap();
-  }
+  if (!JS_IsObject(r) || JS_IsFunction(js, r) || JS_IsArray(r))
+    STOP(hook, "accept returned %s; it must return \"stop\", penstock.splice(back, tokens) or nothing", describe(r));
   v = JS_GetPropertyStr(js, r, "back");
   if (JS_IsException(v) || !read_int(v, "the number of tokens to take back", 0, 1 << 24, &back)) stop_call();
   JS_FreeValue(js, v);
@@ -350,12 +340,11 @@ int accept_answer(JSValueConst r, JSValueConst hook, u32 token) {
   all = host_history(0, NULL, 0);
   generated = all - (int)host_param(PARAM_PROMPT_TOKENS);
   if (back > hold)
-    refuse_text(hook, "accept takes %d tokens back, and the script holds %d: write `export const plugin = {hold: %d}`, so that the client is not shown them before", back, hold, back);
-  else if (back > generated)
-    refuse_text(hook, "accept takes %d tokens back, and the answer has %d", back, generated);
-  else if (inserted(all, token))
-    refuse_text(hook, "accept returns a splice for a token that its last splice has inserted; return nothing for these, or what is inserted is replaced for ever");
-  if (back > hold || back > generated || inserted(all, token)) __builtin_trap();
+    STOP(hook, "accept takes %d tokens back, and the script holds %d: write `export const plugin = {hold: %d}`, so that the client is not shown them before", back, hold, back);
+  if (back > generated)
+    STOP(hook, "accept takes %d tokens back, and the answer has %d", back, generated);
+  if (inserted(all, token))
+    STOP(hook, "accept returns a splice for a token that its last splice has inserted; return nothing for these, or what is inserted is replaced for ever");
   splice_from = all - back;
   splice[0] = back;
   splice[1] = list.n;
@@ -366,7 +355,7 @@ int accept_answer(JSValueConst r, JSValueConst hook, u32 token) {
 
 // # stop(text)
 
-JSValue stop_text(int bytes) { return JS_NewStringLen(js, text, bytes); }
+JSValue new_text(int bytes) { return JS_NewStringLen(js, text, bytes); }
 
 int stop_answer(JSValueConst r, JSValueConst hook, int bytes) {
   static const char *const answers[] = {"\"show\"", "\"end\"", "\"hide\"", "\"hold\""};
@@ -386,13 +375,10 @@ int stop_answer(JSValueConst r, JSValueConst hook, int bytes) {
       JS_FreeCString(js, end.bytes);
       return -1 - (int)end.n;
     }
-    refuse_text(hook, "stop ends with a text of %zu bytes that is no beginning of the %zu that are new or held back", end.n, all);
-    __builtin_trap();
+    STOP(hook, "stop ends with a text of %zu bytes that is no beginning of the %zu that are new or held back", end.n, all);
   }
-  if (answer < 0) {
-    refuse_text(hook, "stop returned %s; it must return \"end\", \"hide\", \"hold\", {end: text} or nothing", describe(r));
-    __builtin_trap();
-  }
+  if (answer < 0)
+    STOP(hook, "stop returned %s; it must return \"end\", \"hide\", \"hold\", {end: text} or nothing", describe(r));
   if (answer == 3 && all > held_room) {
     char *larger = js_realloc(js, held_text, 2 * all);
     if (!larger) stop_call();
@@ -402,6 +388,47 @@ int stop_answer(JSValueConst r, JSValueConst hook, int bytes) {
   if (answer == 3) memcpy(held_text + held, text, bytes);
   held = answer == 3 ? all : 0;
   return answer;
+}
+
+// # filter(text, last)
+
+// part reads a text that an answer of filter may have; one that it has not has no bytes.
+static Text part(JSValueConst r, const char *name, const char *what) {
+  Text text = {NULL, 0};
+  JSValue v = JS_GetPropertyStr(js, r, name);
+  if (JS_IsException(v) || (!JS_IsUndefined(v) && !read_text(v, what, &text))) stop_call();
+  JS_FreeValue(js, v);
+  return text;
+}
+
+// The host has the same bounds, but knows no lines.
+int filter_answer(JSValueConst r, JSValueConst hook, int bytes, int last) {
+  static int64_t given, written;
+  static size_t kept;
+  Text show = {NULL, 0}, hold = {NULL, 0};
+  if (JS_IsString(r)) {
+    if (!read_text(r, "the text to show", &show)) stop_call();
+  } else if (JS_IsObject(r) && !JS_IsFunction(js, r) && !JS_IsArray(r)) {
+    show = part(r, "show", "the text to show");
+    hold = part(r, "hold", "the text to hold back");
+  }
+  if (!show.bytes && !hold.bytes && !JS_IsUndefined(r) && !JS_IsNull(r))
+    STOP(hook, "filter returned %s; it must return a text, {show: text, hold: text} or nothing", describe(r));
+  if (hold.n && (hold.n > (size_t)bytes || memcmp(hold.bytes, text + bytes - hold.n, hold.n)))
+    STOP(hook, "filter holds back a text of %zu bytes that is no end of the %d that it got", hold.n, bytes);
+  if (hold.n && last)
+    STOP(hook, "filter holds back %zu bytes of the last text, and nothing follows: when its second argument is true it must show all that it wants to be seen", hold.n);
+  if (hold.n > MOST_HELD)
+    STOP(hook, "filter holds back %zu bytes of text, and may hold back %d: show the beginning of them", hold.n, MOST_HELD);
+  given += bytes - kept;
+  kept = hold.n;
+  written += show.n;
+  if (show.n > MOST_SHOWN || written > MOST_SHOWN + 8 * given)
+    STOP(hook, "filter shows %zu bytes of text in the place of %d; %d in a call, and 8 for each byte of the answer and as many more in all, are the most", show.n, bytes, MOST_SHOWN);
+  if (show.bytes) host_emit(show.bytes, show.n);
+  JS_FreeCString(js, show.bytes);
+  JS_FreeCString(js, hold.bytes);
+  return (int)hold.n;
 }
 
 // # draft(n)
@@ -442,12 +469,12 @@ int sampling_start(void) {
   return row && (logits_view || shown_ids) && weights && mask_words;
 }
 
-int sampling_bind(int samples, int prepares, int splices, int stops) {
+int sampling_bind(int samples, int prepares, int splices, int texts) {
   int refused = 0;
   if (samples) refused |= logits_view ? host_bind(BUFFER_LOGITS, row, 4 * vocabulary) : host_bind(BUFFER_CANDIDATES, ids, 8 * candidates_cap);
   if (prepares) refused |= host_bind(BUFFER_MASK, mask_words, 4 * mask_size);
   if (samples || prepares) refused |= host_bind(BUFFER_BIAS, bias, sizeof bias);
   if (splices) refused |= host_bind(BUFFER_SPLICE, splice, sizeof splice);
-  if (stops) refused |= host_bind(BUFFER_TEXT, text, sizeof text);
+  if (texts) refused |= host_bind(BUFFER_TEXT, text, sizeof text);
   return !refused;
 }

@@ -28,6 +28,7 @@ void blame_function(JSValueConst function);
 int refuse(void);              // gives the pending exception to fail, and is 1
 _Noreturn void stop_call(void); // the same, and ends the call
 int refuse_text(JSValueConst function, const char *format, ...); // gives a sentence and the function's line to fail, and is 1
+#define STOP(...) (refuse_text(__VA_ARGS__), __builtin_trap())
 int is_out_of_time(void);
 void throw_interrupted(void); // no script catches it
 const char *describe(JSValueConst value); // for errors: what kind of value it is, in few words; overwritten by the next call
@@ -36,12 +37,15 @@ JSValue throw_range(const char *format, ...);
 int host_has(const char *feature);
 void *reserve(size_t bytes); // memory of the guest's own, zeroed, which the engine then has less of; NULL: none is left
 
-// A buffer that host functions of the form (ptr, limit) -> length fill; valid until the next use.
+// A buffer that host functions of the form (ptr, limit) -> length fill, valid until the next use,
+// and a 0 after what they have written. -1: out of memory, an exception is pending.
 extern char *scratch;
 extern int scratch_size;
 int scratch_room(int bytes); // 0: out of memory, an exception is pending
-#define READ(call) ({ int limit = scratch_size; char *ptr = scratch; int n_ = (call); \
-  if (n_ > limit) { n_ = scratch_room(n_) ? (ptr = scratch, limit = scratch_size, (call)) : -1; } n_; })
+#define READ(call) ({ char *ptr = scratch; int limit = scratch_size - 1, n_ = (call); \
+  if (n_ > limit) n_ = scratch_room(n_ + 1) ? (ptr = scratch, limit = n_, (call)) : -1; \
+  if (n_ >= 0) scratch[n_] = 0; \
+  n_; })
 
 // values.c
 typedef struct { u32 *token; int n; } Tokens; // the receiver's to js_free
@@ -55,10 +59,15 @@ int read_history(JSValueConst value, const char *name, int most, Tokens *result)
 int read_text(JSValueConst value, const char *name, Text *result);
 int read_json(JSValueConst value, const char *name, Text *result);
 int read_option(JSValueConst options, const char *name, JSValue *result); // undefined: not given
+int read_flag(JSValueConst options, const char *name, int *result);
+int read_from(JSValueConst value, int *result); // where a list or text is to begin
 int read_words(JSValueConst mask, u32 **words); // into the mask itself; 0: it is none of penstock.mask's, no exception
 int read_floats(JSValueConst value, const char *name, int n, double **result); // the receiver's to js_free
+JSValue read_scratch(int n, const char *name); // the JSON that READ has left there; n < 0: an exception is pending
 JSValue new_tokens(const u32 *token, int n);
-JSValue new_view(void *bytes, int n, JSTypedArrayEnum type);
+JSValue new_array(const void *items, int n, JSTypedArrayEnum type); // of a copy of n items of 4 bytes
+JSValue new_view(void *items, int n, JSTypedArrayEnum type);
+void set(JSValueConst object, const char *name, JSValue value);
 
 // vocabulary.c
 extern int vocabulary, mask_size; // tokens, words of a mask
@@ -73,15 +82,16 @@ JSValue detokenize(Tokens tokens);
 extern int hold, candidates_cap, logits_view;
 extern int running; // the hook whose code runs
 int sampling_start(void);
-int sampling_bind(int samples, int prepares, int splices, int stops);
+int sampling_bind(int samples, int prepares, int splices, int texts);
 JSValue candidates_of(int n);
 int candidates_answer(JSValueConst result, JSValueConst hook);
 JSValue next_of(void);
 int next_answer(JSValueConst hook);
 int accept_answer(JSValueConst result, JSValueConst hook, u32 token);
 int draft_answer(JSValueConst result, JSValueConst hook, int n);
-JSValue stop_text(int bytes);
+JSValue new_text(int bytes); // what stop and filter get
 int stop_answer(JSValueConst result, JSValueConst hook, int bytes);
+int filter_answer(JSValueConst result, JSValueConst hook, int bytes, int last);
 void sampling_functions(JSValue penstock);
 
 // request.c
@@ -93,9 +103,10 @@ JSValue program_object(void);
 
 // plan.c
 extern JSValue penstock;
-enum { SAMPLE, PREPARE, ACCEPT, STOP, MESSAGES, TEMPLATE, DRAFT, RUN, HOOKS };
+enum { SAMPLE, PREPARE, ACCEPT, STOP, FILTER, MESSAGES, TEMPLATE, DRAFT, RUN, HOOKS };
 extern const char *const hook_names[HOOKS];
 extern JSValue hooks[HOOKS]; // undefined: the script has none
+int has(int hook);
 extern int may_note, may_logprob, may_state;
 int evaluate(void);  // compiles and runs the script of the configuration, unless that was done; not 0: refused
 void emit_plan(void);

@@ -132,6 +132,21 @@ int read_option(JSValueConst options, const char *name, JSValue *result) {
   return !JS_IsException(*result);
 }
 
+int read_flag(JSValueConst options, const char *name, int *result) {
+  JSValue v;
+  if (!read_option(options, name, &v)) return 0;
+  *result = JS_ToBool(js, v); // of no value this runs code
+  JS_FreeValue(js, v);
+  return 1;
+}
+
+int read_from(JSValueConst v, int *result) {
+  *result = 0;
+  return JS_IsUndefined(v) || read_int(v, "the beginning", -(1 << 30), 1 << 30, result);
+}
+
+JSValue read_scratch(int n, const char *name) { return n < 0 ? JS_EXCEPTION : JS_ParseJSON(js, scratch, n, name); }
+
 int read_words(JSValueConst mask, u32 **words) {
   int n;
   *words = elements(mask, JS_TYPED_ARRAY_UINT32, &n);
@@ -167,12 +182,19 @@ JSValue new_tokens(const u32 *token, int n) {
   return list;
 }
 
-// new_view is a typed array on memory of the guest's own, which stays for the instance's life.
-JSValue new_view(void *bytes, int n, JSTypedArrayEnum type) {
-  JSValue args[3] = {JS_NewArrayBuffer(js, bytes, 4 * n, 0, NULL, NULL, false), JS_UNDEFINED, JS_UNDEFINED};
-  JSValue view;
-  if (JS_IsException(args[0])) return JS_EXCEPTION;
-  view = JS_NewTypedArray(js, 3, args, type);
-  JS_FreeValue(js, args[0]);
-  return view;
+static JSValue typed_array(JSValue buffer, JSTypedArrayEnum type) {
+  JSValue args[3] = {buffer, JS_UNDEFINED, JS_UNDEFINED}, array;
+  if (JS_IsException(buffer)) return buffer;
+  array = JS_NewTypedArray(js, 3, args, type);
+  JS_FreeValue(js, buffer);
+  return array;
 }
+
+JSValue new_array(const void *items, int n, JSTypedArrayEnum type) { return typed_array(JS_NewArrayBufferCopy(js, items, 4 * n), type); }
+
+// new_view is a typed array on memory of the guest's own, which stays for the instance's life.
+JSValue new_view(void *items, int n, JSTypedArrayEnum type) {
+  return typed_array(JS_NewArrayBuffer(js, items, 4 * n, 0, NULL, NULL, false), type);
+}
+
+void set(JSValueConst object, const char *name, JSValue v) { JS_DefinePropertyValueStr(js, object, name, v, JS_PROP_C_W_E); }

@@ -77,14 +77,6 @@ int piece_matches(JSValueConst regexp, u32 token) {
 
 static void allow(u32 *words, u32 token) { words[token >> 5] |= 1u << (token & 31); }
 
-static JSValue new_mask(const u32 *words) {
-  JSValue args[3] = {JS_NewArrayBufferCopy(js, (const uint8_t *)words, 4 * mask_size), JS_UNDEFINED, JS_UNDEFINED}, mask;
-  if (JS_IsException(args[0])) return JS_EXCEPTION;
-  mask = JS_NewTypedArray(js, 3, args, JS_TYPED_ARRAY_UINT32);
-  JS_FreeValue(js, args[0]);
-  return mask;
-}
-
 // mask(what): a Uint32Array with a bit for each token: those whose text a RegExp matches, those for
 // which a function returns true, or those of a list. Control tokens have no text that anybody
 // reads, so of them a RegExp allows those that end the answer: else one in digits would never end.
@@ -121,7 +113,7 @@ static FUNCTION(mask) {
     for (int i = 0; i < list.n; i++) allow(words, list.token[i]);
     js_free(c, list.token);
   }
-  result = new_mask(words);
+  result = new_array(words, mask_size, JS_TYPED_ARRAY_UINT32);
 out:
   js_free(c, words);
   return result;
@@ -148,13 +140,10 @@ int tokenize(Text text, int flags, Tokens *result) {
 static FUNCTION(tokenize_text) {
   Text text;
   Tokens tokens;
-  JSValue special, list = JS_EXCEPTION;
-  int parse;
-  if (!read_option(argv[1], "special", &special)) return JS_EXCEPTION;
-  parse = JS_ToBool(c, special);
-  JS_FreeValue(c, special);
-  if (!read_text(argv[0], "the text", &text)) return JS_EXCEPTION;
-  if (tokenize(text, parse ? 2 : 0, &tokens)) {
+  JSValue list = JS_EXCEPTION;
+  int special;
+  if (!read_flag(argv[1], "special", &special) || !read_text(argv[0], "the text", &text)) return JS_EXCEPTION;
+  if (tokenize(text, special ? 2 : 0, &tokens)) {
     list = new_tokens(tokens.token, tokens.n);
     js_free(c, tokens.token);
   }

@@ -43,6 +43,14 @@ export interface Plugin {
   place: "first" | "last"; // in a chain that does not name it
   view: "candidates" | "logits" | "none"; // of its sample
   schema?: unknown; // of its configuration, a JSON schema
+  policies?: Policy[]; // by which the operator attaches it to requests; absent: by none
+}
+
+/** How the operator attaches a plugin to requests. */
+export interface Policy {
+  mode: "required" | "default"; // a request can switch a default one off
+  models: string[]; // whose requests; empty: those of all
+  routes: string[]; // by which they come; empty: by all
 }
 
 /** What a model is served with. What the host does not tell is absent. */
@@ -189,6 +197,7 @@ export type ListEntry = {
   meta?: Record<string, unknown> | null;
   architecture?: { input_modalities?: unknown } | null;
   status?: { value?: unknown; error?: unknown } | null; // absent of the only model
+  policies?: unknown;
   exports?: unknown;
   manifest?: {
     summary?: unknown;
@@ -240,7 +249,7 @@ export function isFile(entry: ListEntry): boolean {
   return entry.file !== "";
 }
 
-export function readPlugin({ name, manifest, exports }: ListEntry): Plugin {
+export function readPlugin({ name, manifest, exports, policies }: ListEntry): Plugin {
   const view = manifest?.view;
   return {
     name: String(name),
@@ -250,7 +259,14 @@ export function readPlugin({ name, manifest, exports }: ListEntry): Plugin {
     place: manifest?.place === "last" ? "last" : "first",
     view: view === "candidates" || view === "logits" ? view : "none",
     ...(manifest?.config_schema !== undefined && { schema: manifest.config_schema }),
+    ...(Array.isArray(policies) && { policies: policies.map(readPolicy) }),
   };
+}
+
+function readPolicy(policy: unknown): Policy {
+  const { mode, models, routes } = record(policy);
+  const texts = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
+  return { mode: mode === "default" ? "default" : "required", models: texts(models), routes: texts(routes) };
 }
 
 function props(body: unknown): Props {

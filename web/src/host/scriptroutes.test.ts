@@ -19,6 +19,11 @@ test("checkScript: the calls have the names that a script exports", async () => 
   });
 });
 
+test("checkScript: what was printed outside of hooks is kept", async () => {
+  const { log } = await told({ ok: true, implements: ["penstock_sample"], log: ["a", 1] });
+  assert.deepEqual(log, ["a", "1"]);
+});
+
 test("scriptError: a place is that of its fields, or of its message", () => {
   const message = "TypeError: x is not a function";
   const placed = `${message} (script.js:3:9)`;

@@ -14,13 +14,14 @@ export interface ScriptQuestion {
 export interface ScriptError {
   message: string;
   line?: number; // from 1
-  column?: number; // from 1
+  column?: number; // from 1, in bytes of UTF-8
   ofConfig?: boolean; // the script is sound, and does not take this configuration
 }
 
 /** What the host says of a script without running it for an answer. */
 export interface Checked {
   implements: string[]; // the calls that it has, such as sample
+  log?: string[]; // what its code outside of hooks has printed
   error?: ScriptError; // why the host would refuse it
 }
 
@@ -35,7 +36,8 @@ export async function checkScript(
 ): Promise<Checked> {
   const answer = record(await rest.call("v1/scripts/check", { method: "POST", body, signal }));
   const calls = Array.isArray(answer.implements) ? answer.implements.map(nameOf) : [];
-  const known = { implements: calls.filter((name) => name !== "open") };
+  const log = Array.isArray(answer.log) ? answer.log.map(String) : [];
+  const known = { implements: calls.filter((name) => name !== "open"), ...(log.length > 0 && { log }) };
   return answer.ok === true ? known : { ...known, error: scriptError(answer.error) };
 }
 

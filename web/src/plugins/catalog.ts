@@ -226,7 +226,7 @@ const remedies: Record<string, string> = {
   not_wasm: "A plugin is a .wasm file; docs/plugins/go.md and docs/plugins/rust.md tell how to build one.",
   plugin_too_large: smaller,
   body_too_large: smaller,
-  plugin_in_use: "Its operator can take it out of plugins.default.",
+  plugin_in_use: "Its operator can take it out of plugins.default and plugins.policy_file.",
   busy: "Try again in a moment.",
 };
 

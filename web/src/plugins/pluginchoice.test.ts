@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Plugin } from "../host/rest.ts";
 import { defaultSettings, type Settings } from "../settings/settings.ts";
-import { choiceOf, hasRoom, withoutPlugin, withPlugin } from "./pluginchoice.ts";
+import { choiceOf, hasRoom, isDefault, policyTexts, withoutPlugin, withPlugin } from "./pluginchoice.ts";
 
 const plugin: Plugin = {
   name: "a",
@@ -53,4 +53,17 @@ test("hasRoom: the host takes sixteen", () => {
   const many = Array.from({ length: 16 }, (_, at) => ({ name: `p${at}` }));
   assert.equal(hasRoom({ ...defaultSettings, plugins: many }), false);
   assert.equal(hasRoom({ ...defaultSettings, plugins: many.slice(1) }), true);
+});
+
+test("policyTexts: what a server requires, and what can be switched off", () => {
+  const required = { mode: "required" as const, models: ["small"], routes: [] };
+  const byDefault = { mode: "default" as const, models: [], routes: ["/v1/ws"] };
+  assert.deepEqual(
+    [isDefault({}), isDefault({ policies: [byDefault] }), isDefault({ policies: [byDefault, required] })],
+    [false, true, false],
+  );
+  assert.deepEqual(policyTexts({ policies: [required, byDefault] }), [
+    "This server requires it in requests to small; its operator has set it up.",
+    "This server uses it in requests by /v1/ws unless it is switched off or configured here.",
+  ]);
 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import type { Plugin } from "../host/rest.ts";
 // Adds a plugin to the settings of a chat, and takes it out.
 import { withStage } from "../settings/addstage.ts";
 import { entryOf, type HostChain, withoutStage } from "../settings/chain.ts";
@@ -36,6 +37,22 @@ function configured({ config: _, ...choice }: PluginChoice, config: Record<strin
 /** The settings without a plugin. */
 export function withoutPlugin(settings: Settings, name: string, host: HostChain): Settings {
   return withoutStage(settings, entryOf(name), host);
+}
+
+/** Whether the host uses a plugin unless a request switches it off. */
+export function isDefault({ policies = [] }: Pick<Plugin, "policies">): boolean {
+  return policies.length > 0 && policies.every(({ mode }) => mode === "default");
+}
+
+/** What the host's operator has set for a plugin, a sentence for each policy. */
+export function policyTexts({ policies = [] }: Pick<Plugin, "policies">): string[] {
+  return policies.map(({ mode, models, routes }) => {
+    const of = models.length > 0 ? ` to ${models.join(", ")}` : "";
+    const by = routes.length > 0 ? ` by ${routes.join(", ")}` : "";
+    return mode === "required"
+      ? `This server requires it in requests${of}${by}; its operator has set it up.`
+      : `This server uses it in requests${of}${by} unless it is switched off or configured here.`;
+  });
 }
 
 /** Whether settings have room for one more plugin. */

@@ -8,7 +8,7 @@ const folder = new URL("../../../plugins/script/gallery/", import.meta.url);
 
 test("galleryScript: each file of the gallery says what it does, and its example is JSON", () => {
   const files = readdirSync(folder).filter((file) => file.endsWith(".js"));
-  assert.equal(files.length, 20);
+  assert.equal(files.length, 21);
   for (const file of files) {
     const { name, summary, source, config } = galleryScript(
       file,

@@ -7,7 +7,7 @@ import type { GenerateRequest } from "../host/protocol.ts";
 import { Refused } from "../host/rest.ts";
 import type { Checked } from "../host/scriptroutes.ts";
 import type { Piece } from "../trace/tokenitems.ts";
-import { errorOfRun, parseConfig, Rehearsal } from "./rehearsal.ts";
+import { errorOfRun, Rehearsal } from "./rehearsal.ts";
 
 const request: GenerateRequest = { messages: [] };
 const sound: Checked = { implements: ["sample"] };
@@ -182,9 +182,4 @@ test("errorOfRun: the line is that of the script", () => {
   });
   assert.equal(failed("busy"), undefined, "it is none of the script");
   assert.equal(errorOfRun(undefined), undefined);
-});
-
-test("parseConfig: an empty one is none", () => {
-  assert.deepEqual(parseConfig(" "), { problem: "" });
-  assert.deepEqual(parseConfig('{"a":1}'), { value: { a: 1 }, problem: "" });
 });

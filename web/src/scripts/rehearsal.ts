@@ -6,6 +6,7 @@ import type { RunningAnswer } from "../chats/runninganswer.ts";
 import type { GenerateRequest } from "../host/protocol.ts";
 import { KeyNeeded, Refused } from "../host/rest.ts";
 import { type Checked, type ScriptError, type ScriptQuestion, scriptError } from "../host/scriptroutes.ts";
+import { parsedJSON } from "../text/parsedjson.ts";
 import { sentence, withoutPaths } from "../text/sentence.ts";
 
 const pause = 400; // milliseconds without a change
@@ -85,7 +86,7 @@ export class Rehearsal<R extends Run = Run> {
 
   /** Whether the host would take the script; what it says is then known. */
   private async isSound({ source, config, request }: Attempt, signal: AbortSignal): Promise<boolean> {
-    const { problem, ...parsed } = parseConfig(config);
+    const { problem = "", ...parsed } = parsedJSON(config);
     this.configError.value = problem;
     if (problem !== "") return false;
     const { model } = request;
@@ -131,16 +132,6 @@ function refusalOf(error: unknown): Refusal {
   if (error.status === 404 || error.status === 405)
     return { said: "This server knows no scripts.", help: "update" };
   return { said, help: "again" };
-}
-
-/** A configuration as JSON; undefined where it is empty. */
-export function parseConfig(text: string): { value?: unknown; problem: string } {
-  if (text.trim() === "") return { problem: "" };
-  try {
-    return { value: JSON.parse(text), problem: "" };
-  } catch (error) {
-    return { problem: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
-  }
 }
 
 /** What the error of a run says of its script; undefined where it says nothing of it. */

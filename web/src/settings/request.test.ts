@@ -41,6 +41,12 @@ test("requestFor: a script that is on goes with the plugins, also where its conf
   assert.equal(body({ script: { ...script, source: " \n" } }).plugins, undefined);
 });
 
+test("requestFor: a plugin that the host uses by default is switched off by name", () => {
+  const settings = { ...defaultSettings, off: ["plugin:quiet", "plugin:other", "top_k"] };
+  const { plugins } = requestFor(settings, new Set(["quiet", "loud"]), [], undefined, ["quiet", "loud"]);
+  assert.deepEqual(plugins, [{ name: "quiet", enabled: false }]);
+});
+
 test("requestFor: only plugins that the host has and that are switched on", () => {
   const plugins: Settings["plugins"] = [
     { name: "a" },

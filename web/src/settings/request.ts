@@ -10,13 +10,15 @@ import type { Format, PluginChoice, Settings } from "./settings.ts";
 
 /**
  * The request for an answer to messages. Only plugins that the host offers are named, and of
- * pictures and sounds those that the model takes.
+ * pictures and sounds those that the model takes. Plugins that the host uses by default are
+ * switched off by name.
  */
 export function requestFor(
   settings: Settings,
   offered: ReadonlySet<string>,
   messages: readonly Message[],
   abilities: Abilities = allAbilities,
+  byDefault: readonly string[] = [],
 ): GenerateRequest {
   const body: GenerateRequest = {
     messages: requestMessages(settings.system, messages, abilities),
@@ -28,7 +30,11 @@ export function requestFor(
   if (settings.templateArgs !== undefined) body.chat_template_kwargs = settings.templateArgs;
   const off = new Set(settings.off);
   const plugins = settings.plugins.filter(({ name }) => offered.has(name) && !off.has(entryOf(name)));
-  const used = [...plugins.map((choice) => (isPlain(choice) ? choice.name : choice)), ...scriptUse(settings)];
+  const used = [
+    ...plugins.map((choice) => (isPlain(choice) ? choice.name : choice)),
+    ...byDefault.filter((name) => off.has(entryOf(name))).map((name) => ({ name, enabled: false })),
+    ...scriptUse(settings),
+  ];
   if (used.length > 0) body.plugins = used;
   if (settings.chain !== undefined) {
     const named = new Set(plugins.map(({ name }) => entryOf(name)));

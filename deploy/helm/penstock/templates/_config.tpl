@@ -14,6 +14,9 @@
 {{- $lock := list }}
 {{- range .Values.plugins.modules }}{{ with get . "lock" }}{{ $lock = append $lock . }}{{ end }}{{ end }}
 {{- if $lock }}{{ $_ := set $plugins "lock" $lock }}{{ end }}
+{{- if .Values.plugins.policySecret.name }}
+{{- $_ := set $plugins "policy_file" (printf "/run/penstock/policies/%s" .Values.plugins.policySecret.key) }}
+{{- end }}
 {{- $own := dict "server" $server "plugins" $plugins "recordings" (dict "dir" "/var/lib/penstock/recordings") }}
 {{- if eq $m.source "pull" }}
 {{- $_ := set $own "model" (dict "path" $m.pull.name) }}

@@ -82,6 +82,9 @@ topologySpreadConstraints:
     {{- if $v.auth.keysSecret.name }}
     - {name: keys, mountPath: /run/penstock/keys, readOnly: true}
     {{- end }}
+    {{- if $v.plugins.policySecret.name }}
+    - {name: policies, mountPath: /run/penstock/policies, readOnly: true}
+    {{- end }}
     {{- if $v.tls.secret }}
     - {name: tls, mountPath: /run/penstock/tls, readOnly: true}
     {{- end }}

@@ -40,6 +40,10 @@
 - name: keys
   secret: {secretName: {{ quote . }}, defaultMode: 0440}
 {{- end }}
+{{- with $v.plugins.policySecret.name }}
+- name: policies
+  secret: {secretName: {{ quote . }}, defaultMode: 0440}
+{{- end }}
 {{- with $v.tls.secret }}
 - name: tls
   secret: {secretName: {{ quote . }}, defaultMode: 0440}

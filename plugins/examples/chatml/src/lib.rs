@@ -17,7 +17,8 @@ impl Plugin for ChatMl {
     const MANIFEST: Manifest = Manifest {
         name: "chatml",
         summary: "The ChatML template, with a system message of one's own where there is none",
-        config_schema: r#"{"type":"object","additionalProperties":false,"properties":{"system":{"type":"string"}}}"#,
+        config_schema: r#"{"type":"object","additionalProperties":false,"properties":{
+            "system":{"type":"string","description":"the system message of a conversation that has none"}}}"#,
         ..Manifest::DEFAULT
     };
 

@@ -17,7 +17,7 @@ impl Plugin for Within {
         name: "grammar",
         summary: "Keeps the answer within a grammar in llama.cpp's notation",
         config_schema: r#"{"type":"object","additionalProperties":false,"required":["grammar"],
-            "properties":{"grammar":{"type":"string","minLength":1,"maxLength":262144}}}"#,
+            "properties":{"grammar":{"type":"string","minLength":1,"maxLength":262144,"description":"in llama.cpp's notation (GBNF), such as: root ::= [a-z]+"}}}"#,
         strict_mask: true, // what others force must fit, too
         ..Manifest::DEFAULT
     };

@@ -33,6 +33,7 @@ type Matcher struct {
 	before  rune     // −1 at the beginning
 	waiting []Thread // where to go on, as they were left after the last character
 	at      []Thread // the same, followed to the instructions that want a character
+	open    []uint32 // instructions that are still to be followed
 	seen    []uint32 // for each instruction the round in which it was reached last
 	round   uint32
 }
@@ -67,12 +68,20 @@ func Compile(patterns ...string) (*Matcher, error) {
 		return nil, errLarge
 	}
 	m := &Matcher{program: program.Inst, start: uint32(program.Start), before: -1, seen: make([]uint32, len(program.Inst))}
-	m.begin()
-	if _, empty := m.follow(Thread{m.start, 0}, syntax.EmptyOpContext(-1, -1)); empty {
-		return nil, errEmpty
+	// Where an empty match is one, such as at \b, the other possibilities would not be followed.
+	for _, before := range borders {
+		for _, after := range borders {
+			m.begin()
+			if _, empty := m.follow(Thread{m.start, 0}, syntax.EmptyOpContext(before, after)); empty {
+				return nil, errEmpty
+			}
+		}
 	}
 	return m, nil
 }
+
+// borders has of all kinds of characters that an empty match depends on, and the text's end.
+var borders = [...]rune{-1, '\n', ' ', 'a'}
 
 // isFlat reports whether a pattern is nested no deeper than so.
 func isFlat(p *syntax.Regexp, depth int) bool {
@@ -102,7 +111,6 @@ func (m *Matcher) begin() {
 func (m *Matcher) Step(c rune, from, to int) (first, last int, ok bool) {
 	first, ok = m.followAll(syntax.EmptyOpContext(m.before, c), nil)
 	last = from
-	// An empty match, of \b for example, does not count.
 	m.follow(Thread{m.start, from}, syntax.EmptyOpContext(m.before, c))
 	m.waiting = m.waiting[:0]
 	for _, t := range m.at {
@@ -166,31 +174,34 @@ func (m *Matcher) Restore(s State) {
 }
 
 // follow goes from t to all instructions that want a character and reports whether one says that
-// the pattern has matched.
+// the pattern has matched. It does not recurse: a way may be as long as the program.
 func (m *Matcher) follow(t Thread, around syntax.EmptyOp) (from int, matched bool) {
-	i := &m.program[t.pc]
-	if i.Op == syntax.InstMatch {
-		return t.From, true
-	}
-	if m.seen[t.pc] == m.round {
-		return 0, false
-	}
-	m.seen[t.pc] = m.round
-	switch i.Op {
-	case syntax.InstAlt, syntax.InstAltMatch:
-		if from, matched = m.follow(Thread{i.Out, t.From}, around); matched {
-			return from, true
+	m.open = append(m.open[:0], t.pc)
+	for len(m.open) > 0 {
+		last := len(m.open) - 1
+		pc := m.open[last]
+		m.open = m.open[:last]
+		i := &m.program[pc]
+		if i.Op == syntax.InstMatch {
+			return t.From, true
 		}
-		return m.follow(Thread{i.Arg, t.From}, around)
-	case syntax.InstCapture, syntax.InstNop:
-		return m.follow(Thread{i.Out, t.From}, around)
-	case syntax.InstEmptyWidth:
-		if need := syntax.EmptyOp(i.Arg); need&around == need {
-			return m.follow(Thread{i.Out, t.From}, around)
+		if m.seen[pc] == m.round {
+			continue
 		}
-	case syntax.InstFail:
-	default:
-		m.at = append(m.at, t)
+		m.seen[pc] = m.round
+		switch i.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			m.open = append(m.open, i.Arg, i.Out)
+		case syntax.InstCapture, syntax.InstNop:
+			m.open = append(m.open, i.Out)
+		case syntax.InstEmptyWidth:
+			if need := syntax.EmptyOp(i.Arg); need&around == need {
+				m.open = append(m.open, i.Out)
+			}
+		case syntax.InstFail:
+		default:
+			m.at = append(m.at, Thread{pc, t.From})
+		}
 	}
 	return 0, false
 }

@@ -53,3 +53,17 @@ func firstEnd(whole *regexp.Regexp, text []byte) int {
 	}
 	return -1
 }
+
+// Nothing is matched by nothing, be it only at the border of a word or a line.
+func TestCompile_EmptyMatches_AreRefused(t *testing.T) {
+	for _, pattern := range []string{"a*", `\b|ab`, `(?m)^`, `\B`, "$", `x*\b`} {
+		if _, err := Compile("ab", pattern); err == nil {
+			t.Errorf("%q is taken", pattern)
+		}
+	}
+	for _, pattern := range []string{`\bab\b`, "(?m)^a$", `\b.`} {
+		if _, err := Compile(pattern); err != nil {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+}

@@ -29,7 +29,7 @@ impl Plugin for JsonSchema {
         name: "json-schema",
         summary: "Answers with JSON that fits a schema, closed before max_tokens",
         config_schema: r#"{"type":"object","required":["schema"],"additionalProperties":false,
-            "properties":{"schema":{"type":["object","boolean"]}}}"#,
+            "properties":{"schema":{"type":["object","boolean"],"description":"a JSON schema, which the answer fits"}}}"#,
         strict_mask: true, // what others force must fit, too
         ..Manifest::DEFAULT
     };

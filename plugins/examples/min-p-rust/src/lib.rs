@@ -15,7 +15,7 @@ impl Plugin for MinP {
         name: "min-p-rust",
         summary: "Drops tokens less likely than min_p times the likeliest",
         config_schema: r#"{"type":"object","additionalProperties":false,
-            "properties":{"min_p":{"type":"number","minimum":0,"maximum":1,"default":0.05}}}"#,
+            "properties":{"min_p":{"type":"number","minimum":0,"maximum":1,"default":0.05,"description":"the share of the highest probability that a token needs"}}}"#,
         ..Manifest::DEFAULT
     };
 

@@ -17,7 +17,7 @@ impl Plugin for MultipleChoice {
         name: "multiple-choice",
         summary: "Answers with one of the given texts",
         config_schema: r#"{"type":"object","additionalProperties":false,"required":["choices"],"properties":{
-            "choices":{"type":"array","minItems":1,"maxItems":1000,"items":{"type":"string","minLength":1,"maxLength":1000}}}}"#,
+            "choices":{"type":"array","description":"texts of which one is the answer","minItems":1,"maxItems":1000,"items":{"type":"string","minLength":1,"maxLength":1000}}}}"#,
         ..Manifest::DEFAULT
     };
 

@@ -48,7 +48,7 @@ impl Plugin for Watermark {
         biases: MOST_GREEN,
         config_schema: r#"{"type": "object", "additionalProperties": false, "required": ["key"], "properties": {
             "key": {"type": "string", "pattern": "^[0-9a-fA-F]{64}$", "writeOnly": true, "description": "64 hexadecimal digits, as `openssl rand -hex 32` prints; keep it secret"},
-            "scheme": {"enum": ["gumbel", "green"], "default": "gumbel"},
+            "scheme": {"enum": ["gumbel", "green"], "default": "gumbel", "description": "gumbel draws by the key and changes no probability; green prefers tokens, also at temperature 0"},
             "context": {"type": "integer", "minimum": 1, "maximum": 8, "default": 4, "description": "how many tokens before a token decide its number"},
             "gamma": {"type": "number", "minimum": 0.01, "maximum": 0.5, "default": 0.25, "description": "green: the share of tokens that are green"},
             "delta": {"type": "number", "minimum": 0, "maximum": 100, "default": 2, "description": "green: what is added to a green token's logit"},

@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { isRecord } from "../../plugins/schema.ts";
+import { parsedJSON } from "../../text/parsedjson.ts";
 import { FieldHelp, Needed } from "./fieldhelp.tsx";
 import { type FieldProps, useForm } from "./formcontext.ts";
 
@@ -69,15 +70,8 @@ function schemaProblems(problems: readonly { path: string; message: string }[], 
     .join("\n");
 }
 
-type Parsed = { value: unknown; problem?: undefined } | { problem: string };
-
-function parse(text: string, object: boolean): Parsed {
-  if (text.trim() === "") return { value: object ? {} : undefined };
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    return { problem: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
-  }
+function parse(text: string, object: boolean): ReturnType<typeof parsedJSON> {
+  const { value = object ? {} : undefined, problem } = parsedJSON(text);
+  if (problem !== undefined) return { problem };
   return object && !isRecord(value) ? { problem: 'It must be an object, such as {"name": 1}.' } : { value };
 }

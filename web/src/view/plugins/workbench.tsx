@@ -3,11 +3,18 @@
 // Where a plugin is configured, switched on and tried.
 import { useSignal } from "@preact/signals";
 import { addressOf } from "../../address.ts";
-import { choiceOf, hasRoom, withoutPlugin, withPlugin } from "../../plugins/pluginchoice.ts";
+import {
+  choiceOf,
+  hasRoom,
+  isDefault,
+  policyTexts,
+  withoutPlugin,
+  withPlugin,
+} from "../../plugins/pluginchoice.ts";
 import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { startingConfig } from "../../plugins/schema.ts";
 import { problemsOf } from "../../plugins/schemacheck.ts";
-import { hostChain, rolesOf } from "../../settings/chain.ts";
+import { entryOf, hostChain, rolesOf, withStageSwitched } from "../../settings/chain.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
 import { SchemaForm } from "../form/schemaform.tsx";
@@ -60,9 +67,9 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
   return (
     <div class="workbench">
       <div class="set">
-        {plugin.always ? (
-          <p class="hint">Every request to this server uses it; its operator has set that.</p>
-        ) : (
+        {isDefault(plugin) && <DefaultSwitch plugin={plugin} />}
+        {!plugin.always &&
+          !isDefault(plugin) &&
           places.map((place) => (
             <UseSwitch
               key={place.label}
@@ -71,8 +78,8 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
               disabled={!isUsed(place, name) && (problems.value.length > 0 || !hasRoom(place.settings))}
               turn={(on) => turn(place, on)}
             />
-          ))
-        )}
+          ))}
+        <PolicyHints plugin={plugin} />
         {choiceOf(chat.settings.value, name) !== undefined && (
           <a class="link" href={addressOf("chat", chat.tree.path.value.length > 0 ? chat.id : undefined)}>
             Open the chat
@@ -95,6 +102,35 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
       </div>
     </div>
   );
+}
+
+/** Switches a plugin off that the host uses by default. */
+function DefaultSwitch({ plugin }: { plugin: PluginFile }) {
+  const { chats, props, plugins } = useApp();
+  const { settings } = chats.current.value;
+  const host = () => hostChain(props.peek().defaults, plugins.peek());
+  return (
+    <UseSwitch
+      label="Do without it in this chat"
+      help={policyTexts(plugin).join(" ")}
+      on={settings.value.off.includes(entryOf(plugin.name))}
+      turn={(without) => {
+        settings.value = withStageSwitched(settings.peek(), entryOf(plugin.name), !without, host());
+      }}
+    />
+  );
+}
+
+/** Says what the operator has set for some requests. */
+function PolicyHints({ plugin }: { plugin: PluginFile }) {
+  if (isDefault(plugin)) return null;
+  if (plugin.always)
+    return <p class="hint">Every request to this server uses it; its operator has set that.</p>;
+  return policyTexts(plugin).map((text) => (
+    <p class="hint" key={text}>
+      {text}
+    </p>
+  ));
 }
 
 /** Settings that may name the plugin. */

@@ -6,7 +6,7 @@ import type { RefObject } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { ScriptError } from "../../host/scriptroutes.ts";
 import type * as Highlighting from "../../text/highlight.ts";
-import { insertText } from "./typing.ts";
+import { insertText, offsetOf } from "./typing.ts";
 
 interface Props {
   field: RefObject<HTMLTextAreaElement | null>;
@@ -131,8 +131,7 @@ function Problem({
 /** Puts the cursor into a line. */
 function goTo(field: HTMLTextAreaElement | null, line: number, column: number): void {
   if (field === null) return;
-  const before = field.value.split("\n").slice(0, line - 1);
-  const at = before.reduce((sum, text) => sum + text.length + 1, 0) + column - 1;
+  const at = offsetOf(field.value, line, column);
   field.focus();
   field.setSelectionRange(at, at);
 }

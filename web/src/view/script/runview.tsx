@@ -51,7 +51,7 @@ function Answer({ run, rehearsal }: { run: RunningAnswer; rehearsal: Rehearsal<R
           {advice(error).said} {remedy(error)}
         </p>
       )}
-      <Told run={run} />
+      <Told run={run} log={rehearsal.checked.value?.log ?? []} />
     </>
   );
 }
@@ -92,8 +92,8 @@ function verdict(
   return `Differs from the run before at token ${count(parted + 1)}: ${name(pieces[parted])}, before ${name(before[parted])}.`;
 }
 
-/** What the script told: values, and notes at their tokens. */
-function Told({ run }: { run: RunningAnswer }) {
+/** What the script told: what it printed before the answer, values, and notes at their tokens. */
+function Told({ run, log }: { run: RunningAnswer; log: string[] }) {
   const outputs = run.message.value.outputs ?? [];
   const notes = itemsOf(run.pieces).flatMap(({ text, place, takenBy, trace }) =>
     (trace?.notes ?? []).map(
@@ -102,6 +102,7 @@ function Told({ run }: { run: RunningAnswer }) {
     ),
   );
   const lines = [
+    ...log.map((line) => `Before the answer: ${line}`),
     ...outputs.map(({ tokens, value }) => `Token ${count(tokens)} tells ${JSON.stringify(value)}`),
     ...notes,
   ];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Changes a field's text so that undo takes the change back.
+// Changes a field's text so that undo takes the change back, and finds places in it.
 
 /** Puts text in the place of what is selected in a field, as if it had been typed. */
 export function insertText(field: HTMLTextAreaElement, text: string): void {
@@ -17,4 +17,12 @@ export function replaceText(field: HTMLTextAreaElement, text: string): void {
   field.focus();
   field.select();
   insertText(field, text);
+}
+
+/** Where in a text a line's column is, which counts bytes of UTF-8. */
+export function offsetOf(text: string, line: number, column: number): number {
+  const lines = text.split("\n");
+  const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+  const bytes = new TextEncoder().encode(lines[line - 1]).subarray(0, column - 1);
+  return before + new TextDecoder().decode(bytes).length;
 }
