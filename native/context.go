@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -37,6 +38,7 @@ type Limits struct {
 	Snapshots   int  // states of each recurrent sequence that Remove can go back to; 0: none
 	Trained     int  // positions the model was trained for, or that ContextOptions.Rope extends that to; 0: unknown
 	HiddenState int  // width of the hidden states that passes can give beside logits; 0: they cannot, with this model's architecture
+	StateLayers int  // layers whose states they can give, too: all, or 0
 	Memory      bool // false: the model keeps nothing between passes, so it cannot continue a text
 }
 
@@ -47,8 +49,9 @@ type Context struct {
 	model    *Model
 	limits   Limits
 	output   Output
-	first    *C.float // row 0; a field, because a variable would move to the heap for the call
-	states   *C.float // of row 0; nil: none
+	first    *C.float  // row 0; a field, because a variable would move to the heap for the call
+	states   **C.float // of row 0, for each of layers; nil: none
+	layers   []int32   // of the last pass
 	rows     int
 	err      C.ps_error
 	adapters *keptAdapters
@@ -79,7 +82,7 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 		model: m, output: o.Output, adapters: adapters, governor: governor.New(int(max(params.threads, params.threads_batch))),
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
-			Sequences: int(l.sequences), Rows: int(l.rows), Snapshots: int(l.snapshots), Trained: int(l.trained), HiddenState: int(l.state), Memory: bool(l.memory),
+			Sequences: int(l.sequences), Rows: int(l.rows), Snapshots: int(l.snapshots), Trained: int(l.trained), HiddenState: int(l.state), StateLayers: int(l.layers), Memory: bool(l.memory),
 		},
 	}
 	ctx.own(unsafe.Pointer(c), m, func() { C.ps_context_free(c); adapters.drop() })
@@ -104,7 +107,7 @@ func (c *Context) Decode(b *Batch) error {
 	}
 	defer c.leaveAlone()
 	c.first, c.states, c.rows = nil, nil, 0
-	if err := b.check(); err != nil {
+	if err := b.check(c.limits.StateLayers); err != nil {
 		return err
 	}
 	if err := c.finishCopyFor(b); err != nil {
@@ -117,10 +120,11 @@ func (c *Context) Decode(b *Batch) error {
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Positions))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Sequences))),
 		(*C._Bool)(unsafe.Pointer(unsafe.SliceData(b.Outputs))),
-		C._Bool(b.HiddenStates), &c.first, &c.states, &c.err)
+		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.HiddenStates))), C.size_t(len(b.HiddenStates)), &c.first, &c.states, &c.err)
 	if code != C.PS_OK {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}
+	c.layers = append(c.layers[:0], b.HiddenStates...)
 	c.governor.Observe(time.Since(begun), time.Duration(C.ps_context_stalled(c.c())))
 	for _, wanted := range b.Outputs {
 		if wanted && c.output != Scores {
@@ -147,16 +151,18 @@ func (c *Context) Row(i int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(c.first)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
 }
 
-// HiddenState is a view of the hidden state of output row i of the last pass, Limits.HiddenState
-// wide: what the model's last layer gives, after the norm and before the vocabulary, as with the
-// output Embeddings. It is nil if there is no such row, if Batch.HiddenStates did not ask for it,
-// or if the model has none. As with Row, it must not be touched after the next Decode or Close.
-func (c *Context) HiddenState(i int) []float32 {
-	n := c.limits.HiddenState
-	if i < 0 || i >= c.rows || c.states == nil {
+// HiddenState is a view of a hidden state of output row i of the last pass, Limits.HiddenState
+// wide. Layer 0 is what the model's last layer gives, after the norm and before the vocabulary, as
+// with the output Embeddings; the layers from 1 to Limits.StateLayers are what each gives to the
+// next. It is nil if there is no such row, if Batch.HiddenStates did not ask for it, or if the
+// model has none. As with Row, it must not be touched after the next Decode or Close.
+func (c *Context) HiddenState(layer int32, i int) []float32 {
+	n, at := c.limits.HiddenState, slices.Index(c.layers, layer)
+	if i < 0 || i >= c.rows || c.states == nil || at < 0 {
 		return nil
 	}
-	return unsafe.Slice((*float32)(unsafe.Pointer(c.states)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
+	first := unsafe.Slice(c.states, len(c.layers))[at]
+	return unsafe.Slice((*float32)(unsafe.Pointer(first)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
 }
 
 // Scores is a view of what the classifier gives a sequence of the last pass, one number for each
@@ -333,8 +339,8 @@ type Batch struct {
 	Tokens       []int32
 	Positions    []int32
 	Sequences    []int32
-	Outputs      []bool // whether the logits after this token are wanted
-	HiddenStates bool   // whether the hidden states of these tokens are wanted too; see Context.HiddenState
+	Outputs      []bool  // whether the logits after this token are wanted
+	HiddenStates []int32 // layers whose states of these tokens are wanted too, each once; see Context.HiddenState
 
 	// DuringCopy allows a pass over the target of a copy that still runs: whatever it does to that
 	// sequence will be undone. Without it, such a pass finishes the copy first.
@@ -352,14 +358,19 @@ func (b *Batch) Add(token, position, sequence int32, output bool) {
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
 	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
-	b.Sequences, b.Outputs, b.HiddenStates = b.Sequences[:0], b.Outputs[:0], false
+	b.Sequences, b.Outputs, b.HiddenStates = b.Sequences[:0], b.Outputs[:0], b.HiddenStates[:0]
 }
 
-func (b *Batch) check() error {
+func (b *Batch) check(layers int) error {
 	n := len(b.Tokens)
 	if len(b.Positions) != n || len(b.Sequences) != n || len(b.Outputs) != n {
 		return fmt.Errorf("decode: %w: the columns of the batch have %d, %d, %d and %d entries", ErrInvalid,
 			n, len(b.Positions), len(b.Sequences), len(b.Outputs))
+	}
+	for i, layer := range b.HiddenStates {
+		if layer < 0 || int(layer) > layers || slices.Contains(b.HiddenStates[:i], layer) {
+			return fmt.Errorf("decode: %w: the states of layer %d, of %d, or twice", ErrInvalid, layer, layers)
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package native
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func TestContext_HiddenState_AsEmbeddings(t *testing.T) {
 				if c.Limits().HiddenState != m.Info().EmbeddingOut {
 					t.Fatalf("states are %d wide, embeddings %d", c.Limits().HiddenState, m.Info().EmbeddingOut)
 				}
-				for s, text := range hiddenStates(t, c, 3, embeddedTexts) {
+				for s, text := range hiddenStates(t, c, 3, embeddedTexts, 0)[0] {
 					for i, got := range text {
 						if got == nil {
 							continue
@@ -43,15 +44,12 @@ func TestContext_HiddenState_AsEmbeddings(t *testing.T) {
 	}
 }
 
-// hiddenStates computes texts in one pass and returns the states of the last of their tokens, and
-// nil for the tokens before.
-func hiddenStates(t *testing.T, c *Context, last int, texts [][]int32) [][][]float32 {
+// hiddenStates computes texts in one pass and returns, for each of the layers, the states of the
+// last of their tokens, and nil for the tokens before.
+func hiddenStates(t *testing.T, c *Context, last int, texts [][]int32, layers ...int32) [][][][]float32 {
 	t.Helper()
-	var b Batch
-	b.HiddenStates = true
-	out := make([][][]float32, len(texts))
+	b := Batch{HiddenStates: layers}
 	for s, text := range texts {
-		out[s] = make([][]float32, len(text))
 		for i, token := range text {
 			b.Add(token, int32(i), int32(s), len(text)-i <= last)
 		}
@@ -59,32 +57,93 @@ func hiddenStates(t *testing.T, c *Context, last int, texts [][]int32) [][][]flo
 	if err := c.Decode(&b); err != nil {
 		t.Fatal(err)
 	}
-	for i, row := 0, 0; i < len(b.Tokens); i++ {
-		if b.Outputs[i] {
-			out[b.Sequences[i]][b.Positions[i]] = slices.Clone(c.HiddenState(row))
-			row++
+	out := make([][][][]float32, len(layers))
+	for l, layer := range layers {
+		out[l] = make([][][]float32, len(texts))
+		for s, text := range texts {
+			out[l][s] = make([][]float32, len(text))
+		}
+		for i, row := 0, 0; i < len(b.Tokens); i++ {
+			if b.Outputs[i] {
+				out[l][b.Sequences[i]][b.Positions[i]] = slices.Clone(c.HiddenState(layer, row))
+				row++
+			}
 		}
 	}
-	if c.HiddenState(-1) != nil || c.HiddenState(c.Rows()) != nil {
-		t.Error("there are states of rows that there are not")
+	if c.HiddenState(layers[0], -1) != nil || c.HiddenState(layers[0], c.Rows()) != nil || c.HiddenState(99, 0) != nil {
+		t.Error("there are states of rows or layers that there are not")
 	}
 	return out
+}
+
+// The states of a layer are what a model that ends there has before the norm, whatever the passes
+// look like, and with the norm the last one's are those of layer 0.
+func TestContext_HiddenState_OfLayers(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	n := int32(m.Info().Layers)
+	layers := []int32{n, 1, 0, n / 2}
+	o := ContextOptions{Cells: 256, Batch: 16, UBatch: 16, Rows: 16, Sequences: 4, Unified: true, Threads: 1}
+	c := newContext(t, m, o)
+	if c.Limits().StateLayers != int(n) {
+		t.Fatalf("states of %d layers, the model has %d", c.Limits().StateLayers, n)
+	}
+	all := hiddenStates(t, c, 16, embeddedTexts, layers...)
+	for _, unified := range []bool{true, false} { // in pieces, and rows in another order
+		o.Unified, o.UBatch = unified, 4
+		for l, states := range hiddenStates(t, newContext(t, m, o), 3, embeddedTexts, layers...) {
+			for s, text := range states {
+				for i, got := range text {
+					if got == nil {
+						continue
+					}
+					if d := apart([][]float32{got}, [][]float32{all[l][s][i]}); d > 1e-2 {
+						t.Errorf("unified %v: the state of layer %d after token %d of text %d differs by %g from that of a whole pass", unified, layers[l], i, s, d)
+					}
+				}
+			}
+		}
+	}
+	for l := range layers[1:] {
+		if slices.Equal(all[0][0][2], all[l+1][0][2]) {
+			t.Errorf("layers %d and %d have the same state", layers[0], layers[l+1])
+		}
+	}
+	for s, text := range all[0] { // the norm divides by the root of the mean square, and multiplies with weights that are the same for all
+		for i, before := range text {
+			if s == 0 && i == 0 {
+				continue
+			}
+			for k := range before {
+				norm := func(s, i int) float64 { return float64(all[0][s][i][k]) / rootMeanSquare(all[0][s][i]) }
+				if a, b := norm(s, i)*float64(all[2][0][0][k]), norm(0, 0)*float64(all[2][s][i][k]); math.Abs(a-b) > 1e-2*math.Max(1, math.Abs(a)) {
+					t.Fatalf("number %d after token %d of text %d is not that of layer 0 before the norm: %g, %g", k, i, s, a, b)
+				}
+			}
+		}
+	}
+}
+
+func rootMeanSquare(x []float32) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum / float64(len(x)))
 }
 
 // Asking for states changes no logits, and a pass in which nobody asks has none.
 func TestContext_HiddenState_OnlyWhereAsked(t *testing.T) {
 	c := newContext(t, loadBuiltIn(t, ModelOptions{}), ContextOptions{Cells: 256, Sequences: 1, Unified: true, Threads: 1})
 	var rows [][]float32
-	for _, ask := range []bool{false, true, false} {
-		var b Batch
-		b.HiddenStates = ask
+	for _, ask := range [][]int32{nil, {0}, {1, 0}, nil} {
+		b := Batch{HiddenStates: ask}
 		for i, token := range embeddedTexts[0] {
 			b.Add(token, int32(i), 0, i == 4)
 		}
 		if err := c.Decode(&b); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.HiddenState(0) != nil; got != ask {
+		if got := c.HiddenState(0, 0) != nil; got != (ask != nil) {
 			t.Errorf("asked: %v; there is a state: %v", ask, got)
 		}
 		rows = append(rows, slices.Clone(c.Row(0)))
@@ -92,7 +151,7 @@ func TestContext_HiddenState_OnlyWhereAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !slices.Equal(rows[0], rows[1]) || !slices.Equal(rows[0], rows[2]) {
+	if !slices.Equal(rows[0], rows[1]) || !slices.Equal(rows[0], rows[2]) || !slices.Equal(rows[0], rows[3]) {
 		t.Error("asking for states changes logits")
 	}
 }
@@ -110,19 +169,19 @@ func TestContext_HiddenState_NoneOfAnEncoder(t *testing.T) {
 func BenchmarkContext_HiddenState(b *testing.B) {
 	m := benchModel(b)
 	c := newContext(b, m, ContextOptions{Cells: 4096, Sequences: 8, Unified: true, Threads: benchNumber("THREADS"), Poll: benchNumber("POLL")})
-	took := map[bool][]time.Duration{}
+	took := map[int][]time.Duration{} // by the number of layers
 	var batch Batch
 	position := int32(0)
 	for b.Loop() {
-		if position == 256 {
+		if position == 255 {
 			if err := clearSequences(c, 8); err != nil {
 				b.Fatal(err)
 			}
 			position = 0
 		}
-		for i := range int32(2) {
+		for i := range int32(3) {
 			batch.Reset()
-			batch.HiddenStates = (position/2+i)%2 == 0 // neither is always first
+			batch.HiddenStates = [][]int32{nil, {0}, {0, int32(m.Info().Layers / 2)}}[(position/3+i)%3] // none is always first
 			for s := range int32(8) {
 				batch.Add(100+s, position, s, true)
 			}
@@ -131,14 +190,15 @@ func BenchmarkContext_HiddenState(b *testing.B) {
 			if err := c.Decode(&batch); err != nil {
 				b.Fatal(err)
 			}
-			took[batch.HiddenStates] = append(took[batch.HiddenStates], time.Since(start))
+			took[len(batch.HiddenStates)] = append(took[len(batch.HiddenStates)], time.Since(start))
 		}
 	}
 	median := func(all []time.Duration) float64 {
 		slices.Sort(all)
 		return float64(all[len(all)/2])
 	}
-	with, without := median(took[true]), median(took[false])
+	with, without := median(took[1]), median(took[0])
 	b.ReportMetric(without, "ns/without")
 	b.ReportMetric(with-without, "ns/states")
+	b.ReportMetric(median(took[2])-without, "ns/states_and_layer")
 }

@@ -3,6 +3,8 @@
 package scheduler
 
 import (
+	"slices"
+
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
@@ -58,10 +60,11 @@ type Backend interface {
 	// the backend and valid until the next Start. Stages may write to it. Without such a row it
 	// returns nil, which fails the answer.
 	Row(i int) []float32
-	// HiddenState returns what the model's last layer gave for output row i, after the norm:
-	// Limits.HiddenState floats, which are not written to and are valid as long as the row.
-	// Without such a row, and where Batch.HiddenStates did not ask for it, it returns nil.
-	HiddenState(i int) []float32
+	// HiddenState returns what a layer of the model gave for output row i, from 1, or the last one
+	// after the norm, which is layer 0: Limits.HiddenState floats, which are not written to and are
+	// valid as long as the row. Without such a row, and where Batch.HiddenStates did not ask for it,
+	// it returns nil.
+	HiddenState(layer int32, i int) []float32
 	// SampleRows draws one token for each entry; every Stage in it is Native. Results are written
 	// into the entries; an entry without a row gets an error, and chain.ErrSlow one that would
 	// hold up the others.
@@ -81,8 +84,9 @@ type Batch struct {
 	// PromptRows says that some of these are of tokens within a prompt, so a sequence may have any
 	// number of rows.
 	PromptRows bool
-	// HiddenStates asks for the hidden states of the output rows as well.
-	HiddenStates bool
+	// HiddenStates are the layers whose states of the output rows are wanted as well, each once;
+	// see Backend.HiddenState.
+	HiddenStates []int32
 	Adapters     Adapters // that compute all of it besides the model; nil: the model alone does
 
 	// Piece, if set, has the embeddings that are computed in place of tokens: entry i is its row
@@ -108,6 +112,15 @@ func (b *Batch) Add(t Token, position, sequence int32, output bool) int {
 	return b.rows - 1
 }
 
+// WantStates asks for the hidden states of layers.
+func (b *Batch) WantStates(layers ...int32) {
+	for _, layer := range layers {
+		if !slices.Contains(b.HiddenStates, layer) {
+			b.HiddenStates = append(b.HiddenStates, layer)
+		}
+	}
+}
+
 // Len is the number of tokens in the batch.
 func (b *Batch) Len() int { return len(b.Tokens) }
 
@@ -118,7 +131,7 @@ func (b *Batch) Rows() int { return b.rows }
 func (b *Batch) Reset() {
 	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
 	b.Sequences, b.Outputs = b.Sequences[:0], b.Outputs[:0]
-	b.rows, b.PromptRows, b.HiddenStates = 0, false, false
+	b.rows, b.PromptRows, b.HiddenStates = 0, false, b.HiddenStates[:0]
 	b.Piece, b.FirstRow = nil, 0
 }
 

@@ -95,9 +95,20 @@ func (s *Scheduler) fill(branches []*branch) error {
 			s.drafting = true
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
-		if d := b.drawer; b.driver == driverDrawer && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
-			s.batch.HiddenStates = true
+		if b.outputRow >= 0 {
+			s.batch.WantStates(b.stateLayers()...)
 		}
+	}
+	return nil
+}
+
+// stateLayers are the layers whose hidden states are wanted beside the logits of the branch's row.
+func (b *branch) stateLayers() []int32 {
+	switch {
+	case b.driver == driverDrawer:
+		return b.drawer.chain.StateLayers()
+	case b.driver == driverProgram && b.job.program.HiddenState() > 0:
+		return []int32{b.job.program.StateLayer()}
 	}
 	return nil
 }

@@ -67,8 +67,12 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 	ends := func(t Token) bool {
 		return !r.IgnoreEOG && s.backend.EndOfGeneration(t) || slices.Contains(r.StopTokens, t)
 	}
+	state := 0
+	if p.HiddenStates {
+		state = s.limits.HiddenState
+	}
 	j.program = &programRun{main: j, choices: []*job{j}, over: make(chan struct{})}
-	j.program.Run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
+	j.program.Run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, HiddenState: state, Longest: longest - 1, Tokens: tokens,
 		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: ends, Wake: s.inbox.signal})
 	j.branches = make([]*branch, p.Branches)
 	for i := range j.branches {
@@ -323,7 +327,11 @@ func (s *Scheduler) lendRow(b *branch) {
 		s.end(b.job, End{Reason: answer.ReasonError, Err: errNoBranchRow})
 		return
 	}
-	b.state.Row, b.state.Wanted = program.Lend(logits), false
+	var state []float32
+	if b.job.program.HiddenState() > 0 {
+		state = slices.Clone(s.backend.HiddenState(b.job.program.StateLayer(), b.outputRow))
+	}
+	b.state.Row, b.state.Wanted = program.Lend(logits, state), false
 	lent := &b.job.program.lent
 	*lent = append(*lent, b.state.Row)
 	s.sampling.lent = true

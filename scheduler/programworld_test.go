@@ -33,6 +33,7 @@ type script struct {
 	masked map[*program.Branch]bool // its row is no longer the model's
 	bomb   *bomb                    // nil: it has none
 	most   int                      // tokens that a branch gets at a time
+	states bool                     // it gets hidden states
 
 	mu      sync.Mutex
 	adopted bool // the answer goes on after what was shown
@@ -64,7 +65,8 @@ func (w *world) scripted(c *client) {
 		r.Chain = nil
 	}
 	c.script.adopts = len(r.Chain) == 1
-	r.Program = &program.Program{Main: c.script.main, Branches: 1 + w.rng.IntN(w.slots), Tokens: w.rng.IntN(2) * w.rng.IntN(4000)}
+	r.Program = &program.Program{Main: c.script.main, Branches: 1 + w.rng.IntN(w.slots), Tokens: w.rng.IntN(2) * w.rng.IntN(4000), HiddenStates: w.rng.IntN(2) == 0}
+	c.script.states = r.Program.HiddenStates
 }
 
 func (p *script) main(r *program.Run) error {
@@ -313,8 +315,13 @@ func (p *script) check(b *program.Branch) error {
 		return err
 	}
 	said := p.w.backend.After(append(slices.Clone(tokens), 0), 1, p.like)
-	if want := said[len(said)-1]; best.IDs[0] != want {
+	want := said[len(said)-1]
+	if best.IDs[0] != want {
 		return fmt.Errorf("after %d tokens the row says %d, the model %d", len(tokens), best.IDs[0], want)
+	}
+	state, err := b.HiddenState()
+	if err != nil || p.states != (len(state) == stateWidth && state[0] == float32(want)) || !p.states && state != nil {
+		return fmt.Errorf("after %d tokens the hidden state is %v, %w, the model says %d, and the program wants it: %v", len(tokens), state, err, want, p.states)
 	}
 	row := make([]float32, p.w.backend.Limits().Vocabulary)
 	if n, err := b.Logits(row); err != nil || n != len(row) || row[best.IDs[0]] != best.Logits[0] {

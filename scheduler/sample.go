@@ -241,8 +241,8 @@ func (s *Scheduler) backgroundRows(d *drawer) background.Rows {
 	*rows = background.Rows{Logits: rows.Logits[:0], States: rows.States[:0], First: g.row, Context: g.at, Draft: g.draft}
 	for i := d.branch.outputRow + g.row; i <= d.branch.outputRow+len(g.draft); i++ {
 		rows.Logits = append(rows.Logits, s.backend.Row(i))
-		if d.chain.WantsHiddenStates() { // they are small, and the next pass may come before the background sampler does
-			rows.States = append(rows.States, s.backend.HiddenState(i)...)
+		for _, layer := range d.chain.StateLayers() { // they are small, and the next pass may come before the background sampler does
+			rows.States = append(rows.States, s.backend.HiddenState(layer, i)...)
 		}
 	}
 	return *rows

@@ -312,12 +312,13 @@ type prober struct {
 	state  []float32
 	wrong  string // the first that was wrong
 	states int    // that it has had in accept
-	forces int    // after so many tokens it forces three, which come without rows of their own but for the first
+	layer  int32
+	forces int // after so many tokens it forces three, which come without rows of their own but for the first
 	told   int
 }
 
 func (p *prober) Traits() chain.Traits {
-	return chain.Traits{Prepares: true, Lasts: true, HiddenState: func(s []float32) { p.state = s }}
+	return chain.Traits{Prepares: true, Lasts: true, HiddenState: func(s []float32) { p.state = s }, StateLayer: p.layer}
 }
 
 func (p *prober) Prepare() (chain.Prepared, error) {
@@ -345,7 +346,7 @@ func (p *prober) check(what string, fits func(says int) bool) {
 	case p.wrong != "":
 	case len(p.state) != stateWidth:
 		p.wrong = fmt.Sprintf("the state of the row that is %s has %d numbers", what, len(p.state))
-	case !fits(int(p.state[0])) || p.state[0] != p.state[stateWidth-1]:
+	case !fits(int(p.state[0])-int(p.layer)) || p.state[0] != p.state[stateWidth-1]:
 		p.wrong = fmt.Sprintf("the row that is %s has another's state", what)
 	}
 }
@@ -364,9 +365,10 @@ func TestHiddenState_StagesHaveTheirRows(t *testing.T) {
 		var streams []*scheduler.Stream
 		for i, p := range probers {
 			r := request(5+rng.IntN(40), i, 40)
+			p.layer = int32(i)
 			r.Chain = []chain.Stage{p, schedulertest.Sampled{}}
 			if i == 1 {
-				r.Chain = []chain.Stage{&weaver{rng: rand.New(rand.NewPCG(seed, 6)), hold: 3}, p, schedulertest.Sampled{}}
+				r.Chain = []chain.Stage{&weaver{rng: rand.New(rand.NewPCG(seed, 6)), hold: 3}, &prober{layer: 7}, p, schedulertest.Sampled{}}
 			}
 			streams = append(streams, submit(t, s, r))
 		}
@@ -392,7 +394,7 @@ func TestHiddenState_OnlyAskedForWhereWanted(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{HiddenState: stateWidth})
 	asked := 0
 	b.Fail = func(batch *scheduler.Batch) error {
-		if batch.HiddenStates {
+		if len(batch.HiddenStates) > 0 {
 			asked++
 		}
 		return nil
@@ -407,6 +409,69 @@ func TestHiddenState_OnlyAskedForWhereWanted(t *testing.T) {
 	finish(t, s, submit(t, s, r), submit(t, s, request(20, 3, 50)))
 	if asked != 5 {
 		t.Errorf("%d passes were asked for states; one answer wants those of 5 tokens", asked)
+	}
+}
+
+// Passes are asked for hidden states for a program only where it wants them, and for the rows of
+// its branches. A row that is changed still has that of the model's.
+func TestHiddenState_ProgramsHaveThatOfTheirRows(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{HiddenState: stateWidth, Batch: 64})
+	asked := 0
+	b.Fail = func(batch *scheduler.Batch) error {
+		if len(batch.HiddenStates) > 0 {
+			asked++
+		}
+		return nil
+	}
+	s := newScheduler(t, b, scheduler.Config{Slots: 2})
+	var states [][]float32
+	reads := func(r *program.Run) error {
+		root, err := r.Open(r.Prompt()) // in several passes
+		if err != nil {
+			return err
+		}
+		if _, err := root.HiddenState(); !errors.Is(err, program.ErrMisuse) {
+			return fmt.Errorf("the state of a branch without a row: %w", err)
+		}
+		t, err := favourite(r, root)
+		if err != nil {
+			return err
+		}
+		fork, err := root.Fork()
+		if err != nil {
+			return err
+		}
+		words := make([]uint32, (b.Limits().Vocabulary+31)/32)
+		words[0] = 6
+		if err := errors.Join(fork.Mask(words), fork.Mix([]program.Weighted{{Branch: root, Weight: 2}})); err != nil {
+			return err
+		}
+		if err := root.Append([]program.Token{t}, false); err != nil {
+			return err
+		}
+		if _, err := favourite(r, root); err != nil {
+			return err
+		}
+		for _, of := range []*program.Branch{fork, root} {
+			state, err := of.HiddenState()
+			if err != nil {
+				return err
+			}
+			states = append(states, state)
+		}
+		return nil
+	}
+	finish(t, s, submit(t, s, written(200, 3, 2, reads)), submit(t, s, request(20, 1, 20)))
+	if asked > 0 || len(states) != 2 || states[0] != nil || states[1] != nil {
+		t.Fatalf("%d passes were asked for states that nobody wants: %v", asked, states)
+	}
+	states = nil
+	r := written(200, 4, 2, reads)
+	r.Program.HiddenStates, r.Program.StateLayer = true, 3
+	finish(t, s, submit(t, s, r), submit(t, s, request(20, 2, 20)))
+	said := b.GoesOn(r.Prompt[0].Tokens, 2)
+	if asked != 2 || len(states) != 2 || len(states[0]) != stateWidth || states[0][0] != float32(said[0]+3) || len(states[1]) != stateWidth || states[1][0] != float32(said[1]+3) {
+		t.Errorf("%d passes were asked for the states of 2 rows, which are %v after %v", asked, states, said)
 	}
 }
 

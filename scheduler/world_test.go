@@ -90,7 +90,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if crowded {
 		cells, batch = 96<<rng.IntN(3), 16<<rng.IntN(2)
 	}
-	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: batch, Sequences: 24, Rows: []int{16, 256}[rng.IntN(2)], SeparatePasses: rng.IntN(2) == 0})
+	b := schedulertest.New(scheduler.Limits{HiddenState: stateWidth, Cells: cells, Context: cells, Batch: batch, Sequences: 24, Rows: []int{16, 256}[rng.IntN(2)], SeparatePasses: rng.IntN(2) == 0})
 	placed := simulated(b)
 	if rng.IntN(2) == 0 {
 		placed = schedulertest.Nearest{Backend: b}

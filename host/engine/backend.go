@@ -228,11 +228,11 @@ func (b *backend) Row(i int) []float32 {
 }
 
 // HiddenState implements scheduler.Backend.
-func (b *backend) HiddenState(i int) []float32 {
+func (b *backend) HiddenState(layer int32, i int) []float32 {
 	if b.passes.needed() || i < 0 || i >= len(b.padder.rows) {
 		return nil
 	}
-	return b.context.HiddenState(b.padder.rows[i])
+	return b.context.HiddenState(layer, b.padder.rows[i])
 }
 
 // Summarize implements program.Summarizer.

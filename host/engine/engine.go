@@ -222,7 +222,9 @@ func open(text, weights *native.Model, o Options) (*Engine, error) {
 		Name: o.Name, ModelInfo: info, Template: about.Source, ToolTemplate: about.ToolSource, TemplateCaps: about.Caps, Thinks: about.Thinks,
 		HasTemplate: own != "", Limits: limits, Weights: kernels,
 	}
-	e.info.Limits.HiddenState = e.backend.limits.HiddenState
+	if e.info.Limits.HiddenState = e.backend.limits.HiddenState; e.info.Limits.HiddenState == 0 {
+		e.info.Limits.StateLayers = 0
+	}
 	e.findNeeds()
 	return e, nil
 }

@@ -21,6 +21,7 @@ type RequestInfo struct {
 	Index       int    // of the plugin among the plugins of the request's chain, from 0
 	MaxTokens   int
 	ContextSize int
+	StateLayer  int32     // whose hidden states the plugin reads, from 1; 0: the last one's, after the norm
 	Time        time.Time // when the request came; zero: plugins are not told
 	Choice      int       // which of the answers to its prompt, from 0
 	Choices     int       // how many there are; 0 counts as 1

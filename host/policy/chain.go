@@ -26,7 +26,8 @@ func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ se
 	policy := serving.Policy{Renew: r.renewal(inForce)}
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
-		if err := r.checkHiddenState(u); err != nil {
+		layer, err := r.stateLayer(u)
+		if err != nil {
 			return nil, err
 		}
 		if u.plugin.IsProgram() && about.Choice > 0 {
@@ -34,7 +35,7 @@ func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ se
 			return nil, nil // that of the first choice writes all
 		}
 		request := plugin.RequestInfo{Name: u.Name, Client: u.client, Attached: u.by != nil, Required: u.required(), Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: about.MaxTokens, Time: about.Time, Messages: u.messages, Choice: about.Choice, Choices: about.Choices, Parts: func() (plugin.Parts, error) { return about.Parts() }, Media: about.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
+			Setup: setup, MaxTokens: about.MaxTokens, Time: about.Time, Messages: u.messages, Choice: about.Choice, Choices: about.Choices, Parts: func() (plugin.Parts, error) { return about.Parts() }, Media: about.Media, ContextSize: r.engine.Info().Limits.Positions, StateLayer: layer, Skip: u.Skip, Sampling: inForce.describe}
 		if u.plugin.IsProgram() {
 			request.Chain, request.Prompt = r.chainsOf(about.Chain), about.Prompt
 		}
@@ -50,7 +51,7 @@ func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ se
 			policy.Filters = append(policy.Filters, filter)
 		}
 		if u.plugin.IsProgram() {
-			return programOf(stage, u, &policy), nil
+			return programOf(stage, u, layer, &policy), nil
 		}
 		return stage, nil
 	})
@@ -60,20 +61,33 @@ func (r *uses) NewPolicy(params sampling.Params, about serving.AnswerInfo) (_ se
 	return policy, nil
 }
 
-// checkHiddenState refuses a plugin that reads hidden states where the model has none for it.
-func (b *Builder) checkHiddenState(u *use) error {
-	info := b.engine.Info()
-	if !u.plugin.WantsHiddenState() || info.Limits.HiddenState > 0 {
-		return nil
+// stateLayer is the layer whose hidden states a plugin reads, as the scheduler counts. It refuses a
+// plugin that reads some which the model does not give.
+func (b *Builder) stateLayer(u *use) (int32, error) {
+	info, asked := b.engine.Info(), u.plugin.Manifest.StateLayer
+	layers, layer := info.Limits.StateLayers, asked
+	if asked < 0 {
+		layer = layers + 1 + asked
 	}
-	return refusal.Invalid(u.Field, "plugin %s reads the model's hidden states; the model %s, of the architecture %q, gives none beside logits: use the plugin with another model",
-		u.Name, info.Name, info.Architecture)
+	switch {
+	case !u.plugin.WantsHiddenState():
+		return 0, nil
+	case info.Limits.HiddenState == 0:
+		return 0, refusal.Invalid(u.Field, "plugin %s reads the model's hidden states; the model %s, of the architecture %q, gives none beside logits: use the plugin with another model",
+			u.Name, info.Name, info.Architecture)
+	case asked != 0 && layers == 0:
+		return 0, refusal.Invalid(u.Field, "plugin %s reads the hidden states of layer %d; the model %s, of the architecture %q, gives those of the last layer alone: use the plugin with another model, or with state_layer 0",
+			u.Name, asked, info.Name, info.Architecture)
+	case asked != 0 && (layer < 1 || layer > layers):
+		return 0, refusal.Invalid(u.Field, "plugin %s reads the hidden states of layer %d; the model %s has %d layers: state_layer must be from -%d to %d", u.Name, asked, info.Name, layers, layers, layers)
+	}
+	return int32(layer), nil
 }
 
 // programOf makes a plugin that is a program the policy's, and its stage.
-func programOf(s *stage.Stage, u *use, policy *serving.Policy) chain.Stage {
+func programOf(s *stage.Stage, u *use, layer int32, policy *serving.Policy) chain.Stage {
 	p := stage.Program{Stage: s}
-	policy.Program = &program.Program{Main: p.Main, Branches: u.plugin.Branches(u.Config)}
+	policy.Program = &program.Program{Main: p.Main, Branches: u.plugin.Branches(u.Config), HiddenStates: u.plugin.WantsHiddenState(), StateLayer: layer}
 	return p
 }
 

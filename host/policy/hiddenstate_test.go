@@ -3,7 +3,10 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,16 +24,32 @@ import (
 func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 	for _, c := range []struct {
 		lacks   engine.Lacks
-		imports bool
+		export  string
+		imports string // "": none
 		refused bool
-	}{{engine.Lacks{Selecting: true}, true, true}, {engine.Lacks{Selecting: true}, false, false}, {engine.Lacks{}, true, false}} {
+		layer   int
+	}{
+		{engine.Lacks{}, abi.ExportAccept, abi.ImportState, false, -1},
+		{engine.Lacks{}, abi.ExportAccept, abi.ImportState, true, 1000},
+		{engine.Lacks{}, abi.ExportRun, abi.ImportBranchHiddenState, true, -1000},
+		{engine.Lacks{Selecting: true}, abi.ExportAccept, abi.ImportState, true, 0},
+		{engine.Lacks{Selecting: true}, abi.ExportAccept, "", false, 0},
+		{engine.Lacks{}, abi.ExportAccept, abi.ImportState, false, 0},
+		{engine.Lacks{Selecting: true}, abi.ExportRun, abi.ImportBranchHiddenState, true, 0},
+		{engine.Lacks{Selecting: true}, abi.ExportRun, abi.ImportState, false, 0}, // a program gets none by it
+		{engine.Lacks{}, abi.ExportRun, abi.ImportBranchHiddenState, false, 0},
+	} {
 		b, r := withLacks(t, c.lacks)
-		guest := asm.New(`{"name":"reader","view":"none"}`)
+		guest := asm.New(fmt.Sprintf(`{"name":"reader","view":"none","state_layer":%d}`, c.layer))
 		code := asm.I32(0)
-		if c.imports {
-			code = append(append(append(asm.I32(0), asm.I32(0)...), guest.Call(abi.ImportState)...), append(asm.Drop, asm.I32(0)...)...)
+		if c.imports != "" {
+			arguments := 2
+			if c.imports == abi.ImportBranchHiddenState {
+				arguments = 3
+			}
+			code = slices.Concat(bytes.Repeat(asm.I32(0), arguments), guest.Call(c.imports), asm.Drop, asm.I32(0))
 		}
-		if _, _, err := r.Upload(t.Context(), guest.On(abi.ExportAccept, code).Wasm()); err != nil {
+		if _, _, err := r.Upload(t.Context(), guest.On(c.export, code).Wasm()); err != nil {
 			t.Fatal(err)
 		}
 		plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "reader", Field: "plugins[0]"}}, nil)
@@ -43,7 +62,7 @@ func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 		if errors.As(err, &refused) != c.refused {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if c.refused && (refused.Field != "plugins[0]" || !strings.Contains(refused.Message, "reader") || !strings.Contains(refused.Message, "llama")) {
+		if c.refused && (refused.Field != "plugins[0]" || !strings.Contains(refused.Message, "reader") || c.layer == 0 && !strings.Contains(refused.Message, "llama")) {
 			t.Errorf("%+v", refused)
 		}
 		plugins.Release()

@@ -30,18 +30,12 @@ func (b *Builder) Plan(ctx context.Context, client string, asked serving.PluginU
 // planOf says what a plugin asks for.
 func planOf(p *load.Plugin) serving.Plan {
 	m := &p.Manifest
-	plan := serving.Plan{Implements: slices.Clone(p.Exports), Needs: []string{}, View: string(m.View), Hold: m.Hold, TakeBack: m.TakeBack, Place: string(m.Place), Branches: m.Branches, Log: p.Module.PlanLog}
+	plan := serving.Plan{Implements: slices.Clone(p.Exports), Needs: p.Needed(), View: string(m.View), Hold: m.Hold, TakeBack: m.TakeBack, Place: string(m.Place), Branches: m.Branches, Log: p.Module.PlanLog}
 	plan.Implements = slices.DeleteFunc(plan.Implements, func(name string) bool { return slices.Contains(outsideRequests, name) })
 	plan.Summary, plan.ConfigSchema = p.Asks()
 	if m.View == load.ViewCandidates {
 		plan.Candidates = m.Candidates
 	}
-	for name, imported := range load.Needs() {
-		if p.Needs(imported) {
-			plan.Needs = append(plan.Needs, name)
-		}
-	}
-	slices.Sort(plan.Needs)
 	return plan
 }
 

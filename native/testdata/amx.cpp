@@ -103,8 +103,8 @@ void run(const char * path, const uint64_t (&operations)[PS_KERNELS_CHOICES]) {
     const int32_t tokens[] = { 20, 30 }, positions[] = { 0, 1 }, sequences[] = { 0, 0 };
     const bool    outputs[] = { false, true };
     float *       logits;
-    float *       states;
-    check(ps_decode(c, 2, tokens, positions, sequences, outputs, false, &logits, &states, &err), err);
+    float **      states;
+    check(ps_decode(c, 2, tokens, positions, sequences, outputs, nullptr, 0, &logits, &states, &err), err);
     ps_model_info info;
     check(ps_model_describe(model, &info, &err), err);
     std::printf("%zu %d %d %d %d\n", n, weights[0].family, products > 0, static_cast<int>(std::max_element(logits, logits + info.vocabulary) - logits),

@@ -78,6 +78,7 @@ const (
 	ImportBranchesWait       = "branches_wait"
 	ImportBranchCandidates   = "branch_candidates"
 	ImportBranchLogits       = "branch_logits"
+	ImportBranchHiddenState  = "branch_hidden_state"
 	ImportBranchScores       = "branch_scores"
 	ImportBranchOpenMessages = "branch_open_messages"
 	ImportBranchMask         = "branch_mask"
@@ -272,6 +273,7 @@ const (
 	FeatureStopReplay       = "stop_replay"        // a plugin with penstock_stop and without penstock_rewind starts again if text that it was shown was taken back, and is shown the remaining text again; see penstock_rewind
 	FeatureSampleBias       = "sample_bias"        // penstock_sample may return that the bias buffer is to be added to the logits: it can then change some logits after seeing them, without the whole row, and without dropping tokens outside the view. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not
 	FeatureTakeBack         = "take_back"          // the manifest's take_back has an effect
+	FeatureStateLayer       = "state_layer"        // the manifest's and a plan's state_layer have an effect
 	FeatureStrictMask       = "strict_mask"        // the manifest's strict_mask has an effect
 	FeatureParamTime        = "param_time"         // param returns the request's time; without this feature it returns −1, as for any unknown kind
 	FeatureParamChoice      = "param_choice"       // param returns the number of this choice and how many there are; without this feature it returns −1
@@ -329,6 +331,7 @@ const (
 	LimitCandidates          = 4096       // candidates
 	LimitDefaultCandidates   = 256        // candidates
 	LimitDraft               = 16         // tokens
+	LimitStateLayer          = 10000      // layers
 	LimitTakeBack            = 1000000    // tokens
 	LimitHold                = 256        // tokens
 	LimitSchemaDepth         = 64         // levels
@@ -402,6 +405,7 @@ var Imports = []Signature{
 	{Name: "branches_wait", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListHandles, Access: Update, Most: LimitBranches}}, Cost: Cost{Fixed: 20000, Byte: 0, Vocabulary: 0, Each: 0, Read: true, Wrote: false, Per: -1}, In: []string{ExportRun}, Waits: true, Record: RecordFitting},
 	{Name: "branch_candidates", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 2, N: 1, List: ListCandidates, Access: Write, Most: LimitCandidates}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 16, Read: false, Wrote: false, Per: 1}, In: []string{ExportRun}, Record: RecordFitting},
 	{Name: "branch_logits", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 1, N: 2, List: ListNumbers, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, In: []string{ExportRun}, Record: RecordFitting},
+	{Name: "branch_hidden_state", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 1, N: 2, List: ListNumbers, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, In: []string{ExportRun}, Record: RecordFitting},
 	{Name: "branch_scores", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 2, N: 3, List: ListNumbers, Access: Write}}, Cost: Cost{Fixed: 0, Byte: 0, Vocabulary: 0, Each: 0, Read: false, Wrote: true, Per: -1}, In: []string{ExportRun}, Record: RecordFitting},
 	{Name: "branch_open_messages", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 0, N: 1, List: ListBytes, Access: Read}}, Cost: Cost{Fixed: 100000, Byte: 16, Vocabulary: 0, Each: 0, Read: false, Wrote: false, Per: -1}, In: []string{ExportRun}, Waits: true, Record: RecordFitting},
 	{Name: "branch_mask", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true, Memory: []Memory{{At: 1, N: 2, List: ListWords, Access: Read}}, Cost: Cost{Fixed: 1000, Byte: 0, Vocabulary: 1, Each: 0, Read: false, Wrote: false, Per: -1}, In: []string{ExportRun}, Record: RecordFitting},
@@ -462,6 +466,7 @@ var Features = []string{
 	"branches_wait",
 	"branch_candidates",
 	"branch_logits",
+	"branch_hidden_state",
 	"branch_scores",
 	"branch_open_messages",
 	"branch_mask",
@@ -498,6 +503,7 @@ var Features = []string{
 	"stop_replay",
 	"sample_bias",
 	"take_back",
+	"state_layer",
 	"strict_mask",
 	"param_time",
 	"param_choice",

@@ -56,6 +56,9 @@ func endlessPrograms() []Case {
 		after("logits", "reading rows", ready, func(d *draft) []byte {
 			return slices.Concat(asm.Local(root), asm.I32(atRow), d.Call(abi.ImportVocabSize), d.Call(abi.ImportBranchLogits), asm.Drop)
 		}),
+		after("states", "reading hidden states", ready, func(d *draft) []byte {
+			return append(d.of(abi.ImportBranchHiddenState, asm.Local(root), atRow, 8192), asm.Drop...)
+		}),
 		after("candidates", "one candidate more", ready, func(d *draft) []byte {
 			return rising(asm.Local(root), asm.Global(kept), asm.I32(atRow), d.Call(abi.ImportBranchCandidates), asm.Drop)
 		}),
@@ -116,6 +119,9 @@ func endedPrograms() []Case {
 		}),
 		after("run-pending-logits", "logits that were not waited for", causeCall, func(d *draft) []byte {
 			return slices.Concat(d.adds(asm.Local(handle), 0), d.of(abi.ImportBranchLogits, asm.Local(handle), atRow, 0), asm.Drop)
+		}),
+		after("run-pending-state", "a hidden state that was not waited for", causeCall, func(d *draft) []byte {
+			return slices.Concat(d.adds(asm.Local(handle), 0), d.of(abi.ImportBranchHiddenState, asm.Local(handle), atRow, 0), asm.Drop)
 		}),
 		after("run-pending-score", "a score that was not waited for", causeCall, func(d *draft) []byte {
 			return slices.Concat(d.waits(1, 0, asm.Local(handle)), asm.Drop, d.adds(asm.Local(handle), 0), d.adds(asm.Local(handle), abi.AppendScored),

@@ -139,7 +139,7 @@ func mixed(name, rule string, branch int, weight float32) Case {
 func whileRunning() []Case {
 	var cases []Case
 	for _, name := range []string{abi.ImportBranchFork, abi.ImportBranchCut, abi.ImportBranchAppend, abi.ImportBranchTokens, abi.ImportBranchCandidates, abi.ImportBranchLogits,
-		abi.ImportBranchScores, abi.ImportBranchSample} {
+		abi.ImportBranchHiddenState, abi.ImportBranchScores, abi.ImportBranchSample} {
 		cases = append(cases, breaks("running-"+name, name+" of a branch that goes on by itself", causeCall, func(d *draft) []byte {
 			return slices.Concat(d.of(abi.ImportBranchRun, asm.Local(root), 0, 100, 0), asm.Drop, d.zeros(name, 0), asm.Drop)
 		}))

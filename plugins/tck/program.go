@@ -101,6 +101,7 @@ func programCases() []Case {
 		spends("tokens that are put into branches are bounded"),
 		writes("branch_candidates gives the best, best first, with what they are measured by", "branch-candidates", 1, bestCandidates),
 		writes("branch_logits gives the whole row, where it fits", "branch-logits", 1, wholeRow),
+		writes("branch_hidden_state is what is behind the row, where it fits", "branch-hidden-state", 2, stateOfBranch),
 		writes("a fork has the row of its branch, which stays when that is closed, and needs no wait", "branch-fork", 2, forkedRow),
 		writes("branches go on from a common beginning, each in its own way", "branch-apart", 3, partedBranches),
 		writes("branch_scores are log-probabilities of the tokens that are to have them, and NaN of others", "branch-scores", 2, scoredTokens),

@@ -56,6 +56,26 @@ func wholeRow(d *draft) []byte {
 		asm.Each(counter, size, d.must("none is better", in(asm.Local(counter)), asm.LoadF32, number(atView+8+4*told), asm.AtMostF32)))
 }
 
+// stateOfBranch reads the state after the prompt, which a fork has as well, and another after one
+// token more.
+func stateOfBranch(d *draft) []byte {
+	const length = 3 // local
+	state := func(branch []byte, limit []byte) []byte {
+		return slices.Concat(branch, asm.I32(atHistory), limit, d.Call(abi.ImportBranchHiddenState))
+	}
+	all, first := asm.I32(8192), slices.Concat(asm.I32(atHistory), asm.Load)
+	fork := asm.Local(handle)
+	return slices.Concat(d.ready(), d.whereKnown(abi.ImportBranchHiddenState, state(asm.Local(root), asm.I32(0)), asm.SetLocal(length),
+		d.must("some numbers", asm.I32(0), asm.Local(length), asm.Less), asm.Poke(atHistory, -9),
+		d.equal("their number where they do not fit", state(asm.Local(root), slices.Concat(asm.Local(length), asm.I32(1), asm.Subtract)), asm.Local(length)),
+		d.is("nothing is written", -9, first),
+		d.equal("their number where they fit", state(asm.Local(root), all), asm.Local(length)), first, asm.SetGlobal(kept),
+		d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle), asm.Poke(atHistory, -9),
+		d.equal("as many of a fork", state(fork, all), asm.Local(length)), d.equal("the same", first, asm.Global(kept)),
+		d.adds(fork, 0), d.is("ready", 1, d.waits(0, 0, fork)), d.equal("as many after a token", state(fork, all), asm.Local(length)),
+		d.must("but others", first, asm.Global(kept), asm.Equal, asm.EqualZero), d.is("close", 0, d.of(abi.ImportBranchClose, fork))))
+}
+
 // forkedRow goes on with a fork of a branch that is ready, which it closes.
 func forkedRow(d *draft) []byte {
 	return slices.Concat(d.ready(), asm.Global(picked), asm.SetGlobal(kept), d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle),

@@ -257,7 +257,7 @@ func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 		return true
 	}
 	a.changed = true
-	a.chain.TellHiddenState(nil)                   // the tokens of a splice come without a row
+	a.chain.TellHiddenStates(nil)                  // the tokens of a splice come without a row
 	a.spliced = append(a.spliced[:0], e.Tokens...) // the stage's memory is its own again with the next call
 	a.chain.TakeNotes(last.Trace)                  // of stages that are not told of the token
 	a.window = append(a.window, heldToken{a.tokens[len(a.tokens)-1], last})

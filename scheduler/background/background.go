@@ -104,7 +104,7 @@ func (w *Sampler) Prepare() {
 // counts while the answer is what was drafted.
 type Rows struct {
 	Logits  [][]float32
-	States  []float32 // the hidden states of these rows, one after the other; empty: they are not wanted, or not there
+	States  []float32 // the hidden states of these rows, one after the other, each of all layers of the chain; empty: they are not wanted, or not there
 	First   int       // the row that Logits begins with: the tokens of those before it are drawn
 	Context int
 	Draft   []chain.Token
@@ -312,7 +312,7 @@ func (w *Sampler) drawToken() {
 	if wanted {
 		w.raw = append(w.raw[:0], w.row.Copy()...) // stages may write to the row
 	}
-	w.chain.TellHiddenState(w.hiddenState())
+	w.chain.TellHiddenStates(w.hiddenStates())
 	token, trace, err := w.chain.Draw(&w.row)
 	if err != nil {
 		w.answer.Fail(err)
@@ -327,14 +327,14 @@ func (w *Sampler) drawToken() {
 		}
 	}
 	w.answer.Advance(token, details)
-	w.chain.TellHiddenState(nil) // what comes without a row has none
+	w.chain.TellHiddenStates(nil) // what comes without a row has none
 	if tokens, by := w.chain.Following(); len(tokens) > 0 {
 		w.answer.Follow(tokens, by)
 	}
 }
 
-// hiddenState is that of the row that is drawn from; empty: it is not known.
-func (w *Sampler) hiddenState() []float32 {
+// hiddenStates are those of the row that is drawn from; empty: they are not known.
+func (w *Sampler) hiddenStates() []float32 {
 	rows, at := len(w.rows.Logits), w.drawn-w.rows.First
 	width := len(w.rows.States) / rows
 	return w.rows.States[at*width : (at+1)*width]

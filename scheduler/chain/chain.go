@@ -33,6 +33,7 @@ type Chain struct {
 	stages  []Stage           // of the links
 	hold    int               // tokens that the stages may take back
 	needed  atomic.Uint32     // what a stage needs, a bit each: the tick asks while stages begin
+	layers  []int32           // whose hidden states stages want to know
 	outputs []func() []Output // of the stages that have them
 
 	links      []link
@@ -186,17 +187,27 @@ func (c *Chain) TellLogprob(i int, logprob *float32) {
 	}
 }
 
-// WantsHiddenStates reports whether a stage wants to know the hidden states that rows are computed
-// from.
-func (c *Chain) WantsHiddenStates() bool { return c.needed.Load()&needState != 0 }
+// StateLayers are the layers whose hidden states stages want to know of the rows that they draw
+// from, each once; empty: none.
+func (c *Chain) StateLayers() []int32 {
+	if c.needed.Load()&needState == 0 {
+		return nil
+	}
+	return c.layers
+}
 
-// TellHiddenState tells the stages that want to know the hidden state of the row that the next
-// token is drawn from, and is taken in with; empty: there is none.
-func (c *Chain) TellHiddenState(state []float32) {
+// TellHiddenStates tells the stages that want to know the hidden state of the row that the next
+// token is drawn from, and is taken in with: those of StateLayers, one after the other; empty:
+// there are none.
+func (c *Chain) TellHiddenStates(states []float32) {
 	for i := range c.links {
-		if tell := c.links[i].traits.HiddenState; tell != nil {
-			tell(state)
+		tell := c.links[i].traits.HiddenState
+		if tell == nil {
+			continue
 		}
+		width := len(states) / len(c.layers)
+		at := slices.Index(c.layers, c.links[i].traits.StateLayer)
+		tell(states[at*width : (at+1)*width])
 	}
 }
 
@@ -270,7 +281,7 @@ func linksOf(stages []Stage) []link {
 // set makes these the stages of the chain.
 func (c *Chain) set(links []link) {
 	c.links, c.stages = links, make([]Stage, len(links))
-	c.guard, c.guardAt = nil, -1
+	c.guard, c.guardAt, c.layers = nil, -1, nil
 	c.required, c.order = nil, make([]int, 0, len(links))
 	for i := range links {
 		if links[i].judge != nil {
@@ -283,6 +294,9 @@ func (c *Chain) set(links []link) {
 			c.order = append(c.order, i)
 		}
 		c.stages[i] = links[i].stage
+		if t := &links[i].traits; t.HiddenState != nil && !slices.Contains(c.layers, t.StateLayer) {
+			c.layers = append(c.layers, t.StateLayer)
+		}
 		if c.guard == nil && links[i].traits.Guards {
 			c.guard, c.guardAt = links[i].stage.(Guard), i
 		}

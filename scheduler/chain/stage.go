@@ -110,10 +110,12 @@ type Traits struct {
 	// raw row; NaN: there is no row. Nil: it does not want to know, which spares a pass over the
 	// row.
 	Logprob func(float32)
-	// HiddenState tells the stage what the model's last layer gave for the row that the next token
-	// is drawn from; empty: there is no row, or the model gives none. It is valid until it is told
+	// HiddenState tells the stage what a layer of the model gave for the row that the next token is
+	// drawn from; empty: there is no row, or the model gives none. It is valid until it is told
 	// another. Nil: it does not want to know, and unless others do, it is not computed.
 	HiddenState func([]float32)
+	// StateLayer is that layer, from 1; 0: the last one, after the norm.
+	StateLayer int32
 	// Needs says, once the stage knows the conversation, what of the above it still needs: a plugin
 	// may decline calls for an answer. Nil: all of it. It may be called beside the tick.
 	Needs func() Needs

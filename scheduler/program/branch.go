@@ -327,6 +327,19 @@ func (b *Branch) Logits(to []float32) (n int, err error) {
 	return n, err
 }
 
+// HiddenState is what the model's last layer gave after the branch, from which the row was
+// computed: Options.HiddenState numbers, which masks and sums of rows leave as they are and nobody
+// changes; nil: the program does not want them. Errors: ErrMisuse without a row.
+func (b *Branch) HiddenState() ([]float32, error) {
+	if err := b.usable(); err != nil {
+		return nil, err
+	}
+	if b.row == nil {
+		return nil, errNoRow
+	}
+	return b.row.state, nil
+}
+
 var errNoRow = fmt.Errorf("%w: the branch has no row; wait for it", ErrMisuse)
 
 // A branch may have pictures and sounds of the request, whose rows are tokens below 0 (package

@@ -60,12 +60,12 @@ func (b *Branch) drive(k *Kept, row func([]Token) []float32) error {
 			return err
 		}
 	} else if k.Row == nil && k.Finished == Pending {
-		k.Row = Lend(row(k.Tokens))
+		k.Row = Lend(row(k.Tokens), nil)
 		k.Row.Recall()
 	}
 	for i := range k.Scores {
 		if Awaited(k.Scores[i]) {
-			k.Scores[i] = Lend(row(k.Tokens[:i])).logprob(k.Tokens[i], b.run.options.Summarizer)
+			k.Scores[i] = Lend(row(k.Tokens[:i]), nil).logprob(k.Tokens[i], b.run.options.Summarizer)
 		}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (b *Branch) drive(k *Kept, row func([]Token) []float32) error {
 func (b *Branch) driveRun(k *Kept, going *Going, row func([]Token) []float32) error {
 	s := b.runs.sampler
 	for k.Finished = Ran; k.Drawn < going.Most; k.Drawn++ {
-		after := Lend(row(k.Tokens))
+		after := Lend(row(k.Tokens), nil)
 		t, err := s.draw(after)
 		switch {
 		case errors.Is(err, ErrNoToken):

@@ -31,6 +31,10 @@ type Program struct {
 	// Tokens is how many it may put into branches in all, those of a fork not counted; 0:
 	// DefaultTokens.
 	Tokens int
+	// HiddenStates says that it wants to know the hidden state after each branch.
+	HiddenStates bool
+	// StateLayer is the layer that gives it, from 1; 0: the last one, after the norm.
+	StateLayer int32
 }
 
 // spareTokens is how many tokens a program may put into each branch besides a prompt and an
@@ -94,13 +98,15 @@ type Options struct {
 	Prompt     []Token
 	Pieces     Pieces // that branches may have
 	Vocabulary int
-	Longest    int  // tokens that a branch has room for
-	Tokens     int  // that the program may put into branches
-	Traced     bool // TakeGrown tells of the branches
-	Summarizer Summarizer
-	Masker     chain.Masker
-	Ends       func(Token) bool // whether a token ends answers
-	Wake       func()           // wakes the tick
+	// HiddenState is how many numbers a hidden state has; 0: there is none, or none is wanted.
+	HiddenState int
+	Longest     int  // tokens that a branch has room for
+	Tokens      int  // that the program may put into branches
+	Traced      bool // TakeGrown tells of the branches
+	Summarizer  Summarizer
+	Masker      chain.Masker
+	Ends        func(Token) bool // whether a token ends answers
+	Wake        func()           // wakes the tick
 }
 
 // Shown is a token that the client is to see.
@@ -119,6 +125,12 @@ func New(p *Program, o Options) *Run {
 	}
 	return r
 }
+
+// HiddenState is how many numbers a hidden state has; 0: the program does not get any.
+func (r *Run) HiddenState() int { return r.options.HiddenState }
+
+// StateLayer is the layer that gives it.
+func (r *Run) StateLayer() int32 { return r.program.StateLayer }
 
 // Branches is how many the program may have at once.
 func (r *Run) Branches() int { return len(r.branches) }

@@ -23,10 +23,12 @@ type Row struct {
 	said   *Summary   // the largest that was asked for; nil: none was
 	sum    *float32   // the log-sum-exp by which tokens are scored; nil: the row's own
 	narrow bool       // tokens were made impossible: perhaps all
+	state  []float32  // the hidden state that the model's logits were computed from; nil: not wanted
 }
 
-// Lend makes a row of logits in the backend's memory.
-func Lend(logits []float32) *Row { return &Row{logits: logits, lent: true} }
+// Lend makes a row of logits in the backend's memory. The hidden state is a copy, for programs that
+// want it: it is small, and a row that was recalled has it still.
+func Lend(logits, state []float32) *Row { return &Row{logits: logits, state: state, lent: true} }
 
 // Recall gives the backend its memory back: a copy stays.
 func (r *Row) Recall() { r.take(true) }
@@ -219,7 +221,7 @@ func (r *Row) masked(words []uint32, o Options) (*Row, error) {
 		}
 		sum = &said.LogSum
 	}
-	to := &Row{logits: make([]float32, o.Vocabulary), sum: sum, narrow: true}
+	to := &Row{logits: make([]float32, o.Vocabulary), sum: sum, narrow: true, state: r.state}
 	return to, r.read(func(logits []float32) { o.Masker.MaskRow(to.logits, logits, words) })
 }
 
@@ -236,7 +238,7 @@ func (b *Branch) Mix(rows []Weighted) error {
 	if err := b.readable(); err != nil {
 		return err
 	}
-	sum := &Row{logits: make([]float32, b.run.options.Vocabulary), narrow: true}
+	sum := &Row{logits: make([]float32, b.run.options.Vocabulary), narrow: true, state: b.row.state}
 	for _, w := range rows {
 		if math.IsNaN(float64(w.Weight)) || math.IsInf(float64(w.Weight), 0) {
 			return fmt.Errorf("%w: a row is weighted with %v", ErrMisuse, w.Weight)

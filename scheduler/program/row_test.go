@@ -26,7 +26,7 @@ func branchesOf(t *testing.T, rows ...[]float32) []*Branch {
 		if all[i], err = r.Open([]Token{1}); err != nil {
 			t.Fatal(err)
 		}
-		all[i].row = Lend(row)
+		all[i].row = Lend(row, nil)
 	}
 	return all
 }

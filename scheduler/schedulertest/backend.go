@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -223,15 +224,15 @@ func (b *Backend) Row(i int) []float32 {
 	return row
 }
 
-// HiddenState implements scheduler.Backend: its numbers are all the next token's, where the pass
-// was asked for them.
-func (b *Backend) HiddenState(i int) []float32 {
-	if !b.batch.HiddenStates || b.limits.HiddenState == 0 || i < 0 || i >= len(b.rows) {
+// HiddenState implements scheduler.Backend: its numbers are all the next token's, and the layer's
+// more, where the pass was asked for them.
+func (b *Backend) HiddenState(layer int32, i int) []float32 {
+	if !slices.Contains(b.batch.HiddenStates, layer) || b.limits.HiddenState == 0 || i < 0 || i >= len(b.rows) {
 		return nil
 	}
 	state := make([]float32, b.limits.HiddenState)
 	for k := range state {
-		state[k] = float32(b.next(b.rows[i]))
+		state[k] = float32(b.next(b.rows[i]) + layer)
 	}
 	return state
 }

@@ -125,7 +125,7 @@ func checkBatch(batch *scheduler.Batch) error {
 		return fmt.Errorf("rows %d to %d of a piece of %d", batch.FirstRow, batch.FirstRow+n, p.Rows)
 	case p.Whole && n != p.Rows:
 		return fmt.Errorf("%d of %d rows that see one another", n, p.Rows)
-	case len(p.Values) != p.Rows*width || batch.HiddenStates || batch.PromptRows || batch.Rows() > 0:
+	case len(p.Values) != p.Rows*width || len(batch.HiddenStates) > 0 || batch.PromptRows || batch.Rows() > 0:
 		return fmt.Errorf("a pass over a piece with %d numbers and %d rows of logits", len(p.Values), batch.Rows())
 	}
 	for i := range n {

@@ -5,13 +5,16 @@ package plugins
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
 )
 
@@ -110,5 +113,57 @@ func TestProbe_RecordedAndReplayed(t *testing.T) {
 		if d := replay(t, f, hosts.Example(t, "probe"), 3); d != nil {
 			t.Errorf("%s: %v", name, d)
 		}
+	}
+}
+
+// What a program reads after a branch is the state that other plugins get after the same tokens:
+// that from which the next one is drawn, of the last layer or of another.
+func TestProbe_ProgramsReadTheStateOfOthers(t *testing.T) {
+	const room, at, list, best, tokens = 4096, 4096, 2048, 2064, 12
+	var last []float32
+	for _, layer := range []int{0, -2} {
+		reader := asm.New(fmt.Sprintf(`{"name":"reader","view":"none","state_layer":%d}`, layer))
+		reader.On(abi.ExportAccept, asm.I32(at), asm.I32(room), reader.Call(abi.ImportState), asm.Drop, asm.I32(0))
+		writer := asm.New(fmt.Sprintf(`{"name":"writer","state_layer":%d}`, layer))
+		calls := func(name string, args ...int) (code []byte) {
+			for _, a := range args {
+				code = append(code, asm.I32(a)...)
+			}
+			return slices.Concat(code, writer.Call(name), asm.Drop)
+		}
+		writer.On(abi.ExportRun, calls(abi.ImportBranchOpen, 0, 0), asm.Each(0, asm.I32(tokens),
+			calls(abi.ImportBranchesWait, list, 1, 1, 0), calls(abi.ImportBranchHiddenState, 0, at, room), calls(abi.ImportBranchCandidates, 0, 1, best),
+			calls(abi.ImportShow, 0, best+8, 0, 1), calls(abi.ImportBranchAppend, 0, best+8, 1, 0)), asm.I32(0))
+		h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"reader.wasm": reader.Wasm(), "writer.wasm": writer.Wasm()})
+		width := width(t, h)
+		states := func(name, do string) (list []session.Logits) {
+			f := recorded(t, h, "/v1/completions", fmt.Sprintf(`{"prompt":"Once upon a time","max_tokens":%d,"temperature":0,"record":true,"plugins":["%s"]}`, tokens, name))
+			callsOf(f, name, func(c *session.Call) bool {
+				for _, d := range c.Deeds {
+					if d.Do == do && d.Got != nil {
+						list = append(list, d.Got.Numbers)
+					}
+				}
+				return false
+			})
+			return list
+		}
+		of, want := states("writer", abi.ImportBranchHiddenState), states("reader", abi.ImportState)
+		if len(of) != tokens || len(want) != tokens || len(want[0]) != width {
+			t.Fatalf("a program reads %d states, and a stage %d of %d numbers", len(of), len(want), len(want[0]))
+		}
+		near := func(a, b float32) bool { return math.Abs(float64(a-b)) <= 1e-3*math.Max(1, math.Abs(float64(b))) }
+		for i := range want {
+			if !slices.EqualFunc(of[i], want[i], near) {
+				t.Errorf("state %d of a program begins with %v, a stage's with %v", i, of[i][:4], want[i][:4])
+			}
+			if i > 0 && slices.EqualFunc(want[i], want[0], near) {
+				t.Errorf("state %d is as the first", i)
+			}
+		}
+		if slices.Equal(want[0], last) {
+			t.Errorf("layer %d has the state of the last", layer)
+		}
+		last = want[0]
 	}
 }

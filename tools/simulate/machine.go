@@ -106,7 +106,7 @@ func (m *machine) Share(src, dst int32, n int) int {
 func (m *machine) ContinueCopy(time.Duration, bool) bool { return true }
 
 // HiddenState implements scheduler.Backend: there are none.
-func (m *machine) HiddenState(int) []float32 { return nil }
+func (m *machine) HiddenState(int32, int) []float32 { return nil }
 
 // Row implements scheduler.Backend. Only chains of plugins ask for rows.
 func (m *machine) Row(int) []float32 { return nil }

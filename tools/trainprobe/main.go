@@ -136,7 +136,7 @@ func (r *reader) after(ctx context.Context, question string) ([]float64, error) 
 		return nil, err
 	}
 	var b native.Batch
-	b.HiddenStates = true
+	b.HiddenStates = []int32{0}
 	for i, token := range tokens {
 		b.Add(token, int32(i), 0, i == len(tokens)-1)
 	}
@@ -144,7 +144,7 @@ func (r *reader) after(ctx context.Context, question string) ([]float64, error) 
 		return nil, err
 	}
 	var state []float64
-	for _, x := range r.context.HiddenState(0) {
+	for _, x := range r.context.HiddenState(0, 0) {
 		state = append(state, float64(x))
 	}
 	return state, r.context.Remove(0, 0, -1)

@@ -32,10 +32,10 @@ const (
 )
 
 // RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a
-// time, the model's of each branch and one that it has changed, count as memory of plugins. The
-// error is a *plugin.Fault or a *plugin.Refusal.
+// time, the model's of each branch with its hidden state and one that it has changed, count as
+// memory of plugins. The error is a *plugin.Fault or a *plugin.Refusal.
 func (i *Instance) RunProgram(r *program.Run) error {
-	rows := 2 * uint64(r.Branches()) * 4 * uint64(i.module.Env.Vocabulary.Size())
+	rows := uint64(r.Branches()) * 4 * uint64(2*i.module.Env.Vocabulary.Size()+r.HiddenState())
 	if !i.module.Env.budget.Take(rows) {
 		return i.Fail(Run, i.module.Env.budget.exceeded())
 	}

@@ -15,18 +15,19 @@ import (
 // branchFunctions are the imports by which programs open branches, change their tokens, read what
 // follows them and show tokens.
 var branchFunctions = map[string]hostFunction{
-	abi.ImportBranchOpen:       hostBranchOpen,
-	abi.ImportBranchFork:       hostBranchFork,
-	abi.ImportBranchClose:      hostBranchClose,
-	abi.ImportBranchCut:        hostBranchCut,
-	abi.ImportBranchAppend:     hostBranchAppend,
-	abi.ImportBranchTokens:     hostBranchTokens,
-	abi.ImportBranchesWait:     hostBranchesWait,
-	abi.ImportBranchCandidates: hostBranchCandidates,
-	abi.ImportBranchLogits:     hostBranchLogits,
-	abi.ImportBranchScores:     hostBranchScores,
-	abi.ImportShow:             hostShow,
-	abi.ImportAdopt:            hostAdopt,
+	abi.ImportBranchOpen:        hostBranchOpen,
+	abi.ImportBranchFork:        hostBranchFork,
+	abi.ImportBranchClose:       hostBranchClose,
+	abi.ImportBranchCut:         hostBranchCut,
+	abi.ImportBranchAppend:      hostBranchAppend,
+	abi.ImportBranchTokens:      hostBranchTokens,
+	abi.ImportBranchesWait:      hostBranchesWait,
+	abi.ImportBranchCandidates:  hostBranchCandidates,
+	abi.ImportBranchLogits:      hostBranchLogits,
+	abi.ImportBranchHiddenState: hostBranchHiddenState,
+	abi.ImportBranchScores:      hostBranchScores,
+	abi.ImportShow:              hostShow,
+	abi.ImportAdopt:             hostAdopt,
 }
 
 func hostBranchOpen(i *Instance, c *call) uint64 {
@@ -152,6 +153,12 @@ func hostBranchLogits(i *Instance, c *call) uint64 {
 	_, err := b.Logits(row)
 	i.do(err)
 	return c.write(i, 4, bytesOf(row))
+}
+
+func hostBranchHiddenState(i *Instance, c *call) uint64 {
+	state, err := i.branch(c.u32(0)).HiddenState()
+	i.do(err)
+	return c.write(i, 4, bytesOf(state))
 }
 
 func hostBranchScores(i *Instance, c *call) uint64 {

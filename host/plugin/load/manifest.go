@@ -55,6 +55,9 @@ type Manifest struct {
 	Implements   []string        `json:"implements,omitzero"` // the exports that the host calls; nil: all that there are
 	Optional     []string        `json:"optional,omitempty"`  // exports that the plugin has for hosts that know them
 	Branches     int             `json:"branches,omitempty"`  // of a program: how many it has at once
+	// StateLayer is the layer whose hidden states the plugin reads: counted from 1, or from the last
+	// one, which is -1; 0: the last one, after the norm.
+	StateLayer int `json:"state_layer,omitempty"`
 	// BranchesConfig is the property of its configuration that says for how many of them a request
 	// asks.
 	BranchesConfig string `json:"branches_config,omitempty"`
@@ -86,7 +89,7 @@ func (m *Manifest) read(text []byte) error {
 		"name": &m.Name, "version": &m.Version, "summary": &m.Summary, "view": &m.View, "candidates": &m.Candidates, "hold": &m.Hold,
 		"take_back": &m.TakeBack, "strict_mask": &m.StrictMask, "place": &m.Place, "config_schema": &m.ConfigSchema, "optional": &m.Optional,
 		"implements": &m.Implements,
-		"branches":   &m.Branches, "branches_config": &m.BranchesConfig,
+		"branches":   &m.Branches, "branches_config": &m.BranchesConfig, "state_layer": &m.StateLayer,
 	})
 }
 
@@ -164,6 +167,8 @@ func (m *Manifest) check(samples bool) error {
 		return fmt.Errorf("%w: hold is %d; it must be from 0 to %d", plugin.ErrManifest, m.Hold, abi.LimitHold)
 	case m.TakeBack < 0 || m.TakeBack > abi.LimitTakeBack:
 		return fmt.Errorf("%w: take_back is %d; it must be from 0 to %d", plugin.ErrManifest, m.TakeBack, abi.LimitTakeBack)
+	case m.StateLayer < -abi.LimitStateLayer || m.StateLayer > abi.LimitStateLayer:
+		return fmt.Errorf("%w: state_layer is %d; it must be from -%d to %d", plugin.ErrManifest, m.StateLayer, abi.LimitStateLayer, abi.LimitStateLayer)
 	case m.Place != PlaceFirst && m.Place != PlaceLast:
 		return fmt.Errorf("%w: place is %q; it must be %q or %q", plugin.ErrManifest, m.Place, PlaceFirst, PlaceLast)
 	case m.Place == PlaceLast && m.View == ViewLogits:

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -17,11 +16,21 @@ import (
 
 // needs are the imports for which the host computes or keeps something beside the call, by their
 // names in a plan.
-var needs = map[string]string{"logprob": abi.ImportLogprob, "hidden_state": abi.ImportState, "note": abi.ImportNote}
+var needs = map[string][]string{
+	"logprob": {abi.ImportLogprob}, "hidden_state": {abi.ImportState, abi.ImportBranchHiddenState}, "note": {abi.ImportNote},
+}
 
-// Needs are what a plan may need: the imports for which the host computes or keeps something beside
-// the call, by their names in a plan.
-func Needs() map[string]string { return maps.Clone(needs) }
+// Needed are the names of what the host computes or keeps for the plugin, as a plan has them.
+func (p *Plugin) Needed() []string {
+	names := []string{}
+	for name, imports := range needs {
+		if slices.ContainsFunc(imports, p.Needs) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // planned is what a plan may say. What it leaves out is nil.
 type planned struct {
@@ -32,6 +41,7 @@ type planned struct {
 	TakeBack     *int
 	Place        *Place
 	Branches     *int
+	StateLayer   *int
 	Summary      *string
 	ConfigSchema *json.RawMessage
 	Needs        *[]string
@@ -51,7 +61,7 @@ func (s *planned) read(text []byte) error {
 	}
 	if err := takeFields(fields, map[string]any{
 		"implements": &s.Implements, "view": &s.View, "candidates": &s.Candidates, "hold": &s.Hold, "take_back": &s.TakeBack, "place": &s.Place,
-		"branches": &s.Branches, "summary": &s.Summary, "config_schema": &s.ConfigSchema, "needs": &s.Needs,
+		"branches": &s.Branches, "summary": &s.Summary, "config_schema": &s.ConfigSchema, "needs": &s.Needs, "state_layer": &s.StateLayer,
 	}); err != nil {
 		return err
 	}
@@ -78,6 +88,9 @@ func (p *Plugin) narrowed(module *guest.Module, text string) (*Plugin, error) {
 	if err := s.narrowNumbers(m, p.Manifest.View); err != nil {
 		return nil, err
 	}
+	if s.StateLayer != nil { // any costs the same
+		m.StateLayer = *s.StateLayer
+	}
 	if s.Summary != nil {
 		m.Summary = *s.Summary
 	}
@@ -94,11 +107,11 @@ func (p *Plugin) narrowed(module *guest.Module, text string) (*Plugin, error) {
 	}
 	q.needs = []string{}
 	for _, name := range *s.Needs {
-		imported, ok := needs[name]
+		imports, ok := needs[name]
 		if !ok {
 			return nil, fmt.Errorf(`needs has %q; it may have "logprob", "hidden_state" and "note"`, excerpt.Of(name, 80))
 		}
-		q.needs = append(q.needs, imported)
+		q.needs = append(q.needs, imports...)
 	}
 	return q, nil
 }

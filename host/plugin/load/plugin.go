@@ -71,15 +71,20 @@ func (p *Plugin) IsStage() bool {
 	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept) || p.Module.Has(guest.Draft)
 }
 
-// Needs reports whether the host is to compute or keep what belongs to an import: logprob, state or
-// note.
+// Needs reports whether the host is to compute or keep what belongs to an import: logprob, state,
+// branch_hidden_state or note.
 func (p *Plugin) Needs(imported string) bool {
 	return p.Module.Imports(imported) && (p.needs == nil || slices.Contains(p.needs, imported))
 }
 
 // WantsHiddenState reports whether the plugin may ask for the model's hidden states, so that they
 // are computed for it.
-func (p *Plugin) WantsHiddenState() bool { return p.Needs(abi.ImportState) }
+func (p *Plugin) WantsHiddenState() bool {
+	if p.IsProgram() {
+		return p.Needs(abi.ImportBranchHiddenState)
+	}
+	return p.Needs(abi.ImportState)
+}
 
 // Health tells how the plugin has done since it was loaded or reset.
 func (p *Plugin) Health() quarantine.Health { return p.quarantine.Health() }

@@ -259,7 +259,7 @@ func tellProgram(use *plugin.RequestInfo) {
 func writes(p *load.Plugin, s *stage.Stage, use plugin.RequestInfo, request *scheduler.Request) {
 	of := stage.Program{Stage: s}
 	request.Chain[len(request.Chain)-1] = of
-	request.Program, request.CachePrompt = &program.Program{Main: of.Main, Branches: p.Branches(use.Config)}, true
+	request.Program, request.CachePrompt = &program.Program{Main: of.Main, Branches: p.Branches(use.Config), HiddenStates: p.WantsHiddenState()}, true
 }
 
 // rewrite has a plugin rewrite the conversation, if it does.

@@ -64,8 +64,8 @@ func TestStage_Decline_NeedsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Watch(calls)
-		if c.Prepares() != tc.prepares || c.Foresees() != tc.foresees || c.WantsLogprobs() != tc.logprobs || c.WantsHiddenStates() != tc.states {
-			t.Errorf("%s: prepares %v, foresees %v, log-probabilities %v, states %v", name, c.Prepares(), c.Foresees(), c.WantsLogprobs(), c.WantsHiddenStates())
+		if c.Prepares() != tc.prepares || c.Foresees() != tc.foresees || c.WantsLogprobs() != tc.logprobs || len(c.StateLayers()) > 0 != tc.states {
+			t.Errorf("%s: prepares %v, foresees %v, log-probabilities %v, states %v", name, c.Prepares(), c.Foresees(), c.WantsLogprobs(), len(c.StateLayers()) > 0)
 		}
 		if err := c.Prepare(); err != nil {
 			t.Error(err)

@@ -44,7 +44,7 @@ func calling() map[string]func(g *asm.Guest) []byte {
 		abi.ImportBranchCut: call(abi.ImportBranchCut, 0, 11), abi.ImportBranchAppend: call(abi.ImportBranchAppend, 0, listAt, 0, 0),
 		abi.ImportBranchTokens: call(abi.ImportBranchTokens, 0, 0, scoresAt, 1000), abi.ImportBranchesWait: call(abi.ImportBranchesWait, listAt, 1, 1, 0),
 		abi.ImportBranchCandidates: call(abi.ImportBranchCandidates, 0, 8, candidatesAt), abi.ImportBranchLogits: call(abi.ImportBranchLogits, 0, scoresAt, 256),
-		abi.ImportBranchScores: call(abi.ImportBranchScores, 0, 0, scoresAt, 1000), abi.ImportBranchMask: call(abi.ImportBranchMask, 0, scoresAt, 8),
+		abi.ImportBranchHiddenState: call(abi.ImportBranchHiddenState, 0, scoresAt, 256), abi.ImportBranchScores: call(abi.ImportBranchScores, 0, 0, scoresAt, 1000), abi.ImportBranchMask: call(abi.ImportBranchMask, 0, scoresAt, 8),
 		abi.ImportBranchMix: func(g *asm.Guest) []byte {
 			return join(asm.PokeF(scoresAt+4, 1), call(abi.ImportBranchMix, 0, scoresAt, 1)(g))
 		},

@@ -103,7 +103,7 @@ func (s *Stage) Traits() chain.Traits {
 		traits.Notes = s.notes
 	}
 	if s.plugin.WantsHiddenState() {
-		traits.HiddenState = s.tellHiddenState
+		traits.HiddenState, traits.StateLayer = s.tellHiddenState, s.request.StateLayer
 	}
 	return traits
 }

@@ -219,7 +219,10 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         l.snapshots = static_cast<int32_t>(llama_n_rs_seq(self->context));
         l.trained   = trained(model, *p);
         l.memory    = llama_get_memory(self->context) != nullptr;
-        l.state     = p->output == PS_LOGITS && l.memory ? ps::hidden_states::width_of(self->context) : 0;
+        if (p->output == PS_LOGITS && l.memory) {
+            l.state  = ps::hidden_states::width_of(self->context);
+            l.layers = ps::hidden_states::layers_of(self->context);
+        }
         if (is_non_causal(model, self->context)) {
             l.batch = std::min(l.batch, l.ubatch);
         }
@@ -331,7 +334,7 @@ void ps_context_use_threads(ps_context * c, int32_t most) noexcept {
 uint64_t ps_context_stalled(const ps_context * c) noexcept { return c->stalled; }
 
 int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
-                  const bool * outputs, bool want_states, float ** rows, float ** states, ps_error * err) noexcept {
+                  const bool * outputs, const int32_t * layers, size_t n_layers, float ** rows, float *** states, ps_error * err) noexcept {
     static_assert(sizeof(bool) == sizeof(int8_t), "outputs is handed on as int8_t");
     return ps::guarded(err, [&] {
         *rows               = nullptr;
@@ -349,8 +352,8 @@ int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_
         batch.logits   = reinterpret_cast<int8_t *>(const_cast<bool *>(outputs));
 
         std::optional<ps::hidden_states::collector> collector;
-        if (want_states && n_rows > 0 && c->limits.state > 0) {
-            collector.emplace(c->states, c->context, n_rows, static_cast<size_t>(c->limits.state));
+        if (n_layers > 0 && n_rows > 0 && c->limits.state > 0) {
+            collector.emplace(c->states, c->context, n_rows, static_cast<size_t>(c->limits.state), layers, n_layers);
         }
         c->run(batch);
         if (collector) {

@@ -5,7 +5,11 @@
 #include "llama-context.h"
 #include "llama-graph.h"
 
+#include "llama-model.h"
+
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 namespace {
 
@@ -29,6 +33,29 @@ bool fits(const ggml_tensor * states, const ggml_tensor * logits) {
     return states && logits && states->type == GGML_TYPE_F32 && ggml_is_contiguous(states) && states->ne[1] == logits->ne[1];
 }
 
+// The number of the layer, from 1, that gives a node of a graph; 0: none. llama.cpp names it after
+// the layer's last step, a control vector included.
+int32_t layer_of(const ggml_tensor * node) {
+    static const char prefix[] = "l_out-";
+    const size_t      n        = sizeof(prefix) - 1;
+    if (std::strncmp(node->name, prefix, n) != 0 || node->name[n] < '0' || node->name[n] > '9') {
+        return 0;
+    }
+    char *     end    = nullptr;
+    const long number = std::strtol(node->name + n, &end, 10);
+    return *end == '\0' && number < INT32_MAX ? static_cast<int32_t>(number) + 1 : 0;
+}
+
+// Which of a pass's tokens have rows; null if a graph does not say.
+const ggml_tensor * output_ids(const llm_graph_result & graph) {
+    for (const auto & input : graph.inputs) {
+        if (const auto * ids = dynamic_cast<const llm_graph_input_out_ids *>(input.get())) {
+            return ids->out_ids;
+        }
+    }
+    return nullptr;
+}
+
 void watch(llama_context * context, ggml_backend_sched_eval_callback on_node, void * self) {
     // The first is for graphs that are planned anew, the second for those that are used again.
     auto & params            = const_cast<llama_cparams &>(context->get_cparams());
@@ -49,56 +76,134 @@ int32_t hidden_states::width_of(const llama_context * context) {
     return static_cast<int32_t>(graph->get_embd()->ne[0]);
 }
 
-// A graph is computed up to the logits in one piece, as without this; then it still has the states.
+int32_t hidden_states::layers_of(const llama_context * context) {
+    const int32_t width = width_of(context);
+    if (width == 0) {
+        return 0;
+    }
+    auto *           graph = context->get_gf_res_reserve()->get_gf();
+    std::vector<int> found(context->get_model().hparams.n_layer());
+    for (int i = 0; i < ggml_graph_n_nodes(graph); i++) {
+        const auto *  node  = ggml_graph_node(graph, i);
+        const int32_t layer = layer_of(node);
+        if (layer == 0) {
+            continue;
+        }
+        if (node->type != GGML_TYPE_F32 || node->ne[0] != width || !ggml_is_contiguous(node)) {
+            return 0;
+        }
+        if (static_cast<size_t>(layer) <= found.size()) {
+            found[static_cast<size_t>(layer) - 1]++;
+        }
+    }
+    const bool once = std::all_of(found.begin(), found.end(), [](int n) { return n == 1; });
+    return once ? static_cast<int32_t>(found.size()) : 0;
+}
+
+// A graph is computed in pieces: up to each of the layers' nodes, whose memory later ones use
+// again, and up to the logits, where it still has the states after the norm.
 bool hidden_states::on_node(ggml_tensor * node, bool ask, void * p) noexcept {
     auto *       self   = static_cast<hidden_states *>(p);
     const auto * graph  = self->context->*member(graph_tag{});
     const auto * logits = graph->get_logits();
+    auto *       layer  = self->given_by(node, logits);
     if (ask) {
-        return node == logits;
+        return layer != nullptr;
     }
-    if (fits(graph->get_embd(), logits)) {
-        self->take(graph->get_embd(), logits->ne[1]);
+    if (layer == nullptr) {
+        return true;
+    }
+    if (layer->number > 0) {
+        self->take(*layer, node, logits->ne[1]);
+    } else if (fits(graph->get_embd(), logits)) {
+        self->take(*layer, graph->get_embd(), logits->ne[1]);
     } else {
         self->lost = true;
     }
     return true;
 }
 
-void hidden_states::take(const ggml_tensor * of, int64_t rows) {
+// Which of the wanted layers a node is for; null: none.
+hidden_states::layer * hidden_states::given_by(const ggml_tensor * node, const ggml_tensor * logits) {
+    const int32_t number = node == logits ? 0 : layer_of(node);
+    if (!logits || (number == 0 && node != logits)) {
+        return nullptr;
+    }
+    for (size_t i = 0; i < wanted; i++) {
+        if (layers[i].number == number) {
+            return &layers[i];
+        }
+    }
+    return nullptr;
+}
+
+// Takes so many rows: all that a node has, or those of the tokens that have logits.
+void hidden_states::take(layer & to, const ggml_tensor * of, int64_t rows) {
     const auto n = static_cast<size_t>(rows);
     if (n == 0) {
         return;
     }
-    if (static_cast<size_t>(of->ne[0]) != width || (taken + n) * width > values.size()) {
+    const auto all = static_cast<size_t>(ggml_nelements(of)) / width;
+    if (of->type != GGML_TYPE_F32 || !ggml_is_contiguous(of) || static_cast<size_t>(of->ne[0]) != width || all < n ||
+        (to.taken + n) * width > to.values.size()) {
         lost = true;
         return;
     }
-    ggml_backend_tensor_get(of, values.data() + taken * width, 0, n * width * sizeof(float));
-    taken += n;
+    const size_t bytes = width * sizeof(float);
+    float *      into  = to.values.data() + to.taken * width;
+    to.taken += n;
+    if (all == n) {
+        ggml_backend_tensor_get(of, into, 0, n * bytes);
+        return;
+    }
+    const auto * ids = output_ids(*(context->*member(graph_tag{})));
+    if (!ids || ids->type != GGML_TYPE_I32 || ids->ne[0] != rows) {
+        lost = true;
+        return;
+    }
+    std::vector<int32_t> tokens(n);
+    ggml_backend_tensor_get(ids, tokens.data(), 0, n * sizeof(int32_t));
+    for (size_t i = 0; i < n; i++) {
+        if (tokens[i] < 0 || static_cast<size_t>(tokens[i]) >= all) {
+            lost = true;
+            return;
+        }
+        ggml_backend_tensor_get(of, into + i * width, static_cast<size_t>(tokens[i]) * bytes, bytes);
+    }
 }
 
-hidden_states::collector::collector(hidden_states & to, llama_context * context, size_t rows, size_t width)
+hidden_states::collector::collector(hidden_states & to, llama_context * context, size_t rows, size_t width, const int32_t * layers, size_t n)
     : states(to), context(context), wanted(rows) {
-    states.values.resize(std::max(states.values.size(), rows * width));
+    states.layers.resize(std::max(states.layers.size(), n));
+    for (size_t i = 0; i < n; i++) {
+        auto & layer = states.layers[i];
+        layer.number = layers[i];
+        layer.taken  = 0;
+        layer.values.resize(std::max(layer.values.size(), rows * width));
+    }
     states.context = context;
     states.width   = width;
-    states.taken   = 0;
+    states.wanted  = n;
     states.lost    = false;
     watch(context, on_node, &states);
 }
 
 hidden_states::collector::~collector() { watch(context, nullptr, nullptr); }
 
-float * hidden_states::collector::rows() {
-    if (states.lost || states.taken != wanted || wanted == 0) {
-        return nullptr;
+float ** hidden_states::collector::rows() {
+    states.first.clear();
+    for (size_t i = 0; i < states.wanted; i++) {
+        auto & layer = states.layers[i];
+        if (states.lost || layer.taken != wanted) {
+            return nullptr;
+        }
+        float * values = layer.values.data();
+        for (const auto & swap : context->*member(swaps_tag{})) {
+            std::swap_ranges(values + swap.i0 * states.width, values + (swap.i0 + 1) * states.width, values + swap.i1 * states.width);
+        }
+        states.first.push_back(values);
     }
-    float * values = states.values.data();
-    for (const auto & swap : context->*member(swaps_tag{})) {
-        std::swap_ranges(values + swap.i0 * states.width, values + (swap.i0 + 1) * states.width, values + swap.i1 * states.width);
-    }
-    return values;
+    return states.first.data();
 }
 
 }  // namespace ps

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The hidden states of a pass's output rows: what the last layer gives, after the norm and before
-// the vocabulary. llama.cpp gives them beside logits only for every token of a pass, which would
-// compute every token's logits. Its graphs keep them until the next one, so they are copied from
-// there, and a pass in which nobody asks for them is as it was.
+// the vocabulary, or what any layer gives, before the next. llama.cpp gives them beside logits only
+// for every token of a pass, which would compute every token's logits, and of layers only some
+// architectures' inputs, ending the process for others. Its graphs have them, so they are copied
+// from there, and a pass in which nobody asks for them is as it was.
 #pragma once
 
 #include "llama.h"
@@ -21,17 +22,22 @@ class hidden_states {
     // rows alone.
     static int32_t width_of(const llama_context * context);
 
-    // Collects those of the next passes, of so many rows each, until the collector is gone.
+    // How many layers there are, if the graphs name what each of them gives, and it is as wide as
+    // the states; else 0.
+    static int32_t layers_of(const llama_context * context);
+
+    // Collects those of the next passes, of so many rows each, until the collector is gone: of each
+    // of the layers, which count from 1, or of the last one after the norm, which is 0.
     class collector {
       public:
-        collector(hidden_states & to, llama_context * context, size_t rows, size_t width);
+        collector(hidden_states & to, llama_context * context, size_t rows, size_t width, const int32_t * layers, size_t n);
         ~collector();
         collector(const collector &)             = delete;
         collector & operator=(const collector &) = delete;
 
-        // The first of the pass's rows, in batch order; null if a graph did not have them. It comes
-        // before the pass's logits are looked at.
-        float * rows();
+        // For each of the layers the first of the pass's rows, in batch order; null if a graph did
+        // not have them. It comes before the pass's logits are looked at.
+        float ** rows();
 
       private:
         hidden_states & states;
@@ -40,14 +46,22 @@ class hidden_states {
     };
 
   private:
+    struct layer {
+        int32_t            number = 0;
+        size_t             taken  = 0; // rows
+        std::vector<float> values;
+    };
+
     static bool on_node(ggml_tensor * node, bool ask, void * self) noexcept;
-    void        take(const ggml_tensor * of, int64_t rows);
+    layer *     given_by(const ggml_tensor * node, const ggml_tensor * logits);
+    void        take(layer & to, const ggml_tensor * of, int64_t rows);
 
     const llama_context * context = nullptr;
     size_t                width   = 0;
-    size_t                taken   = 0;     // rows
+    size_t                wanted  = 0;     // of the layers, the first so many
     bool                  lost    = false; // a graph did not have them
-    std::vector<float>    values;
+    std::vector<layer>    layers;          // the others keep their memory for later passes
+    std::vector<float *>  first;           // for each layer its first row
 };
 
 }  // namespace ps

@@ -68,6 +68,7 @@ typedef struct ps_context_limits {
     int32_t snapshots; // states of a recurrent sequence that can be gone back to
     int32_t trained; // positions the model was trained for, or that rope scaling extends that to; 0: unknown
     int32_t state; // width of the hidden states that passes can give beside logits; 0: they cannot
+    int32_t layers; // of which they can give them, too: all, or 0
     bool memory; // false: the model keeps nothing between passes, so it cannot continue a text
 } ps_context_limits;
 

@@ -179,11 +179,13 @@ void ps_context_limits_of(const ps_context *context, ps_context_limits *out) PS_
 
 // Runs one forward pass over n tokens and waits for it. *rows is set to the first of the output
 // rows, in batch order; it stays valid until the next decode. Where the output is not logits, every
-// token must be an output; where it is scores, *rows is null. With want_states *states is set to
-// the first of the hidden states of these rows, each limits.state wide, for as long as *rows;
-// without, or if there are none, to null.
+// token must be an output; where it is scores, *rows is null. *states is set to a list, for each of
+// the layers, of the first of the hidden states of these rows, each limits.state wide, for as long
+// as *rows; without layers, or if there are none, to null. The layers are from 0 to limits.layers,
+// each once: 0 is the last one after the norm, the others count from 1.
 int32_t ps_decode(ps_context *context, size_t n, const int32_t *tokens, const int32_t *positions,
-                  const int32_t *sequences, const bool *outputs, bool want_states, float **rows, float **states, ps_error *err) PS_NOEXCEPT;
+                  const int32_t *sequences, const bool *outputs, const int32_t *layers, size_t n_layers, float **rows,
+                  float ***states, ps_error *err) PS_NOEXCEPT;
 // Lets that many threads compute the passes from now on, and no more than the context was made
 // with. What is computed stays the same to the bit; where it would not, nothing changes.
 void ps_context_use_threads(ps_context *context, int32_t most) PS_NOEXCEPT;

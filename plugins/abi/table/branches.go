@@ -86,6 +86,13 @@ func rowsOfBranches() []Func {
 			Doc: "The whole row after a branch, an `f32` for each token. `limit` and the result count tokens; nothing is written if the row does not fit.",
 		},
 		{
+			Name: "branch_hidden_state", Added: true, Params: []Value{branch, outNumbers, limit}, Result: I32, Cost: Cost{Wrote: true},
+			Doc: "The hidden state after a branch that has its row, an `f32` for each number, as `state` gives it in other plugins: the output of the model's last layer for the branch's last token, after the norm and before the projection to the vocabulary, or that of the layer that `state_layer` names. " +
+				"It is that of the model's own row, whatever `branch_mask` and `branch_mix` did to it, and a fork has that of its branch. `limit` and the result count numbers; nothing is written if they do not fit. The result is 0 on a host that has no model, and if the plan does not name `hidden_state` in `needs`. " +
+				"If a model's architecture returns no hidden states beside logits, a request with a program that imports this is refused with a 400 on `plugins`. It is computed only in passes with a row for such a program.",
+			Worked: "A model with 192 numbers: after a wait, `branch_hidden_state(b, ptr, 64)` returns 192 and writes nothing, and with 192 it writes 768 bytes. After `branch_append` the branch has no row, so the call is a fault.",
+		},
+		{
 			Name: "branch_scores", Added: true, Params: []Value{branch, from, outNumbers, limit}, Result: I32, Cost: Cost{Wrote: true, More: "bytes of the branch's tokens / 16"},
 			Doc: "The log-probabilities of a branch's tokens from index `from` on, an `f32` each, given all tokens before them; NaN for those that were not appended with the *append bit*. `limit` and the result count tokens.",
 		},

@@ -11,6 +11,7 @@ func features() []Feature {
 		{"stop_replay", "a plugin with `penstock_stop` and without `penstock_rewind` starts again if text that it was shown was taken back, and is shown the remaining text again; see `penstock_rewind`"},
 		{"sample_bias", "`penstock_sample` may return that the bias buffer is to be added to the logits: it can then change some logits after seeing them, without the whole row, and without dropping tokens outside the view. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not"},
 		{"take_back", "the manifest's `take_back` has an effect"},
+		{"state_layer", "the manifest's and a plan's `state_layer` have an effect"},
 		{"strict_mask", "the manifest's `strict_mask` has an effect"},
 		{"param_time", "`param` returns the request's time; without this feature it returns −1, as for any unknown kind"},
 		{"param_choice", "`param` returns the number of this choice and how many there are; without this feature it returns −1"},

@@ -77,7 +77,7 @@ func requestImports() []Func {
 		},
 		{
 			Name: "state", Added: true, Params: []Value{outNumbers, limit}, Result: I32, Record: RecordFitting, Cost: Cost{Wrote: true},
-			Doc: "In `penstock_sample`, `penstock_accept` and `penstock_stop`, the hidden state behind the logits, as `f32`: the output of the model's last layer for the previous token, after the norm and before the projection to the vocabulary. " +
+			Doc: "In `penstock_sample`, `penstock_accept` and `penstock_stop`, the hidden state behind the logits, as `f32`: the output of the model's last layer for the previous token, after the norm and before the projection to the vocabulary, or that of another layer, if the manifest's `state_layer` names one. " +
 				"In `sample` it is the state of the row that is shown. In `accept` and `stop` it is the state of the row that the accepted token was drawn from, so after the first token it is that of the prompt's last. " +
 				"`limit` and the result count numbers; for nearly all models there are `embedding_size` of `request`. " +
 				"The result is 0 for tokens without a row of their own, as with `logprob`, and in other exports. " +

@@ -52,6 +52,7 @@ func limits() []Limit {
 		{"candidates", 4096, "candidates", "maximum in a manifest; at least 1"},
 		{"default_candidates", 256, "candidates", "used if the manifest names none"},
 		{"draft", 16, "tokens", "maximum that `penstock_draft` is asked for"},
+		{"state_layer", 10000, "layers", "maximum of `state_layer` in a manifest, from either end"},
 		{"take_back", 1000000, "tokens", "maximum in a manifest"},
 		{"hold", 256, "tokens", "maximum in a manifest; at least 0"},
 		{"schema_depth", 64, "levels", "maximum depth of a manifest's config schema"},

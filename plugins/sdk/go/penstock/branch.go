@@ -114,6 +114,17 @@ func (b *Branch) Logits(row []float32) int {
 	return int(abi.BranchLogits(b.handle, unsafe.Pointer(unsafe.SliceData(row)), int32(len(row))))
 }
 
+// HiddenState is the output of the model's last layer after the branch, from which its logits are
+// computed: what the function HiddenState is in plugins that are no programs. It needs a wait for
+// the branch before, as all that reads the row does, and is written to the memory of into if that
+// is large enough. Mask and Mix leave it as it is. It is empty on a host without this function.
+func (b *Branch) HiddenState(into []float32) []float32 {
+	if b.fails() || !Feature("branch_hidden_state") {
+		return nil
+	}
+	return readState(into, func(to unsafe.Pointer, limit int32) int32 { return abi.BranchHiddenState(b.handle, to, limit) })
+}
+
 // Scores are the log-probabilities of the tokens from index from on, each given those before it;
 // NaN for tokens that were not appended with AppendScored or RunScored.
 func (b *Branch) Scores(from int) []float32 {

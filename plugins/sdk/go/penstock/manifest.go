@@ -30,6 +30,7 @@ type Manifest struct {
 	Candidates   int    // how many candidates Sample sees at most, 1 to 4,096; 0 means 256
 	Hold         int    // how many tokens the plugin may take back, 0 to 256; the stream runs that far behind
 	TakeBack     int    // how many tokens more than usual an answer may compute, 0 to 1,000,000: for a plugin that takes many back for each that stays
+	StateLayer   int    // the layer whose output HiddenState gives: n of the first is 1, of the last -1; 0 means the last, after the norm
 	StrictMask   bool   // what other plugins force, choose or splice must be allowed by Prepare's mask; else they are at fault
 	Place        Place  // where it stands in chains that do not name it
 	ConfigSchema string // a JSON schema that the host checks a request's config against; empty allows any object
@@ -56,6 +57,7 @@ func (m *Manifest) json(rows, plans bool, implements []byte) []byte {
 	b = appendNumber(b, `,"candidates":`, m.Candidates)
 	b = appendNumber(b, `,"hold":`, m.Hold)
 	b = appendNumber(b, `,"take_back":`, m.TakeBack)
+	b = appendNumber(b, `,"state_layer":`, m.StateLayer)
 	if m.StrictMask {
 		b = append(b, `,"strict_mask":true`...)
 	}

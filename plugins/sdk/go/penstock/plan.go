@@ -21,6 +21,7 @@ type Plan struct {
 	Candidates int    // how many candidates Sample sees at most
 	Hold       int    // how many tokens the plugin may take back
 	TakeBack   int    // how many tokens more than usual an answer may compute
+	StateLayer int    // the layer whose output HiddenState gives
 	Place      Place  // where it stands in chains that do not name it
 	Branches   int    // of a Runner: how many branches it has at once
 
@@ -35,7 +36,7 @@ func makePlan(p Planner, value any) error {
 	if err != nil {
 		return err
 	}
-	before := Plan{View: manifest.View, Candidates: manifest.Candidates, Hold: manifest.Hold, TakeBack: manifest.TakeBack, Place: manifest.Place, Branches: manifest.Branches}
+	before := Plan{View: manifest.View, Candidates: manifest.Candidates, Hold: manifest.Hold, TakeBack: manifest.TakeBack, StateLayer: manifest.StateLayer, Place: manifest.Place, Branches: manifest.Branches}
 	if before.Candidates == 0 {
 		before.Candidates = abi.LimitDefaultCandidates
 	}
@@ -67,7 +68,7 @@ func (p *Plan) json(before *Plan, value any) []byte {
 		field     string
 		now, then int
 	}{{`,"candidates":`, p.Candidates, before.Candidates}, {`,"hold":`, p.Hold, before.Hold},
-		{`,"take_back":`, p.TakeBack, before.TakeBack}, {`,"branches":`, p.Branches, before.Branches}} {
+		{`,"take_back":`, p.TakeBack, before.TakeBack}, {`,"state_layer":`, p.StateLayer, before.StateLayer}, {`,"branches":`, p.Branches, before.Branches}} {
 		switch field := comma(b, n.field); {
 		case n.now == n.then:
 		case n.now == 0:

@@ -71,6 +71,10 @@ func (program) BranchLogits(_ int32, to unsafe.Pointer, limit int32) int32 {
 	copy(at[float32](to, limit), []float32{1, 2})
 	return 2
 }
+func (program) BranchHiddenState(_ int32, to unsafe.Pointer, limit int32) int32 {
+	copy(at[float32](to, limit), []float32{3, 4})
+	return 2
+}
 func (program) BranchScores(_, from int32, to unsafe.Pointer, n int32) int32 {
 	copy(at[float32](to, n), []float32{float32(math.NaN()), -1, -2}[from:])
 	return 0
@@ -154,6 +158,10 @@ func TestRun_ReadsWhatTheHostWrites(t *testing.T) {
 	row := make([]float32, 2)
 	if n := b.Logits(row); n != 2 || row[1] != 2 || b.LogSum() != 3 || b.Entropy() != 0.5 {
 		t.Errorf("the row is %v, its sum %v and its entropy %v", row, b.LogSum(), b.Entropy())
+	}
+	state := b.HiddenState(nil)
+	if again := b.HiddenState(state); !slices.Equal(state, []float32{3, 4}) || !slices.Equal(again, state) || &again[0] != &state[0] {
+		t.Errorf("the hidden state is %v, and in the same memory %v", state, again)
 	}
 	if !slices.Equal(b.Tokens(1), []penstock.Token{5, 6}) || b.Tokens(3) != nil || !slices.Equal(b.Scores(1), []float32{-1, -2}) || b.State() != penstock.Ended {
 		t.Errorf("%v, %v, %v", b.Tokens(1), b.Scores(1), b.State())

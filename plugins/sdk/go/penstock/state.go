@@ -22,9 +22,14 @@ func HiddenState(into []float32) []float32 {
 	if !Feature("state") {
 		return nil
 	}
+	return readState(into, func(to unsafe.Pointer, limit int32) int32 { return abi.State(to, limit) })
+}
+
+// readState reads a hidden state, into the memory of a slice if it fits.
+func readState(into []float32, read func(unsafe.Pointer, int32) int32) []float32 {
 	into = into[:cap(into)]
 	for {
-		n := int(abi.State(unsafe.Pointer(unsafe.SliceData(into)), int32(len(into))))
+		n := int(read(unsafe.Pointer(unsafe.SliceData(into)), int32(len(into))))
 		if n <= len(into) {
 			return into[:n]
 		}

@@ -206,6 +206,8 @@ pub const FEATURE_STOP_REPLAY: &str = "stop_replay";
 pub const FEATURE_SAMPLE_BIAS: &str = "sample_bias";
 /// the manifest's `take_back` has an effect
 pub const FEATURE_TAKE_BACK: &str = "take_back";
+/// the manifest's and a plan's `state_layer` have an effect
+pub const FEATURE_STATE_LAYER: &str = "state_layer";
 /// the manifest's `strict_mask` has an effect
 pub const FEATURE_STRICT_MASK: &str = "strict_mask";
 /// `param` returns the request's time; without this feature it returns −1, as for any unknown kind
@@ -314,6 +316,8 @@ pub const LIMIT_CANDIDATES: i64 = 4096;
 pub const LIMIT_DEFAULT_CANDIDATES: i64 = 256;
 /// tokens
 pub const LIMIT_DRAFT: i64 = 16;
+/// layers
+pub const LIMIT_STATE_LAYER: i64 = 10000;
 /// tokens
 pub const LIMIT_TAKE_BACK: i64 = 1000000;
 /// tokens
@@ -381,7 +385,7 @@ mod imports {
         pub fn text(from: i32, ptr: *mut u8, limit: i32) -> i32;
         /// In `penstock_accept`, the natural logarithm of the probability that the model gave the accepted token: from the raw row, before masks, biases and samplers, as in a client's `logprobs`. NaN if the token has no row of its own, because a client injected it, it came from a splice, or it follows the first of a forced run; and outside `penstock_accept`. A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.
         pub fn logprob() -> f32;
-        /// In `penstock_sample`, `penstock_accept` and `penstock_stop`, the hidden state behind the logits, as `f32`: the output of the model's last layer for the previous token, after the norm and before the projection to the vocabulary. In `sample` it is the state of the row that is shown. In `accept` and `stop` it is the state of the row that the accepted token was drawn from, so after the first token it is that of the prompt's last. `limit` and the result count numbers; for nearly all models there are `embedding_size` of `request`. The result is 0 for tokens without a row of their own, as with `logprob`, and in other exports. If a model's architecture returns no hidden states beside logits, a request with a plugin that imports this is refused with a 400 on `plugins`. It is computed only in passes with a row for such a plugin.
+        /// In `penstock_sample`, `penstock_accept` and `penstock_stop`, the hidden state behind the logits, as `f32`: the output of the model's last layer for the previous token, after the norm and before the projection to the vocabulary, or that of another layer, if the manifest's `state_layer` names one. In `sample` it is the state of the row that is shown. In `accept` and `stop` it is the state of the row that the accepted token was drawn from, so after the first token it is that of the prompt's last. `limit` and the result count numbers; for nearly all models there are `embedding_size` of `request`. The result is 0 for tokens without a row of their own, as with `logprob`, and in other exports. If a model's architecture returns no hidden states beside logits, a request with a plugin that imports this is refused with a 400 on `plugins`. It is computed only in passes with a row for such a plugin.
         pub fn state(ptr: *mut u8, limit: i32) -> i32;
         /// The part of an answer to a conversation in which its text ends, see *parts*. The API splits answers in the same way. In `accept` and `stop` it is the part of the token, in `prepare` and `sample` the part of the last text; a tag between two parts belongs to the part before it, until there is text after it. Before the first token it is the part that the prompt has opened. An answer to a prompt without messages is content.
         pub fn part() -> i32;
@@ -429,6 +433,8 @@ mod imports {
         pub fn branch_candidates(branch: i32, k: i32, ptr: *mut u8) -> i32;
         /// The whole row after a branch, an `f32` for each token. `limit` and the result count tokens; nothing is written if the row does not fit.
         pub fn branch_logits(branch: i32, ptr: *mut u8, limit: i32) -> i32;
+        /// The hidden state after a branch that has its row, an `f32` for each number, as `state` gives it in other plugins: the output of the model's last layer for the branch's last token, after the norm and before the projection to the vocabulary, or that of the layer that `state_layer` names. It is that of the model's own row, whatever `branch_mask` and `branch_mix` did to it, and a fork has that of its branch. `limit` and the result count numbers; nothing is written if they do not fit. The result is 0 on a host that has no model, and if the plan does not name `hidden_state` in `needs`. If a model's architecture returns no hidden states beside logits, a request with a program that imports this is refused with a 400 on `plugins`. It is computed only in passes with a row for such a program.
+        pub fn branch_hidden_state(branch: i32, ptr: *mut u8, limit: i32) -> i32;
         /// The log-probabilities of a branch's tokens from index `from` on, an `f32` each, given all tokens before them; NaN for those that were not appended with the *append bit*. `limit` and the result count tokens.
         pub fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32;
         /// Opens a branch with the prompt that the model's template makes from messages: a JSON list like that of `messages`, after which the assistant answers. Pictures and sounds of the request are named by their hashes. The request's tools and template plugins are not used. It may take long; this does not count as the plugin's time. Returns a handle ≥ 0, or one of the *branch answers*: −5 if the template refuses the messages.
@@ -509,6 +515,7 @@ mod native {
         pub branches_wait: unsafe fn(*mut u8, i32, i32, i32) -> i32,
         pub branch_candidates: unsafe fn(i32, i32, *mut u8) -> i32,
         pub branch_logits: unsafe fn(i32, *mut u8, i32) -> i32,
+        pub branch_hidden_state: unsafe fn(i32, *mut u8, i32) -> i32,
         pub branch_scores: unsafe fn(i32, i32, *mut u8, i32) -> i32,
         pub branch_open_messages: unsafe fn(*const u8, i32) -> i32,
         pub branch_mask: unsafe fn(i32, *const u8, i32) -> i32,
@@ -569,6 +576,7 @@ mod native {
         branches_wait: |_, _, _, _| absent("branches_wait"),
         branch_candidates: |_, _, _| absent("branch_candidates"),
         branch_logits: |_, _, _| absent("branch_logits"),
+        branch_hidden_state: |_, _, _| absent("branch_hidden_state"),
         branch_scores: |_, _, _, _| absent("branch_scores"),
         branch_open_messages: |_, _| absent("branch_open_messages"),
         branch_mask: |_, _, _| absent("branch_mask"),
@@ -869,6 +877,12 @@ mod native {
 
     /// # Safety
     /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn branch_hidden_state(branch: i32, ptr: *mut u8, limit: i32) -> i32 {
+        (HOST.with(Cell::get).branch_hidden_state)(branch, ptr, limit)
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
     pub unsafe fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32 {
         (HOST.with(Cell::get).branch_scores)(branch, from, ptr, limit)
     }
@@ -985,6 +999,7 @@ mod native {
         "branches_wait",
         "branch_candidates",
         "branch_logits",
+        "branch_hidden_state",
         "branch_scores",
         "branch_open_messages",
         "branch_mask",
@@ -1021,6 +1036,7 @@ mod native {
         "stop_replay",
         "sample_bias",
         "take_back",
+        "state_layer",
         "strict_mask",
         "param_time",
         "param_choice",

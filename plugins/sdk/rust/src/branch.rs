@@ -120,6 +120,14 @@ impl<'r> Branch<'r> {
         host::filled(host::vocab_size(), |p, n| unsafe { abi::branch_logits(self.handle, p, n) })
     }
 
+    /// The output of the model's last layer after the branch, from which its logits are computed:
+    /// what [`host::hidden_state`] gives plugins that are no programs. It is written to `state`,
+    /// whose memory is reused; [`Branch::mask`] and [`Branch::mix`] leave it as it is. It is empty,
+    /// and the result false, on a host without this function.
+    pub fn hidden_state(&self, state: &mut Vec<f32>) -> bool {
+        host::read_state(state, "branch_hidden_state", |p, n| unsafe { abi::branch_hidden_state(self.handle, p, n) })
+    }
+
     /// The log-probabilities of the tokens from index `from` on, each given those before it; NaN
     /// for tokens that were not appended scored.
     pub fn scores(&self, from: usize) -> Vec<f32> {

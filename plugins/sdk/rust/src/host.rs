@@ -219,11 +219,16 @@ pub fn part() -> Part {
 /// host without this function. If the model has no hidden states, the host refuses requests with a
 /// plugin that calls it.
 pub fn hidden_state(state: &mut Vec<f32>) -> bool {
+    read_state(state, "state", |p, n| unsafe { abi::state(p, n) })
+}
+
+/// Reads a hidden state, if the host has the feature.
+pub(crate) fn read_state(state: &mut Vec<f32>, known: &str, read: impl Fn(*mut u8, i32) -> i32) -> bool {
     state.clear();
-    if feature("state") {
+    if feature(known) {
         state.resize(state.capacity(), 0.0);
         loop {
-            let n = unsafe { abi::state(state.as_mut_ptr() as *mut u8, state.len() as i32) }.max(0) as usize;
+            let n = read(state.as_mut_ptr() as *mut u8, state.len() as i32).max(0) as usize;
             if n <= state.len() {
                 state.truncate(n);
                 break;

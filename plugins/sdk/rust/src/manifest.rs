@@ -29,6 +29,9 @@ pub struct Manifest {
     /// How many tokens an answer may compute beyond the usual limit, 0–1,000,000: for a plugin that
     /// takes many back for each that stays.
     pub take_back: u32,
+    /// The layer whose output [`crate::host::hidden_state`] gives: 1 is the first, −1 the last one,
+    /// and 0 the last one after the norm.
+    pub state_layer: i32,
     /// Tokens that other plugins force, choose or splice must be allowed by the mask of
     /// [`crate::Plugin::prepare`]; else those plugins are at fault.
     pub strict_mask: bool,
@@ -78,6 +81,7 @@ impl Manifest {
         candidates: crate::abi::LIMIT_DEFAULT_CANDIDATES as u32,
         hold: 0,
         take_back: 0,
+        state_layer: 0,
         strict_mask: false,
         place: Place::ByView,
         biases: 256,
@@ -103,9 +107,13 @@ impl Manifest {
             (true, "") => alloc::format!(r#""branches":{},"#, self.branches),
             (true, config) => alloc::format!(r#""branches":{},"branches_config":{},"#, self.branches, quote(config)),
         };
+        let layer = match self.state_layer {
+            0 => String::new(),
+            n => alloc::format!(r#""state_layer":{},"#, n),
+        };
         let optional = if methods.plan { r#""optional":["penstock_plan"],"# } else { "" }; // hosts that do not know it load the plugin
         alloc::format!(
-            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}{}"implements":{},"config_schema":{}}}"#,
+            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}{}{}"implements":{},"config_schema":{}}}"#,
             quote(self.name),
             quote(self.version),
             quote(self.summary),
@@ -115,6 +123,7 @@ impl Manifest {
             self.hold,
             self.take_back,
             self.strict_mask,
+            layer,
             branches,
             optional,
             methods.json(&[]),

@@ -20,6 +20,8 @@ pub struct Plan {
     pub hold: u32,
     /// How many tokens an answer may compute beyond the usual limit.
     pub take_back: u32,
+    /// The layer whose output [`crate::host::hidden_state`] gives.
+    pub state_layer: i32,
     /// Where the plugin is placed in chains that do not name it.
     pub place: Place,
     /// How many branches `run` has at once.
@@ -43,6 +45,7 @@ impl Plan {
             candidates: manifest.candidates,
             hold: manifest.hold,
             take_back: manifest.take_back,
+            state_layer: manifest.state_layer,
             place: manifest.place,
             branches: manifest.branches,
             logprob: true,
@@ -76,6 +79,9 @@ impl Plan {
             if now != before {
                 fields.push(alloc::format!(r#""{}":{}"#, name, now));
             }
+        }
+        if self.state_layer != manifest.state_layer {
+            fields.push(alloc::format!(r#""state_layer":{}"#, self.state_layer));
         }
         let needs = [(self.logprob, r#""logprob""#), (self.hidden_state, r#""hidden_state""#), (self.notes, r#""note""#)];
         if needs.iter().any(|(needed, _)| !needed) {

@@ -105,6 +105,7 @@ const TABLE: abi::Host = abi::Host {
         k.min(2) as i32
     },
     branch_logits: |_, p, n| give(&[0.5f32; 40], p, n),
+    branch_hidden_state: |_, p, n| give(&[3.0f32, 4.0], p, n),
     branch_scores: |_, from, p, n| give(&[f32::NAN, -1.0, -2.0][from as usize..], p, n),
     branch_mask: |b, p, n| noted(format!("mask {} {:?}", b, numbers::<u32>(p, n)), 0),
     branch_mix: |b, p, n| {
@@ -178,6 +179,8 @@ fn rows_are_read() {
         assert_eq!(run.wait_any(0, [&a, &b])?, [1], "the host put the second first");
         assert_eq!((a.best(3), a.best(1)), (vec![(7, -0.25), (3, -1.5)], vec![(7, -0.25)]));
         assert_eq!((a.log_sum(), a.entropy(), a.logits()), (1.0, 0.5, vec![0.5; 40]));
+        let mut state = vec![9.0];
+        assert!(a.hidden_state(&mut state) && state == [3.0, 4.0]);
         assert_eq!((a.scores(1), a.scores(0).len()), (vec![-1.0, -2.0], 3));
         Ok(())
     });

@@ -83,13 +83,14 @@ func Logprob() float32
 
 // State: In penstock_sample, penstock_accept and penstock_stop, the hidden state behind the logits,
 // as f32: the output of the model's last layer for the previous token, after the norm and before
-// the projection to the vocabulary. In sample it is the state of the row that is shown. In accept
-// and stop it is the state of the row that the accepted token was drawn from, so after the first
-// token it is that of the prompt's last. limit and the result count numbers; for nearly all models
-// there are embedding_size of request. The result is 0 for tokens without a row of their own, as
-// with logprob, and in other exports. If a model's architecture returns no hidden states beside
-// logits, a request with a plugin that imports this is refused with a 400 on plugins. It is
-// computed only in passes with a row for such a plugin.
+// the projection to the vocabulary, or that of another layer, if the manifest's state_layer names
+// one. In sample it is the state of the row that is shown. In accept and stop it is the state of
+// the row that the accepted token was drawn from, so after the first token it is that of the
+// prompt's last. limit and the result count numbers; for nearly all models there are embedding_size
+// of request. The result is 0 for tokens without a row of their own, as with logprob, and in other
+// exports. If a model's architecture returns no hidden states beside logits, a request with a
+// plugin that imports this is refused with a 400 on plugins. It is computed only in passes with a
+// row for such a plugin.
 //
 //go:wasmimport penstock-optional state
 //go:noescape
@@ -403,6 +404,20 @@ func BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32
 //go:wasmimport penstock-optional branch_logits
 //go:noescape
 func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
+
+// BranchHiddenState: The hidden state after a branch that has its row, an f32 for each number, as
+// state gives it in other plugins: the output of the model's last layer for the branch's last
+// token, after the norm and before the projection to the vocabulary, or that of the layer that
+// state_layer names. It is that of the model's own row, whatever branch_mask and branch_mix did to
+// it, and a fork has that of its branch. limit and the result count numbers; nothing is written if
+// they do not fit. The result is 0 on a host that has no model, and if the plan does not name
+// hidden_state in needs. If a model's architecture returns no hidden states beside logits, a
+// request with a program that imports this is refused with a 400 on plugins. It is computed only in
+// passes with a row for such a program.
+//
+//go:wasmimport penstock-optional branch_hidden_state
+//go:noescape
+func BranchHiddenState(branch int32, ptr unsafe.Pointer, limit int32) int32
 
 // BranchScores: The log-probabilities of a branch's tokens from index from on, an f32 each, given
 // all tokens before them; NaN for those that were not appended with the append bit. limit and the

@@ -54,6 +54,7 @@ type Host interface {
 	BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32
 	BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32
 	BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
+	BranchHiddenState(branch int32, ptr unsafe.Pointer, limit int32) int32
 	BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
 	BranchOpenMessages(text unsafe.Pointer, len int32) int32
 	BranchMask(branch int32, words unsafe.Pointer, n int32) int32
@@ -175,13 +176,14 @@ func (a Absent) State(ptr unsafe.Pointer, limit int32) int32 { a.answers("state"
 
 // State: In penstock_sample, penstock_accept and penstock_stop, the hidden state behind the logits,
 // as f32: the output of the model's last layer for the previous token, after the norm and before
-// the projection to the vocabulary. In sample it is the state of the row that is shown. In accept
-// and stop it is the state of the row that the accepted token was drawn from, so after the first
-// token it is that of the prompt's last. limit and the result count numbers; for nearly all models
-// there are embedding_size of request. The result is 0 for tokens without a row of their own, as
-// with logprob, and in other exports. If a model's architecture returns no hidden states beside
-// logits, a request with a plugin that imports this is refused with a 400 on plugins. It is
-// computed only in passes with a row for such a plugin.
+// the projection to the vocabulary, or that of another layer, if the manifest's state_layer names
+// one. In sample it is the state of the row that is shown. In accept and stop it is the state of
+// the row that the accepted token was drawn from, so after the first token it is that of the
+// prompt's last. limit and the result count numbers; for nearly all models there are embedding_size
+// of request. The result is 0 for tokens without a row of their own, as with logprob, and in other
+// exports. If a model's architecture returns no hidden states beside logits, a request with a
+// plugin that imports this is refused with a 400 on plugins. It is computed only in passes with a
+// row for such a plugin.
 func State(ptr unsafe.Pointer, limit int32) int32 { return host.State(ptr, limit) }
 
 // Part implements Host.
@@ -539,6 +541,25 @@ func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.BranchLogits(branch, ptr, limit)
 }
 
+// BranchHiddenState implements Host.
+func (a Absent) BranchHiddenState(branch int32, ptr unsafe.Pointer, limit int32) int32 {
+	a.answers("branch_hidden_state")
+	return 0
+}
+
+// BranchHiddenState: The hidden state after a branch that has its row, an f32 for each number, as
+// state gives it in other plugins: the output of the model's last layer for the branch's last
+// token, after the norm and before the projection to the vocabulary, or that of the layer that
+// state_layer names. It is that of the model's own row, whatever branch_mask and branch_mix did to
+// it, and a fork has that of its branch. limit and the result count numbers; nothing is written if
+// they do not fit. The result is 0 on a host that has no model, and if the plan does not name
+// hidden_state in needs. If a model's architecture returns no hidden states beside logits, a
+// request with a program that imports this is refused with a 400 on plugins. It is computed only in
+// passes with a row for such a program.
+func BranchHiddenState(branch int32, ptr unsafe.Pointer, limit int32) int32 {
+	return host.BranchHiddenState(branch, ptr, limit)
+}
+
 // BranchScores implements Host.
 func (a Absent) BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 {
 	a.answers("branch_scores")
@@ -740,6 +761,7 @@ var Features = []string{
 	"branches_wait",
 	"branch_candidates",
 	"branch_logits",
+	"branch_hidden_state",
 	"branch_scores",
 	"branch_open_messages",
 	"branch_mask",
@@ -776,6 +798,7 @@ var Features = []string{
 	"stop_replay",
 	"sample_bias",
 	"take_back",
+	"state_layer",
 	"strict_mask",
 	"param_time",
 	"param_choice",
