@@ -86,7 +86,7 @@ func receiptKeys(ctx context.Context, from string) (receipt.Keys, *receipt.Key, 
 	}
 	client := http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
 		if len(before) > 3 || before[0].URL.Scheme == "https" && next.URL.Scheme != "https" {
-			return errors.New("it redirects too often, or from https: to http:")
+			return errors.New("it redirects too often, or from https to http")
 		}
 		return nil
 	}}

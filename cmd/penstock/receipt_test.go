@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -24,10 +25,7 @@ func TestReceipt(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name string, data []byte) string {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path(name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path(name), data, 0o600); err != nil {
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(path(name)), 0o700), os.WriteFile(path(name), data, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		return path(name)

@@ -13,10 +13,11 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// A hostile client's ways to get a token or a prompt past a policy that the server requires. Each
-// is refused, with an error that says by what, or changes nothing: what it says is "".
-func TestPolicies_Evading_IsInVain(t *testing.T) {
-	h := openEven(t)
+// evasion is a request, by its path and fields, and what refuses it; "": it is answered, and changes
+// nothing.
+type evasion struct{ path, fields, says string }
+
+func evasions(t *testing.T) map[string]evasion {
 	const odd = 301
 	script := func(source string, more ...any) string {
 		fields := map[string]any{"name": "mine"}
@@ -26,7 +27,7 @@ func TestPolicies_Evading_IsInVain(t *testing.T) {
 		return `"plugins":[` + scripted(t, strings.ReplaceAll(source, "ODD", fmt.Sprint(odd)), fields) + `]`
 	}
 	const force, choose = `export function prepare(p) { p.force([ODD]); }`, `export const plugin = {place: "first"}; export function sample(c) { return ODD; }`
-	for name, tc := range map[string]struct{ path, fields, says string }{
+	return map[string]evasion{
 		"switched off":                     {"", `"plugins":[{"name":"mask","enabled":false}]`, `plugins[0].enabled is false`},
 		"another configuration":            {"", `"plugins":[{"name":"mask","config":{"a":1}}]`, `plugins[0].config is`},
 		"faults skipped":                   {"", `"plugins":[{"name":"mask","on_error":"skip"}]`, `plugins[0].on_error is`},
@@ -77,7 +78,14 @@ func TestPolicies_Evading_IsInVain(t *testing.T) {
 		"its source read by who may not":   {"GET /v1/plugins/mask/source", ``, `admin`},
 		"named as what runs scripts":       {"", `"plugins":[{"name":"script","config":{"source":"export function sample() { return 301; }"}}]`, `the server requires`},
 		"a field that repeats the plugins": {"", `"plugins":[{"name":"mask","enabled":false}],"plugins":[]`, `plugins`},
-	} {
+	}
+}
+
+// A hostile client's ways to get a token or a prompt past a policy that the server requires. Each
+// is refused, with an error that says by what, or changes nothing: what it says is "".
+func TestPolicies_Evading_IsInVain(t *testing.T) {
+	h := openEven(t)
+	for name, tc := range evasions(t) {
 		t.Run(name, func(t *testing.T) {
 			path, body := tc.path, ""
 			if path == "" {
@@ -111,6 +119,11 @@ func TestPolicies_Evading_IsInVain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The ways of a client that steers its answer.
+func TestPolicies_Evading_BySteering_IsInVain(t *testing.T) {
+	h := openEven(t)
 	for name, tc := range map[string]struct{ steer, says string }{
 		"injected":                     {`{"type":"inject","id":"a","text":"x"}`, "the server requires"},
 		"injected after an even one":   {`{"type":"inject","id":"a","text":"wx"}`, "the server requires"},
