@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// evasion is a request, by its path and fields, and what refuses it; "": it is answered, and changes
-// nothing.
+// evasion is a request, by its path and fields, and what refuses it; "": it is answered, and
+// changes nothing.
 type evasion struct{ path, fields, says string }
 
 func evasions(t *testing.T) map[string]evasion {
