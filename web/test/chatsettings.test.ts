@@ -9,7 +9,7 @@ import { openSettings } from "./settings.ts";
 import { devices } from "./sizes.ts";
 
 useBrowser();
-const server = useServer({ plugins: ["banned-phrases"] });
+const server = useServer({ plugins: ["multiple-choice"] });
 
 for (const [size, options] of Object.entries(devices)) {
   test(`Page: settings of one chat are not those of the next, and are seen above the message field (${size})`, {
@@ -66,12 +66,12 @@ test("Page: a stage that is added is in sight and has the focus, and is on once 
 }, async () => {
   const { chat, page, requests } = await openSettings(server, { sampling: { max_tokens: 4 } });
   await page.getByRole("button", { name: "Add a stage" }).press("Enter");
-  await page.getByRole("button", { name: "Add banned-phrases" }).press("Enter");
-  const stage = page.locator(".stage", { hasText: "banned-phrases" });
+  await page.getByRole("button", { name: "Add multiple-choice" }).press("Enter");
+  const stage = page.locator(".stage", { hasText: "multiple-choice" });
   await stage.locator(":focus").waitFor();
   const box = await stage.boundingBox();
   assert.ok(box !== null && box.y >= 0 && box.y < 800, "it is out of sight");
-  const use = stage.getByRole("switch", { name: "Use banned-phrases" });
+  const use = stage.getByRole("switch", { name: "Use multiple-choice" });
   assert.equal(await use.isChecked(), false);
   assert.equal(await use.isDisabled(), true);
   await stage.getByText("fill in what is required first").waitFor();
@@ -82,10 +82,10 @@ test("Page: a stage that is added is in sight and has the focus, and is on once 
   await stage.getByRole("button", { name: /^Add/ }).first().click();
   await stage.getByRole("textbox").first().fill("frog");
   await page.waitForFunction(
-    () => document.querySelector<HTMLInputElement>('[aria-label="Use banned-phrases"]')?.checked,
+    () => document.querySelector<HTMLInputElement>('[aria-label="Use multiple-choice"]')?.checked,
   );
   await chat.ask("Hello again!");
   await chat.answers.nth(1).waitFor();
   await chat.finished();
-  assert.deepEqual(requests[1]?.plugins, [{ name: "banned-phrases", config: { phrases: ["frog"] } }]);
+  assert.deepEqual(requests[1]?.plugins, [{ name: "multiple-choice", config: { choices: ["frog"] } }]);
 });
