@@ -104,10 +104,11 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
 /** Sends a message at once, or once its files are read, which is awaited then. */
 function useSubmit(ready: boolean, { reading, problems }: DraftFiles, send: () => void) {
   const awaited = useSignal(false);
+  const busy = reading.value > 0; // as ready knows it: the files may be read before this is drawn anew
   const submit = (event: Event) => {
     event.preventDefault();
     if (ready) send();
-    else awaited.value = reading.value > 0;
+    else awaited.value = busy || reading.value > 0;
   };
   useEffect(() => {
     if (!awaited.value || reading.value > 0) return;
