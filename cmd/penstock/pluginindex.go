@@ -7,12 +7,10 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/penstock/penstock/host/atomicfile"
-	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -54,7 +52,7 @@ func writeIndex(cmd *cobra.Command, folder string, o index.Options, signWith str
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: loading.CodeCache(slog.New(slog.DiscardHandler))})
+	loader := load.New(plugin.HostOptions{Interpreter: interpreter.Module, CacheDir: codeCache()})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	text, err := index.Make(ctx, loader, folder, o)
 	if err != nil {

@@ -86,7 +86,7 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 	if u, err := url.Parse(v.key); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback() {
 		v.note("the keys came unencrypted, so somebody between here and the server could have sent others; use https:, or a copy of them")
 	}
-	text, err := readReceipt(v.cmd.InOrStdin(), from)
+	text, err := readText(v.cmd, from)
 	if err != nil {
 		return err
 	}
@@ -134,13 +134,6 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 		return errReported
 	}
 	return nil
-}
-
-func readReceipt(in io.Reader, from string) ([]byte, error) {
-	if from == "-" {
-		return io.ReadAll(in)
-	}
-	return os.ReadFile(from)
 }
 
 // tell says what the receipt is about.

@@ -96,7 +96,7 @@ func detectWatermark(cmd *cobra.Command, path, keyFile string, c watermark.Confi
 	return table.Flush()
 }
 
-// readText reads a file, or standard input.
+// readText reads a file; -: standard input.
 func readText(cmd *cobra.Command, path string) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(cmd.InOrStdin())
