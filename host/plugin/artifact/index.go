@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2"
 	"oras.land/oras-go/v2/content"
@@ -46,25 +45,16 @@ func (c *Client) PushIndex(ctx context.Context, r Reference, index, signature []
 	if err != nil {
 		return "", err
 	}
-	manifest, err := json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: indexType,
-		Config: config, Layers: layers, Annotations: map[string]string{ocispec.AnnotationCreated: created},
+	return c.put(ctx, r, packed, ocispec.Manifest{
+		ArtifactType: indexType, Config: config, Layers: layers, Annotations: map[string]string{ocispec.AnnotationCreated: created},
 	})
-	if err != nil {
-		return "", err
-	}
-	return c.put(ctx, r, packed, manifest)
 }
 
 // PullIndex gets an index of plugins and its signature; nil: it has none. The error is as Pull's.
 func (c *Client) PullIndex(ctx context.Context, r Reference) (index, signature []byte, err error) {
-	repository, err := c.repository(r)
+	repository, _, text, err := c.manifest(ctx, r)
 	if err != nil {
-		return nil, nil, explained(r, err)
-	}
-	_, text, err := oras.FetchBytes(ctx, repository, r.Reference.Reference, oras.FetchBytesOptions{MaxBytes: manifestBytes})
-	if err != nil {
-		return nil, nil, explained(r, err)
+		return nil, nil, err
 	}
 	var m ocispec.Manifest
 	if err := json.Unmarshal(text, &m); err != nil {

@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2"
 	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/registry/remote"
 )
 
 // manifestBytes bounds the list of an artifact's layers.
@@ -26,13 +27,9 @@ type Pulled struct {
 // Pull gets the plugin of an artifact. What it gives has the digests that the registry, or the
 // reference, says. The error wraps ErrNotFound, ErrDenied or ErrNotPlugin, or is of the connection.
 func (c *Client) Pull(ctx context.Context, r Reference) (p Pulled, err error) {
-	repository, err := c.repository(r)
+	repository, artifact, text, err := c.manifest(ctx, r)
 	if err != nil {
-		return p, explained(r, err)
-	}
-	artifact, text, err := oras.FetchBytes(ctx, repository, r.Reference.Reference, oras.FetchBytesOptions{MaxBytes: manifestBytes})
-	if err != nil {
-		return p, explained(r, err)
+		return p, err
 	}
 	layer, err := pluginOf(text)
 	if err != nil {
@@ -52,6 +49,14 @@ func (c *Client) Pull(ctx context.Context, r Reference) (p Pulled, err error) {
 	p.Digest = artifact.Digest.String()
 	p.Content, err = content.FetchAll(ctx, repository, layer)
 	return p, explained(r, err)
+}
+
+// manifest gets the list of an artifact's layers, with what describes it and where they are.
+func (c *Client) manifest(ctx context.Context, r Reference) (from *remote.Repository, artifact ocispec.Descriptor, text []byte, err error) {
+	if from, err = c.repository(r); err == nil {
+		artifact, text, err = oras.FetchBytes(ctx, from, r.Reference.Reference, oras.FetchBytesOptions{MaxBytes: manifestBytes})
+	}
+	return from, artifact, text, explained(r, err)
 }
 
 // pluginOf finds the layer that is a module or a script.

@@ -48,7 +48,7 @@ func (c *Client) Push(ctx context.Context, r Reference, content []byte, d Descri
 }
 
 // put puts an artifact's layers and its manifest into a registry, under the reference's tag.
-func (c *Client) put(ctx context.Context, r Reference, packed *memory.Store, manifest []byte) (digest string, err error) {
+func (c *Client) put(ctx context.Context, r Reference, packed *memory.Store, manifest ocispec.Manifest) (digest string, err error) {
 	if r.ValidateReferenceAsTag() != nil {
 		return "", fmt.Errorf("%w: %s has a digest; push it under a tag, and the digest is told", ErrReference, r)
 	}
@@ -56,7 +56,12 @@ func (c *Client) put(ctx context.Context, r Reference, packed *memory.Store, man
 	if err != nil {
 		return "", explained(r, err)
 	}
-	artifact, err := oras.PushBytes(ctx, packed, ocispec.MediaTypeImageManifest, manifest)
+	manifest.Versioned, manifest.MediaType = specs.Versioned{SchemaVersion: 2}, ocispec.MediaTypeImageManifest
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return "", err
+	}
+	artifact, err := oras.PushBytes(ctx, packed, manifest.MediaType, text)
 	if err != nil {
 		return "", err
 	}
@@ -68,26 +73,26 @@ func (c *Client) put(ctx context.Context, r Reference, packed *memory.Store, man
 }
 
 // pack lays a module or a script out as an artifact, and gives its manifest.
-func pack(ctx context.Context, to *memory.Store, content []byte, d Description) ([]byte, error) {
+func pack(ctx context.Context, to *memory.Store, content []byte, d Description) (manifest ocispec.Manifest, err error) {
 	of, suffix, kind := moduleType, ".wasm", ""
 	if d.Script {
 		of, suffix, kind = scriptType, scriptSuffix, artifactType
 	}
 	layer, err := oras.PushBytes(ctx, to, of, content)
 	if err != nil {
-		return nil, err
+		return manifest, err
 	}
 	layer.Annotations = map[string]string{ocispec.AnnotationTitle: d.Name + suffix}
 	of, about := ocispec.DescriptorEmptyJSON.MediaType, ocispec.DescriptorEmptyJSON.Data
 	if !d.Script {
 		of = configType
 		if about, err = json.Marshal(map[string]any{"architecture": "wasm", "os": "wasip1", "created": created, "layerDigests": []string{layer.Digest.String()}}); err != nil {
-			return nil, err
+			return manifest, err
 		}
 	}
 	config, err := oras.PushBytes(ctx, to, of, about)
 	if err != nil {
-		return nil, err
+		return manifest, err
 	}
 	annotations := map[string]string{ocispec.AnnotationCreated: created, ocispec.AnnotationTitle: d.Name}
 	if d.Version != "" {
@@ -96,8 +101,5 @@ func pack(ctx context.Context, to *memory.Store, content []byte, d Description) 
 	if d.Summary != "" {
 		annotations[ocispec.AnnotationDescription] = d.Summary
 	}
-	return json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: kind,
-		Config: config, Layers: []ocispec.Descriptor{layer}, Annotations: annotations,
-	})
+	return ocispec.Manifest{ArtifactType: kind, Config: config, Layers: []ocispec.Descriptor{layer}, Annotations: annotations}, nil
 }
