@@ -18,9 +18,7 @@ func TestModules_OrdinaryKey(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.api_keys": "one,two", "plugins.modules": "keys", "plugins.module_keys": "one"}, nil)
 	call := func(key, method, path, kind string, body []byte) (int, string) {
 		t.Helper()
-		client := &http.Client{}
-		defer client.CloseIdleConnections()
-		status, _, text := hosts.Send(t, client, hosts.NewRequest(t, method, h.URL()+path, body, "Authorization", "Bearer "+key, "Content-Type", kind))
+		status, _, text := requestAs(t, h, key, method, path, body, "Content-Type", kind)
 		return status, text
 	}
 	wasm := hosts.Always("its-own", aToken)

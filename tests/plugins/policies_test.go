@@ -77,10 +77,8 @@ var recordingID = regexp.MustCompile(`"recording":"(rec_[^"]+)"`)
 // oddIn is the first odd token of the recorded answers that a text names; nil: there is none.
 func oddIn(t *testing.T, h *host.Host, key, text string) *session.Chosen {
 	t.Helper()
-	client := &http.Client{}
-	defer client.CloseIdleConnections()
 	for _, m := range recordingID.FindAllStringSubmatch(text, -1) {
-		_, _, body := hosts.Send(t, client, hosts.NewRequest(t, http.MethodGet, h.URL()+"/v1/recordings/"+m[1], nil, "Authorization", "Bearer "+key))
+		_, _, body := requestAs(t, h, key, http.MethodGet, "/v1/recordings/"+m[1], nil)
 		f, err := session.Read(strings.NewReader(body))
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)

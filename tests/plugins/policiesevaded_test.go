@@ -96,9 +96,7 @@ func TestPolicies_Evading_IsInVain(t *testing.T) {
 				if key == "" {
 					key = "mask"
 				}
-				client := &http.Client{}
-				defer client.CloseIdleConnections()
-				if status, _, text := hosts.Send(t, client, hosts.NewRequest(t, method, h.URL()+path, nil, "Authorization", "Bearer "+key)); status < 400 || !strings.Contains(text, tc.says) {
+				if status, _, text := requestAs(t, h, key, method, path, nil); status < 400 || !strings.Contains(text, tc.says) {
 					t.Errorf("%d %s", status, text)
 				}
 				return
@@ -230,9 +228,7 @@ policies:
 	}
 	models := func(key string) string {
 		t.Helper()
-		client := &http.Client{}
-		defer client.CloseIdleConnections()
-		_, _, text := hosts.Send(t, client, hosts.NewRequest(t, http.MethodGet, h.URL()+"/v1/models", nil, "Authorization", "Bearer "+key))
+		_, _, text := requestAs(t, h, key, http.MethodGet, "/v1/models", nil)
 		return text
 	}
 	if text := models("alice"); !strings.Contains(text, `"policies":[{"plugin":"one","mode":"required","sha256":"`) || strings.Contains(text, "302") || strings.Contains(text, `"token"`) {

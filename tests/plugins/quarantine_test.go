@@ -25,10 +25,7 @@ func touchy() []byte {
 // asks completes with a plugin as the holder of a key.
 func asks(t *testing.T, h *host.Host, key, plugins string) (status int, retry, body string) {
 	t.Helper()
-	client := &http.Client{}
-	defer client.CloseIdleConnections()
-	r := hosts.NewRequest(t, http.MethodPost, h.URL()+"/v1/completions", []byte(`{"prompt":"Hello","max_tokens":2,"ignore_eos":true`+plugins+`}`), "Authorization", "Bearer "+key)
-	status, header, body := hosts.Send(t, client, r)
+	status, header, body := requestAs(t, h, key, http.MethodPost, "/v1/completions", []byte(`{"prompt":"Hello","max_tokens":2,"ignore_eos":true`+plugins+`}`))
 	return status, header.Get("Retry-After"), body
 }
 
@@ -90,8 +87,6 @@ func TestPlugins_Quarantine_NeverOfADefault(t *testing.T) {
 
 func getAs(t *testing.T, h *host.Host, key string) string {
 	t.Helper()
-	client := &http.Client{}
-	defer client.CloseIdleConnections()
-	_, _, body := hosts.Send(t, client, hosts.NewRequest(t, http.MethodGet, h.URL()+"/v1/plugins", nil, "Authorization", "Bearer "+key))
+	_, _, body := requestAs(t, h, key, http.MethodGet, "/v1/plugins", nil)
 	return body
 }

@@ -42,9 +42,15 @@ func scripted(t *testing.T, source string, fields map[string]any) string {
 // sendAs sends JSON as the holder of a key.
 func sendAs(t *testing.T, h *host.Host, key, path, body string) (status int, header http.Header, text string) {
 	t.Helper()
+	return requestAs(t, h, key, http.MethodPost, path, []byte(body), "Content-Type", "application/json")
+}
+
+// requestAs sends a request as the holder of a key, with more headers.
+func requestAs(t *testing.T, h *host.Host, key, method, path string, body []byte, headers ...string) (status int, header http.Header, text string) {
+	t.Helper()
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
-	return hosts.Send(t, client, hosts.NewRequest(t, http.MethodPost, h.URL()+path, []byte(body), "Authorization", "Bearer "+key, "Content-Type", "application/json"))
+	return hosts.Send(t, client, hosts.NewRequest(t, method, h.URL()+path, body, append(headers, "Authorization", "Bearer "+key)...))
 }
 
 const aToken = 70
