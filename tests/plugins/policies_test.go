@@ -5,6 +5,7 @@ package plugins
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -202,13 +203,7 @@ func TestPolicies_RandomRequests_OnlyEvenTokens(t *testing.T) {
 	h := openEven(t)
 	r := steadytest.Rand(t)
 	vocabulary := hosts.Vocabulary(t).Info().Vocabulary
-	policies := slices.Sorted(func(yield func(string) bool) {
-		for name := range evens {
-			if !yield(name) {
-				return
-			}
-		}
-	})
+	policies := slices.Sorted(maps.Keys(evens))
 	whole := map[string]int{}
 	for i := range steadytest.InLongTest(2000, 120) {
 		policy := policies[i%len(policies)]
@@ -266,8 +261,9 @@ func ends(c *hosts.Client, names ...string) string {
 func TestPolicies_Steering_OnlyEvenTokens(t *testing.T) {
 	h := openEven(t)
 	r := steadytest.Rand(t)
+	policies := slices.Sorted(maps.Keys(evens))
 	for i := range steadytest.InLongTest(200, 15) {
-		policy := []string{"mask", "candidates", "logits", "chooser", "splicer"}[i%5]
+		policy := policies[i%len(policies)]
 		c := as(t, h, policy)
 		c.Send(`{"type":"generate","id":"a","request":{"prompt":"Once upon","ignore_eos":true,"max_tokens":60,"record":true}}`)
 		if r.IntN(2) == 0 {
