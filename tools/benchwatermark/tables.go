@@ -78,7 +78,6 @@ func row(name string, counts []int64) string {
 type found struct {
 	texts, alarms int
 	p             []float64
-	scored        []float64
 }
 
 // find tests the first tokens of texts; 0: all.
@@ -103,7 +102,7 @@ func find(c *client, texts []string, scheme string, tokens int) (f found, err er
 		if r.PValue < alarm {
 			f.alarms++
 		}
-		f.p, f.scored = append(f.p, r.PValue), append(f.scored, float64(r.Scored))
+		f.p = append(f.p, r.PValue)
 	}
 	return f, nil
 }
