@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/host/plugin/artifact"
 	"github.com/penstock/penstock/host/plugin/load"
 	recorded "github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/receipt"
@@ -83,7 +83,7 @@ func (v *verifier) verify(ctx context.Context, from string) (err error) {
 	if v.keys, v.signer, err = receiptKeys(ctx, v.key); err != nil {
 		return err
 	}
-	if u, err := url.Parse(v.key); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback() {
+	if u, err := url.Parse(v.key); err == nil && u.Scheme == "http" && !artifact.IsThisMachine(u.Host) {
 		v.note("the keys came unencrypted, so somebody between here and the server could have sent others; use https:, or a copy of them")
 	}
 	text, err := readText(v.cmd, from)

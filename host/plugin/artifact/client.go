@@ -52,7 +52,7 @@ func (c *Client) repository(r Reference) (*remote.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	repository.PlainHTTP = c.PlainHTTP || isThisMachine(r.Host())
+	repository.PlainHTTP = c.PlainHTTP || IsThisMachine(r.Host())
 	client := &auth.Client{Client: cmp.Or(c.HTTP, retry.DefaultClient), Header: http.Header{"User-Agent": {c.UserAgent}}, Cache: auth.NewCache()}
 	if store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{}); err == nil { // else there are no credentials
 		client.Credential = credentials.Credential(store)
@@ -61,8 +61,9 @@ func (c *Client) repository(r Reference) (*remote.Repository, error) {
 	return repository, nil
 }
 
-// isThisMachine reports whether a host is the one that this runs on, to which nobody can listen.
-func isThisMachine(host string) bool {
+// IsThisMachine reports whether a host, with or without a port, is the one that this runs on, to
+// which nobody can listen.
+func IsThisMachine(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = host

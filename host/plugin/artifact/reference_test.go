@@ -29,7 +29,7 @@ func TestClient_PlainHTTP_OnlyOnThisMachine(t *testing.T) {
 		"localhost:5000": true, "127.0.0.1:5000": true, "[::1]:5000": true, "localhost": true,
 		"example.com": false, "localhost.example.com:5000": false, "10.0.0.1:5000": false,
 	} {
-		if got := isThisMachine(host); got != want {
+		if got := IsThisMachine(host); got != want {
 			t.Errorf("%s: %v", host, got)
 		}
 	}

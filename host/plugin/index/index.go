@@ -58,8 +58,8 @@ type Entry struct {
 	Manifest load.Manifest `json:"manifest"`
 }
 
-// isSum reports whether a text is a SHA-256 as an index has it.
-var isSum = regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString
+// IsSum reports whether a text is a SHA-256 as an index has it.
+var IsSum = regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString
 
 // Parse reads an index. maxSize bounds the size of a plugin's file. The error wraps ErrIndex.
 func Parse(text []byte, maxSize int64) (*Index, error) {
@@ -142,7 +142,7 @@ func (e *Entry) check(maxSize int64) error {
 	switch {
 	case !load.ValidName(e.Name):
 		return fmt.Errorf("name is %q; it must match [a-z0-9][a-z0-9._-]{0,63}", excerpt.Of(e.Name, 80))
-	case !isSum(e.SHA256):
+	case !IsSum(e.SHA256):
 		return fmt.Errorf("sha256 is %q, and must be 64 hexadecimal digits in small letters", excerpt.Of(e.SHA256, 80))
 	case e.Size < 1 || e.Size > maxSize:
 		return fmt.Errorf("size is %d; it must be from 1 to %d bytes", e.Size, maxSize)

@@ -16,7 +16,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -75,7 +74,7 @@ func Parse(text string) (s Source, err error) {
 // pin reads what follows the # of a source.
 func (s *Source) pin(text string) (err error) {
 	if sum, ok := strings.CutPrefix(text, "sha256:"); ok {
-		if len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+		if !index.IsSum(sum) {
 			return errors.New("#sha256: must be followed by 64 hexadecimal digits in small letters")
 		}
 		s.SHA256 = sum
@@ -92,16 +91,10 @@ func checkURL(u *url.URL) error {
 		return errors.New("it names no host")
 	case u.User != nil:
 		return errors.New("it has a user or a password in it; put the index where none is needed, or into an OCI registry")
-	case u.Scheme == "https", u.Scheme == "http" && isThisMachine(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && artifact.IsThisMachine(u.Host):
 		return nil
 	}
 	return errors.New("it must begin with https:; http: is for this machine alone")
-}
-
-// isThisMachine reports whether a host is the one that this runs on.
-func isThisMachine(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (s *Source) inFolder(path string) error {
