@@ -35,8 +35,7 @@ type Plugins struct {
 	stopped  chan struct{} // closed when the folder is not watched any more
 }
 
-// OpenPlugins loads the configured folder and watches it. It needs no model. No plugin is attached
-// to requests yet: see Attach.
+// OpenPlugins loads the configured folder and watches it. It needs no model.
 func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plugins, error) {
 	c, limits := all.Plugins, plugin.DefaultLimits()
 	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
@@ -59,11 +58,15 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Plugins{Registry: registry, loader: loader, stop: stop, stopped: make(chan struct{})}
-	p.Attach(func() []policy.Attached { return nil })
 	go func() {
 		registry.Watch(watching)
 		close(p.stopped)
 	}()
+	attached, err := p.ReadPolicies(c, policy.Known{})
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	p.Attach(func() []policy.Attached { return attached })
 	return p, nil
 }
 
@@ -118,11 +121,6 @@ func (l *loader) usePlugins(ctx context.Context, e *engine.Engine) (*modelPlugin
 		}
 		l.Plugins = own
 		l.opened = append(l.opened, own.Close)
-		attached, err := own.ReadPolicies(l.config.Plugins, policy.Known{})
-		if err != nil {
-			return nil, err
-		}
-		own.Attach(func() []policy.Attached { return attached })
 	}
 	p := &modelPlugins{Plugins: l.Plugins, metrics: l.metrics.Plugins()}
 	var err error
