@@ -50,7 +50,7 @@ func Default(names []string) (all []Attached) {
 
 // holds reports whether a request uses the plugin.
 func (a *Attached) holds(model string, asker serving.Asker) bool {
-	return includes(a.Models, model) && includes(a.Keys, asker.Key) && includes(a.Routes, routeOf(asker.Route))
+	return a.HoldsFor(model, asker.Key) && includes(a.Routes, routeOf(asker.Route))
 }
 
 func includes(names []string, name string) bool { return names == nil || slices.Contains(names, name) }
