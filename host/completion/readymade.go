@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp/syntax"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/refusal"
@@ -50,8 +51,7 @@ func (f *readyFields) add(uses []serving.PluginUse) ([]serving.PluginUse, error)
 
 // banned is the use of the plugin that bans texts and patterns; without a name: none is asked for.
 func (f *readyFields) banned() (use serving.PluginUse, err error) {
-	const field = "banned_strings"
-	phrases, err := readTexts(f.BannedStrings, field, maxBanned, maxBannedSize)
+	phrases, err := readTexts(f.BannedStrings, "banned_strings", maxBanned, maxBannedSize)
 	if err != nil {
 		return use, err
 	}
@@ -63,20 +63,21 @@ func (f *readyFields) banned() (use serving.PluginUse, err error) {
 	if err != nil {
 		return use, err
 	}
-	config := map[string][]string{}
-	use.Field = field
-	if len(phrases) > 0 {
-		config["phrases"] = phrases
-	} else if use.Field = "banned_regex"; len(exact) == 0 {
+	switch {
+	case len(phrases) > 0:
+		use.Field = "banned_strings"
+	case len(exact) > 0:
+		use.Field = "banned_regex"
+	case len(folding) > 0:
 		use.Field = "banned_regex_case_insensitive"
+	default:
+		return use, nil
 	}
-	if patterns := append(exact, folding...); len(patterns) > 0 {
-		config["patterns"] = patterns
-	}
-	if len(config) > 0 {
-		use.Name, use.Ready = "banned-phrases", true
-		use.Config, err = json.Marshal(config)
-	}
+	use.Name, use.Ready = "banned-phrases", true
+	use.Config, err = json.Marshal(struct {
+		Patterns []string `json:"patterns,omitempty"`
+		Phrases  []string `json:"phrases,omitempty"`
+	}{append(exact, folding...), phrases})
 	return use, err
 }
 
@@ -96,7 +97,7 @@ func readTexts(raw json.RawMessage, field string, most, size int) (list []string
 		return nil, refusal.Invalid(field, "%s has %d texts; at most %d are allowed", field, len(list), most)
 	}
 	for i, text := range list {
-		if n := len([]rune(text)); n > size {
+		if n := utf8.RuneCountInString(text); n > size {
 			return nil, refusal.Invalid(field, "%s has a text of %d characters, number %d; at most %d are allowed", field, n, i+1, size)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -137,16 +138,15 @@ func (r *Submitted) stateAdapters(ctx context.Context, s *receipt.Statement) err
 	}
 	loaded := r.Model.Adapters.List()
 	for _, scale := range scales {
-		for _, l := range loaded {
-			if l.Name != scale.Name {
-				continue
-			}
-			sum, err := r.held.receipt.issuer.Digests.Of(ctx, l.File)
-			if err != nil {
-				return receiptError(ctx, err)
-			}
-			s.Model.Files = append(slices.Clip(s.Model.Files), receipt.FileDigest{Role: receipt.RoleAdapter, SHA256: sum, Scale: scale.Scale})
+		at := slices.IndexFunc(loaded, func(l serving.AdapterInfo) bool { return l.Name == scale.Name })
+		if at < 0 { // it has been unloaded meanwhile
+			return receiptError(ctx, receipt.ErrChanged)
 		}
+		sum, err := r.held.receipt.issuer.Digests.Of(ctx, loaded[at].File)
+		if err != nil {
+			return receiptError(ctx, err)
+		}
+		s.Model.Files = append(slices.Clip(s.Model.Files), receipt.FileDigest{Role: receipt.RoleAdapter, SHA256: sum, Scale: scale.Scale})
 	}
 	return nil
 }

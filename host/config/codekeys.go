@@ -47,7 +47,8 @@ func (c Config) Scripts() string {
 	return CodeOff
 }
 
-// usesScriptKeys is false where keys are listed and do not count.
-func (c Config) usesScriptKeys() bool {
-	return len(c.Plugins.ScriptKeys) == 0 || c.Scripts() == CodeKeys
+// usesCodeKeys is false where keys are listed for code and do not count: who may bring it is said
+// in another way, or one of them would not be let in.
+func (s Server) usesCodeKeys(who string, keys []string) bool {
+	return (len(keys) == 0 || who == CodeKeys) && s.knows(keys)
 }

@@ -202,16 +202,14 @@ var relations = map[string]func(Config) bool{
 	"scheduler.ubatch_size":  func(c Config) bool { return c.Scheduler.UBatchSize <= c.Scheduler.BatchSize },
 	"plugins.scripts":        func(c Config) bool { return c.Plugins.Scripts != CodeKeys || len(c.Plugins.ScriptKeys) > 0 },
 	"plugins.modules":        func(c Config) bool { return c.Plugins.Modules != CodeKeys || len(c.Plugins.ModuleKeys) > 0 },
-	"plugins.module_keys": func(c Config) bool {
-		return (len(c.Plugins.ModuleKeys) == 0 || c.Plugins.Modules == CodeKeys) && c.Server.knows(c.Plugins.ModuleKeys)
-	},
-	"plugins.script_keys":  func(c Config) bool { return c.usesScriptKeys() && c.Server.knows(c.Plugins.ScriptKeys) },
-	"server.priority_keys": func(c Config) bool { return c.Server.knows(c.Server.PriorityKeys) },
-	"server.ssl_cert_file": func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },
-	"server.ssl_key_file":  func(c Config) bool { return c.Server.SSLKeyFile != "" || c.Server.SSLCertFile == "" },
-	"workers.tls_ca":       func(c Config) bool { return c.Workers.tlsWhole() },
-	"workers.tls_cert":     func(c Config) bool { return c.Workers.tlsWhole() },
-	"workers.tls_key":      func(c Config) bool { return c.Workers.tlsWhole() },
+	"plugins.module_keys":    func(c Config) bool { return c.Server.usesCodeKeys(c.Plugins.Modules, c.Plugins.ModuleKeys) },
+	"plugins.script_keys":    func(c Config) bool { return c.Server.usesCodeKeys(c.Scripts(), c.Plugins.ScriptKeys) },
+	"server.priority_keys":   func(c Config) bool { return c.Server.knows(c.Server.PriorityKeys) },
+	"server.ssl_cert_file":   func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },
+	"server.ssl_key_file":    func(c Config) bool { return c.Server.SSLKeyFile != "" || c.Server.SSLCertFile == "" },
+	"workers.tls_ca":         func(c Config) bool { return c.Workers.tlsWhole() },
+	"workers.tls_cert":       func(c Config) bool { return c.Workers.tlsWhole() },
+	"workers.tls_key":        func(c Config) bool { return c.Workers.tlsWhole() },
 }
 
 // knows is false where one of the keys that may do more would not be let in. The keys of a file are

@@ -40,8 +40,8 @@ const (
 	placeAfter  = "after"
 )
 
-// Default are the policies that the list plugins.default stands for.
-func Default(names []string) (all []Attached) {
+// fromDefault are the policies that the list plugins.default stands for.
+func fromDefault(names []string) (all []Attached) {
 	for _, name := range names {
 		all = append(all, Attached{Plugin: name, Required: true, field: "plugins.default"})
 	}
@@ -50,7 +50,7 @@ func Default(names []string) (all []Attached) {
 
 // holds reports whether a request uses the plugin.
 func (a *Attached) holds(model string, asker serving.Asker) bool {
-	return includes(a.Models, model) && includes(a.Keys, asker.Key) && includes(a.Routes, routeOf(asker.Route))
+	return a.HoldsFor(model, asker.Key) && includes(a.Routes, routeOf(asker.Route))
 }
 
 func includes(names []string, name string) bool { return names == nil || slices.Contains(names, name) }
@@ -122,8 +122,8 @@ func routeOf(path string) string {
 	return path
 }
 
-// Routes are those that a policy may name.
-func Routes() (names []string) {
+// routeNames are those that a policy may name.
+func routeNames() (names []string) {
 	for path, name := range generating {
 		if name == "" {
 			names = append(names, path)
@@ -133,8 +133,8 @@ func Routes() (names []string) {
 	return names
 }
 
-// IsGenerating reports whether policies know a route.
-func IsGenerating(path string) bool { _, known := generating[path]; return known }
+// isGenerating reports whether policies know a route.
+func isGenerating(path string) bool { _, known := generating[path]; return known }
 
 // maxFile and maxPolicies bound a file of policies.
 const (
@@ -155,8 +155,8 @@ type fileEntry struct {
 
 const entryFields = "plugin, config, mode, place, models, keys and routes"
 
-// ReadFile reads a file of policies, which is YAML or JSON. Errors name the entry and the field.
-func ReadFile(path string) ([]Attached, error) {
+// readFile reads a file of policies, which is YAML or JSON. Errors name the entry and the field.
+func readFile(path string) ([]Attached, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -238,8 +238,8 @@ func (e *fileEntry) attached(field string) (a Attached, err error) {
 		}
 	}
 	for i, route := range a.Routes {
-		if !IsGenerating(route) {
-			return a, fmt.Errorf("%s.routes[%d] is %q; it must be one of %s", field, i, route, strings.Join(Routes(), ", "))
+		if !isGenerating(route) {
+			return a, fmt.Errorf("%s.routes[%d] is %q; it must be one of %s", field, i, route, strings.Join(routeNames(), ", "))
 		}
 		if a.Routes[i] = routeOf(route); slices.Contains(a.Routes[:i], a.Routes[i]) {
 			return a, fmt.Errorf("%s.routes[%d] is %q, which is the same route as one before it", field, i, route)
@@ -279,15 +279,15 @@ func keepDates(n *yaml.Node) {
 // Read reads which plugins the operator attaches to requests: those of plugins.default, and those
 // of the file of policies; "": there is none.
 func Read(defaults []string, file string, known Known) ([]Attached, error) {
-	all := Default(defaults)
+	all := fromDefault(defaults)
 	if file != "" {
-		more, err := ReadFile(file)
+		more, err := readFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("plugins.policy_file: %w", err)
 		}
 		all = append(all, more...)
 	}
-	if err := Check(all, known); err != nil {
+	if err := checkAll(all, known); err != nil {
 		if file != "" {
 			err = fmt.Errorf("%s: %w", file, err)
 		}
@@ -303,9 +303,9 @@ type Known struct {
 	Registry *registry.Registry       // nil: any plugin may be named
 }
 
-// Check refuses policies that name what the server does not have, and two that hold for the same
+// checkAll refuses policies that name what the server does not have, and two that hold for the same
 // request with the same plugin. It puts the true names of models in place of others.
-func Check(all []Attached, known Known) error {
+func checkAll(all []Attached, known Known) error {
 	for i := range all {
 		a := &all[i]
 		if err := a.check(known); err != nil {

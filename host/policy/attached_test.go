@@ -20,7 +20,7 @@ func TestRoutes_AreThoseThatTakePlugins(t *testing.T) {
 	for _, d := range api.Dialects() {
 		for _, r := range d.Routes {
 			takes := r.Path == "/v1/ws" || slices.ContainsFunc(wire.Fields(r.Body), func(f wire.Field) bool { return f.Name == "plugins" })
-			if takes != IsGenerating(r.Path) {
+			if takes != isGenerating(r.Path) {
 				t.Errorf("%s takes plugins: %v, and policies know it: %v", r.Path, takes, !takes)
 			}
 			if takes {
@@ -50,7 +50,7 @@ func TestParse_Mistakes(t *testing.T) {
 	read := func(text string) ([]Attached, error) {
 		all, err := parse([]byte(text))
 		if err == nil {
-			err = Check(all, known)
+			err = checkAll(all, known)
 		}
 		return all, err
 	}

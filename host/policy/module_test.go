@@ -59,7 +59,7 @@ func TestBuilder_Resolve_ModuleOfAnother(t *testing.T) {
 // What every request uses cannot be replaced by calling a module so.
 func TestBuilder_Resolve_ModuleCalledAsADefault(t *testing.T) {
 	b, _ := withFolder(t)
-	b.attached = func() []Attached { return Default([]string{"guard"}) }
+	b.attached = func() []Attached { return fromDefault([]string{"guard"}) }
 	_, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{brought(t, b, "me", "guard")}, nil)
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || refused.Field != "plugins[0].name" {

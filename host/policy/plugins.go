@@ -501,23 +501,17 @@ func (r *uses) RefuseTemplates(field string, named bool) error {
 
 // Rewrite implements serving.Plugins. What a required plugin has rewritten no other changes again.
 func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []chat.Message) ([]chat.Message, error) {
-	rewriting := make([]*use, len(r.list))
+	var rewriting, required []*use
 	for i := range r.list {
-		rewriting[i] = &r.list[i]
+		switch u := &r.list[i]; {
+		case !u.plugin.Rewrites():
+		case u.required():
+			required = append(required, u)
+		default:
+			rewriting = append(rewriting, u)
+		}
 	}
-	slices.SortStableFunc(rewriting, func(a, b *use) int {
-		switch {
-		case a.required() == b.required():
-			return 0
-		case a.required():
-			return 1
-		}
-		return -1
-	})
-	for _, u := range rewriting {
-		if !u.plugin.Rewrites() {
-			continue
-		}
+	for _, u := range append(rewriting, required...) {
 		data, err := c.Media.Marshal(messages)
 		if err != nil {
 			return nil, err

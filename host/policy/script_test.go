@@ -106,7 +106,7 @@ func TestBuilder_Plan_Mistakes(t *testing.T) {
 // A script cannot take the place of what the operator demands.
 func TestBuilder_Resolve_ScriptCalledAsADefault(t *testing.T) {
 	b, _ := withFolder(t)
-	b.attached = func() []Attached { return Default([]string{"guard"}) }
+	b.attached = func() []Attached { return fromDefault([]string{"guard"}) }
 	_, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{of(t, "guard", "export function sample() {}", "")}, nil)
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || refused.Field != "plugins[0].name" {

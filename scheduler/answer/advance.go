@@ -206,11 +206,9 @@ func (a *Answer) show(t chain.Token, d Details) {
 		a.Fail(fmt.Errorf("a stop rule: %w", err))
 		return
 	}
-	if len(a.filters.list) > 0 {
-		if seen.text, err = a.filters.show(seen.text, false); err != nil {
-			a.Fail(fmt.Errorf("a filter: %w", err))
-			return
-		}
+	if seen.text, err = a.filters.show(seen.text, false); err != nil {
+		a.Fail(fmt.Errorf("a filter: %w", err))
+		return
 	}
 	s := Shown{Text: seen.text, Token: t, Origin: d.Origin}
 	if d.Logprobs != nil || d.Trace != nil {
@@ -330,10 +328,7 @@ func (a *Answer) takeBack(n int) {
 	held := min(n, len(a.window))
 	a.window = a.window[:len(a.window)-held]
 	if n > held {
-		removed := a.text.rewind(n-held, all[a.prompt:len(all)-held], a.settings.Vocabulary)
-		if len(a.filters.list) > 0 {
-			removed = a.filters.rewind(len(removed))
-		}
+		removed := a.filters.rewind(a.text.rewind(n-held, all[a.prompt:len(all)-held], a.settings.Vocabulary))
 		a.output.Shown = append(a.output.Shown, Shown{Text: removed, More: &More{TakenBack: n - held}})
 	}
 }

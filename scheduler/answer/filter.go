@@ -16,8 +16,8 @@ type Filter interface {
 	Unfilter(calls int)
 }
 
-// filters are those of an answer, each of which gets what the one before it shows. Without any,
-// nothing is kept.
+// filters are those of an answer, each of which gets what the one before it shows. Without any, all
+// is shown as it is, and nothing is kept.
 type filters struct {
 	list    []Filter
 	steps   []filtered // for when tokens are taken back
@@ -31,6 +31,9 @@ type filtered struct{ text, shown string }
 
 // show gives the filters the text that follows.
 func (f *filters) show(text string, last bool) (shown string, err error) {
+	if len(f.list) == 0 {
+		return text, nil
+	}
 	if text = f.waiting + text; text == "" && !last {
 		return "", nil
 	}
@@ -45,10 +48,13 @@ func (f *filters) show(text string, last bool) (shown string, err error) {
 	return shown, nil
 }
 
-// rewind takes the last bytes of the text that the filters were given back, and returns what was
-// shown of it. Of a step that is cut, what is left of the text is given to them again.
-func (f *filters) rewind(bytes int) (removed string) {
-	n, gone := len(f.steps), []string(nil)
+// rewind takes the end of the text that the filters were given back, and returns what was shown of
+// it. Of a step that is cut, what is left of the text is given to them again.
+func (f *filters) rewind(end string) (removed string) {
+	if len(f.list) == 0 {
+		return end
+	}
+	bytes, n, gone := len(end), len(f.steps), []string(nil)
 	for ; bytes > len(f.waiting) && n > 0; n-- {
 		gone = append(gone, f.steps[n-1].shown)
 		f.waiting = f.steps[n-1].text + f.waiting

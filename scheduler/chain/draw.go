@@ -196,7 +196,7 @@ func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 		a := &r.asked[i]
 		narrowed := len(a.Mask) > 0 && r.narrow(a.Mask)
 		for _, b := range a.Bias {
-			if math.IsInf(float64(b.Value), -1) {
+			if b.bans() {
 				narrowed = r.ban(b.Token, c.vocabulary) || narrowed
 			} else {
 				r.bias = append(r.bias, b)
@@ -326,7 +326,7 @@ func biased(logit, by float32) float32 { return min(logit+by, math.MaxFloat32) }
 func leavesAny(v *View, bias []Bias) bool {
 	banned := map[Token]bool{}
 	for _, b := range bias {
-		if math.IsInf(float64(b.Value), -1) {
+		if b.bans() {
 			banned[b.Token] = true
 		}
 	}

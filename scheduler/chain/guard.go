@@ -97,7 +97,7 @@ func (l *link) admits(p *Prepared, t Token) bool {
 
 // bans reports whether biases ban a token.
 func bans(biases []Bias, t Token) bool {
-	return slices.ContainsFunc(biases, func(b Bias) bool { return b.Token == t && math.IsInf(float64(b.Value), -1) })
+	return slices.ContainsFunc(biases, func(b Bias) bool { return b.Token == t && b.bans() })
 }
 
 // UndrawnMisfit is why a token that comes without a draw is not allowed by the stages that bind

@@ -179,6 +179,9 @@ type Bias struct {
 	Value float32
 }
 
+// bans reports whether the bias takes the token away.
+func (b Bias) bans() bool { return math.IsInf(float64(b.Value), -1) }
+
 // RowTaker is a stage that takes what it needs of the whole row where the row lies, instead of
 // being given a copy.
 type RowTaker interface {

@@ -194,7 +194,7 @@ func (t *tracer) prepares(stage string, asked Prepared) {
 		}
 	}
 	for _, b := range asked.Bias {
-		if math.IsInf(float64(b.Value), -1) {
+		if b.bans() {
 			p.Banned++
 		} else {
 			p.Biased++
