@@ -42,7 +42,7 @@ type alphabet struct {
 	letters letters
 	code    bool
 	parts   []penstock.Part
-	outside []uint32 // what may come between two characters, in the middle of a line outside of code
+	outside *penstock.Mask // what may come between two characters, in the middle of a line outside of code
 	living  map[pending]bool
 
 	text text // how far the answer has come
@@ -84,10 +84,10 @@ func (a *alphabet) Plan(config json.Value, _ *penstock.Plan) error {
 		a.parts = append(a.parts, map[string]penstock.Part{"content": penstock.Content, "reasoning": penstock.Reasoning}[parts.At(i).Text()])
 	}
 	a.living = map[pending]bool{}
-	a.outside = make([]uint32, (a.words.Len()+31)/32)
+	a.outside = penstock.NewMask()
 	for t := range penstock.Token(a.words.Len()) {
 		if a.fits(text{run: inLine}, t) {
-			a.outside[t/32] |= 1 << (t % 32)
+			a.outside.Allow(t)
 		}
 	}
 	return nil
@@ -186,7 +186,7 @@ func (a *alphabet) Prepare(next *penstock.Next) {
 	case a.text.free():
 		mask.AllowAll()
 	default:
-		copy(mask.Words(), a.outside)
+		copy(mask.Words(), a.outside.Words())
 	}
 	if a.code {
 		closed := a.text

@@ -8,8 +8,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/penstock/penstock/plugins/examples/internal/fitting"
 	"github.com/penstock/penstock/plugins/sdk/go/grammar"
-	"github.com/penstock/penstock/plugins/sdk/go/json"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
@@ -32,24 +32,12 @@ var _ = penstock.Register[aligned](penstock.Manifest{
 
 func main() {}
 
-type aligned struct{ grammar grammar.Grammar }
+type aligned struct{ grammar *grammar.Grammar }
 
 // Open implements penstock.Opener.
 func (a *aligned) Open(q *penstock.Request) (err error) {
-	kind, field := grammar.GBNF, "grammar"
-	text := q.Config.Get(field).Text()
-	if text == "" {
-		kind, field = grammar.JSONSchema, "json_schema"
-		written, err := json.Append(nil, q.Config.Get(field))
-		if err != nil {
-			return err
-		}
-		text = string(written)
-	}
-	if a.grammar, err = grammar.Open(kind, text); err != nil {
-		return fmt.Errorf("%s: %w", field, err)
-	}
-	return nil
+	a.grammar, err = fitting.Open(q.Config)
+	return err
 }
 
 // Bounds of a request: how long a text is, and how many tokens a host lets a program put into each

@@ -5,6 +5,7 @@ package main
 import (
 	"math"
 
+	"github.com/penstock/penstock/plugins/examples/internal/fitting"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
@@ -130,19 +131,12 @@ func (s *search) draw(w *walk) {
 		}
 		w.Mask(s.others)
 	}
-	t := w.Sample(s.plain)
-	s.one.BanAll()
-	s.one.Allow(t)
-	w.Mask(s.one)
-	logit := float64(w.LogSum())
-	w.AppendScored(t) // by all tokens of the model's row
-	scores := w.Scores(w.Len() - 1)
-	if s.Err() != nil || len(scores) == 0 {
+	t, logit, score := fitting.Draw(w.Branch, s.plain, s.one)
+	if s.Err() != nil {
 		return
 	}
-	score := float64(scores[0])
 	if !n.known {
-		n.known, n.mass = true, min(1, math.Exp(allowed-logit+score))
+		n.known, n.mass = true, min(1, math.Exp(allowed-float64(logit)+float64(score)))
 	}
 	if s.Ends(t) {
 		s.used++
@@ -150,7 +144,7 @@ func (s *search) draw(w *walk) {
 		s.end(w)
 		return
 	}
-	e := edge{t, math.Exp(score), &node{future: 1}}
+	e := edge{t, math.Exp(float64(score)), &node{future: 1}}
 	n.next = append(n.next, e)
 	if s.follow(w, e); len(w.tokens) >= s.most {
 		e.to.known = true // and nothing comes of it

@@ -76,6 +76,8 @@ type phrases struct {
 	last                *phrase // nil: there is none
 	trigger             *trigger
 	fallback            *fallback
+	planned             bool
+	said                []*phrase // those that there are
 
 	inserted []insertion // in their order
 	amounts  amounts
@@ -98,7 +100,7 @@ type insertion struct {
 }
 
 type trigger struct {
-	phrase
+	*phrase
 	text  string
 	token penstock.Token // that the text is; MediaToken, which never comes: it is none
 	every int            // tokens; 0: they do not count
@@ -109,7 +111,7 @@ type trigger struct {
 }
 
 type fallback struct {
-	phrase
+	*phrase
 	least    float32 // logarithm of a probability
 	tolerate int
 	unsure   []int // where in the history less likely tokens are, since the phrase came last
@@ -125,14 +127,16 @@ func (p *phrases) Warm(words *penstock.Vocabulary) error {
 	return nil
 }
 
-func read(config json.Value) phrase {
+func (p *phrases) read(config json.Value) *phrase {
 	text := config.Get("phrase").Text()
-	return phrase{text, penstock.Tokenize(text, penstock.ParseSpecial)}
+	of := &phrase{text, penstock.Tokenize(text, penstock.ParseSpecial)}
+	p.said = append(p.said, of)
+	return of
 }
 
 // Plan implements penstock.Planner: it leaves out what a configuration does not need.
 func (p *phrases) Plan(config json.Value, plan *penstock.Plan) error {
-	p.least = config.Get("min_tokens").Int()
+	p.planned, p.least = true, config.Get("min_tokens").Int()
 	if c := config.Get("generation_length"); c.Kind() == json.Object {
 		end, err := newClosing("generation_length", c, p.ends)
 		if err != nil {
@@ -152,11 +156,10 @@ func (p *phrases) Plan(config json.Value, plan *penstock.Plan) error {
 	}
 	hold := 0
 	if c := config.Get("force_last_phrase"); c.Kind() == json.Object {
-		last := read(c)
-		p.last = &last
+		p.last = p.read(c)
 	}
 	if c := config.Get("trigger_phrase"); c.Kind() == json.Object {
-		p.trigger = &trigger{phrase: read(c), text: c.Get("trigger_token_phrase").Text(), token: penstock.MediaToken,
+		p.trigger = &trigger{phrase: p.read(c), text: c.Get("trigger_token_phrase").Text(), token: penstock.MediaToken,
 			every: c.Get("trigger_tokens").Int(), time: 1000 * c.Get("trigger_time").Float(), count: c.Get("trigger_count").Int(), after: c.Get("trigger_after").Bool()}
 		if tokens := penstock.Tokenize(p.trigger.text, penstock.ParseSpecial); len(tokens) == 1 {
 			p.trigger.token = tokens[0]
@@ -166,7 +169,7 @@ func (p *phrases) Plan(config json.Value, plan *penstock.Plan) error {
 		}
 	}
 	if c := config.Get("prevent_hallucination"); c.Kind() == json.Object {
-		p.fallback = &fallback{phrase: read(c), least: float32(math.Log(c.Get("minp").Float())), tolerate: c.Get("tolerate").Int()}
+		p.fallback = &fallback{phrase: p.read(c), least: float32(math.Log(c.Get("minp").Float())), tolerate: c.Get("tolerate").Int()}
 		hold = max(hold, 1)
 	}
 	if plan == nil {
@@ -184,16 +187,15 @@ func (p *phrases) Plan(config json.Value, plan *penstock.Plan) error {
 
 // Open implements penstock.Opener.
 func (p *phrases) Open(r *penstock.Request) error {
-	planned := p.length != nil || p.limit != nil || p.cite != nil || p.last != nil || p.trigger != nil || p.fallback != nil || p.least > 0
-	if !planned { // the host has no plans, or there is nothing to do
+	if !p.planned { // the host has no plans
 		if err := p.Plan(r.Config, nil); err != nil {
 			return err
 		}
 	}
 	p.prompt, p.most = r.PromptTokens, r.MaxTokens
 	p.greedy = r.Sampling().Get("temperature").Kind() == json.Number && r.Sampling().Get("temperature").Float() <= 0
-	for _, of := range []*phrase{p.last, p.triggered(), p.fallen()} {
-		if of != nil && (len(of.tokens) == 0 || len(of.tokens) > mostTokens-64) {
+	for _, of := range p.said {
+		if len(of.tokens) == 0 || len(of.tokens) > mostTokens-64 {
 			return fmt.Errorf("phrase: %.40q is %d tokens of this model; give one of 1 to %d", of.text, len(of.tokens), mostTokens-64)
 		}
 	}
@@ -201,20 +203,6 @@ func (p *phrases) Open(r *penstock.Request) error {
 		p.cite.read(p.ends)
 	}
 	return nil
-}
-
-func (p *phrases) triggered() *phrase {
-	if p.trigger == nil {
-		return nil
-	}
-	return &p.trigger.phrase
-}
-
-func (p *phrases) fallen() *phrase {
-	if p.fallback == nil {
-		return nil
-	}
-	return &p.fallback.phrase
 }
 
 // times is how often a phrase was inserted.
@@ -298,17 +286,17 @@ func (p *phrases) Accept(t penstock.Token) penstock.Accepted {
 			f.unsure = append(f.unsure, n-1)
 			if len(f.unsure) > f.tolerate {
 				f.unsure = f.unsure[:0]
-				return p.replace(&f.phrase, 1, f.tokens)
+				return p.replace(f.phrase, 1, f.tokens)
 			}
 		}
 	}
 	g := p.trigger
-	if g == nil || p.times(&g.phrase) >= g.count {
+	if g == nil || p.times(g.phrase) >= g.count {
 		return penstock.Continue
 	}
 	start := p.prompt
 	for _, i := range p.inserted {
-		if i.of == &g.phrase {
+		if i.of == g.phrase {
 			start = i.at + len(i.tokens)
 		}
 	}
@@ -317,18 +305,18 @@ func (p *phrases) Accept(t penstock.Token) penstock.Accepted {
 		if late {
 			g.since = penstock.Elapsed()
 		}
-		p.inserted = append(p.inserted, insertion{&g.phrase, n, g.tokens})
+		p.inserted = append(p.inserted, insertion{g.phrase, n, g.tokens})
 		return penstock.Continue
 	}
 	back, kept := p.found(t)
 	switch {
 	case back == 0:
 	case g.after || back > mostBack:
-		p.inserted = append(p.inserted, insertion{&g.phrase, n, g.tokens})
+		p.inserted = append(p.inserted, insertion{g.phrase, n, g.tokens})
 	case kept == "":
-		return p.replace(&g.phrase, back, g.tokens)
+		return p.replace(g.phrase, back, g.tokens)
 	default:
-		return p.replace(&g.phrase, back, penstock.Tokenize(kept+g.phrase.text, penstock.ParseSpecial))
+		return p.replace(g.phrase, back, penstock.Tokenize(kept+g.phrase.text, penstock.ParseSpecial))
 	}
 	return penstock.Continue
 }

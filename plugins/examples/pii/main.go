@@ -55,15 +55,17 @@ func (p *pii) Rewrite(conversation []penstock.Message) ([]penstock.Message, erro
 
 // mask replaces what is found in messages.
 func (p *pii) mask(conversation []penstock.Message) error {
-	p.placeholders, p.originals, p.counts, p.written = map[string]string{}, map[string]string{}, map[string]int{}, ""
+	p.placeholders, p.originals, p.counts = map[string]string{}, map[string]string{}, map[string]int{}
+	var written strings.Builder
 	for i := range conversation {
 		m := &conversation[i]
 		for _, text := range []string{m.Content, m.Value.Get("reasoning_content").Text(), m.Value.Get("tool_calls").JSON()} {
 			if strings.Contains(text, "_") {
-				p.written += text
+				written.WriteString(text)
 			}
 		}
 	}
+	p.written = written.String()
 	for i := range conversation {
 		m := &conversation[i]
 		m.Content = p.replace(m.Content)

@@ -6,12 +6,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 
+	"github.com/penstock/penstock/plugins/examples/internal/fitting"
 	"github.com/penstock/penstock/plugins/sdk/go/grammar"
-	"github.com/penstock/penstock/plugins/sdk/go/json"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
@@ -48,16 +47,9 @@ func (p *smc) Warm(words *penstock.Vocabulary) error {
 
 // Open implements penstock.Opener. Without a grammar it allows the end tokens, and those without
 // the characters.
-func (p *smc) Open(q *penstock.Request) error {
-	if text := q.Config.Get("grammar").Text(); text != "" {
-		return p.open(grammar.GBNF, "grammar", text)
-	}
-	if schema := q.Config.Get("json_schema"); schema.Kind() != json.Null {
-		text, err := json.Append(nil, schema)
-		if err != nil {
-			return err
-		}
-		return p.open(grammar.JSONSchema, "json_schema", string(text))
+func (p *smc) Open(q *penstock.Request) (err error) {
+	if p.grammar, err = fitting.Open(q.Config); err != nil || p.grammar != nil {
+		return err
 	}
 	p.allowed = penstock.NewMask()
 	for t := range penstock.Token(p.words.Len()) {
@@ -65,15 +57,6 @@ func (p *smc) Open(q *penstock.Request) error {
 			p.allowed.Allow(t)
 		}
 	}
-	return nil
-}
-
-func (p *smc) open(kind grammar.Kind, field, text string) error {
-	g, err := grammar.Open(kind, text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", field, err)
-	}
-	p.grammar = &g
 	return nil
 }
 
@@ -134,22 +117,14 @@ func (p *smc) Run(r *penstock.Run) error {
 }
 
 // draw appends a token that the rule allows, and weighs the particle by how likely the model was to
-// keep the rule: by what is left of its row. How much all of the row was, a score tells, which is
-// by all tokens.
+// keep the rule: by what is left of its row.
 func draw(r *penstock.Run, q *particle, plain *penstock.Chain, one *penstock.Mask) {
 	allowed := q.LogSum()
 	if math.IsInf(float64(allowed), -1) {
 		q.log, q.ended = math.Inf(-1), true
 		return
 	}
-	t := q.Sample(plain)
-	one.BanAll()
-	one.Allow(t)
-	q.Mask(one)
-	logit := q.LogSum()
-	q.AppendScored(t)
+	t, logit, score := fitting.Draw(q.Branch, plain, one)
 	q.ended = r.Ends(t)
-	if scores := q.Scores(q.Len() - 1); len(scores) > 0 {
-		q.log += float64(allowed - logit + scores[0])
-	}
+	q.log += float64(allowed - logit + score)
 }

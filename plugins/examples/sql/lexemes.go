@@ -172,11 +172,6 @@ func (p *place) step(b byte) bool {
 	return e.begins(p.part[:1])
 }
 
-// isNewName reports whether the lexeme may become a new name with more letters.
-func (p *place) isNewName() bool {
-	return p.text == outside && p.size > 0 && p.query.expects().names && isNamePart(p.part[:p.size])
-}
-
 // complete ends the lexeme, and reports whether it may end here.
 func (p *place) complete() bool {
 	e := p.query.expects()

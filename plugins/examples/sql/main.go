@@ -206,7 +206,7 @@ func (w *words) fill(mask []uint32, p *place) {
 		w.one.complete()
 	}
 	switch names := w.one.text == outside && w.one.query.expects().names; {
-	case !names || w.one.size > 0 && !w.one.isNewName():
+	case !names || w.one.size > 0 && !isNamePart(w.one.part[:w.one.size]):
 		w.fillFrom(mask, p, &w.named)
 	case w.one.size+longestNamed <= mostName:
 		join(mask, w.named.mask)

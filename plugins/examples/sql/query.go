@@ -148,7 +148,7 @@ func (q *query) isQualifier(word string) bool {
 	case q.from:
 		return q.inScope(word) >= 0
 	}
-	known := slices.ContainsFunc(q.wanted, func(w wanted) bool { return w.name == word })
+	_, known := q.wantedAs(word)
 	return known || len(q.wanted) < mostWanted && (slices.Contains(q.tables, word) || isName(word))
 }
 
@@ -157,10 +157,8 @@ func (q *query) mayBe(word string) uint64 {
 	if t := q.inScope(word); q.from {
 		return 1 << t
 	}
-	for _, w := range q.wanted {
-		if w.name == word {
-			return w.tables
-		}
+	if tables, known := q.wantedAs(word); known {
+		return tables
 	}
 	if t := slices.Index(q.tables, word); t >= 0 {
 		return 1 << t
@@ -176,16 +174,19 @@ func (q *query) isAlias(word string) bool {
 	if !isName(word) || q.inScope(word) >= 0 || slices.Contains(q.tables, word) {
 		return false
 	}
-	return q.mayBeWanted(word)>>q.table&1 == 1
+	tables, _ := q.wantedAs(word)
+	return tables>>q.table&1 == 1
 }
 
-func (q *query) mayBeWanted(word string) uint64 {
+// wantedAs is the tables that a name before a column may turn out to be; all of them, and false, if
+// it is no such name yet.
+func (q *query) wantedAs(name string) (tables uint64, known bool) {
 	for _, w := range q.wanted {
-		if w.name == word {
-			return w.tables
+		if w.name == name {
+			return w.tables, true
 		}
 	}
-	return q.all
+	return q.all, false
 }
 
 // isOutput reports whether a word may be a column's new name.
@@ -245,8 +246,8 @@ func (q *query) after(lexeme, text string) *query {
 		n.word = text
 	case ".":
 		n.style = qualified
-		if tables := q.mayBe(q.word); !q.from && q.mayBeNew(q.word) {
-			n.wanted = append(slices.Clip(q.wanted), wanted{q.word, tables})
+		if _, known := q.wantedAs(q.word); !q.from && !known {
+			n.wanted = append(slices.Clip(q.wanted), wanted{q.word, q.mayBe(q.word)})
 		}
 	case "@qcolumn":
 		n.wanted = slices.Clone(q.wanted)
@@ -263,8 +264,4 @@ func (q *query) after(lexeme, text string) *query {
 		n.outputs = append(slices.Clip(q.outputs), text)
 	}
 	return n
-}
-
-func (q *query) mayBeNew(word string) bool {
-	return !slices.ContainsFunc(q.wanted, func(w wanted) bool { return w.name == word })
 }

@@ -57,13 +57,12 @@ func (m *machine) stepFrom(s state, c byte, from int32) (state, bool) {
 		return s, true
 	}
 	mark := m.pairs[s.pair].close
-	before := s
 	if s.closing > 0 && mark[s.closing] != c {
 		s.closing = 0
 	}
 	if mark[s.closing] == c {
 		if s.closing == 0 {
-			s.closes = m.mayEnd(before.places, before.spaces)
+			s.closes = m.mayEnd(s.places, s.spaces)
 		}
 		if s.closing++; int(s.closing) == len(mark) {
 			return state{pair: none, tail: uint32(c)}, s.closes
