@@ -145,13 +145,13 @@ func TestAccessFindings(t *testing.T) {
 // The policies are told without their configuration, and what is wrong with their file.
 func TestPolicyFindings(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "guard.js"), []byte(`export const plugin = {config: {type: "object", properties: {key: {type: "integer"}}}}; export function sample() {}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "guard.js"), []byte(`export const plugin = {config: {type: "object", properties: {key: {type: "string"}}}}; export function sample() {}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]finding{
-		"policies: [{plugin: guard, config: {key: 42}, models: [tiny]}]": {stateOK, "policies", "guard (required; models tiny)", ""},
+		"policies: [{plugin: guard, config: {key: hush}, models: [tiny]}]": {stateOK, "policies", "guard (required; models tiny)", ""},
 		"policies: [{plugin: guard, mode: often}]":                       {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
-		"policies: [{plugin: guard, config: {key: a}}]":                  {stateFail, "policies", "policies[0].config.key: plugin guard", "correct"},
+		"policies: [{plugin: guard, config: {key: 1}}]":                  {stateFail, "policies", "policies[0].config.key: plugin guard", "correct"},
 		"policies: [{plugin: gone}]":                                     {stateFail, "policies", "policies[0]: ", "correct"},
 	} {
 		path := filepath.Join(t.TempDir(), "policies.yaml")
@@ -163,7 +163,7 @@ func TestPolicyFindings(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := policyFindings(t.Context(), cfg)
-		if len(got) != 1 || got[0].State != want.State || !strings.Contains(got[0].Detail, want.Detail) || strings.Contains(got[0].Detail, "42") || !strings.HasPrefix(got[0].Remedy, want.Remedy) {
+		if len(got) != 1 || got[0].State != want.State || !strings.Contains(got[0].Detail, want.Detail) || strings.Contains(got[0].Detail, "hush") || !strings.HasPrefix(got[0].Remedy, want.Remedy) {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
