@@ -89,7 +89,7 @@ func (s *Scheduler) speculate() {
 		return
 	}
 	p.offers = estimator.Drafts{Decode: passOf(s.planned), Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
-		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart()}
+		Most: s.config.MostDrafted, Target: s.target, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart()}
 	s.earn()
 	s.chooseAsked()
 	s.askDrafter()
@@ -252,7 +252,7 @@ func (s *Scheduler) askDrafter() {
 	for _, j := range p.asked {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
-		a.Within = s.config.ITLTarget - p.withoutDrafts
+		a.Within = s.target - p.withoutDrafts
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
