@@ -13,8 +13,8 @@ import (
 
 // Tick does one round: it listens to others, gives slots to requests (admit.go), and when it has
 // its turn, plans (plan.go) and runs what was planned in forward passes (pass.go), each of which
-// ends with sampling (sample.go) and sending (emit.go). busy means that there is more to do in the next tick, even without a call: a pass ran,
-// or something goes on from tick to tick (again).
+// ends with sampling (sample.go) and sending (emit.go). busy means that there is more to do in the
+// next tick, even without a call: a pass ran, or something goes on from tick to tick (again).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
