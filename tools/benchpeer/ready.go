@@ -78,7 +78,8 @@ func readReady(folder string) (all []readyPlugin, err error) {
 	return all, nil
 }
 
-// readyIn is a plugin with the configuration of the first example in its README, which is a request.
+// readyIn is a plugin with the configuration of the first example of its README, which is a
+// request.
 func readyIn(name, readme string) (readyPlugin, error) {
 	p := readyPlugin{Name: name}
 	_, after, _ := strings.Cut(readme, "\n```json\n")

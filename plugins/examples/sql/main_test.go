@@ -16,8 +16,8 @@ import (
 
 const shop = `{"tables":{"customers":["id","name","city"],"orders":["id","customer_id","total","placed_on"],"items":["order_id","product","price","quantity"]}}`
 
-// typedShop is the shop with types. Of codes nothing is known, and the names of two tables differ in
-// kind.
+// typedShop is the shop with types. Of codes nothing is known, and the names of two tables differ
+// in kind.
 const typedShop = `{"tables":{"customers":{"id":"INTEGER","name":"text","city":"varchar(40)"},` +
 	`"orders":{"id":"bigint","customer_id":"int","total":"NUMERIC(10, 2)","placed_on":"date"},` +
 	`"items":{"order_id":"int","product":"text","price":"real","quantity":"int","code":""},"lines":{"name":"int"},"notes":{"body":"text"}}}`
