@@ -253,6 +253,7 @@ func (s *Scheduler) askDrafter() {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
 		a.Within = s.config.ITLTarget - p.withoutDrafts
+		a.Sequence, a.Position = j.branch.seq.ID(), j.branch.seq.Position()+j.branch.pending()-1
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
