@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"time"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/draft"
@@ -101,4 +102,19 @@ func anyDrafter(b *schedulertest.Backend, rng *rand.Rand) draft.Drafter {
 		return draft.NewLookup(1 + own.IntN(4))
 	}
 	return nil
+}
+
+// pricey is a seer that needs time for each token, as a model does.
+type pricey struct {
+	seer
+	costs time.Duration
+}
+
+func (d *pricey) Draft(asks []*draft.Ask) {
+	longest := 0
+	for _, a := range asks {
+		longest = max(longest, a.Most)
+	}
+	d.backend.Advance(time.Duration(longest) * d.costs)
+	d.seer.Draft(asks)
 }

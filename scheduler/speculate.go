@@ -187,6 +187,9 @@ func (s *Scheduler) chooseAsked() {
 			continue // nobody knows what a program is about to do
 		}
 		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
+		if s.costly() && j.drafted == 0 {
+			j.guess.ask.Grade = draft.Likely // nothing is known of it: what others have accepted decides
+		}
 		if s.foresee(j) {
 			p.foreseen = append(p.foreseen, j)
 			if s.costly() {
