@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -241,4 +243,98 @@ func (f fixed) Draft(asks []*draft.Ask) {
 	for _, a := range asks {
 		a.Draft, a.Grade = append(a.Draft[:0], 7), f.grade
 	}
+}
+
+// Answers are the same with the head's guesses as without, together and with few cells, so that
+// some lose theirs and come back: plain ones and those that begin alike, under adapters and a
+// grammar, from the middle of another's, and by a program that adopts a branch.
+func TestHeadDrafter_Draft_SameTextInEveryUse(t *testing.T) {
+	const most = 70
+	path := loopWithHead(t, 75)
+	for _, layout := range []string{"split", "shared"} {
+		t.Run(layout, func(t *testing.T) {
+			cells := map[string]int{"split": 4 * 256, "shared": 256}[layout]
+			e := openedHead(t, path, Options{Slots: 4, CacheSequences: 4, ContextSize: cells, KVLayout: layout})
+			a, err := e.LoadAdapter(written(t, synth.Adapter{Model: path, Seed: 1, Deviation: 0.1}.Write))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			ruled := sampling.Default()
+			ruled.Temperature, ruled.Grammar = 0, `root ::= [^e]*`
+			answers := func(d draft.Drafter) (texts []string, drafted int) {
+				b := &paced{Backend: e.Backend()}
+				s, err := scheduler.New(b, scheduler.Config{Slots: 4, Drafter: d, Clock: b.clock, ArchiveBytes: 1 << 24})
+				if err != nil {
+					t.Fatal(err)
+				}
+				stop := running(s)
+				defer stop()
+				var requests []scheduler.Request
+				for i := range 12 {
+					r := greedy(t, e, "x", most)
+					r.Prompt[0].Tokens = letters(30+i%3, i/2)
+					switch i {
+					case 4, 5, 6, 7: // others have no drafts beside them
+						r.Adapters = Adapters([]Scaled{{a, 1}})
+					case 1:
+						for _, old := range r.Chain {
+							_ = old.Close()
+						}
+						if r.Chain, err = e.NewChain(ruled); err != nil {
+							t.Fatal(err)
+						}
+					case 2, 9:
+						r.Begun.Tokens = []scheduler.Token{70, 71, 90}
+					case 10, 11:
+						r.Program = &program.Program{Branches: 3, Main: func(r *program.Run) error {
+							b, err := r.Open(r.Prompt())
+							if err == nil {
+								err = b.Run(mostLikely(e), 5, false)
+							}
+							if err == nil {
+								_, err = r.Wait(0, false, b)
+							}
+							if err != nil {
+								return err
+							}
+							return r.Adopt(0, b, len(r.Prompt()))
+						}}
+					}
+					requests = append(requests, r)
+				}
+				for wave := range slices.Chunk(requests, 4) { // prompts that wait would have the ticks for themselves
+					more, ends := said(t, s, wave...)
+					texts = append(texts, more...)
+					for _, end := range ends {
+						if drafted += end.Usage.Drafted; end.Err != nil {
+							t.Error(end.Err)
+						}
+					}
+				}
+				for seq := range e.Backend().Limits().Sequences {
+					e.Backend().Truncate(int32(seq), 0)
+				}
+				return texts, drafted
+			}
+			want, _ := answers(nil)
+			got, drafted := answers(confident{e.HeadDrafter(nil)})
+			if drafted < 30 {
+				t.Errorf("%d tokens are guessed", drafted)
+			}
+			for i := range want {
+				if got[i] != want[i] {
+					t.Errorf("request %d: %q, without %q", i, got[i], want[i])
+				}
+			}
+		})
+	}
+}
+
+// running runs a scheduler until stop is called.
+func running(s *scheduler.Scheduler) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Run(ctx) }()
+	return func() { cancel(); <-done }
 }

@@ -250,6 +250,7 @@ func (l *loader) openDrafter(ctx context.Context, e *engine.Engine) (drafter, er
 		lookup = draft.NewLookup(s.NgramSize)
 	}
 	if d := e.HeadDrafter(lookup); d != nil {
+		l.log.Info("the head in the model's own file guesses tokens (speculative decoding)")
 		return drafter{d, "draft-mtp"}, nil
 	}
 	if lookup == nil {
