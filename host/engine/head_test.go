@@ -260,8 +260,6 @@ func TestHeadDrafter_Draft_SameTextInEveryUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.Close()
-			ruled := sampling.Default()
-			ruled.Temperature, ruled.Grammar = 0, `root ::= [^e]*`
 			answers := func(d draft.Drafter) (texts []string, drafted int) {
 				b := &paced{Backend: e.Backend()}
 				s, err := scheduler.New(b, scheduler.Config{Slots: 4, Drafter: d, Clock: b.clock, ArchiveBytes: 1 << 24})
@@ -272,36 +270,7 @@ func TestHeadDrafter_Draft_SameTextInEveryUse(t *testing.T) {
 				defer stop()
 				var requests []scheduler.Request
 				for i := range 12 {
-					r := greedy(t, e, "x", most)
-					r.Prompt[0].Tokens = letters(30+i%3, i/2)
-					switch i {
-					case 4, 5, 6, 7: // others have no drafts beside them
-						r.Adapters = Adapters([]Scaled{{a, 1}})
-					case 1:
-						for _, old := range r.Chain {
-							_ = old.Close()
-						}
-						if r.Chain, err = e.NewChain(ruled); err != nil {
-							t.Fatal(err)
-						}
-					case 2, 9:
-						r.Begun.Tokens = []scheduler.Token{70, 71, 90}
-					case 10, 11:
-						r.Program = &program.Program{Branches: 3, Main: func(r *program.Run) error {
-							b, err := r.Open(r.Prompt())
-							if err == nil {
-								err = b.Run(mostLikely(e), 5, false)
-							}
-							if err == nil {
-								_, err = r.Wait(0, false, b)
-							}
-							if err != nil {
-								return err
-							}
-							return r.Adopt(0, b, len(r.Prompt()))
-						}}
-					}
-					requests = append(requests, r)
+					requests = append(requests, useOf(t, e, i, most, a))
 				}
 				for wave := range slices.Chunk(requests, 4) { // prompts that wait would have the ticks for themselves
 					more, ends := said(t, s, wave...)
@@ -329,6 +298,45 @@ func TestHeadDrafter_Draft_SameTextInEveryUse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// useOf is one of twelve requests that use sequences in different ways.
+func useOf(t *testing.T, e *Engine, i, most int, a *Adapter) scheduler.Request {
+	t.Helper()
+	ruled := sampling.Default()
+	ruled.Temperature, ruled.Grammar = 0, `root ::= [^e]*`
+	r := greedy(t, e, "x", most)
+	r.Prompt[0].Tokens = letters(30+i%3, i/2)
+	switch i {
+	case 4, 5, 6, 7: // others have no drafts beside them
+		r.Adapters = Adapters([]Scaled{{a, 1}})
+	case 1:
+		for _, old := range r.Chain {
+			_ = old.Close()
+		}
+		stages, err := e.NewChain(ruled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Chain = stages
+	case 2, 9:
+		r.Begun.Tokens = []scheduler.Token{70, 71, 90}
+	case 10, 11:
+		r.Program = &program.Program{Branches: 3, Main: func(r *program.Run) error {
+			b, err := r.Open(r.Prompt())
+			if err == nil {
+				err = b.Run(mostLikely(e), 5, false)
+			}
+			if err == nil {
+				_, err = r.Wait(0, false, b)
+			}
+			if err != nil {
+				return err
+			}
+			return r.Adopt(0, b, len(r.Prompt()))
+		}}
+	}
+	return r
 }
 
 // running runs a scheduler until stop is called.
