@@ -55,6 +55,7 @@ type guess struct {
 	looked   bool          // it has its share for the beginning
 	at       int           // tokens of the context before it
 	rows     int           // of guessed tokens in this tick
+	spent    time.Duration // its part of what the drafter took in this tick
 	worth    time.Duration // what one that is right saves
 	allowed  bool          // the request does not refuse the draft
 	chosen   bool          // it promises something
@@ -161,11 +162,12 @@ func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (le
 }
 
 // offer is the draft that a job could have. The first one of an answer may be at the expense of
-// all, if it is likely.
+// all, if it is likely. With a costly drafter it must be, or many short answers would each lose
+// what an answer may.
 func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 	g, budget := &j.guess, j.guess.budget.Left()
-	if j.drafted == 0 && g.ask.Grade >= draft.Likely {
-		budget = max(budget, s.speculation.budget.Left())
+	if all := s.speculation.budget.Left(); j.drafted == 0 && g.ask.Grade >= draft.Likely && (s.speculation.costly || all > budget) {
+		budget = all
 	}
 	chance := s.chance(j)
 	if tokens < j.req.LeastDrafted || chance < j.req.LeastChance {
@@ -196,6 +198,9 @@ func (s *Scheduler) chooseAsked() {
 	}
 	p.costly = p.costs*time.Duration(longest) > p.withoutDrafts/cheap
 	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
+		if p.costly && j.drafted == 0 {
+			j.guess.ask.Grade = draft.Likely // nothing is known of it: what others have accepted decides
+		}
 		foreseen := s.foresee(j)
 		if foreseen {
 			p.foreseen = append(p.foreseen, j)
@@ -249,8 +254,8 @@ func (s *Scheduler) chooseTrials() {
 	}
 }
 
-// askDrafter has the drafter guess for the asked jobs, which pay for that. Those stay that get a
-// draft.
+// askDrafter has the drafter guess for the asked jobs, which pay for that when the tick has ended.
+// Those stay that get a draft.
 func (s *Scheduler) askDrafter() {
 	p := &s.speculation
 	p.asks = p.asks[:0]
@@ -259,6 +264,7 @@ func (s *Scheduler) askDrafter() {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
 		a.Within = s.target - p.withoutDrafts
+		a.Sequence, a.Position = j.branch.seq.ID(), j.branch.seq.Position()+j.branch.pending()-1
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
@@ -278,8 +284,7 @@ func (s *Scheduler) askDrafter() {
 		p.costs += (costs - p.costs) / 8 // it may have been disturbed
 	}
 	for _, j := range p.asked {
-		j.guess.budget.Settle(-counts)
-		p.budget.Settle(-counts)
+		j.guess.spent = counts
 	}
 	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
 		a := &j.guess.ask
@@ -388,20 +393,22 @@ func (s *Scheduler) earn() {
 // tick that was disturbed does not count as longer than its pass with drafts was expected to take.
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
-	if s.record.Drafted == 0 {
-		return
+	var extra time.Duration // of a drafted token
+	if s.record.Drafted > 0 {
+		extra = min(max(s.record.Forward-p.withoutDrafts, 0), p.with)
+		if !p.offers.Begun {
+			extra += s.estimator.Replan()
+		}
+		extra /= time.Duration(s.record.Drafted)
 	}
-	extra := min(max(s.record.Forward-p.withoutDrafts, 0), p.with)
-	if !p.offers.Begun {
-		extra += s.estimator.Replan()
-	}
-	extra /= time.Duration(s.record.Drafted)
 	for _, b := range s.planned {
-		costs := extra * time.Duration(b.job.guess.rows)
-		b.job.guess.budget.Settle(-costs)
+		g := &b.job.guess
+		costs := g.spent + extra*time.Duration(g.rows)
+		g.spent = 0
+		g.budget.Settle(-costs)
 		p.budget.Settle(-costs)
 	}
-	if s.decoding > 0 && s.record.Forward < p.withoutDrafts { // without drafts it would not have taken longer
+	if s.record.Drafted > 0 && s.decoding > 0 && s.record.Forward < p.withoutDrafts { // without drafts it would not have taken longer
 		s.estimator.ObserveDecode(p.offers.Decode, s.record.Forward)
 	}
 }
