@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package diskcache keeps conversations in files, encrypted, so that what a server has computed
-// outlives it: a prompt that begins as one of them is read and not computed again.
+// Package diskcache keeps conversations in encrypted files, so that a prompt which begins as one of
+// them is read and not computed again.
 //
 // A Store is a folder, of all models of a process. Each model has a Tier of it, which is the cold
 // store (kvcache.Cold) of its scheduler. Ticks only ask what there is and hand things over; one

@@ -143,7 +143,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
-	s, err := l.newScheduler(chat, adapters, drafter, media)
+	s, err := l.newScheduler(ctx, chat, adapters, drafter, media)
 	if err != nil {
 		return nil, err
 	}
@@ -256,9 +256,9 @@ var strategies = map[string]estimator.Strategy{
 }
 
 // newScheduler is what shares the model among requests. The metrics watch it.
-func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d drafter, m *mediaEncoder) (*scheduler.Scheduler, error) {
+func (l *loader) newScheduler(ctx context.Context, e *engine.Engine, adapters *adapter.Registry, d drafter, m *mediaEncoder) (*scheduler.Scheduler, error) {
 	c := l.config.Scheduler
-	cold, err := l.openTier(e)
+	cold, err := l.openTier(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -283,10 +283,20 @@ func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d dr
 	return s, nil
 }
 
+// longestLook is how long a model waits until it is known which conversations the disk has. Mostly
+// that was known before its weights were loaded.
+const longestLook = time.Second
+
 // openTier opens the part of the disk that has the conversations of the model; nil: there is none.
-func (l *loader) openTier(e *engine.Engine) (kvcache.Cold, error) {
+func (l *loader) openTier(ctx context.Context, e *engine.Engine) (kvcache.Cold, error) {
 	if l.Disk == nil {
 		return nil, nil
+	}
+	look, stop := context.WithTimeout(ctx, longestLook)
+	defer stop()
+	select {
+	case <-l.Disk.Known():
+	case <-look.Done():
 	}
 	identity, err := e.StateIdentity()
 	if err != nil {
