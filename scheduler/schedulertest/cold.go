@@ -79,13 +79,14 @@ func (c *Cold) Fetch(id uint64, _ kvcache.Scope, done func(*kvcache.Saved, error
 	})
 }
 
-// Deliver ends what is being fetched.
-func (c *Cold) Deliver() {
+// Deliver ends what is being fetched, and reports whether something was.
+func (c *Cold) Deliver() bool {
 	fetching := c.fetching
 	c.fetching = nil
 	for _, f := range fetching {
 		f()
 	}
+	return len(fetching) > 0
 }
 
 // Offer implements kvcache.Cold.
