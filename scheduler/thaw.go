@@ -11,7 +11,7 @@ import (
 
 // A queued job whose prompt begins as a conversation in the cold store waits while that is read,
 // if that takes at most half as long as computing it. Others go before it meanwhile. If it takes
-// twice as long as was expected, the job goes on without.
+// twice as long as was expected, and an eighth of what computing takes, the job goes on without.
 
 const (
 	// mostThawed is how many conversations are read at a time, or wait in memory until their job
@@ -19,6 +19,9 @@ const (
 	mostThawed = 2
 	// thawChunk is how many tokens a pass is taken to compute where a prompt is computed instead.
 	thawChunk = 512
+	// latePart is the part of the time for computing a prompt, one in so many, that may be lost if
+	// the conversation comes too late. How late it was is known the next time.
+	latePart = 8
 	// thawSlack is how much later than expected a conversation may come besides, however small.
 	thawSlack = 100 * time.Millisecond
 )
@@ -108,7 +111,7 @@ func (s *Scheduler) seekThaw(j *job, now time.Time) {
 	if 2*stored.Reading > prefill {
 		return
 	}
-	j.thaw = &thaw{stored: stored, scope: j.scope, waiting: 1, deadline: now.Add(2*stored.Reading + thawSlack)}
+	j.thaw = &thaw{stored: stored, scope: j.scope, waiting: 1, deadline: now.Add(max(2*stored.Reading, prefill/latePart) + thawSlack)}
 	s.thaws = append(s.thaws, j.thaw)
 	s.beginThaws()
 }

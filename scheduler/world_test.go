@@ -128,6 +128,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.bytes = archive + checkpoints.Bytes
 	c := scheduler.Config{}
 	if rng.IntN(3) == 0 {
+		archive = 0 // so that more is asked for
 		w.cold = schedulertest.NewCold(b)
 		w.cold.Refuses = func() bool { n, _ := w.cold.Kept(); return n > 8 || rng.IntN(4) == 0 }
 		w.bytes += 3 * (int64(8*cells) + checkpoints.Bytes) // of one that is being copied, and those that wait for their request

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	niceWriter, niceReader = 19, 10
+	niceWriter, niceReader = 19, 5
 	ioprioWhoProcess       = 1
 	ioprioIdle             = 3 << 13 // class of the kernel's include/uapi/linux/ioprio.h
 )
