@@ -113,7 +113,7 @@ func (x *index) find(in space, digests []kvcache.Digest) (best *entry, common in
 }
 
 // victim is the file to remove first: what no model of this process can read, then what nobody
-// continued, then what was used least recently. nil: there is none.
+// continued or read, then what was asked for least recently. nil: there is none.
 func (x *index) victim(open map[[32]byte]int) (first *entry) {
 	rank := func(e *entry) int {
 		switch {

@@ -74,6 +74,7 @@ func (t *Tier) Find(digests []kvcache.Digest, scope kvcache.Scope) (found kvcach
 	if e == nil {
 		return found, false
 	}
+	e.used = time.Now() // whether it is read, or the cache has it, too
 	seconds := float64(s.reading+e.bytes)/s.rate + float64(e.bytes)/copyRate
 	return kvcache.Stored{ID: e.id, Tokens: e.about.Tokens, Common: common, Usable: e.usable(common), Prefill: e.about.Prefill,
 		Reading: time.Duration(seconds * float64(time.Second))}, true

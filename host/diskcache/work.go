@@ -332,7 +332,7 @@ func (s *Store) took(e *entry, took time.Duration) {
 	if rate := float64(e.bytes) / max(took, time.Microsecond).Seconds(); e.bytes >= window/8 { // a small one tells nothing of the disk
 		s.rate += (rate - s.rate) / 4
 	}
-	e.used = time.Now()
+	e.used, e.about.Continued = time.Now(), true
 	if s.lock != nil {
 		_ = s.root.Chtimes(e.name, e.used, e.used) // only the order of the next start depends on it
 	}
