@@ -439,3 +439,23 @@ func TestStore_Wait(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkTier_Find is what a tick pays for a prompt of 20,000 tokens in the worst folder: it is
+// full, and all conversations begin with the first half of the prompt.
+func BenchmarkTier_Find(b *testing.B) {
+	w := open(b, b.TempDir(), nil)
+	tier := w.Tier("m", w.states)
+	w.settle()
+	list := tokens(20_000, 1)
+	in, _ := tier.space(kvcache.Scope{})
+	w.mu.Lock()
+	for n := range mostFiles {
+		other := kvcache.Digests(append(slices.Clone(list[:10_000]), tokens(64, n)...))
+		w.index.add(&entry{name: fmt.Sprint(n), bytes: 1, in: in, digests: other, about: about{Tokens: 10_064, Cuttable: true}})
+	}
+	w.mu.Unlock()
+	digests := kvcache.Digests(list)
+	for b.Loop() {
+		tier.Find(digests, kvcache.Scope{})
+	}
+}

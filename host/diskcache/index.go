@@ -98,14 +98,16 @@ func (x *index) like(in space, digests []kvcache.Digest) []*entry {
 	return x.byBlock[block{in, digests[0]}]
 }
 
-// find is the conversation of which a request can use most, and of several as good the shortest;
-// nil: there is none.
+// find is the conversation of which a request can use most; nil: there is none.
 func (x *index) find(in space, digests []kvcache.Digest) (best *entry, common int) {
 	usable := 0
 	for _, e := range x.like(in, digests) {
+		if i := usable / kvcache.BlockTokens; best != nil && (i >= len(digests) || i >= len(e.digests) || digests[i] != e.digests[i]) {
+			continue // it gives no more than the best one, as most do not
+		}
 		n := e.common(digests)
 		u := e.usable(n)
-		if best == nil || u > usable || u == usable && (n > common || n == common && e.bytes < best.bytes) {
+		if best == nil || u > usable || u == usable && n > common {
 			best, common, usable = e, n, u
 		}
 	}
