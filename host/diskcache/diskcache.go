@@ -22,8 +22,9 @@
 // # Why may reading take half as long as computing at most?
 //
 // The estimates are no better than that: the disk may be busy with something else, and the prompt
-// is computed beside others. What is not there after twice the estimated time, and an eighth of what
-// computing takes, is computed, so a request never waits for longer than its prompt would have taken.
+// is computed beside others. What is not there after twice the estimated time, and an eighth of
+// what computing takes, is computed, so a request never waits for longer than its prompt would
+// have taken.
 //
 // # Why is the page cache told to drop what was written and read?
 //
