@@ -118,7 +118,14 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	h.models = newModels(o.Config, h.log, h.plugins, receipts, h.noteProgress(o.Progress))
+	disk, err := openDisk(o.Config, h.log)
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	if disk != nil {
+		h.metrics.Disk(disk.Stats)
+	}
+	h.models = newModels(o.Config, h.log, h.plugins, receipts, disk, h.noteProgress(o.Progress))
 	if err = h.attachPlugins(); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

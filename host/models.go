@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/diskcache"
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
@@ -45,6 +47,7 @@ type models struct {
 	plugins     *loading.Plugins       // of the server
 	recordings  *recording.Store       // nil: no request is recorded
 	receipts    *receipt.Signer        // nil: there are none
+	disk        *diskcache.Store       // nil: no conversations are on a disk
 	first       string                 // name of the one of the section model; empty: there is none
 	set         *residency.Set[*resident]
 	progress    func(done float32)         // of the first model's first load
@@ -61,9 +64,9 @@ type firstModel struct {
 	embedsOnly bool
 }
 
-func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, receipts *receipt.Signer, progress func(done float32)) *models {
+func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, receipts *receipt.Signer, disk *diskcache.Store, progress func(done float32)) *models {
 	m := &models{config: c, log: log, passes: pausing.NewPasses(), plugins: plugins, library: library.Open(c.Models.Dir), progress: progress,
-		recordings: openRecordings(c.Recordings, receipts, log), receipts: receipts}
+		recordings: openRecordings(c.Recordings, receipts, log), receipts: receipts, disk: disk}
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = loading.NameOf(c.Model)
 	}
@@ -351,6 +354,26 @@ func (m *models) Residents() []serving.Resident {
 	return list
 }
 
+// openDisk opens the folder of conversations; nil: there is none.
+func openDisk(c config.Config, log *slog.Logger) (*diskcache.Store, error) {
+	if c.Server.CacheDisk == 0 {
+		return nil, nil
+	}
+	dir := c.Server.CacheDiskDir
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("server.cache_disk needs a folder: set server.cache_disk_dir: %w", err)
+		}
+		dir = filepath.Join(cache, "penstock", "conversations")
+	}
+	s, err := diskcache.Open(diskcache.Options{Dir: dir, Bytes: c.Server.CacheDisk, KeyFile: c.Server.CacheDiskKeyFile, Memory: c.Scheduler.CacheRAM / 4, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("open the folder of conversations (server.cache_disk_dir, server.cache_disk_key_file): %w", err)
+	}
+	return s, nil
+}
+
 // openRecordings opens the folder of recordings; nil: no request is recorded.
 func openRecordings(c config.Recordings, receipts *receipt.Signer, log *slog.Logger) *recording.Store {
 	if !c.Enabled {
@@ -386,7 +409,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := loading.Options{Called: name, ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Receipts: m.receipts, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
+	o := loading.Options{Called: name, ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Receipts: m.receipts, Disk: m.disk, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
 	if m.several() {
 		o.Name = name
 	}

@@ -137,6 +137,9 @@ func (h *Host) close() error {
 		if h.models.recordings != nil {
 			h.models.recordings.Close()
 		}
+		if h.models.disk != nil {
+			err = errors.Join(err, h.models.disk.Close())
+		}
 	}
 	if h.plugins != nil {
 		err = errors.Join(err, h.plugins.Close())
@@ -329,6 +332,9 @@ func (h *Host) drain() error {
 	h.log.Info("shutting down", slog.Duration("at_most", h.config.Server.ShutdownTimeout))
 	limit, stop := context.WithTimeout(context.Background(), h.config.Server.ShutdownTimeout)
 	defer stop()
+	if h.models.disk != nil {
+		h.models.disk.EndBy(time.Now().Add(h.config.Server.ShutdownTimeout + partingTime))
+	}
 	close(h.draining)
 	left, err := h.models.drain(limit.Done())
 	if left > 0 {

@@ -32,6 +32,8 @@ type place struct {
 	queued           time.Time // when it came, or lost its slots
 	leader           *branch   // computes a prefix of this one's prompt, which waits for that
 	sharedLen        int       // how many tokens that prefix has
+	sought           bool      // the cold store was asked for its prompt
+	thaw             *thaw     // what that is reading for it; nil: nothing
 }
 
 // aging is how much earlier a request counts as having arrived for each step of its priority. So
@@ -269,11 +271,11 @@ func (s *Scheduler) admit(now time.Time) {
 }
 
 // nextToAdmit is the queued job to admit now: the first that can go on, does not follow a running
-// one and can have the slots that it waits for. A job that follows loses nothing by waiting, nor
-// when others go before it.
+// one, waits for no disk and can have the slots that it waits for. A job that follows loses nothing
+// by waiting, nor when others go before it.
 func (s *Scheduler) nextToAdmit(now time.Time) *job {
 	for _, j := range s.queue.turns.order(s.queue.jobs, s.running) {
-		if j.checkReady() && s.canHaveSlots(j, now) && !s.follows(j) {
+		if j.checkReady() && s.canHaveSlots(j, now) && !s.follows(j) && !s.awaitsThaw(j, now) {
 			return j
 		}
 	}
@@ -361,6 +363,9 @@ const headroom = 16
 func (s *Scheduler) start(j *job, now time.Time) bool {
 	defer s.blame(j)
 	if j.kind == kindAnswer {
+		if !s.useThaw(j) {
+			return false
+		}
 		seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
 			Resumed: j.started, Continued: j.continued})
 		if seq == nil {
@@ -473,6 +478,7 @@ func (b *branch) leads(n int) bool {
 
 // leave takes a job out of its slots, where its cells stay as prefix cache, or out of the queue.
 func (s *Scheduler) leave(j *job) {
+	s.dropThaw(j)
 	if !j.inSlot() {
 		s.queue.remove(j)
 		return

@@ -138,5 +138,5 @@ func (s *Scheduler) lose(reason error) {
 
 func (s *Scheduler) newCache() *kvcache.Cache {
 	return kvcache.New(s.backend, kvcache.Options{Cells: s.limits.Cells, Sequences: s.limits.Sequences, ArchiveBytes: s.config.ArchiveBytes,
-		Checkpoints: s.config.Checkpoints, Pieces: s.config.Pieces, Clock: s.config.Clock})
+		Checkpoints: s.config.Checkpoints, Cold: s.cold(), LeastCold: s.config.LeastCold, Pieces: s.config.Pieces, Clock: s.config.Clock})
 }

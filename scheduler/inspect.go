@@ -115,6 +115,7 @@ const (
 	WaitProgram    WaitReason = "program" // a program, which has not asked for the slot's branch now, or has not opened it
 	WaitSlot       WaitReason = "slot"    // in the queue: a slot
 	WaitPrefix     WaitReason = "prefix"  // in the queue: another request computes the beginning of the same prompt
+	WaitDisk       WaitReason = "disk"    // in the queue: the beginning of its prompt is read from the disk
 )
 
 // slotWait is what a branch in a slot waited for in the last tick; empty: it took part.
@@ -171,6 +172,8 @@ func (j *job) queueWait(noCells bool) WaitReason {
 		return WaitReader
 	case j.leader != nil:
 		return WaitPrefix
+	case j.thaw != nil && !j.thaw.over:
+		return WaitDisk
 	case noCells && j.req.Slot == nil:
 		return WaitCells
 	}

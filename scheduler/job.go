@@ -39,10 +39,11 @@ type job struct {
 	times times
 
 	// Of what is below, a tick looks at little.
-	req     Request       // without Prompt, Chain, Program and Begun
-	scope   kvcache.Scope // of its cells
-	pieces  *piece.Table  // of the rows in its prompt; nil: there are none
-	lasting []string      // names of the stages that stay, as plugins do
+	req     Request          // without Prompt, Chain, Program and Begun
+	scope   kvcache.Scope    // of its cells
+	digests []kvcache.Digest // of its prompt, where there is a cold store to ask
+	pieces  *piece.Table     // of the rows in its prompt; nil: there are none
+	lasting []string         // names of the stages that stay, as plugins do
 	place
 }
 

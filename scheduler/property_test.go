@@ -188,6 +188,18 @@ func (w *world) verifyWork() {
 	}
 }
 
+// verifyFreed checks that what the cold store was lent and has lent is freed in the end.
+func (w *world) verifyFreed() {
+	if w.cold == nil || w.lost {
+		return
+	}
+	end(w.s)
+	w.cold.Deliver()
+	if w.cold.Clear(); w.backend.States != 0 {
+		w.t.Errorf("%d states are left", w.backend.States)
+	}
+}
+
 // TestScheduler_RandomWork_KeepsItsPromises: every request ends exactly once with the right
 // answer, no cell leaks, no slot starves, the order within a priority holds, nobody sleeps while
 // there is work, all samplers are closed, and what a request breaks is its own; the backend itself
@@ -216,6 +228,7 @@ func TestScheduler_RandomWork_KeepsItsPromises(t *testing.T) {
 			scheduler.Finish(w.s)
 			w.lives.wrong(t, true)
 			w.verifyWork()
+			w.verifyFreed()
 		})
 	}
 }

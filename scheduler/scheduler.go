@@ -24,6 +24,8 @@ type Config struct {
 	ITLTarget    time.Duration             // aim for the time between two tokens of a generating slot while others prefill
 	PrefillShare float64                   // least part of a tick's time that waiting prompts get, up to 0.95
 	ArchiveBytes int64                     // RAM for conversations whose cells others needed; default none
+	Cold         kvcache.Cold              // keeps conversations outside main memory; default nothing
+	LeastCold    int                       // tokens that are worth reading from there, and about those of conversations that go there; default 512
 	Checkpoints  kvcache.CheckpointOptions // of models that cannot take back single tokens; default none
 	Strategy     estimator.Strategy        // default DecodeMaximal
 	ComputeLock  *ComputeLock              // shared with other schedulers of this machine; default none
@@ -94,6 +96,7 @@ type beside struct {
 	programs      []*job             // in slots, or queued again, whose programs are at work or are to be asked what they have done
 	programsSpare []*job             // memory for another list of programs
 	calling       []*job             // control calls of theirs wait
+	thaws         []*thaw            // conversations that are read for queued jobs
 	commands      []func(*Scheduler) // memory for those that were posted
 }
 
@@ -105,6 +108,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	setDefault(&c.ITLTarget, DefaultITLTarget)
 	setDefault(&c.PrefillShare, DefaultPrefillShare)
 	setDefault(&c.MostDrafted, DefaultMostDrafted)
+	setDefault(&c.LeastCold, kvcache.LeastCold)
 	if c.Strategy == nil {
 		c.Strategy = estimator.DecodeMaximal{}
 	}
@@ -164,6 +168,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrClosed})
 	}
 	s.refuseSlotActions()
+	if !s.lost {
+		s.attempt(s.cache.OfferAll)
+	}
 	s.attempt(s.cache.Close)
 	s.goroutines.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil

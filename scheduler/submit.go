@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/portion"
 	"github.com/penstock/penstock/scheduler/program"
@@ -166,6 +167,9 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Filters: r.Filters, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
 	j.release = j.answer.Close
+	if s.config.Cold != nil && j.kind == kindAnswer && j.reuses() {
+		j.digests = kvcache.DigestsWith(prompt, j.pieces)
+	}
 	if len(r.Begun.Tokens) > 0 {
 		if err := s.checkForced(j, r.Begun.Tokens); err != nil {
 			return nil, err

@@ -65,6 +65,7 @@ func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.placeBranches()
 	if !s.awaitsCopy {
 		s.cache.SaveAhead()
+		s.cache.OfferIdle()
 	}
 }
 
@@ -84,6 +85,9 @@ func (s *Scheduler) takeTurn(now time.Time) {
 		s.observe()
 	} else if at, due := s.cache.Next(); due {
 		s.keepTicking(at)
+	}
+	if at, due := s.cache.NextOffer(); due {
+		s.tickAt(at)
 	}
 }
 

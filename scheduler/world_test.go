@@ -41,7 +41,8 @@ type world struct {
 	backend *schedulertest.Backend
 	s       *scheduler.Scheduler
 	slots   int
-	bytes   int64 // that archive and checkpoints may take
+	bytes   int64               // that archive and checkpoints may take
+	cold    *schedulertest.Cold // nil: there is none
 
 	adapters int                 // sets of them that requests choose from
 	album    schedulertest.Album // of pictures for prompts
@@ -125,14 +126,25 @@ func newWorld(t *testing.T, seed uint64) *world {
 	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
 	archive := int64(rng.IntN(3)) << 13
 	w.bytes = archive + checkpoints.Bytes
+	c := scheduler.Config{}
+	if rng.IntN(3) == 0 {
+		archive = 0 // so that more is asked for
+		w.cold = schedulertest.NewCold(b)
+		w.cold.Refuses = func() bool { n, _ := w.cold.Kept(); return n > 8 || rng.IntN(4) == 0 }
+		w.bytes += 3 * (int64(8*cells) + checkpoints.Bytes) // of one that is being copied, and those that wait for their request
+		c.Cold, c.LeastCold = w.cold, 16
+	}
 	drafter := anyDrafter(b, rng)
-	w.s = newScheduler(t, placed, scheduler.Config{Drafter: drafter, Log: w.log(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
+	w.s = newScheduler(t, placed, scheduler.Config{Cold: c.Cold, LeastCold: c.LeastCold, Drafter: drafter, Log: w.log(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
 	return w
 }
 
 func (w *world) tick() bool {
 	w.ticks++
 	w.passed.Add(1)
+	if w.cold != nil && w.rng.IntN(2) == 0 {
+		w.woken = w.cold.Deliver() || w.woken
+	}
 	sleeps, passes := scheduler.Sleeps(w.s) && !w.woken, w.backend.Passes
 	busy := w.s.Tick()
 	w.woken = !scheduler.Sleeps(w.s)
@@ -145,8 +157,13 @@ func (w *world) tick() bool {
 	if got, want := scheduler.Held(w.s), w.backend.Used(); got != want {
 		w.t.Fatalf("tick %d: the books have %d cells in use, the cache %d", w.ticks, got, want)
 	}
-	if got := int64(w.backend.StateBytes); w.saving.Load() == 0 && got > w.bytes {
-		w.t.Fatalf("tick %d: archive and checkpoints take %d bytes of %d", w.ticks, got, w.bytes)
+	most := w.bytes
+	if w.cold != nil {
+		_, bytes := w.cold.Kept()
+		most += int64(bytes)
+	}
+	if got := int64(w.backend.StateBytes); w.saving.Load() == 0 && got > most {
+		w.t.Fatalf("tick %d: archive, checkpoints and cold store take %d bytes of %d", w.ticks, got, most)
 	}
 	if got, want := w.counts.tokens, w.backend.Tokens; !w.failing && got != want {
 		w.t.Fatalf("tick %d: the records of all ticks have %d tokens, the passes had %d", w.ticks, got, want)

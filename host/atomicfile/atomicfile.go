@@ -33,13 +33,27 @@ var ErrInUse = errors.New("in use by another process")
 // telling the disk of the new one has failed. The result describes the file as it was written,
 // which another process may have replaced already.
 func Write(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error) {
+	info, err := write(folder, name, mode, fill, (*os.File).Sync)
+	if err != nil {
+		return nil, err
+	}
+	return info, syncRoot(folder)
+}
+
+// WriteUnsynced is Write for a file that may be lost or torn if the machine stops, not the process:
+// it waits for no disk.
+func WriteUnsynced(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error) {
+	return write(folder, name, mode, fill, func(*os.File) error { return nil })
+}
+
+func write(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error, sync func(*os.File) error) (fs.FileInfo, error) {
 	file, err := create(folder, mode)
 	if err != nil {
 		return nil, err
 	}
 	temp := filepath.Base(file.Name())
 	defer file.Close() // which ends the lock
-	info, err := fillAndSync(file, fill)
+	info, err := fillAndSync(file, fill, sync)
 	if err == nil && closesFirst {
 		err = file.Close()
 	}
@@ -50,14 +64,14 @@ func Write(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) 
 		_ = folder.Remove(temp) // the first error is the one to tell
 		return nil, err
 	}
-	return info, syncRoot(folder)
+	return info, nil
 }
 
-func fillAndSync(file *os.File, fill func(io.Writer) error) (fs.FileInfo, error) {
+func fillAndSync(file *os.File, fill func(io.Writer) error, sync func(*os.File) error) (fs.FileInfo, error) {
 	if err := fill(file); err != nil {
 		return nil, err
 	}
-	if err := file.Sync(); err != nil {
+	if err := sync(file); err != nil {
 		return nil, err
 	}
 	return file.Stat()

@@ -145,7 +145,10 @@ type Server struct {
 	WriteTimeout      time.Duration `koanf:"write_timeout"`
 	ShutdownDelay     time.Duration `koanf:"shutdown_delay"` // for proxies to notice
 	ShutdownTimeout   time.Duration `koanf:"shutdown_timeout"`
-	ReplicaName       string        `koanf:"replica_name"` // empty: the machine's name
+	ReplicaName       string        `koanf:"replica_name"`        // empty: the machine's name
+	CacheDisk         int64         `koanf:"cache_disk"`          // bytes for conversations on the disk; 0: there are none
+	CacheDiskDir      string        `koanf:"cache_disk_dir"`      // empty: penstock/conversations in the user's cache folder
+	CacheDiskKeyFile  string        `koanf:"cache_disk_key_file"` // empty: the key is in the folder
 }
 
 // NeedsKey reports whether clients must send a key.

@@ -23,8 +23,9 @@ import (
 
 // Options say what to load and how much to serve at once. Zero values take the defaults named.
 type Options struct {
-	Path string // GGUF file
-	Name string // what clients call the model; "": the file's name without .gguf
+	Path  string   // GGUF file
+	Parts []string // all files of a model that is split, the first one too
+	Name  string   // what clients call the model; "": the file's name without .gguf
 
 	Slots          int    // answers generated at once; 0: 8
 	CacheSequences int    // sequences kept beside them for prefixes of ended answers
@@ -223,6 +224,7 @@ func open(text, weights *native.Model, o Options) (*Engine, error) {
 	e := &Engine{model: text, weights: weights, context: c, identity: newIdentity(o), template: t, templateOptions: o.Template.withDefaults(),
 		backend: newBackend(text, c, info, limits, o)}
 	e.backend.head = head
+	e.identity.positions = c.Limits().Positions
 	e.backend.checkpoints = e.backend.takesCheckpoints(info, o.Context.FullWindowCache)
 	about := t.Info()
 	e.info = Info{

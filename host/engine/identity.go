@@ -16,12 +16,14 @@ import (
 	"sync"
 
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/gguf"
 )
 
 // identity tells what computes the cells of this engine, across processes.
 type identity struct {
-	options Options
-	ofModel func() (string, error)
+	options   Options
+	positions int // of a conversation
+	ofModel   func() (string, error)
 
 	mu       sync.Mutex
 	adapters map[uint64]string // the files of those that are open, by their numbers
@@ -33,23 +35,56 @@ func newIdentity(o Options) *identity {
 	return i
 }
 
-// model is a digest of the model's file and of the control vectors.
+// model is a digest of the model's files, of the control vectors, and of what else decides what
+// cells hold.
 func (i *identity) model() (string, error) {
 	sum := sha256.New()
 	v := i.options.ControlVectors
-	files := append([]ControlVector{{Path: i.options.Path}}, v.Vectors...)
-	for _, f := range files {
+	var files []ControlVector
+	for _, path := range i.options.files() {
+		files = append(files, ControlVector{Path: path})
+	}
+	for _, f := range append(files, v.Vectors...) {
 		digest, err := digestOf(f.Path)
 		if err != nil {
 			return "", err
 		}
 		fmt.Fprintf(sum, "%s:%x ", digest, f.Scale)
 	}
-	fmt.Fprintf(sum, "%d-%d", v.First, v.Last)
-	if with := i.options.computedWith(); with != "" {
-		fmt.Fprint(sum, with)
+	fmt.Fprintf(sum, "%d-%d llama.cpp %s;%s", v.First, v.Last, native.Version(), i.options.computedWith())
+	if long, err := changesWithContext(i.options.Path); err != nil {
+		return "", err
+	} else if long {
+		fmt.Fprintf(sum, ";%d positions", i.positions)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// files are the paths of all files of the model.
+func (o Options) files() []string {
+	if len(o.Parts) > 0 {
+		return o.Parts
+	}
+	return []string{o.Path}
+}
+
+// changesWithContext reports whether a model has two sets of rotations (LongRoPE): llama.cpp takes
+// the one or the other by the length of the context.
+func changesWithContext(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	stat, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	h, err := gguf.Read(f, stat.Size())
+	if err != nil {
+		return false, nil //nolint:nilerr // a file that llama.cpp has loaded, as a test's
+	}
+	return slices.ContainsFunc(h.Tensors, func(t gguf.Tensor) bool { return strings.Contains(t.Name, "rope_factors_long") }), nil
 }
 
 // computedWith names the options that change what cells hold; empty: none does.
@@ -67,13 +102,21 @@ func (o Options) computedWith() string {
 	if k, v := cmp.Or(o.Context.TypeK, "f16"), cmp.Or(o.Context.TypeV, "f16"); k != "f16" || v != "f16" {
 		list = append(list, k+" "+v)
 	}
+	list = append(list, "flash attention "+cmp.Or(o.Context.FlashAttention, "auto"))
+	if o.Context.FullWindowCache {
+		list = append(list, "full windows")
+	}
+	if off := os.Getenv("LLAMA_ATTN_ROT_DISABLE"); off != "" { // which llama.cpp reads; a state does not tell
+		list = append(list, "rotation off: "+off)
+	}
 	return strings.Join(list, ";")
 }
 
-// digestOf tells files of weights apart by their size, beginning and end. To read all of one would
-// take long.
+// digestOf tells files of weights apart by their size, beginning and end, and by samples at even
+// distances: of models that were tuned in some layers alone, both ends are often the same. To read
+// all of one would take long.
 func digestOf(path string) (string, error) {
-	const part = 1 << 20
+	const part, samples, sample = 1 << 20, 256, 4 << 10
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -90,12 +133,25 @@ func digestOf(path string) (string, error) {
 			return "", err
 		}
 	}
+	for n := range int64(samples) {
+		if _, err := io.Copy(sum, io.NewSectionReader(f, stat.Size()/samples*n, sample)); err != nil {
+			return "", err
+		}
+	}
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
 // Identity is the same for engines whose cells are computed alike, in any process, by the model
 // and its control vectors. Files are read the first time.
 func (e *Engine) Identity() (string, error) { return e.identity.ofModel() }
+
+// StateIdentity is the same for engines of which each can restore the states of the others: their
+// cells are computed alike, and lie in caches of the same layout.
+func (e *Engine) StateIdentity() (string, error) {
+	model, err := e.Identity()
+	c := e.identity.options.ContextOptions(e.info.ModelInfo)
+	return fmt.Sprintf("%s %v %d %d", model, c.Unified, c.Sequences, c.Snapshots), err
+}
 
 // AdapterFiles turns the key of adapters, which this process alone knows, into one that names
 // their files.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/penstock/penstock/host/adapter"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/diskcache"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/pausing"
@@ -50,6 +51,7 @@ type Options struct {
 	Broken      []model.BrokenKernel   // kernels that other models have come across
 	Recordings  *recording.Store       // of all models; nil: no request is recorded
 	Receipts    *receipt.Signer        // of the server; nil: it signs none
+	Disk        *diskcache.Store       // of the server's conversations; nil: none are on a disk
 	Plugins     *Plugins               // of the server; nil: its own, of the configured folder
 	memory      uint64                 // bytes of main memory that the model may take; 0: what is available
 }
@@ -142,7 +144,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
-	s, err := l.newScheduler(chat, adapters, drafter, media)
+	s, err := l.newScheduler(ctx, chat, adapters, drafter, media)
 	if err != nil {
 		return nil, err
 	}
@@ -277,9 +279,14 @@ var strategies = map[string]estimator.Strategy{
 }
 
 // newScheduler is what shares the model among requests. The metrics watch it.
-func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d drafter, m *mediaEncoder) (*scheduler.Scheduler, error) {
+func (l *loader) newScheduler(ctx context.Context, e *engine.Engine, adapters *adapter.Registry, d drafter, m *mediaEncoder) (*scheduler.Scheduler, error) {
 	c := l.config.Scheduler
+	cold, err := l.openTier(ctx, e)
+	if err != nil {
+		return nil, err
+	}
 	s, err := scheduler.New(e.Backend(), scheduler.Config{
+		Cold:        cold,
 		Checkpoints: kvcache.CheckpointOptions{Most: c.CtxCheckpoints, MinStep: c.CheckpointMinStep, Bytes: c.CacheRAM},
 		Slots:       c.Slots, QueueLimit: c.MaxQueue, ITLTarget: c.ITLTarget, ArchiveBytes: c.CacheRAM,
 		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy], Observer: l.metrics,
@@ -297,6 +304,30 @@ func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d dr
 		return names
 	}})
 	return s, nil
+}
+
+// longestLook is how long a model waits until it is known which conversations the disk has. Mostly
+// that was known before its weights were loaded.
+const longestLook = time.Second
+
+// openTier opens the part of the disk that has the conversations of the model; nil: there is none.
+func (l *loader) openTier(ctx context.Context, e *engine.Engine) (kvcache.Cold, error) {
+	if l.Disk == nil {
+		return nil, nil
+	}
+	look, stop := context.WithTimeout(ctx, longestLook)
+	defer stop()
+	select {
+	case <-l.Disk.Known():
+	case <-look.Done():
+	}
+	identity, err := e.StateIdentity()
+	if err != nil {
+		return nil, fmt.Errorf("find out what conversations on the disk depend on: %w", err)
+	}
+	tier := l.Disk.Tier(identity, e)
+	l.opened = append(l.opened, tier.Close)
+	return tier, nil
 }
 
 // besideBuiltIn is the configuration for a model that generates nothing, where it asks for what the

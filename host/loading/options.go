@@ -112,7 +112,7 @@ func snapshots(c config.Speculation) int {
 
 // completed are the options with what only the model's file tells.
 func completed(o engine.Options, c config.Config, file *model.File, log *slog.Logger) engine.Options {
-	o.Lacks, o.ControlVectors, o.Template = lacksOf(file, log), controlVectors(c.Model), templateOptions(c.Chat, file.Template)
+	o.Parts, o.Lacks, o.ControlVectors, o.Template = file.Parts, lacksOf(file, log), controlVectors(c.Model), templateOptions(c.Chat, file.Template)
 	return o
 }
 

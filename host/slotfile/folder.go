@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Folder is where the conversations of one model's slots are saved. It implements
@@ -163,15 +164,7 @@ func (f *Folder) rooms(r *reader) (*kvcache.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := func(bytes, n int) (kvcache.State, error) {
-		positions := n
-		for _, p := range pieces {
-			if p.At < n {
-				positions -= p.Rows - p.Positions
-			}
-		}
-		return f.engine.NewState(bytes, positions)
-	}
+	state := func(bytes, n int) (kvcache.State, error) { return f.engine.NewState(bytes, piece.Positions(pieces, n)) }
 	saved := &kvcache.Saved{Pieces: pieces}
 	if saved.State, err = state(r.origin.Bytes, int(r.count())); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/penstock/penstock/host/diskcache"
 	"github.com/penstock/penstock/host/encoder"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
@@ -194,6 +195,31 @@ func (s *Server) PluginMemory(used func() (bytes, limit int64)) {
 	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_plugin_memory_bytes",
 		Help: "Memory of all plugins at work, with whatever model, of at most plugins.memory."},
 		func() float64 { bytes, _ := used(); return float64(bytes) }))
+}
+
+// Disk adds what the folder of conversations has and has done, which is read whenever metrics are
+// asked for. It is called once.
+func (s *Server) Disk(stats func() diskcache.Stats) {
+	for _, v := range []struct {
+		name, help string
+		value      func(diskcache.Stats) int64
+	}{
+		{"cache_disk_files", "Conversations on the disk.", func(d diskcache.Stats) int64 { return d.Files }},
+		{"cache_disk_bytes", "Bytes that they take, of at most server.cache_disk.", func(d diskcache.Stats) int64 { return d.Bytes }},
+		{"cache_disk_reads_total", "Conversations read from the disk for a prompt.", func(d diskcache.Stats) int64 { return d.Read }},
+		{"cache_disk_read_bytes_total", "Bytes of these.", func(d diskcache.Stats) int64 { return d.ReadBytes }},
+		{"cache_disk_writes_total", "Conversations written to the disk.", func(d diskcache.Stats) int64 { return d.Wrote }},
+		{"cache_disk_written_bytes_total", "Bytes of these.", func(d diskcache.Stats) int64 { return d.WroteBytes }},
+		{"cache_disk_dropped_total", "Conversations that were not written for want of room or time.", func(d diskcache.Stats) int64 { return d.Dropped }},
+		{"cache_disk_damaged_total", "Files that were removed since they were damaged.", func(d diskcache.Stats) int64 { return d.Damaged }},
+	} {
+		value := func() float64 { return float64(v.value(stats())) }
+		if strings.HasSuffix(v.name, "_total") {
+			s.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "penstock_" + v.name, Help: v.help}, value))
+		} else {
+			s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_" + v.name, Help: v.help}, value))
+		}
+	}
 }
 
 // Handler answers GET /metrics, with those of the models that are loaded then. A header has the

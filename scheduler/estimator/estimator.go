@@ -105,6 +105,16 @@ func (e *Estimator) Decode(p Pass) time.Duration { return e.decode.predict(p) }
 // Prefill estimates a pass with prompt tokens.
 func (e *Estimator) Prefill(p Pass) time.Duration { return e.prefill.predict(p) }
 
+// Prompt estimates how long it takes to compute the tokens of a prompt from one on up to another,
+// so many in a pass. Before anything was measured it is zero.
+func (e *Estimator) Prompt(from, to, chunk int) (total time.Duration) {
+	for at := from; at < to; at += chunk {
+		n := min(chunk, to-at)
+		total += e.Prefill(Pass{Tokens: n, Cells: n*at + n*n/2})
+	}
+	return total
+}
+
 // ObserveDecode learns from a pass without prompt tokens.
 func (e *Estimator) ObserveDecode(p Pass, took time.Duration) { e.decode.observe(p, took) }
 

@@ -50,3 +50,24 @@ func TestModel_OneDisturbedPass_IsForgotten(t *testing.T) {
 		t.Errorf("long after a disturbed pass %v, before %v", got, plainCost(p))
 	}
 }
+
+// A prompt takes as long as its passes, each deeper than the one before.
+func TestEstimator_Prompt_IsTheSumOfItsPasses(t *testing.T) {
+	e := New(true)
+	if got := e.Prompt(0, 5000, 512); got != 0 {
+		t.Errorf("before anything was measured: %v", got)
+	}
+	for range 200 {
+		for _, depth := range []int{0, 4096} {
+			p := Pass{Tokens: 512, Cells: 512 * (depth + 256)}
+			e.ObservePrefill(p, time.Duration(p.Tokens)*time.Millisecond+time.Duration(p.Cells)*time.Microsecond)
+		}
+	}
+	want := 4608*time.Millisecond + 4608*4608/2*time.Microsecond
+	if got := e.Prompt(0, 4608, 512); got < want*9/10 || got > want*11/10 {
+		t.Errorf("%v, want about %v", got, want)
+	}
+	if got, rest := e.Prompt(0, 4608, 512)-e.Prompt(0, 1024, 512), e.Prompt(1024, 4608, 512); got != rest {
+		t.Errorf("the rest takes %v, as a part %v", rest, got)
+	}
+}

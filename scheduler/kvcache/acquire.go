@@ -47,7 +47,9 @@ func (c *Cache) Acquire(r Claim) (*Sequence, Wait) {
 // prefix cache.
 func (c *Cache) Release(s *Sequence) {
 	s.running, s.prefill, c.saveAheadDue = false, 0, true
-	c.touch(s)
+	if c.touch(s); c.cold != nil {
+		s.rests = c.now()
+	}
 	s.name = c.uses
 	c.came(&c.roomAwaited)
 }
@@ -153,7 +155,7 @@ func (c *Cache) restore(r Claim, best *Sequence, found int) bool {
 	c.touch(s)
 	c.copy = copyInProgress{kind: restoring, sequence: s}
 	if s.name = 0; n == len(e.tokens) {
-		s.name = e.name
+		s.name, s.offered = e.name, e.offered
 	}
 	if 2*common >= len(e.tokens) {
 		c.archive.drop(e)
@@ -347,7 +349,7 @@ func (c *Cache) leastRecent() (oldest *Sequence) {
 // whether it is empty; else it is being saved.
 func (c *Cache) evict(s *Sequence) bool {
 	switch {
-	case s == c.copy.sequence: // it is being saved ahead, and waited for from now on
+	case s == c.copy.sequence && (c.copy.kind != savingAhead || c.copy.entry != nil): // it is being saved ahead, and waited for from now on
 		c.copy.kind = saving
 		if !c.continueCopy() {
 			return false
@@ -357,6 +359,8 @@ func (c *Cache) evict(s *Sequence) bool {
 		if c.save(s, saving) && !c.continueCopy() {
 			return false
 		}
+	case s == c.copy.sequence: // a copy for the cold store
+		c.cancelSaveAhead()
 	}
 	c.Truncate(s, 0)
 	return true

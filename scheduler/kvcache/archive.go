@@ -15,10 +15,11 @@ import (
 type archive struct {
 	states      StateMemory // nil: there is no archive
 	checkpoints *checkpoints
-	budget      int64    // bytes
-	bytes       int64    // that entries take, and the one that is being saved
-	entries     []*entry // least recently used first
-	wanted      *entry   // that a request comes back for: what makes room for it must not push it out; nil: there is none
+	budget      int64        // bytes
+	bytes       int64        // that entries take, and the one that is being saved
+	entries     []*entry     // least recently used first
+	retire      func(*entry) // is told of an entry that others push out
+	wanted      *entry       // that a request comes back for: what makes room for it must not push it out; nil: there is none
 }
 
 // entry is one conversation in the archive.
@@ -56,6 +57,7 @@ func (a *archive) save(s *Sequence, ahead bool) *entry {
 			a.free(e)
 			return nil
 		}
+		a.retire(victim)
 		a.drop(victim)
 	}
 	a.bytes += e.bytes
@@ -330,9 +332,13 @@ func (c *Cache) save(s *Sequence, kind copyKind) bool {
 // cancelSaveAhead ends a copy that no request waits for.
 func (c *Cache) cancelSaveAhead() {
 	if c.copy.kind == savingAhead {
-		e := c.copy.entry
+		cancelled := c.copy
 		c.copy, c.saveAheadDue = copyInProgress{}, true
-		c.archive.discard(e)
+		if cancelled.exported != nil { // for the cold store
+			cancelled.exported(errCopy)
+		} else {
+			c.archive.discard(cancelled.entry)
+		}
 		c.abortCopy()
 	}
 }

@@ -3,6 +3,7 @@
 package kvcache
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/piece"
@@ -15,6 +16,8 @@ type Cache struct {
 	states      StateMemory // the memory; nil: it cannot copy what it holds
 	checkpoints checkpoints
 	archive     archive
+	cold        Cold // nil: there is none
+	leastCold   int  // tokens
 	sequences   []*Sequence
 	pieces      *piece.Table
 	cells       int
@@ -46,20 +49,22 @@ type Options struct {
 	Cells, Sequences int   // of the memory
 	ArchiveBytes     int64 // RAM for the archive; 0: there is none
 	Checkpoints      CheckpointOptions
+	Cold             Cold             // keeps conversations outside main memory, if the memory is a StateMemory; nil: nothing does
+	LeastCold        int              // tokens of a conversation that goes there, four times as many before it was continued; 0: 512
 	Pieces           *piece.Table     // of the rows among tokens; nil: there are none
 	Clock            func() time.Time // tells how long copies take
 }
 
 // New keeps the books of an empty memory. It has an archive if the memory is a StateMemory.
 func New(m Memory, o Options) *Cache {
-	c := &Cache{memory: m, now: o.Clock, pieces: o.Pieces, cells: o.Cells, free: o.Cells}
+	c := &Cache{memory: m, now: o.Clock, cold: o.Cold, leastCold: cmp.Or(o.LeastCold, LeastCold), pieces: o.Pieces, cells: o.Cells, free: o.Cells}
 	c.placer, _ = m.(Placer)
 	c.states, _ = m.(StateMemory)
 	c.checkpoints.CheckpointOptions = o.Checkpoints
 	if k, ok := m.(Checkpointer); ok {
 		c.checkpoints.memory, c.checkpoints.takes = k, k.TakesCheckpoints()
 	}
-	c.archive.checkpoints = &c.checkpoints
+	c.archive.checkpoints, c.archive.retire = &c.checkpoints, c.retire
 	if c.archive.budget = o.ArchiveBytes; o.ArchiveBytes > 0 {
 		c.archive.states = c.states
 	}
@@ -149,7 +154,7 @@ const copyCheck = time.Millisecond
 
 // Next is when the cache needs the next tick: at once if a caller that was told to wait should ask
 // again, or if there may be something to save ahead; a moment later while a copy is in progress.
-// Otherwise ok is false: only requests change anything.
+// Otherwise ok is false: only requests change anything, and time (NextOffer).
 func (c *Cache) Next() (at time.Time, ok bool) {
 	switch {
 	case c.askAgain, c.saveAheadDue && !c.Copying():

@@ -26,8 +26,11 @@ type Digest [8]byte
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // Digests are those of the whole blocks of some tokens, without pieces.
-func Digests(tokens []Token) []Digest {
-	return appendDigests(nil, tokens, nil, len(tokens)/BlockTokens)
+func Digests(tokens []Token) []Digest { return DigestsWith(tokens, nil) }
+
+// DigestsWith are those of tokens among which there may be rows of a table's pieces.
+func DigestsWith(tokens []Token, pieces *piece.Table) []Digest {
+	return appendDigests(nil, tokens, pieces, len(tokens)/BlockTokens)
 }
 
 // appendDigests goes on with the digests of tokens, by most blocks at most.

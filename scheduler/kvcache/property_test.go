@@ -257,6 +257,37 @@ func (w *randomWorld) erase(r *randomRequest) {
 	}
 }
 
+// thaw brings back from the cold store what the request that waits can use.
+func (w *randomWorld) thaw() {
+	if w.cold == nil || w.waiting == nil {
+		return
+	}
+	r := w.waiting
+	found, ok := w.cold.Find(kvcache.DigestsWith(r.tokens, w.memory.Pieces), r.scope)
+	if !ok {
+		return
+	}
+	w.cold.Fetch(found.ID, r.scope, func(saved *kvcache.Saved, _ error) {
+		defer func() { _ = saved.Close() }()
+		wait, err := w.cache.Thaw(saved, kvcache.Claim{Tokens: r.tokens, Scope: r.scope})
+		if err != nil && w.memory.panicked == 0 && len(w.album.Pieces) == 0 {
+			w.Fatalf("thawing %d of %d tokens: %v", found.Usable, len(r.tokens), err)
+		}
+		w.note(wait)
+	})
+	w.cold.Deliver()
+}
+
+// offer lets conversations rest, and offers one, or all as at the end.
+func (w *randomWorld) offer() {
+	w.memory.Advance(time.Duration(w.rng.IntN(20)) * time.Second)
+	if w.rng.IntN(20) == 0 {
+		w.cache.OfferAll()
+	} else {
+		w.cache.OfferIdle()
+	}
+}
+
 // act does one thing, and tells what and for which running request.
 func (w *randomWorld) act() (step string, of *randomRequest, do func()) {
 	r, old := one(w.rng, w.running), one(w.rng, w.left)
@@ -273,9 +304,13 @@ func (w *randomWorld) act() (step string, of *randomRequest, do func()) {
 		return "import", nil, w.restore
 	case n == 16 && old != nil:
 		return "erase", nil, func() { w.erase(old) }
+	case n == 17:
+		return "offer", nil, w.offer
+	case n == 18:
+		return "thaw", nil, w.thaw
 	case r == nil:
 		return "look", nil, func() { w.cache.Prefixes(10) }
-	case n < 20:
+	case n < 21:
 		return "rewind", r, func() { w.rewind(r) }
 	case n < 23:
 		return "release", r, func() { w.release(r) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/scheduler/piece"
 )
@@ -25,6 +26,12 @@ type Saved struct {
 	Scope       Scope
 	State       State
 	Checkpoints []SavedCheckpoint // in order; none where the memory can be cut everywhere
+
+	// What a cold store knows besides.
+	Prompt    int           // how many of Tokens were the last request's prompt
+	Continued bool          // that request had all of the prompt before it
+	Cuttable  bool          // a part of the state can be restored alone
+	Prefill   time.Duration // that computing the tokens takes; 0: not known
 }
 
 // SavedCheckpoint is what cuts a saved conversation back to its first N tokens: so an answer can be
@@ -45,7 +52,7 @@ func (s *Saved) Close() error {
 
 // savedAs is a conversation with a state of its own.
 func (c *conversation) savedAs(state State) *Saved {
-	s := &Saved{Tokens: slices.Clone(c.tokens), Scope: c.scope, State: state}
+	s := &Saved{Tokens: slices.Clone(c.tokens), Scope: c.scope, State: state, Prompt: c.prompt, Continued: c.continued}
 	s.Pieces = c.pieces.Locate(s.Tokens)
 	for _, p := range c.checkpoints {
 		s.Checkpoints = append(s.Checkpoints, SavedCheckpoint{p.n, p.state.Keep()})
@@ -100,35 +107,47 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 // saved may be closed then.
 func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 	tokens, err := c.imported(saved)
+	if err != nil {
+		return 0, WaitNone, err
+	}
+	s, w, err := c.bring(saved, tokens)
+	if s == nil {
+		return 0, w, err
+	}
+	s.prompt, s.continued, s.name = len(tokens), true, c.uses // somebody wants to go on with it
+	return s.name, WaitNone, nil
+}
+
+// bring begins to restore the first tokens of what was saved into an idle sequence; nil: it has to
+// wait, or the state is none of this memory's.
+func (c *Cache) bring(saved *Saved, tokens []Token) (s *Sequence, w Wait, err error) {
 	n := len(tokens)
 	switch {
-	case err != nil:
-		return 0, WaitNone, err
 	case c.states == nil:
-		return 0, WaitNone, ErrNoStates
+		return nil, WaitNone, ErrNoStates
 	case c.copy.kind != savingAhead && !c.continueCopy():
-		return 0, c.waits(WaitCopy), nil
+		return nil, c.waits(WaitCopy), nil
 	}
-	s := c.choose(0, func(*Sequence) bool { return true })
+	s = c.choose(0, func(*Sequence) bool { return true })
 	switch {
 	case s == nil || !c.HasRoom(n): // nothing is evicted in vain
-		return 0, c.waits(WaitRoom), nil
+		return nil, c.waits(WaitRoom), nil
 	case !c.evict(s) || !c.Reserve(n):
-		return 0, c.waits(WaitCopy), nil
+		return nil, c.waits(WaitCopy), nil
 	}
 	c.cancelSaveAhead()
 	if err := c.change(s, func() error { return c.states.RestoreState(s.id, saved.State, c.pieces.Positions(tokens)) }); err != nil {
 		c.Repair(s)
-		return 0, WaitNone, fmt.Errorf("%w: %w", ErrState, err)
+		return nil, WaitNone, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	c.Append(s, tokens)
-	s.scope, s.prefill, s.prompt, s.continued = saved.Scope, 0, n, true // somebody wants to go on with it
+	s.scope, s.prefill = saved.Scope, 0
 	c.touch(s)
-	s.name = c.uses
+	s.name = 0
 	c.adoptCheckpoints(s, saved.Checkpoints)
 	c.copy = copyInProgress{kind: restoring, sequence: s}
 	c.saveAheadDue = true
-	return s.name, WaitNone, nil
+	return s, WaitNone, nil
 }
 
 // imported are the tokens of a conversation that was saved, those of its pieces as this process
@@ -159,10 +178,12 @@ func (c *Cache) Erase(name uint64, salt string) (n int, w Wait) {
 	}
 	if e != nil {
 		n = len(e.tokens)
+		c.eraseCold(&e.conversation)
 		c.archive.drop(e)
 	}
 	if s != nil {
 		n = len(s.tokens)
+		c.eraseCold(&s.conversation)
 		c.Truncate(s, 0)
 	}
 	return n, WaitNone

@@ -5,6 +5,7 @@ package kvcache
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/scheduler/piece"
 )
@@ -14,13 +15,14 @@ type Sequence struct {
 	id       int32
 	segments []*segment // of cells, one for each token
 	conversation
-	running  bool   // a request has it; else it is idle
-	dropped  bool   // nobody is to go on with it
-	unsure   bool   // the memory panicked while it changed the sequence: nobody knows what it holds until it was emptied
-	prefill  int    // RunningSequence.Prefill
-	lastUse  uint64 // Cache.uses at that time
-	archived *entry // a copy of it in the archive; nil: there is none
-	wanted   []int  // where its request wants checkpoints, ascending
+	running  bool      // a request has it; else it is idle
+	dropped  bool      // nobody is to go on with it
+	unsure   bool      // the memory panicked while it changed the sequence: nobody knows what it holds until it was emptied
+	prefill  int       // RunningSequence.Prefill
+	lastUse  uint64    // Cache.uses at that time
+	rests    time.Time // since when no request has it, where there is a cold store
+	archived *entry    // a copy of it in the archive; nil: there is none
+	wanted   []int     // where its request wants checkpoints, ascending
 }
 
 // conversation is what a sequence and an entry of the archive hold alike.
@@ -33,6 +35,7 @@ type conversation struct {
 	prompt      int           // how many of tokens were the last request's prompt
 	checkpoints []*checkpoint // ascending
 	continued   bool          // that request had all of the prompt before it; the archive keeps such a conversation longer
+	offered     int           // how many tokens it had when the cold store was offered it, or had it; 0: it has changed since
 	digests     []Digest      // of the first blocks of tokens, as far as Prefixes has come
 }
 
@@ -133,6 +136,9 @@ func (c *Cache) drop(s *Sequence, n int) {
 	s.tokens = s.tokens[:n]
 	s.cutGrids(n)
 	s.digests = s.digests[:min(len(s.digests), n/BlockTokens)]
+	if n < s.offered {
+		s.offered = 0
+	}
 	c.checkpoints.drop(&s.conversation, n)
 	s.unlink()
 }

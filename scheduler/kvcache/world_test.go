@@ -25,7 +25,9 @@ type randomWorld struct {
 	running  []*randomRequest
 	left     []*randomRequest // have ended, with what they left
 	saved    []*kvcache.Saved
-	exported int64 // bytes that these may take
+	exported int64               // bytes that these may take
+	cold     *schedulertest.Cold // nil: there is none
+	coldCopy int64               // bytes of what is on its way there, or back
 	step     string
 
 	awaited, wanting, released bool // somebody waits for a copy, or for room, and a sequence was released since
@@ -55,8 +57,17 @@ func newRandomWorld(t *testing.T, seed uint64, odds int) *randomWorld {
 		b.CheckpointCost = time.Duration(rng.IntN(2)) * time.Millisecond
 		o.Checkpoints = kvcache.CheckpointOptions{Most: rng.IntN(8), MinStep: 16 << rng.IntN(4), Bytes: 64 << rng.IntN(6)}
 	}
+	var cold *schedulertest.Cold
+	if rng.IntN(2) == 0 {
+		cold = schedulertest.NewCold(b)
+		cold.Refuses = func() bool { n, _ := cold.Kept(); return n > 4 || rng.IntN(3) == 0 }
+		o.Cold, o.LeastCold = cold, 16
+	}
 	f := &fragile{Backend: b, rng: rng, odds: odds, threaded: rng.IntN(2) == 0}
-	w := &randomWorld{T: t, rng: rng, memory: f, album: b.NewAlbum(rng, rng.IntN(2)*5, 40), bytes: o.ArchiveBytes + o.Checkpoints.Bytes}
+	w := &randomWorld{T: t, rng: rng, memory: f, album: b.NewAlbum(rng, rng.IntN(2)*5, 40), bytes: o.ArchiveBytes + o.Checkpoints.Bytes, cold: cold}
+	if cold != nil {
+		w.coldCopy = int64(8*cells) + o.Checkpoints.Bytes
+	}
 	if w.cache = kvcache.New(f, o); rng.IntN(2) == 0 {
 		w.cache = kvcache.New(fragilePlacer{f}, o)
 	}
@@ -130,7 +141,7 @@ func (w *randomWorld) check() {
 	if got, want := w.memory.Limits().Cells-w.cache.Free(), w.memory.Used(); got != want && !kvcache.Unsure(w.cache) {
 		w.Fatalf("%s: the books have %d cells in use, the memory %d", w.step, got, want)
 	}
-	if got, most := int64(w.memory.StateBytes), w.bytes+w.exported; got > most {
+	if got, most := int64(w.memory.StateBytes), w.bytes+w.exported+w.coldBytes(); got > most {
 		w.Fatalf("%s: states have %d bytes of %d", w.step, got, most)
 	}
 	for _, r := range w.running {
@@ -138,6 +149,15 @@ func (w *randomWorld) check() {
 			w.Fatalf("%s: a request in sequence %d has %d tokens, and had %d", w.step, r.seq.ID(), r.seq.Len(), r.held)
 		}
 	}
+}
+
+// coldBytes is what the states may take that the cold store has, or is offered.
+func (w *randomWorld) coldBytes() int64 {
+	if w.cold == nil {
+		return 0
+	}
+	_, bytes := w.cold.Kept()
+	return int64(bytes) + w.coldCopy
 }
 
 // end ends everything: nothing may be left.
@@ -158,6 +178,9 @@ func (w *randomWorld) end() {
 	}
 	for _, s := range w.saved {
 		_ = s.Close()
+	}
+	if w.cold != nil {
+		w.cold.Clear()
 	}
 	if w.cache.Close(); w.memory.States != 0 || w.memory.StateBytes != 0 {
 		w.Errorf("%d states with %d bytes are left", w.memory.States, w.memory.StateBytes)

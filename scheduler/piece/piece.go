@@ -286,7 +286,34 @@ func (t *Table) Word(token Token) uint32 {
 	if !ok {
 		return uint32(token)
 	}
-	return binary.LittleEndian.Uint32(shape.Hash[4*(row%(sha256.Size/4)):]) | 1<<31
+	return shape.word(row)
+}
+
+// word is Table.Word of a row.
+func (s *Shape) word(row int) uint32 {
+	return binary.LittleEndian.Uint32(s.Hash[4*(row%(sha256.Size/4)):]) | 1<<31
+}
+
+// Words puts the words of pieces (Table.Word) into a list of tokens, in the place of tokens that
+// this process, or this time, has for them.
+func Words(tokens []Token, placed []Placed) {
+	for i := range placed {
+		p := &placed[i]
+		for row := range min(p.Rows, len(tokens)-p.At) {
+			tokens[p.At+row] = Token(p.word(row))
+		}
+	}
+}
+
+// Positions is how many positions the first n tokens of a list take in which pieces are placed.
+func Positions(placed []Placed, n int) int {
+	positions := n
+	for i := range placed {
+		if p := &placed[i]; p.At < n {
+			positions -= p.Rows - p.Positions
+		}
+	}
+	return positions
 }
 
 // Placed is a piece in a list of tokens, for who does not have its tokens.

@@ -48,7 +48,7 @@ func openCache(dir string, limit int64, log *slog.Logger) (*cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to find the cache of compiled plugins: %w", err)
 	}
-	if err := checkPrivate(dir); err != nil {
+	if err := atomicfile.CheckPrivate(dir, "compiled code"); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {

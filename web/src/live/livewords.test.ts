@@ -18,7 +18,7 @@ test("stateWords: what a slot does", () => {
 });
 
 test("waitWords: every one of the host's has words, and a new one is not lost", () => {
-  for (const what of ["paused", "reader", "worker", "quota", "turn", "cells", "slot", "prefix"]) {
+  for (const what of ["paused", "reader", "worker", "quota", "turn", "cells", "slot", "prefix", "disk"]) {
     assert.match(waitWords(what), /^[A-Z].*\.$/, what);
     assert.doesNotMatch(waitWords(what), new RegExp(`for ${what}\\.`), what);
   }

@@ -36,6 +36,7 @@ const reasons: Record<string, string> = {
   cells: "The memory has no room for it now.",
   program: "Its program does not ask for it now.",
   slot: "All places are taken.",
+  disk: "The beginning of its prompt is read from the disk.",
   prefix: "Another answer computes the beginning of the same prompt, which both will share.",
 };
 

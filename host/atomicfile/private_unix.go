@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package compile
+package atomicfile
 
 import (
 	"fmt"
@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// checkPrivate refuses a folder that somebody else owns or may write to, or may put another in the
-// place of. dir is absolute and without links.
-func checkPrivate(dir string) error {
+// CheckPrivate refuses a folder that somebody else owns or may write to, or may put another in the
+// place of. dir is absolute and without links. what names what is in it.
+func CheckPrivate(dir, what string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
 	if owner := ownerOf(info); owner != os.Geteuid() {
-		return fmt.Errorf("%s belongs to user %d and not to %d, who runs this; compiled code in it is not trusted", dir, owner, os.Geteuid())
+		return fmt.Errorf("%s belongs to user %d and not to %d, who runs this; %s in it is not trusted", dir, owner, os.Geteuid(), what)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
 		return fmt.Errorf("%s can be written to by others (mode %v); remove it, or take the right from them after removing what is in it", dir, info.Mode().Perm())
@@ -30,7 +30,7 @@ func checkPrivate(dir string) error {
 			return err
 		}
 		if owner := ownerOf(info); owner != 0 && owner != os.Geteuid() {
-			return fmt.Errorf("%s, in which %s lies, belongs to user %d; compiled code there is not trusted", parent, dir, owner)
+			return fmt.Errorf("%s, in which %s lies, belongs to user %d; %s there is not trusted", parent, dir, owner, what)
 		}
 		if info.Mode().Perm()&0o002 != 0 && info.Mode()&os.ModeSticky == 0 {
 			return fmt.Errorf("%s, in which %s lies, can be written to by everybody (mode %v)", parent, dir, info.Mode().Perm())

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+
+// Package diskcache keeps conversations in encrypted files, so that a prompt which begins as one of
+// them is read and not computed again.
+//
+// A Store is a folder, of all models of a process. Each model has a Tier of it, which is the cold
+// store (kvcache.Cold) of its scheduler. Ticks only ask what there is and hand things over; one
+// goroutine writes, one reads, and one has looked through the folder after the start.
+//
+// # Why is a file a whole conversation, and not blocks that several share?
+//
+// A state of llama.cpp's is by layers over all cells, so a block of tokens is no piece of it, and
+// reading one replaces a sequence. What is written several times over for that is bounded: a
+// conversation that grows is written anew when it has grown by a quarter, at most five times its
+// bytes in all.
+//
+// # Why is no file synced?
+//
+// A sync has others that write wait, and all that it would save is a cache. After a power failure a
+// file may be torn; its parts are authenticated, so it is found and removed when it is read.
+//
+// # Why may reading take half as long as computing at most?
+//
+// The estimates are no better than that: the disk may be busy with something else, and the prompt
+// is computed beside others. What is not there after twice the estimated time, and an eighth of
+// what computing takes, is computed, so a request never waits for longer than its prompt would
+// have taken.
+//
+// # Why is the page cache told to drop what was written and read?
+//
+// A file is read once, into the memory of a state. In the page cache it would push out the model's
+// own pages, which are mapped from its file.
+//
+// # Why are kernels, threads and the number of cells not part of what a conversation is known by?
+//
+// Cells that other kernels have computed differ in their last bits only, as they do between two
+// machines, or with the size of a chunk. What changes what cells mean, or how a state is laid out,
+// is in engine.Engine.StateIdentity.
+package diskcache
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// Options are what Open needs.
+type Options struct {
+	Dir     string // is made if need be; without a KeyFile nobody else may write to it
+	Bytes   int64  // that its files may take
+	KeyFile string // has the key that encrypts them; empty: one in the folder does
+	Memory  int64  // bytes of conversations that wait to be written, besides one of any size
+	Log     *slog.Logger
+}
+
+// Model is what a tier needs of a model.
+type Model interface {
+	// NewState makes a state to read the contents of one into.
+	NewState(size, positions int) (kvcache.State, error)
+	// AdapterFiles turns the key of adapters into one that names their files.
+	AdapterFiles(key string) (string, error)
+}
+
+// Stats are what a store has and has done since the start.
+type Stats struct {
+	Files, Bytes      int64 // that it has
+	Read, ReadBytes   int64 // conversations
+	Wrote, WroteBytes int64
+	Dropped, Damaged  int64 // conversations that were not written for want of room or time, and files that were removed
+}
+
+// Store is a folder with conversations.
+type Store struct {
+	options Options
+	root    *os.Root
+	key     key
+	known   chan struct{} // closed when the folder was looked through
+	create  func(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error)
+
+	mu       sync.Mutex
+	changed  chan struct{} // closed, and made anew, when what somebody waits for may have changed
+	lock     *os.File      // nil: another process writes here, this one only reads
+	index    index
+	open     map[[32]byte]int // tiers, by identity
+	offers   []*offer         // to write, in order
+	writing  *offer
+	held     int64 // bytes of memory that these take
+	fetches  []*fetch
+	reading  int64     // bytes of what is being read, and of fetches
+	rate     float64   // bytes a second that reading takes
+	until    time.Time // the end of what Close waits for; zero: nobody has asked for the end
+	closing  bool
+	paused   time.Time // nothing is written before
+	warned   bool      // that writing failed, and it has not succeeded since
+	stats    Stats
+	locked   time.Time // when the lock was last tried
+	removing sync.WaitGroup
+	working  sync.WaitGroup
+}
+
+const (
+	// firstRate is what a disk is taken to read until some was measured, in bytes a second.
+	firstRate = 200e6
+	// copyRate is what ticks copy back into the cache beside answers, in bytes a second.
+	copyRate = 1e9
+	// lockInterval is how often a process that only reads tries to become the one that writes.
+	lockInterval = 10 * time.Second
+	// partingTime is how long what was offered at a model's end may take to be written where
+	// nobody has said how long.
+	partingTime = 10 * time.Second
+)
+
+// Open opens a folder. What is in it is found a little later.
+func Open(o Options) (*Store, error) {
+	if err := atomicfile.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{options: o, root: root, known: make(chan struct{}), changed: make(chan struct{}), open: map[[32]byte]int{}, rate: firstRate, index: newIndex(), create: atomicfile.WriteUnsynced}
+	if s.key, err = readKey(o); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	s.tryLock()
+	if s.lock == nil {
+		o.Log.Info("another process writes conversations to this folder: this one reads them, and will write when the other has ended", slog.String("folder", o.Dir))
+	}
+	s.working.Go(s.write)
+	s.working.Go(s.read)
+	return s, nil
+}
+
+// tryLock makes this process the one that writes, unless another one is. s.mu is held, or nobody
+// else knows the store.
+func (s *Store) tryLock() {
+	s.locked = time.Now()
+	file, err := atomicfile.OpenAlone(filepath.Join(s.options.Dir, "lock"), 0o600)
+	if err != nil {
+		return
+	}
+	s.lock = file
+	_ = atomicfile.RemoveLeftovers(s.options.Dir) // they only take room
+}
+
+// Known is closed when what was in the folder at the start is found.
+func (s *Store) Known() <-chan struct{} { return s.known }
+
+// EndBy says until when Close, and what is offered at the end, may write.
+func (s *Store) EndBy(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = t
+	s.tell()
+}
+
+// Close writes what was offered, within the time of EndBy, and ends. The tiers are closed.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	s.closing = true
+	if s.until.IsZero() {
+		s.until = time.Now().Add(partingTime)
+	}
+	s.tell()
+	s.mu.Unlock()
+	s.working.Wait()
+	s.removing.Wait()
+	if s.lock != nil {
+		return errors.Join(s.lock.Close(), s.root.Close())
+	}
+	return s.root.Close()
+}
+
+// tell wakes those who wait for a change. s.mu is held.
+func (s *Store) tell() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// wait waits for a change, at most until a time; zero: without a bound. s.mu is held.
+func (s *Store) wait(until time.Time) {
+	changed := s.changed
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	if until.IsZero() {
+		<-changed
+		return
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	}
+}
+
+// Stats may be called at any time.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stats
+	stats.Files, stats.Bytes = int64(len(s.index.byID)), s.index.bytes
+	return stats
+}
+
+// remove removes a file beside what else is done: that of a long conversation takes some time. s.mu
+// is held.
+func (s *Store) remove(e *entry) {
+	if s.lock == nil {
+		return
+	}
+	s.removing.Go(func() { _ = s.root.Remove(e.name) }) // one that is left is found again at the next start
+}
