@@ -260,6 +260,12 @@ func (e *Engine) Info() Info { return e.info }
 // programs take the processors.
 func (e *Engine) Threads() int { return e.backend.context.Threads() }
 
+// PassTimes are what all forward passes took since the weights were loaded, as native.PassTime says.
+func (e *Engine) PassTimes() (launch, wait, copied time.Duration) {
+	t := e.backend.context.Spent()
+	return t.Launch, t.Wait, t.Copy
+}
+
 // OnDevice reports whether forward passes compute on a GPU, or on other machines, and not with
 // this machine's processors alone.
 func (e *Engine) OnDevice() bool { return e.identity.options.onGPU() }
