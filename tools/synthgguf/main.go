@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	shape := flag.String("shape", "135m", "135m, 0.5b, 1b, moe, a mixture of experts, loop, a 135m whose greedy text repeats itself, or shallow, a third of its layers")
+	shape := flag.String("shape", "135m", "135m, 0.5b, 1b, 8b, moe, a mixture of experts, loop, a 135m whose greedy text repeats itself, or shallow, a third of its layers")
 	quant := flag.String("quant", "Q4_0", "Q4_0 or Q8_0")
 	vocab := flag.String("vocab", "", "GGUF file whose vocabulary is used (required for a model); llama.cpp has some under models/")
 	lora := flag.String("lora", "", "write a LoRA adapter for this model instead")
