@@ -10,8 +10,7 @@ import (
 )
 
 // A device computes what the CPU computes, but for rounding: after each token of the CPU's greedy
-// text, in four sequences at once, it chooses the CPU's next token, or one that is as likely but for
-// so much.
+// text, in four sequences at once, it chooses the CPU's next token, or one that is about as likely.
 func TestDevice_Decode_AsTheCPU(t *testing.T) {
 	if os.Getenv("PENSTOCK_TEST_GPU_LAYERS") == "" {
 		t.Skip("scripts/gpu.sh runs this")

@@ -268,7 +268,7 @@ func (e *Engine) Info() Info { return e.info }
 // programs take the processors.
 func (e *Engine) Threads() int { return e.backend.context.Threads() }
 
-// PassTimes are what all forward passes took since the weights were loaded, as native.PassTime says.
+// PassTimes are what all forward passes took since the weights were loaded: see native.PassTime.
 func (e *Engine) PassTimes() (launch, wait, copied time.Duration) {
 	t := e.backend.context.Spent()
 	return t.Launch, t.Wait, t.Copy

@@ -26,8 +26,8 @@ class hidden_states {
     // the states; else 0.
     static int32_t layers_of(const llama_context * context);
 
-    // The logits of the last pass where a device has them, all in one piece and in batch order; else
-    // null. It comes before they are looked at, which puts them in order.
+    // The logits of the last pass, if a device has them all, in batch order; else null. It comes
+    // before they are looked at, which puts them in order.
     static const ggml_tensor * logits_on_device(llama_context * context, size_t rows);
 
     // Collects those of the next passes, of so many rows each, until the collector is gone: of each

@@ -109,8 +109,8 @@ int32_t ps_model_weights(const ps_model * m, ps_weights * out, size_t capacity, 
 }
 
 // ggml's kernels compute groups of four tokens, and the rest one by one. Ours compute all one by
-// one; those for AMX compute up to 16 in the time of two, so that adding some gains nothing. Devices
-// have kernels for each number of a few tokens.
+// one; those for AMX compute up to 16 in the time of two, so that adding some gains nothing.
+// Devices have kernels for each number of a few tokens.
 int32_t ps_model_tokens_at_once(const ps_model * m) noexcept {
     try {
         uint64_t grouped = 0, others = 0;
