@@ -46,19 +46,21 @@ var works = []struct {
 	{"target", (*lab).target},
 	{"mixed", (*lab).mixed}, // the last: it takes what time is left
 	{plugins, (*lab).plugins},
+	{readyPart, (*lab).ready},
 	{schemas, (*lab).schemas},
 	{before, (*lab).compareBefore},
 	{ik, (*lab).compareIK},
 }
 
 // notInWhole are the parts that a whole run leaves out.
-var notInWhole = []string{plugins, schemas, before, ik}
+var notInWhole = []string{plugins, readyPart, schemas, before, ik}
 
 // These compare Penstock with itself.
 const (
-	plugins = "plugins"
-	schemas = "schemas"
-	before  = "before"
+	plugins   = "plugins"
+	readyPart = "ready"
+	schemas   = "schemas"
+	before    = "before"
 )
 
 func main() {
@@ -92,6 +94,7 @@ func run(ctx context.Context) error {
 	var to output
 	flag.StringVar(&to.document, "document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
 	flag.StringVar(&to.readme, "readme", "", "Markdown file whose section between the markers is replaced by a sentence about the gaps; empty: none")
+	flag.StringVar(&to.ready, "ready", "", "Markdown file whose section between the markers is replaced by what the plugins that come with the server cost; empty: none")
 	flag.StringVar(&to.chart, "chart", "", "file for a chart of the gaps, as SVG; empty: none")
 	out := flag.String("out", "", "file for all figures as JSON; empty: none")
 	from := flag.String("from", "", "a file that -out wrote: write its figures anew and measure nothing")
@@ -110,7 +113,7 @@ func run(ctx context.Context) error {
 	err := l.work(*only)
 	l.stopServers()
 	l.report.Setting = l.setting() + machineLoad()
-	fmt.Print(l.report.markdown())
+	fmt.Print(l.report.markdown(), l.report.readyTable())
 	if err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func run(ctx context.Context) error {
 		}
 	}
 	if *only != "" {
-		return nil
+		to.document, to.readme, to.chart = "", "", "" // they are of a whole run
 	}
 	return to.write(l.report)
 }

@@ -28,6 +28,7 @@ const (
 	seedMemory
 	seedQuota
 	seedIK
+	seedReady
 )
 
 // single measures one stream alone.
