@@ -129,7 +129,7 @@ measure() {
   local title=$1 port=$2
   shift 2
   printf '== %s\n' "$title" >>"$OUT/results.txt"
-  bin/penstock bench --url "http://127.0.0.1:$port" --seed 7 --limit 60s --out "$work/run.json" "$@" >>"$OUT/results.txt" || return 1
+  bin/penstock bench --url "http://127.0.0.1:$port" --seed 7 --limit 300s --out "$work/run.json" "$@" >>"$OUT/results.txt" || return 1
   { printf '{"title": "%s", "report": ' "$title"; cat "$work/run.json"; printf '}\n'; } >>"$OUT/runs.json"
 }
 
