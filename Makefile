@@ -397,6 +397,18 @@ bench-schemas: build $(BENCH_MODEL) ## what schemas cost eight streams
 bench-calls: build plugins ## what one call of a plugin costs the host
 	go test -run '^$$' -bench 'MinP_Sample|Row' -benchtime 20ms -count 10 ./host/plugin/examples
 
+.PHONY: bench-ik
+bench-ik: build llama-tools $(foreach shape,135m 1b,$(foreach type,q4_0 q8_0 q4_k_m iq4_xs,$(MODELS)/$(shape)-$(type).gguf)) $(MODELS)/moe-q4_0.gguf ## compare with ik_llama.cpp (IK=its llama-server, ARGS="-ik-flags -rtr")
+	go run ./tools/benchpeer -only ik -limit 2h -ik "$(IK)" $(ARGS)
+
+# A machine that is lent for minutes has CUDA and no Go: what it needs of Go is made here.
+.PHONY: gpu-pack gpu-rehearse
+gpu-pack: $(LLAMA_STAMP) $(UI) ## what scripts/gpu.sh needs on a machine with a GPU and without Go, into .gpu (docs/development.md)
+	@scripts/gpu-pack.sh
+
+gpu-rehearse: $(LLAMA_STAMP) $(UI) ## run scripts/gpu.sh here from start to end, without a GPU and without Go
+	@BACKEND=cpu scripts/gpu-pack.sh rehearse
+
 .PHONY: bench-before
 bench-before: build $(BENCH_MODEL) ## compare with an earlier commit's binary in turn (BEFORE=path)
 	go run ./tools/benchpeer -only before -before "$(BEFORE)" $(ARGS)

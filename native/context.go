@@ -11,6 +11,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -56,6 +57,15 @@ type Context struct {
 	err      C.ps_error
 	adapters *keptAdapters
 	governor *governor.Governor
+	times    C.ps_pass_times // of the last pass; a field like first
+	spent    struct{ launch, wait, copy atomic.Int64 }
+}
+
+// PassTime is what forward passes took.
+type PassTime struct {
+	Launch time.Duration // until llama.cpp had planned and launched them; what the CPU computes is in it
+	Wait   time.Duration // for devices, after that
+	Copy   time.Duration // of the logits from a device, by what it takes in one pass of 64
 }
 
 // NewContext makes a context on m, which may be closed before it. The system promises more memory
@@ -103,6 +113,19 @@ func (c *Context) Model() *Model { return c.model }
 // the processors. It may be called from any goroutine.
 func (c *Context) Threads() int { return c.governor.Now() }
 
+// Spent is what all passes took. It may be called from any goroutine.
+func (c *Context) Spent() PassTime {
+	return PassTime{time.Duration(c.spent.launch.Load()), time.Duration(c.spent.wait.Load()), time.Duration(c.spent.copy.Load())}
+}
+
+// notePass adds what the last pass took.
+func (c *Context) notePass() {
+	C.ps_context_times(c.c(), &c.times)
+	c.spent.launch.Add(int64(c.times.launch))
+	c.spent.wait.Add(int64(c.times.wait))
+	c.spent.copy.Add(int64(c.times.copy))
+}
+
 // Decode runs one forward pass over b and waits for it. ErrNoCells and ErrInvalid mean that it had
 // no effect; after any other error the KV cache holds an unknown part of the batch.
 func (c *Context) Decode(b *Batch) error {
@@ -129,7 +152,9 @@ func (c *Context) Decode(b *Batch) error {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}
 	c.layers = append(c.layers[:0], b.HiddenStates...)
-	c.governor.Observe(time.Since(begun), time.Duration(C.ps_context_stalled(c.c())))
+	took := time.Since(begun)
+	c.notePass()
+	c.governor.Observe(took, time.Duration(c.times.stalled))
 	for _, wanted := range b.Outputs {
 		if wanted && c.output != Scores {
 			c.rows++
@@ -422,6 +447,7 @@ func (c *Context) DecodeEmbeddings(b *EmbeddingBatch) error {
 	if code := C.ps_decode_embeddings(c.c(), &batch, &c.err); code != C.PS_OK {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}
+	c.notePass()
 	return nil
 }
 

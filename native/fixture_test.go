@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -26,6 +27,13 @@ func loadBuiltIn(t testing.TB, o ModelOptions) *Model {
 
 func load(t testing.TB, path string, o ModelOptions) *Model {
 	t.Helper()
+	if layers := os.Getenv("PENSTOCK_TEST_GPU_LAYERS"); layers != "" && o.GPULayers == 0 && !o.VocabOnly {
+		n, err := strconv.Atoi(layers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.GPULayers = n
+	}
 	m, err := LoadModel(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)

@@ -106,9 +106,9 @@ type SpecialTokens struct {
 func (m *Model) Info() ModelInfo { return m.info }
 
 // TokensAtOnce is how many tokens of a pass the kernels of most of the model's weights compute at
-// once: 4 for ggml's, which compute groups of four and the rest one by one. It is 1 for
-// Penstock's, which compute tokens one by one, and for AMX, where two to sixteen take the same
-// time, so that adding some gains nothing.
+// once: 4 for ggml's on the CPU, which compute groups of four and the rest one by one. It is 1 for
+// Penstock's, which compute tokens one by one, for AMX, where two to sixteen take the same time, so
+// that adding some gains nothing, and for GPUs.
 func (m *Model) TokensAtOnce() int {
 	if m.enter() != nil {
 		return 1

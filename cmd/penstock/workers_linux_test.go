@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,6 +82,33 @@ func TestWorkers_ModelNoneHoldsAlone(t *testing.T) {
 	}
 	s.stop(t)
 	t.Logf("%d answers ended with an error that names the worker; the next was there at most %v after the worker was back", losses, worst.Round(time.Millisecond))
+}
+
+// TestWorkers_CellsOfTheirOwn has a worker compute four choices to one prompt, where each has cells
+// of its own: the worker copies those of the prompt, and each choice continues as on one machine.
+func TestWorkers_CellsOfTheirOwn(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	const prompt = "Once upon a time there was a frog named Ivy. Ivy lived near the garden. One day Ivy wanted a pink shell more than anything. " +
+		"Ivy worked hard every day, and Kim helped. After three days the shell was ready."
+	choices := func(flags ...string) (texts []string) {
+		s := startServer(ctx, t, append([]string{"--model", "../../host/model/penstock-tiny.gguf", "--ctx-size", "4096", "--parallel", "4",
+			"--kv-layout", "split", "--kernels", "ggml", "--no-repack", "--threads", "1"}, flags...)...)
+		defer s.stop(t)
+		var answer struct {
+			Choices []struct{ Text string }
+		}
+		(&client{url: s.url}).ask(t, http.MethodPost, "/v1/completions", fmt.Sprintf(`{"prompt":%q,"n":4,"temperature":0,"max_tokens":24,"ignore_eos":true}`, prompt), &answer)
+		for _, c := range answer.Choices {
+			texts = append(texts, c.Text)
+		}
+		return texts
+	}
+	want := choices()
+	w := startWorker(t, 0, "--listen", "127.0.0.1:0")
+	if got := choices("--rpc", w.address); len(want) != 4 || want[0] == "" || !slices.Equal(got, want) {
+		t.Errorf("with a worker the choices are %q, without %q", got, want)
+	}
 }
 
 // writeWide writes a model with random weights of 200 MB, once for all tests.

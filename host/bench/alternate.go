@@ -54,7 +54,10 @@ func Round(ctx context.Context, targets []Target, scenario Scenario, round int, 
 		if t.OwnPrompts {
 			load.Seed += 1 << 62
 		}
+		server, _ := t.Streamer.(*HTTP) // others have no metrics
+		before := server.tickSums(ctx)
 		result, err := Run(ctx, t, load)
+		result.Ticks = server.tickSums(ctx).ticks(before)
 		if err == nil && load.Duration > 0 {
 			err = quiet(ctx, t)
 		}

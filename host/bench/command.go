@@ -38,8 +38,12 @@ func Penstock(program, model string, size Size, more ...string) Command {
 // LlamaServer serves a model with llama-server, all else as it does by default; it may not fetch
 // anything.
 func LlamaServer(program, model string, size Size, more ...string) Command {
-	args := []string{"--model", model, "--offline", "--no-ui", "--log-verbosity", "1"}
-	args = append(args, size.flags()...)
+	return LlamaFork(program, model, size, append([]string{"--offline", "--no-ui", "--log-verbosity", "1"}, more...)...)
+}
+
+// LlamaFork serves a model with a server that has at least llama-server's oldest flags.
+func LlamaFork(program, model string, size Size, more ...string) Command {
+	args := append([]string{"--model", model}, size.flags()...)
 	args = append(args, more...)
 	return Command{Program: program, Args: args, listen: func(port string) []string { return []string{"--host", "127.0.0.1", "--port", port} }}
 }

@@ -102,7 +102,10 @@ func (r Report) WriteTable(to io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if err := r.writeErrors(to); err != nil || len(r.Ratios) == 0 {
+	if err := r.writeErrors(to); err != nil {
+		return err
+	}
+	if err := r.writeTicks(to); err != nil || len(r.Ratios) == 0 {
 		return err
 	}
 	fmt.Fprintln(to)
@@ -127,6 +130,24 @@ func (r Report) rows(table io.Writer, scenario, target string) {
 			of(func(s Summary) float64 { return s.ITL.P50 }), of(func(s Summary) float64 { return s.ITL.P95 }),
 			of(func(s Summary) float64 { return s.ITL.P99 }), of(func(s Summary) float64 { return s.ITL.Max }))
 	}
+}
+
+// writeTicks is what the ticks of servers took that tell it.
+func (r Report) writeTicks(to io.Writer) error {
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
+	head := "\nms a tick\ttarget\tround\tticks\tlaunch\twait\tcopy\tsample\tother\t"
+	for _, m := range r.Runs {
+		if m.Ticks == nil {
+			continue
+		}
+		if head != "" {
+			fmt.Fprintln(table, head)
+			head = ""
+		}
+		t := m.Ticks
+		fmt.Fprintf(table, "%s\t%s\t%d\t%.0f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t\n", m.Scenario, m.Target, m.Round, t.Count, t.Launch, t.Wait, t.Copy, t.Sample, t.Other)
+	}
+	return table.Flush()
 }
 
 // writeErrors says why requests failed: one error for each class of each run.

@@ -9,6 +9,8 @@ type Result struct {
 	Seconds float64   `json:"seconds"` // length of the window
 	Classes []Summary `json:"classes"` // in the load's order
 	Total   Summary   `json:"total"`   // of all classes; Class is empty
+
+	Ticks *Ticks `json:"ticks,omitempty"` // of the whole run, warm-up included; nil if the server does not tell
 }
 
 // Summary is what one class of clients saw within the window.

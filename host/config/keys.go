@@ -70,7 +70,7 @@ var table = slices.Concat([]Key{
 
 	{Name: "model.kv_layout", Flag: "kv-layout",
 		Spelt: map[string]string{"-kvu": "shared", "--kv-unified": "shared", "-no-kvu": "split", "--no-kv-unified": "split"}, Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
-		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU, shared on a GPU"},
+		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU; on a GPU split if each slot then has as many as the model was trained for, else shared"},
 	{Name: "model.kernels", Flag: "kernels", Kind: Text, Default: "penstock", check: oneOf("penstock", "amx", "ggml", "plain"),
 		Allowed: "penstock, amx, ggml or plain", Help: "CPU kernels to prefer: Penstock's, AMX, those that llama.cpp prefers, or plain ones; they differ in speed and rounding"},
 }, computeKeys, projectorKeys, []Key{

@@ -81,14 +81,14 @@ type sequences struct {
 
 // newBackend makes a backend of a context, whose tokens are the text's.
 func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l native.Limits, o Options) *backend {
-	recurrent, unified, gpu, lacks := info.Recurrent || info.Hybrid, o.Shared(info), o.onGPU(), o.Lacks
+	recurrent, unified, lacks := info.Recurrent || info.Hybrid, o.Shared(info), o.Lacks
 	b := &backend{
 		context: c,
 		model:   text,
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
 			HiddenState:    l.HiddenState,
-			SeparatePasses: !gpu && !unified,
+			SeparatePasses: !unified, // llama.cpp computes a mixed pass over cells of their own in parts, too
 			Drafts:         (recurrent && l.Snapshots > 0 || !recurrent && !lacks.Truncating) && !lacks.Together && !lacks.Selecting,
 			AlikeDrafts:    recurrent, MostDrafted: l.Snapshots,
 		},

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ type Options struct {
 	Snapshots      int    // drafted tokens of a slot that a recurrent model can drop, where llama.cpp knows how
 	Threads        int    // 0: physical cores, fewer for a small model
 	GPULayers      int    // negative: all; 0: no GPU computes anything
-	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
+	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": see Shared
 	Lacks          Lacks  // what is not to be asked of the model
 	Template       TemplateOptions
 	ControlVectors ControlVectors
@@ -155,10 +156,6 @@ const promptRows = 32
 
 // ContextOptions are those of the context that Open makes on the model.
 func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
-	cells := o.ContextSize
-	if cells == 0 {
-		cells = DefaultCells(info.ContextTrain, o.Slots)
-	}
 	threads := o.Threads
 	if threads == 0 {
 		threads = native.Threads(info.Size)
@@ -168,7 +165,7 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 		sequences += o.CacheSequences
 	}
 	c := o.Context
-	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots+max(o.DraftRows, promptRows), c.Rows)
+	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = o.cells(info), o.Batch, o.UBatch, sequences, max(o.Slots+max(o.DraftRows, promptRows), c.Rows)
 	if info.Recurrent || info.Hybrid {
 		c.Snapshots = o.Snapshots
 	}
@@ -177,13 +174,19 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 	return c
 }
 
+func (o Options) cells(info native.ModelInfo) int {
+	return cmp.Or(o.ContextSize, DefaultCells(info.ContextTrain, o.Slots))
+}
+
 // DefaultCells is how many KV cells a model gets that was trained for so many tokens: for each
 // slot as many, up to 32,768 in all.
 func DefaultCells(contextTrain, slots int) int { return min(contextTrain*max(slots, 1), maxCells) }
 
 // Shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its
 // own, a sequence is computed to the same bits whatever is computed beside it (see
-// native/README.md).
+// native/README.md). On a GPU, cells of its own save a sequence the attention to all others' cells,
+// but they bound how long it gets: it has them where that is no longer than the model allows
+// anyway. Workers share, since a prefix that is copied there would cross the network.
 func (o Options) Shared(info native.ModelInfo) bool {
 	switch {
 	case o.KVLayout == "shared":
@@ -193,7 +196,12 @@ func (o Options) Shared(info native.ModelInfo) bool {
 	case o.KVLayout == "split":
 		return false
 	}
-	return o.Slots == 1 || o.onGPU()
+	return o.Slots == 1 || o.onGPU() && !o.roomy(info)
+}
+
+// roomy reports whether cells of its own limit no sequence on a GPU.
+func (o Options) roomy(info native.ModelInfo) bool {
+	return o.Workers == nil && o.Context.Rope == native.Rope{} && info.ContextTrain > 0 && o.cells(info) >= o.Slots*info.ContextTrain
 }
 
 func open(text, weights *native.Model, o Options) (*Engine, error) {
@@ -268,6 +276,12 @@ func (e *Engine) Info() Info { return e.info }
 // Threads is how many threads compute forward passes at present: fewer than there are while other
 // programs take the processors.
 func (e *Engine) Threads() int { return e.backend.context.Threads() }
+
+// PassTimes are what all forward passes took since the weights were loaded: see native.PassTime.
+func (e *Engine) PassTimes() (launch, wait, copied time.Duration) {
+	t := e.backend.context.Spent()
+	return t.Launch, t.Wait, t.Copy
+}
 
 // OnDevice reports whether forward passes compute on a GPU, or on other machines, and not with
 // this machine's processors alone.

@@ -4,6 +4,8 @@ package engine
 
 import (
 	"context"
+	"os"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -23,6 +25,7 @@ func opened(t testing.TB, o Options) *Engine {
 	before := native.LiveObjects()
 	o.Path = builtIn
 	o.Threads = 1
+	onDevice(t, &o)
 	e, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +40,18 @@ func opened(t testing.TB, o Options) *Engine {
 		}
 	})
 	return e
+}
+
+// onDevice has a GPU compute as many layers as PENSTOCK_TEST_GPU_LAYERS says (scripts/gpu.sh).
+func onDevice(t testing.TB, o *Options) {
+	t.Helper()
+	if layers := os.Getenv("PENSTOCK_TEST_GPU_LAYERS"); layers != "" && o.GPULayers == 0 {
+		n, err := strconv.Atoi(layers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.GPULayers = n
+	}
 }
 
 // scheduled runs a scheduler over an engine until stop is called.

@@ -63,3 +63,30 @@ func TestOpen_RowsBeyondSlots(t *testing.T) {
 		}
 	}
 }
+
+// On a GPU, cells of their own must not make conversations shorter.
+func TestOptions_roomy(t *testing.T) {
+	info := native.ModelInfo{ContextTrain: 2048}
+	for name, c := range map[string]struct {
+		o    Options
+		want bool
+	}{
+		"by default":            {Options{Slots: 8}, true},
+		"many slots by default": {Options{Slots: 17}, false},
+		"enough for all":        {Options{Slots: 4, ContextSize: 4 * 2048}, true},
+		"a token less":          {Options{Slots: 4, ContextSize: 4*2048 - 1}, false},
+		"stretched":             {Options{Slots: 4, ContextSize: 4 * 2048, Context: native.ContextOptions{Rope: native.Rope{FreqScale: 0.5}}}, false},
+		"on workers":            {Options{Slots: 4, ContextSize: 4 * 2048, Workers: workersThere{}}, false},
+	} {
+		if got := c.o.roomy(info); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if (Options{Slots: 2}).roomy(native.ModelInfo{}) {
+		t.Error("a model of unknown length cannot be limited")
+	}
+}
+
+type workersThere struct{}
+
+func (workersThere) Lost() error { return nil }

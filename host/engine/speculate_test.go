@@ -63,6 +63,7 @@ func (c confident) Draft(asks []*draft.Ask) {
 func openedFile(t *testing.T, o Options) *Engine {
 	t.Helper()
 	o.Threads = 1
+	onDevice(t, &o)
 	e, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -127,7 +127,8 @@ func (s *search) mostCells(o engine.Options) (best Plan, ok bool, err error) {
 	if info.ContextTrain > 0 {
 		least = min(least, info.ContextTrain)
 	}
-	if !o.Shared(info) {
+	few := o // with few cells, slots may share what they had of their own
+	if few.ContextSize = 1; !few.Shared(info) {
 		unit *= o.Slots
 		least *= o.Slots
 	}

@@ -295,7 +295,7 @@ func (l *loader) newScheduler(ctx context.Context, e *engine.Engine, adapters *a
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)
 	}
-	l.metrics.Watch(s.Stats, e.Threads)
+	l.metrics.Watch(s.Stats, e.Threads, e.PassTimes)
 	l.metrics.Picker(telemetry.Picked{Load: s.Load, Adapters: func() int { return len(adapters.List()) }, Names: func(key string) (names []string) {
 		set, _ := adapters.Named(key)
 		for _, a := range set {

@@ -21,7 +21,7 @@ import (
 // known are the names of all metrics, as a query has them, with their labels.
 func known(t *testing.T) map[string][]string {
 	m := NewMetrics("tiny")
-	m.Watch(func() scheduler.Stats { return scheduler.Stats{} }, func() int { return 2 })
+	m.Watch(func() scheduler.Stats { return scheduler.Stats{} }, func() int { return 2 }, func() (launch, wait, copied time.Duration) { return 0, 0, 0 })
 	m.Tick(scheduler.TickRecord{})
 	m.Embeddings("embedding")
 	m.Media(func() encoder.Stats { return encoder.Stats{} })

@@ -94,9 +94,9 @@ func (m *Metrics) histograms(name, help string, buckets []float64, label string)
 		[]string{label})
 }
 
-// Watch adds the gauges, which are read whenever metrics are asked for: from stats, and the
-// threads that compute. It is called once.
-func (m *Metrics) Watch(stats func() scheduler.Stats, threads func() int) {
+// Watch adds what is read whenever metrics are asked for: gauges from stats, the threads that
+// compute, and what passes took. It is called once.
+func (m *Metrics) Watch(stats func() scheduler.Stats, threads func() int, passes func() (launch, wait, copied time.Duration)) {
 	m.llama.stats = stats
 	for name, g := range map[string]struct {
 		help  string
@@ -112,6 +112,15 @@ func (m *Metrics) Watch(stats func() scheduler.Stats, threads func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_threads", ConstLabels: m.labels,
 		Help: "Threads that compute forward passes; fewer while other programs take the processors."},
 		func() float64 { return float64(threads()) }))
+	for i, part := range []string{"launch", "wait", "copy"} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "penstock_pass_seconds_total",
+			ConstLabels: prometheus.Labels{"model_name": m.labels["model_name"], "part": part},
+			Help:        "Time of forward passes, by part: launch (with what the CPU computes), wait for devices, copy of the logits from there."},
+			func() float64 {
+				launch, wait, copied := passes()
+				return [...]time.Duration{launch, wait, copied}[i].Seconds()
+			}))
+	}
 }
 
 // Tick implements scheduler.Observer.

@@ -25,7 +25,10 @@ var _ scheduler.Observer = (*Metrics)(nil)
 // The settled names: dashboards rely on them.
 func TestMetrics_Names(t *testing.T) {
 	m := NewMetrics("tiny")
-	m.Watch(func() scheduler.Stats { return scheduler.Stats{Running: 2, Waiting: 3, CellsUsed: 1, Cells: 4} }, func() int { return 3 })
+	m.Watch(func() scheduler.Stats { return scheduler.Stats{Running: 2, Waiting: 3, CellsUsed: 1, Cells: 4} }, func() int { return 3 },
+		func() (launch, wait, copied time.Duration) {
+			return time.Second, 2 * time.Second, 500 * time.Millisecond
+		})
 	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2, Passes: 2, Preempted: 1, Stats: scheduler.Stats{Running: 3}})
 	m.First(20 * time.Millisecond)
 	m.Token(10 * time.Millisecond)
@@ -68,6 +71,9 @@ func TestMetrics_Names(t *testing.T) {
 		`penstock_request_queue_time_seconds_sum{model_name="tiny"} 1`,
 		`penstock_tick_seconds_sum{model_name="tiny",phase="forward"} 0.003`,
 		`penstock_tick_seconds_sum{model_name="tiny",phase="other"} 0.001`,
+		`penstock_pass_seconds_total{model_name="tiny",part="launch"} 1`,
+		`penstock_pass_seconds_total{model_name="tiny",part="wait"} 2`,
+		`penstock_pass_seconds_total{model_name="tiny",part="copy"} 0.5`,
 		`penstock_batch_tokens_sum{kind="prefill",model_name="tiny"} 7`,
 		`penstock_prompt_tokens_total{model_name="other"} 0`,
 		`penstock_http_requests_total{key="alice",route="/v1/completions",status="200"} 1`,

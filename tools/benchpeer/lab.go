@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/penstock/penstock/host/bench"
@@ -27,6 +28,7 @@ type lab struct {
 	ctx             context.Context
 	penstock, tools string // a binary, and a folder
 	before          string // a binary of an earlier commit; may be empty
+	ik, ikFlags     string // a llama-server of ik_llama.cpp, and how it is run; may be empty
 	model           string
 	models          string   // folder of the models of the part quants
 	chosen          []string // of these; empty: all
@@ -57,6 +59,8 @@ func (l *lab) command(name string, size bench.Size, flags ...string) bench.Comma
 	switch name {
 	case penstock:
 		return bench.Penstock(l.penstock, l.model, size, flags...)
+	case ik:
+		return bench.LlamaFork(l.ik, l.model, size, append(strings.Fields(l.ikFlags), flags...)...)
 	case earlier:
 		return bench.Penstock(l.before, l.model, size, flags...)
 	case unguessed:

@@ -8,7 +8,8 @@
 // docs/performance.md. A chart of the gaps in streams and a sentence about it go into the README.
 //
 // Penstock is compared with itself, too, in shorter turns: with the binary of an earlier commit,
-// and with and without a plugin, and with and without schemas.
+// and with and without a plugin, and with and without schemas. And with ik_llama.cpp, a fork of
+// llama.cpp for CPUs, if its server is given.
 package main
 
 import (
@@ -48,9 +49,13 @@ var works = []struct {
 	{readyPart, (*lab).ready},
 	{schemas, (*lab).schemas},
 	{before, (*lab).compareBefore},
+	{ik, (*lab).compareIK},
 }
 
-// These are not in a whole run, since they compare Penstock with itself.
+// notInWhole are the parts that a whole run leaves out.
+var notInWhole = []string{plugins, readyPart, schemas, before, ik}
+
+// These compare Penstock with itself.
 const (
 	plugins   = "plugins"
 	readyPart = "ready"
@@ -72,6 +77,8 @@ func run(ctx context.Context) error {
 	l := &lab{}
 	flag.StringVar(&l.penstock, "penstock", "bin/penstock", "the penstock binary")
 	flag.StringVar(&l.before, "before", "", "a penstock binary of an earlier commit, for -only before")
+	flag.StringVar(&l.ik, "ik", "", "a llama-server of ik_llama.cpp, for -only ik")
+	flag.StringVar(&l.ikFlags, "ik-flags", "", "further flags for it, such as \"-rtr\"")
 	flag.StringVar(&l.tools, "tools", "build/llama.cpp/tools", "folder of llama.cpp's tools")
 	flag.StringVar(&l.model, "model", "build/models/135m-q4_0.gguf", "GGUF file")
 	flag.StringVar(&l.models, "models", "build/models", "folder of the models that quants measures")
@@ -79,11 +86,11 @@ func run(ctx context.Context) error {
 	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
 	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn; at mixed work as often as there is time; with -only before, how often both servers start anew")
 	flag.DurationVar(&l.window, "window", 12*time.Second, "measured time of a run of mixed work")
-	flag.Func("quants", "models of the part quants, with commas, such as 1b-q4_k_m; empty: all", func(list string) error {
+	flag.Func("quants", "models of the parts quants and ik, with commas, such as 1b-q4_k_m; empty: all", func(list string) error {
 		l.chosen = strings.Split(list, ",")
 		return nil
 	})
-	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins, ready, schemas and before")
+	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but "+strings.Join(notInWhole, ", "))
 	var to output
 	flag.StringVar(&to.document, "document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
 	flag.StringVar(&to.readme, "readme", "", "Markdown file whose section between the markers is replaced by a sentence about the gaps; empty: none")
@@ -123,7 +130,7 @@ func run(ctx context.Context) error {
 
 // work runs the parts. If one fails, the figures of those before it are kept.
 func (l *lab) work(only string) error {
-	wanted := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains([]string{plugins, readyPart, schemas, before}, name) })
+	wanted := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(notInWhole, name) })
 	if only != "" {
 		wanted = strings.Split(only, ",")
 	}

@@ -27,6 +27,7 @@ const (
 	seedContention
 	seedMemory
 	seedQuota
+	seedIK
 	seedReady
 )
 

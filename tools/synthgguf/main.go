@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	shape := flag.String("shape", "135m", "135m, 0.5b, 1b, moe, a mixture of experts, loop, a 135m whose greedy text repeats itself, loop1b, a 1b like that with a head, or shallow, a third of 135m's layers")
+	shape := flag.String("shape", "135m", "135m, 0.5b, 1b, 8b, moe, a mixture of experts, loop, a 135m whose greedy text repeats itself, loop1b, a 1b like that with a head, or shallow, a third of 135m's layers")
 	right := flag.Uint64("right", 100, "of a hundred tokens, how many the head of a loop guesses rightly")
 	quant := flag.String("quant", "Q4_0", "Q4_0 or Q8_0")
 	vocab := flag.String("vocab", "", "GGUF file whose vocabulary is used (required for a model); llama.cpp has some under models/")

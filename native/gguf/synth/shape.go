@@ -24,15 +24,16 @@ type Shape struct {
 }
 
 // Shapes are those of well-known models of that many parameters: SmolLM 135M, Qwen 2.5 0.5B, Llama
-// 3.2 1B. A larger vocabulary than theirs adds to the count. The mixture of experts is no
-// well-known one: it is small enough to measure. The loop computes what 135m computes, and its
-// greedy text can be guessed; loop1b is one that computes what 1b computes, and has a head that is
-// always right. The shallow one has a third of 135m's layers: a long prompt takes a
-// third of the time.
+// 3.2 1B, Llama 3.1 8B. A larger vocabulary than theirs adds to the count. The mixture of experts
+// is no well-known one: it is small enough to measure. The loop computes what 135m computes, and
+// its greedy text can be guessed; loop1b is one that computes what 1b computes, and has a head that
+// is always right. The shallow one has a third of 135m's layers: a long prompt takes a third of the
+// time.
 var Shapes = []Shape{
 	{Name: "135m", Dim: 576, Layers: 30, Heads: 9, KVHeads: 3, FFN: 1536, Context: 8192},
 	{Name: "0.5b", Dim: 896, Layers: 24, Heads: 14, KVHeads: 2, FFN: 4864, Context: 32768},
 	{Name: "1b", Dim: 2048, Layers: 16, Heads: 32, KVHeads: 8, FFN: 8192, Context: 131072},
+	{Name: "8b", Dim: 4096, Layers: 32, Heads: 32, KVHeads: 8, FFN: 14336, Context: 131072},
 	{Name: "moe", Dim: 768, Layers: 12, Heads: 12, KVHeads: 4, FFN: 512, Context: 8192, Experts: 32, Active: 4},
 	{Name: "loop", Dim: 576, Layers: 30, Heads: 9, KVHeads: 3, FFN: 1536, Context: 8192, Loop: 32},
 	{Name: "loop1b", Dim: 2048, Layers: 16, Heads: 32, KVHeads: 8, FFN: 8192, Context: 131072, Loop: 32, Head: true, Right: 100},

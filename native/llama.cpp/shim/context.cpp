@@ -33,6 +33,12 @@ void ps_context::check_sequence(int32_t seq) const {
 
 namespace {
 
+using steady = std::chrono::steady_clock;
+
+uint64_t since(steady::time_point from, steady::time_point to) {
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
+}
+
 // The first thread of a pass asks this between two graph nodes, while the others wait for it.
 bool should_abort(void * p) noexcept {
     auto * c = static_cast<ps_context *>(p);
@@ -323,8 +329,11 @@ void ps_context::run(const llama_batch & batch) {
         planning.lock();
         plans_anew = false;
     }
-    const uint64_t napped = penstock_stalled();
-    const int32_t  result = encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
+    times                   = {};
+    const uint64_t napped   = penstock_stalled();
+    const auto     begun    = steady::now();
+    const int32_t  result   = encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
+    const auto     launched = steady::now();
     switch (result) {
         case 0: break;
         case 1: throw ps::fault(PS_NO_CELLS, "the KV cache has no room for the batch");
@@ -333,7 +342,23 @@ void ps_context::run(const llama_batch & batch) {
         default: throw ps::fault(PS_FAILED, capture.reason("the forward pass failed"));
     }
     llama_synchronize(context);
-    stalled = penstock_stalled() - napped;
+    times.launch  = since(begun, launched);
+    times.wait    = since(launched, steady::now());
+    times.stalled = penstock_stalled() - napped;
+}
+
+// llama.cpp has the copy follow the pass on the device, so nobody sees when it begins. One in so
+// many is made again, and timed.
+void ps_context::note_copy(const ggml_tensor * logits, float * to) {
+    static constexpr uint32_t timed = 64;
+    const auto                rows  = static_cast<double>(logits->ne[1]);
+    if (n_copies++ % timed == 0) {
+        const auto begun = steady::now();
+        ggml_backend_tensor_get(logits, to, 0, ggml_nbytes(logits));
+        row_copy = static_cast<double>(since(begun, steady::now())) / rows;
+    }
+    times.copy = std::min(static_cast<uint64_t>(row_copy * rows), times.wait);
+    times.wait -= times.copy;
 }
 
 void ps_context_use_threads(ps_context * c, int32_t most) noexcept {
@@ -343,7 +368,7 @@ void ps_context_use_threads(ps_context * c, int32_t most) noexcept {
     llama_set_n_threads(c->context, std::clamp(most, 1, c->threads), std::clamp(most, 1, c->batch_threads));
 }
 
-uint64_t ps_context_stalled(const ps_context * c) noexcept { return c->stalled; }
+void ps_context_times(const ps_context * c, ps_pass_times * out) noexcept { *out = c->times; }
 
 int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
                   const bool * outputs, const int32_t * layers, size_t n_layers, float ** rows, float *** states, ps_error * err) noexcept {
@@ -374,10 +399,14 @@ int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_
         if (collector) {
             *states = collector->rows();
         }
+        const auto * on_device = c->output == PS_LOGITS ? ps::hidden_states::logits_on_device(c->context, n_rows) : nullptr;
         if (n_rows > 0 && c->output != PS_SCORES) {
             *rows = c->output == PS_EMBEDDINGS ? llama_get_embeddings(c->context) : llama_get_logits(c->context);
             if (!*rows) {
                 throw ps::fault(PS_FAILED, c->output == PS_EMBEDDINGS ? "the forward pass gave no embeddings" : "the forward pass gave no logits");
+            }
+            if (on_device) {
+                c->note_copy(on_device, *rows);
             }
         }
     });

@@ -23,13 +23,16 @@ struct ps_context {
     int32_t           output  = PS_LOGITS;
     std::atomic<bool> aborted{ false };
     int32_t           threads = 0, batch_threads = 0;  // the most that compute a token, and more tokens than one
-    uint64_t          stalled = 0;                     // how long threads napped in the last pass, all together, in ns
+    ps_pass_times     times{};                         // of the last pass
     bool              plans_anew = true;  // the next pass plans graphs anew, and reads the model's list of adapters for that
 
     // Passes wait while it is paused; a change is made under the mutex and announced.
     std::atomic<bool>       paused{ false };
     std::mutex              pause_mutex;
     std::condition_variable pause_changed;
+
+    uint32_t n_copies = 0;  // of logits from a device
+    double   row_copy = 0;  // ns that a row of logits took in the last copy that was timed
 
     // By token of a batch: its number of sequences, which is always one, and a pointer to that
     // sequence.
@@ -48,4 +51,6 @@ struct ps_context {
     bool has_coordinates() const;  // a position is a time, a row and a column, so that a picture takes fewer positions than cells
     // Runs a pass that has been checked; throws where it fails.
     void run(const llama_batch & batch);
+    // Notes how long the copy of the last pass's logits took, which lie on a device, to there.
+    void note_copy(const ggml_tensor * logits, float * to);
 };

@@ -100,6 +100,13 @@ int32_t hidden_states::layers_of(const llama_context * context) {
     return once ? static_cast<int32_t>(found.size()) : 0;
 }
 
+const ggml_tensor * hidden_states::logits_on_device(llama_context * context, size_t rows) {
+    const auto * graph  = context->*member(graph_tag{});
+    const auto * logits = graph ? graph->get_logits() : nullptr;
+    const bool   whole  = logits && rows > 0 && logits->buffer && static_cast<size_t>(logits->ne[1]) == rows && ggml_is_contiguous(logits);
+    return whole && !ggml_backend_buffer_is_host(logits->buffer) && (context->*member(swaps_tag{})).empty() ? logits : nullptr;
+}
+
 // A graph is computed in pieces: up to each of the layers' nodes, whose memory later ones use
 // again, and up to the logits, where it still has the states after the norm.
 bool hidden_states::on_node(ggml_tensor * node, bool ask, void * p) noexcept {

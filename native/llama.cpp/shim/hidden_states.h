@@ -26,6 +26,10 @@ class hidden_states {
     // the states; else 0.
     static int32_t layers_of(const llama_context * context);
 
+    // The logits of the last pass, if a device has them all, in batch order; else null. It comes
+    // before they are looked at, which puts them in order.
+    static const ggml_tensor * logits_on_device(llama_context * context, size_t rows);
+
     // Collects those of the next passes, of so many rows each, until the collector is gone: of each
     // of the layers, which count from 1, or of the last one after the norm, which is 0.
     class collector {

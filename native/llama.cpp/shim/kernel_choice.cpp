@@ -110,11 +110,12 @@ int32_t ps_model_weights(const ps_model * m, ps_weights * out, size_t capacity, 
 
 // ggml's kernels compute groups of four tokens, and the rest one by one. Ours compute all one by
 // one; those for AMX compute up to 16 in the time of two, so that adding some gains nothing.
+// Devices have kernels for each number of a few tokens.
 int32_t ps_model_tokens_at_once(const ps_model * m) noexcept {
     try {
         uint64_t grouped = 0, others = 0;
         for (const auto & w : weights_of(m)) {
-            (w.family == PS_KERNELS_OWN || w.family == PS_KERNELS_AMX ? others : grouped) += w.bytes;
+            (w.family == PS_KERNELS_REPACK || w.family == PS_KERNELS_PLAIN ? grouped : others) += w.bytes;
         }
         return grouped > others ? 4 : 1;
     } catch (const std::bad_alloc &) {

@@ -189,9 +189,14 @@ int32_t ps_decode(ps_context *context, size_t n, const int32_t *tokens, const in
 // Lets that many threads compute the passes from now on, and no more than the context was made
 // with. What is computed stays the same to the bit; where it would not, nothing changes.
 void ps_context_use_threads(ps_context *context, int32_t most) PS_NOEXCEPT;
-// How long threads waited for others in the last pass that lost their processor to another program:
-// all together, in ns.
-uint64_t ps_context_stalled(const ps_context *context) PS_NOEXCEPT;
+// What the last pass took, in ns.
+typedef struct {
+    uint64_t launch;  // until llama.cpp had planned and launched it; what the CPU computes is in it
+    uint64_t wait;    // for devices, after that
+    uint64_t copy;    // of its logits from a device, by what such a copy took lately
+    uint64_t stalled; // threads waited for others that lost their processor to another program, all together
+} ps_pass_times;
+void ps_context_times(const ps_context *context, ps_pass_times *out) PS_NOEXCEPT;
 // The scores of a sequence of the last pass; they stay valid until the next.
 int32_t ps_context_scores(ps_context *context, int32_t seq, const float **scores, ps_error *err) PS_NOEXCEPT;
 // Has passes wait between two graph nodes (CPU only), or go on. From any thread.
