@@ -150,9 +150,9 @@ func TestPolicyFindings(t *testing.T) {
 	}
 	for text, want := range map[string]finding{
 		"policies: [{plugin: guard, config: {key: hush}, models: [tiny]}]": {stateOK, "policies", "guard (required; models tiny)", ""},
-		"policies: [{plugin: guard, mode: often}]":                       {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
-		"policies: [{plugin: guard, config: {key: 1}}]":                  {stateFail, "policies", "policies[0].config.key: plugin guard", "correct"},
-		"policies: [{plugin: gone}]":                                     {stateFail, "policies", "policies[0]: ", "correct"},
+		"policies: [{plugin: guard, mode: often}]":                         {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
+		"policies: [{plugin: guard, config: {key: 1}}]":                    {stateFail, "policies", "policies[0].config.key: plugin guard", "correct"},
+		"policies: [{plugin: gone}]":                                       {stateFail, "policies", "policies[0]: ", "correct"},
 	} {
 		path := filepath.Join(t.TempDir(), "policies.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
