@@ -19,11 +19,11 @@ import (
 	"github.com/penstock/penstock/host/config"
 )
 
-// model names the model of the benchmarks; without it they use the built-in one.
+// model is the variable that names the model of the benchmark; without it, it uses the built-in one.
 const model = "PENSTOCK_BENCH_MODEL"
 
 // BenchmarkModel_Generate_Sixteen has 16 goroutines get 64 tokens each, from the library and from a
-// server in this process over HTTP, in turns with -count.
+// server in this process over HTTP. PENSTOCK_BENCH_MODEL names a model.
 func BenchmarkModel_Generate_Sixteen(b *testing.B) {
 	const clients, tokens = 16, 64
 	settings := map[string]any{"model.path": os.Getenv(model), "scheduler.slots": "16", "server.listen": "127.0.0.1:0", "recordings.enabled": "false", "plugins.dir": ""}
@@ -98,8 +98,8 @@ func serve(b *testing.B, c config.Config) (url string) {
 	return <-ready
 }
 
-// BenchmarkLogits is what a Go function that changes logits costs a token, beside a plugin that looks
-// at all of them, and neither.
+// BenchmarkLogits is what a Go function that changes logits costs a token, beside a plugin that
+// looks at candidates, and neither.
 func BenchmarkLogits(b *testing.B) {
 	module, err := os.ReadFile("host/plugin/examples/testdata/v1/min-p.wasm")
 	if err != nil {

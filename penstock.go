@@ -117,9 +117,7 @@ type OpenOption func(*settings)
 // Set sets a key of docs/configuration.md, such as "scheduler.slots" (how many answers are computed
 // at once), "model.ctx_size", "model.lora" or "plugins.dir". Neither a file nor the environment is
 // read. No plugin folder is set, and requests may bring modules and scripts.
-func Set(key string, value any) OpenOption {
-	return func(s *settings) { s.values[key] = value }
-}
+func Set(key string, value any) OpenOption { return func(s *settings) { s.values[key] = value } }
 
 // Config takes a configuration that the program has loaded itself, in place of Set.
 func Config(c config.Config) OpenOption { return func(s *settings) { s.config = &c } }
@@ -164,7 +162,7 @@ func (s *settings) open(ctx context.Context, name string) (*Model, error) {
 	}
 	about, err := library.Open(c.Models.Dir).Model(c.Model.Path)
 	encoder := err == nil && about.Encoder
-	c.Embedding.Enabled = c.Embedding.Enabled || encoder
+	c.Embedding.Enabled = c.Embedding.Enabled || encoder && !c.Rerank.Enabled
 	native.SetLogger(s.log.With(slog.String("from", "llama.cpp")))
 	plugins, err := loading.OpenPlugins(ctx, c, s.log)
 	if err != nil {
@@ -256,28 +254,34 @@ func me() completion.Caller {
 	return completion.Caller{Administers: true, MayRaisePriority: true, MayBringModules: true, TakeScript: func(string, string) error { return nil }}
 }
 
-// Tokenize turns a text into tokens, the texts of control tokens into these. It adds none.
-func (m *Model) Tokenize(ctx context.Context, text string) ([]int32, error) {
+// with does something while the model is in memory.
+func (m *Model) with(ctx context.Context, field string, act func() error) error {
 	release, err := m.hold()
-	if err != nil {
-		return nil, failure(ctx, err, "text")
+	if err == nil {
+		defer release()
+		err = act()
 	}
-	defer release()
-	tokens, err := completion.Work(ctx, m.service, me(), len(text), func(ctx context.Context) ([]int32, error) {
-		return m.core.Model.Encoder().Tokenize(ctx, text, false, true)
+	return failure(ctx, err, field)
+}
+
+// Tokenize turns a text into tokens, the texts of control tokens into these. It adds none.
+func (m *Model) Tokenize(ctx context.Context, text string) (tokens []int32, err error) {
+	err = m.with(ctx, "text", func() (err error) {
+		tokens, err = completion.Work(ctx, m.service, me(), len(text), func(ctx context.Context) ([]int32, error) {
+			return m.core.Model.Encoder().Tokenize(ctx, text, false, true)
+		})
+		return completion.TextError(err, "text")
 	})
-	return tokens, failure(ctx, completion.TextError(err, "text"), "text")
+	return tokens, err
 }
 
 // Detokenize is the text of tokens. Bytes that are not UTF-8 are replaced.
-func (m *Model) Detokenize(tokens []int32) (string, error) {
-	release, err := m.hold()
-	if err != nil {
-		return "", failure(context.Background(), err, "tokens")
-	}
-	defer release()
-	text, err := m.core.Model.Engine.Detokenize(tokens)
-	return text, failure(context.Background(), err, "tokens")
+func (m *Model) Detokenize(tokens []int32) (text string, err error) {
+	err = m.with(context.Background(), "tokens", func() (err error) {
+		text, err = m.core.Model.Engine.Detokenize(tokens)
+		return err
+	})
+	return text, err
 }
 
 // Embed computes an embedding of each text, at most 2,048.
@@ -299,7 +303,7 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 }
 
 // Rank scores how well documents answer a query: higher is better. The model has to be one that
-// scores, see rerank.model in docs/configuration.md.
+// scores, opened with Set("rerank.enabled", true).
 func (m *Model) Rank(ctx context.Context, query string, documents ...string) ([]float32, error) {
 	ranks, err := vectors.Rank(ctx, m.service, vectors.RankRequest{Caller: me(), Query: query, Documents: documents})
 	if err != nil {
@@ -378,7 +382,13 @@ func (c Conversation) source(r *request) (completion.Source, string) {
 		}
 		all.Messages = append(all.Messages, to)
 	}
-	all.Tools, all.ToolChoice = r.tools, r.choice
+	if all.Tools = r.tools; r.choice != "" {
+		var err error
+		if all.ToolChoice, err = chat.ChooseTool(r.choice, r.tools, "tool_choice"); err != nil {
+			all.ToolChoice, err = chat.ParseToolChoice(strconv.AppendQuote(nil, r.choice), r.tools)
+		}
+		r.fail(err)
+	}
 	r.asked.Caller.Files = func(id string) []byte { return files[id] }
 	return completion.Chat{Conversation: all}, "messages"
 }
@@ -387,7 +397,7 @@ func (c Conversation) source(r *request) (completion.Source, string) {
 type request struct {
 	asked   completion.Asked
 	tools   []chat.Tool
-	choice  chat.ToolChoice
+	choice  string // of tools
 	plugins []Plugin
 	lora    []map[string]any
 	raw     bool
@@ -413,11 +423,7 @@ func Grammar(gbnf string) Option { return Sampling(func(p *Params) { p.Grammar =
 
 // Schema has the answer be JSON: of a Go value's type, or by a JSON schema where of is a
 // json.RawMessage. Tags of fields are those of encoding/json, and jsonschema:"…" for descriptions.
-func Schema(of any) Option {
-	return func(r *request) {
-		r.asked.Common.JSONSchema = r.schema(of)
-	}
-}
+func Schema(of any) Option { return func(r *request) { r.asked.Common.JSONSchema = r.schema(of) } }
 
 func (r *request) schema(of any) json.RawMessage {
 	made, err := schema.Of(of)
@@ -475,16 +481,7 @@ func Tools(tools ...Tool) Option {
 }
 
 // ToolChoice is whether tools are called: "auto", "none", "required", or the name of one.
-func ToolChoice(mode string) Option {
-	return func(r *request) {
-		switch mode {
-		case "auto", "none", "required":
-			r.choice = chat.ToolChoice{Mode: mode}
-		default:
-			r.choice = chat.ToolChoice{Mode: "required", Name: mode}
-		}
-	}
-}
+func ToolChoice(mode string) Option { return func(r *request) { r.choice = mode } }
 
 // Plugin is a plugin of a request. It is one of the plugin folder or of those that come with
 // Penstock, by its Name, or it is what Module or Script has.
@@ -526,7 +523,12 @@ func (m *Model) entries(ctx context.Context, plugins []Plugin) (json.RawMessage,
 // Lora has a LoRA adapter count, which was opened with Set("model.lora", …): with 1 as it was
 // trained. It may be given for several.
 func Lora(name string, scale float32) Option {
-	return func(r *request) { r.lora = append(r.lora, map[string]any{"name": name, "scale": scale}) }
+	return func(r *request) {
+		var err error
+		r.lora = append(r.lora, map[string]any{"name": name, "scale": scale})
+		r.asked.Common.Lora, err = json.Marshal(r.lora)
+		r.fail(err)
+	}
 }
 
 // Generate continues a text.
@@ -575,23 +577,14 @@ func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Li
 		option(r)
 	}
 	r.asked.Source, r.asked.PromptField = prompt.source(r)
+	if r.err == nil {
+		r.err = m.with(ctx, "plugins", func() (err error) {
+			r.asked.Common.Plugins, err = m.entries(ctx, r.plugins)
+			return err
+		})
+	}
 	if r.err != nil {
 		return nil, failure(ctx, r.err, r.asked.PromptField)
-	}
-	release, err := m.hold()
-	if err != nil {
-		return nil, failure(ctx, err, r.asked.PromptField)
-	}
-	defer release()
-	if r.plugins != nil {
-		if r.asked.Common.Plugins, err = m.entries(ctx, r.plugins); err != nil {
-			return nil, failure(ctx, err, "plugins")
-		}
-	}
-	if r.lora != nil {
-		if r.asked.Common.Lora, err = json.Marshal(r.lora); err != nil {
-			return nil, failure(ctx, err, "lora")
-		}
 	}
 	prompted, err := m.service.Prompt(ctx, r.asked)
 	return m.submit(ctx, prompted, !r.raw, err)
@@ -609,22 +602,19 @@ func (m *Model) submit(ctx context.Context, p *completion.Prompted, parts bool, 
 		return nil, failure(ctx, err, field)
 	}
 	m.mu.Lock()
-	answer := completion.NewLive(ctx, submitted, m.forget)
+	answer := completion.NewLive(ctx, submitted, func(a *completion.Live) {
+		m.mu.Lock()
+		delete(m.live, a)
+		m.mu.Unlock()
+	})
 	m.live[answer] = struct{}{}
-	closed := m.closed
-	m.mu.Unlock()
-	if closed {
-		answer.End(scheduler.ErrClosed)
+	if m.closed {
+		defer answer.End(scheduler.ErrClosed)
 	}
+	m.mu.Unlock()
 	l := &Live{m, ctx, parts, answer}
 	runtime.AddCleanup(l, func(answer *completion.Live) { answer.End(nil) }, answer)
 	return l, nil
-}
-
-func (m *Model) forget(answer *completion.Live) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.live, answer)
 }
 
 // Token is what an answer gains.
@@ -710,9 +700,8 @@ func (l *Live) token(d completion.Delta) (t Token, tells bool) {
 	case scheduler.KindEnd:
 		whole := l.whole(nil)
 		t.End = &whole
-	case scheduler.KindOutput:
 	default:
-		return t, !d.Empty()
+		return t, t.Output != nil || !d.Empty()
 	}
 	return t, true
 }
@@ -737,12 +726,7 @@ func (l *Live) Cancel() { l.answer.Choice.Stream.Cancel() }
 // steer does something to the running answer.
 func (l *Live) steer(ctx context.Context, field string, act func(*completion.Service, *completion.Choice) error) error {
 	defer runtime.KeepAlive(l)
-	release, err := l.model.hold()
-	if err == nil {
-		defer release()
-		err = act(l.model.service, l.answer.Choice)
-	}
-	return failure(ctx, err, field)
+	return l.model.with(ctx, field, func() error { return act(l.model.service, l.answer.Choice) })
 }
 
 // Pause keeps the answer from growing until Resume. Its slot goes to others that wait for one.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -142,8 +143,8 @@ func TestModel_Close_EndsAnswers(t *testing.T) {
 	}
 }
 
-// Whether the answer has parts that are told apart or not: after Rewind a token has all that is left.
-// The answer is longer than what a stream holds for its reader, so it does not end before.
+// Whether the answer has parts that are told apart or not: after Rewind a token has all that is
+// left. The answer is longer than what a stream holds for its reader, so it does not end before.
 func TestLive_Rewind_TellsWhatIsLeft(t *testing.T) {
 	for name, prompt := range prompts {
 		t.Run(name, func(t *testing.T) {
@@ -363,6 +364,33 @@ func TestOpen_OtherModels(t *testing.T) {
 	}
 	if _, err := m.Rank(t.Context(), "a frog", "green"); !is[*penstock.RequestError](err) {
 		t.Errorf("%v", err)
+	}
+	ranks := open(t, write("reranker"), penstock.Set("rerank.enabled", true))
+	if scores, err := ranks.Rank(t.Context(), "a frog", "green", "a frog"); err != nil || len(scores) != 2 || scores[0] == scores[1] {
+		t.Errorf("%v, %v", scores, err)
+	}
+}
+
+func TestLora_Counts(t *testing.T) {
+	const path = "host/model/penstock-tiny.gguf"
+	file, err := os.Create(filepath.Join(t.TempDir(), "tales.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(synth.Adapter{Model: path}.Write(file), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	adapted := open(t, path, penstock.Set("model.lora", file.Name()), penstock.Set("model.lora_init_without_apply", true))
+	answer := func(m *penstock.Model, options ...penstock.Option) string {
+		a, err := m.Generate(t.Context(), "Once upon a time", append(options, penstock.Temperature(0), penstock.MaxTokens(12))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Text
+	}
+	plain, with := answer(m), answer(adapted, penstock.Lora("tales", 1))
+	if without := answer(adapted); without != plain || with == plain {
+		t.Errorf("without it %q and %q, with it %q", plain, without, with)
 	}
 }
 

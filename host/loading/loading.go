@@ -320,8 +320,8 @@ type Core struct {
 	halt   func() error // that of Start; before, nothing runs
 }
 
-// Start has the scheduler answer requests until Halt. Of a model that workers compute it keeps up the
-// connections with them.
+// Start has the scheduler answer requests until Halt. Of a model that workers compute it keeps up
+// the connections with them.
 func (c *Core) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	var keeper sync.WaitGroup

@@ -43,8 +43,8 @@ var testOnly = map[string]string{
 }
 
 // checkExports finds exported functions, types, methods, constants and variables that nothing but
-// tests uses. Packages whose name ends in "test" are tests, too. The names of the module's own package
-// are for the programs of others.
+// tests uses. Packages whose name ends in "test" are tests, too. The names of the module's own
+// package are for the programs of others.
 func checkExports() ([]string, error) {
 	packages, err := loadTypes()
 	if err != nil {
