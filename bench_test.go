@@ -19,7 +19,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 )
 
-// model is the variable that names the model of the benchmark; without it, it uses the built-in one.
+// model is the variable that names the model of the benchmark; without it, it is the built-in one.
 const model = "PENSTOCK_BENCH_MODEL"
 
 // BenchmarkModel_Generate_Sixteen has 16 goroutines get 64 tokens each, from the library and from a

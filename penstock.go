@@ -60,9 +60,9 @@ import (
 // ready says that Init was called.
 var ready atomic.Bool
 
-// Init is the first call of main, and of TestMain. In a child process that tries a model or compiles
-// a plugin it does that, and ends the process. It cannot be an init function: llama.cpp's threads
-// call Go, and such calls wait until main begins.
+// Init is the first call of main, and of TestMain. In a child process that tries a model or
+// compiles a plugin it does that, and ends the process. It cannot be an init function: llama.cpp's
+// threads call Go, and such calls wait until main begins.
 func Init() {
 	spawn.Run(model.Child())
 	spawn.Run(compile.Child())

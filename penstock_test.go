@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,14 +108,12 @@ func TestModel_Close_EndsAnswers(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan penstock.Answer)
 	go func() {
 		var whole penstock.Answer
+		first := sync.OnceFunc(func() { close(began) })
 		for token, err := range read.Tokens() {
 			if err != nil {
 				t.Error(err)
 			}
-			if began != nil {
-				close(began)
-				began = nil
-			}
+			first()
 			if token.End != nil {
 				whole = *token.End
 			}

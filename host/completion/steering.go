@@ -118,7 +118,8 @@ func (p *Prompted) takeFields(ctx context.Context, fields sampling.ParamFields) 
 }
 
 // renewed is the sampler chain of a submitted request with other parameters: fields, which were
-// read over those that it has. It changes nothing of the request. The caller has to close the stages.
+// read over those that it has. It changes nothing of the request. The caller has to close the
+// stages.
 func (s *Service) renewed(ctx context.Context, r *Submitted, fields sampling.ParamFields, size int) (sampling.Params, []chain.Stage, error) {
 	type renewed struct {
 		params sampling.Params

@@ -3,8 +3,9 @@
 // Package spawn has a program be its own child process, for what may crash, hang or take too much
 // memory.
 //
-// Such are trying a model file, compiling a plugin, and computing for another machine. A command line alone does not tell: programs that use Penstock as a library have arguments of
-// their own. So the environment of a child names its command, too.
+// Such are trying a model file, compiling a plugin, and computing for another machine. A command
+// line alone does not tell: programs that use Penstock as a library have arguments of their own. So
+// the environment of a child names its command, too.
 package spawn
 
 import "os"
