@@ -195,3 +195,27 @@ func TestCertificateFinding_TellsHowLong(t *testing.T) {
 		}
 	}
 }
+
+func TestReceiptFindings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "receipts.pem")
+	c := config.Receipts{KeyFile: path}
+	if got := receiptFindings(c); len(got) != 1 || got[0].State != stateFail || !strings.Contains(got[0].Detail, path) {
+		t.Errorf("without the file: %+v", got)
+	}
+	var id strings.Builder
+	if err := makeReceiptKey(&id, path); err != nil {
+		t.Fatal(err)
+	}
+	if got := receiptFindings(c); len(got) != 1 || got[0].State != stateOK || !strings.Contains(got[0].Detail, strings.TrimSpace(id.String())) {
+		t.Errorf("with a key: %+v", got)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := receiptFindings(c); len(got) != 1 || got[0].State != stateWarn || !strings.Contains(got[0].Remedy, "chmod") {
+		t.Errorf("with a key for all: %+v", got)
+	}
+	if got := receiptFindings(config.Receipts{}); got != nil {
+		t.Errorf("without any: %+v", got)
+	}
+}
