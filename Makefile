@@ -34,7 +34,7 @@ LOCKED := --quiet --disable-pip-version-check --no-compile --no-deps --only-bina
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
-GO_SOURCES := $(shell find cmd host native scheduler plugins/abi plugins/asm plugins/script/*.go plugins/script/script.wasm.gz plugins/script/penstock.d.ts plugins/sdk plugins/tck web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
+GO_SOURCES := $(shell find penstock.go cmd host native scheduler plugins/abi plugins/asm plugins/script/*.go plugins/script/script.wasm.gz plugins/script/penstock.d.ts plugins/sdk plugins/tck web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
 	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
 UI_SOURCES := $(shell find web/src web/public plugins/script/gallery web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
 

@@ -46,7 +46,7 @@ type Options struct {
 type Host struct {
 	plugins  *loading.Plugins
 	models   *models
-	core     *resident // the first model's, as it was loaded at the start; nil if there is none
+	core     *loading.Core // the first model's, as it was loaded at the start; nil if there is none
 	config   config.Config
 	log      *slog.Logger
 	listener net.Listener
@@ -208,7 +208,7 @@ func (h *Host) api(o Options) http.Handler {
 		Clients: api.Clients{Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
 			Scripts: scriptAccess(o.Config), Uploads: moduleAccess(o.Config), ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins},
 		Bounds: api.Bounds{BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),
-			Media: MediaOptions(o.Config.Media)},
+			Media: loading.MediaBounds(o.Config.Media)},
 		Timing:  api.Timing{BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout},
 		Served:  api.Served{Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, Metrics: h.metrics.Handler(h.models.metrics), UI: h.ui, OwnUI: s.UIDir != ""},
 		Running: api.Running{Ready: h.isReady, Hold: h.hold, Draining: h.draining, Done: h.done},

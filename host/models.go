@@ -23,7 +23,6 @@ import (
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/media"
-	"github.com/penstock/penstock/host/media/fetch"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/receipt"
@@ -49,7 +48,7 @@ type models struct {
 	receipts    *receipt.Signer        // nil: there are none
 	disk        *diskcache.Store       // nil: no conversations are on a disk
 	first       string                 // name of the one of the section model; empty: there is none
-	set         *residency.Set[*resident]
+	set         *residency.Set[*loading.Core]
 	progress    func(done float32)         // of the first model's first load
 	remembered  atomic.Pointer[firstModel] // nil: it was never loaded
 
@@ -80,7 +79,7 @@ func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, rece
 	if budget == 0 {
 		budget = model.AvailableMemory() / 10 * 9
 	}
-	m.set = residency.New(residency.Options[*resident]{
+	m.set = residency.New(residency.Options[*loading.Core]{
 		Load: m.load, Need: m.need, Available: model.AvailableMemory, Budget: budget, Most: c.Models.Max, Idle: c.Models.Idle,
 		Keeps: func(name string) bool { return name == m.first }, KeptIdle: c.Models.IdleMain, Queue: c.Scheduler.MaxQueue, Log: log,
 		Rest: returnMemory,
@@ -335,7 +334,7 @@ func (m *models) drain(timeUp <-chan struct{}) (left int, _ error) {
 	var errs []error
 	for _, r := range running {
 		left += r.Scheduler.Stats().Running
-		errs = append(errs, r.halt())
+		errs = append(errs, r.Halt())
 	}
 	return left, errors.Join(errs...)
 }
@@ -395,14 +394,8 @@ func openRecordings(c config.Recordings, receipts *receipt.Signer, log *slog.Log
 	return s
 }
 
-// resident is a model in memory whose scheduler runs.
-type resident struct {
-	*loading.Core
-	halt func() error // ends the scheduler, and with it the answers that are left; once
-}
-
 // load loads a model with its settings and lets its scheduler run.
-func (m *models) load(ctx context.Context, name string) (*resident, error) {
+func (m *models) load(ctx context.Context, name string) (*loading.Core, error) {
 	c := m.settings(name)
 	about, err := m.library.Model(c.Model.Path)
 	embedsOnly := err == nil && about.Encoder && m.several()
@@ -431,22 +424,9 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	}
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Weights.Parameters), slog.Int("context", core.Model.Context),
 		slog.Int("slots", core.Model.Compute.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
-	return start(core), nil
+	core.Start()
+	return core, nil
 }
-
-// start lets the scheduler of a core run.
-func start(core *loading.Core) *resident {
-	running, stop := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- core.Run(running) }()
-	return &resident{Core: core, halt: sync.OnceValue(func() error {
-		stop()
-		return <-stopped
-	})}
-}
-
-// Close ends what runs and frees the model.
-func (r *resident) Close() error { return errors.Join(r.halt(), r.Core.Close()) }
 
 // returnMemory gives memory that is free in the process back to the system, C's and Go's. It costs
 // a garbage collection, some milliseconds of a processor, so it is for times of rest.
@@ -468,19 +448,6 @@ func (m *models) need(ctx context.Context, name string) uint64 {
 		return 0
 	}
 	return p.Need.Main().Used()
-}
-
-// MediaOptions bounds the pictures and sounds of requests.
-func MediaOptions(c config.Media) media.Bounds {
-	o := media.Bounds{Pixels: c.ImagePixels, Sound: c.SoundLength, Memory: c.DecodeMemory}
-	if c.URLs == "off" {
-		return o
-	}
-	o.Fetch = &fetch.Options{HTTP: c.URLs == "http", Limit: c.URLLimit, Timeout: c.URLTimeout}
-	for _, network := range c.URLNetworks {
-		o.Fetch.Networks = append(o.Fetch.Networks, network.Prefix)
-	}
-	return o
 }
 
 // usualRate is the rate of sounds that most projectors want, in Hz. Which one a projector wants is

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
-	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
+	local "github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/serving"
 )
@@ -20,7 +18,7 @@ import (
 // computed it.
 func modelFindings(ctx context.Context, cfg config.Config) []finding {
 	begin := time.Now()
-	s, err := openLocalModel(ctx, cfg, slog.New(slog.DiscardHandler), nil)
+	m, err := openAlone(ctx, cfg)
 	if err != nil {
 		remedy := "name another file with --model, or none to use the built-in model"
 		if cfg.Model.MMProj != "" && strings.Contains(err.Error(), "model.mmproj") {
@@ -28,8 +26,8 @@ func modelFindings(ctx context.Context, cfg config.Config) []finding {
 		}
 		return []finding{{stateFail, "model", err.Error(), remedy}}
 	}
-	kernels := kernelFindings(s.Model.Compute.Kernels)
-	return append(kernels, projectorFinding(s.Model.Info), answerFinding(ctx, s, begin))
+	kernels := kernelFindings(m.Info().Compute.Kernels)
+	return append(kernels, projectorFinding(m.Info()), answerFinding(ctx, m, begin))
 }
 
 // projectorFinding says what the model takes besides text.
@@ -64,19 +62,16 @@ func kernelFindings(k serving.Kernels) []finding {
 }
 
 // answerFinding has a model, which was opened at begin, answer one token, and closes it.
-func answerFinding(ctx context.Context, s *localModel, begin time.Time) finding {
+func answerFinding(ctx context.Context, m *local.Model, begin time.Time) finding {
 	loaded := time.Since(begin)
-	greedy := completion.DefaultCommonFields()
-	greedy.Temperature = 0
-	_, err := s.answer(answerOptions{common: greedy, maxTokens: 1})(ctx, []chat.Message{{Role: "user", Content: "Hello"}},
-		func(string) error { return nil })
-	info := s.Engine.Info()
-	if err = errors.Join(err, s.Close()); err != nil {
+	_, err := m.Chat(ctx, []local.Message{local.User("Hello")}, local.Temperature(0), local.MaxTokens(1))
+	info := m.Info()
+	if err = errors.Join(err, m.Close()); err != nil {
 		return finding{stateFail, "model", fmt.Sprintf("%s loads, but does not answer: %v", info.Name, err), "try another file with --model"}
 	}
 	detail := fmt.Sprintf("%s answers; loaded in %v, %.1fM parameters, %d tokens a conversation",
-		info.Name, loaded.Round(time.Millisecond), float64(info.Parameters)/1e6, info.Limits.Positions)
-	if !info.HasTemplate {
+		info.Name, loaded.Round(time.Millisecond), float64(info.Weights.Parameters)/1e6, info.Context)
+	if info.Template.Assumed {
 		return finding{stateWarn, "model", detail + ", no chat template", "chat may not work; use completions, or penstock run --raw"}
 	}
 	return finding{stateOK, "model", detail, ""}

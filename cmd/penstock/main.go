@@ -13,8 +13,11 @@ import (
 	"os/signal"
 	"syscall"
 
+	local "github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/remote/compute"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/native"
 )
 
@@ -29,6 +32,8 @@ const (
 )
 
 func main() {
+	local.Init()
+	spawn.Run(compute.Child())
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

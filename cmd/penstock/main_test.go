@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/childtest"
-	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin/compile"
+	local "github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/remote/compute"
+	"github.com/penstock/penstock/host/spawn"
 )
 
 // patience is how long a process may take for what it does at once, on a machine that is busy with
@@ -25,9 +24,8 @@ const patience = 5 * time.Minute
 const asMain = "PENSTOCK_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
-	childtest.Run(model.Child())
-	childtest.Run(compile.Child())
-	childtest.Run(compute.Child())
+	local.Init()
+	spawn.Run(compute.Child())
 	if os.Getenv(asMain) != "" {
 		main()
 	}

@@ -9,19 +9,19 @@ import (
 	"io"
 	"os"
 
-	"github.com/penstock/penstock/host/chat"
+	local "github.com/penstock/penstock"
 	"golang.org/x/term"
 )
 
 // answerer computes the next turn of a conversation, hands its text to show piece by piece and
 // returns all of it. If ctx ends first, it returns the text until then with ctx's error.
-type answerer func(ctx context.Context, messages []chat.Message, show func(text string) error) (string, error)
+type answerer func(ctx context.Context, messages []local.Message, show func(text string) error) (string, error)
 
 // repl is a conversation in a terminal.
 type repl struct {
 	readLine   func() (string, error) // io.EOF: the user leaves
 	answer     answerer
-	before     string           // stands in front of the first question
+	files      []local.Media // stand before the first question
 	interrupts <-chan os.Signal // each one ends an answer
 	out        io.Writer        // answers
 	notes      io.Writer        // everything but answers
@@ -29,7 +29,7 @@ type repl struct {
 
 // run reads and answers until the user leaves. An interrupt during an answer ends that answer only.
 func (r *repl) run(ctx context.Context) error {
-	var messages []chat.Message
+	var messages []local.Message
 	for {
 		line, err := r.readLine()
 		if errors.Is(err, io.EOF) {
@@ -41,10 +41,10 @@ func (r *repl) run(ctx context.Context) error {
 		if line == "" {
 			continue
 		}
+		turn := append(messages, local.Message{Role: "user", Content: line})
 		if len(messages) == 0 {
-			line = r.before + line
+			turn[0].Media = r.files
 		}
-		turn := append(messages, chat.Message{Role: "user", Content: line})
 		text, err := r.interruptible(ctx, turn)
 		fmt.Fprintln(r.out)
 		switch {
@@ -54,11 +54,11 @@ func (r *repl) run(ctx context.Context) error {
 			fmt.Fprintf(r.notes, "penstock: %v\n", err)
 			continue
 		}
-		messages = append(turn, chat.Message{Role: "assistant", Content: text})
+		messages = append(turn, local.Message{Role: "assistant", Content: text})
 	}
 }
 
-func (r *repl) interruptible(ctx context.Context, messages []chat.Message) (string, error) {
+func (r *repl) interruptible(ctx context.Context, messages []local.Message) (string, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {

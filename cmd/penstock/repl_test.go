@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/penstock/penstock/host/chat"
+	local "github.com/penstock/penstock"
 )
 
 // script feeds lines to a REPL, then the end.
@@ -31,13 +31,13 @@ func TestREPL_Run_KeepsTheConversation(t *testing.T) {
 	var out, notes strings.Builder
 	r := repl{
 		readLine: script("one", "", "two", "stop", "bad", "last"),
-		before:   "(a picture) ",
+		files:    []local.Media{{Name: "a picture"}},
 		out:      &out,
 		notes:    &notes,
-		answer: func(_ context.Context, messages []chat.Message, show func(string) error) (string, error) {
+		answer: func(_ context.Context, messages []local.Message, show func(string) error) (string, error) {
 			var turns []string
 			for _, m := range messages {
-				turns = append(turns, m.Role+": "+m.Content)
+				turns = append(turns, m.Role+": "+strings.Repeat("(a picture) ", len(m.Media))+m.Content)
 			}
 			asked = append(asked, turns)
 			last := messages[len(messages)-1].Content
@@ -55,15 +55,15 @@ func TestREPL_Run_KeepsTheConversation(t *testing.T) {
 	}
 	want := [][]string{
 		{"user: (a picture) one"},
-		{"user: (a picture) one", "assistant: re (a picture) one", "user: two"},
-		{"user: (a picture) one", "assistant: re (a picture) one", "user: two", "assistant: re two", "user: stop"},
-		{"user: (a picture) one", "assistant: re (a picture) one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: bad"},
-		{"user: (a picture) one", "assistant: re (a picture) one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: last"},
+		{"user: (a picture) one", "assistant: re one", "user: two"},
+		{"user: (a picture) one", "assistant: re one", "user: two", "assistant: re two", "user: stop"},
+		{"user: (a picture) one", "assistant: re one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: bad"},
+		{"user: (a picture) one", "assistant: re one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: last"},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("conversations (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff("re (a picture) one\nre two\nhalf\n\nre last\n", out.String()); diff != "" {
+	if diff := cmp.Diff("re one\nre two\nhalf\n\nre last\n", out.String()); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff("(stopped)\npenstock: no such thing\n", notes.String()); diff != "" {
@@ -77,7 +77,7 @@ func TestREPL_Run_InterruptEndsTheAnswerOnly(t *testing.T) {
 	answers := 0
 	r := repl{
 		readLine: script("one", "two"), interrupts: interrupts, out: io.Discard, notes: &notes,
-		answer: func(ctx context.Context, _ []chat.Message, _ func(string) error) (string, error) {
+		answer: func(ctx context.Context, _ []local.Message, _ func(string) error) (string, error) {
 			answers++
 			interrupts <- os.Interrupt
 			<-ctx.Done()

@@ -5,20 +5,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin/compile"
-	"github.com/penstock/penstock/host/remote/compute"
 )
 
 func newRoot() *cobra.Command {
 	root := group("penstock", "A programmable host for language models",
-		newServe(), newWorker(), newRun(), newEmbed(), newModel(), newPlugin(), newReceipt(), newWatermark(), newBench(), newConfig(), newDoctor(), newHealth(), newVersion(),
-		newChild(model.Child()), newChild(compile.Child()), newChild(compute.Child()))
+		newServe(), newWorker(), newRun(), newEmbed(), newModel(), newPlugin(), newReceipt(), newWatermark(), newBench(), newConfig(), newDoctor(), newHealth(), newVersion())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlags)
@@ -39,13 +33,6 @@ func newRoot() *cobra.Command {
 		return help(cmd, args)
 	}
 	return root
-}
-
-// newChild is a command with which this program starts itself, for what may crash, hang or take too
-// much memory: trying a model file, compiling a plugin, computing for another machine.
-func newChild(name string, run func(args []string) int) *cobra.Command {
-	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, Args: cobra.ArbitraryArgs,
-		Run: func(_ *cobra.Command, args []string) { os.Exit(run(args)) }}
 }
 
 // wrongFlags says where the flags of a command are explained.

@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/penstock/penstock/host"
+	local "github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/author/project"
-	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
@@ -67,14 +64,14 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	if modelArg != "" {
 		cfg.Model.Path = modelArg
 	}
-	options, err := flags.answerOptions()
+	options, err := flags.options()
 	if err != nil {
 		return usageError{err}
 	}
-	if options.files, err = flags.attach(); err != nil {
+	files, err := flags.attach()
+	if err != nil {
 		return err
 	}
-	options.limits = host.MediaOptions(cfg.Media)
 	chatting := prompt == "" && isTerminal(cmd.InOrStdin())
 	if prompt == "" && !chatting {
 		if prompt, err = readPrompt(cmd.InOrStdin()); err != nil {
@@ -83,34 +80,72 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	s, err := openLocalModel(ctx, cfg, quietLogger(cmd.ErrOrStderr(), cfg), newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
+	m, err := openAlone(ctx, cfg, local.Log(quietLogger(cmd.ErrOrStderr(), cfg)), local.Progress(newProgress(cmd.ErrOrStderr(), modelName(cfg)).show))
 	if err != nil {
 		return err
 	}
+	answer := answerer(func(ctx context.Context, messages []local.Message, show func(string) error) (string, error) {
+		prompt := local.Prompt(local.Conversation(messages))
+		if flags.raw {
+			prompt = local.Text(messages[len(messages)-1].Content)
+		}
+		return read(ctx, m, prompt, options, show)
+	})
 	if chatting {
-		err = converse(cmd, s.answer(options), options.files.markers(), stop)
+		err = converse(cmd, answer, files, stop)
 	} else {
-		err = answerOnce(ctx, cmd.OutOrStdout(), s.answer(options), options.files.markers()+prompt)
+		err = answerOnce(ctx, cmd.OutOrStdout(), answer, local.Message{Role: "user", Content: prompt, Media: files})
 	}
-	return errors.Join(err, s.Close())
+	return errors.Join(err, m.Close())
 }
 
-// converse chats until the user leaves; before stands in front of the first question. An interrupt
-// has ended the program so far; from release on it ends an answer only.
-func converse(cmd *cobra.Command, answer answerer, before string, release func()) error {
+// openAlone loads the model of cfg for one user, with one slot.
+func openAlone(ctx context.Context, cfg config.Config, options ...local.OpenOption) (*local.Model, error) {
+	cfg.Scheduler.Slots = 1
+	cfg.Embedding.Enabled, cfg.Embedding.Model, cfg.Rerank = false, "", config.Rerank{} // nobody asks for these in a terminal
+	m, err := local.Open(ctx, cfg.Model.Path, append(options, local.Config(cfg))...)
+	var failed *local.ModelError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return m, err
+}
+
+// read shows an answer's text, all that the model writes, until its end.
+func read(ctx context.Context, m *local.Model, prompt local.Prompt, options []local.Option, show func(string) error) (string, error) {
+	l, err := m.Live(ctx, prompt, options...)
+	if err != nil {
+		return "", err
+	}
+	var all strings.Builder
+	for t, err := range l.Tokens() {
+		if err != nil {
+			return all.String(), err
+		}
+		all.WriteString(t.Text)
+		if err := show(t.Text); err != nil {
+			return all.String(), fmt.Errorf("write the answer: %w", err)
+		}
+	}
+	return all.String(), nil
+}
+
+// converse chats until the user leaves; files stand before the first question. An interrupt has
+// ended the program so far; from release on it ends an answer only.
+func converse(cmd *cobra.Command, answer answerer, files []local.Media, release func()) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	release()
 	r := repl{
-		readLine: terminalLines(cmd.InOrStdin().(*os.File), cmd.ErrOrStderr()), answer: answer, before: before, interrupts: interrupts,
+		readLine: terminalLines(cmd.InOrStdin().(*os.File), cmd.ErrOrStderr()), answer: answer, files: files, interrupts: interrupts,
 		out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
 	}
 	return r.run(cmd.Context())
 }
 
-func answerOnce(ctx context.Context, out io.Writer, answer answerer, prompt string) error {
-	text, err := answer(ctx, []chat.Message{{Role: "user", Content: prompt}}, func(text string) error {
+func answerOnce(ctx context.Context, out io.Writer, answer answerer, question local.Message) error {
+	text, err := answer(ctx, []local.Message{question}, func(text string) error {
 		_, err := io.WriteString(out, text)
 		return err
 	})
@@ -160,36 +195,20 @@ func readPrompt(in io.Reader) (string, error) {
 	return "", usageError{errors.New("there is no prompt: give one as an argument or on standard input")}
 }
 
-// answerOptions checks the flags and turns them into options.
-func (f runFlags) answerOptions() (answerOptions, error) {
+// options checks the flags and turns them into options.
+func (f runFlags) options() ([]local.Option, error) {
 	if f.maxTokens < 0 {
-		return answerOptions{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
+		return nil, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
 	}
-	o := answerOptions{common: completion.DefaultCommonFields(), maxTokens: f.maxTokens, raw: f.raw}
-	var err error
-	o.common.Plugins, err = scriptsIn(f.scripts)
-	return o, err
-}
-
-// scriptsIn are the plugins of a request with the scripts of some files, which are called as those;
-// nil: there are none.
-func scriptsIn(files []string) (json.RawMessage, error) {
-	type entry struct {
-		Script string `json:"script"`
-		Name   string `json:"name"`
-	}
-	var list []entry
-	for _, file := range files {
+	var scripts []local.Plugin
+	for _, file := range f.scripts {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("--script: %w", err)
 		}
-		list = append(list, entry{string(source), project.ScriptName(file)})
+		scripts = append(scripts, local.Plugin{Script: string(source), Name: project.ScriptName(file)})
 	}
-	if list == nil {
-		return nil, nil
-	}
-	return json.Marshal(list)
+	return []local.Option{local.MaxTokens(f.maxTokens), local.Raw(), local.Plugins(scripts...)}, nil
 }
 
 // quietLogger shows warnings only, unless a level was asked for, so that they do not disturb a

@@ -7,43 +7,28 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
-	"github.com/penstock/penstock/host/media"
+	local "github.com/penstock/penstock"
 )
 
-// attached are the files that stand before the first question.
-type attached struct {
-	parts []media.Part
-	data  map[string][]byte // by the part's id
-}
-
-// markers stand for the files in the text of the question.
-func (a attached) markers() string { return strings.Repeat(media.Marker, len(a.parts)) }
-
-// file is a media.Files.
-func (a attached) file(id string) []byte { return a.data[id] }
-
 // attach reads the files of --image and --audio.
-func (f runFlags) attach() (a attached, err error) {
-	a.data = map[string][]byte{}
+func (f runFlags) attach() (files []local.Media, err error) {
 	for _, given := range []struct {
 		flag  string
-		kind  media.Kind
 		paths []string
-	}{{"--image", media.Image, f.images}, {"--audio", media.Audio, f.sounds}} {
+	}{{"--image", f.images}, {"--audio", f.sounds}} {
 		for _, path := range given.paths {
-			id := fmt.Sprint(len(a.parts))
-			if a.data[id], err = readFile(path); err != nil {
-				return a, fmt.Errorf("%s: %w", given.flag, err)
+			data, err := readFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", given.flag, err)
 			}
-			a.parts = append(a.parts, media.Part{Field: given.flag + " " + path, Kind: given.kind, Source: media.FrameScheme + id})
+			files = append(files, local.Media{Name: given.flag + " " + path, Data: data})
 		}
 	}
-	if len(a.parts) > 0 && f.raw {
-		return a, usageError{errors.New("--raw gives the model a text alone; leave it out where there are files of --image and --audio")}
+	if len(files) > 0 && f.raw {
+		return nil, usageError{errors.New("--raw gives the model a text alone; leave it out where there are files of --image and --audio")}
 	}
-	return a, nil
+	return files, nil
 }
 
 // mostFile is how many bytes a picture or a sound may have in the terminal.

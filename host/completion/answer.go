@@ -27,8 +27,9 @@ type Choice struct {
 	Tokens  []scheduler.Token
 	Outputs []chain.Output // values that plugins gave
 
-	parts  *chat.Splitter // takes the text apart; nil: its reader wants it as it comes
+	parts  *chat.Splitter // takes the text apart; nil: it has no parts, or its reader wants it as it comes
 	calls  bool           // there are tool calls
+	text   []byte         // of the answer so far
 	shares shares
 	shown  *shown // for a receipt; nil: none is wanted
 }
@@ -37,12 +38,13 @@ type Choice struct {
 func (c *Choice) ReasoningTokens() int { return c.shares.reasoned }
 
 // Delta is what one event adds to a choice, or what the text of several does. It may be empty: a
-// token's text can be held back.
+// token's text can be held back. With an event of KindRewound it is all that is left of the answer,
+// in the place of the deltas before.
 type Delta struct {
 	Content   string
 	Reasoning string
 	Calls     []CallDelta
-	Said      []scheduler.Event // the tokens of Content
+	Said      []scheduler.Event // the tokens of Content, for a request that asks for log-probabilities
 	Event     scheduler.Event   // with what the request wants to know of a token besides its text; zero where there is none
 }
 
@@ -82,7 +84,7 @@ func (c *Choice) tryNext() (d Delta, ok bool, err error) {
 // next reads the next event of the choice's stream, or what the text before it adds if that had to
 // wait to be taken apart.
 func (c *Choice) next(ctx context.Context) (Delta, error) {
-	if c.parts.Waits() {
+	if c.parts != nil && c.parts.Waits() {
 		if d, ok, err := c.tryNext(); ok {
 			return d, err
 		}
@@ -128,14 +130,20 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 		}
 	}
 	d := Delta{Event: e}
-	c.shares.add(e)
 	c.shown.add(e)
+	c.text = append(c.text, e.Text...)
+	if e.Kind == scheduler.KindRewound {
+		return d, d.retell(c)
+	}
 	if c.parts == nil {
-		if d.Content = e.Text; e.Text != "" {
+		d.Content = e.Text
+		if c.Request.Logprobs >= 0 {
+			c.shares.add(e)
 			d.Said = c.shares.take(chat.Delta{Content: e.Text})
 		}
 		return d, nil
 	}
+	c.shares.add(e)
 	c.parts.Add(e.Text)
 	switch {
 	case e.Kind == scheduler.KindEnd:
@@ -146,6 +154,20 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 		return d, d.take(c, c.parts.Take)
 	}
 	return d, nil
+}
+
+// retell tells all that is left of a choice, of which tokens were taken back.
+func (d *Delta) retell(c *Choice) error {
+	c.text = bytes.TrimSuffix(c.text, []byte(d.Event.Rewound.Text))
+	c.shares, c.calls = shares{}, false
+	if c.parts == nil {
+		d.Content = string(c.text)
+		return nil
+	}
+	if err := c.parts.Restart(string(c.text)); err != nil {
+		return err
+	}
+	return d.take(c, c.parts.Take)
 }
 
 // lastPart takes the end of an answer's text. One that neither the model nor a stop string has
@@ -298,6 +320,9 @@ type Whole struct {
 
 // Add appends a delta.
 func (w *Whole) Add(d Delta) {
+	if d.Event.Kind == scheduler.KindRewound {
+		*w = Whole{}
+	}
 	w.Content.WriteString(d.Content)
 	w.Reasoning.WriteString(d.Reasoning)
 	for _, call := range d.Calls {

@@ -79,6 +79,7 @@ type Answers struct {
 	PromptLogprobs bool   // those of the prompt are reported, too
 	ReturnTokens   bool   // the answer's tokens are reported
 	NoAnswer       bool   // nothing is generated
+	Logits         Logits // changes the rows of the answers before anything else does; nil: nothing
 	Candidates     int    // how many of the most likely tokens are reported that each sampler left; 0: none
 	Progress       bool   // tell how far the prompt is computed
 

@@ -55,7 +55,7 @@ func pluginError(err error) *refusal.Error {
 	}
 	switch {
 	case errors.As(err, &refused):
-		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: refused.Param(), Message: refused.Told(),
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: refusal.PluginCode, Field: refused.Param(), Message: refused.Told(),
 			Public: refused.Error()}
 	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
 		return &refusal.Error{Kind: refusal.KindPluginsBusy, Code: "plugins_busy", Retry: 1, Message: fault.Told(), Public: fault.Error()}

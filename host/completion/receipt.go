@@ -173,8 +173,8 @@ func (r *Submitted) numbers(samplers []string) (map[string]any, error) {
 	return all, nil
 }
 
-// Steer notes for a receipt that the client is about to change the running answer.
-func (r *Submitted) Steer(how string) {
+// noteSteering notes for a receipt that the client is about to change the running answer.
+func (r *Submitted) noteSteering(how string) {
 	d := r.held.receipt
 	if d == nil {
 		return

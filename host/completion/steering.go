@@ -14,11 +14,54 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
+// Inject adds a text to a running answer.
+func (s *Service) Inject(ctx context.Context, c *Choice, text string) error {
+	r := c.Request
+	tokens, err := Work(ctx, s, r.Caller, len(text), func(ctx context.Context) ([]int32, error) {
+		return r.Model.Encoder().Plain(ctx, text)
+	})
+	if err != nil {
+		return TextError(err, "text")
+	}
+	r.noteSteering("inject")
+	return c.Stream.Inject(ctx, tokens)
+}
+
+// Rewind takes back the last n tokens of a running answer.
+func (c *Choice) Rewind(ctx context.Context, n int) error {
+	c.Request.noteSteering("rewind")
+	return c.Stream.Rewind(ctx, n)
+}
+
+// Set has a running answer go on with sampling parameters as change changes them, which has size
+// bytes.
+func (s *Service) Set(ctx context.Context, c *Choice, size int, change func(*sampling.ParamFields) error) error {
+	r := c.Request
+	r.steering.Lock()
+	defer r.steering.Unlock()
+	fields := sampling.FieldsOf(r.Params)
+	if err := change(&fields); err != nil {
+		return err
+	}
+	params, stages, err := s.renewed(ctx, r, fields, size)
+	if err != nil {
+		return err
+	}
+	r.noteSteering("set")
+	if err := c.Stream.SetChain(ctx, stages); err != nil {
+		return err
+	}
+	r.Params = params
+	return nil
+}
+
 // Fork makes a request that continues from where a running answer of another is, with the same
 // prompt, plugins and limits, and with its sampling parameters except the seed, which is random,
 // and those that change changes, which has size bytes. The caller submits it, and releases it as
 // any other.
 func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, size int, change func(*sampling.ParamFields) error) (*Prompted, error) {
+	r.steering.Lock()
+	defer r.steering.Unlock()
 	fork := *r.Prompted
 	fork.Size = max(r.Size, size)
 	fork.times.came, fork.Params.Seed = time.Now(), sampling.RandomSeed()
@@ -74,10 +117,10 @@ func (p *Prompted) takeFields(ctx context.Context, fields sampling.ParamFields) 
 	return err
 }
 
-// Renew builds the sampler chain of a submitted request anew, whose parameters are replaced by
-// fields, which were read over them. It changes nothing of the request. The caller has to close the
+// renewed is the sampler chain of a submitted request with other parameters: fields, which were
+// read over those that it has. It changes nothing of the request. The caller has to close the
 // stages.
-func (s *Service) Renew(ctx context.Context, r *Submitted, fields sampling.ParamFields, size int) (sampling.Params, []chain.Stage, error) {
+func (s *Service) renewed(ctx context.Context, r *Submitted, fields sampling.ParamFields, size int) (sampling.Params, []chain.Stage, error) {
 	type renewed struct {
 		params sampling.Params
 		stages []chain.Stage

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/operation"
@@ -28,6 +29,7 @@ type Submitted struct {
 	tokens   []scheduler.Token                            // the control tokens that are stop strings
 	adapters usedAdapters                                 // with what the last prompt is computed
 	renew    func(sampling.Params) ([]chain.Stage, error) // builds the stages of a running answer anew
+	steering sync.Mutex                                   // held while Params are read or changed
 }
 
 // Reading says how the answers of a request are read.
@@ -97,8 +99,11 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	return r, nil
 }
 
-// takeApart has the choices taken apart, or cancels them.
+// takeApart has the choices taken apart if they may have parts, or cancels them.
 func (r *Submitted) takeApart() (err error) {
+	if !r.Rendered.HasParts && r.held.receipt == nil { // which tells of the content, too
+		return nil
+	}
 	for _, c := range r.Choices {
 		if c.parts, err = r.Rendered.NewSplitter(); err != nil {
 			r.Cancel()
@@ -238,6 +243,9 @@ func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prom
 	}, discardPolicy)
 	if err != nil {
 		return serving.Policy{}, chainError(r.constraintError(err), params)
+	}
+	if r.Logits != nil {
+		p = r.Logits.first(p)
 	}
 	if recording := r.held.recording; recording != nil {
 		p = recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)

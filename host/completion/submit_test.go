@@ -93,6 +93,14 @@ func TestService_Submit_Choices(t *testing.T) {
 	}
 }
 
+// changing is a stream that takes any chain.
+type changing struct{ serving.Stream }
+
+func (changing) SetChain(_ context.Context, stages []chain.Stage) error {
+	chain.Close(stages)
+	return nil
+}
+
 // Work that is begun for a client who leaves goes on beside what the service does with the request.
 // The race detector sees whether they share anything.
 func TestService_Submit_ClientLeaves(t *testing.T) {
@@ -117,10 +125,9 @@ func TestService_Submit_ClientLeaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fields := sampling.FieldsOf(submitted.Params)
 		ctx, leave = context.WithCancel(t.Context())
 		go leave()
-		_, _, err = s.Renew(ctx, submitted, fields, 1)
+		err = s.Set(ctx, &completion.Choice{Request: submitted, Stream: changing{}}, 1, func(*sampling.ParamFields) error { return nil })
 		if err != nil && !errors.Is(err, refusal.ErrGone) {
 			t.Error(err)
 		}

@@ -150,7 +150,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	}
 	info.Compute.Drafter = drafter.name
 	core := &Core{Engine: chat, Scheduler: s, Plugins: plugins.builder,
-		Metrics: l.metrics, Broken: embeddings.broken, remote: remote}
+		Metrics: l.metrics, Broken: embeddings.broken, remote: remote, halt: func() error { return nil }}
 	if core.Model, err = l.served(info, core, adapters, plugins, embeddings, media); err != nil {
 		return nil, err
 	}
@@ -371,24 +371,35 @@ type Core struct {
 
 	remote *remoteModel // nil: no workers compute it
 	opened closers
+	halt   func() error // that of Start; before, nothing runs
 }
 
-// Run has the scheduler answer requests until ctx is done. Of a model that workers compute it keeps
-// up the connections with them.
-func (c *Core) Run(ctx context.Context) error {
+// Start has the scheduler answer requests until Halt. Of a model that workers compute it keeps up
+// the connections with them.
+func (c *Core) Start() {
+	ctx, stop := context.WithCancel(context.Background())
 	var keeper sync.WaitGroup
-	defer keeper.Wait()
 	if c.remote != nil {
 		keeper.Go(func() { c.keepComputing(ctx) })
 	}
-	return c.Scheduler.Run(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- c.Scheduler.Run(ctx) }()
+	c.halt = sync.OnceValue(func() error {
+		stop()
+		err := <-stopped
+		keeper.Wait()
+		return err
+	})
 }
+
+// Halt ends the scheduler, and with it the answers that are left.
+func (c *Core) Halt() error { return c.halt() }
 
 // Lost reports whether a worker is lost, so that nothing computes the model.
 func (c *Core) Lost() bool { return c.remote != nil && c.remote.down.Load() }
 
-// Close frees the model. The scheduler's Run must have returned.
-func (c *Core) Close() error { return c.opened.Close() }
+// Close ends what runs and frees the model.
+func (c *Core) Close() error { return errors.Join(c.Halt(), c.opened.Close()) }
 
 // closers are what closes all that was opened, in its order.
 type closers []func() error

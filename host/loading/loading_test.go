@@ -8,18 +8,18 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 func TestMain(m *testing.M) {
 	kerneltest.Main()
-	childtest.Run(model.Child())
-	childtest.Run(compile.Child())
+	spawn.Run(model.Child())
+	spawn.Run(compile.Child())
 	goleak.VerifyTestMain(m)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/host/media/fetch"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
@@ -322,4 +323,17 @@ func told(ctx context.Context, item media.Item, err error) error {
 		return refusal.Invalid(item.Field, "%s cannot be encoded for this model: %v", item.Field, err)
 	}
 	return fmt.Errorf("%s: %w", item.Field, err)
+}
+
+// MediaBounds bounds the pictures and sounds of requests.
+func MediaBounds(c config.Media) media.Bounds {
+	o := media.Bounds{Pixels: c.ImagePixels, Sound: c.SoundLength, Memory: c.DecodeMemory}
+	if c.URLs == "off" {
+		return o
+	}
+	o.Fetch = &fetch.Options{HTTP: c.URLs == "http", Limit: c.URLLimit, Timeout: c.URLTimeout}
+	for _, network := range c.URLNetworks {
+		o.Fetch.Networks = append(o.Fetch.Networks, network.Prefix)
+	}
+	return o
 }

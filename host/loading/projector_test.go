@@ -45,12 +45,9 @@ func openModel(t *testing.T, flags map[string]any) *serving.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- core.Run(ctx) }()
+	core.Start()
 	t.Cleanup(func() {
-		cancel()
-		if err := errors.Join(<-ended, core.Close()); err != nil && !errors.Is(err, context.Canceled) {
+		if err := core.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/native"
 )
 
@@ -88,12 +89,12 @@ type child struct {
 // is given.
 func startChild(ctx context.Context, memory uint64) (*child, error) {
 	program, err := os.Executable()
-	if err != nil || os.Getenv(childEnv) != "" {
+	if err != nil || spawn.Is(childCommand) {
 		return nil, errors.Join(ErrNoChild, err)
 	}
 	p := &child{cmd: exec.Command(program, childCommand, tryModels, strconv.FormatUint(memory, 10)), stderr: newStderr()}
 	// A trial must not wait for gdb, which llama.cpp starts to print a stack when it aborts.
-	p.cmd.Env = append(os.Environ(), childEnv+"=1", kernelSet(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	p.cmd.Env = append(os.Environ(), spawn.Mark(childCommand), kernelSet(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	p.cmd.Stderr = p.stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting the trial: %w", err)

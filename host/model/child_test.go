@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/host/spawn"
 )
 
 // misbehaving starts a child that misbehaves.
@@ -87,7 +89,8 @@ func TestStartChild_ProgramWithoutTheCommand_IsErrNoChild(t *testing.T) {
 }
 
 func TestStartChild_InsideAChild_IsErrNoChild(t *testing.T) {
-	t.Setenv(childEnv, "1")
+	name, value, _ := strings.Cut(spawn.Mark(childCommand), "=")
+	t.Setenv(name, value)
 	if _, err := startChild(t.Context(), 0); !errors.Is(err, ErrNoChild) {
 		t.Errorf("got %v", err)
 	}

@@ -27,10 +27,6 @@ const (
 	tryKernels   = "kernels"
 )
 
-// childEnv is set for a child, which starts none itself: a program that does not have the command
-// would run as it always does, and start another.
-const childEnv = "PENSTOCK_CHILD"
-
 // Child returns the command by which this program tries models and kernels in a child process, and
 // what carries it out and returns the exit code. A program that calls Check has the command.
 func Child() (command string, run func(args []string) int) { return childCommand, runChild }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/native"
 )
 
@@ -54,7 +55,7 @@ func (t *kernelTrial) run(ctx context.Context, kernels []native.Kernel) error {
 // child said of each that it came back from, and its last words.
 func startKernelChild(ctx context.Context, list string) (lines []string, words string, err error) {
 	program, err := os.Executable()
-	if err != nil || os.Getenv(childEnv) != "" {
+	if err != nil || spawn.Is(childCommand) {
 		return nil, "", errors.Join(ErrNoChild, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, kernelTime)
@@ -62,7 +63,7 @@ func startKernelChild(ctx context.Context, list string) (lines []string, words s
 	var out bytes.Buffer
 	stderr := newStderr()
 	cmd := exec.CommandContext(limited, program, childCommand, tryKernels, list)
-	cmd.Env = append(os.Environ(), childEnv+"=1", "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	cmd.Env = append(os.Environ(), spawn.Mark(childCommand), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	cmd.Stdout, cmd.Stderr = &out, stderr
 	failed := cmd.Run()
 	if cause := context.Cause(ctx); cause != nil {

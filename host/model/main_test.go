@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/model/kerneltest"
+	"github.com/penstock/penstock/host/spawn"
 	"go.uber.org/goleak"
 )
 
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	kerneltest.Main()
 	switch how := os.Getenv(misbehaviourEnv); {
 	case how == "" || len(os.Args) < 3 || os.Args[1] != childCommand || os.Args[2] != tryModels:
-		childtest.Run(Child())
+		spawn.Run(Child())
 		goleak.VerifyTestMain(m)
 	case how == "silent":
 		os.Exit(3)

@@ -90,7 +90,10 @@ const (
 // ScriptCode is the code of a refusal for what is wrong in a script, or in what it is given.
 const ScriptCode = "script_error"
 
-// The numbers of such a refusal, from 1; absent where they are not known.
+// PluginCode is the code of what a plugin refuses.
+const PluginCode = "plugin_refused"
+
+// The numbers of a refusal for a script, from 1; absent where they are not known.
 const (
 	ScriptLine   = "line"
 	ScriptColumn = "column"

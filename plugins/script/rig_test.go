@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -23,7 +23,7 @@ import (
 var codeCache string
 
 func TestMain(m *testing.M) {
-	childtest.Run(compile.Child())
+	spawn.Run(compile.Child())
 	dir, err := os.MkdirTemp("", "penstock-test-")
 	if err != nil {
 		panic(err)

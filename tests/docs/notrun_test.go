@@ -9,6 +9,7 @@ var elsewhere = map[string]string{
 	"docs/plugins/scripts.md": "TestScripts_EachStep_AnswersAsShown",
 	"docs/media.md":           "TestDocs_Media in host: a model that sees and hears",
 	"docs/curl.md":            "TestDocs_Curl in host: it expects some errors",
+	"docs/library.md":         "TestLibrary_NewModule_Answers: a module outside the checkout",
 }
 
 // notRun says why a block, named by its first line, is not run.

@@ -15,21 +15,21 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/host"
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/remote/compute"
+	"github.com/penstock/penstock/host/spawn"
 )
 
 // Main is TestMain of a package whose tests run hosts. Processes that a host starts are this
 // program once more.
 func Main(m *testing.M) {
 	kerneltest.Main()
-	childtest.Run(model.Child())
-	childtest.Run(compile.Child())
-	childtest.Run(compute.Child())
+	spawn.Run(model.Child())
+	spawn.Run(compile.Child())
+	spawn.Run(compute.Child())
 	goleak.VerifyTestMain(tests{m})
 }
 

@@ -44,7 +44,8 @@ var testOnly = map[string]string{
 }
 
 // checkExports finds exported functions, types, methods, constants and variables that nothing but
-// tests uses. Packages whose name ends in "test" are tests, too.
+// tests uses. Packages whose name ends in "test" are tests, too. The names of the module's own
+// package are for the programs of others.
 func checkExports() ([]string, error) {
 	packages, err := loadTypes()
 	if err != nil {
@@ -83,7 +84,7 @@ func findUnused(packages []*typedPackage) []export {
 	useThroughInterfaces(packages, interfaces, used)
 	var unused []export
 	for _, p := range packages {
-		if p.isTest() {
+		if p.isTest() || p.types.Path() == module {
 			continue
 		}
 		for _, e := range p.exported() {

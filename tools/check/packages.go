@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"io"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -25,8 +26,13 @@ type goPackage struct {
 	TestGoFiles           []string
 }
 
-// name is the package's path below the module.
-func (p goPackage) name() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
+// name is the package's path below the module. That of the module's root is the library's.
+func (p goPackage) name() string {
+	if p.ImportPath == module {
+		return path.Base(module)
+	}
+	return strings.TrimPrefix(p.ImportPath, module+"/")
+}
 
 // testsModule is the folder of the module of tests that need more libraries than the product does.
 const testsModule = "tests"

@@ -57,7 +57,7 @@ func loadTypes() ([]*typedPackage, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("go list: %w", err)
 		}
-		if !strings.HasPrefix(p.ImportPath, module+"/") {
+		if p.ImportPath != module && !strings.HasPrefix(p.ImportPath, module+"/") {
 			l.exports[p.ImportPath] = p.Export
 			continue
 		}

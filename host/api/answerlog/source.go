@@ -19,13 +19,12 @@ import (
 // source is an answer that is being computed. It writes the answer's frames into its log, which may
 // outlive it.
 type source struct {
-	service  *completion.Service
-	shelf    *Shelf
-	stream   serving.Stream
-	choice   *completion.Choice
-	seed     uint32     // with which it began
-	parts    *parts     // takes the answer apart; nil: nobody wants that
-	steering sync.Mutex // held while the request is read or changed: two connections may steer it while one takes it over
+	service *completion.Service
+	shelf   *Shelf
+	stream  serving.Stream
+	choice  *completion.Choice
+	seed    uint32 // with which it began
+	parts   *parts // takes the answer apart; nil: nobody wants that
 }
 
 // newSource has the answer to a request computed. It releases the request once it has run.

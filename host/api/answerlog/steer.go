@@ -66,8 +66,7 @@ func (l *Log) Rewind(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	s.choice.Request.Steer("rewind")
-	return s.stream.Rewind(ctx, n)
+	return s.choice.Rewind(ctx, n)
 }
 
 // Inject adds a text to the answer.
@@ -76,15 +75,7 @@ func (l *Log) Inject(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	r := s.choice.Request
-	tokens, err := completion.Work(ctx, s.service, r.Caller, len(text), func(ctx context.Context) ([]int32, error) {
-		return r.Model.Encoder().Plain(ctx, text)
-	})
-	if err != nil {
-		return completion.TextError(err, "text")
-	}
-	r.Steer("inject")
-	return s.stream.Inject(ctx, tokens)
+	return s.service.Inject(ctx, s.choice, text)
 }
 
 // Set changes sampling parameters; those that are left out of the object stay as they are.
@@ -93,23 +84,7 @@ func (l *Log) Set(ctx context.Context, change json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	s.steering.Lock()
-	defer s.steering.Unlock()
-	r := s.choice.Request
-	fields := sampling.FieldsOf(r.Params)
-	if err := readSampling(change, &fields); err != nil {
-		return err
-	}
-	params, stages, err := s.service.Renew(ctx, r, fields, len(change))
-	if err != nil {
-		return err
-	}
-	r.Steer("set")
-	if err := s.stream.SetChain(ctx, stages); err != nil {
-		return err
-	}
-	r.Params = params
-	return nil
+	return s.service.Set(ctx, s.choice, len(change), func(fields *sampling.ParamFields) error { return readSampling(change, fields) })
 }
 
 // Fork makes the request for an answer that goes on where this one is, with its sampling
@@ -119,8 +94,6 @@ func (l *Log) Fork(ctx context.Context, change json.RawMessage) (*completion.Pro
 	if err != nil {
 		return nil, err
 	}
-	s.steering.Lock()
-	defer s.steering.Unlock()
 	return s.service.Fork(ctx, s.choice.Request, s.stream, len(change), func(fields *sampling.ParamFields) error {
 		if !completion.IsSet(change) {
 			return nil

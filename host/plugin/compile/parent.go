@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/spawn"
 )
 
 // childError is why a child refused a module, in the words that this process would use.
@@ -79,7 +80,7 @@ func runChild(ctx context.Context, wasm []byte, o compileOrder) childEnd {
 }
 
 func childEnvironment() []string {
-	env := []string{"GOTRACEBACK=none"}
+	env := []string{spawn.Mark(childCommand), "GOTRACEBACK=none"}
 	for _, name := range inherited {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)

@@ -14,14 +14,14 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"go.uber.org/goleak"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin/fuel"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
 
 func TestMain(m *testing.M) {
-	childtest.Run(Child())
+	spawn.Run(Child())
 	goleak.VerifyTestMain(m)
 }
 

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -27,7 +27,7 @@ import (
 var codeCache string
 
 func TestMain(m *testing.M) {
-	childtest.Run(compile.Child())
+	spawn.Run(compile.Child())
 	os.Exit(run(m))
 }
 

@@ -6,11 +6,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/spawn"
 )
 
 func TestMain(m *testing.M) {
-	childtest.Run(compile.Child())
+	spawn.Run(compile.Child())
 	os.Exit(m.Run())
 }

@@ -7,11 +7,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/spawn"
 )
 
 func TestMain(m *testing.M) {
-	childtest.Run(compile.Child())
+	spawn.Run(compile.Child())
 	goleak.VerifyTestMain(m)
 }

@@ -9,14 +9,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/spawn"
 )
 
 func TestMain(m *testing.M) {
-	childtest.Run(compile.Child())
+	spawn.Run(compile.Child())
 	goleak.VerifyTestMain(m)
 }
 

@@ -8,17 +8,17 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/penstock/penstock/host/childtest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler"
 )
 
 func TestMain(m *testing.M) {
-	childtest.Run(compile.Child())
+	spawn.Run(compile.Child())
 	goleak.VerifyTestMain(m)
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/remote"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/native"
 )
 
@@ -84,7 +85,7 @@ func Start(o Options, log *slog.Logger) (remote.Child, error) {
 	defer func() { _ = socket.Close() }()
 	p := &process{cmd: exec.Command(program, childCommand, string(options)), conn: conn, stderr: excerpt.NewTail(64 << 10), ended: make(chan struct{})}
 	// A connection must not wait for gdb, which ggml starts to print a stack when it aborts.
-	p.cmd.Env = append(os.Environ(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	p.cmd.Env = append(os.Environ(), spawn.Mark(childCommand), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	p.cmd.Stdout, p.cmd.Stderr = &lines{log: log}, io.MultiWriter(&lines{log: log}, p.stderr)
 	p.cmd.ExtraFiles = []*os.File{socket}
 	if err := p.cmd.Start(); err != nil {

@@ -1,0 +1,800 @@
+// SPDX-License-Identifier: MIT
+
+// Package penstock runs language models in a Go program, as the server does for its clients.
+//
+// [Open] loads a model. Any number of goroutines may use it at once: their requests share its
+// forward passes. [Model.Generate] continues a text, [Model.Chat] answers a conversation;
+// [Model.Stream] and [Model.ChatStream] do the same token by token, and [Model.Live] gives a handle
+// on the answer while it is written. A request has options, such as [MaxTokens], [Schema], [Tools]
+// and [Plugins]. docs/library.md has what building takes, and a task for each feature.
+//
+// # Notes
+//
+//   - A stream is an iterator. Whoever leaves the loop, cancels the context or drops a [Live] frees
+//     the slot.
+//   - Errors are a *[ModelError] of Open, a *[RequestError] of a request, or the context's. Among
+//     those of requests are a *[PromptTooLong], a *[PluginFault] and an *[Overload].
+//   - The program starts itself as a child process to try files that could crash it. So its main
+//     begins with [Init], which takes over in such a child.
+package penstock
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/grammar/schema"
+	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/spawn"
+	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/host/vectors"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// ready says that Init was called.
+var ready atomic.Bool
+
+// Init is the first call of main, and of TestMain. In a child process that tries a model or
+// compiles a plugin it does that, and ends the process. It cannot be an init function: llama.cpp's
+// threads call Go, and such calls wait until main begins.
+func Init() {
+	spawn.Run(model.Child())
+	spawn.Run(compile.Child())
+	ready.Store(true)
+}
+
+// The names of the small models that are built in. The second one sees.
+const (
+	BuiltIn       = model.BuiltInName
+	BuiltInVision = model.BuiltInVisionName
+)
+
+// The types of the packages below that are part of this one.
+type (
+	Params   = sampling.ParamFields // sampling parameters, by llama-server's names
+	Info     = serving.Info         // what a model is
+	Stats    = scheduler.Stats      // how busy it is
+	Usage    = scheduler.Usage      // the tokens of a request
+	Timing   = scheduler.Timing     // where its time went
+	Logprobs = chain.Logprobs       // how likely a token was, and which others were
+	Output   = chain.Output         // a value that a plugin has given, in JSON
+
+	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
+	PromptTooLong = refusal.PromptTooLong // by how much: Tokens, Context
+	PluginFault   = refusal.PluginFault   // a plugin has failed or cannot be used
+	Overload      = refusal.Overload      // too much is asked for at a time: Retry says when to try again
+)
+
+// Model is a model in memory. Its methods may be called from any goroutine.
+type Model struct {
+	core    *loading.Core
+	plugins *loading.Plugins
+	service *completion.Service
+
+	mu     sync.Mutex
+	closed bool
+	live   map[*completion.Live]struct{}
+	users  sync.WaitGroup
+}
+
+// settings are what the options of Open have said.
+type settings struct {
+	values   map[string]any
+	config   *config.Config
+	log      *slog.Logger
+	progress func(done float32)
+}
+
+// OpenOption says how a model is opened.
+type OpenOption func(*settings)
+
+// Set sets a key of docs/configuration.md, such as "scheduler.slots" (how many answers are computed
+// at once), "model.ctx_size", "model.lora" or "plugins.dir". Neither a file nor the environment is
+// read. No plugin folder is set, and requests may bring modules and scripts.
+func Set(key string, value any) OpenOption { return func(s *settings) { s.values[key] = value } }
+
+// Config takes a configuration that the program has loaded itself, in place of Set.
+func Config(c config.Config) OpenOption { return func(s *settings) { s.config = &c } }
+
+// Log says where log lines go, llama.cpp's among them, for all models of the process. Without it
+// there are none.
+func Log(log *slog.Logger) OpenOption { return func(s *settings) { s.log = log } }
+
+// Progress is called with 0 to 1 while the weights load.
+func Progress(show func(done float32)) OpenOption { return func(s *settings) { s.progress = show } }
+
+// OpenBuiltIn opens the small model that is built in: for tests, and to try things.
+func OpenBuiltIn(ctx context.Context, options ...OpenOption) (*Model, error) {
+	return Open(ctx, BuiltIn, options...)
+}
+
+// Open loads a model: a GGUF file, a name in the model folder, or BuiltIn. A projector beside the
+// file is loaded with it, for pictures and sounds. An encoder, such as a BERT, makes embeddings or
+// scores only. A new file is tried in a child process first. Open stops soon after ctx is done.
+func Open(ctx context.Context, name string, options ...OpenOption) (*Model, error) {
+	s := settings{values: map[string]any{"plugins.modules": "on", "plugins.scripts": "on", "plugins.dir": ""}, log: slog.New(slog.DiscardHandler)}
+	for _, option := range options {
+		option(&s)
+	}
+	m, err := s.open(ctx, name)
+	if err != nil && context.Cause(ctx) == nil {
+		err = &ModelError{Model: name, Err: err}
+	}
+	return m, err
+}
+
+func (s *settings) open(ctx context.Context, name string) (*Model, error) {
+	if !ready.Load() {
+		return nil, errors.New("main has to begin with penstock.Init(): the program starts itself again to try the model")
+	}
+	if _, err := native.Level(); err != nil {
+		return nil, err
+	}
+	c, err := s.configuration(name)
+	if err != nil {
+		return nil, err
+	}
+	about, err := library.Open(c.Models.Dir).Model(c.Model.Path)
+	encoder := err == nil && about.Encoder
+	c.Embedding.Enabled = c.Embedding.Enabled || encoder && !c.Rerank.Enabled
+	native.SetLogger(s.log.With(slog.String("from", "llama.cpp")))
+	plugins, err := loading.OpenPlugins(ctx, c, s.log)
+	if err != nil {
+		return nil, err
+	}
+	core, err := loading.Open(ctx, c, s.log, loading.Options{Progress: s.progress, Plugins: plugins})
+	if err != nil {
+		return nil, errors.Join(err, plugins.Close())
+	}
+	core.Model.EmbedsOnly = encoder
+	core.Start()
+	m := &Model{core: core, plugins: plugins, live: map[*completion.Live]struct{}{}}
+	m.service = completion.NewService(alone{model: m})
+	m.service.Media = media.NewLoader(loading.MediaBounds(c.Media))
+	return m, nil
+}
+
+// configuration is that of a model of a name.
+func (s *settings) configuration(name string) (config.Config, error) {
+	if s.config != nil {
+		return *s.config, nil
+	}
+	for key := range s.values {
+		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == key }) {
+			return config.Config{}, fmt.Errorf("%q is no key of the configuration; docs/configuration.md has them all", key)
+		}
+	}
+	s.values["model.path"] = name
+	return config.Load(config.Sources{File: os.DevNull, Flags: s.values})
+}
+
+// Close ends all answers and frees the model. It waits for loops over streams, so no such loop may
+// call it.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	live := slices.Collect(maps.Keys(m.live))
+	m.mu.Unlock()
+	for _, answer := range live {
+		answer.End(scheduler.ErrClosed)
+	}
+	m.users.Wait()
+	return errors.Join(m.core.Close(), m.plugins.Close())
+}
+
+// hold keeps the model in memory until it is released.
+func (m *Model) hold() (release func(), _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, scheduler.ErrClosed
+	}
+	m.users.Add(1)
+	return m.users.Done, nil
+}
+
+// alone are the models of a service that has one.
+type alone struct {
+	serving.Models
+	model *Model
+}
+
+// Use implements serving.Models.
+func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
+	release, err := a.model.hold()
+	return a.model.core.Model, release, err
+}
+
+// Seeing implements serving.Models.
+func (alone) Seeing(name string) string { return name }
+
+// Info says what the model is and how it is served.
+func (m *Model) Info() Info { return m.core.Model.Info }
+
+// Stats says how busy the model is.
+func (m *Model) Stats() Stats { return m.core.Scheduler.Stats() }
+
+// Metrics answers Prometheus as GET /metrics of the server does.
+func (m *Model) Metrics() http.Handler {
+	return telemetry.NewServer("library").Handler(func() []*telemetry.Metrics { return []*telemetry.Metrics{m.core.Metrics} })
+}
+
+// me is who asks: the program itself, which may do everything.
+func me() completion.Caller {
+	return completion.Caller{Administers: true, MayRaisePriority: true, MayBringModules: true, TakeScript: func(string, string) error { return nil }}
+}
+
+// with does something while the model is in memory.
+func (m *Model) with(ctx context.Context, field string, act func() error) error {
+	release, err := m.hold()
+	if err == nil {
+		defer release()
+		err = act()
+	}
+	return failure(ctx, err, field)
+}
+
+// Tokenize turns a text into tokens, the texts of control tokens into these. It adds none.
+func (m *Model) Tokenize(ctx context.Context, text string) (tokens []int32, err error) {
+	err = m.with(ctx, "text", func() (err error) {
+		tokens, err = completion.Work(ctx, m.service, me(), len(text), func(ctx context.Context) ([]int32, error) {
+			return m.core.Model.Encoder().Tokenize(ctx, text, false, true)
+		})
+		return completion.TextError(err, "text")
+	})
+	return tokens, err
+}
+
+// Detokenize is the text of tokens. Bytes that are not UTF-8 are replaced.
+func (m *Model) Detokenize(tokens []int32) (text string, err error) {
+	err = m.with(context.Background(), "tokens", func() (err error) {
+		text, err = m.core.Model.Engine.Detokenize(tokens)
+		return err
+	})
+	return text, err
+}
+
+// Embed computes an embedding of each text, at most 2,048.
+func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
+	input, err := json.Marshal(texts)
+	if err != nil {
+		return nil, err
+	}
+	e, err := vectors.Embed(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), Input: input, Field: "texts", OneVector: true})
+	if err != nil {
+		return nil, failure(ctx, err, "texts")
+	}
+	defer e.Release()
+	rows := make([][]float32, len(e.Vectors))
+	for i, of := range e.Vectors {
+		rows[i] = of[0]
+	}
+	return rows, nil
+}
+
+// Rank scores how well documents answer a query: higher is better. The model has to be one that
+// scores, opened with Set("rerank.enabled", true).
+func (m *Model) Rank(ctx context.Context, query string, documents ...string) ([]float32, error) {
+	ranks, err := vectors.Rank(ctx, m.service, vectors.RankRequest{Caller: me(), Query: query, Documents: documents})
+	if err != nil {
+		return nil, failure(ctx, err, "documents")
+	}
+	return ranks.Scores, nil
+}
+
+// Message is a turn of a conversation.
+type Message struct {
+	Role      string // system, user, assistant or tool
+	Content   string
+	Media     []Media // pictures and sounds, which stand before the content
+	Reasoning string  // of an assistant
+	Calls     []Call  // of an assistant
+	CallID    string  // of a tool: which call this is the result of
+}
+
+// Media is the file of a picture (JPEG, PNG, GIF, WebP, BMP) or a sound (WAV, MP3).
+type Media struct {
+	Name string // in errors; "": its place in the conversation
+	Data []byte
+}
+
+// Call is a tool call.
+type Call struct {
+	ID, Name  string
+	Arguments string // a JSON object
+}
+
+// System, User and ToolResult are messages.
+func System(text string) Message { return Message{Role: "system", Content: text} }
+
+// User is what a user says, with pictures and sounds.
+func User(text string, files ...[]byte) Message {
+	m := Message{Role: "user", Content: text}
+	for _, data := range files {
+		m.Media = append(m.Media, Media{Data: data})
+	}
+	return m
+}
+
+// ToolResult is what came of a call.
+func ToolResult(call Call, result string) Message {
+	return Message{Role: "tool", Content: result, CallID: call.ID}
+}
+
+// Prompt is what a model answers: a Text or a Conversation.
+type Prompt interface {
+	source(r *request) (_ completion.Source, field string)
+}
+
+// Text is a text that the model continues.
+type Text string
+
+func (t Text) source(*request) (completion.Source, string) {
+	return completion.Text(string(t)), "prompt"
+}
+
+// Conversation is a conversation that the model answers, by its chat template.
+type Conversation []Message
+
+func (c Conversation) source(r *request) (completion.Source, string) {
+	var all chat.Conversation
+	files := map[string][]byte{}
+	for i, m := range c {
+		text := strings.Repeat(media.Marker, len(m.Media)) + m.Content
+		to := chat.Message{Role: m.Role, Content: text, Reasoning: m.Reasoning, ToolCallID: m.CallID}
+		for j, file := range m.Media {
+			id := strconv.Itoa(len(all.Media))
+			files[id] = file.Data
+			all.Media = append(all.Media, media.Part{Field: cmp.Or(file.Name, fmt.Sprintf("messages[%d].Media[%d]", i, j)), Source: media.FrameScheme + id})
+		}
+		for _, call := range m.Calls {
+			to.ToolCalls = append(to.ToolCalls, chat.NewToolCall(call.ID, call.Name, call.Arguments))
+		}
+		all.Messages = append(all.Messages, to)
+	}
+	if all.Tools = r.tools; r.choice != "" {
+		var err error
+		if all.ToolChoice, err = chat.ChooseTool(r.choice, r.tools, "tool_choice"); err != nil {
+			all.ToolChoice, err = chat.ParseToolChoice(strconv.AppendQuote(nil, r.choice), r.tools)
+		}
+		r.fail(err)
+	}
+	r.asked.Caller.Files = func(id string) []byte { return files[id] }
+	return completion.Chat{Conversation: all}, "messages"
+}
+
+// request is what the options of a request have said.
+type request struct {
+	asked   completion.Asked
+	tools   []chat.Tool
+	choice  string // of tools
+	plugins []Plugin
+	lora    []map[string]any
+	raw     bool
+	err     error
+}
+
+// Option says how an answer is to be. Options may be used for any number of requests.
+type Option func(*request)
+
+// Sampling changes the sampling parameters; what it leaves alone is the model's default.
+func Sampling(change func(*Params)) Option {
+	return func(r *request) { change(&r.asked.Common.ParamFields) }
+}
+
+// Temperature is how freely tokens are drawn; at 0 the likeliest is taken.
+func Temperature(t float32) Option { return Sampling(func(p *Params) { p.Temperature = t }) }
+
+// Seed begins the random numbers of the answer.
+func Seed(seed int64) Option { return Sampling(func(p *Params) { p.Seed = &seed }) }
+
+// Grammar has the answer follow a grammar in GBNF, with the rule root.
+func Grammar(gbnf string) Option { return Sampling(func(p *Params) { p.Grammar = &gbnf }) }
+
+// Schema has the answer be JSON: of a Go value's type, or by a JSON schema where of is a
+// json.RawMessage. Tags of fields are those of encoding/json, and jsonschema:"…" for descriptions.
+func Schema(of any) Option { return func(r *request) { r.asked.Common.JSONSchema = r.schema(of) } }
+
+func (r *request) schema(of any) json.RawMessage {
+	made, err := schema.Of(of)
+	if err != nil {
+		r.fail(refusal.Invalid("json_schema", "%v", err))
+	}
+	return made
+}
+
+func (r *request) fail(err error) { r.err = cmp.Or(r.err, err) }
+
+// MaxTokens bounds the answer; 0: as many as fit.
+func MaxTokens(n int) Option { return func(r *request) { r.asked.Limit = &n } }
+
+// Stop ends the answer before any of the texts.
+func Stop(texts ...string) Option { return func(r *request) { r.asked.Stops = texts } }
+
+// TopLogprobs tells how likely each token was, and the n likeliest, 0 to 20.
+func TopLogprobs(n int) Option { return func(r *request) { r.asked.Logprobs = n } }
+
+// Raw gives the answer as the model writes it: reasoning and calls are part of the text.
+func Raw() Option { return func(r *request) { r.raw = true } }
+
+// Logits has a function change the logits of each token, before the samplers and plugins see them.
+// It is called with the tokens so far, keeps neither list, and holds up its own answer only. Calls
+// for one answer never overlap.
+func Logits(change func(tokens []int32, logits []float32)) Option {
+	return func(r *request) { r.asked.Logits = change }
+}
+
+// Tool is a function that the model may have the program call.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  any // a Go value, whose type they have, or a JSON schema as a json.RawMessage; nil: none
+}
+
+// Tools offers tools to the model. The answer's Calls say what it calls.
+func Tools(tools ...Tool) Option {
+	return func(r *request) {
+		var raw []json.RawMessage
+		for _, t := range tools {
+			function := map[string]any{"name": t.Name, "description": t.Description}
+			if t.Parameters != nil {
+				function["parameters"] = r.schema(t.Parameters)
+			}
+			one, err := json.Marshal(map[string]any{"type": "function", "function": function})
+			r.fail(err)
+			raw = append(raw, one)
+		}
+		var err error
+		r.tools, _, err = chat.ParseTools(raw, false)
+		r.fail(err)
+	}
+}
+
+// ToolChoice is whether tools are called: "auto", "none", "required", or the name of one.
+func ToolChoice(mode string) Option { return func(r *request) { r.choice = mode } }
+
+// Plugin is a plugin of a request. It is one of the plugin folder or of those that come with
+// Penstock, by its Name, or it is what Module or Script has.
+type Plugin struct {
+	Name   string `json:"name,omitempty"`   // of a Module or a Script: what it is called in the request; "": the usual
+	Module []byte `json:"-"`                // WebAssembly; the model keeps at most 16 for an hour after their last use
+	Script string `json:"script,omitempty"` // JavaScript
+	Config any    `json:"config,omitempty"`
+	Skip   bool   `json:"-"` // after a fault the answer goes on without the plugin
+}
+
+// Plugins uses plugins for the answer, in this order.
+func Plugins(plugins ...Plugin) Option { return func(r *request) { r.plugins = plugins } }
+
+// entries are the plugins as the API has them. Modules that are new are loaded.
+func (m *Model) entries(ctx context.Context, plugins []Plugin) (json.RawMessage, error) {
+	type entry struct {
+		Plugin
+		Module  string `json:"module,omitempty"`
+		OnError string `json:"on_error,omitempty"`
+	}
+	list := make([]entry, len(plugins))
+	for i, p := range plugins {
+		if list[i].Plugin = p; p.Skip {
+			list[i].OnError = "skip"
+		}
+		if p.Module == nil {
+			continue
+		}
+		info, _, err := m.plugins.Modules.Upload(ctx, "", p.Module)
+		if err != nil {
+			return nil, &PluginFault{RequestError: RequestError{Code: "module_invalid", Field: "plugins", Message: plugin.Told(err), Err: err}}
+		}
+		list[i].Module = "sha256:" + info.SHA256
+	}
+	return json.Marshal(list)
+}
+
+// Lora has a LoRA adapter count, which was opened with Set("model.lora", …): with 1 as it was
+// trained. It may be given for several.
+func Lora(name string, scale float32) Option {
+	return func(r *request) {
+		var err error
+		r.lora = append(r.lora, map[string]any{"name": name, "scale": scale})
+		r.asked.Common.Lora, err = json.Marshal(r.lora)
+		r.fail(err)
+	}
+}
+
+// Generate continues a text.
+func (m *Model) Generate(ctx context.Context, prompt string, options ...Option) (Answer, error) {
+	return m.whole(ctx, Text(prompt), options)
+}
+
+// Chat answers a conversation.
+func (m *Model) Chat(ctx context.Context, messages []Message, options ...Option) (Answer, error) {
+	return m.whole(ctx, Conversation(messages), options)
+}
+
+func (m *Model) whole(ctx context.Context, prompt Prompt, options []Option) (Answer, error) {
+	l, err := m.Live(ctx, prompt, options...)
+	if err != nil {
+		return Answer{}, err
+	}
+	return l.Answer()
+}
+
+// Stream continues a text, token by token. The request begins with the loop.
+func (m *Model) Stream(ctx context.Context, prompt string, options ...Option) iter.Seq2[Token, error] {
+	return m.stream(ctx, Text(prompt), options)
+}
+
+// ChatStream answers a conversation, token by token. The request begins with the loop.
+func (m *Model) ChatStream(ctx context.Context, messages []Message, options ...Option) iter.Seq2[Token, error] {
+	return m.stream(ctx, Conversation(messages), options)
+}
+
+func (m *Model) stream(ctx context.Context, prompt Prompt, options []Option) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		l, err := m.Live(ctx, prompt, options...)
+		if err != nil {
+			yield(Token{ID: -1}, err)
+			return
+		}
+		l.Tokens()(yield)
+	}
+}
+
+// Live begins an answer that can be steered while it is written.
+func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Live, error) {
+	r := &request{asked: completion.Asked{Caller: me(), Common: completion.DefaultCommonFields(), Answers: completion.OneAnswer()}}
+	for _, option := range options {
+		option(r)
+	}
+	r.asked.Source, r.asked.PromptField = prompt.source(r)
+	if r.err == nil {
+		r.err = m.with(ctx, "plugins", func() (err error) {
+			r.asked.Common.Plugins, err = m.entries(ctx, r.plugins)
+			return err
+		})
+	}
+	if r.err != nil {
+		return nil, failure(ctx, r.err, r.asked.PromptField)
+	}
+	prompted, err := m.service.Prompt(ctx, r.asked)
+	return m.submit(ctx, prompted, !r.raw, err)
+}
+
+// submit has a request computed, if it could be made.
+func (m *Model) submit(ctx context.Context, p *completion.Prompted, parts bool, err error) (*Live, error) {
+	if err != nil {
+		return nil, failure(ctx, err, "prompt")
+	}
+	submitted, err := m.service.Submit(ctx, p, completion.Reading{Parts: parts})
+	if err != nil {
+		field := p.PromptField
+		p.Release()
+		return nil, failure(ctx, err, field)
+	}
+	m.mu.Lock()
+	answer := completion.NewLive(ctx, submitted, func(a *completion.Live) {
+		m.mu.Lock()
+		delete(m.live, a)
+		m.mu.Unlock()
+	})
+	m.live[answer] = struct{}{}
+	if m.closed {
+		defer answer.End(scheduler.ErrClosed)
+	}
+	m.mu.Unlock()
+	l := &Live{m, ctx, parts, answer}
+	runtime.AddCleanup(l, func(answer *completion.Live) { answer.End(nil) }, answer)
+	return l, nil
+}
+
+// Token is what an answer gains.
+type Token struct {
+	ID        int32  // in the vocabulary; -1: it is text that had to wait, or the end
+	Text      string // of the content; empty while it may be the begin of something else
+	Reasoning string
+	Calls     []chat.CallDelta // begun or continued
+	Logprobs  *Logprobs        // with TopLogprobs
+	Output    *Output          // of a plugin
+
+	// TakenBack is how many of the last tokens the answer has no more, after Rewind. Text, Reasoning
+	// and Calls are then all that is left of it.
+	TakenBack int
+
+	End *Answer // the whole answer, with the last token of a stream; else nil
+}
+
+// Answer is a whole answer.
+type Answer struct {
+	Text      string
+	Reasoning string
+	Calls     []Call
+	Tokens    []int32
+	Outputs   []Output // of plugins
+	Finish    string   // stop, length, tool_calls, cancelled; "" if it failed
+	Stop      string   // the text of Stop that ended it
+	Usage     Usage
+	Timing    Timing
+}
+
+// Message is the answer as a turn of the conversation.
+func (a Answer) Message() Message {
+	return Message{Role: "assistant", Content: a.Text, Reasoning: a.Reasoning, Calls: a.Calls}
+}
+
+// Live is an answer that is being written. Its methods may be called from any goroutine, but one
+// reads at a time. One that is dropped ends.
+type Live struct {
+	model  *Model
+	ctx    context.Context
+	parts  bool // it is taken apart
+	answer *completion.Live
+}
+
+// Tokens reads the answer. A loop that is left ends it; there is nothing to read then.
+func (l *Live) Tokens() iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		if err := l.read(func(t Token) bool { return yield(t, nil) }); err != nil {
+			yield(Token{ID: -1}, err)
+		}
+	}
+}
+
+// Answer reads what is left of the answer, and returns all of it: as far as it came where there is
+// an error.
+func (l *Live) Answer() (Answer, error) {
+	err := l.read(func(Token) bool { return true })
+	if errors.Is(err, completion.ErrRead) {
+		return Answer{}, err
+	}
+	return l.whole(err), err
+}
+
+func (l *Live) read(take func(Token) bool) error {
+	defer runtime.KeepAlive(l)
+	err := l.answer.Read(func(d completion.Delta) bool {
+		t, tells := l.token(d)
+		return !tells || take(t)
+	})
+	return failure(l.ctx, err, l.answer.Choice.Request.PromptField)
+}
+
+// token is what a delta tells, if it tells anything.
+func (l *Live) token(d completion.Delta) (t Token, tells bool) {
+	e := &d.Event
+	t = Token{ID: -1, Text: d.Content, Reasoning: d.Reasoning, Calls: d.Calls, Output: e.Output}
+	switch e.Kind {
+	case scheduler.KindToken:
+		t.ID, t.Logprobs = e.Token, e.Logprobs
+	case scheduler.KindRewound:
+		t.TakenBack = e.Rewound.Tokens
+	case scheduler.KindEnd:
+		whole := l.whole(nil)
+		t.End = &whole
+	default:
+		return t, t.Output != nil || !d.Empty()
+	}
+	return t, true
+}
+
+// whole is the answer as far as it was read.
+func (l *Live) whole(err error) Answer {
+	c, w := l.answer.Choice, &l.answer.Whole
+	a := Answer{Text: w.Content.String(), Reasoning: w.Reasoning.String(), Tokens: slices.Clone(c.Tokens), Outputs: slices.Clone(c.Outputs),
+		Stop: c.End.Stop, Usage: c.End.Usage, Timing: c.End.Timing}
+	for _, call := range w.Calls {
+		a.Calls = append(a.Calls, Call{call.ID, call.Name, call.Arguments})
+	}
+	if err == nil && c.End.Reason != 0 {
+		a.Finish = c.FinishReason()
+	}
+	return a
+}
+
+// Cancel ends the answer.
+func (l *Live) Cancel() { l.answer.Choice.Stream.Cancel() }
+
+// steer does something to the running answer.
+func (l *Live) steer(ctx context.Context, field string, act func(*completion.Service, *completion.Choice) error) error {
+	defer runtime.KeepAlive(l)
+	return l.model.with(ctx, field, func() error { return act(l.model.service, l.answer.Choice) })
+}
+
+// Pause keeps the answer from growing until Resume. Its slot goes to others that wait for one.
+func (l *Live) Pause(ctx context.Context) error {
+	return l.steer(ctx, "", func(_ *completion.Service, c *completion.Choice) error { return c.Stream.Pause(ctx) })
+}
+
+// Resume undoes Pause.
+func (l *Live) Resume(ctx context.Context) error {
+	return l.steer(ctx, "", func(_ *completion.Service, c *completion.Choice) error { return c.Stream.Resume(ctx) })
+}
+
+// Rewind takes back the last n tokens; the next one is drawn in their place.
+func (l *Live) Rewind(ctx context.Context, n int) error {
+	return l.steer(ctx, "tokens", func(_ *completion.Service, c *completion.Choice) error { return c.Rewind(ctx, n) })
+}
+
+// Inject adds a text to the answer, as if the model had written it. It waits for a reader that is
+// behind, so the loop that reads does not call it: another goroutine does.
+func (l *Live) Inject(ctx context.Context, text string) error {
+	return l.steer(ctx, "text", func(s *completion.Service, c *completion.Choice) error { return s.Inject(ctx, c, text) })
+}
+
+// Set changes sampling parameters, from the next token on.
+func (l *Live) Set(ctx context.Context, change func(*Params)) error {
+	return l.steer(ctx, "sampling", func(s *completion.Service, c *completion.Choice) error {
+		return s.Set(ctx, c, 0, func(p *Params) error { change(p); return nil })
+	})
+}
+
+// Fork begins another answer that goes on from where this one is, with a seed of its own and with
+// its sampling parameters as change changes them; nil: with the same.
+func (l *Live) Fork(ctx context.Context, change func(*Params)) (fork *Live, err error) {
+	err = l.steer(ctx, "sampling", func(s *completion.Service, c *completion.Choice) error {
+		prompted, err := s.Fork(ctx, c.Request, c.Stream, 0, func(p *Params) error {
+			if change != nil {
+				change(p)
+			}
+			return nil
+		})
+		fork, err = l.model.submit(ctx, prompted, l.parts, err)
+		return err
+	})
+	return fork, err
+}
+
+// ModelError says why a model could not be opened.
+type ModelError struct {
+	Model string
+	Err   error
+}
+
+// Error implements error.
+func (e *ModelError) Error() string { return fmt.Sprintf("open the model %q: %v", e.Model, e.Err) }
+
+// Unwrap returns why.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// failure is an error of a request as the program gets it; nil: there is none.
+func failure(ctx context.Context, err error, field string) error {
+	var known *RequestError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known):
+		return err
+	}
+	return completion.AsError(err, field).Typed(err)
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+
+package penstock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock"
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+const story = "Tell me a story about a frog."
+
+// endless has an answer go on until it is ended, or the context is full.
+var endless = penstock.Sampling(func(p *penstock.Params) { p.IgnoreEOS = true })
+
+// open opens a model of its own for a test.
+func open(t *testing.T, name string, options ...penstock.OpenOption) *penstock.Model {
+	t.Helper()
+	m, err := penstock.Open(t.Context(), name, append(options, alike)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// awaitIdle waits until no answer has a slot. It collects garbage meanwhile.
+func awaitIdle(t *testing.T, m *penstock.Model) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); m.Stats().Running+m.Stats().Waiting > 0; runtime.GC() {
+		if time.Now().After(end) {
+			t.Fatalf("%+v", m.Stats())
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestLive_Dropped_Ends(t *testing.T) {
+	begin := func() {
+		live, err := m.Live(t.Context(), penstock.Text("Once"), endless)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for token, err := range live.Tokens() {
+			if err != nil || token.ID >= 0 {
+				break
+			}
+		}
+		if _, err := m.Live(t.Context(), penstock.Text("Once"), endless); err != nil { // that nobody reads
+			t.Fatal(err)
+		}
+	}
+	begin()
+	awaitIdle(t, m)
+}
+
+func TestLive_ContextEnds_IsTheError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	live, err := m.Live(ctx, penstock.Text("Once"), endless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unread, err := m.Live(ctx, penstock.Text("Once"), endless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err = range live.Tokens() {
+		cancel()
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the one that is read: %v", err)
+	}
+	awaitIdle(t, m)
+	if _, err := unread.Answer(); !errors.Is(err, context.Canceled) {
+		t.Errorf("the one that is not: %v", err)
+	}
+}
+
+func TestModel_Close_EndsAnswers(t *testing.T) {
+	m, err := penstock.OpenBuiltIn(t.Context(), alike)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := m.Live(t.Context(), penstock.Text("Once"), endless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unread, err := m.Live(t.Context(), penstock.Text("Once"), endless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, ended := make(chan struct{}), make(chan penstock.Answer)
+	go func() {
+		var whole penstock.Answer
+		first := sync.OnceFunc(func() { close(began) })
+		for token, err := range read.Tokens() {
+			if err != nil {
+				t.Error(err)
+			}
+			first()
+			if token.End != nil {
+				whole = *token.End
+			}
+		}
+		ended <- whole
+	}()
+	<-began
+	if err := errors.Join(m.Close(), m.Close()); err != nil {
+		t.Error(err)
+	}
+	if a := <-ended; a.Finish != "cancelled" || a.Text == "" {
+		t.Errorf("%+v", a)
+	}
+	var refused *penstock.Overload
+	if _, err := unread.Answer(); !errors.As(err, &refused) || refused.Code != "shutting_down" {
+		t.Errorf("one that nobody read: %v", err)
+	}
+	if _, err := m.Generate(t.Context(), "Once"); !errors.As(err, &refused) {
+		t.Errorf("a request after the end: %v", err)
+	}
+	if _, err := m.Tokenize(t.Context(), "Once"); !errors.As(err, &refused) {
+		t.Errorf("tokens after the end: %v", err)
+	}
+	if err := unread.Set(t.Context(), func(*penstock.Params) {}); !errors.As(err, &refused) {
+		t.Errorf("steering after the end: %v", err)
+	}
+}
+
+// Whether the answer has parts that are told apart or not: after Rewind a token has all that is
+// left. The answer is longer than what a stream holds for its reader, so it does not end before.
+func TestLive_Rewind_TellsWhatIsLeft(t *testing.T) {
+	for name, prompt := range prompts {
+		t.Run(name, func(t *testing.T) {
+			want := whole(t, prompt)
+			live, err := m.Live(t.Context(), prompt, long...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, tokens, rewound := "", 0, false
+			for token, err := range live.Tokens() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if token.TakenBack > 0 {
+					rewound = true
+					tokens, text = tokens-token.TakenBack, ""
+				}
+				if text += token.Text; token.ID >= 0 {
+					tokens++
+				}
+				if tokens == 6 && !rewound {
+					if err := errors.Join(live.Pause(t.Context()), live.Rewind(t.Context(), 3), live.Resume(t.Context())); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if token.End != nil && (token.End.Text != text || !slices.Equal(token.End.Tokens, want.Tokens)) {
+					t.Errorf("the end says %+v, and the tokens have made %q", *token.End, text)
+				}
+			}
+			if text != want.Text || tokens != len(want.Tokens) || !rewound {
+				t.Errorf("%q in %d tokens, rewound %v; want %q in %d", text, tokens, rewound, want.Text, len(want.Tokens))
+			}
+		})
+	}
+}
+
+var prompts = map[string]penstock.Prompt{"text": penstock.Text("Once upon a time"), "chat": penstock.Conversation{penstock.User(story)}}
+
+// long has an answer be 200 tokens, the same each time.
+var long = []penstock.Option{endless, penstock.Temperature(0), penstock.MaxTokens(200)}
+
+func whole(t *testing.T, prompt penstock.Prompt) penstock.Answer {
+	t.Helper()
+	live, err := m.Live(t.Context(), prompt, long...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := live.Answer()
+	if err != nil || len(a.Tokens) != 200 || a.Finish != "length" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if again, err := live.Answer(); err != nil || again.Text != a.Text {
+		t.Errorf("read again: %q, %v", again.Text, err)
+	}
+	return a
+}
+
+// A fork has what the answer had, and goes on in its own way.
+func TestLive_Fork_GoesOnFromThere(t *testing.T) {
+	seven, err := m.Tokenize(t.Context(), "7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := seven[len(seven)-1]
+	for name, prompt := range prompts {
+		t.Run(name, func(t *testing.T) {
+			want := whole(t, prompt)
+			live, err := m.Live(t.Context(), prompt, long...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var fork *penstock.Live
+			for token, err := range live.Tokens() {
+				if err == nil && fork == nil && token.ID >= 0 {
+					fork, err = live.Fork(t.Context(), func(p *penstock.Params) { p.LogitBias = fmt.Appendf(nil, `{"%d": 100}`, other) })
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if a, err := live.Answer(); err != nil || a.Text != want.Text {
+				t.Errorf("the answer has become %q: %v", a.Text, err)
+			}
+			a, err := fork.Answer()
+			from := slices.Index(a.Tokens, other)
+			if err != nil || len(a.Tokens) != 200 || from < 1 || !slices.Equal(a.Tokens[:from], want.Tokens[:from]) || a.Tokens[199] != other {
+				t.Errorf("%v of %v: %v", a.Tokens, want.Tokens, err)
+			}
+		})
+	}
+}
+
+// A text is injected while the answer is read.
+func TestLive_Inject(t *testing.T) {
+	m := open(t, penstock.BuiltIn, penstock.Set("scheduler.context_shift", true)) // so that it never ends
+	live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), endless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const green = " zqxzqx"
+	text := ""
+	done := make(chan error, 1)
+	for token, err := range live.Tokens() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text == "" {
+			go func() { done <- live.Inject(t.Context(), green) }()
+		}
+		if text += token.Text; strings.Contains(text, green) {
+			break
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A function that changes logits sees all tokens so far, and stays when the parameters change.
+func TestLogits_SeesTheAnswer(t *testing.T) {
+	prompt, err := m.Tokenize(t.Context(), "Once upon a time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen [][]int32
+	live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), append(slices.Clone(long), penstock.Logits(func(tokens []int32, logits []float32) {
+		seen = append(seen, slices.Clone(tokens))
+		clear(logits)
+		logits[300+len(tokens)%2] = 9
+	}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := false
+	for _, err := range live.Tokens() {
+		if err == nil && !changed {
+			changed, err = true, live.Set(t.Context(), func(p *penstock.Params) { p.TopK = 7 })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer, err := live.Answer()
+	if err != nil || len(answer.Tokens) != 200 || len(seen) != 200 {
+		t.Fatalf("%+v after %d calls: %v", answer, len(seen), err)
+	}
+	for i, tokens := range seen {
+		if !slices.Equal(tokens[len(tokens)-i:], answer.Tokens[:i]) || !slices.Equal(tokens[len(tokens)-i-len(prompt):len(tokens)-i], prompt) {
+			t.Errorf("call %d had the tokens %v; the prompt is %v, the answer %v", i, tokens, prompt, answer.Tokens)
+		}
+		if want := int32(300 + len(tokens)%2); answer.Tokens[i] != want {
+			t.Errorf("token %d is %d, want %d", i, answer.Tokens[i], want)
+		}
+	}
+}
+
+// Errors tell by their types what a program can do about them.
+func TestErrors(t *testing.T) {
+	var failed *penstock.ModelError
+	if _, err := penstock.Open(t.Context(), filepath.Join(t.TempDir(), "none.gguf")); !errors.As(err, &failed) || !strings.Contains(err.Error(), "none.gguf") {
+		t.Errorf("no model: %v", err)
+	}
+	if _, err := penstock.OpenBuiltIn(t.Context(), penstock.Set("scheduler.slot", 1)); !errors.As(err, &failed) || !strings.Contains(err.Error(), `"scheduler.slot"`) {
+		t.Errorf("no key: %v", err)
+	}
+	small := open(t, penstock.BuiltIn, penstock.Set("scheduler.slots", 1), penstock.Set("scheduler.max_queue", 1), penstock.Set("model.ctx_size", 512))
+	for name, c := range map[string]struct {
+		options []penstock.Option
+		field   string
+		is      func(error) bool
+	}{
+		"a wrong value": {[]penstock.Option{penstock.Temperature(-1)}, "temperature", is[*penstock.RequestError]},
+		"no schema":     {[]penstock.Option{penstock.Schema(func() {})}, "json_schema", is[*penstock.RequestError]},
+		"no tool":       {[]penstock.Option{penstock.Tools(penstock.Tool{})}, "tools[0].function.name", is[*penstock.RequestError]},
+		"no adapter":    {[]penstock.Option{penstock.Lora("none", 1)}, "lora[0].name", is[*penstock.RequestError]},
+		"a module":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Module: []byte("no module")})}, "plugins", is[*penstock.PluginFault]},
+		"a script":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Script: "export function sample( {"})}, "plugins[0].script", is[*penstock.PluginFault]},
+		"its call":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Script: "export function accept() { throw new Error('oh') }"})}, "plugins", is[*penstock.PluginFault]},
+	} {
+		_, err := small.Generate(t.Context(), "Once", c.options...)
+		var base *penstock.RequestError
+		if !c.is(err) || !errors.As(err, &base) || base.Field != c.field || base.Code == "" {
+			t.Errorf("%s: %#v", name, err)
+		}
+	}
+	var busy *penstock.Overload
+	for range 2 {
+		if _, err := small.Live(t.Context(), penstock.Text("Once"), endless); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := small.Generate(t.Context(), "Once"); !errors.As(err, &busy) || busy.Retry <= 0 {
+		t.Errorf("a full queue: %v", err)
+	}
+}
+
+func is[T error](err error) bool {
+	var as T
+	return errors.As(err, &as)
+}
+
+// An encoder makes vectors and generates nothing; a model that scores ranks.
+func TestOpen_OtherModels(t *testing.T) {
+	write := func(kind string) string {
+		path := filepath.Join(t.TempDir(), kind+".gguf")
+		if err := synth.SmallFile(path, kind, 1); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	encoder := open(t, write("bert"))
+	if rows, err := encoder.Embed(t.Context(), "a frog", "a bird"); err != nil || len(rows) != 2 || len(rows[0]) < 8 {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if _, err := encoder.Generate(t.Context(), "Once"); !is[*penstock.RequestError](err) {
+		t.Errorf("%v", err)
+	}
+	if _, err := m.Rank(t.Context(), "a frog", "green"); !is[*penstock.RequestError](err) {
+		t.Errorf("%v", err)
+	}
+	ranks := open(t, write("reranker"), penstock.Set("rerank.enabled", true))
+	if scores, err := ranks.Rank(t.Context(), "a frog", "green", "a frog"); err != nil || len(scores) != 2 || scores[0] == scores[1] {
+		t.Errorf("%v, %v", scores, err)
+	}
+}
+
+func TestLora_Counts(t *testing.T) {
+	const path = "host/model/penstock-tiny.gguf"
+	file, err := os.Create(filepath.Join(t.TempDir(), "tales.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(synth.Adapter{Model: path}.Write(file), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	adapted := open(t, path, penstock.Set("model.lora", file.Name()), penstock.Set("model.lora_init_without_apply", true))
+	answer := func(m *penstock.Model, options ...penstock.Option) string {
+		a, err := m.Generate(t.Context(), "Once upon a time", append(options, penstock.Temperature(0), penstock.MaxTokens(12))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Text
+	}
+	plain, with := answer(m), answer(adapted, penstock.Lora("tales", 1))
+	if without := answer(adapted); without != plain || with == plain {
+		t.Errorf("without it %q and %q, with it %q", plain, without, with)
+	}
+}
+
+// In the steady state a token costs no allocation, neither of the scheduler nor of its reader.
+func TestModel_Stream_AllocatesNothing(t *testing.T) {
+	const warm, counted = 100, 400
+	var before, after runtime.MemStats
+	n := 0
+	for token, err := range m.Stream(t.Context(), "Once upon a time", endless, penstock.Temperature(0)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token.ID < 0 {
+			continue
+		}
+		switch n++; n {
+		case warm:
+			runtime.ReadMemStats(&before)
+		case warm + counted:
+			runtime.ReadMemStats(&after)
+		}
+		if n == warm+counted {
+			break
+		}
+	}
+	if allocated := after.Mallocs - before.Mallocs; allocated > counted/2 { // some memory grows, ever more seldom
+		t.Errorf("%d tokens took %d allocations", counted, allocated)
+	}
+}
