@@ -34,9 +34,15 @@ template <typename Format> void lay_out(const char * const * rows, int64_t at, c
                 words four[4];
                 columns(rows, at + p.begin + i, four);
                 memcpy(to + i * lanes, four, sizeof(four));
+            } else if (p.element == 2) { // in a register: what is stored in parts is slow to load as a whole
+                penstock::shorts all;
+                for (int r = 0; r < lanes; r++) {
+                    all[r] = load<uint16_t>(rows[r] + at + p.begin + i);
+                }
+                memcpy(to + i * lanes, &all, sizeof(all));
             } else {
                 for (int r = 0; r < lanes; r++) {
-                    memcpy(to + i * lanes + r * p.element, rows[r] + at + p.begin + i, p.element == 2 ? 2 : 1);
+                    to[i * lanes + r] = rows[r][at + p.begin + i];
                 }
             }
         }

@@ -14,6 +14,12 @@
 #include <arm_neon.h>
 #endif
 #include "ggml.h"
+#include "simd-mappings.h"
+
+#define GGML_COMMON_DECL_CPP
+#include "ggml-common.h"
+
+#include <cstring>
 
 namespace penstock {
 
@@ -61,12 +67,74 @@ inline floats load(const ggml_bf16_t * from) {
     return (floats)(__builtin_convertvector(*reinterpret_cast<const shorts *>(from), ints) << 16);
 }
 
-// Calls f with rows as what they are. Their type is F32, F16 or BF16.
-template <typename F> void with_type(ggml_type type, const char * const * rows, F f) {
+// The vector of a row's elements from one on, which is a multiple of the lanes.
+template <typename T> floats load(const T * row, int64_t element) { return load(row + element); }
+
+typedef int8_t  bytes __attribute__((vector_size(lanes), may_alias));
+typedef uint8_t octets __attribute__((vector_size(lanes), may_alias));
+
+inline ints widened(bytes x) { // GCC 12 makes single bytes of a conversion
+#if defined(__AVX512F__)
+    return (ints)_mm512_cvtepi8_epi32((__m128i)x);
+#elif defined(__AVX2__)
+    return (ints)_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(&x)));
+#else
+    return __builtin_convertvector(x, ints);
+#endif
+}
+
+inline floats load(const block_q8_0 * row, int64_t element) {
+    const block_q8_0 & block = row[element / QK8_0];
+    bytes x;
+    memcpy(&x, block.qs + element % QK8_0, sizeof(x));
+    return __builtin_convertvector(widened(x), floats) * GGML_CPU_FP16_TO_FP32(block.d);
+}
+
+// The lower halves of the bytes are the first half of a block, the upper halves the second.
+inline floats load(const block_q4_0 * row, int64_t element) {
+    const block_q4_0 & block = row[element / QK4_0];
+    octets x;
+    memcpy(&x, block.qs + element % (QK4_0 / 2), sizeof(x));
+    x = element % QK4_0 < QK4_0 / 2 ? x & 15 : x >> 4;
+    return __builtin_convertvector(__builtin_convertvector(x, ints) - 8, floats) * GGML_CPU_FP16_TO_FP32(block.d);
+}
+
+// Whether vectors of a type are loaded from memory; rows of others are converted before.
+inline bool is_loaded(ggml_type type) {
+    return type == GGML_TYPE_F32 || type == GGML_TYPE_BF16 || (type == GGML_TYPE_F16 && loads_f16) || type == GGML_TYPE_Q8_0 || type == GGML_TYPE_Q4_0;
+}
+
+// Fetches a line to the second level of the cache. The first has no room: rows that lie a power of
+// two apart share a few of its sets.
+__attribute__((always_inline)) inline void fetch_to_l2(const void * from) { __builtin_prefetch(from, 0, 2); }
+
+// Rows of a tile, and those of the next at the same places, which are fetched ahead: rows of one
+// head lie too far apart for the core to do it by itself.
+template <typename T> struct tile_rows {
+    const char * const *rows, *const *ahead;
+
+    floats operator()(int64_t row, int64_t element) const { return load(reinterpret_cast<const T *>(rows[row]), element); }
+
+    static constexpr bool    has_blocks = sizeof(T) > sizeof(float);
+    static constexpr int64_t fetched    = has_blocks ? 32 : 64 / sizeof(T); // elements: a block, or as many as fill a cache line
+
+    __attribute__((always_inline)) void fetch(int64_t row, int64_t element) const {
+        const auto * const from = reinterpret_cast<const T *>(ahead[row]) + (has_blocks ? element / fetched : element);
+        fetch_to_l2(from);
+        if (has_blocks) { // which may begin in one line and end in the next
+            fetch_to_l2(reinterpret_cast<const char *>(from + 1) - 1);
+        }
+    }
+};
+
+// Calls f with rows as what they are: of a type that is loaded.
+template <typename F> void with_type(ggml_type type, const char * const * rows, const char * const * ahead, F f) {
     switch (type) {
-        case GGML_TYPE_F16:  return f(reinterpret_cast<const ggml_fp16_t * const *>(rows));
-        case GGML_TYPE_BF16: return f(reinterpret_cast<const ggml_bf16_t * const *>(rows));
-        default:             return f(reinterpret_cast<const float * const *>(rows));
+        case GGML_TYPE_F16:  return f(tile_rows<ggml_fp16_t>{ rows, ahead });
+        case GGML_TYPE_BF16: return f(tile_rows<ggml_bf16_t>{ rows, ahead });
+        case GGML_TYPE_Q8_0: return f(tile_rows<block_q8_0>{ rows, ahead });
+        case GGML_TYPE_Q4_0: return f(tile_rows<block_q4_0>{ rows, ahead });
+        default:             return f(tile_rows<float>{ rows, ahead });
     }
 }
 
@@ -91,13 +159,16 @@ template <int... I> floats second_half(floats a, floats b, std::integer_sequence
 // Transposes n rows into panels, for the right side of multiply, and as many more as fill the last
 // vector; these have to exist too. It goes by squares of vectors: a square is transposed by
 // interleaving the rows of its upper half with those of its lower half, log2(lanes) times.
-template <typename T> void transpose_to_panels(const T * const * from, float * panels, int64_t n, int64_t width) {
+template <typename T> void transpose_to_panels(const tile_rows<T> & from, float * panels, int64_t n, int64_t width) {
     constexpr auto order = std::make_integer_sequence<int, lanes>{};
     for (int64_t r = 0; r < n; r += lanes) {
         for (int64_t d = 0; d < width; d += lanes) {
             floats square[lanes], next[lanes];
             for (int i = 0; i < lanes; i++) {
-                square[i] = load(from[r + i] + d);
+                square[i] = from(r + i, d);
+                if (d % from.fetched == 0) {
+                    from.fetch(r + i, d);
+                }
             }
             for (int stage = 1; stage < lanes; stage *= 2) {
                 for (int i = 0; i < lanes / 2; i++) {
@@ -188,10 +259,15 @@ struct panel_rows {
 };
 
 template <typename T> struct single_rows {
-    const T * const * rows;
-    int64_t           first; // element of each
+    const tile_rows<T> & rows;
+    int64_t              first; // element of each
 
-    floats operator()(int64_t k, int i) const { return load(rows[k] + first + i * lanes); }
+    floats operator()(int64_t k, int i) const {
+        if (i * lanes % rows.fetched == 0) {
+            rows.fetch(k, first + i * lanes);
+        }
+        return rows(k, first + i * lanes);
+    }
 };
 
 // out = left * right, or added to out, for R rows and V vectors. Rows of left and out are
