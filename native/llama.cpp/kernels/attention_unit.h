@@ -142,19 +142,24 @@ struct unit {
         std::fill_n(to.bits, tokens, 0);
         while (to.n < tile_cells && find_cells()) {
             const int64_t before = to.n;
-            uint64_t      taken  = 0;
-            for (uint64_t & left = place.left; left && to.n < tile_cells; left &= left - 1) {
-                taken |= left & -left;
+            uint64_t      left   = place.left;
+            for (; left && to.n < tile_cells; left &= left - 1) {
                 to.cell[to.n++] = place.word * tile_cells + __builtin_ctzll(left);
             }
+            const uint64_t taken = place.left & ~left;
+            place.left = left;
             for (int64_t t = 0; t < tokens; t++) {
                 to.bits[t] |= extract_bits(visible.of(first + t)[place.word], taken) << before;
             }
         }
-        for (int64_t i = 0; to.n > 0 && i < tile_cells; i++) {
-            const int64_t cell = to.cell[std::min(i, to.n - 1)];
-            to.k[i] = at(a.k, cell, kv_head, stream());
-            to.v[i] = at(a.v, cell, kv_head, stream());
+        if (to.n > 0) {
+            std::fill(to.cell + to.n, to.cell + tile_cells, to.cell[to.n - 1]);
+            const char * const k = at(a.k, 0, kv_head, stream()), * const v = at(a.v, 0, kv_head, stream());
+            const int64_t k_stride = a.k->nb[1], v_stride = a.v->nb[1];
+            for (int64_t i = 0; i < tile_cells; i++) {
+                to.k[i] = k + to.cell[i] * k_stride;
+                to.v[i] = v + to.cell[i] * v_stride;
+            }
         }
     }
 
@@ -287,13 +292,15 @@ struct unit {
     }
 
     void rebase(int64_t r, const floats * score, const ints * allowed) {
-        float highest = sums.base[r];
-        for (int64_t c = 0; c < tile_cells; c++) {
-            if (allowed[c / lanes][c % lanes] && score[c / lanes][c % lanes] > highest) {
-                highest = std::nearbyint(score[c / lanes][c % lanes]);
-            }
+        floats highest = floats{} + sums.base[r];
+        for (int64_t i = 0; i < tile_cells / lanes; i++) {
+            highest = allowed[i] & (score[i] > highest) ? score[i] : highest;
         }
-        sums.scale(r, a.v_width(), highest);
+        float all = highest[0];
+        for (int i = 1; i < lanes; i++) {
+            all = std::max(all, highest[i]);
+        }
+        sums.scale(r, a.v_width(), std::nearbyint(all));
     }
 
     // Adds the tile to the sums.
@@ -318,7 +325,7 @@ struct unit {
         const int64_t width = padded(a.head_dim_v), n = now->n;
         int64_t       d     = 0;
         for (; d + panel_width <= width; d += panel_width) {
-            const single_rows<T> values{ from, d };
+            const single_rows<T, panel_vectors> values{ from, d };
             if (!many) {
                 multiply<true, panel_vectors>(s.score, tile_cells, rows(), n, values, sums.sum + d, a.v_width());
                 continue;
@@ -331,7 +338,7 @@ struct unit {
             multiply<true, panel_vectors>(s.score, tile_cells, rows(), n, panel_rows{ s.values, panel_width }, sums.sum + d, a.v_width());
         }
         for (; d < width; d += lanes) {
-            multiply<true, 1>(s.score, tile_cells, rows(), n, single_rows<T>{ from, d }, sums.sum + d, a.v_width());
+            multiply<true, 1>(s.score, tile_cells, rows(), n, single_rows<T, 1>{ from, d }, sums.sum + d, a.v_width());
         }
     }
 

@@ -73,6 +73,15 @@ template <typename T> floats load(const T * row, int64_t element) { return load(
 typedef int8_t  bytes __attribute__((vector_size(lanes), may_alias));
 typedef uint8_t octets __attribute__((vector_size(lanes), may_alias));
 
+// A block's scale. GGML_CPU_FP16_TO_FP32 looks it up in a table of 256 KiB.
+inline float scale_of(ggml_half x) {
+#ifdef __F16C__
+    return _cvtsh_ss(x);
+#else
+    return GGML_CPU_FP16_TO_FP32(x);
+#endif
+}
+
 inline ints widened(bytes x) { // GCC 12 makes single bytes of a conversion
 #if defined(__AVX512F__)
     return (ints)_mm512_cvtepi8_epi32((__m128i)x);
@@ -87,7 +96,7 @@ inline floats load(const block_q8_0 * row, int64_t element) {
     const block_q8_0 & block = row[element / QK8_0];
     bytes x;
     memcpy(&x, block.qs + element % QK8_0, sizeof(x));
-    return __builtin_convertvector(widened(x), floats) * GGML_CPU_FP16_TO_FP32(block.d);
+    return __builtin_convertvector(widened(x), floats) * scale_of(block.d);
 }
 
 // The lower halves of the bytes are the first half of a block, the upper halves the second.
@@ -96,7 +105,7 @@ inline floats load(const block_q4_0 * row, int64_t element) {
     octets x;
     memcpy(&x, block.qs + element % (QK4_0 / 2), sizeof(x));
     x = element % QK4_0 < QK4_0 / 2 ? x & 15 : x >> 4;
-    return __builtin_convertvector(__builtin_convertvector(x, ints) - 8, floats) * GGML_CPU_FP16_TO_FP32(block.d);
+    return __builtin_convertvector(__builtin_convertvector(x, ints) - 8, floats) * scale_of(block.d);
 }
 
 // Whether vectors of a type are loaded from memory; rows of others are converted before.
@@ -114,6 +123,11 @@ template <typename T> struct tile_rows {
     const char * const *rows, *const *ahead;
 
     floats operator()(int64_t row, int64_t element) const { return load(reinterpret_cast<const T *>(rows[row]), element); }
+
+    // The same for an element that is a little further than one that begins a block.
+    floats operator()(int64_t row, int64_t begin, int element) const {
+        return load(reinterpret_cast<const T *>(rows[row]) + (has_blocks ? begin >> 5 : begin), element);
+    }
 
     static constexpr bool    has_blocks = sizeof(T) > sizeof(float);
     static constexpr int64_t fetched    = has_blocks ? 32 : 64 / sizeof(T); // elements: a block, or as many as fill a cache line
@@ -258,7 +272,7 @@ struct panel_rows {
     floats operator()(int64_t k, int i) const { return load(panel + k * width + i * lanes); }
 };
 
-template <typename T> struct single_rows {
+template <typename T, int V> struct single_rows {
     const tile_rows<T> & rows;
     int64_t              first; // element of each
 
@@ -266,7 +280,7 @@ template <typename T> struct single_rows {
         if (i * lanes % rows.fetched == 0) {
             rows.fetch(k, first + i * lanes);
         }
-        return rows(k, first + i * lanes);
+        return V * lanes % 32 == 0 ? rows(k, first, i * lanes) : rows(k, first + i * lanes);
     }
 };
 
