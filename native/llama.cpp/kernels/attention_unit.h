@@ -238,11 +238,16 @@ struct unit {
             return;
         }
         stage(a.k, now->k, s.staged_k);
-        with_type(loaded_type(a.k), now->k, ahead(a.k, now->k, next->k), [&](auto from) { transpose_to_panels(from, s.key_panels, now->n, a.k_width()); });
-        for (int64_t i = 0; i < now->n; i += panel_width) {
-            multiply<false, panel_vectors>(s.query, a.k_width(), rows(), a.k_width(), panel_rows{ s.key_panels + i * a.k_width(), panel_width },
-                                           s.score + i, tile_cells);
-        }
+        with_type(loaded_type(a.k), now->k, ahead(a.k, now->k, next->k), [&](auto from) {
+            if (score_halves(s.query, a.k_width(), rows(), from, now->n, s.score, tile_cells)) {
+                return;
+            }
+            transpose_to_panels(from, s.key_panels, now->n, a.k_width());
+            for (int64_t i = 0; i < now->n; i += panel_width) {
+                multiply<false, panel_vectors>(s.query, a.k_width(), rows(), a.k_width(), panel_rows{ s.key_panels + i * a.k_width(), panel_width },
+                                               s.score + i, tile_cells);
+            }
+        });
     }
 
     void read_mask() {

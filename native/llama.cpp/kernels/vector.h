@@ -170,34 +170,129 @@ template <int... I> floats second_half(floats a, floats b, std::integer_sequence
     return pick<(lanes / 2 + I / 2 + I % 2 * lanes)...>(a, b);
 }
 
+// Rows of 16 bits are transposed as they are where there are instructions for it, and become floats
+// then, which is half the work. Whether that is so:
+template <typename T> constexpr bool transposes_halves =
+#if defined(__AVX2__) && defined(__F16C__)
+    sizeof(T) == 2;
+
+#ifdef __AVX512F__
+typedef __m256i half_vector; // rows 0 to 7 in one half, rows 8 to 15 in the other
+
+template <typename F> half_vector halves_of(F row, int i) { return _mm256_inserti128_si256(_mm256_castsi128_si256(row(i)), row(i + 8), 1); }
+inline half_vector low_pairs(half_vector a, half_vector b) { return _mm256_unpacklo_epi16(a, b); }
+inline half_vector high_pairs(half_vector a, half_vector b) { return _mm256_unpackhi_epi16(a, b); }
+#else
+typedef __m128i half_vector;
+
+template <typename F> half_vector halves_of(F row, int i) { return row(i); }
+inline half_vector low_pairs(half_vector a, half_vector b) { return _mm_unpacklo_epi16(a, b); }
+inline half_vector high_pairs(half_vector a, half_vector b) { return _mm_unpackhi_epi16(a, b); }
+#endif
+
+// Eight columns of as many rows as there are lanes, by interleaving as below.
+template <typename T> __attribute__((always_inline)) inline void eight_columns(const tile_rows<T> & from, int64_t first, int64_t element, floats * to) {
+    const auto row = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i *>(reinterpret_cast<const T *>(from.rows[first + i]) + element)); };
+    half_vector square[8], next[8];
+    for (int i = 0; i < 8; i++) {
+        square[i] = halves_of(row, i);
+    }
+    for (int stage = 0; stage < 3; stage++) {
+        for (int i = 0; i < 4; i++) {
+            next[2 * i]     = low_pairs(square[i], square[i + 4]);
+            next[2 * i + 1] = high_pairs(square[i], square[i + 4]);
+        }
+        for (int i = 0; i < 8; i++) {
+            square[i] = next[i];
+        }
+    }
+    for (int i = 0; i < 8; i++) {
+        to[i] = load(reinterpret_cast<const T *>(&square[i]));
+    }
+}
+#else
+    false;
+
+template <typename T> void eight_columns(const tile_rows<T> &, int64_t, int64_t, floats *) {} // is not called
+#endif
+
+// Fetches the next tile's rows, as many as there are lanes, where an element begins a line.
+template <typename T> __attribute__((always_inline)) inline void fetch_rows(const tile_rows<T> & from, int64_t first, int64_t element) {
+    for (int i = 0; element % from.fetched == 0 && i < lanes; i++) {
+        from.fetch(first + i, element);
+    }
+}
+
 // Transposes n rows into panels, for the right side of multiply, and as many more as fill the last
 // vector; these have to exist too. It goes by squares of vectors: a square is transposed by
 // interleaving the rows of its upper half with those of its lower half, log2(lanes) times.
 template <typename T> void transpose_to_panels(const tile_rows<T> & from, float * panels, int64_t n, int64_t width) {
     constexpr auto order = std::make_integer_sequence<int, lanes>{};
+    constexpr int  side  = transposes_halves<T> ? 8 : lanes; // of a square, in columns
     for (int64_t r = 0; r < n; r += lanes) {
-        for (int64_t d = 0; d < width; d += lanes) {
-            floats square[lanes], next[lanes];
-            for (int i = 0; i < lanes; i++) {
-                square[i] = from(r + i, d);
-                if (d % from.fetched == 0) {
-                    from.fetch(r + i, d);
-                }
-            }
-            for (int stage = 1; stage < lanes; stage *= 2) {
-                for (int i = 0; i < lanes / 2; i++) {
-                    next[2 * i]     = first_half(square[i], square[i + lanes / 2], order);
-                    next[2 * i + 1] = second_half(square[i], square[i + lanes / 2], order);
-                }
+        for (int64_t d = 0; d < width; d += side) {
+            floats square[side], next[side];
+            fetch_rows(from, r, d);
+            if constexpr (transposes_halves<T>) {
+                eight_columns(from, r, d, square);
+            } else {
                 for (int i = 0; i < lanes; i++) {
-                    square[i] = next[i];
+                    square[i] = from(r + i, d);
+                }
+                for (int stage = 1; stage < lanes; stage *= 2) {
+                    for (int i = 0; i < lanes / 2; i++) {
+                        next[2 * i]     = first_half(square[i], square[i + lanes / 2], order);
+                        next[2 * i + 1] = second_half(square[i], square[i + lanes / 2], order);
+                    }
+                    for (int i = 0; i < lanes; i++) {
+                        square[i] = next[i];
+                    }
                 }
             }
-            for (int i = 0; i < lanes; i++) {
+            for (int i = 0; i < side; i++) {
                 reinterpret_cast<floats *>(panels)[(r / lanes / panel_vectors * width + d + i) * panel_vectors + r / lanes % panel_vectors] = square[i];
             }
         }
     }
+}
+
+// The scores of few queries for n keys, the same to the bit as by panels. Keys go from their rows
+// into the sums, and are not stored in between.
+template <int R, typename T>
+void score_halves(const float * queries, int64_t width, const tile_rows<T> & keys, int64_t n, float * scores, int64_t scores_width) {
+    for (int64_t c = 0; c < n; c += lanes) {
+        floats sums[R] = {};
+        for (int64_t d = 0; d < width; d += 8) {
+            floats columns[8];
+            fetch_rows(keys, c, d);
+            eight_columns(keys, c, d, columns);
+            for (int i = 0; i < 8; i++) {
+                for (int r = 0; r < R; r++) {
+                    sums[r] += queries[r * width + d + i] * columns[i];
+                }
+            }
+        }
+        for (int r = 0; r < R; r++) {
+            *reinterpret_cast<floats *>(scores + r * scores_width + c) = sums[r];
+        }
+    }
+}
+
+// The same for a number of queries; false where there are too many, or no such instructions.
+template <typename T> bool score_halves(const float * queries, int64_t width, int64_t rows, const tile_rows<T> & keys, int64_t n, float * scores, int64_t scores_width) {
+    if constexpr (transposes_halves<T>) {
+        switch (rows) {
+            case 1: score_halves<1>(queries, width, keys, n, scores, scores_width); return true;
+            case 2: score_halves<2>(queries, width, keys, n, scores, scores_width); return true;
+            case 3: score_halves<3>(queries, width, keys, n, scores, scores_width); return true;
+            case 4: score_halves<4>(queries, width, keys, n, scores, scores_width); return true;
+            case 5: score_halves<5>(queries, width, keys, n, scores, scores_width); return true;
+            case 6: score_halves<6>(queries, width, keys, n, scores, scores_width); return true;
+            case 7: score_halves<7>(queries, width, keys, n, scores, scores_width); return true;
+            case 8: score_halves<8>(queries, width, keys, n, scores, scores_width); return true;
+        }
+    }
+    return false;
 }
 
 // A bit for each of up to 64 values of a mask in 16 bits: whether it is not -Inf. other is set
