@@ -26,8 +26,10 @@ struct piece {
 };
 
 // Lays out a block of as many rows as there are lanes. A piece of words is of 16 bytes or more.
-template <typename Format> void lay_out(const char * const * rows, int64_t at, char * to) {
+template <typename Format> PENSTOCK_INLINE void lay_out(const char * const * rows, int64_t at, char * to) {
+#pragma GCC unroll 8
     for (const piece & p : Format::pieces) {
+#pragma GCC unroll 8
         for (int64_t i = 0; i < p.size; i += p.element == 4 ? 16 : p.element) {
             if (p.element == 4) {
                 i = std::min(i, p.size - 16);
