@@ -82,11 +82,22 @@ inline float scale_of(ggml_half x) {
 #endif
 }
 
-inline ints widened(bytes x) { // GCC 12 makes single bytes of a conversion
+// Bytes as whole numbers of 32 bits. GCC 12 converts some kinds of vectors byte by byte.
+inline ints widened(bytes x) {
 #if defined(__AVX512F__)
     return (ints)_mm512_cvtepi8_epi32((__m128i)x);
 #elif defined(__AVX2__)
     return (ints)_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(&x)));
+#else
+    return __builtin_convertvector(x, ints);
+#endif
+}
+
+inline ints widened(octets x) {
+#if defined(__AVX512F__)
+    return (ints)_mm512_cvtepu8_epi32((__m128i)x);
+#elif defined(__AVX2__)
+    return (ints)_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(&x)));
 #else
     return __builtin_convertvector(x, ints);
 #endif
@@ -105,7 +116,7 @@ inline floats load(const block_q4_0 * row, int64_t element) {
     octets x;
     memcpy(&x, block.qs + element % (QK4_0 / 2), sizeof(x));
     x = element % QK4_0 < QK4_0 / 2 ? x & 15 : x >> 4;
-    return __builtin_convertvector(__builtin_convertvector(x, ints) - 8, floats) * scale_of(block.d);
+    return __builtin_convertvector(widened(x) - 8, floats) * scale_of(block.d);
 }
 
 // Whether vectors of a type are loaded from memory; rows of others are converted before.
