@@ -43,24 +43,26 @@ func attentionCases(t testing.TB) map[string]AttentionCase {
 		return a
 	}
 	return map[string]AttentionCase{
-		"plain":                       plain,
-		"few cells":                   with(func(a *AttentionCase) { a.Cells = 192 }),
-		"soft cap":                    with(func(a *AttentionCase) { a.SoftCap = 2 }),
-		"sinks":                       with(func(a *AttentionCase) { a.Sinks = true }),
-		"ALiBi":                       with(func(a *AttentionCase) { a.MaxBias = 8 }),
-		"ALiBi, 12 heads":             with(func(a *AttentionCase) { a.MaxBias, a.Heads = 8, 12 }),
-		"window":                      with(func(a *AttentionCase) { a.Window = 100 }),
-		"sinks, window":               with(func(a *AttentionCase) { a.Window, a.Sinks = 100, true }),
-		"all":                         with(func(a *AttentionCase) { a.Window, a.Sinks, a.SoftCap, a.MaxBias = 300, true, 2, 4 }),
-		"BF16":                        with(func(a *AttentionCase) { a.KType, a.VType = bf16, bf16 }),
-		"F32":                         with(func(a *AttentionCase) { a.KType, a.VType = f32, f32 }),
-		"Q8_0 keys":                   with(func(a *AttentionCase) { a.KType = q8 }),
-		"Q8_0":                        with(func(a *AttentionCase) { a.KType, a.VType = q8, q8 }),
-		"Q4_0":                        with(func(a *AttentionCase) { a.KType, a.VType = q4, q4 }),
-		"Q4_0, all":                   with(func(a *AttentionCase) { a.KType, a.VType, a.Sinks, a.SoftCap, a.MaxBias = q4, q4, true, 2, 4 }),
-		"Q8_0, window":                with(func(a *AttentionCase) { a.KType, a.VType, a.Window = q8, q8, 300 }),
-		"Q8_0, 96, one head a key":    with(func(a *AttentionCase) { a.KType, a.VType, a.HeadDimK, a.HeadDimV, a.KVHeads = q8, q8, 96, 96, 6 }),
-		"Q4_0, latent (MLA)":          with(func(a *AttentionCase) { a.KType, a.VType, a.HeadDimK, a.HeadDimV, a.KVHeads, a.Heads = q4, q4, 192, 128, 1, 16 }),
+		"plain":                    plain,
+		"few cells":                with(func(a *AttentionCase) { a.Cells = 192 }),
+		"soft cap":                 with(func(a *AttentionCase) { a.SoftCap = 2 }),
+		"sinks":                    with(func(a *AttentionCase) { a.Sinks = true }),
+		"ALiBi":                    with(func(a *AttentionCase) { a.MaxBias = 8 }),
+		"ALiBi, 12 heads":          with(func(a *AttentionCase) { a.MaxBias, a.Heads = 8, 12 }),
+		"window":                   with(func(a *AttentionCase) { a.Window = 100 }),
+		"sinks, window":            with(func(a *AttentionCase) { a.Window, a.Sinks = 100, true }),
+		"all":                      with(func(a *AttentionCase) { a.Window, a.Sinks, a.SoftCap, a.MaxBias = 300, true, 2, 4 }),
+		"BF16":                     with(func(a *AttentionCase) { a.KType, a.VType = bf16, bf16 }),
+		"F32":                      with(func(a *AttentionCase) { a.KType, a.VType = f32, f32 }),
+		"Q8_0 keys":                with(func(a *AttentionCase) { a.KType = q8 }),
+		"Q8_0":                     with(func(a *AttentionCase) { a.KType, a.VType = q8, q8 }),
+		"Q4_0":                     with(func(a *AttentionCase) { a.KType, a.VType = q4, q4 }),
+		"Q4_0, all":                with(func(a *AttentionCase) { a.KType, a.VType, a.Sinks, a.SoftCap, a.MaxBias = q4, q4, true, 2, 4 }),
+		"Q8_0, window":             with(func(a *AttentionCase) { a.KType, a.VType, a.Window = q8, q8, 300 }),
+		"Q8_0, 96, one head a key": with(func(a *AttentionCase) { a.KType, a.VType, a.HeadDimK, a.HeadDimV, a.KVHeads = q8, q8, 96, 96, 6 }),
+		"Q4_0, latent (MLA)": with(func(a *AttentionCase) {
+			a.KType, a.VType, a.HeadDimK, a.HeadDimV, a.KVHeads, a.Heads = q4, q4, 192, 128, 1, 16
+		}),
 		"Q5_1 and Q4_1":               with(func(a *AttentionCase) { a.KType, a.VType = operation(t, "q5_1"), operation(t, "q4_1") }),
 		"IQ4_NL and Q5_0":             with(func(a *AttentionCase) { a.KType, a.VType = operation(t, "iq4_nl"), operation(t, "q5_0") }),
 		"one head a key, 80":          with(func(a *AttentionCase) { a.HeadDimK, a.HeadDimV, a.KVHeads = 80, 80, 6 }),
@@ -210,12 +212,12 @@ func benchAttention(b *testing.B, name string, a AttentionCase) {
 					b.Fatal(err)
 				}
 			}
-			bytes, err := trial.Read()
+			bytes, err := trial.read()
 			best, least := time.Hour, time.Hour // on a machine with other work too, this says more than the mean
 			for b.Loop() {
 				start, used := time.Now(), processorTime(b)
 				if by == "read" {
-					_, err = trial.Read()
+					_, err = trial.read()
 				} else {
 					_, err = trial.Compute()
 				}

@@ -130,7 +130,7 @@ func TestChoose_Refusal_NamesNumbersAndRemedy(t *testing.T) {
 		room uint64
 		says string
 	}{
-		{Wish{Options: o}, 6000, "use --ctx-size 79872 or less, or --cache-type-k q8_0 --cache-type-v q8_0, or have it tried"},
+		{Wish{Options: o}, 6000, "use --ctx-size 77824 or less, or --cache-type-k q8_0 --cache-type-v q8_0, or have it tried"},
 		{Wish{Options: o, AnySlots: true}, 4000, "131072 cells for 8 slots take 9.0 GiB (weights 1000.0 MiB, KV cache 8.0 GiB, computing 10.0 MiB) of 3.9 GiB; use --ctx-size 47104 or less"},
 		{Wish{Options: o}, 2000, "use --ctx-size 15360 or less with --parallel 2 or less"},
 		{Wish{Options: engine.Options{Slots: 8}, AnyContext: true, AnySlots: true}, 1100, "smaller or more strongly quantised model"},

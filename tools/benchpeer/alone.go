@@ -23,7 +23,9 @@ func (l *lab) deep() error {
 	whole := l.model
 	defer func() { l.model, l.cells = whole, "" }()
 	l.model = filepath.Join(l.models, shallow+".gguf")
-	work := func(cells string) string { return fmt.Sprintf("1 stream after %d words, cells in %s", deepWords, cells) }
+	work := func(cells string) string {
+		return fmt.Sprintf("1 stream after %d words, cells in %s", deepWords, cells)
+	}
 	perSecond := func(r bench.Result) float64 { return ratio(1000, r.Class("stream").ITL.P50) }
 	for _, c := range []struct {
 		cells string

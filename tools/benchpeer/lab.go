@@ -28,7 +28,7 @@ type lab struct {
 	penstock, tools string // a binary, and a folder
 	before          string // a binary of an earlier commit; may be empty
 	model           string
-	cells           string // type of keys and values; empty: the servers' default
+	cells           string   // type of keys and values; empty: the servers' default
 	models          string   // folder of the models of the part quants
 	chosen          []string // of these; empty: all
 	pluginDir       string

@@ -90,7 +90,8 @@ struct unit {
     row_sums           sums;
 
     cell_place place;
-    tile       tiles[2], *now = tiles, *next = tiles + 1; // the next is gathered before this one is computed, so that it can be fetched
+    // The next tile is gathered before this one is computed, so that it can be fetched.
+    tile tiles[2], *now = tiles, *next = tiles + 1;
 
     unit(const attention & op, const visibility & v, bool mask_adds, const scratch & memory, int64_t first_token, int64_t token_count, int64_t head)
         : a(op), visible(v), biased(mask_adds), s(memory), first(first_token), tokens(token_count), kv_head(head),
@@ -225,7 +226,7 @@ struct unit {
         }
     }
 
-    // The rows to fetch ahead. Where rows are staged, or there is no next tile, it is those that are
+    // The rows to fetch ahead. If rows are staged, or there is no next tile, it is those that are
     // there already.
     const char * const * ahead(const ggml_tensor * t, const char * const * rows, const char * const * of_next) const {
         return is_staged(t) || next->n == 0 ? rows : of_next;

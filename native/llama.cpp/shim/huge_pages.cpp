@@ -45,12 +45,14 @@ void ps::use_huge_pages(ggml_backend_buffer_t buffer) {
     const auto base  = reinterpret_cast<uintptr_t>(ggml_backend_buffer_get_base(buffer));
     const auto first = (base + large - 1) / large * large, end = (base + ggml_backend_buffer_get_size(buffer)) / large * large;
     auto * const pages = reinterpret_cast<char *>(first);
-    // llama.cpp has filled it with zeros, and so with small pages: these go back, and zeros come anew.
+    // llama.cpp has filled it with zeros, and so with small pages: these go back, and zeros come
+    // anew.
     if (first >= end || madvise(pages, end - first, MADV_HUGEPAGE) != 0 || madvise(pages, end - first, MADV_DONTNEED) != 0) {
         return;
     }
     const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-    for (uintptr_t i = 0; i < end - first; i += page) { // a machine without that much memory is to fail now, and not in an answer
+    // A machine without that much memory is to fail now, and not in an answer.
+    for (uintptr_t i = 0; i < end - first; i += page) {
         static_cast<volatile char *>(pages)[i] = 0;
     }
 #endif
