@@ -377,8 +377,9 @@ simulate: ## what fleets of 1 to 1,000 replicas do, on virtual time, into docs/s
 	go run ./tools/simulate -document docs/scale.md $(ARGS)
 
 .PHONY: bench-plugins
-bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
+bench-plugins: build plugins $(BENCH_MODEL) $(REAL_MODELS) ## what plugins cost eight streams, and what each that comes with the server costs, into docs/plugins/ready.md
 	go run ./tools/benchpeer -only plugins $(ARGS)
+	go run ./tools/benchpeer -only ready -model $(firstword $(REAL_MODELS)) -ready docs/plugins/ready.md $(ARGS)
 
 .PHONY: bench-watermark
 bench-watermark: build plugins $(REAL_MODELS) ## how often the watermark is found, also where there is none, into docs/plugins/watermark.md (ARGS="-model model.gguf")

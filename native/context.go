@@ -60,11 +60,15 @@ type Context struct {
 
 // NewContext makes a context on m, which may be closed before it. The system promises more memory
 // than there is, and kills the process that uses it: ask DryRun.Need first.
-func NewContext(m *Model, o ContextOptions) (*Context, error) {
+func NewContext(m *Model, o ContextOptions) (*Context, error) { return makeContext(m, o, false) }
+
+// makeContext makes one that computes with the model, or with its head.
+func makeContext(m *Model, o ContextOptions, head bool) (*Context, error) {
 	params, err := o.params()
 	if err != nil {
 		return nil, fmt.Errorf("context: %w", err)
 	}
+	params.head = C._Bool(head)
 	if err := m.enter(); err != nil {
 		return nil, fmt.Errorf("context: model %w", err)
 	}
@@ -239,6 +243,7 @@ type ContextOptions struct {
 	FullWindowCache bool   // sliding-window layers keep every position too, so that a sequence can be cut anywhere
 	Unified         bool   // all sequences share one buffer of cells; else each has its own
 	Output          Output // what a pass gives; where it is not Logits, Rows is of no account
+	FeedsHead       bool   // passes keep what a Head reads; the model has one
 }
 
 // Rope is how positions are turned into rotations. Zero values are the model's own.
@@ -302,7 +307,7 @@ func (o ContextOptions) params() (p C.ps_context_params, err error) {
 	p.threads, p.poll = C.int32_t(cmp.Or(o.Threads, PhysicalCores())), C.uint32_t(o.Poll)
 	p.threads_batch = cmp.Or(C.int32_t(o.ThreadsBatch), p.threads)
 	p.no_kv_offload, p.no_op_offload = C._Bool(o.NoKVOffload), C._Bool(o.NoOpOffload)
-	p.swa_full, p.unified = C._Bool(o.FullWindowCache), C._Bool(o.Unified)
+	p.swa_full, p.unified, p.feeds_head = C._Bool(o.FullWindowCache), C._Bool(o.Unified), C._Bool(o.FeedsHead)
 	return p, nil
 }
 

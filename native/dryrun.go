@@ -63,7 +63,28 @@ func (d *DryRun) need(o ContextOptions) ([]DeviceMemory, error) {
 		return nil, err
 	}
 	need, err := c.Memory()
+	if err == nil && o.FeedsHead {
+		err = d.addHead(need, c, o)
+	}
 	return need, errors.Join(err, c.Close())
+}
+
+// addHead adds what the head of a context takes beside its weights, which are the model's.
+func (d *DryRun) addHead(need []DeviceMemory, c *Context, o ContextOptions) error {
+	h, err := NewHead(c, o)
+	if err != nil {
+		return err
+	}
+	more, err := h.context.Memory()
+	for _, m := range more {
+		for i := range need {
+			if need[i].Name == m.Name {
+				need[i].Cells += m.Cells
+				need[i].Compute += m.Compute
+			}
+		}
+	}
+	return errors.Join(err, h.Close())
 }
 
 // mostDryCells are the cells that a dry run has at most. Even then llama.cpp keeps some 50 bytes

@@ -79,9 +79,20 @@ func hiddenStates(t *testing.T, c *Context, last int, texts [][]int32, layers ..
 // The states of a layer are what a model that ends there has before the norm, whatever the passes
 // look like, and with the norm the last one's are those of layer 0.
 func TestContext_HiddenState_OfLayers(t *testing.T) {
-	m := loadBuiltIn(t, ModelOptions{})
+	models := map[string]*Model{"built in": loadBuiltIn(t, ModelOptions{})}
+	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
+		models[kind] = load(t, small(t, kind), ModelOptions{})
+	}
+	for name, m := range models {
+		t.Run(name, func(t *testing.T) { statesOfLayers(t, m, name == "cohere2") })
+	}
+}
+
+// statesOfLayers compares the states of some layers in several passes. The norm of a model is of
+// the mean square, or of the variance.
+func statesOfLayers(t *testing.T, m *Model, variance bool) {
 	n := int32(m.Info().Layers)
-	layers := []int32{n, 1, 0, n / 2}
+	layers := slices.Compact([]int32{n, 1, 0, max(1, n/2)})
 	o := ContextOptions{Cells: 256, Batch: 16, UBatch: 16, Rows: 16, Sequences: 4, Unified: true, Threads: 1}
 	c := newContext(t, m, o)
 	if c.Limits().StateLayers != int(n) {
@@ -108,14 +119,12 @@ func TestContext_HiddenState_OfLayers(t *testing.T) {
 			t.Errorf("layers %d and %d have the same state", layers[0], layers[l+1])
 		}
 	}
-	for s, text := range all[0] { // the norm divides by the root of the mean square, and multiplies with weights that are the same for all
-		for i, before := range text {
-			if s == 0 && i == 0 {
-				continue
-			}
-			for k := range before {
-				norm := func(s, i int) float64 { return float64(all[0][s][i][k]) / rootMeanSquare(all[0][s][i]) }
-				if a, b := norm(s, i)*float64(all[2][0][0][k]), norm(0, 0)*float64(all[2][s][i][k]); math.Abs(a-b) > 1e-2*math.Max(1, math.Abs(a)) {
+	last, normed := all[0], all[slices.Index(layers, 0)]
+	for s, text := range last { // the norm multiplies with weights that are the same for all
+		for i := range text {
+			here, there := normalized(last[s][i], variance), normalized(last[0][0], variance)
+			for k := range here {
+				if a, b := here[k]*float64(normed[0][0][k]), there[k]*float64(normed[s][i][k]); math.Abs(a-b) > 1e-2*math.Max(1, math.Abs(a)) {
 					t.Fatalf("number %d after token %d of text %d is not that of layer 0 before the norm: %g, %g", k, i, s, a, b)
 				}
 			}
@@ -123,12 +132,22 @@ func TestContext_HiddenState_OfLayers(t *testing.T) {
 	}
 }
 
-func rootMeanSquare(x []float32) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += float64(v) * float64(v)
+// normalized is a row divided by the root of its mean square, or of its variance.
+func normalized(x []float32, variance bool) []float64 {
+	mean, sum, out := 0.0, 0.0, make([]float64, len(x))
+	if variance {
+		for _, v := range x {
+			mean += float64(v) / float64(len(x))
+		}
 	}
-	return math.Sqrt(sum / float64(len(x)))
+	for i, v := range x {
+		out[i] = float64(v) - mean
+		sum += out[i] * out[i]
+	}
+	for i := range out {
+		out[i] /= math.Sqrt(sum / float64(len(x)))
+	}
+	return out
 }
 
 // Asking for states changes no logits, and a pass in which nobody asks has none.

@@ -54,6 +54,7 @@ type ModelKind struct {
 	Recurrent bool // it keeps a state and no KV cache, so that a sequence cannot be truncated
 	Hybrid    bool // some layers are recurrent
 	Diffusion bool
+	Head      bool // its file has a head that guesses further tokens, see Head, and ModelOptions.LoadMTP was set
 }
 
 // VocabularyInfo describes a model's vocabulary.
@@ -174,6 +175,7 @@ func (m *Model) describe(vocabulary bool) error {
 			Recurrent: bool(c.recurrent),
 			Hybrid:    bool(c.hybrid),
 			Diffusion: bool(c.diffusion),
+			Head:      bool(c.head),
 		},
 		VocabularyInfo: VocabularyInfo{
 			Vocabulary: int(c.vocabulary),
@@ -339,7 +341,7 @@ type ModelOptions struct {
 	CheckTensors    bool // look for values that are not numbers
 	NoRepack        bool // leave weights in the file's layout, which fewer kernels compute with
 	NoHost          bool // keep weights of the CPU in its own memory, not in a GPU's host buffers
-	LoadMTP         bool // load the layers that predict several tokens
+	LoadMTP         bool // load the head that guesses further tokens, where the file has one
 	// Progress is called on the loading goroutine with 0..1; nil is fine.
 	Progress func(done float32) `json:"-"`
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
+	"time"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/draft"
@@ -18,12 +20,19 @@ type seer struct {
 	rng     *rand.Rand
 	errs    float64 // the part of its tokens that are wrong
 	sure    bool    // says that each draft is of the highest grade
-	asked   int
+	asked   int     // answers
+	calls   int
+
+	takes func(call int) time.Duration // for each token of the longest draft; nil: no time
 
 	wrongUpTo int // tokens of a context up to which errs counts; 0: any number
 }
 
 func (d *seer) Draft(asks []*draft.Ask) {
+	if d.calls++; d.takes != nil {
+		longest := slices.MaxFunc(asks, func(a, b *draft.Ask) int { return a.Most - b.Most }).Most
+		d.backend.Advance(time.Duration(longest) * d.takes(d.calls))
+	}
 	for _, a := range asks {
 		d.asked++
 		right := a.Most
@@ -101,4 +110,19 @@ func anyDrafter(b *schedulertest.Backend, rng *rand.Rand) draft.Drafter {
 		return draft.NewLookup(1 + own.IntN(4))
 	}
 	return nil
+}
+
+// pricey is a seer that needs time for each token, as a model does.
+type pricey struct {
+	seer
+	costs time.Duration
+}
+
+func (d *pricey) Draft(asks []*draft.Ask) {
+	longest := 0
+	for _, a := range asks {
+		longest = max(longest, a.Most)
+	}
+	d.backend.Advance(time.Duration(longest) * d.costs)
+	d.seer.Draft(asks)
 }

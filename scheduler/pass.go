@@ -23,6 +23,7 @@ type forwardPass struct {
 	batch     Batch
 	cost      estimator.Pass // of the batch
 	drafting  bool           // guessed tokens are in it
+	drafted   bool           // they were in the pass before
 	prompts   prompts
 
 	checkpointing time.Duration // that taking checkpoints may take
@@ -131,17 +132,21 @@ func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
 	return took, err
 }
 
-// learnCost tells the estimator how long the pass over the batch took.
+// learnCost tells the estimator how long the pass over the batch took. One without drafts next to
+// one with drafts is of another size: that tells what this costs, and not what the pass does.
 func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
 	switch {
 	case s.batch.PromptRows: // so many rows take longer than a prompt does
 	case s.drafting:
 		s.estimator.ObserveVerify(s.cost, took)
-	case branches[len(branches)-1].generating(): // those that generate come first
-		s.estimator.ObserveDecode(s.cost, took)
-	default:
+	case !branches[len(branches)-1].generating(): // those that generate come first
 		s.estimator.ObservePrefill(s.cost, took)
+	case s.drafted || s.record.Drafted > 0:
+		s.estimator.ObserveReplan(s.cost, took)
+	default:
+		s.estimator.ObserveDecode(s.cost, took)
 	}
+	s.drafted = s.drafting
 }
 
 // noteComputed puts what a pass has computed into the tick's record and the books of the KV cache.

@@ -248,14 +248,15 @@ func streamsGoOn(t *testing.T, separate bool) {
 	finish(t, s, streams[1:]...)
 }
 
-// A drafter never sees a row of a picture, and guesses as well as without.
+// A drafter never sees a row of a picture, knows where in the backend's sequence the text goes on,
+// and guesses as well as without.
 func TestScheduler_Piece_DraftersSeeText(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	b.Cost = flat
 	p, q := schedulertest.NewPiece("a", square), schedulertest.NewPiece("b", causal)
 	r := show(t, b.Pieces, 100, p, q)
 	want := aloneWith(t, b.Pieces, r)
-	d := &clairvoyant{t: t, text: slices.Concat(r.Prompt[0].Tokens, r.Prompt[2].Tokens, r.Prompt[4].Tokens), says: want.tokens}
+	d := &clairvoyant{t: t, backend: b, text: slices.Concat(r.Prompt[0].Tokens, r.Prompt[2].Tokens, r.Prompt[4].Tokens), says: want.tokens}
 	s := newScheduler(t, b, scheduler.Config{Drafter: d})
 	a := finish(t, s, submit(t, s, r))[0]
 	if u := a.end.Usage; a.text != want.text || u.Accepted < 50 {
@@ -266,6 +267,7 @@ func TestScheduler_Piece_DraftersSeeText(t *testing.T) {
 // clairvoyant is a drafter that knows the answer.
 type clairvoyant struct {
 	t          *testing.T
+	backend    *schedulertest.Backend
 	text, says []scheduler.Token
 }
 
@@ -275,6 +277,9 @@ func (d *clairvoyant) Draft(asks []*draft.Ask) {
 		if n < 0 || !slices.Equal(a.Context[:len(d.text)], d.text) || !slices.Equal(a.Context[len(d.text):], d.says[:n]) {
 			d.t.Errorf("the context is %v", a.Context)
 			return
+		}
+		if at := d.backend.Position(a.Sequence); a.Position != at {
+			d.t.Errorf("the last token is said to be at %d of sequence %d, which ends at %d", a.Position, a.Sequence, at)
 		}
 		a.Draft = append(a.Draft[:0], d.says[n:min(len(d.says), n+a.Most)]...)
 		a.Grade = draft.Grades - 1

@@ -21,6 +21,8 @@ type tickPlan struct {
 	prefilling []*branch // those of running whose prompts are to be computed
 	reserved   int       // KV cells that planned will fill
 	demand     estimator.Demand
+	target     time.Duration // for the time that the tick takes
+	neighbours bool          // slots of other schedulers generate, which wait for it
 
 	ticks      int  // that were planned so far
 	prefilled  int  // prompt tokens that were planned so far
@@ -34,9 +36,9 @@ type tickPlan struct {
 // computed. For want of cells it preempts others.
 func (s *Scheduler) plan() {
 	s.awaitsCopy = false
+	s.target, s.neighbours = s.share.target(s.config.ITLTarget)
 	each(s, s.order, s.planJob)
 	s.decoding = len(s.planned)
-	s.share.note(s.decoding > 0)
 	s.prefill()
 	s.joinByAdapters()
 }
@@ -241,7 +243,7 @@ func (s *Scheduler) chunkSize() int {
 	}
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
-		Apart: s.prefilling[0].atPiece(), Split: s.splitCost(), Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Neighbours: s.share.othersGenerate(), Estimator: s.estimator}
+		Apart: s.prefilling[0].atPiece(), Split: s.splitCost(), Target: s.target, MinShare: s.config.PrefillShare, Neighbours: s.neighbours, Estimator: s.estimator}
 	for _, b := range s.prefilling {
 		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: b.computable(), Depth: b.seq.Len()})
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -158,7 +157,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.Tick()
 		s.sleep(ctx)
 	}
-	s.share.note(false)
+	s.share.note(work{})
 	s.inbox.close()
 	s.takeCommands()
 	for _, j := range s.jobs() {
@@ -173,23 +172,36 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // jobs lists all requests, running first, then waiting.
 func (s *Scheduler) jobs() []*job { return slices.Concat(s.running, s.queue.jobs) }
 
-// ComputeLock lets several schedulers share one machine: their ticks compute one at a time, in the
-// order in which they are ready. Two passes at once would have more threads than there are cores,
-// and at each step of its graph each would wait for threads that do not run. While a slot of any
-// scheduler generates, the ticks of all aim at their targets.
+// ComputeLock lets several schedulers share one machine: one tick at a time plans and computes, in
+// the order in which they are ready. Two passes at once would have more threads than there are
+// cores, and at each step of its graph each would wait for threads that do not run.
+//
+// A slot that generates waits for the ticks of the others, too. So while a slot of any scheduler
+// generates, their ticks share the target for the time between two tokens (share.target).
 type ComputeLock struct {
-	held       chan struct{} // full while a tick computes; those that wait to send are served in order
-	generating atomic.Int32  // schedulers of which a slot generates
+	held chan struct{} // full while a tick has its turn; those that wait to send are served in order
+
+	mu   sync.Mutex
+	work map[*share]work // of the schedulers that have any
 }
 
 // NewComputeLock makes a lock for schedulers whose Config names them.
-func NewComputeLock() *ComputeLock { return &ComputeLock{held: make(chan struct{}, 1)} }
+func NewComputeLock() *ComputeLock {
+	return &ComputeLock{held: make(chan struct{}, 1), work: map[*share]work{}}
+}
+
+// work is what a scheduler has to compute, as of its last tick.
+type work struct {
+	turn      time.Duration // how long that tick had the lock
+	prefills  bool          // it had prompts to compute
+	generates bool          // a slot waits for its next token
+}
 
 // share is a scheduler's part in the lock; the zero value is that of one that has the machine for
 // itself.
 type share struct {
-	lock       *ComputeLock
-	generating bool
+	lock *ComputeLock
+	work work // that the others know of
 }
 
 // take waits until no other scheduler computes.
@@ -206,27 +218,44 @@ func (s *share) give() {
 	}
 }
 
-// note tells the others whether a slot of this scheduler generates.
-func (s *share) note(generating bool) {
-	if s.lock == nil || s.generating == generating {
+// note tells the others what this scheduler has to compute; nothing if w is zero.
+func (s *share) note(w work) {
+	if s.lock == nil {
 		return
 	}
-	s.generating = generating
-	if generating {
-		s.lock.generating.Add(1)
+	s.lock.mu.Lock()
+	defer s.lock.mu.Unlock()
+	if s.work = w; w == (work{}) {
+		delete(s.lock.work, s)
 	} else {
-		s.lock.generating.Add(-1)
+		s.lock.work[s] = w
 	}
 }
 
-// othersGenerate reports whether a slot of another scheduler generates.
-func (s *share) othersGenerate() bool {
+// target is how long a tick may take so that all ticks between two tokens of a slot take no longer
+// than itl: what others without prompts leave of it, divided among those with prompts. One that had
+// none in its last tick has only what the others left, who do not know of its prompts yet.
+// neighbours reports whether slots of others generate.
+func (s *share) target(itl time.Duration) (target time.Duration, neighbours bool) {
 	if s.lock == nil {
-		return false
+		return itl, false
 	}
-	n := s.lock.generating.Load()
-	if s.generating {
-		n--
+	s.lock.mu.Lock()
+	defer s.lock.mu.Unlock()
+	left, divided, sharing := itl, itl, 1
+	for other, w := range s.lock.work {
+		if other == s {
+			continue
+		}
+		neighbours = neighbours || w.generates
+		if left -= w.turn; w.prefills {
+			sharing++
+		} else {
+			divided -= w.turn
+		}
 	}
-	return n > 0
+	if target = divided / time.Duration(sharing); !s.work.prefills {
+		target = min(target, left)
+	}
+	return max(target, 0), neighbours
 }

@@ -430,14 +430,14 @@ type twoModels struct {
 	schedulers          [2]*scheduler.Scheduler
 }
 
-// run starts the schedulers, with these turns, until the test ends. A token of a prompt takes a
-// millisecond.
-func (m *twoModels) run(t *testing.T, turns *scheduler.ComputeLock) {
+// run starts the schedulers, with these turns, until the test ends. A token takes a millisecond,
+// besides what each pass takes.
+func (m *twoModels) run(t *testing.T, turns *scheduler.ComputeLock, pass time.Duration) {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	for i := range m.schedulers {
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Context: 1 << 14, Batch: 2048, Sequences: 8})
-		b.Cost = func(tokens, _ int) time.Duration { return 5*time.Millisecond + time.Duration(tokens)*time.Millisecond }
+		b.Cost = func(tokens, _ int) time.Duration { return pass + time.Duration(tokens)*time.Millisecond }
 		s, err := scheduler.New(sleeper{b, &m.computing, &m.together}, scheduler.Config{Slots: 4, ITLTarget: 80 * time.Millisecond, ComputeLock: turns})
 		if err != nil {
 			t.Fatal(err)
@@ -478,7 +478,7 @@ func TestTurns_TwoModels_ComputeInTurns(t *testing.T) {
 			if inTurns {
 				turns = scheduler.NewComputeLock() // within the bubble
 			}
-			m.run(t, turns)
+			m.run(t, turns, 5*time.Millisecond)
 			answer := submit(t, m.schedulers[0], request(5, 1, 200))
 			prompts := []*scheduler.Stream{submit(t, m.schedulers[1], request(3000, 2, 1)), submit(t, m.schedulers[1], request(2000, 3, 1))}
 			longest = longestGap(t, answer)
@@ -496,6 +496,80 @@ func TestTurns_TwoModels_ComputeInTurns(t *testing.T) {
 	if _, together := gap(false); together == 0 {
 		t.Error("without turns no passes ran at once: the test proves nothing")
 	}
+}
+
+// While a model answers, the ticks of both keep to its target together, whatever the other does and
+// whenever it begins: a token waits for a tick of either.
+func TestTurns_TwoModels_ShareTheTarget(t *testing.T) {
+	const target, most = 80 * time.Millisecond, 104 * time.Millisecond
+	long := func(t *testing.T, s *scheduler.Scheduler, salt int) {
+		for i := range 3 {
+			submit(t, s, request(2000, 10*salt+i, 1))
+		}
+	}
+	for name, load := range map[string]func(t *testing.T, one, other *scheduler.Scheduler) (answers []*scheduler.Stream){
+		"both answer, the other has prompts": func(t *testing.T, one, other *scheduler.Scheduler) []*scheduler.Stream {
+			long(t, other, 5)
+			return []*scheduler.Stream{submit(t, one, request(5, 1, 100)), submit(t, other, request(5, 2, 100))}
+		},
+		"both answer and have prompts": func(t *testing.T, one, other *scheduler.Scheduler) []*scheduler.Stream {
+			long(t, one, 5)
+			long(t, other, 6)
+			return []*scheduler.Stream{submit(t, one, request(5, 1, 100)), submit(t, other, request(5, 2, 100))}
+		},
+		"both answer, prompts come to one after the other": func(t *testing.T, one, other *scheduler.Scheduler) []*scheduler.Stream {
+			answers := []*scheduler.Stream{submit(t, one, request(5, 1, 200)), submit(t, other, request(5, 2, 200))}
+			time.Sleep(time.Second)
+			long(t, other, 5)
+			time.Sleep(time.Second)
+			long(t, one, 6)
+			return answers
+		},
+		"an answer begins beside prompts": func(t *testing.T, one, other *scheduler.Scheduler) []*scheduler.Stream {
+			long(t, other, 5)
+			time.Sleep(time.Second)
+			return []*scheduler.Stream{submit(t, one, request(5, 1, 50))}
+		},
+	} {
+		for _, pass := range []time.Duration{5 * time.Millisecond, 30 * time.Millisecond} { // with the second, chunks that pay fill the target
+			t.Run(fmt.Sprint(name, ", passes of ", pass), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var m twoModels
+					m.run(t, scheduler.NewComputeLock(), pass)
+					for i, s := range m.schedulers { // so that they know what passes take
+						long(t, s, i)
+						longestGap(t, submit(t, s, request(5, 3, 100)))
+					}
+					time.Sleep(time.Hour)
+					var readers sync.WaitGroup
+					for i, st := range load(t, m.schedulers[0], m.schedulers[1]) {
+						readers.Go(func() {
+							if gap := longestGap(t, st); gap > most {
+								t.Errorf("a token of model %d waits for %v, the target is %v", i, gap, target)
+							}
+						})
+					}
+					readers.Wait()
+					time.Sleep(time.Hour) // until all prompts are computed
+				})
+			})
+		}
+	}
+}
+
+// Where a pass alone takes longer than the target, the prompts of another model go on all the same.
+func TestTurns_SlowPasses_PromptsGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m twoModels
+		m.run(t, scheduler.NewComputeLock(), 100*time.Millisecond)
+		answer := submit(t, m.schedulers[0], request(5, 1, 1000))
+		begin := time.Now()
+		longestGap(t, submit(t, m.schedulers[1], request(2000, 2, 1)))
+		if took := time.Since(begin); took > time.Minute {
+			t.Errorf("a prompt of 2,000 tokens takes %v, alone 2.4 s", took)
+		}
+		longestGap(t, answer)
+	})
 }
 
 // gated is a backend whose next pass takes until it is let go.

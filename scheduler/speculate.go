@@ -35,7 +35,7 @@ type speculation struct {
 	offers        estimator.Drafts
 	costs         time.Duration // of a token in a call of the drafter
 	budget        draft.Budget  // of all answers
-	spent         time.Duration // by the drafter in this tick
+	costly        bool          // the drafter takes so long that it is asked only for what is likely to pay
 	look          time.Duration // what stages take to tell what they leave no choice of, as of late
 	withoutDrafts time.Duration // what the tick would take without drafts
 	chosen        time.Duration // and with those that promise something
@@ -55,6 +55,7 @@ type guess struct {
 	looked   bool          // it has its share for the beginning
 	at       int           // tokens of the context before it
 	rows     int           // of guessed tokens in this tick
+	spent    time.Duration // its part of what the drafter took in this tick
 	worth    time.Duration // what one that is right saves
 	allowed  bool          // the request does not refuse the draft
 	chosen   bool          // it promises something
@@ -84,18 +85,18 @@ func sameDrafting(branches []*branch) int {
 // their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
-	p.asked, p.foreseen, p.spent = p.asked[:0], p.foreseen[:0], 0
+	p.asked, p.foreseen = p.asked[:0], p.foreseen[:0]
 	if p.drafter == nil || s.decoding == 0 || len(s.prefilling) > 0 || sameAdapters(s.planned) < len(s.planned) {
 		return
 	}
 	p.offers = estimator.Drafts{Decode: passOf(s.planned), Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
-		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart()}
+		Most: s.config.MostDrafted, Target: s.target, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart(), Begun: s.drafted}
 	s.earn()
 	s.chooseAsked()
 	s.askDrafter()
 	s.takeForeseen()
 	length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
-	if !s.costly() { // else it was asked for trials only
+	if !p.costly { // else it was asked for trials only
 		s.chooseTrials()
 	}
 	trial := 1
@@ -161,11 +162,12 @@ func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (le
 }
 
 // offer is the draft that a job could have. The first one of an answer may be at the expense of
-// all, if it is likely.
+// all, if it is likely. With a costly drafter it must be, or many short answers would each lose
+// what an answer may.
 func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 	g, budget := &j.guess, j.guess.budget.Left()
-	if j.drafted == 0 && g.ask.Grade >= draft.Likely {
-		budget = max(budget, s.speculation.budget.Left())
+	if all := s.speculation.budget.Left(); j.drafted == 0 && g.ask.Grade >= draft.Likely && (s.speculation.costly || all > budget) {
+		budget = all
 	}
 	chance := s.chance(j)
 	if tokens < j.req.LeastDrafted || chance < j.req.LeastChance {
@@ -174,30 +176,38 @@ func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 	return estimator.Offer{Chance: chance, Tokens: tokens, Depth: j.branch.seq.Len() + 1, Budget: budget}
 }
 
-// costly reports whether the drafter takes so long that it is asked only for what is likely to pay.
-func (s *Scheduler) costly() bool { return s.speculation.costs > s.speculation.withoutDrafts/50 }
+// disturbed is how many passes a call of the drafter counts as at most that takes more than twice
+// as long as others.
+const disturbed = 8
+
+// cheap is the part of a tick that asking the drafter takes at most if it is always asked: half of
+// what budgets earn.
+const cheap = 200
 
 // chooseAsked chooses for which of the planned branches the drafter is asked, and for how many
 // tokens.
 func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
+	longest := 1
 	for _, b := range s.planned {
-		j := b.job
-		if j.kind == kindProgram {
-			continue // nobody knows what a program is about to do
-		}
-		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
-		if s.foresee(j) {
-			p.foreseen = append(p.foreseen, j)
-			if s.costly() {
-				continue // what is known need not be guessed
-			}
-		}
-		if j.guess.ask.Most > 0 {
+		if j := b.job; j.kind != kindProgram { // nobody knows what a program is about to do
+			j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
+			longest = max(longest, j.guess.ask.Most)
 			p.asked = append(p.asked, j)
 		}
 	}
-	if !s.costly() {
+	p.costly = p.costs*time.Duration(longest) > p.withoutDrafts/cheap
+	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
+		if p.costly && j.drafted == 0 {
+			j.guess.ask.Grade = draft.Likely // nothing is known of it: what others have accepted decides
+		}
+		foreseen := s.foresee(j)
+		if foreseen {
+			p.foreseen = append(p.foreseen, j)
+		}
+		return j.guess.ask.Most < 1 || foreseen && p.costly // what is known need not be guessed
+	})
+	if !p.costly {
 		return
 	}
 	length := s.choose(p.costs, func(a *draft.Ask) int { return a.Most })
@@ -244,7 +254,8 @@ func (s *Scheduler) chooseTrials() {
 	}
 }
 
-// askDrafter has the drafter guess for the asked jobs. Those stay that get a draft.
+// askDrafter has the drafter guess for the asked jobs, which pay for that when the tick has ended.
+// Those stay that get a draft.
 func (s *Scheduler) askDrafter() {
 	p := &s.speculation
 	p.asks = p.asks[:0]
@@ -252,7 +263,8 @@ func (s *Scheduler) askDrafter() {
 	for _, j := range p.asked {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
-		a.Within = s.config.ITLTarget - p.withoutDrafts
+		a.Within = s.target - p.withoutDrafts
+		a.Sequence, a.Position = j.branch.seq.ID(), j.branch.seq.Position()+j.branch.pending()-1
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
@@ -264,11 +276,15 @@ func (s *Scheduler) askDrafter() {
 		p.drafter, p.asked = nil, nil
 		return
 	}
-	p.spent = s.config.Clock().Sub(start)
-	if costs := p.spent / time.Duration(longest); costs < p.costs {
+	spent := s.config.Clock().Sub(start)
+	counts := min(spent, max(disturbed*p.withoutDrafts, 2*p.costs*time.Duration(longest))) / time.Duration(len(p.asks))
+	if costs := spent / time.Duration(longest); costs < p.costs {
 		p.costs += (costs - p.costs) / 2
 	} else {
 		p.costs += (costs - p.costs) / 8 // it may have been disturbed
+	}
+	for _, j := range p.asked {
+		j.guess.spent = counts
 	}
 	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
 		a := &j.guess.ask
@@ -363,7 +379,8 @@ func (s *Scheduler) earn() {
 	p := &s.speculation
 	p.withoutDrafts = s.estimator.Decode(p.offers.Decode)
 	p.budget.Earn(p.withoutDrafts)
-	p.look -= p.look / 128 // it may have become less, which only another look can tell
+	p.look -= p.look / 128   // it may have become less, which only another look can tell
+	p.costs -= p.costs / 256 // the same
 	for _, b := range s.planned {
 		share := p.withoutDrafts / time.Duration(s.decoding)
 		b.job.guess.budget.Earn(share)
@@ -372,23 +389,26 @@ func (s *Scheduler) earn() {
 }
 
 // chargeDrafts takes from the budgets what drafts have cost in this tick, whether or not they were
-// right. A tick that was disturbed does not count as longer than its pass with drafts was expected
-// to take.
+// right. The first in a row also pay for the pass after the last ones, which is planned anew. A
+// tick that was disturbed does not count as longer than its pass with drafts was expected to take.
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
-	if p.spent == 0 && s.record.Drafted == 0 || s.decoding == 0 { // or all of them have ended
-		return
-	}
-	extra, spent := time.Duration(0), p.spent/time.Duration(s.decoding)
+	var extra time.Duration // of a drafted token
 	if s.record.Drafted > 0 {
-		extra = min(max(s.record.Forward-p.withoutDrafts, 0), p.with) / time.Duration(s.record.Drafted)
+		extra = min(max(s.record.Forward-p.withoutDrafts, 0), p.with)
+		if !p.offers.Begun {
+			extra += s.estimator.Replan()
+		}
+		extra /= time.Duration(s.record.Drafted)
 	}
 	for _, b := range s.planned {
-		costs := spent + extra*time.Duration(b.job.guess.rows)
-		b.job.guess.budget.Settle(-costs)
+		g := &b.job.guess
+		costs := g.spent + extra*time.Duration(g.rows)
+		g.spent = 0
+		g.budget.Settle(-costs)
 		p.budget.Settle(-costs)
 	}
-	if s.record.Drafted > 0 && s.record.Forward < p.withoutDrafts { // without drafts it would not have taken longer
+	if s.record.Drafted > 0 && s.decoding > 0 && s.record.Forward < p.withoutDrafts { // without drafts it would not have taken longer
 		s.estimator.ObserveDecode(p.offers.Decode, s.record.Forward)
 	}
 }

@@ -285,3 +285,30 @@ func TestSpeculate_LeastDraftedAndChance(t *testing.T) {
 		}
 	}
 }
+
+// A drafter that needs time is asked for short answers too, once others have saved what that may
+// lose; where it is never right, such answers are hardly slower.
+func TestSpeculate_PriceyDrafter_ShortAnswers(t *testing.T) {
+	took := func(errs float64, drafts bool) (last time.Duration, drafted int) {
+		b := schedulertest.New(scheduler.Limits{})
+		b.Cost = flat
+		var c scheduler.Config
+		if drafts {
+			c.Drafter = &pricey{seer: seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: errs, sure: true}, costs: flat(1, 1) / 4}
+		}
+		s := newScheduler(t, b, c)
+		finish(t, s, submit(t, s, request(20, 1, 400)))
+		began := b.Now()
+		for i := range 30 {
+			drafted += finish(t, s, submit(t, s, request(20, 2+i, 12)))[0].end.Usage.Drafted
+		}
+		return b.Now().Sub(began), drafted
+	}
+	without, _ := took(0, false)
+	if right, drafted := took(0, true); drafted < 100 || right > without*3/4 {
+		t.Errorf("30 answers of 12 tokens take %v instead of %v; %d tokens are drafted", right, without, drafted)
+	}
+	if wrong, drafted := took(1, true); wrong > without*100/98 {
+		t.Errorf("with a drafter that is wrong %v instead of %v; %d tokens are drafted", wrong, without, drafted)
+	}
+}

@@ -4,16 +4,17 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// Tick does one round: it listens to others, schedules (admit.go, plan.go), and runs what was
-// scheduled in forward passes (pass.go), each of which ends with sampling (sample.go) and sending
-// (emit.go). busy means that there is more to do in the next tick, even without a call: a pass ran,
-// or something goes on from tick to tick (again).
+// Tick does one round: it listens to others, gives slots to requests (admit.go), and when it has
+// its turn, plans (plan.go) and runs what was planned in forward passes (pass.go), each of which
+// ends with sampling (sample.go) and sending (emit.go). busy means that there is more to do in the
+// next tick, even without a call: a pass ran, or something goes on from tick to tick (again).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -29,7 +30,7 @@ func (s *Scheduler) Tick() (busy bool) {
 	}
 	s.sweepPieces()
 	s.schedule(now, lastPasses)
-	s.runPlan(now)
+	s.takeTurn(now)
 	s.publish()
 	return s.again.busy
 }
@@ -54,8 +55,8 @@ func (s *Scheduler) listen() (now time.Time) {
 	return now
 }
 
-// schedule gives free slots to queued jobs and chooses what each slot computes. Copies of the KV
-// cache may take a part of the time that the last passes took.
+// schedule gives free slots to queued jobs. Copies of the KV cache may take a part of the time that
+// the last passes took.
 func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()
@@ -65,16 +66,20 @@ func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	if !s.awaitsCopy {
 		s.cache.SaveAhead()
 	}
-	s.plan()
 }
 
-// runPlan computes what was scheduled. Programs that the pass has answered have mostly gone on
-// meanwhile: what they show is sent now and not only after the next tick's sleep, and their
-// branches count in this tick's record.
-func (s *Scheduler) runPlan(now time.Time) {
-	if len(s.planned) > 0 {
-		s.keepTicking(now)
-		s.computeInTurn()
+// takeTurn plans and computes. Programs that the pass has answered have mostly gone on meanwhile:
+// what they show is sent now and not only after the next tick's sleep, and their branches count in
+// this tick's record.
+func (s *Scheduler) takeTurn(now time.Time) {
+	computed := false
+	if len(s.order) > 0 {
+		computed = s.computeInTurn(now)
+	} else {
+		s.plan() // which has nothing to wait for
+		s.share.note(work{})
+	}
+	if computed {
 		s.takeOverPrograms()
 		s.observe()
 	} else if at, due := s.cache.Next(); due {
@@ -82,11 +87,18 @@ func (s *Scheduler) runPlan(now time.Time) {
 	}
 }
 
-// computeInTurn computes when it is this scheduler's turn, while others on the same processors
-// pause. A drafter may be a model, too.
-func (s *Scheduler) computeInTurn() {
+// computeInTurn plans and computes when it is this scheduler's turn, while others on the same
+// processors pause. It plans no earlier: how much a tick may compute depends on what the others do
+// by then. A drafter may be a model, too. It reports whether there was something to compute.
+func (s *Scheduler) computeInTurn(now time.Time) (computed bool) {
 	s.share.take()
 	defer s.share.give()
+	defer s.noteWork(s.config.Clock())
+	s.plan()
+	if len(s.planned) == 0 {
+		return false
+	}
+	s.keepTicking(now)
 	if s.config.Others != nil {
 		s.config.Others.Pause()
 		defer s.config.Others.Resume()
@@ -94,6 +106,24 @@ func (s *Scheduler) computeInTurn() {
 	s.speculate()
 	s.compute()
 	s.chargeDrafts()
+	return true
+}
+
+// noteWork tells other schedulers what this one has to compute after a turn that began at a time.
+// One whose slots wait for their samplers goes on as before.
+func (s *Scheduler) noteWork(began time.Time) {
+	if s.share.lock == nil {
+		return
+	}
+	w := work{turn: s.config.Clock().Sub(began), prefills: len(s.prefilling) > 0,
+		generates: slices.ContainsFunc(s.running, func(j *job) bool { return !j.parked() && j.generates() })}
+	if s.record.Passes == 0 {
+		w.turn = s.share.work.turn
+	}
+	if !w.prefills && !w.generates {
+		w = work{}
+	}
+	s.share.note(w)
 }
 
 // takeCommands runs what other goroutines posted: submissions, cancellations, control calls.

@@ -109,6 +109,7 @@ func examineConfigured(ctx context.Context, cfg config.Config, r *report) {
 	r.add(listenFinding(ctx, cfg.Server))
 	r.add(accessFindings(cfg)...)
 	r.add(policyFindings(ctx, cfg)...)
+	r.add(receiptFindings(cfg.Receipts)...)
 	r.add(toolFinding())
 	r.add(modelFindings(ctx, cfg)...)
 }

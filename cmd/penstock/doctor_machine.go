@@ -22,6 +22,7 @@ import (
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/cgroup"
 )
@@ -174,6 +175,22 @@ func policyFindings(ctx context.Context, cfg config.Config) (findings []finding)
 		findings = append(findings, finding{stateOK, "policies", all[i].String(), ""})
 	}
 	return findings
+}
+
+// receiptFindings tells whether the key of receipts can be used, and by whom else.
+func receiptFindings(c config.Receipts) []finding {
+	if c.KeyFile == "" {
+		return nil
+	}
+	key, err := receipt.ReadKey(c.KeyFile)
+	if err != nil {
+		return []finding{{stateFail, "receipts", "receipts.key_file: " + err.Error(), "make a key with penstock receipt key FILE, and name it with --receipt-key-file"}}
+	}
+	detail := c.KeyFile + " signs as " + key.ID()
+	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode().Perm()&0o007 != 0 {
+		return []finding{{stateWarn, "receipts", detail + ", and every user of this machine may read or change it", "chmod 600 " + c.KeyFile}}
+	}
+	return []finding{{stateOK, "receipts", detail, ""}}
 }
 
 // attachedPlugins are the plugins that the operator attaches to requests, which are in the folder

@@ -150,9 +150,9 @@ func TestPolicyFindings(t *testing.T) {
 	}
 	for text, want := range map[string]finding{
 		"policies: [{plugin: guard, config: {key: hush}, models: [tiny]}]": {stateOK, "policies", "guard (required; models tiny)", ""},
-		"policies: [{plugin: guard, mode: often}]":                       {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
-		"policies: [{plugin: guard, config: {key: 1}}]":                  {stateFail, "policies", "policies[0].config.key: plugin guard", "correct"},
-		"policies: [{plugin: gone}]":                                     {stateFail, "policies", "policies[0]: ", "correct"},
+		"policies: [{plugin: guard, mode: often}]":                         {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
+		"policies: [{plugin: guard, config: {key: 1}}]":                    {stateFail, "policies", "policies[0].config.key: plugin guard", "correct"},
+		"policies: [{plugin: gone}]":                                       {stateFail, "policies", "policies[0]: ", "correct"},
 	} {
 		path := filepath.Join(t.TempDir(), "policies.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -193,5 +193,29 @@ func TestCertificateFinding_TellsHowLong(t *testing.T) {
 		if got := certificateFinding(both, both, until.AddDate(0, 0, days)); got.State != want || !strings.Contains(got.Detail, "2030-06-01") {
 			t.Errorf("%d days after its end: %+v, want %s", days, got, want)
 		}
+	}
+}
+
+func TestReceiptFindings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "receipts.pem")
+	c := config.Receipts{KeyFile: path}
+	if got := receiptFindings(c); len(got) != 1 || got[0].State != stateFail || !strings.Contains(got[0].Detail, path) {
+		t.Errorf("without the file: %+v", got)
+	}
+	var id strings.Builder
+	if err := makeReceiptKey(&id, path); err != nil {
+		t.Fatal(err)
+	}
+	if got := receiptFindings(c); len(got) != 1 || got[0].State != stateOK || !strings.Contains(got[0].Detail, strings.TrimSpace(id.String())) {
+		t.Errorf("with a key: %+v", got)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := receiptFindings(c); len(got) != 1 || got[0].State != stateWarn || !strings.Contains(got[0].Remedy, "chmod") {
+		t.Errorf("with a key for all: %+v", got)
+	}
+	if got := receiptFindings(config.Receipts{}); got != nil {
+		t.Errorf("without any: %+v", got)
 	}
 }

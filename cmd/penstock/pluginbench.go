@@ -53,6 +53,7 @@ A sampler is measured on whole rows, as the first of a chain, and on the best 25
 	cmd.Flags().StringVar(&config, "plugin-config", "", "the `JSON` that the request gives the plugin")
 	cmd.Flags().IntVar(&o.Vocabulary, "vocabulary", 128_256, "how many tokens the made-up model has")
 	cmd.Flags().IntVar(&o.Tokens, "tokens", 400, "how many tokens are measured")
+	cmd.Flags().BoolVar(&o.Alone, "alone", false, "leave the built-in samplers out, which take most of the time")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
@@ -48,7 +49,7 @@ func writeIndex(cmd *cobra.Command, folder string, o index.Options, signWith str
 		if err != nil {
 			return fmt.Errorf("--sign %s: %w", signWith, err)
 		}
-		o.Key = index.FormatKey(private.Public().(ed25519.PublicKey))
+		o.Key, o.Created = index.FormatKey(private.Public().(ed25519.PublicKey)), time.Now().Unix()
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()

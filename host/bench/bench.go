@@ -18,7 +18,8 @@ import (
 type Request struct {
 	Prompt      string
 	Picture     []byte // a file that stands before the prompt of a chat completion; empty: none
-	MaxTokens   int    // exactly so many: the end-of-text token is ignored
+	MaxTokens   int    // exactly so many, since the end-of-text token is ignored
+	MayEnd      bool   // it is not ignored
 	Temperature float64
 	Seed        uint32
 	Plugins     json.RawMessage // the field plugins, which Penstock knows; empty: none
@@ -38,6 +39,16 @@ type Streamer interface {
 	// came in. It returns when the answer has ended. What is known of the usage comes with an
 	// error, too.
 	Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error)
+}
+
+// ThatMayEnd sends requests whose answers may be shorter than their most tokens.
+func ThatMayEnd(s Streamer) Streamer { return thatMayEnd{s} }
+
+type thatMayEnd struct{ Streamer }
+
+func (m thatMayEnd) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
+	r.MayEnd = true
+	return m.Streamer.Stream(ctx, r, arrived)
 }
 
 // WithPlugins sends all requests with a value of the field plugins.

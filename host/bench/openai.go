@@ -46,7 +46,7 @@ type streamOptions struct {
 }
 
 func bodyOf(r Request, model string, chat bool) body {
-	b := body{Model: model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Seed: r.Seed, IgnoreEOS: true,
+	b := body{Model: model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Seed: r.Seed, IgnoreEOS: !r.MayEnd,
 		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true}, Plugins: r.Plugins, Schema: r.Schema}
 	switch {
 	case len(r.Picture) > 0:

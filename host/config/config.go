@@ -7,6 +7,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -179,6 +180,16 @@ type Speculation struct {
 
 // ByModel reports whether a second model guesses them.
 func (s Speculation) ByModel() bool { return s.Drafts() && s.DraftModel != "" }
+
+// ByHead reports whether a head in the model's own file is to guess them, if there is one.
+func (s Speculation) ByHead() bool {
+	return s.Drafts() && s.DraftModel == "" && slices.Contains(s.Type, "draft-mtp")
+}
+
+// ByLookup reports whether they are looked up in the text itself.
+func (s Speculation) ByLookup() bool {
+	return slices.ContainsFunc(s.Type, func(name string) bool { return strings.HasPrefix(name, "ngram-") })
+}
 
 // Drafts reports whether anything guesses tokens.
 func (s Speculation) Drafts() bool {

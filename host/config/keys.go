@@ -217,9 +217,9 @@ var table = slices.Concat([]Key{
 		check:   oneOf("decode-maximal", "prefill-priority", "balanced"),
 		Allowed: "decode-maximal, prefill-priority or balanced", Help: "what has priority in a tick"},
 
-	{Name: "speculation.type", Flag: "spec-type", Kind: List, Default: []string{"ngram-simple"}, check: areDrafters,
-		Allowed: "none, draft-simple or ngram-simple; llama-server's other ngram types mean the same here",
-		Help:    "how the next tokens of answers are guessed, so that one pass computes several: ngram-simple looks for the last tokens in the text before them, draft-simple uses speculation.draft_model; the text stays the same"},
+	{Name: "speculation.type", Flag: "spec-type", Kind: List, Default: []string{"draft-mtp", "ngram-simple"}, check: areDrafters,
+		Allowed: "none, draft-mtp, draft-simple or ngram-simple; llama-server's other ngram types mean the same here",
+		Help:    "how the next tokens of answers are guessed, so that one pass computes several: draft-mtp uses the head in the model's own file, if it has one and there is room for it; ngram-simple looks for the last tokens in the text before them; draft-simple uses speculation.draft_model; the text stays the same"},
 	{Name: "speculation.draft_model", Flag: "spec-draft-model", Aliases: []string{"-md", "--model-draft"}, Kind: Text, Default: "",
 		Help: "GGUF file or name in the model folder of a smaller model with the same tokens, which guesses instead of the lookup; empty: none"},
 	{Name: "speculation.draft_gpu_layers", Flag: "spec-draft-ngl", Aliases: []string{"-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft"}, Kind: Integer, Default: -1,

@@ -48,6 +48,7 @@ type backend struct {
 	padder padder
 	passes piecewise
 	lacks  Lacks
+	head   *native.Head // nil: none
 
 	adapters string // key of those that the context computes with
 
@@ -149,6 +150,9 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	b.padder.batch.DuringCopy = !slices.Contains(batch.Sequences, b.context.CopyTarget()) // padding there does no harm: it is removed
 	err = b.context.Decode(b.padder.batch)
 	b.recurrent.note(b.padder.batch.Sequences, err)
+	if err == nil {
+		b.headFollow()
+	}
 	for _, p := range b.padder.added {
 		err = errors.Join(err, b.context.Remove(p.sequence, p.position, -1))
 	}
@@ -184,6 +188,9 @@ func (b *backend) length(seq int32) int {
 func (b *backend) close() {
 	b.once.Do(func() { close(b.closing) })
 	b.context.Abort()
+	if b.head != nil {
+		b.head.Abort()
+	}
 	<-b.ended
 }
 
@@ -390,6 +397,7 @@ type Lacks struct {
 	Truncating bool // drop the end of a sequence
 	Sharing    bool // begin a sequence as another
 	Saving     bool // put the state of a sequence away and back
+	Heads      bool // guess with the head in the model's own file
 }
 
 // piecewise runs a pass as several if the model cannot take it whole. Each overwrites the logits

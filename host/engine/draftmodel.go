@@ -37,6 +37,15 @@ const (
 // best (in logits).
 var gradeGap = [draft.Grades]float32{0, 1, 2, 4}
 
+// gradeOf is the grade of a draft by the least of these gaps.
+func gradeOf(gap float32) int {
+	grade := draft.Grades - 1
+	for grade > 0 && gap < gradeGap[grade] {
+		grade--
+	}
+	return grade
+}
+
 // NewDraftModel drafts for a model with another one, which it closes. Both must have the same
 // tokens.
 func NewDraftModel(target, small *Engine) (*DraftModel, error) {
@@ -165,9 +174,7 @@ func (d *DraftModel) goOn(another bool) {
 		if len(a.Draft) > 0 && gap < leastGap {
 			continue
 		}
-		for a.Grade > 0 && gap < gradeGap[a.Grade] {
-			a.Grade--
-		}
+		a.Grade = min(a.Grade, gradeOf(gap))
 		if a.Draft = append(a.Draft, token); len(a.Draft) < a.Most && another {
 			d.add(a, token, true)
 			d.asks = append(d.asks, a)

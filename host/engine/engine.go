@@ -43,6 +43,7 @@ type Options struct {
 	// row for each slot.
 	Model   native.ModelOptions
 	Context native.ContextOptions
+	// A head in the model's own file guesses tokens if Model.LoadMTP is set and there is one.
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
 	// Workers are the devices of other machines that compute; nil: only this machine's do.
@@ -171,6 +172,7 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 		c.Snapshots = o.Snapshots
 	}
 	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, o.Shared(info), native.Logits
+	c.FeedsHead = info.Head && o.Workers == nil && !o.Lacks.Together && !o.Lacks.Selecting && !o.Lacks.Heads
 	return c
 }
 
@@ -214,8 +216,13 @@ func open(text, weights *native.Model, o Options) (*Engine, error) {
 	if info.ContextTrain = limits.Trained; info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
 		limits.Positions = min(limits.Positions, info.ContextTrain)
 	}
+	head, err := o.newHead(c, info)
+	if err != nil {
+		return nil, errors.Join(err, t.Close(), c.Close())
+	}
 	e := &Engine{model: text, weights: weights, context: c, identity: newIdentity(o), template: t, templateOptions: o.Template.withDefaults(),
 		backend: newBackend(text, c, info, limits, o)}
+	e.backend.head = head
 	e.backend.checkpoints = e.backend.takesCheckpoints(info, o.Context.FullWindowCache)
 	about := t.Info()
 	e.info = Info{
@@ -345,6 +352,9 @@ func (o Options) textModel(ctx context.Context, weights *native.Model) (*native.
 // ended.
 func (e *Engine) Release() error {
 	err := e.context.Close()
+	if e.backend.head != nil {
+		err = errors.Join(err, e.backend.head.Close())
+	}
 	if e.weights != e.model {
 		err = errors.Join(err, e.weights.Close())
 	}
@@ -418,6 +428,7 @@ func (b *backend) cuttable(seq int32, n int) bool {
 func (b *backend) Truncate(seq int32, n int) int {
 	_, have := b.held(seq)
 	if n > 0 && b.cuttable(seq, n) && b.context.Remove(seq, n, -1) == nil {
+		b.headCut(seq, n)
 		if n < have && !b.cuts {
 			b.recurrent.took(seq)
 		}
@@ -425,6 +436,7 @@ func (b *backend) Truncate(seq int32, n int) int {
 		return n
 	}
 	_ = b.context.Remove(seq, -1, -1) // never fails for a sequence within the limits
+	b.headCut(seq, 0)
 	b.recurrent.forgot(seq)
 	b.stale[seq], b.borders[seq] = false, border{}
 	return 0
@@ -456,6 +468,7 @@ func (b *backend) Share(src, dst int32, n int) int {
 		return 0
 	}
 	b.settle(dst, n)
+	b.headShare(src, dst, n)
 	b.recurrent.shared(src)
 	b.stale[dst] = b.stale[src]
 	return n

@@ -48,7 +48,7 @@ func TestScheduler_ModelThatLacks_SameText(t *testing.T) {
 		"together":             {Lacks: Lacks{Together: true}},
 		"selecting":            {Lacks: Lacks{Selecting: true}},
 		"both":                 {Lacks: Lacks{Together: true, Selecting: true}},
-		"all, in shared cells": {Lacks: Lacks{true, true, true, true, true}, KVLayout: "shared", CacheSequences: 2},
+		"all, in shared cells": {Lacks: Lacks{true, true, true, true, true, false}, KVLayout: "shared", CacheSequences: 2},
 	} {
 		o.Slots = 4
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,10 +117,20 @@ func scripted(b *testing.B, e *Engine, d draft.Drafter, prompts, answers [][]int
 	})
 }
 
+// processorTime is the time that this process has computed for: other programs do not count, nor do
+// threads that wait for a processor.
+func processorTime() time.Time {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Unix(0, u.Utime.Nano()+u.Stime.Nano())
+}
+
 // answered has an answer to each prompt written at once, and tells how long that took after the
 // first tokens of all.
 func answered(b *testing.B, backend scheduler.Backend, d draft.Drafter, prompts [][]int32, most int, stages func() []chain.Stage) (took time.Duration, drafted, accepted int) {
-	s, err := scheduler.New(backend, scheduler.Config{Slots: len(prompts), Drafter: d})
+	s, err := scheduler.New(backend, scheduler.Config{Slots: len(prompts), Drafter: d, Clock: processorTime, ITLTarget: time.Second})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -48,6 +48,7 @@ func (b *backend) RestoreState(seq int32, saved kvcache.State, n int) error {
 		return err
 	}
 	b.settle(seq, n)
+	b.headCut(seq, 0)
 	b.stale[seq] = whole == b.window
 	return nil
 }
@@ -129,6 +130,7 @@ func (b *backend) RestoreCheckpoint(src, dst int32, checkpoint kvcache.State, n 
 		return err
 	}
 	b.settle(dst, n)
+	b.headShare(src, dst, n)
 	return nil
 }
 

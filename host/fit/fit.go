@@ -37,6 +37,7 @@ type Plan struct {
 	engine.Options // with the slots, and with the context where it is not what is usual for them
 	Need           model.Need
 	Text           string // a line for people
+	Tight          bool   // it leaves less free than the room's margin
 }
 
 const (
@@ -75,6 +76,7 @@ func Choose(ctx context.Context, m Model, w Wish, r Room) (Plan, error) {
 	}
 	if r.holds(wished.Need) { // what was asked for leaves little free, but it was asked for
 		wished.Text = fmt.Sprintf("%s for %d slots take %s, which leaves less free than model.fit_target", s.cells(wished), wished.Slots, wished.account(r))
+		wished.Tight = true
 		return wished, nil
 	}
 	return wished, s.refuse(wished)

@@ -245,7 +245,19 @@ func (l *loader) openDrafter(ctx context.Context, e *engine.Engine) (drafter, er
 	case slices.Contains(s.Type, "draft-simple"):
 		return drafter{}, errNoDraftModel
 	}
-	return drafter{draft.NewLookup(s.NgramSize), "ngram-simple"}, nil
+	var lookup draft.Drafter
+	if s.ByLookup() {
+		lookup = draft.NewLookup(s.NgramSize)
+	}
+	if d := e.HeadDrafter(lookup); d != nil {
+		l.log.Info("the head in the model's own file guesses tokens (speculative decoding)")
+		return drafter{d, "draft-mtp"}, nil
+	}
+	if lookup == nil {
+		l.log.Warn("no tokens are guessed (speculative decoding): speculation.type is draft-mtp alone, and the model's file has no head that can be used; add ngram-simple")
+		return drafter{}, nil
+	}
+	return drafter{lookup, "ngram-simple"}, nil
 }
 
 func (l *loader) openDraftModel(ctx context.Context, target *engine.Engine) (*engine.DraftModel, error) {

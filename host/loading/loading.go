@@ -84,6 +84,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		}
 	}()
 	wished := engineOptions(c)
+	wished.Model.LoadMTP = loadsHead(c, c.Model.Path)
 	if err := native.UseNUMA(c.Model.NUMA); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if wished.GPULayers, err = l.layers(ctx, wished); err != nil {
 		return nil, err
 	}
-	file, err := l.openFile(ctx, wished)
+	file, err := l.openFile(ctx, &wished)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +157,25 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 }
 
 // openFile finds the model's file and tries it as it is to be loaded. Where a GPU does not compute
-// it, the configuration has none from then on.
-func (l *loader) openFile(ctx context.Context, o engine.Options) (*model.File, error) {
+// it, the configuration has none from then on. A head with which the file cannot be served is left
+// out of the options.
+func (l *loader) openFile(ctx context.Context, o *engine.Options) (*model.File, error) {
+	file, err := l.tryFile(ctx, *o)
+	if err != nil && o.Model.LoadMTP && context.Cause(ctx) == nil {
+		l.log.Warn(withoutHead, slog.Any("error", err))
+		o.Model.LoadMTP = false
+		file, err = l.tryFile(ctx, *o)
+	}
+	if err == nil && file.Lacks.Has(model.Heads) {
+		o.Model.LoadMTP = false
+	}
+	return file, err
+}
+
+// withoutHead tells why a model is served without the head in its own file.
+const withoutHead = "the head in the model's own file guesses no tokens: it cannot be loaded"
+
+func (l *loader) tryFile(ctx context.Context, o engine.Options) (*model.File, error) {
 	c := l.config
 	remote := len(c.Workers.RPC) > 0
 	if remote { // it is tried in a child, which has no connections with workers
@@ -206,6 +224,11 @@ func withoutGPU(o native.ModelOptions) native.ModelOptions {
 func (l *loader) openEngine(ctx context.Context, o engine.Options, file *model.File, remote *remoteModel) (*engine.Engine, error) {
 	o.Name, o.Progress = l.Name, l.Progress
 	e, err := engine.Open(ctx, completed(o, l.config, file, l.log))
+	if err != nil && o.Model.LoadMTP && context.Cause(ctx) == nil {
+		l.log.Warn(withoutHead, slog.Any("error", err))
+		o.Model.LoadMTP = false
+		e, err = engine.Open(ctx, completed(o, l.config, file, l.log))
+	}
 	if err != nil && remote != nil {
 		err = cmp.Or(remote.workers.Lost(), err) // which then is why
 	}

@@ -85,6 +85,11 @@ func contextOptions(c config.Model) native.ContextOptions {
 // of 128,256 takes half a megabyte.
 const mostDraftRows = 32
 
+// loadsHead reports whether the head in the model's own file is to guess, and there is one.
+func loadsHead(c config.Config, path string) bool {
+	return c.Speculation.ByHead() && len(c.Workers.RPC) == 0 && model.HasHead(path, model.CheckOptions{Folder: c.Models.Dir})
+}
+
 // draftRows is how many of them there are.
 func draftRows(c config.Speculation) int {
 	if !c.Drafts() {
@@ -118,7 +123,7 @@ func lacksOf(f *model.File, log *slog.Logger) engine.Lacks {
 	}
 	return engine.Lacks{
 		Together: f.Lacks.Has(model.Together), Selecting: f.Lacks.Has(model.Selecting), Truncating: f.Lacks.Has(model.Truncating),
-		Sharing: f.Lacks.Has(model.Sharing), Saving: f.Lacks.Has(model.Saving),
+		Sharing: f.Lacks.Has(model.Sharing), Saving: f.Lacks.Has(model.Saving), Heads: f.Lacks.Has(model.Heads),
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // amount), and what that takes. With model.fit off it is as configured.
 func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p fit.Plan, err error) {
 	o := engineOptions(c)
-	o.Path = path
+	o.Path, o.Model.LoadMTP = path, loadsHead(c, path)
 	o = expectProjector(ctx, c, path).passes(o)
 	layers, text, err := planLayers(ctx, c, o, memory)
 	if err == nil { // else the plan has the same fault
@@ -33,8 +33,21 @@ func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p f
 	return p, err
 }
 
-// planSize finds the context and the slots, the layers being decided.
+// planSize finds the context and the slots, the layers being decided. The head in the model's own
+// file is left out where it would leave room for less of them.
 func planSize(ctx context.Context, c config.Config, o engine.Options, memory uint64) (fit.Plan, error) {
+	p, err := planGiven(ctx, c, o, memory)
+	if !o.Model.LoadMTP || err == nil && !p.Tight && p.Slots == o.Slots && p.ContextSize == o.ContextSize && p.Snapshots == o.Snapshots {
+		return p, err
+	}
+	o.Model.LoadMTP = false
+	without, err := planGiven(ctx, c, o, memory)
+	without.Text = "no room for the head in the model's own file, which would guess tokens; " + without.Text
+	return without, err
+}
+
+// planGiven is planSize with the head, or without.
+func planGiven(ctx context.Context, c config.Config, o engine.Options, memory uint64) (fit.Plan, error) {
 	return askDryRun(ctx, c, o, func(dry *dryRun) (fit.Plan, error) {
 		if !dry.Info().Generates() {
 			embedder := embedderOptions(c)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/config"
@@ -62,7 +63,13 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 		registry.Watch(watching)
 		close(p.stopped)
 	}()
-	attached, err := p.ReadPolicies(c, policy.Known{})
+	known := policy.Known{Model: func(name string) string { // a server reads them again, with all its models
+		if slices.Contains(all.Model.Alias, name) {
+			return NameOf(all.Model)
+		}
+		return name
+	}}
+	attached, err := p.ReadPolicies(c, known)
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 )
 
@@ -34,5 +35,33 @@ func TestIdentityOf_FileThatWent(t *testing.T) {
 	m := identityOf(e, slog.New(slog.NewTextHandler(&said, nil)))
 	if m.Digest != "" || m.VocabularySize == 0 || !strings.Contains(said.String(), path) {
 		t.Errorf("%+v; %s", m, said.String())
+	}
+}
+
+// Without a server a policy may call the model by any of its names, too.
+func TestOpenPlugins_PolicyForAnAlias(t *testing.T) {
+	dir := t.TempDir()
+	policies := filepath.Join(dir, "policies.yaml")
+	for path, text := range map[string]string{
+		filepath.Join(dir, "guard.js"): "export function sample() {}",
+		policies:                       "policies: [{plugin: guard, models: [small, other]}]",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := config.Load(config.Sources{Flags: map[string]any{"model.alias": []string{"tiny", "small"}, "plugins.dir": dir, "plugins.policy_file": policies}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := OpenPlugins(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	for name, want := range map[string]int{"tiny": 1, "other": 1, "else": 0} {
+		if got := p.Policies(name, ""); len(got) != want {
+			t.Errorf("%s has the policies %+v", name, got)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/native"
@@ -43,7 +44,8 @@ type piece struct {
 var exercises = []struct {
 	name string
 	run  func(*modelTrial) error
-}{{Selecting, (*modelTrial).selecting}, {Together, (*modelTrial).together}, {Truncating, (*modelTrial).truncating}, {Sharing, (*modelTrial).sharing}, {Saving, (*modelTrial).saving}}
+}{{Selecting, (*modelTrial).selecting}, {Together, (*modelTrial).together}, {Truncating, (*modelTrial).truncating}, {Sharing, (*modelTrial).sharing}, {Saving, (*modelTrial).saving},
+	{Heads, (*modelTrial).guessing}}
 
 func isExercise(stage string) bool {
 	for _, e := range exercises {
@@ -73,7 +75,7 @@ func runExercises(m *native.Model, o options, known Lacks, announce func(stage s
 			return nil, err
 		}
 		for _, e := range exercises {
-			if t.lacks.Has(e.name) {
+			if t.lacks.Has(e.name) || e.name == Heads && (!m.Info().Head || t.lacks.Has(Selecting) || t.lacks.Has(Together)) {
 				continue
 			}
 			announce(e.name)
@@ -92,14 +94,19 @@ func runExercises(m *native.Model, o options, known Lacks, announce func(stage s
 // run runs an exercise on a context of its own. That it failed says something of the model; that
 // there was no context does not.
 func (t *modelTrial) run(exercise func(*modelTrial) error) (failed, err error) {
-	t.context, err = native.NewContext(t.model, t.options.context(native.ContextOptions{
-		Cells: 64 * sequences, Batch: 32, UBatch: 6, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
-	}))
+	t.context, err = native.NewContext(t.model, t.sizes())
 	if err != nil {
 		return nil, err
 	}
 	failed = exercise(t)
 	return failed, t.context.Close()
+}
+
+func (t *modelTrial) sizes() native.ContextOptions {
+	return t.options.context(native.ContextOptions{
+		Cells: 64 * sequences, Batch: 32, UBatch: 6, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
+		FeedsHead: t.model.Info().Head,
+	})
 }
 
 // errForgets: the model keeps nothing between passes.
@@ -209,6 +216,25 @@ func (t *modelTrial) saving() (err error) {
 		return err
 	}
 	return t.goOn(3)
+}
+
+// guessing has the head guess after passes with two texts, and after one of them was cut.
+func (t *modelTrial) guessing() (err error) {
+	head, err := native.NewHead(t.context, t.sizes())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, head.Close()) }()
+	follow := func(pieces ...piece) error {
+		return errors.Join(t.pass(pieces...), head.Follow(&t.batch, false))
+	}
+	guess := func(at int) error {
+		return head.Draft([]native.HeadAsk{{Sequence: 0, Token: t.token(0, at), Position: at, Most: 2}}, time.Minute, 0)
+	}
+	return errors.Join(
+		follow(piece{to: promptLen}, piece{text: 1, sequence: 1, to: chunkLen}), guess(promptLen),
+		follow(piece{from: promptLen, to: textLen}, piece{text: 1, sequence: 1, from: chunkLen, to: promptLen}), head.Cut(0, promptLen+1),
+		head.Share(1, 2, chunkLen), guess(promptLen+1))
 }
 
 // goOn decodes what follows the first text's prompt, in a sequence that holds the prompt.

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -43,9 +44,13 @@ func TestRunExercises_KnownLack_IsNotTriedAgain(t *testing.T) {
 
 // A model that computes something else than alone lacks what it was doing.
 func TestModelTrial_OtherLogits_AreAnError(t *testing.T) {
-	m := loaded(t)
+	plain, headed := loaded(t), loadedHead(t)
 	for _, e := range exercises {
 		t.Run(e.name, func(t *testing.T) {
+			m := plain
+			if e.name == Heads {
+				m = headed
+			}
 			for _, unified := range []bool{false, true} {
 				tr := modelTrial{model: m, unified: unified}
 				run := func(exercise func(*modelTrial) error) error {
@@ -72,7 +77,23 @@ func TestModelTrial_OtherLogits_AreAnError(t *testing.T) {
 
 func loaded(t *testing.T) *native.Model {
 	t.Helper()
-	m, err := native.LoadModel(t.Context(), store(t, "m.gguf", builtIn), native.ModelOptions{})
+	return loadedFrom(t, store(t, "m.gguf", builtIn))
+}
+
+// loadedHead is a random model with a head.
+func loadedHead(t *testing.T) *native.Model {
+	t.Helper()
+	var file bytes.Buffer
+	s := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 256, Head: true}
+	if err := synth.Write(&file, s, store(t, "m.gguf", builtIn), synth.Q40, 1); err != nil {
+		t.Fatal(err)
+	}
+	return loadedFrom(t, store(t, "headed.gguf", file.Bytes()))
+}
+
+func loadedFrom(t *testing.T, path string) *native.Model {
+	t.Helper()
+	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{LoadMTP: true})
 	if err != nil {
 		t.Fatal(err)
 	}

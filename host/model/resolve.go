@@ -104,6 +104,19 @@ func Resolve(arg string, o CheckOptions) (*File, error) {
 		library.Advice(arg, library.Stems(o.Folder)))
 }
 
+// HasHead reports whether the header of a model's file tells of a head that guesses further tokens.
+func HasHead(arg string, o CheckOptions) bool {
+	if arg == "" || IsBuiltIn(arg) {
+		return false
+	}
+	file, err := Resolve(arg, o)
+	if err != nil {
+		return false // which opening it tells
+	}
+	in, err := inspect(file.Path)
+	return errors.Join(err, file.Close()) == nil && in.whole.HasHead()
+}
+
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

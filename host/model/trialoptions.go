@@ -24,7 +24,7 @@ type options struct {
 // changes nothing but speed.
 func (o CheckOptions) onCPU() options {
 	return options{
-		native.ModelOptions{KVOverrides: o.Loading.KVOverrides, NoRepack: o.Loading.NoRepack},
+		native.ModelOptions{KVOverrides: o.Loading.KVOverrides, NoRepack: o.Loading.NoRepack, LoadMTP: o.Loading.LoadMTP},
 		native.ContextOptions{Rope: o.Computing.Rope, FlashAttention: o.Computing.FlashAttention, TypeK: o.Computing.TypeK, TypeV: o.Computing.TypeV,
 			FullWindowCache: o.Computing.FullWindowCache},
 	}
@@ -56,6 +56,6 @@ func (o CheckOptions) usesGPU() bool {
 func (o options) context(sizes native.ContextOptions) native.ContextOptions {
 	c := o.Computing
 	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = sizes.Cells, sizes.Batch, sizes.UBatch, sizes.Sequences, sizes.Rows
-	c.Unified, c.Threads, c.Output = sizes.Unified, sizes.Threads, sizes.Output
+	c.Unified, c.Threads, c.Output, c.FeedsHead = sizes.Unified, sizes.Threads, sizes.Output, sizes.FeedsHead
 	return c
 }

@@ -175,3 +175,15 @@ func (p *params) rope() {
 func (h *Header) hasTensor(names ...string) bool {
 	return slices.ContainsFunc(h.Tensors, func(t Tensor) bool { return slices.Contains(names, t.Name) })
 }
+
+// HasHead reports whether there is one layer that guesses further tokens (MTP), with what makes it
+// one.
+func (h *Header) HasHead() bool {
+	prefix := h.Architecture() + "."
+	heads, _, err := h.scalar(prefix+"nextn_predict_layers", Uint32)
+	layers, _, err2 := h.scalar(prefix+"block_count", Uint32)
+	if err != nil || err2 != nil || heads.Len() == 0 || layers.Len() == 0 || heads.Int(0) != 1 {
+		return false
+	}
+	return h.hasTensor(fmt.Sprintf("blk.%d.nextn.eh_proj.weight", layers.Int(0)-1))
+}

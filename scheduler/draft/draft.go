@@ -46,6 +46,19 @@
 // kernels that compute rows in tiles: never right costs 2% at most, always right makes answers
 // twice as fast at least.
 //
+// llama.cpp plans the graph of a pass anew if the pass before had other numbers of tokens and rows.
+// So drafts make two passes longer: their own, and the next one without drafts, by 3% to 8% for a
+// model of 135 million parameters and by half for a tiny one. The estimator learns what the second
+// takes longer, and the first drafts in a row pay for it: they are chosen if they are worth that,
+// too. What such a pass takes is no measure of decoding. It counted as one once: that made what
+// answers earn for drafts too much, and what drafts cost too little.
+//
+// The time of the drafter is paid for by those it was asked for. Where asking for all of them takes
+// less than half of what they earn, they are asked for in each tick. Otherwise only for what is
+// likely to pay, and for trials. What the drafter takes is believed a little less with each tick:
+// after a call that was held up it would seem too dear forever, since nobody would ask it again. A
+// draft that costs nothing is made in spite of a debt.
+//
 // # Why do all slots of a pass have drafts of one length, where each sequence has its own cells?
 //
 // llama.cpp computes as many tokens of each sequence at once as the shortest has, and the rest in
@@ -61,19 +74,31 @@
 // token, its maps wait for matches of 12 or 24 tokens since their drafts are always long, and
 // neither knows that tokens were taken back.
 //
-// # Why are there no MTP, EAGLE3 or DFlash heads?
+// # How does a head in the model's own file guess (MTP)?
 //
-// Such a head guesses from the target's hidden states, of each position of the prompt, too.
-// llama.cpp v0.5.0 computes them in a second context (ctx_type MTP, ctx_other), but llama.h gives
-// no way to get at the states and to hand them on. llama_set_embeddings_nextn,
-// llama_get_embeddings_nextn_ith, llama_set_nextn_layer_offset and llama_set_embeddings_layer_inp
-// are in llama.cpp's llama-ext.h, which calls itself staging and subject to change, and a batch
-// that has both tokens and embeddings is not among the uses that llama_batch documents. The
-// states would have to follow every pass of the scheduler through rewinds, splices, shared
-// prefixes, preemption and the archive, or be computed again after each. And a head with random
-// weights is never right, so that no model we could make would show that it works. So the types
-// that need one are refused with a sentence that names the others, and a model that has such
-// layers is served without them.
+// A head is one more layer. It reads each token together with the hidden state that the model had
+// at the one before, and its output is the token after. llama.cpp computes it in a second context
+// of the same model, with cells of its own (native/llama.cpp/shim/head.cpp). After each pass the
+// engine hands it the tokens and their states: those of prompts it reads at once, those of answers
+// only when a guess is wanted, together with the first step of that guess. So an answer for which
+// nobody asks costs it a copy of the states, and what it costs to ask counts as what it costs to
+// guess. After 64 tokens for which nobody asked it forgets the text and goes on from there.
+//
+// The head follows what happens to sequences: dropped drafts, rewinds and splices cut what it has
+// read, shared prefixes and forks share it. Where it cannot know the state before a token, as
+// after a picture, a restored conversation or a checkpoint, it reads zeros in its place. All that
+// this can do is to make a guess worse: each token is still drawn from the model's own row.
+//
+// llama.cpp computes a pass in parts and leaves the states in the order of these parts, and tells
+// nobody that order. So the shim divides the batch a second time with llama.cpp's own code, and
+// compares the outcome with the order of the rows, which is known. If they differ, the head
+// forgets the sequences of that pass.
+//
+// # Why are there no EAGLE3 or DFlash heads, and no chains of several heads?
+//
+// They come in files of their own and read the inputs of several layers, for which llama.cpp has
+// one more interface; a chain reads the text once for each head. The parts that follow sequences
+// would be the same.
 //
 // # How does a draft model fit in?
 //
@@ -110,11 +135,13 @@ type Drafter interface {
 // Ask is a question for the next tokens of one answer. Its asker uses the same one again for the
 // next question, with the memory of Draft.
 type Ask struct {
-	Slot    int           // no two asks of a call have the same
-	Request uint64        // whose answer it is: another request's context has little to do with the one before it in the slot
-	Context []Token       // what the model sees of prompt and answer so far; not to be changed, nor kept after the call
-	Most    int           // tokens wanted, at least 1
-	Within  time.Duration // the call should take no longer: slots that generate wait for it
+	Slot     int           // no two asks of a call have the same
+	Request  uint64        // whose answer it is: another request's context has little to do with the one before it in the slot
+	Sequence int32         // of the backend, in which the model has computed all of the context but for the last token,
+	Position int           // which has this position
+	Context  []Token       // what the model sees of prompt and answer so far; not to be changed, nor kept after the call
+	Most     int           // tokens wanted, at least 1
+	Within   time.Duration // the call should take no longer: slots that generate wait for it
 
 	Draft []Token // the guess: at most Most tokens
 	Grade int     // how sure it is, below Grades: drafts of one grade are right about as often

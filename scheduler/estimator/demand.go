@@ -55,7 +55,7 @@ func (d *Demand) Choose(s Strategy) int {
 	case d.Decode.Tokens > 0:
 		n = s.Chunk(d)
 	case d.Neighbours:
-		n = d.Best(d.Target)
+		n = d.Best(max(d.Target, d.Duration(1)*3/2)) // where a pass alone takes as long as the target
 	default:
 		n = d.Best(math.MaxInt64)
 	}
@@ -130,6 +130,9 @@ func (d *Demand) Least() int {
 // seems the more efficient, and while no slot generates the share says all.
 func (d *Demand) Best(within time.Duration) int {
 	if d.Duration(1) == 0 {
+		if d.Neighbours {
+			return leastAmongStreams
+		}
 		return firstChunk
 	}
 	share, least, most := shareAmongStreams, leastAmongStreams, d.Largest(within)

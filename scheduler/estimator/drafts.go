@@ -16,6 +16,8 @@ type Drafts struct {
 	Most   int     // of one slot
 	Apart  bool    // slots with drafts have a pass of their own
 
+	Begun bool // the last pass had drafts as well: the next one without any takes longer in any case
+
 	Costs     time.Duration // of a token, for the drafter to guess it of all slots
 	Target    time.Duration // the tick is not to take longer because of drafts
 	Estimator *Estimator
@@ -33,6 +35,7 @@ const (
 	leastGain    = 1.03 // what drafts must promise of the rate without them
 	leastChance  = 0.02 // that a drafted token counts, for it to be worth a thought
 	optimism     = 0.5  // the part of a token's cost that counts in passes larger than any so far
+	free         = 200  // part of a tick that a draft costs at most of which no budget is asked
 	exploreDraft = 16   // choices, after which lengths next to the best one had a turn each
 )
 
@@ -50,7 +53,7 @@ func (d *Drafts) Choose() (offers, length int) {
 		one = together
 	}
 	for i := range d.Offers {
-		if o := &d.Offers[i]; !o.bears(one) {
+		if o := &d.Offers[i]; !o.bears(one, alone) {
 			o.Tokens = 0
 		}
 	}
@@ -68,8 +71,9 @@ func (d *Drafts) Choose() (offers, length int) {
 			if !more {
 				break
 			}
-			if t := d.Duration(m, k); (slots+gain)/t.Seconds() > best && d.allowed(m, k, t) {
-				best, offers, length = (slots+gain)/t.Seconds(), m, k
+			t := d.Duration(m, k)
+			if rate := (slots + gain) / (t + d.after()).Seconds(); rate > best && d.allowed(m, k, t) {
+				best, offers, length = rate, m, k
 			}
 		}
 	}
@@ -95,22 +99,34 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 		}
 		sensible = float64(slots+m*k)*alone.Seconds() > leastGain*float64(slots)*took(k).Seconds()
 	}
-	extra := took(1) - alone
+	extra, price := took(1)-alone, took(1)-alone
+	if without == alone { // there are no drafts without it
+		price += d.after()
+	}
 	first := without == alone && !(d.Apart && m < slots) && !d.Estimator.verify.measured(slots+m)
-	return extra / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
+	return price / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
 }
 
 // allowed reports whether k tokens of each of the first m offers, with which the tick takes t,
 // keep the target and the budgets.
 func (d *Drafts) allowed(m, k int, t time.Duration) bool {
 	alone := d.Estimator.decode.predict(d.Decode)
-	price := (t - alone) / time.Duration(m)
-	return t <= max(d.Target, alone) && !slices.ContainsFunc(d.Offers[:m], func(o Offer) bool { return o.Tokens > 0 && !o.bears(price) })
+	price := (t + d.after() - alone) / time.Duration(m)
+	return t <= max(d.Target, alone) && !slices.ContainsFunc(d.Offers[:m], func(o Offer) bool { return o.Tokens > 0 && !o.bears(price, alone) })
 }
 
-// bears reports whether the budget covers the part of a price that is likely to be lost.
-func (o *Offer) bears(price time.Duration) bool {
-	return time.Duration((1-o.Chance)*float64(price)) <= o.Budget
+// bears reports whether the budget covers the part of a price that is likely to be lost, or the
+// price is next to nothing beside a tick alone: then a debt forbids nothing.
+func (o *Offer) bears(price, alone time.Duration) bool {
+	return price < alone/free || time.Duration((1-o.Chance)*float64(price)) <= o.Budget
+}
+
+// after is how much longer the next pass without drafts takes because of drafts in this one.
+func (d *Drafts) after() time.Duration {
+	if d.Begun {
+		return 0
+	}
+	return d.Estimator.Replan()
 }
 
 // Expected is how many of the first k tokens of a draft will be right.
@@ -166,7 +182,7 @@ func (d *Drafts) passes(m int, drafted Pass) time.Duration {
 	e := d.Estimator
 	if rest := d.Decode.Tokens - m; d.Apart && rest > 0 {
 		without := Pass{rest, d.Decode.Cells * rest / d.Decode.Tokens}
-		return e.decode.predict(without) + e.Verify(Pass{drafted.Tokens + m, drafted.Cells + d.Decode.Cells - without.Cells})
+		return e.Replan() + e.decode.predict(without) + e.Verify(Pass{drafted.Tokens + m, drafted.Cells + d.Decode.Cells - without.Cells})
 	}
 	return e.Verify(Pass{d.Decode.Tokens + drafted.Tokens, d.Decode.Cells + drafted.Cells})
 }
@@ -234,3 +250,30 @@ func (e *Estimator) at(knot int) *model {
 
 // ObserveVerify learns from a pass in which slots had several rows.
 func (e *Estimator) ObserveVerify(p Pass, took time.Duration) { e.verify.observe(p, took) }
+
+// replan is how much longer a pass takes of which llama.cpp has to plan the graph anew: it has
+// other numbers of tokens and rows than the pass before. With drafts that is so where they begin,
+// which the passes with drafts show, and where they end.
+type replan struct {
+	took  float64 // seconds
+	known bool
+}
+
+const replanRate = 0.25 // the part of an error that one pass corrects
+
+// Replan estimates how much longer a pass without drafts takes after one with drafts.
+func (e *Estimator) Replan() time.Duration {
+	return time.Duration(max(e.replan.took, 0) * float64(time.Second))
+}
+
+// ObserveReplan learns from a pass without drafts after one with drafts. One that took longer than
+// twice its estimate was disturbed, and counts as so long.
+func (e *Estimator) ObserveReplan(p Pass, took time.Duration) {
+	alone, r := e.decode.predict(p), &e.replan
+	extra := min(took-alone, alone).Seconds()
+	if !r.known {
+		*r = replan{extra, true}
+		return
+	}
+	r.took += replanRate * (extra - r.took)
+}

@@ -45,6 +45,7 @@ func TestDrafts_Choose(t *testing.T) {
 		"the target bounds it":               {1, []Offer{sure}, ms(10, 1), false, 16 * time.Millisecond, 1, 4, 6},
 		"only the sure one":                  {8, []Offer{sure, poor, poor}, ms(10, 0.5), false, time.Second, 1, 4, 32},
 		"nothing may be lost":                {1, []Offer{indebted}, ms(10, 0.5), false, time.Second, 0, 0, 0},
+		"a debt, and rows cost nothing":      {1, []Offer{indebted}, ms(10, 0), false, time.Second, 1, 30, 32},
 		"little may be lost":                 {1, []Offer{careful}, ms(10, 0.5), false, time.Second, 1, 2, 6},
 		"a full batch, rows that cost":       {32, []Offer{fair}, ms(1, 1), false, time.Second, 0, 0, 0},
 		"one of eight, in a pass of its own": {8, []Offer{fair}, ms(20, 0.1), true, time.Second, 0, 0, 0},

@@ -83,9 +83,10 @@ import (
 type Estimator struct {
 	decode, prefill model
 	verify          model // passes with drafted tokens
-	separate        bool  // decode tokens and prompt tokens are computed in two passes
-	choices         int   // chunks chosen so far
-	drafts          int   // lengths of drafts chosen so far
+	replan          replan
+	separate        bool // decode tokens and prompt tokens are computed in two passes
+	choices         int  // chunks chosen so far
+	drafts          int  // lengths of drafts chosen so far
 }
 
 // New makes an estimator that has seen no pass yet. separate tells that a tick computes decode

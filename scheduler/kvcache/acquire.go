@@ -240,12 +240,9 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 	}
 	dst.name, dst.dropped = 0, false
 	dst.tokens = append(dst.tokens, src.tokens[has:n]...)
-	dst.cells = append(dst.cells, src.cells[has:n]...)
+	c.lend(src, dst, has, n)
 	dst.addGrids(&src.conversation, n)
 	c.checkpoints.hold(&dst.conversation, src.checkpoints, n)
-	for _, cell := range dst.cells[has:] {
-		c.holders[cell]++
-	}
 	c.touch(src)
 	c.touch(dst)
 	c.copy = copyInProgress{kind: sharing, sequence: dst}
@@ -304,7 +301,7 @@ const minSaved = 64
 // Reserve evicts idle sequences, the least recently used first, until n cells are free. It reports
 // whether they are. If they are not and a copy is in progress, they may be when that is done.
 func (c *Cache) Reserve(n int) bool {
-	for len(c.free) < n {
+	for c.free < n {
 		if c.copy.kind != savingAhead && !c.continueCopy() {
 			c.waits(WaitCopy)
 			return false

@@ -17,9 +17,10 @@ type Cache struct {
 	archive     archive
 	sequences   []*Sequence
 	pieces      *piece.Table
-	holders     []int32 // by cell: how many sequences hold it
-	free        []int32 // the cells that no sequence holds
-	uses        uint64  // counts uses of sequences
+	cells       int
+	free        int    // cells that no sequence holds
+	uses        uint64 // counts uses of sequences
+	counts      uint64 // and how often Evictable has counted
 
 	now func() time.Time
 	copying
@@ -38,7 +39,6 @@ type scratch struct {
 	candidates []*Sequence
 	running    []RunningSequence
 	idle       []IdleSequence
-	held       []bool // by cell, for Evictable
 }
 
 // Options are the sizes of a cache.
@@ -52,7 +52,7 @@ type Options struct {
 
 // New keeps the books of an empty memory. It has an archive if the memory is a StateMemory.
 func New(m Memory, o Options) *Cache {
-	c := &Cache{memory: m, now: o.Clock, pieces: o.Pieces, holders: make([]int32, o.Cells), free: make([]int32, 0, o.Cells)}
+	c := &Cache{memory: m, now: o.Clock, pieces: o.Pieces, cells: o.Cells, free: o.Cells}
 	c.placer, _ = m.(Placer)
 	c.states, _ = m.(StateMemory)
 	c.checkpoints.CheckpointOptions = o.Checkpoints
@@ -63,9 +63,6 @@ func New(m Memory, o Options) *Cache {
 	if c.archive.budget = o.ArchiveBytes; o.ArchiveBytes > 0 {
 		c.archive.states = c.states
 	}
-	for i := o.Cells - 1; i >= 0; i-- {
-		c.free = append(c.free, int32(i))
-	}
 	for i := range o.Sequences {
 		c.sequences = append(c.sequences, &Sequence{id: int32(i), conversation: conversation{pieces: o.Pieces}})
 	}
@@ -73,26 +70,23 @@ func New(m Memory, o Options) *Cache {
 }
 
 // Free is how many cells hold nothing.
-func (c *Cache) Free() int { return len(c.free) }
+func (c *Cache) Free() int { return c.free }
 
 // HasRoom reports whether n cells are free or can be made free by evicting idle sequences.
-func (c *Cache) HasRoom(n int) bool { return len(c.free) >= n || len(c.free)+c.Evictable() >= n }
+func (c *Cache) HasRoom(n int) bool { return c.free >= n || c.free+c.Evictable() >= n }
 
 // Evictable is how many cells are held by idle sequences alone, be it by one or by several.
 func (c *Cache) Evictable() int {
-	if c.held == nil {
-		c.held = make([]bool, len(c.holders))
-	}
-	clear(c.held)
-	n := len(c.holders) - len(c.free)
+	c.counts++
+	n := c.cells - c.free
 	for _, s := range c.sequences {
 		if !s.running {
 			continue
 		}
-		for _, cell := range s.cells {
-			if !c.held[cell] {
-				c.held[cell] = true
-				n--
+		for _, g := range s.segments {
+			if g.seen != c.counts {
+				g.seen = c.counts
+				n -= g.cells
 			}
 		}
 	}
@@ -101,9 +95,9 @@ func (c *Cache) Evictable() int {
 
 // unshared is how many of a sequence's cells no other sequence holds.
 func (c *Cache) unshared(s *Sequence) (n int) {
-	for _, cell := range s.cells {
-		if c.holders[cell] == 1 {
-			n++
+	for _, g := range s.segments {
+		if g.holders == 1 {
+			n += g.cells
 		}
 	}
 	return n

@@ -11,8 +11,8 @@ import (
 
 // Sequence is what the KV cache holds under one sequence number.
 type Sequence struct {
-	id    int32
-	cells []int32 // by token
+	id       int32
+	segments []*segment // of cells, one for each token
 	conversation
 	running  bool   // a request has it; else it is idle
 	dropped  bool   // nobody is to go on with it
@@ -76,12 +76,9 @@ func (s *Sequence) unlink() {
 // Append records tokens that a forward pass computed after the sequence's last one. Reserve has
 // freed the cells.
 func (c *Cache) Append(s *Sequence, tokens []Token) {
+	c.hold(s, len(tokens))
 	for _, t := range tokens {
-		cell := c.free[len(c.free)-1]
-		c.free = c.free[:len(c.free)-1]
-		c.holders[cell] = 1
 		s.tokens = append(s.tokens, t)
-		s.cells = append(s.cells, cell)
 		if t < 0 {
 			s.note()
 		}
@@ -132,12 +129,8 @@ func (c *Cache) Repair(s *Sequence) {
 
 // drop removes the tokens from n on from the books.
 func (c *Cache) drop(s *Sequence, n int) {
-	for _, cell := range s.cells[n:] {
-		if c.holders[cell]--; c.holders[cell] == 0 {
-			c.free = append(c.free, cell)
-		}
-	}
-	s.tokens, s.cells = s.tokens[:n], s.cells[:n]
+	c.letGo(s, len(s.tokens)-n)
+	s.tokens = s.tokens[:n]
 	s.cutGrids(n)
 	s.digests = s.digests[:min(len(s.digests), n/BlockTokens)]
 	c.checkpoints.drop(&s.conversation, n)

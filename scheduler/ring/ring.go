@@ -3,16 +3,19 @@
 // Package ring is the ring buffer between the tick, which must never wait, and the reader of an
 // answer, which may.
 //
-// A Ring allocates nothing per item. Its write and read indices only grow; an item's place is its
-// index modulo the number of places. Its capacity is how many unread items it should hold. The
-// writer reserves room before a tick; if the tick produces more, the ring grows: no item is lost.
+// A Ring allocates nothing per item but while it grows. Its write and read indices only grow; an
+// item's place is its index modulo the number of places. Its capacity is how many unread items it
+// should hold; it has places for as many as there once were. The writer reserves room before a
+// tick; if the tick produces more, the ring has more: no item is lost.
 //
 // # Why a ring and not a Go channel?
 //
 // A channel cannot tell the tick how full it is without a race. The ring has one producer and one
 // consumer, and adding a token allocates nothing. Its places have room for a token and its text,
 // and point to the rarer events: whole events, of over 100 bytes, would make the rings of 256 slots
-// larger than the processor's caches, and a tick writes to all of them.
+// larger than the processor's caches, and a tick writes to all of them. For the same reason a ring
+// begins with few places: a reader that keeps up has them written again and again, while 256 places
+// of 256 slots are 2.5 MB that go through the caches.
 //
 // # Why can a ring grow?
 //
@@ -26,40 +29,50 @@ package ring
 
 import (
 	"context"
+	"math/bits"
 	"sync"
+	"sync/atomic"
 )
 
 // Ring carries items from one writer to one reader. The writer never blocks.
 //
 // A mutex guards the indices: it costs the writer about 20 ns an item, and lets it overwrite the
-// oldest item without racing with a reader that is copying it.
+// oldest item without racing with a reader that is copying it. The writer reads what only itself
+// writes without it.
 type Ring[T any] struct {
 	mu       sync.Mutex
-	items    []T
-	capacity int    // unread items from which on Reserve refuses
-	write    uint64 // items written so far
-	read     uint64 // items read so far
-	missed   uint64 // items overwritten before they were read
-	sleeping bool   // the reader waits for wake
-	wanted   int    // free places the writer waits for; 0: it does not
+	items    []T           // a power of two
+	capacity int           // unread items from which on Reserve refuses
+	write    uint64        // items written so far, by the writer alone
+	read     atomic.Uint64 // items read so far
+	asked    bool          // the writer's own: wanted may be set
+	missed   uint64        // items overwritten before they were read
+	sleeping bool          // the reader waits for wake
+	wanted   int           // free places the writer waits for; 0: it does not
 
 	wake   chan struct{}
 	onRoom func()
 }
 
+// firstPlaces is how many a ring has at first: a reader that keeps up needs a few.
+const firstPlaces = 16
+
 // New makes a ring for capacity items, at least 4. onRoom, which may be nil, is called from the
 // reader's goroutine when the reader has made the room that a failed Reserve asked for.
 func New[T any](capacity int, onRoom func()) *Ring[T] {
 	capacity = max(capacity, 4)
-	return &Ring[T]{items: make([]T, capacity), capacity: capacity, wake: make(chan struct{}, 1), onRoom: onRoom}
+	return &Ring[T]{items: make([]T, 1<<bits.Len(uint(min(capacity, firstPlaces)-1))), capacity: capacity, wake: make(chan struct{}, 1), onRoom: onRoom}
 }
 
 // Reserve reports whether n more items fit. If they do not, onRoom is called once the reader has
 // made the room.
 func (r *Ring[T]) Reserve(n int) bool {
+	if !r.asked && r.free() >= n {
+		return true
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.free() >= n {
+	if r.asked = r.free() < n; !r.asked {
 		r.wanted = 0
 		return true
 	}
@@ -71,9 +84,6 @@ func (r *Ring[T]) Reserve(n int) bool {
 // places, the ring grows.
 func (r *Ring[T]) Push(item T) uint64 {
 	r.mu.Lock()
-	if r.write-r.read == uint64(len(r.items)) {
-		r.grow()
-	}
 	return r.put(item)
 }
 
@@ -82,16 +92,19 @@ func (r *Ring[T]) Push(item T) uint64 {
 func (r *Ring[T]) Overwrite(item T) uint64 {
 	r.mu.Lock()
 	if r.free() <= 0 {
-		r.read++
+		r.read.Add(1)
 		r.missed++
 	}
 	return r.put(item)
 }
 
-// put writes an item where there is a place for it, and unlocks.
+// put writes an item and unlocks.
 func (r *Ring[T]) put(item T) uint64 {
 	index := r.write
-	r.items[index%uint64(len(r.items))] = item
+	if index-r.read.Load() == uint64(len(r.items)) {
+		r.grow()
+	}
+	*r.place(index) = item
 	r.write++
 	wake := r.sleeping
 	r.sleeping = false
@@ -104,14 +117,17 @@ func (r *Ring[T]) put(item T) uint64 {
 
 // grow doubles the places.
 func (r *Ring[T]) grow() {
-	items := make([]T, 2*len(r.items))
-	for i := r.read; i < r.write; i++ {
-		items[i%uint64(len(items))] = r.items[i%uint64(len(r.items))]
+	items := r.items
+	r.items = make([]T, 2*len(items))
+	for i := r.read.Load(); i < r.write; i++ {
+		*r.place(i) = items[i&uint64(len(items)-1)]
 	}
-	r.items = items
 }
 
-func (r *Ring[T]) free() int { return r.capacity - int(r.write-r.read) }
+// place is that of an item.
+func (r *Ring[T]) place(index uint64) *T { return &r.items[index&uint64(len(r.items)-1)] }
+
+func (r *Ring[T]) free() int { return r.capacity - int(r.write-r.read.Load()) }
 
 func (r *Ring[T]) signal() {
 	select {
@@ -155,19 +171,19 @@ func (r *Ring[T]) Missed() uint64 {
 func (r *Ring[T]) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return int(r.write - r.read)
+	return int(r.write - r.read.Load())
 }
 
 func (r *Ring[T]) take(sleep bool) (item T, index uint64, ok, room bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.read == r.write {
+	if r.read.Load() == r.write {
 		r.sleeping = sleep
 		return item, 0, false, false
 	}
-	index = r.read
-	item = r.items[index%uint64(len(r.items))]
-	r.read++
+	index = r.read.Load()
+	item = *r.place(index)
+	r.read.Store(index + 1)
 	return item, index, true, r.roomMade()
 }
 

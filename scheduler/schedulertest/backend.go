@@ -32,6 +32,9 @@ type Backend struct {
 	Cost func(tokens, cells int) time.Duration
 	// Device, if set, says it in place of Cost.
 	Device *Device
+	// Replan is how much longer a pass takes whose tokens or rows are not as many as those of the
+	// pass before: llama.cpp then plans its graph anew.
+	Replan time.Duration
 	// CopyCost is how long it takes to copy a cell.
 	CopyCost time.Duration
 	// Fail, if set, is asked before each pass; an error fails it with part of the batch in the
@@ -56,6 +59,7 @@ type Backend struct {
 
 	now     time.Time
 	batch   *scheduler.Batch
+	shape   [2]int   // tokens and rows of the last pass
 	rows    []uint64 // the history hash of each output row
 	logits  [][]float32
 	Passes  int // forward passes so far
@@ -132,6 +136,10 @@ func (b *Backend) Wait() error {
 			cells += int(at)
 		}
 		b.Advance(b.Cost(n, cells))
+	}
+	if shape := [2]int{n, b.batch.Rows()}; shape != b.shape {
+		b.shape = shape
+		b.Advance(b.Replan)
 	}
 	if n > len(b.free) {
 		return scheduler.ErrNoCells

@@ -54,6 +54,14 @@ func newMemory(l scheduler.Limits) memory {
 	return m
 }
 
+// Position is the one after a sequence.
+func (b *Backend) Position(seq int32) int {
+	if n := len(b.spots[seq]); n > 0 {
+		return int(b.spots[seq][n-1].next)
+	}
+	return 0
+}
+
 // Truncate implements kvcache.Memory.
 func (b *Backend) Truncate(seq int32, n int) int {
 	if !b.Cuttable(seq, n) {

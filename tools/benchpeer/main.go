@@ -45,15 +45,17 @@ var works = []struct {
 	{"target", (*lab).target},
 	{"mixed", (*lab).mixed}, // the last: it takes what time is left
 	{plugins, (*lab).plugins},
+	{readyPart, (*lab).ready},
 	{schemas, (*lab).schemas},
 	{before, (*lab).compareBefore},
 }
 
 // These are not in a whole run, since they compare Penstock with itself.
 const (
-	plugins = "plugins"
-	schemas = "schemas"
-	before  = "before"
+	plugins   = "plugins"
+	readyPart = "ready"
+	schemas   = "schemas"
+	before    = "before"
 )
 
 func main() {
@@ -81,10 +83,11 @@ func run(ctx context.Context) error {
 		l.chosen = strings.Split(list, ",")
 		return nil
 	})
-	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins, schemas and before")
+	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins, ready, schemas and before")
 	var to output
 	flag.StringVar(&to.document, "document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
 	flag.StringVar(&to.readme, "readme", "", "Markdown file whose section between the markers is replaced by a sentence about the gaps; empty: none")
+	flag.StringVar(&to.ready, "ready", "", "Markdown file whose section between the markers is replaced by what the plugins that come with the server cost; empty: none")
 	flag.StringVar(&to.chart, "chart", "", "file for a chart of the gaps, as SVG; empty: none")
 	out := flag.String("out", "", "file for all figures as JSON; empty: none")
 	from := flag.String("from", "", "a file that -out wrote: write its figures anew and measure nothing")
@@ -103,7 +106,7 @@ func run(ctx context.Context) error {
 	err := l.work(*only)
 	l.stopServers()
 	l.report.Setting = l.setting() + machineLoad()
-	fmt.Print(l.report.markdown())
+	fmt.Print(l.report.markdown(), l.report.readyTable())
 	if err != nil {
 		return err
 	}
@@ -113,14 +116,14 @@ func run(ctx context.Context) error {
 		}
 	}
 	if *only != "" {
-		return nil
+		to.document, to.readme, to.chart = "", "", "" // they are of a whole run
 	}
 	return to.write(l.report)
 }
 
 // work runs the parts. If one fails, the figures of those before it are kept.
 func (l *lab) work(only string) error {
-	wanted := slices.DeleteFunc(names(), func(name string) bool { return name == plugins || name == schemas || name == before })
+	wanted := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains([]string{plugins, readyPart, schemas, before}, name) })
 	if only != "" {
 		wanted = strings.Split(only, ",")
 	}

@@ -24,6 +24,7 @@ type report struct {
 	Tools   []toolRun        `json:"tools"`
 	Runs    []bench.Measured `json:"runs"`
 	Turns   []turn           `json:"turns,omitempty"` // of comparisons with an earlier commit, and of plugins
+	Ready   []readyCost      `json:"ready,omitempty"`
 }
 
 func (r *report) read(path string) error {
@@ -128,9 +129,14 @@ func (r report) markdown() string {
 }
 
 // output names the files that a whole run writes besides its figures; an empty name means none.
-type output struct{ document, readme, chart string }
+type output struct{ document, readme, chart, ready string }
 
 func (o output) write(r report) error {
+	if o.ready != "" && len(r.Ready) > 0 {
+		if err := readySection.Replace(o.ready, "\n"+r.readyTable()+"\n"); err != nil {
+			return err
+		}
+	}
 	if o.document != "" {
 		if err := ours.Replace(o.document, "\n"+r.markdown()+"\n"); err != nil {
 			return err

@@ -27,6 +27,7 @@ const (
 	seedContention
 	seedMemory
 	seedQuota
+	seedReady
 )
 
 // single measures one stream alone.

@@ -39,6 +39,7 @@ var testOnly = map[string]string{
 	"native/gguf/synth.MediaPair.Sees":     "tests of three packages encode pictures and sounds",
 	"native/gguf/synth.MediaPair.Hears":    "tests of three packages encode pictures and sounds",
 	"native/gguf/synth.Split":              "the tests of two packages divide models into several files",
+	"native/gguf/synth.WithHead":           "tests of two packages guess with the head of a model with recurrent layers",
 	"native/gguf/synth.WithBytes":          "tests write models of other architectures with a vocabulary of bytes",
 }
 

@@ -18,7 +18,8 @@ import (
 )
 
 func main() {
-	shape := flag.String("shape", "135m", "135m, 0.5b, 1b, moe, a mixture of experts, loop, a 135m whose greedy text repeats itself, or shallow, a third of its layers")
+	shape := flag.String("shape", "135m", "135m, 0.5b, 1b, moe, a mixture of experts, loop, a 135m whose greedy text repeats itself, loop1b, a 1b like that with a head, or shallow, a third of 135m's layers")
+	right := flag.Uint64("right", 100, "of a hundred tokens, how many the head of a loop guesses rightly")
 	quant := flag.String("quant", "Q4_0", "Q4_0 or Q8_0")
 	vocab := flag.String("vocab", "", "GGUF file whose vocabulary is used (required for a model); llama.cpp has some under models/")
 	lora := flag.String("lora", "", "write a LoRA adapter for this model instead")
@@ -30,7 +31,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of the weights")
 	out := flag.String("o", "", "file to write (required)")
 	flag.Parse()
-	write := func(w io.Writer) error { return model(w, *shape, *quant, *vocab, *seed) }
+	write := func(w io.Writer) error { return model(w, *shape, uint32(*right), *quant, *vocab, *seed) }
 	switch {
 	case *lora != "":
 		write = synth.Adapter{Model: *lora, Seed: *seed, Deviation: *deviation}.Write
@@ -78,13 +79,16 @@ func sparse(out, vocab string) error {
 }
 
 // model writes a model.
-func model(w io.Writer, shapeName, quantName, vocab string, seed uint64) error {
+func model(w io.Writer, shapeName string, right uint32, quantName, vocab string, seed uint64) error {
 	if vocab == "" {
 		return errors.New("-vocab is required: name the file to take the vocabulary from")
 	}
 	shape, err := synth.ShapeNamed(shapeName)
 	if err != nil {
 		return err
+	}
+	if shape.Head {
+		shape.Right = right
 	}
 	quant, err := synth.QuantNamed(quantName)
 	if err != nil {

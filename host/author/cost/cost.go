@@ -24,6 +24,7 @@ type Options struct {
 	Config     []byte // of the request, JSON
 	Vocabulary int    // tokens; 0: 128,256, as many as Llama 3 has
 	Tokens     int    // of the answer; 0: 400
+	Alone      bool   // the built-in samplers are left out
 }
 
 // Report is what was measured.
@@ -87,23 +88,22 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 		return nil, err
 	}
 	defer p.Release()
-	request := plugin.RequestInfo{Config: config, Seed: 1, MaxTokens: o.Tokens, ContextSize: 2 * o.Tokens}
+	request := plugin.RequestInfo{Config: config, Seed: 1, MaxTokens: o.Tokens, ContextSize: 2 * o.Tokens, Time: time.Now(),
+		PromptText: func(_ context.Context, messages []byte) (string, error) { return string(messages), nil }}
 	if p.IsTemplate() || p.Rewrites() {
 		if err := r.render(ctx, p, request); err != nil {
 			return nil, err
 		}
 	}
 	if p.IsProgram() {
-		if err := r.write(ctx, p, request); err != nil {
-			return nil, err
-		}
-		return r, r.compare(ctx)
-	}
-	if !p.IsStage() && !p.IsStop() && !p.Filters() {
+		err = r.write(ctx, p, request)
+	} else if p.IsStage() || p.IsStop() || p.Filters() {
+		err = r.converse(ctx, p, request)
+	} else {
 		return r, nil
 	}
-	if err := r.converse(ctx, p, request); err != nil {
-		return nil, err
+	if err != nil || o.Alone {
+		return r, err
 	}
 	return r, r.compare(ctx)
 }

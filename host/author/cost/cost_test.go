@@ -95,3 +95,17 @@ func TestModule_Errors(t *testing.T) {
 		}
 	}
 }
+
+// What the host tells a request is there, and the built-in samplers are left out where nobody asks.
+func TestModule_Alone(t *testing.T) {
+	g := asm.New(`{"name":"guest"}`)
+	g.On(abi.ExportMessages, asm.I32(abi.ParamTime), g.Call(abi.ImportParam), asm.I64(-1), asm.Equal64, asm.When(asm.Unreachable), asm.I32(0))
+	r, err := Module(t.Context(), load.File{Content: g.Wasm()}, Options{Vocabulary: 1000, Tokens: 10})
+	if err != nil || len(r.Hooks) != 1 || r.Hooks[0].Name != abi.ExportMessages {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err = Module(t.Context(), load.File{Content: sampler()}, Options{Vocabulary: 1000, Tokens: 10, Alone: true})
+	if err != nil || len(r.Hooks) != 3 || len(r.BuiltIn) != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -10,6 +10,7 @@
 //
 // # What does a signature say?
 //
-// That whoever has the key has written these bytes. It does not say that they are the newest:
-// whoever serves the index can serve an older one.
+// That whoever has the key has written these bytes. It does not say that they are the newest. So a
+// signed index says when it was made, and package source refuses one that is older than the last
+// that it has seen. Whoever serves the index can still keep a newer one back.
 package index

@@ -37,8 +37,9 @@ var ErrIndex = errors.New("not an index of plugins that can be used")
 
 // Index lists plugins.
 type Index struct {
-	Version int     `json:"version"`       // of the format: 1
-	Key     string  `json:"key,omitempty"` // what it is signed with: ed25519:BASE64
+	Version int     `json:"version"`           // of the format: 1
+	Key     string  `json:"key,omitempty"`     // what it is signed with: ed25519:BASE64
+	Created int64   `json:"created,omitempty"` // Unix time at which it was signed; 0: it does not say
 	Plugins []Entry `json:"plugins"`
 
 	// Unread says of each entry that this version of Penstock cannot read why it is left out.
@@ -69,6 +70,7 @@ func Parse(text []byte, maxSize int64) (*Index, error) {
 	var read struct {
 		Version int               `json:"version"`
 		Key     string            `json:"key"`
+		Created int64             `json:"created"`
 		Plugins []json.RawMessage `json:"plugins"` // an Entry takes hundreds of bytes, and three may stand for one
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -86,7 +88,7 @@ func Parse(text []byte, maxSize int64) (*Index, error) {
 	case len(read.Plugins) > maxPlugins:
 		return nil, fmt.Errorf("%w: it lists %d plugins; %d are allowed", ErrIndex, len(read.Plugins), maxPlugins)
 	}
-	i := &Index{Version: read.Version, Key: read.Key}
+	i := &Index{Version: read.Version, Key: read.Key, Created: read.Created}
 	names := map[string]bool{}
 	for at, text := range read.Plugins {
 		var p struct {

@@ -20,6 +20,7 @@ import (
 // {version}, {sha256} and {file} stand for the plugin's own.
 type Options struct {
 	Key     string // the public key that the index is going to be signed with; "": it is not
+	Created int64  // Unix time; 0: it does not say
 	URL     string // of each file; "": the file lies beside the index
 	License string
 	Source  string
@@ -32,7 +33,7 @@ func Make(ctx context.Context, l *load.Loader, dir string, o Options) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	i := Index{Version: formatVersion, Key: o.Key, Plugins: []Entry{}}
+	i := Index{Version: formatVersion, Key: o.Key, Created: o.Created, Plugins: []Entry{}}
 	for _, f := range files {
 		base := f.Name()
 		if ext := filepath.Ext(base); base[0] == '.' || ext != ".wasm" && ext != load.ScriptSuffix {

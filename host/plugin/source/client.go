@@ -49,6 +49,9 @@ func (c *Client) Index(ctx context.Context) (*index.Index, error) {
 		return nil, fmt.Errorf("the index %s: %w", c.Name, err)
 	}
 	if c.folder == "" && c.Copies != "" {
+		if err := c.checkAge(i); err != nil {
+			return nil, fmt.Errorf("the index %s: %w", c.Name, err)
+		}
 		if err := c.keep(text, signature); err != nil {
 			return nil, fmt.Errorf("failed to keep a copy of the index %s: %w", c.Name, err)
 		}

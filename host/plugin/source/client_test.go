@@ -210,6 +210,47 @@ func TestClient_Index_Signed(t *testing.T) {
 	}
 }
 
+// An index that its key has signed is not taken back to an older one.
+func TestClient_Index_Older(t *testing.T) {
+	private, key := keys(t)
+	other, otherKey := keys(t)
+	s := serve(t)
+	index1 := func(key string, created int64) []byte {
+		return []byte(`{"version":1,"key":"` + key + `","created":` + strconv.FormatInt(created, 10) + `,"plugins":[]}`)
+	}
+	old := index1(key, 100)
+	copies := t.TempDir()
+	for i, tc := range []struct {
+		text   []byte
+		by     ed25519.PrivateKey
+		pin    string
+		is     error
+		reason string
+	}{
+		{old, private, "", nil, "the first"},
+		{index1(key, 200), private, "", nil, "a newer one"},
+		{index1(key, 200), private, "", nil, "the same"},
+		{old, private, "", ErrOlder, "an older one"},
+		{index1(key, 0), private, "", ErrOlder, "one without a time"},
+		{index1(otherKey, 50), other, "", nil, "another's, which nobody has pinned"},
+		{index1(key, 200), private, "#" + key, nil, "pinned"},
+		{old, private, "#" + key, ErrOlder, "an older one, pinned by key"},
+		{old, private, "#sha256:" + sumOf(old), nil, "an older one, pinned by digest"},
+		{index1("", 0), nil, "", nil, "unsigned"},
+	} {
+		s.files["/index.json"] = tc.text
+		delete(s.files, "/index.json.sig")
+		if tc.by != nil {
+			s.files["/index.json.sig"] = index.Sign(tc.text, tc.by)
+		}
+		c := open(t, s.URL+"/index.json"+tc.pin)
+		c.Copies = copies
+		if _, err := c.Index(t.Context()); !errors.Is(err, tc.is) || tc.is != nil && !strings.Contains(err.Error(), c.path()) {
+			t.Errorf("%d, %s: %v", i, tc.reason, err)
+		}
+	}
+}
+
 func TestClient_Offline(t *testing.T) {
 	private, key := keys(t)
 	s := serve(t)

@@ -34,6 +34,31 @@ func (c *Client) keep(text, signature []byte) error {
 	return err
 }
 
+// ErrOlder refuses a signed index that is older than one seen before: whoever serves it may want a
+// plugin with a known fault to be installed.
+var ErrOlder = errors.New("it is older than the one of the last time")
+
+// checkAge compares an index that its key has signed with the copy of the last one. One that its
+// digest names is the one that is wanted, and a copy that another key has signed says nothing.
+func (c *Client) checkAge(i *index.Index) error {
+	if c.SHA256 != "" || c.Key == nil && i.Key == "" {
+		return nil
+	}
+	last, _, err := c.Offline()
+	if err != nil || c.Key == nil && last.Key != i.Key || i.Created >= last.Created {
+		return nil //nolint:nilerr // without a copy that is good there is nothing to compare with
+	}
+	return fmt.Errorf("%w: it says %s, and that said %s; ask its publisher, and where that is right remove %s", ErrOlder, when(i.Created), when(last.Created), c.path())
+}
+
+// when is a time that an index says.
+func when(created int64) string {
+	if created == 0 {
+		return "nothing"
+	}
+	return time.Unix(created, 0).UTC().Format(time.DateTime + " MST")
+}
+
 // Offline is Index of the copy, and reaches no other machine. It says when the copy was made; that
 // of a folder is the folder's own.
 func (c *Client) Offline() (i *index.Index, made time.Time, err error) {

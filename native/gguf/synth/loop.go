@@ -21,6 +21,7 @@ const (
 // text is the same whatever kernels round. A pass costs what one of random weights costs.
 type loop struct {
 	length    uint64
+	right     uint64 // of a hundred tokens, how many its head guesses rightly
 	write     func(w io.Writer, t gguf.Tensor, index int) error
 	embedding bytes.Buffer
 }
@@ -30,18 +31,24 @@ func (l *loop) tensor(w io.Writer, t gguf.Tensor, index int) error {
 	case t.Name == embeddingName:
 		return l.write(io.MultiWriter(w, &l.embedding), t, index)
 	case t.Name == outputName:
-		return l.output(w, t.Dims[1])
-	case strings.HasSuffix(t.Name, ".attn_output.weight"), strings.HasSuffix(t.Name, ".ffn_down.weight"):
+		return l.output(w, t.Dims[1], func(token uint64) uint64 { return token })
+	case strings.HasSuffix(t.Name, headOutput):
+		return l.output(w, t.Dims[1], l.exchanged)
+	case strings.HasSuffix(t.Name, headInput):
+		return writeIdentity(w, t, 0)
+	case strings.HasSuffix(t.Name, ".attn_output.weight"), strings.Contains(t.Name, ".ffn_down"):
 		return l.write(zeroed{w}, t, index)
 	}
 	return l.write(w, t, index)
 }
 
-// output writes the rows of the embedding in another order, then its padding.
-func (l *loop) output(w io.Writer, tokens uint64) error {
+// output writes the rows of the embedding in another order, then its padding. Each token has the
+// row that another one should have.
+func (l *loop) output(w io.Writer, tokens uint64, as func(token uint64) uint64) error {
 	all := l.embedding.Bytes()
 	row := uint64(len(all)) / tokens // the padding is shorter than a row for each token
 	for token := range tokens {
+		token := min(as(token), tokens-1)
 		before := token - 1
 		if first := token / l.length * l.length; token == first {
 			before = min(first+l.length, tokens) - 1

@@ -19,12 +19,15 @@ type Shape struct {
 	Context                          uint32 // tokens
 	Experts, Active                  uint32 // in each layer, and for each token; 0: dense
 	Loop                             uint32 // tokens after which greedy text begins again; 0: the text is random
+	Head                             bool   // its file has a head that guesses the token after the next
+	Right                            uint32 // of a hundred tokens of a loop, how many the head guesses rightly
 }
 
 // Shapes are those of well-known models of that many parameters: SmolLM 135M, Qwen 2.5 0.5B, Llama
 // 3.2 1B. A larger vocabulary than theirs adds to the count. The mixture of experts is no
 // well-known one: it is small enough to measure. The loop computes what 135m computes, and its
-// greedy text can be guessed. The shallow one has a third of 135m's layers: a long prompt takes a
+// greedy text can be guessed; loop1b is one that computes what 1b computes, and has a head that is
+// always right. The shallow one has a third of 135m's layers: a long prompt takes a
 // third of the time.
 var Shapes = []Shape{
 	{Name: "135m", Dim: 576, Layers: 30, Heads: 9, KVHeads: 3, FFN: 1536, Context: 8192},
@@ -32,6 +35,7 @@ var Shapes = []Shape{
 	{Name: "1b", Dim: 2048, Layers: 16, Heads: 32, KVHeads: 8, FFN: 8192, Context: 131072},
 	{Name: "moe", Dim: 768, Layers: 12, Heads: 12, KVHeads: 4, FFN: 512, Context: 8192, Experts: 32, Active: 4},
 	{Name: "loop", Dim: 576, Layers: 30, Heads: 9, KVHeads: 3, FFN: 1536, Context: 8192, Loop: 32},
+	{Name: "loop1b", Dim: 2048, Layers: 16, Heads: 32, KVHeads: 8, FFN: 8192, Context: 131072, Loop: 32, Head: true, Right: 100},
 	{Name: "shallow", Dim: 576, Layers: 10, Heads: 9, KVHeads: 3, FFN: 1536, Context: 32768},
 }
 
@@ -66,6 +70,10 @@ func (s Shape) validate() error {
 	}
 	if s.Loop > 0 && s.Experts > 0 {
 		return fmt.Errorf("%w: a loop of %d tokens with %d experts; only dense models can have a loop", ErrShape, s.Loop, s.Experts)
+	}
+	if s.Right > 100 || s.Right > 0 && (!s.Head || s.Loop == 0) || s.Head && s.Experts > 0 {
+		return fmt.Errorf("%w: a head (%v) that is right for %d of 100 tokens of a loop of %d with %d experts; heads of loops are, without experts",
+			ErrShape, s.Head, s.Right, s.Loop, s.Experts)
 	}
 	if s.Dim%s.Heads != 0 || s.headDim()%2 != 0 || s.Heads%s.KVHeads != 0 {
 		return fmt.Errorf("%w: %d heads (%d for keys) do not divide a width of %d evenly", ErrShape, s.Heads, s.KVHeads, s.Dim)

@@ -28,7 +28,7 @@ func Write(w io.Writer, shape Shape, vocabPath string, quant Quant, seed uint64)
 	if err != nil {
 		return fmt.Errorf("reading the vocabulary %s: %w", vocabPath, err)
 	}
-	h.Set("llama.vocab_size", gguf.NewUint32(uint32(tokens)))
+	h.Set(shape.architecture()+".vocab_size", gguf.NewUint32(uint32(tokens)))
 	addTensors(h, shape, quant, uint64(tokens))
 	if err := h.Write(w); err != nil {
 		return fmt.Errorf("writing the model's header: %w", err)
@@ -37,7 +37,7 @@ func Write(w io.Writer, shape Shape, vocabPath string, quant Quant, seed uint64)
 		return writeTensor(w, t, h.Alignment, seed, uint64(index))
 	}
 	if shape.Loop > 0 {
-		write = (&loop{length: uint64(shape.Loop), write: write}).tensor
+		write = (&loop{length: uint64(shape.Loop), right: uint64(shape.Right), write: write}).tensor
 	}
 	for i, t := range h.Tensors {
 		if err := write(w, t, i); err != nil {
@@ -48,7 +48,8 @@ func Write(w io.Writer, shape Shape, vocabPath string, quant Quant, seed uint64)
 }
 
 func describe(h *gguf.Header, s Shape, q Quant) {
-	h.Set("general.architecture", gguf.NewString("llama"))
+	prefix := s.architecture() + "."
+	h.Set("general.architecture", gguf.NewString(s.architecture()))
 	h.Set("general.name", gguf.NewString("random weights "+s.Name))
 	h.Set("general.file_type", gguf.NewUint32(q.fileType()))
 	for _, p := range []struct {
@@ -58,14 +59,17 @@ func describe(h *gguf.Header, s Shape, q Quant) {
 		{"context_length", s.Context}, {"embedding_length", s.Dim}, {"block_count", s.Layers}, {"feed_forward_length", s.FFN},
 		{"attention.head_count", s.Heads}, {"attention.head_count_kv", s.KVHeads}, {"rope.dimension_count", s.headDim()},
 	} {
-		h.Set("llama."+p.key, gguf.NewUint32(p.value))
+		h.Set(prefix+p.key, gguf.NewUint32(p.value))
 	}
 	if s.Experts > 0 {
-		h.Set("llama.expert_count", gguf.NewUint32(s.Experts))
-		h.Set("llama.expert_used_count", gguf.NewUint32(s.Active))
+		h.Set(prefix+"expert_count", gguf.NewUint32(s.Experts))
+		h.Set(prefix+"expert_used_count", gguf.NewUint32(s.Active))
 	}
-	h.Set("llama.attention.layer_norm_rms_epsilon", gguf.NewFloat32(1e-5))
-	h.Set("llama.rope.freq_base", gguf.NewFloat32(10000))
+	if s.Head {
+		s.describeHead(h)
+	}
+	h.Set(prefix+"attention.layer_norm_rms_epsilon", gguf.NewFloat32(1e-5))
+	h.Set(prefix+"rope.freq_base", gguf.NewFloat32(10000))
 }
 
 // copyVocabulary copies the tokenizer's keys and returns the number of tokens.
@@ -115,13 +119,16 @@ func addTensors(h *gguf.Header, s Shape, q Quant, tokens uint64) {
 			h.Append(fmt.Sprintf("blk.%d.%s.weight", i, t.name), t.kind, t.dims...)
 		}
 	}
+	if s.Head {
+		s.addHead(h, q, tokens)
+	}
 }
 
 func (s Shape) attention(q Quant) []tensor {
 	dim, kv, kind := uint64(s.Dim), uint64(s.KVHeads*s.headDim()), q.layerType()
 	return []tensor{
 		{"attn_norm", gguf.F32, []uint64{dim}}, {"attn_q", kind, []uint64{dim, dim}}, {"attn_k", kind, []uint64{dim, kv}},
-		{"attn_v", kind, []uint64{dim, kv}}, {"attn_output", kind, []uint64{dim, dim}}, {"ffn_norm", gguf.F32, []uint64{dim}},
+		{"attn_v", kind, []uint64{dim, kv}}, {"attn_output", kind, []uint64{dim, dim}}, {s.secondNorm(), gguf.F32, []uint64{dim}},
 	}
 }
 

@@ -115,8 +115,8 @@ inline floats load(const block_q4_0 * row, int64_t element) {
     const block_q4_0 & block = row[element / QK4_0];
     octets x;
     memcpy(&x, block.qs + element % (QK4_0 / 2), sizeof(x));
-    x = element % QK4_0 < QK4_0 / 2 ? x & 15 : x >> 4;
-    return __builtin_convertvector(widened(x) - 8, floats) * scale_of(block.d);
+    const ints both = widened(x); // GCC shifts bytes one by one
+    return __builtin_convertvector((element % QK4_0 < QK4_0 / 2 ? both & 15 : both >> 4) - 8, floats) * scale_of(block.d);
 }
 
 // Whether vectors of a type are loaded from memory; rows of others are converted before.

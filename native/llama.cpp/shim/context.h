@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cell_copy.h"
+#include "head.h"
 #include "hidden_states.h"
 #include "shim.h"
 
@@ -37,6 +38,9 @@ struct ps_context {
 
     ps::cell_copy     copy;
     ps::hidden_states states;
+    bool              feeds_head = false;
+    ps::passed_states passed;             // where it feeds a head
+    std::unique_ptr<ps::head> head;       // null: it is none
     ps::counted   count{ ps::live_contexts };
 
     ~ps_context();

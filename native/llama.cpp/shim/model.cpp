@@ -2,6 +2,7 @@
 // Loading and describing a model.
 #include "shim.h"
 
+#include "head.h"
 #include "kernel_choice.h"
 #include "kernels/kernels.h"
 #include "mapped_file.h"
@@ -126,6 +127,7 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->decoder         = llama_model_has_decoder(m->model);
         out->recurrent       = llama_model_is_recurrent(m->model);
         out->hybrid          = llama_model_is_hybrid(m->model);
+        out->head            = ps::has_head(*m->model);
         out->diffusion       = llama_model_is_diffusion(m->model);
         out->bos             = llama_vocab_bos(m->vocab);
         out->eos             = llama_vocab_eos(m->vocab);

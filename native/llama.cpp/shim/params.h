@@ -61,6 +61,8 @@ typedef struct ps_context_params {
     int32_t type_k, type_v;                                                       // ggml_type
     bool no_kv_offload, no_op_offload, swa_full;
     bool unified; // all sequences share one buffer of cells
+    bool feeds_head; // passes keep what a head reads
+    bool head; // it is the head in the model's own file that computes
 } ps_context_params;
 
 typedef struct ps_context_limits {
@@ -79,6 +81,7 @@ typedef struct ps_model_info {
     int32_t embedding_in; // width of what a pass takes in place of a token
     int32_t embedding_out, classes; // widths of what a model gives instead of logits: of an embedding, and of the scores of a classifier (0: there is none)
     bool encoder, decoder, recurrent, hybrid, diffusion, add_bos, add_eos, add_sep;
+    bool head; // its file has a head, which was loaded
     int32_t bos, eos, eot, sep, newline; // tokens; -1 where the vocabulary has none
     int32_t fim_prefix, fim_suffix, fim_middle, fim_repository, fim_separator;
     char file_type[64]; // of most weights, by llama.cpp's name

@@ -211,6 +211,31 @@ typedef struct ps_device_memory {
 // Writes at most capacity of them, main memory first, and sets *count to how many there are.
 int32_t ps_context_memory(const ps_context *context, ps_device_memory *out, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
 
+// ---- heads --------------------------------------------------------------------------------------
+
+// A head guesses how a text goes on. It is a context of the same model with the same sizes, whose
+// own passes nobody asks for; the context that it follows feeds it.
+enum { PS_MOST_DRAFTED = 256 };
+
+typedef struct ps_head_ask {
+    int32_t sequence, token, position, most; // the token that comes next, which the model has not computed, and how many are to follow
+    int32_t drafted;                          // that are guessed
+    float gap;                                // between the logits of the least sure of them and of the next best
+    int32_t tokens[PS_MOST_DRAFTED];
+} ps_head_ask;
+
+// Reads the target's last pass, whose columns are given as they were for ps_decode. Where it was
+// padded, what has no logits is padding. After an error the head knows less.
+int32_t ps_head_follow(ps_context *head, const ps_context *target, size_t n, const int32_t *tokens, const int32_t *positions,
+                       const int32_t *sequences, const bool *outputs, bool padded, ps_error *err) PS_NOEXCEPT;
+// Guesses for several sequences at once, each at most once, for about so long. Of a guess all but
+// the first token are likelier than the next best by least, as a difference of logits.
+int32_t ps_head_draft(ps_context *head, ps_head_ask *asks, size_t n, int64_t nanoseconds, float least, ps_error *err) PS_NOEXCEPT;
+// The model's sequence has its first n positions left, or, where it has fewer, is as it was.
+int32_t ps_head_cut(ps_context *head, int32_t seq, int32_t n, ps_error *err) PS_NOEXCEPT;
+// The sequence to has the first n positions of another.
+int32_t ps_head_share(ps_context *head, int32_t from, int32_t to, int32_t n, ps_error *err) PS_NOEXCEPT;
+
 // ---- pictures and sounds ------------------------------------------------------------------------
 
 #include "media_api.h"

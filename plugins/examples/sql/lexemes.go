@@ -67,7 +67,7 @@ func (q *query) expects() *expected {
 			}
 		}
 	case "@qcolumn":
-		for column, tables := range at.having {
+		for column, tables := range at.having[at.want] {
 			if tables&at.mayBe(at.word) != 0 {
 				e.exact = append(e.exact, column)
 			}
@@ -84,7 +84,7 @@ func (q *query) expects() *expected {
 
 // words are the columns and the words before them that may come.
 func (q *query) words() (exact []string, names bool) {
-	for column := range q.having {
+	for column := range q.having[q.want] {
 		if q.isColumn(column) {
 			exact = append(exact, column)
 		}
@@ -95,16 +95,24 @@ func (q *query) words() (exact []string, names bool) {
 	if q.style == plain {
 		return exact, false
 	}
+	add := func(name string) {
+		if q.isQualifier(name) {
+			exact = append(exact, name)
+		}
+	}
 	for _, n := range q.scope {
-		exact = append(exact, n.name)
+		add(n.name)
 	}
 	for _, w := range q.wanted {
-		exact = append(exact, w.name)
+		add(w.name)
 	}
-	if !q.from && len(q.wanted) < mostWanted {
-		return append(exact, q.tables...), true
+	if q.from || len(q.wanted) >= mostWanted {
+		return exact, false
 	}
-	return exact, false
+	for _, t := range q.tables {
+		add(t)
+	}
+	return exact, q.some[q.want] != 0
 }
 
 // place is a place in a query's text. It is a value: a token is tried on a copy.
@@ -323,7 +331,7 @@ func (e *expected) ended(p *place) *query {
 	case at == nil:
 		return nil
 	case found,
-		e.class == "@word" && e.names && isNamePart(part) && isName(word),
+		e.class == "@word" && e.names && isNamePart(part) && at.isQualifier(word),
 		e.class == "@alias" && isNamePart(part) && at.isAlias(word),
 		e.class == "@name" && isNamePart(part) && at.isOutput(word):
 		return at.after(e.class, word)

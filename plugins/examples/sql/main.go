@@ -16,8 +16,9 @@ var _ = penstock.Register[sql](penstock.Manifest{
 	Name: "sql", Version: "1.0.0", Summary: "answers with one SELECT statement, over the tables and columns that there are",
 	StrictMask: true, // what others force must fit, too
 	ConfigSchema: `{"type": "object", "additionalProperties": false, "required": ["tables"], "properties": {
-		"tables": {"type": "object", "minProperties": 1, "maxProperties": 64, "title": "Tables", "description": "the columns of each table, by its name",
-			"additionalProperties": {"type": "array", "minItems": 1, "maxItems": 256, "items": {"type": "string", "minLength": 1, "maxLength": 32}}}}}`,
+		"tables": {"type": "object", "minProperties": 1, "maxProperties": 64, "title": "Tables", "description": "the columns of each table, by its name, alone or with their types",
+			"additionalProperties": {"type": ["array", "object"], "minItems": 1, "maxItems": 256, "items": {"type": "string", "minLength": 1, "maxLength": 32},
+				"minProperties": 1, "maxProperties": 256, "additionalProperties": {"type": "string", "maxLength": 64}}}}}`,
 })
 
 func main() {}
@@ -151,16 +152,19 @@ func (p *sql) Open(q *penstock.Request) error {
 }
 
 func readSchema(tables json.Value) (*schema, error) {
-	s := &schema{having: map[string]uint64{}}
+	s := &schema{}
 	for _, table := range tables.Names() {
 		list := tables.Get(table)
-		var columns []string
+		names, columns := list.Names(), map[string]kind{}
 		for i := range list.Len() {
-			columns = append(columns, list.At(i).Text())
+			names = append(names, list.At(i).Text())
 		}
-		for i, name := range append([]string{table}, columns...) {
+		for _, name := range names {
+			columns[name] = kindOf(list.Get(name).Text())
+		}
+		for i, name := range append([]string{table}, names...) {
 			if where := "tables." + table; len(name) == 0 || len(name) > mostName || !isNamePart([]byte(name)) || !isName(name) {
-				if i > 0 {
+				if i > 0 && list.Len() > 0 {
 					where += "[" + strconv.Itoa(i-1) + "]"
 				}
 				return nil, errors.New(where + ": " + strconv.Quote(name) + " is no name without quotes in SQL; names have up to 32 letters, digits and _, no digit first, and are no word of the language: make a view with another name")

@@ -16,6 +16,12 @@ import (
 
 const shop = `{"tables":{"customers":["id","name","city"],"orders":["id","customer_id","total","placed_on"],"items":["order_id","product","price","quantity"]}}`
 
+// typedShop is the shop with types. Of codes nothing is known, and the names of two tables differ
+// in kind.
+const typedShop = `{"tables":{"customers":{"id":"INTEGER","name":"text","city":"varchar(40)"},` +
+	`"orders":{"id":"bigint","customer_id":"int","total":"NUMERIC(10, 2)","placed_on":"date"},` +
+	`"items":{"order_id":"int","product":"text","price":"real","quantity":"int","code":""},"lines":{"name":"int"},"notes":{"body":"text"}}}`
+
 // pieces are all bytes, longer pieces, and the end.
 func pieces() []string {
 	list := []string{}
@@ -26,11 +32,11 @@ func pieces() []string {
 	return list // the last one, "", is the end
 }
 
-func open(t *testing.T) (*plugintest.Session, []string) {
+func open(t *testing.T, config string) (*plugintest.Session, []string) {
 	t.Helper()
 	list := pieces()
 	attributes := map[penstock.Token]penstock.Attributes{penstock.Token(len(list) - 1): penstock.AttrEnd}
-	return plugintest.Open[sql](t, plugintest.Request{Config: shop, Pieces: list, Attributes: attributes}), list
+	return plugintest.Open[sql](t, plugintest.Request{Config: config, Pieces: list, Attributes: attributes}), list
 }
 
 // spell is a text in tokens: at each place one of those that fit, drawn.
@@ -116,7 +122,7 @@ var wrong = []string{
 	"SELECT total -|-1 FROM orders", // a comment
 	"SELECT total /|* FROM orders",
 	"SELECT id FROM orders WHERE id = (|SELECT id FROM orders)",
-	"SELECT id FROM orders WHERE id = 'x|\n'",
+	"SELECT id FROM orders WHERE placed_on = 'x|\n'",
 	"SELECT id FROM orders ORDER BY |name",
 	"SELECT id AS name| FROM orders",
 	"SELECT id AS x FROM orders ORDER BY id - |x",
@@ -128,11 +134,51 @@ var wrong = []string{
 	"SELECT|id FROM orders",
 }
 
+// validTyped and wrongTyped are those of the shop with types.
+var validTyped = []string{
+	"SELECT name FROM customers WHERE city = 'Oslo' AND id = 5",
+	"SELECT name FROM lines WHERE name = 5",
+	"SELECT c.name FROM customers c WHERE c.name = c.city OR c.id IN (1, 2)",
+	"SELECT id FROM orders WHERE placed_on > '2026-01-01' AND total BETWEEN 1 AND id + 2",
+	"SELECT MAX(city), COUNT(DISTINCT city), SUM(id) FROM customers GROUP BY name HAVING MAX(city) = 'x' AND COUNT(city) > 1",
+	"SELECT o.total * 2 AS twice, c.name FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.total - 1 > (o.id + 2) / 3 AND c.name LIKE 'A%'",
+	"SELECT SUM(price * quantity), code FROM items WHERE code = 'x' OR code = 5",
+	"SELECT code + 1 FROM items GROUP BY code ORDER BY code - 1",
+	"SELECT n.body FROM notes n WHERE n.body NOT IN ('a', 'b')",
+}
+
+var wrongTyped = []string{
+	"SELECT id FROM customers WHERE city = |5",
+	"SELECT id FROM customers WHERE id = |'x'",
+	"SELECT id FROM customers WHERE id = |city",
+	"SELECT id FROM customers WHERE id |LIKE 'x'",
+	"SELECT id FROM customers WHERE id NOT |LIKE 'x'",
+	"SELECT id FROM customers WHERE city IN (|1)",
+	"SELECT id FROM customers WHERE city BETWEEN 'a' AND |1",
+	"SELECT id FROM customers WHERE city |+ 1",
+	"SELECT id FROM customers WHERE id + |'x'",
+	"SELECT id FROM customers WHERE city = |COUNT(id)",
+	"SELECT SUM(|'x')",
+	"SELECT SUM(city| FROM customers", // it may only be an alias
+	"SELECT AVG(id + c|ity",
+	"SELECT c.name FROM customers c JOIN orders o ON c.city = o.|total",
+	"SELECT SUM(notes|.body) FROM notes",
+	"SELECT c.id FROM customers c JOIN notes n ON c.id = |n.body",
+	"SELECT city FROM customers GROUP BY city HAVING COUNT(id) > |'x'",
+}
+
 func TestSQL_Prepare_AcceptsQueries(t *testing.T) {
+	accepts(t, shop, valid)
+	accepts(t, typedShop, valid)
+	accepts(t, typedShop, validTyped)
+}
+
+func accepts(t *testing.T, config string, valid []string) {
+	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, query := range valid {
 		for range 2 {
-			s, list := open(t)
+			s, list := open(t, config)
 			end := penstock.Token(len(list) - 1)
 			for _, token := range spell(random, list, query) {
 				if !allowed(s.Prepare(), token) {
@@ -148,8 +194,15 @@ func TestSQL_Prepare_AcceptsQueries(t *testing.T) {
 }
 
 func TestSQL_Prepare_RefusesTheFirstWrongByte(t *testing.T) {
+	refuses(t, shop, wrong)
+	refuses(t, typedShop, wrong)
+	refuses(t, typedShop, wrongTyped)
+}
+
+func refuses(t *testing.T, config string, wrong []string) {
+	t.Helper()
 	for _, query := range wrong {
-		s, list := open(t)
+		s, list := open(t, config)
 		before, after, _ := strings.Cut(query, "|")
 		for _, b := range []byte(before) {
 			if !allowed(s.Prepare(), penstock.Token(b)) {
@@ -171,9 +224,10 @@ func TestSQL_Prepare_RefusesTheFirstWrongByte(t *testing.T) {
 func TestSQL_Prepare_AsByteByByte(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	for range 40 {
-		s, list := open(t)
-		tables, err := json.Parse([]byte(shop))
+	for i := range 40 {
+		config := []string{shop, typedShop}[i%2]
+		s, list := open(t, config)
+		tables, err := json.Parse([]byte(config))
 		if err != nil {
 			t.Fatal(err)
 		}

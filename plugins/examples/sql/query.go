@@ -7,21 +7,64 @@ import (
 	"strings"
 )
 
+// kind is that of a value, by its column's type.
+type kind int
+
+const (
+	unknown kind = iota // it may be any
+	numeric
+	textual
+	kinds
+)
+
+// kindOf is the kind of an SQL type; unknown where it is neither surely a number nor surely a text.
+func kindOf(typ string) kind {
+	name, _, _ := strings.Cut(strings.ToUpper(typ), "(")
+	switch strings.TrimSpace(name) {
+	case "INT", "INTEGER", "TINYINT", "SMALLINT", "BIGINT", "SERIAL", "NUMBER", "NUMERIC", "DECIMAL", "REAL", "FLOAT", "DOUBLE", "DOUBLE PRECISION":
+		return numeric
+	case "TEXT", "STRING", "CHAR", "CHARACTER", "VARCHAR", "NVARCHAR", "CHARACTER VARYING":
+		return textual
+	}
+	return unknown
+}
+
 // schema is the tables that there are, 64 at most, so that sets of them are bits.
 type schema struct {
 	tables  []string
-	columns []map[string]bool // of each table
-	having  map[string]uint64 // tables that have a column
+	columns []map[string]kind        // of each table
+	having  [kinds]map[string]uint64 // tables whose column of a name may be of a kind; of unknown: all that have it
+	some    [kinds]uint64            // tables that have such a column
 	all     uint64
 }
 
-func (s *schema) add(table string, columns []string) {
-	i, has := len(s.tables), map[string]bool{}
-	for _, c := range columns {
-		has[c] = true
-		s.having[c] |= 1 << i
+func (s *schema) add(table string, columns map[string]kind) {
+	i := len(s.tables)
+	for c, has := range columns {
+		for want := range kinds {
+			if s.having[want] == nil {
+				s.having[want] = map[string]uint64{}
+			}
+			if want == unknown || has == unknown || has == want {
+				s.having[want][c] |= 1 << i
+				s.some[want] |= 1 << i
+			}
+		}
 	}
-	s.tables, s.columns, s.all = append(s.tables, table), append(s.columns, has), s.all|1<<i
+	s.tables, s.columns, s.all = append(s.tables, table), append(s.columns, columns), s.all|1<<i
+}
+
+// kindIn is the kind of a column in each of the tables that have it; unknown where they differ.
+func (s *schema) kindIn(tables uint64, column string) (common kind) {
+	for t, columns := range s.columns {
+		if k, has := columns[column]; has && tables>>t&1 == 1 {
+			if common != unknown && k != common || k == unknown {
+				return unknown
+			}
+			common = k
+		}
+	}
+	return common
 }
 
 // style is how a query names columns, in all its clauses alike.
@@ -68,6 +111,11 @@ type query struct {
 	first   bool   // it is the first one of what is sorted by
 	table   int    // that may get an alias
 	last    string
+	kind    kind      // of the last operand
+	want    kind      // of the next one
+	summed  string    // the aggregate in whose parentheses it is, where the stack has more than closes
+	closes  int       // 0: in none
+	outer   kind      // what was wanted before it
 	next    *expected // what may come, once it was asked for
 }
 
@@ -95,8 +143,15 @@ func (q *query) skip() *query {
 		if !q.isColumn(q.word) {
 			return nil
 		}
-		if !slices.Contains(q.outputs, q.word) {
-			n.style, n.common = plain, q.common&q.having[q.word]
+		if slices.Contains(q.outputs, q.word) {
+			n.ends(unknown)
+		} else {
+			n.style, n.common = plain, q.common&q.having[q.want][q.word]
+			tables := n.common
+			if q.from {
+				tables = 1 << q.scope[0].table
+			}
+			n.ends(q.kindIn(tables, q.word))
 		}
 	case "alias":
 		if q.inScope(q.tables[q.table]) >= 0 {
@@ -109,6 +164,13 @@ func (q *query) skip() *query {
 		}
 	}
 	return n
+}
+
+// ends notes the kind of an operand that is complete.
+func (q *query) ends(k kind) {
+	if q.kind = k; k == unknown {
+		q.kind = q.want
+	}
 }
 
 // enter adds the table to the scope, and answers what was wanted of its name.
@@ -135,9 +197,9 @@ func (q *query) isColumn(word string) bool {
 	case q.style == qualified:
 		return false
 	case !q.from:
-		return q.common&q.having[word] != 0
+		return q.common&q.having[q.want][word] != 0
 	}
-	return len(q.scope) == 1 && q.columns[q.scope[0].table][word]
+	return len(q.scope) == 1 && q.having[q.want][word]>>q.scope[0].table&1 == 1
 }
 
 // isQualifier reports whether a word may stand before a column.
@@ -146,7 +208,10 @@ func (q *query) isQualifier(word string) bool {
 	case q.style == plain:
 		return false
 	case q.from:
-		return q.inScope(word) >= 0
+		t := q.inScope(word)
+		return t >= 0 && q.some[q.want]>>t&1 == 1
+	case q.mayBe(word)&q.some[q.want] == 0:
+		return false
 	}
 	_, known := q.wantedAs(word)
 	return known || len(q.wanted) < mostWanted && (slices.Contains(q.tables, word) || isName(word))
@@ -191,7 +256,7 @@ func (q *query) wantedAs(name string) (tables uint64, known bool) {
 
 // isOutput reports whether a word may be a column's new name.
 func (q *query) isOutput(word string) bool {
-	return isName(word) && q.having[word] == 0 && !slices.Contains(q.tables, word) && !slices.Contains(q.outputs, word)
+	return isName(word) && q.having[unknown][word] == 0 && !slices.Contains(q.tables, word) && !slices.Contains(q.outputs, word)
 }
 
 // options calls f with each lexeme, or class of them, that may come next, and with the query in
@@ -220,7 +285,10 @@ func (q *query) top(f func(lexeme string, at *query)) {
 		switch {
 		case len(symbols) == 0,
 			top == "joins" && q.style == plain,
-			top == "aggregate" && q.sorts && !q.grouped,
+			top == "aggregate" && (q.sorts && !q.grouped || q.want == textual && symbols[0] != "MIN" && symbols[0] != "MAX"),
+			top == "value" && (q.want == textual && symbols[0] == "@number" || q.want == numeric && symbols[0] == "@string"),
+			strings.HasPrefix(top, "tail") && (q.kind == textual || q.want == textual),
+			symbols[0] == "LIKE" && q.kind == numeric,
 			symbols[0] == "(" && len(q.stack) > deepest,
 			symbols[0] == "." && !q.isQualifier(q.word):
 		default:
@@ -229,9 +297,49 @@ func (q *query) top(f func(lexeme string, at *query)) {
 	}
 }
 
+// follow notes which kind the next operand is to be, and that of the one that has ended. The
+// lexeme is off the stack already.
+func (q *query) follow(lexeme string) {
+	then := ""
+	if len(q.stack) > 0 {
+		then = strings.TrimSuffix(q.stack[len(q.stack)-1], "'")
+	}
+	switch lexeme {
+	case "@number":
+		q.ends(numeric)
+	case "@string":
+		q.ends(textual)
+	case "+", "-", "*", "/":
+		q.want = numeric
+	case "=", "<>", "!=", "<", "<=", ">", ">=", "IN", "BETWEEN":
+		q.want = q.kind
+	case "COUNT", "SUM", "AVG", "MIN", "MAX":
+		q.summed, q.outer, q.closes = lexeme, q.want, len(q.stack)-3 // with what is in parentheses
+		switch lexeme {
+		case "COUNT":
+			q.want = unknown
+		case "SUM", "AVG":
+			q.want = numeric
+		}
+	case ")":
+		if q.closes > 0 && len(q.stack) == q.closes {
+			if q.want, q.closes = q.outer, 0; q.summed != "MIN" && q.summed != "MAX" {
+				q.kind = numeric
+			}
+		}
+	case "FROM", "WHERE", "ON", "HAVING", "BY", "OR":
+		q.want = unknown
+	case "AND", ",":
+		if then != "expr" && then != "value" { // of BETWEEN and of IN
+			q.want = unknown
+		}
+	}
+}
+
 // after is the query after a lexeme, which is its next symbol; text is how it is written.
 func (q *query) after(lexeme, text string) *query {
 	n := q.with(nil)
+	n.follow(lexeme)
 	n.last, n.first = lexeme, q.first && lexeme == "@word" || n.sorts && (lexeme == "BY" || lexeme == ",")
 	switch lexeme {
 	case "FROM":
@@ -253,9 +361,10 @@ func (q *query) after(lexeme, text string) *query {
 		n.wanted = slices.Clone(q.wanted)
 		for i := range n.wanted {
 			if n.wanted[i].name == q.word && !q.from {
-				n.wanted[i].tables &= q.having[text]
+				n.wanted[i].tables &= q.having[q.want][text]
 			}
 		}
+		n.ends(q.kindIn(n.mayBe(q.word), text))
 	case "@table":
 		n.table = slices.Index(q.tables, text)
 	case "@alias":

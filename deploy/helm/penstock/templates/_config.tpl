@@ -18,6 +18,9 @@
 {{- $_ := set $plugins "policy_file" (printf "/run/penstock/policies/%s" .Values.plugins.policySecret.key) }}
 {{- end }}
 {{- $own := dict "server" $server "plugins" $plugins "recordings" (dict "dir" "/var/lib/penstock/recordings") }}
+{{- with .Values.receipts.keySecret }}
+{{- if .name }}{{ $_ := set $own "receipts" (dict "key_file" (printf "/run/penstock/receipts/%s" .key)) }}{{ end }}
+{{- end }}
 {{- if eq $m.source "pull" }}
 {{- $_ := set $own "model" (dict "path" $m.pull.name) }}
 {{- else if and (has $m.source (list "volume" "image")) $m.path }}

@@ -85,6 +85,9 @@ topologySpreadConstraints:
     {{- if $v.plugins.policySecret.name }}
     - {name: policies, mountPath: /run/penstock/policies, readOnly: true}
     {{- end }}
+    {{- if $v.receipts.keySecret.name }}
+    - {name: receipts, mountPath: /run/penstock/receipts, readOnly: true}
+    {{- end }}
     {{- if $v.tls.secret }}
     - {name: tls, mountPath: /run/penstock/tls, readOnly: true}
     {{- end }}

@@ -44,6 +44,10 @@
 - name: policies
   secret: {secretName: {{ quote . }}, defaultMode: 0440}
 {{- end }}
+{{- with $v.receipts.keySecret.name }}
+- name: receipts
+  secret: {secretName: {{ quote . }}, defaultMode: 0440}
+{{- end }}
 {{- with $v.tls.secret }}
 - name: tls
   secret: {secretName: {{ quote . }}, defaultMode: 0440}

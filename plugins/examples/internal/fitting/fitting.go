@@ -31,7 +31,8 @@ func Open(config json.Value) (*grammar.Grammar, error) {
 
 // Draw appends a token, which it draws, to a branch. It returns its logit and its log-probability.
 // As the latter is by all tokens, whatever the branch's mask or grammar leaves, the one less the
-// other is the logarithm of how much the whole row was. one is overwritten.
+// other is the logarithm of how much the whole row was. one is overwritten. Where the run fails, as
+// if no token is left, they are nothing.
 func Draw(b *penstock.Branch, c *penstock.Chain, one *penstock.Mask) (t penstock.Token, logit, score float32) {
 	t = b.Sample(c)
 	one.BanAll()
@@ -39,5 +40,8 @@ func Draw(b *penstock.Branch, c *penstock.Chain, one *penstock.Mask) (t penstock
 	b.Mask(one)
 	logit = b.LogSum()
 	b.AppendScored(t)
-	return t, logit, b.Scores(b.Len() - 1)[0]
+	if scores := b.Scores(b.Len() - 1); len(scores) == 1 {
+		score = scores[0]
+	}
+	return t, logit, score
 }

@@ -129,7 +129,7 @@ func (b *Branch) HiddenState(into []float32) []float32 {
 // NaN for tokens that were not appended with AppendScored or RunScored.
 func (b *Branch) Scores(from int) []float32 {
 	n := b.Len() - from
-	if n <= 0 {
+	if n <= 0 || b.fails() {
 		return nil
 	}
 	scores := make([]float32, n)

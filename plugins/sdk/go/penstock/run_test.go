@@ -182,7 +182,7 @@ func TestRun_FirstErrorStays(t *testing.T) {
 		b.Append(1)
 		b.Fork().Close()
 		ids, _ := b.Best(3)
-		if r.Wait(1, b) || len(ids) > 0 || b.Len() > 0 || b.Sample(nil) != 0 || r.ShowChoice(0, []penstock.Token{1}, nil) || len(*calls) != 1 {
+		if r.Wait(1, b) || len(ids) > 0 || b.Len() > 0 || b.Scores(b.Len()-1) != nil || b.Sample(nil) != 0 || r.ShowChoice(0, []penstock.Token{1}, nil) || len(*calls) != 1 {
 			t.Errorf("after %v: %v, %v", want, ids, *calls)
 		}
 		if !errors.Is(r.Err(), want) || want == penstock.ErrRefused && r.Err().Error() != "the reason" {

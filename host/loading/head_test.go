@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+package loading
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// headed writes a model with a head.
+func headed(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "head.gguf")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 512, Loop: 32, Head: true, Right: 100}
+	if err := errors.Join(synth.Write(f, s, tinyModel, synth.Q40, 1), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// damaged is a model's file with NaN among the weights of a tensor.
+func damaged(t *testing.T, path, tensor string) string {
+	t.Helper()
+	var at int64
+	to := filepath.Join(t.TempDir(), "damaged.gguf")
+	f, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := synth.Edit(f, path, func(h *gguf.Header) {
+		for _, x := range h.Tensors {
+			if x.Name == tensor {
+				at = h.DataOffset + int64(x.Offset)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte{0, 0x7e}, at) // the scale of the first block
+	if err := errors.Join(err, f.Close()); err != nil || at == 0 {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// The head in a model's own file guesses unless the configuration or the memory says otherwise. A
+// damaged one does not, and the model is served.
+func TestOpen_HeadInTheFile_Guesses(t *testing.T) {
+	good := headed(t)
+	const head = "blk.2.nextn.eh_proj.weight"
+	for name, c := range map[string]struct {
+		path, types, drafter string
+		memory               uint64
+		says                 string
+	}{
+		"as it is":           {path: good, drafter: "draft-mtp"},
+		"alone":              {path: good, types: "draft-mtp", drafter: "draft-mtp"},
+		"by the text alone":  {path: good, types: "ngram-simple", drafter: "ngram-simple"},
+		"none":               {path: good, types: "none"},
+		"no head":            {path: tinyModel, drafter: "ngram-simple"},
+		"no head, but alone": {path: tinyModel, types: "draft-mtp", says: "add ngram-simple"},
+		"not a number":       {path: damaged(t, good, head), drafter: "ngram-simple", says: withoutHead},
+		"too little memory":  {path: good, drafter: "ngram-simple", memory: 4 << 20, says: "no room for the head"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flags := map[string]any{"model.path": c.path, "scheduler.slots": "2", "model.ctx_size": "1024"}
+			if c.types != "" {
+				flags["speculation.type"] = c.types
+			}
+			var log bytes.Buffer
+			core, err := Open(t.Context(), settings(t, flags), slog.New(slog.NewTextHandler(&log, nil)), Options{memory: c.memory})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := core.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if got := core.Model.Compute.Drafter; got != c.drafter || !strings.Contains(log.String(), c.says) {
+				t.Errorf("%q guesses; the log says\n%s", got, log.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// headed writes a small model with a head and loads it.
+func headed(t *testing.T, write func(f *os.File) error) *Model {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "headed.gguf")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	m := load(t, path, ModelOptions{LoadMTP: true})
+	if !m.Info().Head {
+		t.Fatal("the model has no head")
+	}
+	return m
+}
+
+// loopHead is a model that repeats groups of 32 tokens, with a head that guesses so many of a
+// hundred rightly; negative: both are random.
+func loopHead(t *testing.T, right int) *Model {
+	t.Helper()
+	s := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 256, Head: true}
+	if right >= 0 {
+		s.Loop, s.Right = 32, uint32(right)
+	}
+	return headed(t, func(f *os.File) error { return synth.Write(f, s, builtIn, synth.Q40, 1) })
+}
+
+// hybridHead is a model with recurrent layers and a head of random weights.
+func hybridHead(t *testing.T) *Model {
+	t.Helper()
+	plain := filepath.Join(t.TempDir(), "plain.gguf")
+	if err := synth.SmallFile(plain, "qwen35-dense", 1); err != nil {
+		t.Fatal(err)
+	}
+	return headed(t, func(f *os.File) error { return synth.WithHead(f, plain, false, 2) })
+}
+
+// feeding makes a context and its head.
+func feeding(t *testing.T, m *Model, o ContextOptions) (*Context, *Head) {
+	t.Helper()
+	o.FeedsHead, o.Threads = true, 1
+	c := newContext(t, m, o)
+	h, err := NewHead(c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closing(t, h) })
+	return c, h
+}
+
+// run computes tokens of sequences in one pass, which the head follows; of each the last ones have
+// logits.
+func (h *Head) run(t *testing.T, at []int, rows int, texts ...[]int32) {
+	t.Helper()
+	var b Batch
+	for s, text := range texts {
+		for i, token := range text {
+			b.Add(token, int32(at[s]+i), int32(s), len(text)-i <= rows)
+		}
+	}
+	if err := h.target.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Follow(&b, false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// guess asks for drafts after so many tokens of each sequence.
+func (h *Head) guess(t *testing.T, most int, asks ...HeadAsk) []HeadAsk {
+	t.Helper()
+	for i := range asks {
+		asks[i].Most = most
+	}
+	if err := h.Draft(asks, time.Hour, 0); err != nil {
+		t.Fatal(err)
+	}
+	return asks
+}
+
+// A constructed head is right as often as it is meant to be.
+func TestHead_Draft_RightAsConstructed(t *testing.T) {
+	for _, right := range []int{100, 75, 0} {
+		m := loopHead(t, right)
+		c, h := feeding(t, m, ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
+		h.run(t, []int{0}, 1, []int32{64})
+		hits := 0
+		for at := 1; at <= 32; at++ {
+			token := int32(64 + at%32)
+			if got := slices.Index(c.Row(0), slices.Max(c.Row(0))); got != int(token) {
+				t.Fatalf("after %d tokens of the loop comes %d", at, got)
+			}
+			a := h.guess(t, 2, HeadAsk{Token: token, Position: at})[0]
+			if len(a.Draft) > 0 && a.Draft[0] == int32(64+(at+1)%32) {
+				hits++
+			}
+			h.run(t, []int{at}, 1, []int32{token})
+		}
+		if hits != right*32/100 {
+			t.Errorf("a head that is to be right for %d of 100 tokens is for %d of 32", right, hits)
+		}
+	}
+}
+
+// What a head guesses depends on the tokens and not on the passes that computed them: pieces of
+// several sequences and lengths, verified drafts that were dropped, and shared prefixes give what
+// token by token gives.
+func TestHead_Follow_AsTokenByToken(t *testing.T) {
+	a, b := []int32{11, 45, 7, 90, 33, 21, 64, 18, 77}, []int32{52, 9, 30, 71, 12, 88}
+	for name, m := range map[string]*Model{"attention": loopHead(t, -1), "hybrid": hybridHead(t)} {
+		want := func(text []int32) HeadAsk {
+			_, h := feeding(t, m, ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
+			for i, token := range text[:len(text)-1] {
+				h.run(t, []int{i}, 1, []int32{token})
+			}
+			return h.guess(t, 3, HeadAsk{Token: text[len(text)-1], Position: len(text) - 1})[0]
+		}
+		wantA, wantB := want(a), want(b)
+		if other := want(append([]int32{10, 45}, a[2:]...)); math.Abs(float64(other.Gap-wantA.Gap)) < 1e-4 {
+			t.Fatalf("%s: a head that ignores the text tests nothing", name)
+		}
+		same := func(what string, got, want HeadAsk) {
+			t.Helper()
+			if !slices.Equal(got.Draft, want.Draft) || math.Abs(float64(got.Gap-want.Gap)) > 0.02*math.Abs(float64(want.Gap))+1e-4 {
+				t.Errorf("%s: %s: %v with a gap of %v, token by token %v with %v", name, what, got.Draft, got.Gap, want.Draft, want.Gap)
+			}
+		}
+		for _, unified := range []bool{false, true} {
+			o := ContextOptions{Cells: 4 * 256, Sequences: 4, Rows: 16, UBatch: 8, Unified: unified}
+			if m.Info().Hybrid {
+				o.Snapshots = 3
+			}
+			c, h := feeding(t, m, o)
+			layout := fmt.Sprintf("unified %v, ", unified)
+			h.run(t, []int{0, 0}, 1, a[:5], b[:1])
+			h.run(t, []int{5, 1}, 8, a[5:6], b[1:5])
+			h.guess(t, 2, HeadAsk{Token: a[6], Position: 6})
+			h.run(t, []int{6}, 8, []int32{a[6], a[7], 99, 98}) // two of three drafted tokens are wrong
+			if err := errors.Join(c.Remove(0, 8, -1), h.Cut(0, 8)); err != nil {
+				t.Fatal(err)
+			}
+			got := h.guess(t, 3, HeadAsk{Token: a[8], Position: 8}, HeadAsk{Sequence: 1, Token: b[5], Position: 5})
+			same(layout+"first", got[0], wantA)
+			same(layout+"second", got[1], wantB)
+			got = h.guess(t, 3, HeadAsk{Token: 3, Position: 8}, HeadAsk{Sequence: 1, Token: b[5], Position: 5}) // another token came
+			same(layout+"asked again", got[1], wantB)
+			if m.Info().Hybrid {
+				continue // it is shared as a whole only
+			}
+			if err := errors.Join(c.Share(1, 2, 5), h.Share(1, 2, 5)); err != nil {
+				t.Fatal(err)
+			}
+			same(layout+"shared", h.guess(t, 3, HeadAsk{Sequence: 2, Token: b[5], Position: 5})[0], wantB)
+			h.run(t, []int{8, 5, 5}, 1, []int32{4}, []int32{b[5]}, []int32{b[5]})
+			if got := h.guess(t, 1, HeadAsk{Sequence: 2, Token: 5, Position: 5}, HeadAsk{Sequence: 3, Token: 5, Position: 5}); len(got[0].Draft) > 0 || len(got[1].Draft) != 1 {
+				t.Errorf("%s: a guess at a place where the sequence is not, and one in a sequence of which nothing is known: %v", name, got)
+			}
+		}
+	}
+}
+
+// A long text that nobody asks for is not read, and the head goes on from its end.
+func TestHead_Follow_ForgetsWhatNobodyAsksFor(t *testing.T) {
+	m := loopHead(t, 100)
+	_, h := feeding(t, m, ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
+	h.run(t, []int{0}, 1, []int32{64})
+	for at := 1; at < 80; at++ {
+		h.run(t, []int{at}, 1, []int32{int32(64 + at%32)})
+	}
+	if _, last, err := h.context.Range(0); err != nil || last != -1 {
+		t.Errorf("the head has read up to %d: %v", last, err)
+	}
+	if a := h.guess(t, 4, HeadAsk{Token: 64 + 80%32, Position: 80})[0]; !slices.Equal(a.Draft, []int32{64 + 81%32, 64 + 82%32, 64 + 83%32, 64 + 84%32}) {
+		t.Errorf("after that it guesses %v", a.Draft)
+	}
+	if first, last, err := h.context.Range(0); err != nil || first == 0 || last != 80 {
+		t.Errorf("the head has %d to %d: %v", first, last, err)
+	}
+}
+
+// A model without a head, and one whose head was not loaded, have none.
+func TestNewHead_None(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{LoadMTP: true})
+	if _, err := NewContext(m, ContextOptions{Cells: 64, FeedsHead: true}); !errors.Is(err, ErrUnsupported) || m.Info().Head {
+		t.Errorf("%v", err)
+	}
+	if _, err := NewHead(newContext(t, m, ContextOptions{Cells: 64}), ContextOptions{Cells: 64}); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The dry run counts what the head takes.
+func TestDryRun_Need_CountsTheHead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "headed.gguf")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 256, Head: true, Loop: 32}
+	if err := errors.Join(synth.Write(f, s, builtIn, synth.Q40, 1), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := OpenDryRun(t.Context(), path, ModelOptions{LoadMTP: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, d)
+	o := ContextOptions{Cells: 1024, Sequences: 4}
+	without, err := d.Need(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.FeedsHead = true
+	with, err := d.Need(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := uint64(2 * 2048 * 64 * 4) // those of a pass, twice
+	if with[0].Weights != without[0].Weights || with[0].Plain != without[0].Plain || 2*with[0].Cells != 3*without[0].Cells || with[0].Compute < without[0].Compute+states {
+		t.Errorf("with the head %+v, without %+v", with[0], without[0])
+	}
+}

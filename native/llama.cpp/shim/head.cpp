@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: MIT
+#include "head.h"
+
+#include "context.h"
+
+#include "llama-context.h"
+#include "llama-ext.h"
+#include "llama-model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+namespace {
+
+// What llama.cpp keeps to itself; see hidden_states.cpp.
+template <typename Tag, auto Member> struct reveal {
+    friend constexpr auto member(Tag) { return Member; }
+};
+struct states_tag {
+    friend constexpr auto member(states_tag);
+};
+struct order_tag {
+    friend constexpr auto member(order_tag);
+};
+struct reserve_tag {
+    friend constexpr auto member(reserve_tag);
+};
+template struct reveal<states_tag, &llama_context::embd_nextn>;
+template struct reveal<order_tag, &llama_context::output_swaps>;
+template struct reveal<reserve_tag, &llama_context::sched_need_reserve>;
+
+// The most tokens that a head has yet to read. Those of answers for which nobody asks it are
+// forgotten then: reading them would cost each answer what a layer costs.
+constexpr int32_t most_unread = 64;
+
+constexpr size_t positions_of_text = 1;  // of a token, also where pictures have coordinates
+
+using clock = std::chrono::steady_clock;
+
+}  // namespace
+
+namespace ps {
+
+bool has_head(const llama_model & model) {
+    switch (model.arch) {
+        case LLM_ARCH_QWEN35: case LLM_ARCH_QWEN35MOE: case LLM_ARCH_QWEN3NEXT: case LLM_ARCH_GLM4_MOE: case LLM_ARCH_GLM_DSA:
+        case LLM_ARCH_DEEPSEEK2: case LLM_ARCH_DEEPSEEK32: case LLM_ARCH_HY_V3: case LLM_ARCH_COHERE2MOE: case LLM_ARCH_BAILINGMOE3:
+        case LLM_ARCH_NEMOTRON_H_MOE: case LLM_ARCH_STEP35: case LLM_ARCH_MIMO2:
+            break;
+        default: // DeepSeek 4 lies in memory whose passes are split in ways of their own
+            return false;
+    }
+    const auto & h = model.hparams;
+    if (h.n_layer_nextn != 1 || h.router_layer >= 0 || h.n_layer() == 0 || h.n_layer() >= model.layers.size()) {
+        return false; // several heads would be read one after the other
+    }
+    const auto & nextn = model.layers[h.n_layer()].nextn;
+    return h.n_embd_out() == h.n_embd && nextn.eh_proj && nextn.enorm && nextn.hnorm;
+}
+
+bool gives_output_states(const llama_model & model) {
+    return model.arch == LLM_ARCH_QWEN3NEXT || model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2;
+}
+
+void give_states(llama_context * context, bool all) {
+    llama_set_embeddings_nextn(context, true, !all);
+    context->*member(reserve_tag{}) = true;
+    context->sched_reserve();
+}
+
+void passed_states::take(const ps_context * c, const llama_batch & batch) {
+    const auto   view = c->context->*member(states_tag{});
+    const auto   n    = static_cast<size_t>(batch.n_tokens);
+    width             = static_cast<size_t>(llama_model_n_embd_out(c->model->model));
+    values.clear();
+    if (!view.data || view.size < n * width || !find_order(c, batch)) {
+        return;
+    }
+    values.resize(n * width);
+    for (size_t i = 0; i < n; i++) {
+        std::copy_n(view.data + i * width, width, values.data() + static_cast<size_t>(order[i]) * width);
+    }
+}
+
+// llama.cpp computes a batch in parts, and leaves the states in the order of these. It tells only
+// how it has put the rows in order, so the batch is divided a second time, as the memories of
+// context.cpp's models do it, and what comes of that is held against the rows.
+bool passed_states::find_order(const ps_context * c, const llama_batch & batch) {
+    const auto n = static_cast<size_t>(batch.n_tokens);
+    order.resize(n);
+    std::iota(order.begin(), order.end(), 0);
+    const bool one   = std::all_of(batch.seq_id, batch.seq_id + n, [&](const llama_seq_id * s) { return *s == **batch.seq_id; });
+    const bool equal = !c->unified || (!c->head && llama_model_is_hybrid(c->model->model));
+    if (!one && equal) {
+        if (!splitter) {
+            splitter = std::make_unique<llama_batch_allocr>(positions_of_text);
+        }
+        all.assign(n, 1);
+        llama_batch whole = batch;
+        whole.logits      = all.data();
+        const auto snapshots = static_cast<uint32_t>(c->limits.snapshots);
+        if (!splitter->init(whole, *c->model->vocab, nullptr, 0, static_cast<uint32_t>(c->limits.sequences), false)) {
+            return false;
+        }
+        while (splitter->split_equal(static_cast<uint32_t>(c->limits.ubatch), !c->unified, snapshots > 0 ? snapshots + 1 : 0).n_tokens > 0) {
+        }
+        order = splitter->get_out_ids();
+        if (order.size() != n) {
+            return false;
+        }
+    }
+    std::vector<int32_t> rows;
+    std::copy_if(order.begin(), order.end(), std::back_inserter(rows), [&](int32_t token) { return batch.logits[token] != 0; });
+    for (const auto & swap : c->context->*member(order_tag{})) {
+        if (swap.i0 >= rows.size() || swap.i1 >= rows.size()) {
+            return false;
+        }
+        std::swap(rows[swap.i0], rows[swap.i1]);
+    }
+    return std::is_sorted(rows.begin(), rows.end());
+}
+
+void head_batch::clear() {
+    tokens.clear();
+    positions.clear();
+    sequences.clear();
+    outputs.clear();
+    states.clear();
+}
+
+void head_batch::add(int32_t token, int32_t position, int32_t sequence, bool output, const float * state, size_t width) {
+    tokens.push_back(token);
+    positions.push_back(position);
+    sequences.push_back(sequence);
+    outputs.push_back(output ? 1 : 0);
+    states.insert(states.end(), state, state + width);
+}
+
+head::head(ps_context * context)
+    : context(context), width(static_cast<size_t>(llama_model_n_embd_out(context->model->model))),
+      apart(gives_output_states(*context->model->model)), sequences(static_cast<size_t>(context->limits.sequences)) {}
+
+void head::remove(int32_t sequence, int32_t from) {
+    context->copy.finish();
+    llama_memory_seq_rm(llama_get_memory(context->context), sequence, from, -1);
+}
+
+void head::forget(int32_t sequence) {
+    auto & s = sequences[static_cast<size_t>(sequence)];
+    s.tokens.clear();
+    s.states.clear();
+    s.decoded = 0;
+    remove(sequence, -1);
+}
+
+// Has what follows a position be the next that the head reads. Where the state before is not known,
+// as after a restored prefix or a picture, it reads zeros in its place: worse guesses.
+void head::begin(int32_t sequence, int32_t position) {
+    auto & s = sequences[static_cast<size_t>(sequence)];
+    cut(sequence, position);
+    if (!s.tokens.empty() && s.end() != position) {
+        forget(sequence);
+    }
+    if (s.tokens.empty()) {
+        s.first   = position - 1;
+        s.decoded = position;
+        s.tokens.assign(1, 0);
+        s.states.assign(width, 0);
+    }
+}
+
+// Drops the states of tokens before the last one that the head has read.
+void head::drop_read(followed & s) {
+    const auto n = static_cast<ptrdiff_t>(std::min(s.decoded, s.end()) - 1 - s.first);
+    if (n > 0) {
+        s.tokens.erase(s.tokens.begin(), s.tokens.begin() + n);
+        s.states.erase(s.states.begin(), s.states.begin() + n * static_cast<ptrdiff_t>(width));
+        s.first += static_cast<int32_t>(n);
+    }
+}
+
+void head::add_pending(int32_t sequence, const followed & s) {
+    for (int32_t p = s.decoded; p < s.end(); p++) {
+        const auto i = static_cast<size_t>(p - s.first);
+        batch.add(s.tokens[i], p, sequence, false, s.states.data() + (i - 1) * width, width);
+    }
+}
+
+void head::run(head_batch & b) {
+    context->copy.finish();
+    for (size_t i = 0; i < b.size(); i++) {
+        context->seq_ids[i] = &b.sequences[i];
+    }
+    llama_batch out{};
+    out.n_tokens = static_cast<int32_t>(b.size());
+    out.token    = b.tokens.data();
+    out.embd     = b.states.data();
+    out.pos      = b.positions.data();
+    out.n_seq_id = context->seq_counts.data();
+    out.seq_id   = context->seq_ids.data();
+    out.logits   = b.outputs.data();
+    context->run(out);
+    if (!apart && b.outputs.back()) {
+        context->passed.take(context, out);
+    }
+}
+
+// Reads what is pending of some sequences, as many in a pass as it has room for.
+void head::read(const std::vector<int32_t> & list) {
+    const auto room = static_cast<int32_t>(context->limits.batch);
+    batch.clear();
+    for (size_t next = 0; next < list.size();) {
+        const int32_t sequence = list[next];
+        auto &        s        = sequences[static_cast<size_t>(sequence)];
+        const int32_t n        = std::min(s.end() - s.decoded, room - static_cast<int32_t>(batch.size()));
+        for (int32_t p = s.decoded; p < s.decoded + n; p++) {
+            const auto i = static_cast<size_t>(p - s.first);
+            batch.add(s.tokens[i], p, sequence, false, s.states.data() + (i - 1) * width, width);
+        }
+        s.decoded += n;
+        if (s.decoded == s.end()) {
+            next++;
+        }
+        if (static_cast<int32_t>(batch.size()) == room || next == list.size()) {
+            run(batch);
+            batch.clear();
+        }
+    }
+    for (const int32_t sequence : list) {
+        drop_read(sequences[static_cast<size_t>(sequence)]);
+    }
+}
+
+void head::follow(const passed_states & passed, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * ids,
+                  const bool * outputs, bool padded) {
+    passes++;
+    seen.clear();
+    for (size_t i = 0; i < n; i++) {
+        if (padded && !outputs[i]) {
+            continue;
+        }
+        const float * state = passed.of(i);
+        if (!state) {
+            forget(ids[i]);
+            continue;
+        }
+        auto & s = sequences[static_cast<size_t>(ids[i])];
+        if (s.pass != passes) {
+            s.pass   = passes;
+            s.prompt = false;
+            seen.push_back(ids[i]);
+            begin(ids[i], positions[i]);
+        }
+        if (s.decoded > s.end() && s.ahead != tokens[i]) {
+            s.decoded = s.end();
+            remove(ids[i], s.decoded);
+        }
+        s.prompt = s.prompt || !outputs[i];
+        s.tokens.push_back(tokens[i]);
+        s.states.insert(s.states.end(), state, state + width);
+    }
+    list.clear();
+    for (const int32_t sequence : seen) {
+        auto & s = sequences[static_cast<size_t>(sequence)];
+        if (s.end() - s.decoded <= most_unread) {
+            drop_read(s);
+        } else if (s.prompt) {
+            list.push_back(sequence);
+        } else {
+            s.decoded = s.end();
+            drop_read(s);
+            remove(sequence, -1);
+        }
+    }
+    if (list.empty()) {
+        return;
+    }
+    try {
+        read(list);
+    } catch (...) {
+        for (const int32_t sequence : list) {
+            forget(sequence);
+        }
+        throw;
+    }
+}
+
+void head::cut(int32_t sequence, int32_t n) {
+    auto & s = sequences[static_cast<size_t>(sequence)];
+    if (n <= 0) {
+        forget(sequence);
+        return;
+    }
+    if (s.tokens.empty() || n >= s.end()) {
+        return;
+    }
+    if (s.decoded > n) {
+        remove(sequence, n);
+        s.decoded = n;
+    }
+    if (const int32_t kept = n - s.first; kept > 0) {
+        s.tokens.resize(static_cast<size_t>(kept));
+        s.states.resize(static_cast<size_t>(kept) * width);
+        return;
+    }
+    s.first = n - 1;
+    s.tokens.assign(1, 0);
+    s.states.assign(width, 0);
+}
+
+void head::share(int32_t from, int32_t to, int32_t n) {
+    const auto & source = sequences[static_cast<size_t>(from)];
+    if (from == to) {
+        cut(from, n);
+        return;
+    }
+    forget(to);
+    const int32_t read = std::min(source.decoded, n);
+    if (source.tokens.empty() || source.end() < n || read < 1) {
+        return;
+    }
+    const auto first = llama_memory_seq_pos_min(llama_get_memory(context->context), from);
+    if (first >= 0 && first < read) {
+        ps_error err{};
+        if (ps_memory_share(context, from, to, read, &err) != PS_OK) {
+            return;
+        }
+    }
+    auto & s = sequences[static_cast<size_t>(to)];
+    s        = source;
+    s.pass   = 0;
+    if (n < s.end()) {
+        const int32_t kept = n - s.first;
+        s.tokens.resize(static_cast<size_t>(std::max(kept, 1)));
+        s.states.resize(s.tokens.size() * width);
+        if (kept < 1) {
+            s.first = n - 1;
+            std::fill(s.states.begin(), s.states.end(), 0.0f);
+        }
+    }
+    s.decoded = read;
+    drop_read(s);
+}
+
+// Whether the sequence ends where the guess begins. What the head has read of that place goes.
+bool head::is_there(ps_head_ask & a) {
+    a.drafted = 0;
+    a.gap     = std::numeric_limits<float>::infinity();
+    auto & s  = sequences[static_cast<size_t>(a.sequence)];
+    if (a.position < 0 || a.position >= context->limits.positions || a.most < 1) {
+        return false;
+    }
+    if (s.tokens.empty()) {
+        begin(a.sequence, a.position);
+    }
+    if (s.end() != a.position) {
+        return false;
+    }
+    if (s.decoded > s.end()) {
+        s.decoded = s.end();
+        remove(a.sequence, s.decoded);
+    }
+    return true;
+}
+
+// Prepares the first pass of a guess; false: it has no room.
+bool head::begin(const ps_head_ask & a) {
+    const auto & s = sequences[static_cast<size_t>(a.sequence)];
+    if (batch.size() + static_cast<size_t>(s.end() - s.decoded) + 1 > static_cast<size_t>(context->limits.batch)) {
+        return false;
+    }
+    add_pending(a.sequence, s);
+    batch.add(a.token, a.position, a.sequence, true, s.states.data() + s.states.size() - width, width);
+    return true;
+}
+
+// Takes the best token of a row of the pass, and prepares the next pass; false: the guess ends.
+bool head::take(ps_head_ask & a, int32_t row, float least) {
+    const float * logits = llama_get_logits_ith(context->context, row);
+    const float * state  = apart ? llama_get_embeddings_nextn_ith(context->context, row) : context->passed.of(static_cast<size_t>(row));
+    if (!logits || !state) {
+        return false;
+    }
+    int32_t token = 0;
+    float   first = -std::numeric_limits<float>::infinity(), second = first;
+    for (int32_t t = 0; t < context->model->n_vocab; t++) {
+        if (logits[t] > first) {
+            second = first;
+            first  = logits[t];
+            token  = t;
+        } else if (logits[t] > second) {
+            second = logits[t];
+        }
+    }
+    const float gap = first - second;
+    if (a.drafted > 0 && !(gap >= least)) {
+        return false;
+    }
+    a.gap                 = std::min(a.gap, gap);
+    a.tokens[a.drafted++] = token;
+    const int32_t position = a.position + a.drafted;
+    if (a.drafted == a.most || position >= context->limits.positions) {
+        return false;
+    }
+    next.add(token, position, a.sequence, true, state, width);
+    return true;
+}
+
+void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least) {
+    const auto began = clock::now();
+    const auto until = began + std::chrono::nanoseconds(std::max<int64_t>(nanoseconds, 0));
+    std::vector<size_t>  active;
+    std::vector<int32_t> rows;
+    std::vector<size_t> all;
+    for (size_t i = 0; i < n; i++) {
+        if (is_there(asks[i])) {
+            all.push_back(i);
+        }
+    }
+    try {
+        if (apart) {
+            list.clear();
+            for (const size_t i : all) {
+                if (const auto & s = sequences[static_cast<size_t>(asks[i].sequence)]; s.end() > s.decoded) {
+                    list.push_back(asks[i].sequence);
+                }
+            }
+            read(list);
+        }
+        batch.clear();
+        for (const size_t i : all) {
+            if (begin(asks[i])) {
+                active.push_back(i);
+                rows.push_back(static_cast<int32_t>(batch.size()) - 1);
+            }
+        }
+        for (auto before = began; !active.empty();) {
+            run(batch);
+            next.clear();
+            const auto now = clock::now();
+            const bool last = now + (now - before) > until;
+            before          = now;
+            std::vector<size_t> go_on;
+            for (size_t k = 0; k < active.size(); k++) {
+                auto & a = asks[active[k]];
+                auto & s = sequences[static_cast<size_t>(a.sequence)];
+                if (a.drafted == 0) {
+                    s.decoded = s.end() + 1;
+                    s.ahead   = a.token;
+                    drop_read(s);
+                }
+                if (take(a, rows[k], least) && !last) {
+                    go_on.push_back(active[k]);
+                }
+            }
+            if (last) {
+                break;
+            }
+            active.swap(go_on);
+            rows.resize(active.size());
+            std::iota(rows.begin(), rows.end(), 0);
+            std::swap(batch, next);
+        }
+        for (const size_t i : all) {
+            remove(asks[i].sequence, asks[i].position + 1);
+        }
+    } catch (...) {
+        for (const size_t i : all) {
+            asks[i].drafted = 0;
+            forget(asks[i].sequence);
+        }
+        throw;
+    }
+}
+
+}  // namespace ps
+
+int32_t ps_head_follow(ps_context * h, const ps_context * target, size_t n, const int32_t * tokens, const int32_t * positions,
+                       const int32_t * sequences, const bool * outputs, bool padded, ps_error * err) noexcept {
+    return ps::guarded(err, [&] { h->head->follow(target->passed, n, tokens, positions, sequences, outputs, padded); });
+}
+
+int32_t ps_head_draft(ps_context * h, ps_head_ask * asks, size_t n, int64_t nanoseconds, float least, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        for (size_t i = 0; i < n; i++) {
+            h->check_sequence(asks[i].sequence);
+            if (asks[i].token < 0 || asks[i].token >= h->model->n_vocab || asks[i].most > PS_MOST_DRAFTED) {
+                throw ps::fault(PS_INVALID, "token " + std::to_string(asks[i].token) + " or " + std::to_string(asks[i].most) + " tokens to draft are out of range");
+            }
+        }
+        h->head->draft(asks, n, nanoseconds, least);
+    });
+}
+
+int32_t ps_head_cut(ps_context * h, int32_t seq, int32_t n, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        h->check_sequence(seq);
+        h->head->cut(seq, n);
+    });
+}
+
+int32_t ps_head_share(ps_context * h, int32_t from, int32_t to, int32_t n, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        h->check_sequence(from);
+        h->check_sequence(to);
+        h->head->share(from, to, n);
+    });
+}

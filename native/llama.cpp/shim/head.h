@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Heads: layers in a model's own file that guess further tokens (llama.cpp calls them nextn or
+// MTP). A head is a context of the same model. It reads each token together with the hidden state
+// that the model had at the one before, and gives the logits of the token after.
+#pragma once
+
+#include "shim.h"
+
+#include "llama-batch.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+struct ps_context;
+
+namespace ps {
+
+// Whether a model has one head that llama.cpp computes.
+bool has_head(const llama_model & model);
+
+// Whether its passes give the states of the tokens with logits alone. The others give those of all
+// tokens whatever they are asked for, and copy too few of them where they are asked for less.
+bool gives_output_states(const llama_model & model);
+
+// Has the passes of a context give what a head reads, or gives itself: of all tokens, or of those
+// with logits.
+void give_states(llama_context * context, bool all);
+
+// The hidden states of a context's last pass, for its head.
+class passed_states {
+  public:
+    // Copies them after a pass, before anybody looks at its rows: that is when llama.cpp puts rows
+    // in order, and these as if they were rows.
+    void take(const ps_context * c, const llama_batch & batch);
+    // That of a token of the batch; null: there are none.
+    const float * of(size_t token) const { return values.empty() ? nullptr : values.data() + token * width; }
+
+  private:
+    bool find_order(const ps_context * c, const llama_batch & batch);
+
+    std::unique_ptr<llama_batch_allocr> splitter;
+    std::vector<int8_t>                 all;   // tokens are outputs
+    std::vector<int32_t>                order; // tokens of the batch, as they were computed
+    std::vector<float>                  values;
+    size_t                              width = 0;
+};
+
+// What a head knows of a sequence: the last tokens that the model has computed, with their hidden
+// states. The first of these is that before the first token which the head has not read.
+struct followed {
+    int32_t              first   = 0; // position of tokens[0]
+    int32_t              decoded = 0; // the head has read the tokens before this position
+    int32_t              ahead   = 0; // the token that it has read where decoded > end()
+    uint64_t             pass    = 0; // in which it was last seen
+    bool                 prompt  = false; // that pass computed tokens without logits
+    std::vector<int32_t> tokens;      // empty: nothing is known, and the head's sequence is empty
+    std::vector<float>   states;
+
+    int32_t end() const { return first + static_cast<int32_t>(tokens.size()); }
+};
+
+// A pass of a head: tokens, and the state before each.
+struct head_batch {
+    std::vector<int32_t> tokens, positions, sequences;
+    std::vector<int8_t>  outputs;
+    std::vector<float>   states;
+
+    size_t size() const { return tokens.size(); }
+    void   clear();
+    void   add(int32_t token, int32_t position, int32_t sequence, bool output, const float * state, size_t width);
+};
+
+class head {
+  public:
+    explicit head(ps_context * context);
+    void follow(const passed_states & passed, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
+                const bool * outputs, bool padded);
+    void draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least);
+    void cut(int32_t sequence, int32_t n);
+    void share(int32_t from, int32_t to, int32_t n);
+
+  private:
+    void      forget(int32_t sequence);
+    void      begin(int32_t sequence, int32_t position);
+    void      drop_read(followed & s);
+    void      add_pending(int32_t sequence, const followed & s);
+    void      read(const std::vector<int32_t> & list);
+    void      remove(int32_t sequence, int32_t from);
+    void      run(head_batch & batch);
+    bool      is_there(ps_head_ask & a);
+    bool      begin(const ps_head_ask & a);
+    bool      take(ps_head_ask & a, int32_t row, float least);
+
+    ps_context *          context;
+    size_t                width;
+    const bool            apart; // what has no logits is read in passes of its own
+    uint64_t              passes = 0;
+    std::vector<followed> sequences;
+    std::vector<int32_t>  seen, list;
+    head_batch            batch, next;
+};
+
+}  // namespace ps
