@@ -55,6 +55,8 @@ func attentionCases(t testing.TB) map[string]AttentionCase {
 		"BF16":                     with(func(a *AttentionCase) { a.KType, a.VType = bf16, bf16 }),
 		"F32":                      with(func(a *AttentionCase) { a.KType, a.VType = f32, f32 }),
 		"Q8_0 keys":                with(func(a *AttentionCase) { a.KType = q8 }),
+		"Q8_0 values, 96":          with(func(a *AttentionCase) { a.VType, a.HeadDimK, a.HeadDimV = q8, 96, 96 }),
+		"Q4_0 values":              with(func(a *AttentionCase) { a.VType = q4 }),
 		"Q8_0":                     with(func(a *AttentionCase) { a.KType, a.VType = q8, q8 }),
 		"Q4_0":                     with(func(a *AttentionCase) { a.KType, a.VType = q4, q4 }),
 		"Q4_0, all":                with(func(a *AttentionCase) { a.KType, a.VType, a.Sinks, a.SoftCap, a.MaxBias = q4, q4, true, 2, 4 }),
