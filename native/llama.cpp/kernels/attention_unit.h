@@ -300,7 +300,7 @@ struct unit {
     void rebase(int64_t r, const floats * score, const ints * allowed) {
         floats highest = floats{} + sums.base[r];
         for (int64_t i = 0; i < tile_cells / lanes; i++) {
-            highest = allowed[i] & (score[i] > highest) ? score[i] : highest;
+            highest = (allowed[i] & (score[i] > highest)) ? score[i] : highest;
         }
         float all = highest[0];
         for (int i = 1; i < lanes; i++) {
