@@ -32,7 +32,7 @@ template struct reveal<reserve_tag, &llama_context::sched_need_reserve>;
 
 // The most tokens that a head has yet to read. Those of answers for which nobody asks it are
 // forgotten then: reading them would cost each answer what a layer costs.
-constexpr int32_t most_unread = 64;
+constexpr size_t most_unread = 64;
 
 constexpr size_t positions_of_text = 1;  // of a token, also where pictures have coordinates
 
@@ -67,6 +67,14 @@ void give_states(llama_context * context, bool all) {
     llama_set_embeddings_nextn(context, true, !all);
     context->*member(reserve_tag{}) = true;
     context->sched_reserve();
+}
+
+size_t kept_states(const ps_context * c) {
+    const auto batch = static_cast<size_t>(c->limits.batch);
+    if (c->head) { // llama.cpp's, those of the batch that it reads, and what is unread, in vectors that have doubled
+        return 4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences);
+    }
+    return c->feeds_head ? 2 * batch : 0; // llama.cpp's, and their copy
 }
 
 void passed_states::take(const ps_context * c, const llama_batch & batch) {
@@ -150,8 +158,18 @@ void head::forget(int32_t sequence) {
     auto & s = sequences[static_cast<size_t>(sequence)];
     s.tokens.clear();
     s.states.clear();
-    s.decoded = 0;
+    trim(s);
+    s.first = s.decoded = 0;
     remove(sequence, -1);
+}
+
+// Gives back what a long piece of a prompt has needed: as many states for each sequence would take
+// as much memory as a model.
+void head::trim(followed & s) {
+    if (s.states.capacity() > 2 * most_unread * width) {
+        s.tokens.shrink_to_fit();
+        s.states.shrink_to_fit();
+    }
 }
 
 // Has what follows a position be the next that the head reads. Where the state before is not known,
@@ -228,7 +246,9 @@ void head::read(const std::vector<int32_t> & list) {
         }
     }
     for (const int32_t sequence : list) {
-        drop_read(sequences[static_cast<size_t>(sequence)]);
+        auto & s = sequences[static_cast<size_t>(sequence)];
+        drop_read(s);
+        trim(s);
     }
 }
 
@@ -263,7 +283,7 @@ void head::follow(const passed_states & passed, size_t n, const int32_t * tokens
     list.clear();
     for (const int32_t sequence : seen) {
         auto & s = sequences[static_cast<size_t>(sequence)];
-        if (s.end() - s.decoded <= most_unread) {
+        if (s.end() - s.decoded <= static_cast<int32_t>(most_unread)) {
             drop_read(s);
         } else if (s.prompt) {
             list.push_back(sequence);
