@@ -44,11 +44,11 @@ namespace ps {
 
 bool has_head(const llama_model & model) {
     switch (model.arch) {
-        case LLM_ARCH_QWEN35: case LLM_ARCH_QWEN35MOE: case LLM_ARCH_QWEN3NEXT: case LLM_ARCH_GLM4_MOE: case LLM_ARCH_GLM_DSA:
+        case LLM_ARCH_QWEN35: case LLM_ARCH_QWEN35MOE: case LLM_ARCH_GLM4_MOE: case LLM_ARCH_GLM_DSA:
         case LLM_ARCH_DEEPSEEK2: case LLM_ARCH_DEEPSEEK32: case LLM_ARCH_HY_V3: case LLM_ARCH_COHERE2MOE: case LLM_ARCH_BAILINGMOE3:
         case LLM_ARCH_NEMOTRON_H_MOE: case LLM_ARCH_STEP35: case LLM_ARCH_MIMO2:
             break;
-        default: // DeepSeek 4 lies in memory whose passes are split in ways of their own
+        default: // DeepSeek 4 lies in memory whose passes are split in ways of their own; Qwen3-Next cannot drop wrong guesses
             return false;
     }
     const auto & h = model.hparams;
@@ -60,7 +60,7 @@ bool has_head(const llama_model & model) {
 }
 
 bool gives_output_states(const llama_model & model) {
-    return model.arch == LLM_ARCH_QWEN3NEXT || model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2;
+    return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2;
 }
 
 void give_states(llama_context * context, bool all) {
