@@ -13,7 +13,7 @@
 //   - A stream is an iterator. Whoever leaves the loop, cancels the context or drops a [Live] frees
 //     the slot.
 //   - Errors are a *[ModelError] of Open, a *[RequestError] of a request, [ErrClosed], or the
-//     context's. Among those of requests are a *[PromptTooLong], a *[PluginFault] and an *[Overload].
+//     context's. Those of requests may be a *[PromptTooLong], a *[PluginFault] or an *[Overload].
 //   - The program starts itself as a child process to try files that could crash it. So its main
 //     begins with [Init], which takes over in such a child.
 package penstock
@@ -337,7 +337,7 @@ type ToolCall struct {
 	Arguments string // a JSON object
 }
 
-// System is what the model is told first.
+// System is what an assistant is to keep to.
 func System(text string) Message { return Message{Role: "system", Content: text} }
 
 // User is what a user says, with pictures and sounds.

@@ -34,8 +34,8 @@ func TestAttention_Guarded(t *testing.T) {
 					}
 					defer trial.Close()
 					want := computed(t, trial)
-					if off := relative(want, plainly(t, trial)); !(off < 2e-5) {
-						t.Fatalf("%+v: off by %.2g of the length", a, off)
+					if off, most := relative(want, plainly(t, trial)), allowedError(t, a); !(off < most) {
+						t.Fatalf("%+v: off by %.2g of the length, and may be by %.2g", a, off, most)
 					}
 					a.Guard, a.Spoiled, a.Threads = []Guard{GuardBehind, GuardBefore}[(i+j)%2], true, 1+j
 					if got, _ := attentionOf(t, a, false); !equalBits(got, want) {

@@ -78,6 +78,15 @@ func (t *AttentionTrial) Compute() ([]float32, error) { return t.compute(0) }
 // ComputePlainly is the same in plain steps of 64 bits.
 func (t *AttentionTrial) ComputePlainly() ([]float32, error) { return t.compute(1) }
 
+// read reads all keys and values, by the case's threads: no kernel takes less time. It returns how
+// many bytes they have.
+func (t *AttentionTrial) read() (int, error) {
+	var bytes C.uint64_t
+	var e C.ps_error
+	err := failure(C.ps_attention_read(t.handle, &bytes, &e), &e)
+	return int(bytes), err //nolint:gosec // they are in memory
+}
+
 func (t *AttentionTrial) compute(plainly int) ([]float32, error) {
 	out := make([]float32, t.results)
 	var e C.ps_error

@@ -11,10 +11,10 @@ import (
 
 // Logits changes in place the logits of the token that comes next: one for each token of the
 // vocabulary, −Inf where it is impossible. tokens are the prompt and the answer so far; what is
-// below 0 among them is a row of a picture or a sound. It keeps neither, and sees to it that none is
-// NaN or +Inf, which no sampler expects; an error ends the answer. It is code of this process
-// for requests that come from this process: no API has it. Calls for one answer never overlap,
-// those for several do.
+// below 0 among them is a row of a picture or a sound. It keeps neither, and leaves no NaN and no
+// +Inf, which samplers do not expect; its error ends the answer. It is code of this process for
+// requests that come from this process: no API has it. Calls for one answer never overlap, those
+// for several do.
 type Logits func(tokens []scheduler.Token, logits []float32) error
 
 // logitsStage is the name of its stage in traces.

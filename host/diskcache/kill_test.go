@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/childtest"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/tools/steadytest"
 )
@@ -21,12 +21,16 @@ import (
 const writeCommand = "write-conversations"
 
 func TestMain(m *testing.M) {
-	childtest.Run(writeCommand, writeUntilKilled)
+	spawn.Run(writeCommand, writeUntilKilled)
 	os.Exit(m.Run())
 }
 
 // killedSize is how many bytes the state of a conversation of the killed process has.
 func killedSize(seed int) int { return 1<<18 + seed%7*3<<18 }
+
+// offersUntilWritten is how many offers of the killed process fill its memory: the next one waits
+// until the first conversation is written.
+const offersUntilWritten = 7
 
 func writeUntilKilled(args []string) int {
 	s, err := Open(Options{Dir: args[0], Bytes: 64 << 20, Memory: 1 << 24, Log: slog.Default()})
@@ -49,6 +53,7 @@ func TestStore_Killed(t *testing.T) {
 	found := 0
 	for range steadytest.InLongTest(100, 5) {
 		cmd := exec.Command(os.Args[0], writeCommand, dir)
+		cmd.Env = append(os.Environ(), spawn.Mark(writeCommand))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +62,7 @@ func TestStore_Killed(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := bufio.NewScanner(out)
-		for n := 1 + rng.IntN(20); n > 0 && lines.Scan(); n-- {
+		for n := offersUntilWritten + rng.IntN(14); n > 0 && lines.Scan(); n-- {
 			if !strings.HasPrefix(lines.Text(), "offered") {
 				t.Fatal(lines.Text())
 			}

@@ -70,8 +70,8 @@ func Choose(ctx context.Context, m Model, w Wish, r Room) (Plan, error) {
 		}
 	}
 	if found, ok, err := s.less(); ok || err != nil {
-		found.Text = fmt.Sprintf("%s for %d slots do not fit beside %s of weights in %s; %s, %d slots: %s", s.cells(wished), wished.Slots,
-			Size(weights(wished.Need)), r.text(wished.Need), s.cells(found), found.Slots, found.account(r))
+		found.Text = fmt.Sprintf("%s for %d slots do not fit beside %s of weights in %s; %s, %d slots: %s%s", s.cells(wished), wished.Slots,
+			Size(weights(wished.Need)), r.text(wished.Need), s.cells(found), found.Slots, found.account(r), s.eightBits("; all would fit with "))
 		return found, err
 	}
 	if r.holds(wished.Need) { // what was asked for leaves little free, but it was asked for
@@ -151,6 +151,19 @@ func (s *search) mostCells(o engine.Options) (best Plan, ok bool, err error) {
 	return best, fitting > 0, nil
 }
 
+// eightBits is a hint to keys and values of eight bits, where all that is wished fits with them.
+// They are not chosen by themselves, since they change answers.
+func (s *search) eightBits(words string) string {
+	o := s.wish.Options
+	if c := &o.Context; cmp.Or(c.TypeK, "f16") == "f16" && cmp.Or(c.TypeV, "f16") == "f16" {
+		c.TypeK, c.TypeV = "q8_0", "q8_0"
+		if p, err := s.plan(o); err == nil && s.room.fits(p.Need) { // not every model can have them
+			return words + "--cache-type-k q8_0 --cache-type-v q8_0"
+		}
+	}
+	return ""
+}
+
 // cells tells how many KV cells a plan has.
 func (s *search) cells(p Plan) string {
 	return fmt.Sprintf("%d cells", p.ContextOptions(s.model.Info()).Cells)
@@ -159,6 +172,7 @@ func (s *search) cells(p Plan) string {
 // refuse says what the wished plan lacks, and what can be done.
 func (s *search) refuse(wished Plan) error {
 	remedy := "use a smaller or more strongly quantised model"
+	eightBits := s.eightBits(", or ")
 	if !s.wish.AnyContext || !s.wish.AnySlots {
 		s.wish.AnyContext, s.wish.AnySlots, s.room.Margin = true, true, 1 // as much as there is
 		if p, ok, err := s.less(); err != nil {
@@ -170,8 +184,8 @@ func (s *search) refuse(wished Plan) error {
 			}
 		}
 	}
-	return fmt.Errorf("%w: %s for %d slots take %s; %s, or have it tried all the same with --fit off", model.ErrTooLarge, s.cells(wished),
-		wished.Slots, wished.account(s.room), remedy)
+	return fmt.Errorf("%w: %s for %d slots take %s; %s%s, or have it tried all the same with --fit off", model.ErrTooLarge, s.cells(wished),
+		wished.Slots, wished.account(s.room), remedy, eightBits)
 }
 
 // Check tells whether a model as it is can be held by the memory there is; if it cannot, the error

@@ -31,7 +31,11 @@ func (l *linear) Need(_ context.Context, o native.ContextOptions) (model.Need, e
 	if o.Cells > 1<<28 {
 		return nil, errors.New("too many cells")
 	}
-	d := native.DeviceMemory{Name: "CPU", Kind: "cpu", Plain: l.weights, Cells: uint64(o.Cells)*l.cell + uint64(o.Sequences)*uint64(1+o.Snapshots)*l.state}
+	cell := l.cell
+	if o.TypeK == "q8_0" && o.TypeV == "q8_0" {
+		cell /= 2
+	}
+	d := native.DeviceMemory{Name: "CPU", Kind: "cpu", Plain: l.weights, Cells: uint64(o.Cells)*cell + uint64(o.Sequences)*uint64(1+o.Snapshots)*l.state}
 	if l.gpu == 0 {
 		d.Compute = 10 * mib
 		return model.Need{d}, nil
@@ -72,6 +76,7 @@ func TestChoose_WhatFits(t *testing.T) {
 		{"fewer slots", ofTraining(1 << 17), open, Room{Main: 3200 * mib}, 4, 29696,
 			"32768 cells for 8 slots do not fit beside 1000.0 MiB of weights in 3.1 GiB; 29696 cells, 4 slots: "},
 		{"fewer cells", ofTraining(1 << 17), short, Room{Main: 3200 * mib}, 8, 28672, "; 28672 cells, 8 slots: "},
+		{"cells of eight bits", ofTraining(1 << 17), open, Room{Main: 3200 * mib}, 4, 29696, "; all would fit with --cache-type-k q8_0 --cache-type-v q8_0"},
 		{"cells of all", ofTraining(1 << 17), shared, Room{Main: 3200 * mib}, 8, 29696, "; 29696 cells, 8 slots: "},
 		{"less free", ofTraining(1 << 17), shared, Room{Main: 3200 * mib, Margin: 100 * mib}, 8, 0, ""},
 		{"more free", ofTraining(1 << 17), shared, Room{Main: 3200 * mib, Margin: 1000 * mib}, 8, 18944, ""},
@@ -125,6 +130,7 @@ func TestChoose_Refusal_NamesNumbersAndRemedy(t *testing.T) {
 		room uint64
 		says string
 	}{
+		{Wish{Options: o}, 6000, "use --ctx-size 77824 or less, or --cache-type-k q8_0 --cache-type-v q8_0, or have it tried"},
 		{Wish{Options: o, AnySlots: true}, 4000, "131072 cells for 8 slots take 9.0 GiB (weights 1000.0 MiB, KV cache 8.0 GiB, computing 10.0 MiB) of 3.9 GiB; use --ctx-size 47104 or less"},
 		{Wish{Options: o}, 2000, "use --ctx-size 15360 or less with --parallel 2 or less"},
 		{Wish{Options: engine.Options{Slots: 8}, AnyContext: true, AnySlots: true}, 1100, "smaller or more strongly quantised model"},

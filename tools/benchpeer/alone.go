@@ -18,12 +18,31 @@ const deepWords = 16_000
 const shallow = "shallow-q4_0"
 
 // deep measures one stream after a long prompt, where reading the KV cache takes longer than
-// reading the weights. The prompt is computed once; then the servers take turns with short answers
-// to it.
+// reading the weights, with cells of 16 bits and of eight.
 func (l *lab) deep() error {
 	whole := l.model
-	defer func() { l.model = whole }()
+	defer func() { l.model, l.cells = whole, "" }()
 	l.model = filepath.Join(l.models, shallow+".gguf")
+	work := func(cells string) string {
+		return fmt.Sprintf("1 stream after %d words, cells in %s", deepWords, cells)
+	}
+	perSecond := func(r bench.Result) float64 { return ratio(1000, r.Class("stream").ITL.P50) }
+	for _, c := range []struct {
+		cells string
+		least float64
+	}{{"f16", 1.2}, {"q8_0", 3}} {
+		l.cells = c.cells
+		if err := l.deepWith(work(c.cells)); err != nil {
+			return err
+		}
+		l.faster(work(c.cells)+", tokens/s by the median ITL", work(c.cells), perSecond, c.least)
+	}
+	l.atLeast(work("q8_0")+", against f16", penstock, l.median(work("q8_0"), penstock, perSecond), l.median(work("f16"), penstock, perSecond), 1.4)
+	return nil
+}
+
+// deepWith computes the prompt once; then the servers take turns with short answers to it.
+func (l *lab) deepWith(scenario string) error {
 	size := bench.Size{Slots: 1, Context: 20 << 10, Threads: l.threads}
 	targets, err := l.targets(size, penstock, llama)
 	if err != nil {
@@ -38,13 +57,8 @@ func (l *lab) deep() error {
 			return err
 		}
 	}
-	s := bench.Scenario{Name: "deep", Load: load(128), Same: true}
-	if err := l.repeat(30*time.Second, func(round int) error { return l.round(targets, s, round) }); err != nil {
-		return err
-	}
-	perSecond := func(r bench.Result) float64 { return ratio(1000, r.Class("stream").ITL.P50) }
-	l.faster(fmt.Sprintf("1 stream after %d words, tokens/s by the median ITL", deepWords), "deep", perSecond, 1.2)
-	return nil
+	s := bench.Scenario{Name: scenario, Load: load(128), Same: true}
+	return l.repeat(30*time.Second, func(round int) error { return l.round(targets, s, round) })
 }
 
 // repeating is the model whose greedy text begins again after 32 tokens. Another's may end up in

@@ -30,6 +30,7 @@ type lab struct {
 	before          string // a binary of an earlier commit; may be empty
 	ik, ikFlags     string // a llama-server of ik_llama.cpp, and how it is run; may be empty
 	model           string
+	cells           string   // type of keys and values; empty: the servers' default
 	models          string   // folder of the models of the part quants
 	chosen          []string // of these; empty: all
 	pluginDir       string
@@ -56,6 +57,9 @@ func (l *lab) few() bench.Size  { return bench.Size{Slots: 8, Context: 32 << 10,
 
 // command runs the named server with additional flags.
 func (l *lab) command(name string, size bench.Size, flags ...string) bench.Command {
+	if l.cells != "" {
+		flags = append(flags, "--cache-type-k", l.cells, "--cache-type-v", l.cells)
+	}
 	switch name {
 	case penstock:
 		return bench.Penstock(l.penstock, l.model, size, flags...)
@@ -83,7 +87,7 @@ func (l *lab) targets(size bench.Size, names ...string) ([]bench.Target, error) 
 	var kept []*server
 	var targets []bench.Target
 	for _, name := range names {
-		key := fmt.Sprint(name, size, l.model)
+		key := fmt.Sprint(name, size, l.model, l.cells)
 		s := l.running(key)
 		if s == nil {
 			s = &server{name: name, key: key}

@@ -62,6 +62,8 @@ struct attention_kernel : ggml::cpu::tensor_traits {
         const bool      biased = visible.adds(params->nth);
         const work_plan plan(a, visible, params->nth, own);
         const scratch   s(own + work_plan::size(a), a, a.most_tokens());
+        int64_t    found = -1; // the piece whose first cell was looked for last: the KV heads of a piece follow each other
+        cell_place begin;
         share_work(params, plan.all_pieces() * a.n_kv_heads, [&](int64_t i) {
             const int64_t piece = plan.all_pieces() - 1 - i / a.n_kv_heads; // the last first: prompts come after single tokens, and take longer
             const int64_t u = plan.unit_of(piece), kv_head = i % a.n_kv_heads, chunk = piece - plan.pieces[u];
@@ -70,8 +72,12 @@ struct attention_kernel : ggml::cpu::tensor_traits {
                 work.sum_all();
                 work.end();
             } else {
-                work.skip(chunk * chunk_cells);
-                work.sum_chunk(sums_of(a, plan, chunks, u, kv_head, chunk));
+                if (piece != found) {
+                    work.skip(chunk * chunk_cells);
+                    begin = work.place;
+                    found = piece;
+                }
+                work.sum_one(begin, sums_of(a, plan, chunks, u, kv_head, chunk));
             }
         });
         if (plan.all_pieces() > plan.units) {

@@ -3,6 +3,7 @@
 #ifndef PENSTOCK_ATTENTION_H
 #define PENSTOCK_ATTENTION_H
 
+#include "attention_quant.h"
 #include "ggml-impl.h"
 #include "vector.h"
 
@@ -30,13 +31,14 @@ struct attention {
     int64_t            words;        // of 64 bits, one bit for each cell
     int64_t            v_panels;     // that hold the values of a cell
     float              scale, max_bias, soft_cap;
+    const quantised_keys * quantised; // how scores of the keys are computed; null: as floats
 
     explicit attention(const ggml_tensor * op)
         : q(op->src[0]), k(op->src[1]), v(op->src[2]), mask(op->src[3]), sinks(op->src[4]), out(const_cast<ggml_tensor *>(op)),
           head_dim_k(k->ne[0]), head_dim_v(v->ne[0]), n_heads(q->ne[2]), n_kv_heads(k->ne[2]), tokens(q->ne[1]), cells(k->ne[1]),
           streams(q->ne[3]), heads_per_kv(n_heads / n_kv_heads), words((cells + tile_cells - 1) / tile_cells),
           v_panels((head_dim_v + panel_width - 1) / panel_width), scale(ggml_get_op_params_f32(op, 0)),
-          max_bias(ggml_get_op_params_f32(op, 1)), soft_cap(ggml_get_op_params_f32(op, 2)) {}
+          max_bias(ggml_get_op_params_f32(op, 1)), soft_cap(ggml_get_op_params_f32(op, 2)), quantised(quantised_keys_of(k->type)) {}
 
     int64_t all_tokens() const { return tokens * streams; } // token t of stream s has the number s*tokens + t
     int64_t most_tokens() const { return std::min(tokens, std::max<int64_t>(1, most_rows / heads_per_kv)); } // of a unit of work

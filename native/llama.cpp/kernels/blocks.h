@@ -34,7 +34,7 @@ inline void add_fifth_bits(words bits, words * to) {
 
 // Weights that are indices into a table, with an offset.
 template <int offset, int... values> constexpr uint8_t table[] = { static_cast<uint8_t>(values + offset)... };
-constexpr auto & iq4_table = table<full_offset, -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113>;
+inline constexpr auto & iq4_table = table<full_offset, -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113>;
 
 inline void look_up(const uint8_t * in, words * values) {
     for (int i = 0; i < 8; i++) {

@@ -26,17 +26,25 @@ struct piece {
 };
 
 // Lays out a block of as many rows as there are lanes. A piece of words is of 16 bytes or more.
-template <typename Format> void lay_out(const char * const * rows, int64_t at, char * to) {
+template <typename Format> PENSTOCK_INLINE void lay_out(const char * const * rows, int64_t at, char * to) {
+#pragma GCC unroll 8
     for (const piece & p : Format::pieces) {
+#pragma GCC unroll 8
         for (int64_t i = 0; i < p.size; i += p.element == 4 ? 16 : p.element) {
             if (p.element == 4) {
                 i = std::min(i, p.size - 16);
                 words four[4];
                 columns(rows, at + p.begin + i, four);
                 memcpy(to + i * lanes, four, sizeof(four));
+            } else if (p.element == 2) { // in a register: what is stored in parts is slow to load as a whole
+                penstock::shorts all;
+                for (int r = 0; r < lanes; r++) {
+                    all[r] = load<uint16_t>(rows[r] + at + p.begin + i);
+                }
+                memcpy(to + i * lanes, &all, sizeof(all));
             } else {
                 for (int r = 0; r < lanes; r++) {
-                    memcpy(to + i * lanes + r * p.element, rows[r] + at + p.begin + i, p.element == 2 ? 2 : 1);
+                    to[i * lanes + r] = rows[r][at + p.begin + i];
                 }
             }
         }

@@ -14,6 +14,12 @@
 #include <arm_neon.h>
 #endif
 #include "ggml.h"
+#include "simd-mappings.h"
+
+#define GGML_COMMON_DECL_CPP
+#include "ggml-common.h"
+
+#include <cstring>
 
 namespace penstock {
 
@@ -61,12 +67,99 @@ inline floats load(const ggml_bf16_t * from) {
     return (floats)(__builtin_convertvector(*reinterpret_cast<const shorts *>(from), ints) << 16);
 }
 
-// Calls f with rows as what they are. Their type is F32, F16 or BF16.
-template <typename F> void with_type(ggml_type type, const char * const * rows, F f) {
+// The vector of a row's elements from one on, which is a multiple of the lanes.
+template <typename T> floats load(const T * row, int64_t element) { return load(row + element); }
+
+typedef int8_t  bytes __attribute__((vector_size(lanes), may_alias));
+typedef uint8_t octets __attribute__((vector_size(lanes), may_alias));
+
+// A block's scale. GGML_CPU_FP16_TO_FP32 looks it up in a table of 256 KiB.
+inline float scale_of(ggml_half x) {
+#ifdef __F16C__
+    return _cvtsh_ss(x);
+#else
+    return GGML_CPU_FP16_TO_FP32(x);
+#endif
+}
+
+// Bytes as whole numbers of 32 bits. GCC 12 converts some kinds of vectors byte by byte.
+inline ints widened(bytes x) {
+#if defined(__AVX512F__)
+    return (ints)_mm512_cvtepi8_epi32((__m128i)x);
+#elif defined(__AVX2__)
+    return (ints)_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(&x)));
+#else
+    return __builtin_convertvector(x, ints);
+#endif
+}
+
+inline ints widened(octets x) {
+#if defined(__AVX512F__)
+    return (ints)_mm512_cvtepu8_epi32((__m128i)x);
+#elif defined(__AVX2__)
+    return (ints)_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(&x)));
+#else
+    return __builtin_convertvector(x, ints);
+#endif
+}
+
+inline floats load(const block_q8_0 * row, int64_t element) {
+    const block_q8_0 & block = row[element / QK8_0];
+    bytes x;
+    memcpy(&x, block.qs + element % QK8_0, sizeof(x));
+    return __builtin_convertvector(widened(x), floats) * scale_of(block.d);
+}
+
+// The lower halves of the bytes are the first half of a block, the upper halves the second.
+inline floats load(const block_q4_0 * row, int64_t element) {
+    const block_q4_0 & block = row[element / QK4_0];
+    octets x;
+    memcpy(&x, block.qs + element % (QK4_0 / 2), sizeof(x));
+    const ints both = widened(x); // GCC shifts bytes one by one
+    return __builtin_convertvector((element % QK4_0 < QK4_0 / 2 ? both & 15 : both >> 4) - 8, floats) * scale_of(block.d);
+}
+
+// Whether vectors of a type are loaded from memory; rows of others are converted before.
+inline bool is_loaded(ggml_type type) {
+    return type == GGML_TYPE_F32 || type == GGML_TYPE_BF16 || (type == GGML_TYPE_F16 && loads_f16) || type == GGML_TYPE_Q8_0 || type == GGML_TYPE_Q4_0;
+}
+
+// Fetches a line to the second level of the cache. The first has no room: rows that lie a power of
+// two apart share a few of its sets.
+__attribute__((always_inline)) inline void fetch_to_l2(const void * from) { __builtin_prefetch(from, 0, 2); }
+
+// Rows of a tile, and those of the next at the same places, which are fetched ahead: rows of one
+// head lie too far apart for the core to do it by itself.
+template <typename T> struct tile_rows {
+    const char * const *rows, *const *ahead;
+
+    floats operator()(int64_t row, int64_t element) const { return load(reinterpret_cast<const T *>(rows[row]), element); }
+
+    // The same for an element that is a little further than one that begins a block.
+    floats operator()(int64_t row, int64_t begin, int element) const {
+        return load(reinterpret_cast<const T *>(rows[row]) + (has_blocks ? begin >> 5 : begin), element);
+    }
+
+    static constexpr bool    has_blocks = sizeof(T) > sizeof(float);
+    static constexpr int64_t fetched    = has_blocks ? 32 : 64 / sizeof(T); // elements: a block, or as many as fill a cache line
+
+    __attribute__((always_inline)) void fetch(int64_t row, int64_t element) const {
+        const auto * const from = reinterpret_cast<const T *>(ahead[row]) + (has_blocks ? element / fetched : element);
+        fetch_to_l2(from);
+        if (has_blocks) { // which may begin in one line and end in the next
+            fetch_to_l2(reinterpret_cast<const char *>(from + 1) - 1);
+        }
+    }
+};
+
+// Calls f with rows as what they are: of a type that is loaded.
+template <typename F> void with_type(ggml_type type, const char * const * rows, const char * const * ahead, F f) {
     switch (type) {
-        case GGML_TYPE_F16:  return f(reinterpret_cast<const ggml_fp16_t * const *>(rows));
-        case GGML_TYPE_BF16: return f(reinterpret_cast<const ggml_bf16_t * const *>(rows));
-        default:             return f(reinterpret_cast<const float * const *>(rows));
+        case GGML_TYPE_F16:  return f(tile_rows<ggml_fp16_t>{ rows, ahead });
+        case GGML_TYPE_BF16: return f(tile_rows<ggml_bf16_t>{ rows, ahead });
+        case GGML_TYPE_Q8_0: return f(tile_rows<block_q8_0>{ rows, ahead });
+        case GGML_TYPE_Q4_0: return f(tile_rows<block_q4_0>{ rows, ahead });
+        default:             return f(tile_rows<float>{ rows, ahead });
     }
 }
 
@@ -88,31 +181,129 @@ template <int... I> floats second_half(floats a, floats b, std::integer_sequence
     return pick<(lanes / 2 + I / 2 + I % 2 * lanes)...>(a, b);
 }
 
+// Rows of 16 bits are transposed as they are where there are instructions for it, and become floats
+// then, which is half the work. Whether that is so:
+template <typename T> constexpr bool transposes_halves =
+#if defined(__AVX2__) && defined(__F16C__)
+    sizeof(T) == 2;
+
+#ifdef __AVX512F__
+typedef __m256i half_vector; // rows 0 to 7 in one half, rows 8 to 15 in the other
+
+template <typename F> half_vector halves_of(F row, int i) { return _mm256_inserti128_si256(_mm256_castsi128_si256(row(i)), row(i + 8), 1); }
+inline half_vector low_pairs(half_vector a, half_vector b) { return _mm256_unpacklo_epi16(a, b); }
+inline half_vector high_pairs(half_vector a, half_vector b) { return _mm256_unpackhi_epi16(a, b); }
+#else
+typedef __m128i half_vector;
+
+template <typename F> half_vector halves_of(F row, int i) { return row(i); }
+inline half_vector low_pairs(half_vector a, half_vector b) { return _mm_unpacklo_epi16(a, b); }
+inline half_vector high_pairs(half_vector a, half_vector b) { return _mm_unpackhi_epi16(a, b); }
+#endif
+
+// Eight columns of as many rows as there are lanes, by interleaving as below.
+template <typename T> __attribute__((always_inline)) inline void eight_columns(const tile_rows<T> & from, int64_t first, int64_t element, floats * to) {
+    const auto row = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i *>(reinterpret_cast<const T *>(from.rows[first + i]) + element)); };
+    half_vector square[8], next[8];
+    for (int i = 0; i < 8; i++) {
+        square[i] = halves_of(row, i);
+    }
+    for (int stage = 0; stage < 3; stage++) {
+        for (int i = 0; i < 4; i++) {
+            next[2 * i]     = low_pairs(square[i], square[i + 4]);
+            next[2 * i + 1] = high_pairs(square[i], square[i + 4]);
+        }
+        for (int i = 0; i < 8; i++) {
+            square[i] = next[i];
+        }
+    }
+    for (int i = 0; i < 8; i++) {
+        to[i] = load(reinterpret_cast<const T *>(&square[i]));
+    }
+}
+#else
+    false;
+
+template <typename T> void eight_columns(const tile_rows<T> &, int64_t, int64_t, floats *) {} // is not called
+#endif
+
+// Fetches the next tile's rows, as many as there are lanes, where an element begins a line.
+template <typename T> __attribute__((always_inline)) inline void fetch_rows(const tile_rows<T> & from, int64_t first, int64_t element) {
+    for (int i = 0; element % from.fetched == 0 && i < lanes; i++) {
+        from.fetch(first + i, element);
+    }
+}
+
 // Transposes n rows into panels, for the right side of multiply, and as many more as fill the last
 // vector; these have to exist too. It goes by squares of vectors: a square is transposed by
 // interleaving the rows of its upper half with those of its lower half, log2(lanes) times.
-template <typename T> void transpose_to_panels(const T * const * from, float * panels, int64_t n, int64_t width) {
+template <typename T> void transpose_to_panels(const tile_rows<T> & from, float * panels, int64_t n, int64_t width) {
     constexpr auto order = std::make_integer_sequence<int, lanes>{};
+    constexpr int  side  = transposes_halves<T> ? 8 : lanes; // of a square, in columns
     for (int64_t r = 0; r < n; r += lanes) {
-        for (int64_t d = 0; d < width; d += lanes) {
-            floats square[lanes], next[lanes];
-            for (int i = 0; i < lanes; i++) {
-                square[i] = load(from[r + i] + d);
-            }
-            for (int stage = 1; stage < lanes; stage *= 2) {
-                for (int i = 0; i < lanes / 2; i++) {
-                    next[2 * i]     = first_half(square[i], square[i + lanes / 2], order);
-                    next[2 * i + 1] = second_half(square[i], square[i + lanes / 2], order);
-                }
+        for (int64_t d = 0; d < width; d += side) {
+            floats square[side], next[side];
+            fetch_rows(from, r, d);
+            if constexpr (transposes_halves<T>) {
+                eight_columns(from, r, d, square);
+            } else {
                 for (int i = 0; i < lanes; i++) {
-                    square[i] = next[i];
+                    square[i] = from(r + i, d);
+                }
+                for (int stage = 1; stage < lanes; stage *= 2) {
+                    for (int i = 0; i < lanes / 2; i++) {
+                        next[2 * i]     = first_half(square[i], square[i + lanes / 2], order);
+                        next[2 * i + 1] = second_half(square[i], square[i + lanes / 2], order);
+                    }
+                    for (int i = 0; i < lanes; i++) {
+                        square[i] = next[i];
+                    }
                 }
             }
-            for (int i = 0; i < lanes; i++) {
+            for (int i = 0; i < side; i++) {
                 reinterpret_cast<floats *>(panels)[(r / lanes / panel_vectors * width + d + i) * panel_vectors + r / lanes % panel_vectors] = square[i];
             }
         }
     }
+}
+
+// The scores of few queries for n keys, the same to the bit as by panels. Keys go from their rows
+// into the sums, and are not stored in between.
+template <int R, typename T>
+void score_halves(const float * queries, int64_t width, const tile_rows<T> & keys, int64_t n, float * scores, int64_t scores_width) {
+    for (int64_t c = 0; c < n; c += lanes) {
+        floats sums[R] = {};
+        for (int64_t d = 0; d < width; d += 8) {
+            floats columns[8];
+            fetch_rows(keys, c, d);
+            eight_columns(keys, c, d, columns);
+            for (int i = 0; i < 8; i++) {
+                for (int r = 0; r < R; r++) {
+                    sums[r] += queries[r * width + d + i] * columns[i];
+                }
+            }
+        }
+        for (int r = 0; r < R; r++) {
+            *reinterpret_cast<floats *>(scores + r * scores_width + c) = sums[r];
+        }
+    }
+}
+
+// The same for a number of queries; false where there are too many, or no such instructions.
+template <typename T> bool score_halves(const float * queries, int64_t width, int64_t rows, const tile_rows<T> & keys, int64_t n, float * scores, int64_t scores_width) {
+    if constexpr (transposes_halves<T>) {
+        switch (rows) {
+            case 1: score_halves<1>(queries, width, keys, n, scores, scores_width); return true;
+            case 2: score_halves<2>(queries, width, keys, n, scores, scores_width); return true;
+            case 3: score_halves<3>(queries, width, keys, n, scores, scores_width); return true;
+            case 4: score_halves<4>(queries, width, keys, n, scores, scores_width); return true;
+            case 5: score_halves<5>(queries, width, keys, n, scores, scores_width); return true;
+            case 6: score_halves<6>(queries, width, keys, n, scores, scores_width); return true;
+            case 7: score_halves<7>(queries, width, keys, n, scores, scores_width); return true;
+            case 8: score_halves<8>(queries, width, keys, n, scores, scores_width); return true;
+        }
+    }
+    return false;
 }
 
 // A bit for each of up to 64 values of a mask in 16 bits: whether it is not -Inf. other is set
@@ -187,11 +378,16 @@ struct panel_rows {
     floats operator()(int64_t k, int i) const { return load(panel + k * width + i * lanes); }
 };
 
-template <typename T> struct single_rows {
-    const T * const * rows;
-    int64_t           first; // element of each
+template <typename T, int V> struct single_rows {
+    const tile_rows<T> & rows;
+    int64_t              first; // element of each
 
-    floats operator()(int64_t k, int i) const { return load(rows[k] + first + i * lanes); }
+    floats operator()(int64_t k, int i) const {
+        if (i * lanes % rows.fetched == 0) {
+            rows.fetch(k, first + i * lanes);
+        }
+        return V * lanes % 32 == 0 ? rows(k, first, i * lanes) : rows(k, first + i * lanes);
+    }
 };
 
 // out = left * right, or added to out, for R rows and V vectors. Rows of left and out are

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "attention_case.h"
 
+#include "huge_pages.h"
+
 #include <cmath>
+#include <numeric>
+#include <thread>
 
 using namespace ps::trial;
 
@@ -43,6 +47,7 @@ ps_attention::ps_attention(const ps_attention_case & of)
     out = ggml_flash_attn_ext(ctx, by_head(qs), by_head(ks), by_head(vs), ms, 1 / std::sqrt(static_cast<float>(c.head_dim_k)), c.max_bias, c.soft_cap);
     ggml_flash_attn_ext_add_sinks(out, ss);
     buffer = allocate(ctx, ggml_backend_cpu_buffer_type());
+    ps::use_huge_pages(buffer.get()); // as a context has them
     graph  = ggml_new_graph(ctx);
     ggml_build_forward_expand(graph, out);
 
@@ -157,6 +162,25 @@ std::vector<float> ps_attention::computed_plainly() const {
     return all;
 }
 
+uint64_t ps_attention::read() const {
+    std::vector<uint64_t>    sums(static_cast<size_t>(c.threads));
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < sums.size(); i++) {
+        threads.emplace_back([&, i] {
+            for (const ggml_tensor * t : { ks, vs }) {
+                const auto * words = static_cast<const uint64_t *>(t->data);
+                const size_t n     = ggml_nbytes(t) / sizeof(*words);
+                sums[i] += std::accumulate(words + n * i / sums.size(), words + n * (i + 1) / sums.size(), uint64_t(0));
+            }
+        });
+    }
+    for (auto & thread : threads) {
+        thread.join();
+    }
+    [[maybe_unused]] volatile uint64_t sum = std::accumulate(sums.begin(), sums.end(), uint64_t(0)); // so that the compiler has them read
+    return ggml_nbytes(ks) + ggml_nbytes(vs);
+}
+
 int32_t ps_attention_new(const ps_attention_case * of, ps_attention ** to, ps_error * err) noexcept {
     return ps::guarded(err, [&] { *to = new ps_attention(*of); });
 }
@@ -165,6 +189,10 @@ void ps_attention_free(ps_attention * a) noexcept { delete a; }
 
 int32_t ps_attention_put(ps_attention * a, const float * queries, const float * keys, const float * values, ps_error * err) noexcept {
     return ps::guarded(err, [&] { a->put_numbers(queries, keys, values); });
+}
+
+int32_t ps_attention_read(const ps_attention * a, uint64_t * bytes, ps_error * err) noexcept {
+    return ps::guarded(err, [&] { *bytes = a->read(); });
 }
 
 int32_t ps_attention_compute(ps_attention * a, int32_t plainly, float * out, ps_error * err) noexcept {

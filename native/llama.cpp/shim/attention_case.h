@@ -16,6 +16,8 @@ struct ps_attention {
     std::vector<float> computed(); // [row][head][head_dim_v]
     std::vector<float> computed_plainly() const; // in 64 bits
 
+    uint64_t read() const; // keys and values; returns their bytes
+
     void put_numbers(const float * queries, const float * keys, const float * values);
 
   private:

@@ -2,6 +2,7 @@
 // Contexts: making them, and the forward pass.
 #include "context.h"
 
+#include "huge_pages.h"
 #include "kernel_choice.h"
 #include "kernels/kernels.h"
 
@@ -219,6 +220,7 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
             const bool memory = reason.find("allocate") != std::string::npos;
             throw ps::fault(memory ? PS_NO_MEMORY : PS_FAILED, reason);
         }
+        ps::use_huge_pages(llama_get_memory(self->context), model->model->hparams.n_layer());
         attach_pools(self.get(), *p);
         if (p->head || p->feeds_head) {
             const std::shared_lock<std::shared_mutex> planning(model->adapters);

@@ -52,6 +52,10 @@ int32_t ps_attention_put(ps_attention *a, const float *queries, const float *key
 // 64 bits.
 int32_t ps_attention_compute(ps_attention *a, int32_t plainly, float *out, ps_error *err) PS_NOEXCEPT;
 
+// Reads the keys and values once, by as many threads: no kernel is faster than that. Writes how
+// many bytes they have.
+int32_t ps_attention_read(const ps_attention *a, uint64_t *bytes, ps_error *err) PS_NOEXCEPT;
+
 // A product of weights, laid out as a family wants them, and random rows; or of a mixture of
 // experts, where each row has some of several matrices, and one input for all of them or one for
 // each.
