@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/childtest"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/tools/steadytest"
 )
@@ -21,7 +21,7 @@ import (
 const writeCommand = "write-conversations"
 
 func TestMain(m *testing.M) {
-	childtest.Run(writeCommand, writeUntilKilled)
+	spawn.Run(writeCommand, writeUntilKilled)
 	os.Exit(m.Run())
 }
 
@@ -49,6 +49,7 @@ func TestStore_Killed(t *testing.T) {
 	found := 0
 	for range steadytest.InLongTest(100, 5) {
 		cmd := exec.Command(os.Args[0], writeCommand, dir)
+		cmd.Env = append(os.Environ(), spawn.Mark(writeCommand))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
