@@ -23,8 +23,8 @@
 //
 // The estimates are no better than that: the disk may be busy with something else, and the prompt
 // is computed beside others. What is not there after twice the estimated time, and an eighth of
-// what computing takes, is computed, so a request never waits for longer than its prompt would
-// have taken.
+// what computing takes, is computed, so a request waits at most a tenth of a second longer than its
+// prompt would have taken (scheduler/thaw.go).
 //
 // # Why is the page cache told to drop what was written and read?
 //
