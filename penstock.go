@@ -334,7 +334,7 @@ type Call struct {
 	Arguments string // a JSON object
 }
 
-// System, User and ToolResult are messages.
+// System is what an assistant is to keep to.
 func System(text string) Message { return Message{Role: "system", Content: text} }
 
 // User is what a user says, with pictures and sounds.

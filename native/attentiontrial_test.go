@@ -213,6 +213,9 @@ func benchAttention(b *testing.B, name string, a AttentionCase) {
 				}
 			}
 			bytes, err := trial.read()
+			if err != nil {
+				b.Fatal(err)
+			}
 			best, least := time.Hour, time.Hour // on a machine with other work too, this says more than the mean
 			for b.Loop() {
 				start, used := time.Now(), processorTime(b)

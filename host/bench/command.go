@@ -4,6 +4,7 @@ package bench
 
 import (
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -38,13 +39,17 @@ func Penstock(program, model string, size Size, more ...string) Command {
 // LlamaServer serves a model with llama-server, all else as it does by default; it may not fetch
 // anything.
 func LlamaServer(program, model string, size Size, more ...string) Command {
-	return LlamaFork(program, model, size, append([]string{"--offline", "--no-ui", "--log-verbosity", "1"}, more...)...)
+	// The stored answers of tests are found by the command line, so the order stays.
+	return llama(program, model, []string{"--offline", "--no-ui", "--log-verbosity", "1"}, size, more)
 }
 
 // LlamaFork serves a model with a server that has at least llama-server's oldest flags.
 func LlamaFork(program, model string, size Size, more ...string) Command {
-	args := append([]string{"--model", model}, size.flags()...)
-	args = append(args, more...)
+	return llama(program, model, nil, size, more)
+}
+
+func llama(program, model string, first []string, size Size, more []string) Command {
+	args := slices.Concat([]string{"--model", model}, first, size.flags(), more)
 	return Command{Program: program, Args: args, listen: func(port string) []string { return []string{"--host", "127.0.0.1", "--port", port} }}
 }
 

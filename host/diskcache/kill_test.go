@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 // killedSize is how many bytes the state of a conversation of the killed process has.
 func killedSize(seed int) int { return 1<<18 + seed%7*3<<18 }
 
+// offersUntilWritten is how many offers of the killed process fill its memory: the next one waits
+// until the first conversation is written.
+const offersUntilWritten = 7
+
 func writeUntilKilled(args []string) int {
 	s, err := Open(Options{Dir: args[0], Bytes: 64 << 20, Memory: 1 << 24, Log: slog.Default()})
 	if err != nil {
@@ -47,7 +51,7 @@ func TestStore_Killed(t *testing.T) {
 	rng := steadytest.Rand(t)
 	dir := t.TempDir()
 	found := 0
-	for round := range steadytest.InLongTest(100, 5) {
+	for range steadytest.InLongTest(100, 5) {
 		cmd := exec.Command(os.Args[0], writeCommand, dir)
 		cmd.Env = append(os.Environ(), spawn.Mark(writeCommand))
 		out, err := cmd.StdoutPipe()
@@ -57,11 +61,8 @@ func TestStore_Killed(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		lines, n := bufio.NewScanner(out), 1+rng.IntN(20)
-		if round == 0 {
-			n = 20 // more than may wait in memory: some are written, however busy the machine is
-		}
-		for ; n > 0 && lines.Scan(); n-- {
+		lines := bufio.NewScanner(out)
+		for n := offersUntilWritten + rng.IntN(14); n > 0 && lines.Scan(); n-- {
 			if !strings.HasPrefix(lines.Text(), "offered") {
 				t.Fatal(lines.Text())
 			}

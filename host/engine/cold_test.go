@@ -33,7 +33,9 @@ func TestEngine_Cold_GoesOnAfterARestart(t *testing.T) {
 			}{{prompt, 200}, {append(slices.Clone(prompt[:218]), other...), 200}} {
 				run := func(cold bool) (answer []int32, computed int) {
 					var disk *diskcache.Store
-					c := scheduler.Config{Slots: 2, LeastCold: 32, Checkpoints: kvcache.CheckpointOptions{Most: 8, MinStep: 128, Bytes: 1 << 26}}
+					// On a clock that stands still, checkpoints do not depend on how long passes take.
+					start := time.Now()
+					c := scheduler.Config{Slots: 2, Clock: func() time.Time { return start }, LeastCold: 32, Checkpoints: kvcache.CheckpointOptions{Most: 8, MinStep: 128, Bytes: 1 << 26}}
 					if cold {
 						var err error
 						if disk, err = diskcache.Open(diskcache.Options{Dir: dir, Bytes: 1 << 30, Log: slog.New(slog.DiscardHandler)}); err != nil {

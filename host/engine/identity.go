@@ -70,8 +70,8 @@ func (o Options) files() []string {
 	return []string{o.Path}
 }
 
-// changesWithContext reports whether a file of a model has two sets of rotations (LongRoPE): llama.cpp takes
-// the one or the other by the length of the context.
+// changesWithContext reports whether a file of a model has two sets of rotations (LongRoPE):
+// llama.cpp takes the one or the other by the length of the context.
 func changesWithContext(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {

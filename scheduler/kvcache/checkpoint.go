@@ -114,8 +114,8 @@ func (k *checkpoints) hold(to *conversation, all []*checkpoint, n int) {
 	to.checkpoints = held
 }
 
-// adoptCheckpoints gives a sequence that was restored the checkpoints that were saved with it, as far
-// as it came back: the last ones, as many as the bounds allow.
+// adoptCheckpoints gives a sequence that was restored the checkpoints that were saved with it, as
+// far as it came back: the last ones, as many as the bounds allow.
 func (c *Cache) adoptCheckpoints(s *Sequence, saved []SavedCheckpoint) {
 	k, sum := &c.checkpoints, int64(0)
 	if !k.takes {

@@ -205,8 +205,8 @@ func TestCache_Thaw(t *testing.T) {
 	}
 }
 
-// A part of a conversation comes back without the checkpoints of the rest: the sequence goes on with
-// other tokens, of which those hold nothing.
+// A part of a conversation comes back without the checkpoints of the rest: the sequence goes on
+// with other tokens, of which those hold nothing.
 func TestCache_Thaw_PartHasNoLaterCheckpoints(t *testing.T) {
 	w := newColdWorld(t, 0, false)
 	w.Window, w.Slack = 4000, 8
