@@ -74,7 +74,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(answer.Text)
-	fmt.Println(answer.Finish, answer.Usage.Generated, "tokens")
+	fmt.Println(answer.FinishReason, answer.Usage.Generated, "tokens")
 	// Output:
 	// Once upon a time there was a frog named Ivy. Ivy
 	// length 12 tokens
@@ -96,7 +96,7 @@ func ExampleModel_Generate() {
 	wait.Wait()
 	ended := 0
 	for _, a := range answers {
-		if a.Finish == "length" || a.Finish == "stop" {
+		if a.FinishReason == "length" || a.FinishReason == "stop" {
 			ended++
 		}
 	}
@@ -178,7 +178,7 @@ func ExampleTools() {
 		log.Fatal(err)
 	}
 	messages = append(messages, answer.Message())
-	for _, call := range answer.Calls {
+	for _, call := range answer.ToolCalls {
 		var city City
 		if err := json.Unmarshal([]byte(call.Arguments), &city); err != nil {
 			log.Fatal(err)

@@ -12,8 +12,8 @@
 //
 //   - A stream is an iterator. Whoever leaves the loop, cancels the context or drops a [Live] frees
 //     the slot.
-//   - Errors are a *[ModelError] of Open, a *[RequestError] of a request, or the context's. Among
-//     those of requests are a *[PromptTooLong], a *[PluginFault] and an *[Overload].
+//   - Errors are a *[ModelError] of Open, a *[RequestError] of a request, [ErrClosed], or the
+//     context's. Those of requests may be a *[PromptTooLong], a *[PluginFault] or an *[Overload].
 //   - The program starts itself as a child process to try files that could crash it. So its main
 //     begins with [Init], which takes over in such a child.
 package penstock
@@ -85,11 +85,15 @@ type (
 	Logprobs = chain.Logprobs       // how likely a token was, and which others were
 	Output   = chain.Output         // a value that a plugin has given, in JSON
 
+	ModelError    = refusal.ModelError    // why a model could not be opened: Model, Err
 	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
 	PromptTooLong = refusal.PromptTooLong // by how much: Tokens, Context
 	PluginFault   = refusal.PluginFault   // a plugin has failed or cannot be used
 	Overload      = refusal.Overload      // too much is asked for at a time: Retry says when to try again
 )
+
+// ErrClosed is the error of all that is asked of a model after Close.
+var ErrClosed = refusal.ErrClosed
 
 // Model is a model in memory. Its methods may be called from any goroutine.
 type Model struct {
@@ -101,6 +105,7 @@ type Model struct {
 	closed bool
 	live   map[*completion.Live]struct{}
 	users  sync.WaitGroup
+	free   func() error
 }
 
 // settings are what the options of Open have said.
@@ -119,8 +124,9 @@ type OpenOption func(*settings)
 // read. No plugin folder is set, and requests may bring modules and scripts.
 func Set(key string, value any) OpenOption { return func(s *settings) { s.values[key] = value } }
 
-// Config takes a configuration that the program has loaded itself, in place of Set.
-func Config(c config.Config) OpenOption { return func(s *settings) { s.config = &c } }
+// Config takes a configuration that the program has loaded itself, in place of Set. Where Open is
+// given no name, its model is opened.
+func Config(c config.Config) OpenOption { return func(s *settings) { s.config = new(c) } }
 
 // Log says where log lines go, llama.cpp's among them, for all models of the process. Without it
 // there are none.
@@ -175,6 +181,10 @@ func (s *settings) open(ctx context.Context, name string) (*Model, error) {
 	core.Model.EmbedsOnly = encoder
 	core.Start()
 	m := &Model{core: core, plugins: plugins, live: map[*completion.Live]struct{}{}}
+	m.free = sync.OnceValue(func() error {
+		m.users.Wait()
+		return errors.Join(core.Close(), plugins.Close())
+	})
 	m.service = completion.NewService(alone{model: m})
 	m.service.Media = media.NewLoader(loading.MediaBounds(c.Media))
 	return m, nil
@@ -183,6 +193,7 @@ func (s *settings) open(ctx context.Context, name string) (*Model, error) {
 // configuration is that of a model of a name.
 func (s *settings) configuration(name string) (config.Config, error) {
 	if s.config != nil {
+		s.config.Model.Path = cmp.Or(name, s.config.Model.Path)
 		return *s.config, nil
 	}
 	for key := range s.values {
@@ -198,18 +209,13 @@ func (s *settings) configuration(name string) (config.Config, error) {
 // call it.
 func (m *Model) Close() error {
 	m.mu.Lock()
-	if m.closed {
-		m.mu.Unlock()
-		return nil
-	}
 	m.closed = true
 	live := slices.Collect(maps.Keys(m.live))
 	m.mu.Unlock()
 	for _, answer := range live {
 		answer.End(scheduler.ErrClosed)
 	}
-	m.users.Wait()
-	return errors.Join(m.core.Close(), m.plugins.Close())
+	return m.free()
 }
 
 // hold keeps the model in memory until it is released.
@@ -261,7 +267,7 @@ func (m *Model) with(ctx context.Context, field string, act func() error) error 
 		defer release()
 		err = act()
 	}
-	return failure(ctx, err, field)
+	return completion.Typed(ctx, err, field)
 }
 
 // Tokenize turns a text into tokens, the texts of control tokens into these. It adds none.
@@ -286,13 +292,10 @@ func (m *Model) Detokenize(tokens []int32) (text string, err error) {
 
 // Embed computes an embedding of each text, at most 2,048.
 func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
-	input, err := json.Marshal(texts)
-	if err != nil {
-		return nil, err
-	}
+	input, _ := json.Marshal(texts) // texts can always be encoded
 	e, err := vectors.Embed(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), Input: input, Field: "texts", OneVector: true})
 	if err != nil {
-		return nil, failure(ctx, err, "texts")
+		return nil, completion.Typed(ctx, err, "texts")
 	}
 	defer e.Release()
 	rows := make([][]float32, len(e.Vectors))
@@ -307,19 +310,19 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 func (m *Model) Rank(ctx context.Context, query string, documents ...string) ([]float32, error) {
 	ranks, err := vectors.Rank(ctx, m.service, vectors.RankRequest{Caller: me(), Query: query, Documents: documents})
 	if err != nil {
-		return nil, failure(ctx, err, "documents")
+		return nil, completion.Typed(ctx, err, "documents")
 	}
 	return ranks.Scores, nil
 }
 
 // Message is a turn of a conversation.
 type Message struct {
-	Role      string // system, user, assistant or tool
-	Content   string
-	Media     []Media // pictures and sounds, which stand before the content
-	Reasoning string  // of an assistant
-	Calls     []Call  // of an assistant
-	CallID    string  // of a tool: which call this is the result of
+	Role       string // system, user, assistant or tool
+	Content    string
+	Media      []Media    // pictures and sounds, which stand before the content
+	Reasoning  string     // of an assistant
+	ToolCalls  []ToolCall // of an assistant
+	ToolCallID string     // of a tool: which call this is the result of
 }
 
 // Media is the file of a picture (JPEG, PNG, GIF, WebP, BMP) or a sound (WAV, MP3).
@@ -328,8 +331,8 @@ type Media struct {
 	Data []byte
 }
 
-// Call is a tool call.
-type Call struct {
+// ToolCall is a call of a tool.
+type ToolCall struct {
 	ID, Name  string
 	Arguments string // a JSON object
 }
@@ -346,9 +349,12 @@ func User(text string, files ...[]byte) Message {
 	return m
 }
 
+// Assistant is what the model has said, or is to have said.
+func Assistant(text string) Message { return Message{Role: "assistant", Content: text} }
+
 // ToolResult is what came of a call.
-func ToolResult(call Call, result string) Message {
-	return Message{Role: "tool", Content: result, CallID: call.ID}
+func ToolResult(call ToolCall, result string) Message {
+	return Message{Role: "tool", Content: result, ToolCallID: call.ID}
 }
 
 // Prompt is what a model answers: a Text or a Conversation.
@@ -359,7 +365,10 @@ type Prompt interface {
 // Text is a text that the model continues.
 type Text string
 
-func (t Text) source(*request) (completion.Source, string) {
+func (t Text) source(r *request) (completion.Source, string) {
+	if r.tools != nil || r.choice != "" {
+		r.fail(refusal.Invalid("tools", "tools are for conversations; a text has no place for them"))
+	}
 	return completion.Text(string(t)), "prompt"
 }
 
@@ -369,15 +378,19 @@ type Conversation []Message
 func (c Conversation) source(r *request) (completion.Source, string) {
 	var all chat.Conversation
 	files := map[string][]byte{}
+	if len(c) == 0 {
+		r.fail(refusal.Invalid("messages", "messages is empty; at least one message is needed"))
+	}
 	for i, m := range c {
+		r.fail(chat.CheckRole(m.Role, fmt.Sprintf("messages[%d].Role", i)))
 		text := strings.Repeat(media.Marker, len(m.Media)) + m.Content
-		to := chat.Message{Role: m.Role, Content: text, Reasoning: m.Reasoning, ToolCallID: m.CallID}
+		to := chat.Message{Role: m.Role, Content: text, Reasoning: m.Reasoning, ToolCallID: m.ToolCallID}
 		for j, file := range m.Media {
 			id := strconv.Itoa(len(all.Media))
 			files[id] = file.Data
 			all.Media = append(all.Media, media.Part{Field: cmp.Or(file.Name, fmt.Sprintf("messages[%d].Media[%d]", i, j)), Source: media.FrameScheme + id})
 		}
-		for _, call := range m.Calls {
+		for _, call := range m.ToolCalls {
 			to.ToolCalls = append(to.ToolCalls, chat.NewToolCall(call.ID, call.Name, call.Arguments))
 		}
 		all.Messages = append(all.Messages, to)
@@ -442,16 +455,29 @@ func MaxTokens(n int) Option { return func(r *request) { r.asked.Limit = &n } }
 func Stop(texts ...string) Option { return func(r *request) { r.asked.Stops = texts } }
 
 // TopLogprobs tells how likely each token was, and the n likeliest, 0 to 20.
-func TopLogprobs(n int) Option { return func(r *request) { r.asked.Logprobs = n } }
+func TopLogprobs(n int) Option {
+	return func(r *request) {
+		if r.asked.Logprobs = n; n < 0 || n > 20 {
+			r.fail(refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to 20", n))
+		}
+	}
+}
 
 // Raw gives the answer as the model writes it: reasoning and calls are part of the text.
 func Raw() Option { return func(r *request) { r.raw = true } }
 
 // Logits has a function change the logits of each token, before the samplers and plugins see them.
 // It is called with the tokens so far, keeps neither list, and holds up its own answer only. Calls
-// for one answer never overlap.
+// for one answer never overlap. Logits are finite or -Inf; others and a panic end the answer.
 func Logits(change func(tokens []int32, logits []float32)) Option {
-	return func(r *request) { r.asked.Logits = change }
+	checked := func(tokens []int32, logits []float32) error {
+		change(tokens, logits)
+		if i := native.FirstInvalid(logits); i >= 0 {
+			return refusal.Invalid("logits", "the logit of token %d has become %v; it must be finite or -Inf", i, logits[i])
+		}
+		return nil
+	}
+	return func(r *request) { r.asked.Logits = checked }
 }
 
 // Tool is a function that the model may have the program call.
@@ -461,7 +487,7 @@ type Tool struct {
 	Parameters  any // a Go value, whose type they have, or a JSON schema as a json.RawMessage; nil: none
 }
 
-// Tools offers tools to the model. The answer's Calls say what it calls.
+// Tools offers tools to the model. The answer's ToolCalls say what it calls.
 func Tools(tools ...Tool) Option {
 	return func(r *request) {
 		var raw []json.RawMessage
@@ -483,8 +509,8 @@ func Tools(tools ...Tool) Option {
 // ToolChoice is whether tools are called: "auto", "none", "required", or the name of one.
 func ToolChoice(mode string) Option { return func(r *request) { r.choice = mode } }
 
-// Plugin is a plugin of a request. It is one of the plugin folder or of those that come with
-// Penstock, by its Name, or it is what Module or Script has.
+// Plugin is a plugin of a request. It is one of the folders plugins.dir and plugins.bundled, by its
+// Name, or it is what Module or Script has.
 type Plugin struct {
 	Name   string `json:"name,omitempty"`   // of a Module or a Script: what it is called in the request; "": the usual
 	Module []byte `json:"-"`                // WebAssembly; the model keeps at most 16 for an hour after their last use
@@ -584,7 +610,7 @@ func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Li
 		})
 	}
 	if r.err != nil {
-		return nil, failure(ctx, r.err, r.asked.PromptField)
+		return nil, completion.Typed(ctx, r.err, r.asked.PromptField)
 	}
 	prompted, err := m.service.Prompt(ctx, r.asked)
 	return m.submit(ctx, prompted, !r.raw, err)
@@ -593,13 +619,13 @@ func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Li
 // submit has a request computed, if it could be made.
 func (m *Model) submit(ctx context.Context, p *completion.Prompted, parts bool, err error) (*Live, error) {
 	if err != nil {
-		return nil, failure(ctx, err, "prompt")
+		return nil, completion.Typed(ctx, err, "prompt")
 	}
 	submitted, err := m.service.Submit(ctx, p, completion.Reading{Parts: parts})
 	if err != nil {
 		field := p.PromptField
 		p.Release()
-		return nil, failure(ctx, err, field)
+		return nil, completion.Typed(ctx, err, field)
 	}
 	m.mu.Lock()
 	answer := completion.NewLive(ctx, submitted, func(a *completion.Live) {
@@ -622,12 +648,12 @@ type Token struct {
 	ID        int32  // in the vocabulary; -1: it is text that had to wait, or the end
 	Text      string // of the content; empty while it may be the begin of something else
 	Reasoning string
-	Calls     []chat.CallDelta // begun or continued
+	ToolCalls []chat.CallDelta // begun or continued
 	Logprobs  *Logprobs        // with TopLogprobs
 	Output    *Output          // of a plugin
 
 	// TakenBack is how many of the last tokens the answer has no more, after Rewind. Text, Reasoning
-	// and Calls are then all that is left of it.
+	// and ToolCalls are then all that is left of it.
 	TakenBack int
 
 	End *Answer // the whole answer, with the last token of a stream; else nil
@@ -635,20 +661,20 @@ type Token struct {
 
 // Answer is a whole answer.
 type Answer struct {
-	Text      string
-	Reasoning string
-	Calls     []Call
-	Tokens    []int32
-	Outputs   []Output // of plugins
-	Finish    string   // stop, length, tool_calls, cancelled; "" if it failed
-	Stop      string   // the text of Stop that ended it
-	Usage     Usage
-	Timing    Timing
+	Text         string
+	Reasoning    string
+	ToolCalls    []ToolCall
+	Tokens       []int32
+	Outputs      []Output // of plugins
+	FinishReason string   // stop, length, tool_calls, cancelled; "" if it failed
+	Stop         string   // the text of Stop that ended it
+	Usage        Usage
+	Timing       Timing
 }
 
 // Message is the answer as a turn of the conversation.
 func (a Answer) Message() Message {
-	return Message{Role: "assistant", Content: a.Text, Reasoning: a.Reasoning, Calls: a.Calls}
+	return Message{Role: "assistant", Content: a.Text, Reasoning: a.Reasoning, ToolCalls: a.ToolCalls}
 }
 
 // Live is an answer that is being written. Its methods may be called from any goroutine, but one
@@ -685,13 +711,13 @@ func (l *Live) read(take func(Token) bool) error {
 		t, tells := l.token(d)
 		return !tells || take(t)
 	})
-	return failure(l.ctx, err, l.answer.Choice.Request.PromptField)
+	return completion.Typed(l.ctx, err, l.answer.Choice.Request.PromptField)
 }
 
 // token is what a delta tells, if it tells anything.
 func (l *Live) token(d completion.Delta) (t Token, tells bool) {
 	e := &d.Event
-	t = Token{ID: -1, Text: d.Content, Reasoning: d.Reasoning, Calls: d.Calls, Output: e.Output}
+	t = Token{ID: -1, Text: d.Content, Reasoning: d.Reasoning, ToolCalls: d.Calls, Output: e.Output}
 	switch e.Kind {
 	case scheduler.KindToken:
 		t.ID, t.Logprobs = e.Token, e.Logprobs
@@ -712,10 +738,10 @@ func (l *Live) whole(err error) Answer {
 	a := Answer{Text: w.Content.String(), Reasoning: w.Reasoning.String(), Tokens: slices.Clone(c.Tokens), Outputs: slices.Clone(c.Outputs),
 		Stop: c.End.Stop, Usage: c.End.Usage, Timing: c.End.Timing}
 	for _, call := range w.Calls {
-		a.Calls = append(a.Calls, Call{call.ID, call.Name, call.Arguments})
+		a.ToolCalls = append(a.ToolCalls, ToolCall{call.ID, call.Name, call.Arguments})
 	}
 	if err == nil && c.End.Reason != 0 {
-		a.Finish = c.FinishReason()
+		a.FinishReason = c.FinishReason()
 	}
 	return a
 }
@@ -758,7 +784,7 @@ func (l *Live) Set(ctx context.Context, change func(*Params)) error {
 }
 
 // Fork begins another answer that goes on from where this one is, with a seed of its own and with
-// its sampling parameters as change changes them; nil: with the same.
+// its sampling parameters as change changes them; nil: with the same. The fork ends with ctx.
 func (l *Live) Fork(ctx context.Context, change func(*Params)) (fork *Live, err error) {
 	err = l.steer(ctx, "sampling", func(s *completion.Service, c *completion.Choice) error {
 		prompted, err := s.Fork(ctx, c.Request, c.Stream, 0, func(p *Params) error {
@@ -771,30 +797,4 @@ func (l *Live) Fork(ctx context.Context, change func(*Params)) (fork *Live, err 
 		return err
 	})
 	return fork, err
-}
-
-// ModelError says why a model could not be opened.
-type ModelError struct {
-	Model string
-	Err   error
-}
-
-// Error implements error.
-func (e *ModelError) Error() string { return fmt.Sprintf("open the model %q: %v", e.Model, e.Err) }
-
-// Unwrap returns why.
-func (e *ModelError) Unwrap() error { return e.Err }
-
-// failure is an error of a request as the program gets it; nil: there is none.
-func failure(ctx context.Context, err error, field string) error {
-	var known *RequestError
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(err, &known):
-		return err
-	}
-	return completion.AsError(err, field).Typed(err)
 }

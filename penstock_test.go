@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock"
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
@@ -124,21 +126,20 @@ func TestModel_Close_EndsAnswers(t *testing.T) {
 	if err := errors.Join(m.Close(), m.Close()); err != nil {
 		t.Error(err)
 	}
-	if a := <-ended; a.Finish != "cancelled" || a.Text == "" {
+	if a := <-ended; a.FinishReason != "cancelled" || a.Text == "" {
 		t.Errorf("%+v", a)
 	}
-	var refused *penstock.Overload
-	if _, err := unread.Answer(); !errors.As(err, &refused) || refused.Code != "shutting_down" {
-		t.Errorf("one that nobody read: %v", err)
-	}
-	if _, err := m.Generate(t.Context(), "Once"); !errors.As(err, &refused) {
-		t.Errorf("a request after the end: %v", err)
-	}
-	if _, err := m.Tokenize(t.Context(), "Once"); !errors.As(err, &refused) {
-		t.Errorf("tokens after the end: %v", err)
-	}
-	if err := unread.Set(t.Context(), func(*penstock.Params) {}); !errors.As(err, &refused) {
-		t.Errorf("steering after the end: %v", err)
+	for name, after := range map[string]func() error{
+		"an answer that nobody read": func() error { _, err := unread.Answer(); return err },
+		"a request":                  func() error { _, err := m.Generate(t.Context(), "Once"); return err },
+		"tokens":                     func() error { _, err := m.Tokenize(t.Context(), "Once"); return err },
+		"embeddings":                 func() error { _, err := m.Embed(t.Context(), "Once"); return err },
+		"steering":                   func() error { return unread.Set(t.Context(), func(*penstock.Params) {}) },
+		"a fork":                     func() error { _, err := unread.Fork(t.Context(), nil); return err },
+	} {
+		if err := after(); !errors.Is(err, penstock.ErrClosed) {
+			t.Errorf("%s after the end: %v", name, err)
+		}
 	}
 }
 
@@ -192,7 +193,7 @@ func whole(t *testing.T, prompt penstock.Prompt) penstock.Answer {
 		t.Fatal(err)
 	}
 	a, err := live.Answer()
-	if err != nil || len(a.Tokens) != 200 || a.Finish != "length" {
+	if err != nil || len(a.Tokens) != 200 || a.FinishReason != "length" {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	if again, err := live.Answer(); err != nil || again.Text != a.Text {
@@ -322,6 +323,11 @@ func TestErrors(t *testing.T) {
 		"a module":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Module: []byte("no module")})}, "plugins", is[*penstock.PluginFault]},
 		"a script":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Script: "export function sample( {"})}, "plugins[0].script", is[*penstock.PluginFault]},
 		"its call":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Script: "export function accept() { throw new Error('oh') }"})}, "plugins", is[*penstock.PluginFault]},
+		"probabilities": {[]penstock.Option{penstock.TopLogprobs(21)}, "top_logprobs", is[*penstock.RequestError]},
+		"a text's tool": {[]penstock.Option{penstock.ToolChoice("required")}, "tools", is[*penstock.RequestError]},
+		"no number":     {[]penstock.Option{penstock.Logits(func(_ []int32, logits []float32) { logits[7] = float32(math.NaN()) })}, "logits", is[*penstock.RequestError]},
+		"not its logits": {[]penstock.Option{penstock.Logits(func([]int32, []float32) {}),
+			penstock.Plugins(penstock.Plugin{Script: "export const plugin = { branches: 1 }; export function run() {}"})}, "logits", is[*penstock.RequestError]},
 	} {
 		_, err := small.Generate(t.Context(), "Once", c.options...)
 		var base *penstock.RequestError
@@ -329,11 +335,19 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %#v", name, err)
 		}
 	}
+	for field, messages := range map[string][]penstock.Message{"messages": nil, "messages[1].Role": {penstock.User("Hi"), {Role: "bot", Content: "Hi"}}} {
+		var refused *penstock.RequestError
+		if _, err := small.Chat(t.Context(), messages); !errors.As(err, &refused) || refused.Field != field {
+			t.Errorf("%v: %v", messages, err)
+		}
+	}
 	var busy *penstock.Overload
 	for range 2 {
-		if _, err := small.Live(t.Context(), penstock.Text("Once"), endless); err != nil {
+		live, err := small.Live(t.Context(), penstock.Text("Once"), endless)
+		if err != nil {
 			t.Fatal(err)
 		}
+		defer live.Cancel() // not before: dropped, it would end
 	}
 	if _, err := small.Generate(t.Context(), "Once"); !errors.As(err, &busy) || busy.Retry <= 0 {
 		t.Errorf("a full queue: %v", err)
@@ -367,6 +381,17 @@ func TestOpen_OtherModels(t *testing.T) {
 	ranks := open(t, write("reranker"), penstock.Set("rerank.enabled", true))
 	if scores, err := ranks.Rank(t.Context(), "a frog", "green", "a frog"); err != nil || len(scores) != 2 || scores[0] == scores[1] {
 		t.Errorf("%v, %v", scores, err)
+	}
+}
+
+// A configuration that the program has loaded has the model that Open is asked for.
+func TestOpen_ConfigAndName(t *testing.T) {
+	c, err := config.Load(config.Sources{File: os.DevNull, Flags: map[string]any{"model.path": "none.gguf", "model.threads": 1, "plugins.dir": ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := open(t, penstock.BuiltIn, penstock.Config(c)); m.Info().Name != penstock.BuiltIn {
+		t.Errorf("%q is open", m.Info().Name)
 	}
 }
 

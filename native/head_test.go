@@ -224,18 +224,20 @@ func TestDryRun_Need_CountsTheHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closing(t, d)
-	o := ContextOptions{Cells: 1024, Sequences: 4}
-	without, err := d.Need(o)
-	if err != nil {
-		t.Fatal(err)
+	needed := func(batch int, head bool) DeviceMemory {
+		t.Helper()
+		need, err := d.Need(ContextOptions{Cells: 1024, Sequences: 4, Batch: batch, UBatch: 32, FeedsHead: head})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return need[0]
 	}
-	o.FeedsHead = true
-	with, err := d.Need(o)
-	if err != nil {
-		t.Fatal(err)
+	without, with := needed(256, false), needed(256, true)
+	if with.Weights != without.Weights || with.Plain != without.Plain || 2*with.Cells != 3*without.Cells || with.Compute <= without.Compute {
+		t.Errorf("with the head %+v, without %+v", with, without)
 	}
-	states := uint64(2 * 2048 * 64 * 4) // those of a pass, twice
-	if with[0].Weights != without[0].Weights || with[0].Plain != without[0].Plain || 2*with[0].Cells != 3*without[0].Cells || with[0].Compute < without[0].Compute+states {
-		t.Errorf("with the head %+v, without %+v", with[0], without[0])
+	const states = 6 * 64 * 4 // of a token, in llama.cpp's buffers, in the copies of the head and in what it has yet to read
+	if more, other := needed(512, true).Compute-with.Compute, needed(512, false).Compute-without.Compute; more != other+256*states {
+		t.Errorf("256 more tokens in a pass take %d bytes more, without a head %d", more, other)
 	}
 }

@@ -111,18 +111,3 @@ func anyDrafter(b *schedulertest.Backend, rng *rand.Rand) draft.Drafter {
 	}
 	return nil
 }
-
-// pricey is a seer that needs time for each token, as a model does.
-type pricey struct {
-	seer
-	costs time.Duration
-}
-
-func (d *pricey) Draft(asks []*draft.Ask) {
-	longest := 0
-	for _, a := range asks {
-		longest = max(longest, a.Most)
-	}
-	d.backend.Advance(time.Duration(longest) * d.costs)
-	d.seer.Draft(asks)
-}

@@ -294,7 +294,7 @@ func TestSpeculate_PriceyDrafter_ShortAnswers(t *testing.T) {
 		b.Cost = flat
 		var c scheduler.Config
 		if drafts {
-			c.Drafter = &pricey{seer: seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: errs, sure: true}, costs: flat(1, 1) / 4}
+			c.Drafter = &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: errs, sure: true, takes: func(int) time.Duration { return flat(1, 1) / 4 }}
 		}
 		s := newScheduler(t, b, c)
 		finish(t, s, submit(t, s, request(20, 1, 400)))

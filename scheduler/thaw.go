@@ -30,6 +30,7 @@ const (
 type thaw struct {
 	stored   kvcache.Stored
 	scope    kvcache.Scope
+	longest  []Token   // of the job that can use most; nil: the first of them can
 	waiting  int       // jobs
 	deadline time.Time // after which they go on without it
 	begun    bool
@@ -95,8 +96,11 @@ func (s *Scheduler) seekThaw(j *job, now time.Time) {
 		return
 	}
 	if i := slices.IndexFunc(s.thaws, func(t *thaw) bool { return t.stored.ID == stored.ID && t.scope == j.scope && t.deadline.After(now) }); i >= 0 {
-		j.thaw = s.thaws[i]
-		j.thaw.waiting++
+		t := s.thaws[i]
+		if t.waiting++; stored.Usable > t.stored.Usable {
+			t.stored.Usable, t.longest = stored.Usable, slices.Clone(j.answer.Expected())
+		}
+		j.thaw = t
 		return
 	}
 	prefill := s.estimator.Prompt(have, stored.Usable, thawChunk)
@@ -155,7 +159,11 @@ func (s *Scheduler) useThaw(j *job) bool {
 		return true
 	}
 	if t.saved != nil {
-		wait, err := s.cache.Thaw(t.saved, kvcache.Claim{Tokens: j.answer.Expected(), Scope: j.scope})
+		longest := t.longest
+		if longest == nil {
+			longest = j.answer.Expected()
+		}
+		wait, err := s.cache.Thaw(t.saved, kvcache.Claim{Tokens: longest, Scope: j.scope})
 		if wait == kvcache.WaitCopy {
 			return false
 		}

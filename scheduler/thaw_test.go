@@ -4,6 +4,7 @@ package scheduler_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,6 +91,26 @@ func TestScheduler_Cold_ReadOnceForSeveral(t *testing.T) {
 			checkFreed(t, b, s, cold)
 		})
 	}
+}
+
+// Of requests with one conversation the first may use a part of it, and another one all: that is
+// restored, whoever goes first.
+func TestScheduler_Cold_ReadForTheLongest(t *testing.T) {
+	b, s, cold := newThawing(t, scheduler.Config{Slots: 4})
+	b.Tokens = 0
+	long := request(3000, 1, 8)
+	short := request(300, 7, 8)
+	short.Prompt = []scheduler.Segment{{Tokens: append(slices.Clone(long.Prompt[0].Tokens[:1000]), short.Prompt[0].Tokens...)}}
+	streams := []*scheduler.Stream{submit(t, s, short), submit(t, s, long)}
+	for range 3 {
+		s.Tick()
+	}
+	cold.Deliver()
+	finish(t, s, streams...)
+	if b.Tokens > 600 || cold.Fetched != 1 {
+		t.Errorf("%d tokens computed, %d read", b.Tokens, cold.Fetched)
+	}
+	checkFreed(t, b, s, cold)
 }
 
 // What comes too late, or never, is computed, and what nobody waits for any more is closed.

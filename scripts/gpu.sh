@@ -116,9 +116,12 @@ serve() {
 }
 
 ready() { # PORT...
+  local port pid
   for port in "$@"; do
     until (exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /health HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n' >&3 && head -1 <&3 | grep -q ' 200 ') 2>/dev/null; do
-      kill -0 "${pids[@]}" 2>/dev/null || { printf 'a server has ended\n'; return 1; }
+      for pid in "${pids[@]}"; do # kill succeeds if any of several does
+        kill -0 "$pid" 2>/dev/null || { printf 'a server has ended\n'; return 1; }
+      done
       sleep 0.2
     done
   done

@@ -21,7 +21,7 @@ type answerer func(ctx context.Context, messages []local.Message, show func(text
 type repl struct {
 	readLine   func() (string, error) // io.EOF: the user leaves
 	answer     answerer
-	files      []local.Media // stand before the first question
+	files      []local.Media    // stand before the first question
 	interrupts <-chan os.Signal // each one ends an answer
 	out        io.Writer        // answers
 	notes      io.Writer        // everything but answers

@@ -55,6 +55,14 @@ func parseMessages(raw []json.RawMessage, read partReader) ([]Message, []media.P
 	return messages, all, nil
 }
 
+// CheckRole refuses a role that no message has.
+func CheckRole(role, field string) error {
+	if slices.Contains(Roles, role) {
+		return nil
+	}
+	return &Invalid{Field: field, Reason: fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(role, 40), strings.Join(Roles, ", "))}
+}
+
 func parseMessage(raw json.RawMessage, read partReader, field string) (Message, []media.Part, error) {
 	var m struct {
 		Message
@@ -66,8 +74,8 @@ func parseMessage(raw json.RawMessage, read partReader, field string) (Message, 
 	if err := unmarshal(raw, &m, field, "a message object"); err != nil {
 		return Message{}, nil, err
 	}
-	if !slices.Contains(Roles, m.Role) {
-		return Message{}, nil, &Invalid{Field: field + ".role", Reason: fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(m.Role, 40), strings.Join(Roles, ", "))}
+	if err := CheckRole(m.Role, field+".role"); err != nil {
+		return Message{}, nil, err
 	}
 	for i, call := range m.ToolCalls {
 		c, err := parseCall(call, fmt.Sprintf("%s.tool_calls[%d]", field, i))

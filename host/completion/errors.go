@@ -3,6 +3,7 @@
 package completion
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -39,6 +40,21 @@ func AsError(err error, prompt string) *refusal.Error {
 		return e
 	}
 	return schedulerError(err, prompt)
+}
+
+// Typed is an error of a request as the program gets it whose own request it is: the context's, or
+// one of the types of package refusal; nil: there is none.
+func Typed(ctx context.Context, err error, prompt string) error {
+	var known *refusal.RequestError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known), errors.Is(err, refusal.ErrClosed):
+		return err
+	}
+	return AsError(err, prompt).Typed(err)
 }
 
 // pluginError tells what a plugin's refusal or fault means for a client.

@@ -11,10 +11,11 @@ import (
 
 // Logits changes in place the logits of the token that comes next: one for each token of the
 // vocabulary, −Inf where it is impossible. tokens are the prompt and the answer so far; what is
-// below 0 among them is a row of a picture or a sound. It keeps neither. It is code of this process
-// for requests that come from this process: no API has it. Calls for one answer never overlap,
-// those for several do.
-type Logits func(tokens []scheduler.Token, logits []float32)
+// below 0 among them is a row of a picture or a sound. It keeps neither, and leaves no NaN and no
+// +Inf, which samplers do not expect; its error ends the answer. It is code of this process for
+// requests that come from this process: no API has it. Calls for one answer never overlap, those
+// for several do.
+type Logits func(tokens []scheduler.Token, logits []float32) error
 
 // logitsStage is the name of its stage in traces.
 const logitsStage = "logits"
@@ -47,8 +48,7 @@ func (*logits) Native() bool { return false }
 
 // Apply implements chain.Stage.
 func (s *logits) Apply(v *chain.View) error {
-	s.change(s.tokens, v.Row)
-	return nil
+	return s.change(s.tokens, v.Row)
 }
 
 // Accept implements chain.Stage.

@@ -137,6 +137,8 @@ func (p *Prompted) checkProgram(branches int) error {
 		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *p.Slot, writes)
 	case len(p.begun.Tokens) > 0:
 		return refusal.Invalid(p.PromptField, "%s, so an answer that has begun cannot go on with it", writes)
+	case p.Logits != nil:
+		return refusal.Invalid("logits", "%s, so a function that changes logits would not be asked: leave it out", writes)
 	case p.PromptLogprobs || p.NoAnswer:
 		return refusal.Invalid(p.PromptField, "%s, so nothing is told of the prompt's tokens: leave echo out, and ask for at least one token", writes)
 	}

@@ -23,8 +23,8 @@
 //
 // The estimates are no better than that: the disk may be busy with something else, and the prompt
 // is computed beside others. What is not there after twice the estimated time, and an eighth of
-// what computing takes, is computed, so a request never waits for longer than its prompt would
-// have taken.
+// what computing takes, is computed, so a request waits at most a tenth of a second longer than its
+// prompt would have taken (scheduler/thaw.go).
 //
 // # Why is the page cache told to drop what was written and read?
 //
@@ -101,7 +101,7 @@ type Store struct {
 	paused   time.Time // nothing is written before
 	warned   bool      // that writing failed, and it has not succeeded since
 	stats    Stats
-	locked   time.Time // when the lock was last tried
+	locked   time.Time // when the lock was last tried; the writer's own
 	removing sync.WaitGroup
 	working  sync.WaitGroup
 }
@@ -131,8 +131,7 @@ func Open(o Options) (*Store, error) {
 	if s.key, err = readKey(o); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	s.tryLock()
-	if s.lock == nil {
+	if s.lock = s.tryLock(); s.lock == nil {
 		o.Log.Info("another process writes conversations to this folder: this one reads them, and will write when the other has ended", slog.String("folder", o.Dir))
 	}
 	s.working.Go(s.write)
@@ -140,16 +139,16 @@ func Open(o Options) (*Store, error) {
 	return s, nil
 }
 
-// tryLock makes this process the one that writes, unless another one is. s.mu is held, or nobody
-// else knows the store.
-func (s *Store) tryLock() {
+// tryLock takes the lock of the process that writes; nil: another one has it. What a killed process
+// has left may take long to remove, so no tick may wait for it.
+func (s *Store) tryLock() *os.File {
 	s.locked = time.Now()
 	file, err := atomicfile.OpenAlone(filepath.Join(s.options.Dir, "lock"), 0o600)
 	if err != nil {
-		return
+		return nil
 	}
-	s.lock = file
 	_ = atomicfile.RemoveLeftovers(s.options.Dir) // they only take room
+	return file
 }
 
 // Known is closed when what was in the folder at the start is found.

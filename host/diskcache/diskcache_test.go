@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -297,6 +298,85 @@ func TestTier_Offer_AtTheEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A conversation that cannot be read, as without memory for it, leaves no file that nobody counts.
+func TestStore_Fetch_Fails(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, dir, nil)
+	list := tokens(600, 1)
+	w.Tier("m", w.states).Offer(w.states.conversation(list, 1000), false)
+	w.settle()
+	if w.fetch(w.Tier("m", noStates{w.states}), list, kvcache.Scope{}) != nil {
+		t.Error("it is read")
+	}
+	if w.settle(); len(files(t, dir)) != 0 || w.Stats().Bytes != 0 || w.Stats().Damaged != 0 {
+		t.Errorf("%+v, files %v", w.Stats(), files(t, dir))
+	}
+}
+
+// What is offered at the end comes in the order of its last use, the latest first: so the first
+// stays where there is no room for all, also at the next start.
+func TestTier_Offer_AtTheEnd_FirstStays(t *testing.T) {
+	dir := t.TempDir()
+	few := func(o *Options) { o.Bytes = 100_000 }
+	there := func(tier *Tier) (seeds []int) {
+		for seed := range 4 {
+			if _, ok := tier.Find(kvcache.Digests(tokens(600, seed)), kvcache.Scope{}); ok {
+				seeds = append(seeds, seed)
+			}
+		}
+		return seeds
+	}
+	w := open(t, dir, few)
+	tier := w.Tier("m", w.states)
+	tier.Offer(w.states.conversation(tokens(600, 3), 40_000), false)
+	w.settle()
+	for _, e := range w.index.byID {
+		e.used = e.used.Add(-time.Hour)
+	}
+	for seed := range 3 {
+		tier.Offer(w.states.conversation(tokens(600, seed), 40_000), true)
+	}
+	if w.settle(); !slices.Equal(there(tier), []int{0, 1}) {
+		t.Errorf("conversations %v stay", there(tier))
+	}
+	w.end()
+	w = open(t, dir, few)
+	tier = w.Tier("m", w.states)
+	w.settle()
+	tier.Offer(w.states.conversation(tokens(600, 3), 40_000), false)
+	if w.settle(); !slices.Equal(there(tier), []int{0, 3}) {
+		t.Errorf("after the next start conversations %v stay", there(tier))
+	}
+}
+
+// A model's end takes no longer than all that it offers may take together.
+func TestTier_Offer_AtTheEnd_TimeIsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		states := &states{}
+		s := &Store{changed: make(chan struct{}), options: Options{Bytes: 1 << 30}, held: 1}
+		var writer sync.WaitGroup
+		defer writer.Wait()
+		writer.Go(func() {
+			for range 3 { // conversations that are written
+				time.Sleep(partingTime * 2 / 5)
+				s.mu.Lock()
+				s.held = 0
+				s.tell()
+				s.mu.Unlock()
+			}
+		})
+		tier, begin := &Tier{store: s}, time.Now()
+		for seed, want := range []bool{true, true, false} {
+			if more := tier.Offer(states.conversation(tokens(600, seed), 900), true); more != want {
+				t.Errorf("conversation %d: more %v", seed, more)
+			}
+		}
+		if took := time.Since(begin); took != partingTime {
+			t.Errorf("it takes %v", took)
+		}
+	})
 }
 
 // Of two processes with the same folder one writes, until it ends, and both read.

@@ -135,6 +135,9 @@ func (a *about) sound(contents uint64) bool {
 	return sum == contents
 }
 
+// space is what the conversation is found in.
+func (a *about) space(h *head) space { return space{h.identity, string(a.Owner), a.Adapters, a.From} }
+
 // digests are those of the conversation's blocks.
 func (a *about) digests() []kvcache.Digest {
 	list := make([]kvcache.Digest, len(a.Digests)/len(kvcache.Digest{}))

@@ -53,6 +53,11 @@ func (s *states) NewState(size, positions int) (kvcache.State, error) {
 	return s.make(make([]byte, size)), nil
 }
 
+// noStates is a model without memory for a state.
+type noStates struct{ *states }
+
+func (noStates) NewState(int, int) (kvcache.State, error) { return nil, errors.New("no memory") }
+
 // AdapterFiles implements Model.
 func (s *states) AdapterFiles(key string) (string, error) {
 	if strings.Contains(key, "gone") {

@@ -3,6 +3,7 @@
 package diskcache
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"slices"
@@ -17,6 +18,8 @@ type Tier struct {
 	store    *Store
 	identity [32]byte
 	model    Model
+	ends     time.Time // the end of what offers at the model's end may wait for, where EndBy says nothing; zero: there were none
+	ended    int       // how many there were
 }
 
 var _ kvcache.Cold = (*Tier)(nil)
@@ -24,7 +27,7 @@ var _ kvcache.Cold = (*Tier)(nil)
 // Tier opens the part of a store that has the conversations of a model, which is known by what its
 // states depend on.
 func (s *Store) Tier(identity string, m Model) *Tier {
-	t := &Tier{s, sha256.Sum256([]byte(identity)), m}
+	t := &Tier{store: s, identity: sha256.Sum256([]byte(identity)), model: m}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[t.identity]++
@@ -109,10 +112,12 @@ func (t *Tier) Offer(saved *kvcache.Saved, end bool) (more bool) {
 	s := t.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	until := s.until
-	if until.IsZero() {
-		until = time.Now().Add(partingTime)
+	if end { // what was used last comes first
+		t.ends = cmp.Or(t.ends, time.Now().Add(partingTime))
+		t.ended++
+		o.used = t.ends.Add(-partingTime - time.Duration(t.ended)*time.Millisecond)
 	}
+	until := cmp.Or(s.until, t.ends)
 	for end && ok && s.held > 0 && s.held+o.bytes > s.options.Memory && time.Now().Before(until) {
 		s.wait(until)
 	}
@@ -190,8 +195,9 @@ type offer struct {
 	saved  *kvcache.Saved
 	in     space
 	end    bool
-	bytes  int64 // of memory
-	erased bool  // nobody is to find it
+	used   time.Time // zero: now
+	bytes  int64     // of memory
+	erased bool      // nobody is to find it
 }
 
 // digests are those of the conversation, whose pieces have the same ones in any process.

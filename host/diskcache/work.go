@@ -3,6 +3,7 @@
 package diskcache
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -107,7 +108,7 @@ func (s *Store) look(name string) {
 // describe notes what a file says.
 func (e *entry) describe(h *head, a about) {
 	e.digests = a.digests()
-	e.in = space{h.identity, string(a.Owner), a.Adapters, a.From}
+	e.in = a.space(h)
 	a.Digests, a.Pieces = nil, nil // only the index of blocks is needed
 	e.about = a
 }
@@ -170,14 +171,16 @@ var (
 // looks through the folder anew when another process has left it to this one.
 func (s *Store) mayWrite() bool {
 	s.mu.Lock()
-	waits, had := time.Now().Before(s.paused), s.lock != nil
-	if !had && time.Since(s.locked) >= lockInterval {
-		s.tryLock()
-	}
-	has := s.lock != nil
+	waits, has := time.Now().Before(s.paused), s.lock != nil
 	s.mu.Unlock()
-	if has && !had {
-		s.scan()
+	if !has && time.Since(s.locked) >= lockInterval {
+		lock := s.tryLock()
+		s.mu.Lock()
+		s.lock, has = lock, lock != nil
+		s.mu.Unlock()
+		if has {
+			s.scan()
+		}
 	}
 	return has && !waits
 }
@@ -202,7 +205,7 @@ func (s *Store) store(o *offer) error {
 	if err != nil {
 		return err
 	}
-	if !s.makeRoom(a.size(&h)) {
+	if !s.makeRoom(a.size(&h), o.used) {
 		return errNoRoom
 	}
 	name := hex.EncodeToString(h.id[:]) + ending
@@ -217,8 +220,9 @@ func (s *Store) store(o *offer) error {
 	if err != nil {
 		return err
 	}
-	e = &entry{name: name, bytes: stat.Size(), used: time.Now()}
+	e = &entry{name: name, bytes: stat.Size(), used: cmp.Or(o.used, time.Now())}
 	e.describe(&h, a)
+	_ = s.root.Chtimes(name, e.used, e.used) // only the order of the next start depends on it
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Wrote++
@@ -258,8 +262,9 @@ func (s *Store) timeIsUp() bool {
 }
 
 // makeRoom removes files until one more of so many bytes keeps the bounds, and reports whether it
-// does. Some of the disk stays free, whoever fills the rest.
-func (s *Store) makeRoom(bytes int64) bool {
+// does. What was used after a time stays, unless that is zero. Some of the disk stays free, whoever
+// fills the rest.
+func (s *Store) makeRoom(bytes int64, used time.Time) bool {
 	if bytes > s.options.Bytes/2 {
 		return false // one conversation does not push out all others
 	}
@@ -272,7 +277,7 @@ func (s *Store) makeRoom(bytes int64) bool {
 			return true
 		}
 		victim := s.index.victim(s.open)
-		if victim == nil {
+		if victim == nil || !used.IsZero() && victim.used.After(used) {
 			s.mu.Unlock()
 			return false
 		}
@@ -310,18 +315,31 @@ func (s *Store) read() {
 		took := time.Since(began)
 		s.mu.Lock()
 		s.reading -= f.entry.bytes
+		writes := s.lock != nil
 		if err == nil {
 			s.took(f.entry, took)
 		} else {
-			if errors.Is(err, errDamaged) {
-				s.stats.Damaged++
-				s.remove(f.entry)
-			}
-			s.index.drop(f.entry)
+			s.failed(f.entry, err)
 		}
 		s.mu.Unlock()
 		f.done(saved, err)
+		if err == nil && writes {
+			now := time.Now()
+			_ = s.root.Chtimes(f.entry.name, now, now) // only the order of the next start depends on it
+		}
 		s.mu.Lock()
+	}
+}
+
+// failed forgets a conversation that could not be read, whatever the reason, and removes it: else
+// it would take room that nobody counts. s.mu is held.
+func (s *Store) failed(e *entry, err error) {
+	s.index.drop(e)
+	if errors.Is(err, errDamaged) {
+		s.stats.Damaged++
+	}
+	if !s.closing {
+		s.remove(e)
 	}
 }
 
@@ -333,9 +351,6 @@ func (s *Store) took(e *entry, took time.Duration) {
 		s.rate += (rate - s.rate) / 4
 	}
 	e.used, e.about.Continued = time.Now(), true
-	if s.lock != nil {
-		_ = s.root.Chtimes(e.name, e.used, e.used) // only the order of the next start depends on it
-	}
 }
 
 // load reads a conversation.
@@ -353,8 +368,8 @@ func (s *Store) load(f *fetch) (*kvcache.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.identity != f.entry.in.identity {
-		return nil, errForeign
+	if a.space(&h) != f.entry.in {
+		return nil, errForeign // it is not the file that was found
 	}
 	base := int64(headSize) + int64(h.about) + sealSize
 	return s.key.readContents(&dropped{store: s, file: file, at: base, told: base}, &h, &a, f.scope, f.model)

@@ -170,7 +170,8 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 		c.Snapshots = o.Snapshots
 	}
 	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, o.Shared(info), native.Logits
-	c.FeedsHead = info.Head && o.Workers == nil && !o.Lacks.Together && !o.Lacks.Selecting && !o.Lacks.Heads
+	drops := c.Snapshots > 0 || !info.Recurrent && !info.Hybrid && !o.Lacks.Truncating // wrong guesses
+	c.FeedsHead = info.Head && drops && o.Workers == nil && !o.Lacks.Together && !o.Lacks.Selecting && !o.Lacks.Heads
 	return c
 }
 

@@ -52,10 +52,12 @@ func (i *identity) model() (string, error) {
 		fmt.Fprintf(sum, "%s:%x ", digest, f.Scale)
 	}
 	fmt.Fprintf(sum, "%d-%d llama.cpp %s;%s", v.First, v.Last, native.Version(), i.options.computedWith())
-	if long, err := changesWithContext(i.options.Path); err != nil {
-		return "", err
-	} else if long {
-		fmt.Fprintf(sum, ";%d positions", i.positions)
+	for _, path := range i.options.files() { // in any of them, the first may have no tensors
+		if long, err := changesWithContext(path); err != nil {
+			return "", err
+		} else if long {
+			fmt.Fprintf(sum, ";%d positions", i.positions)
+		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
@@ -68,8 +70,8 @@ func (o Options) files() []string {
 	return []string{o.Path}
 }
 
-// changesWithContext reports whether a model has two sets of rotations (LongRoPE): llama.cpp takes
-// the one or the other by the length of the context.
+// changesWithContext reports whether a file of a model has two sets of rotations (LongRoPE):
+// llama.cpp takes the one or the other by the length of the context.
 func changesWithContext(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {

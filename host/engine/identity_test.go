@@ -79,6 +79,8 @@ func TestIdentity_Model_TellsApart(t *testing.T) {
 	}
 	note("long rotations", Options{Path: long}, 4096)
 	note("long rotations in a longer context", Options{Path: long}, 8192)
+	note("long rotations in the second file", Options{Path: first, Parts: []string{first, long}}, 4096)
+	note("the same in a longer context", Options{Path: first, Parts: []string{first, long}}, 8192)
 	t.Setenv("LLAMA_ATTN_ROT_DISABLE", "1")
 	note("without rotation", Options{Path: first}, 100)
 }

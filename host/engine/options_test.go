@@ -87,6 +87,29 @@ func TestOptions_roomy(t *testing.T) {
 	}
 }
 
+// A head that could guess nothing is not fed.
+func TestOptions_ContextOptions_FeedsHead(t *testing.T) {
+	attention, hybrid := native.ModelKind{Head: true}, native.ModelKind{Head: true, Hybrid: true}
+	for name, c := range map[string]struct {
+		o    Options
+		kind native.ModelKind
+		want bool
+	}{
+		"attention":             {Options{}, attention, true},
+		"no head":               {Options{}, native.ModelKind{}, false},
+		"cannot cut":            {Options{Lacks: Lacks{Truncating: true}}, attention, false},
+		"earlier states":        {Options{Snapshots: 1, Lacks: Lacks{Truncating: true}}, hybrid, true},
+		"no earlier states":     {Options{}, hybrid, false},
+		"in pieces":             {Options{Lacks: Lacks{Together: true}}, attention, false},
+		"the trial has crashed": {Options{Lacks: Lacks{Heads: true}}, attention, false},
+		"on workers":            {Options{Workers: workersThere{}}, attention, false},
+	} {
+		if got := c.o.ContextOptions(native.ModelInfo{ModelKind: c.kind}).FeedsHead; got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 type workersThere struct{}
 
 func (workersThere) Lost() error { return nil }

@@ -168,7 +168,7 @@ func (l *loader) openFile(ctx context.Context, o *engine.Options) (*model.File, 
 		o.Model.LoadMTP = false
 		file, err = l.tryFile(ctx, *o)
 	}
-	if err == nil && file.Lacks.Has(model.Heads) {
+	if err == nil && slices.ContainsFunc([]string{model.Heads, model.Together, model.Selecting}, file.Lacks.Has) {
 		o.Model.LoadMTP = false
 	}
 	return file, err

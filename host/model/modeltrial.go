@@ -75,7 +75,7 @@ func runExercises(m *native.Model, o options, known Lacks, announce func(stage s
 			return nil, err
 		}
 		for _, e := range exercises {
-			if t.lacks.Has(e.name) || e.name == Heads && (!m.Info().Head || t.lacks.Has(Selecting) || t.lacks.Has(Together)) {
+			if t.lacks.Has(e.name) || e.name == Heads && (!o.Loading.LoadMTP || t.lacks.Has(Selecting) || t.lacks.Has(Together)) {
 				continue
 			}
 			announce(e.name)

@@ -30,6 +30,14 @@ func TestRunExercises_BuiltIn_LacksNothing(t *testing.T) {
 	}
 }
 
+// A head that llama.cpp does not compute is not loaded a second time.
+func TestRunExercises_NoHead_LacksIt(t *testing.T) {
+	lacks, err := runExercises(loaded(t), options{Loading: native.ModelOptions{LoadMTP: true}}, nil, func(string) {})
+	if err != nil || len(lacks) != 1 || !lacks.Has(Heads) {
+		t.Errorf("%v, %v", lacks, err)
+	}
+}
+
 func TestRunExercises_KnownLack_IsNotTriedAgain(t *testing.T) {
 	known := Lacks{{Together, "it crashed"}, {Selecting, "it gave others"}}
 	lacks, err := runExercises(loaded(t), options{}, known, func(stage string) {

@@ -41,9 +41,12 @@ func Unsupported(field, format string, args ...any) *Error {
 	return &Error{Kind: KindInvalid, Code: "unsupported", Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
+// ClosedCode is the code of ShuttingDown.
+const ClosedCode = "shutting_down"
+
 // ShuttingDown refuses a request because the server is about to end.
 func ShuttingDown() *Error {
-	return &Error{Kind: KindUnavailable, Code: "shutting_down", Retry: 5, Message: "the server is shutting down"}
+	return &Error{Kind: KindUnavailable, Code: ClosedCode, Retry: 5, Message: "the server is shutting down"}
 }
 
 // ErrGone ends a request whose client has left: nobody reads an answer.

@@ -2,7 +2,26 @@
 
 package refusal
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ModelError says why a model could not be opened.
+type ModelError struct {
+	Model string
+	Err   error
+}
+
+// Error implements error.
+func (e *ModelError) Error() string { return fmt.Sprintf("open the model %q: %v", e.Model, e.Err) }
+
+// Unwrap returns why.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// ErrClosed is the error of all that is asked of a model that was closed.
+var ErrClosed = errors.New("the model is closed")
 
 // RequestError says what is wrong with a request, to the program that has made it.
 type RequestError struct {
@@ -47,6 +66,8 @@ type Overload struct {
 func (e *Error) Typed(err error) error {
 	base := RequestError{Code: e.Code, Field: e.Field, Message: e.Message, Err: err}
 	switch {
+	case e.Code == ClosedCode:
+		return ErrClosed
 	case e.Code == TooLongCode:
 		return &PromptTooLong{base, e.Numbers[PromptTokens], e.Numbers[ContextTokens]}
 	case e.Kind == KindPluginFault, e.Code == ScriptCode, e.Code == PluginCode:

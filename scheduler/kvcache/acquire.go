@@ -154,7 +154,7 @@ func (c *Cache) restore(r Claim, best *Sequence, found int) bool {
 	s.prompt, s.continued = min(e.prompt, n), e.continued
 	c.touch(s)
 	c.copy = copyInProgress{kind: restoring, sequence: s}
-	if s.name = 0; n == len(e.tokens) {
+	if s.name, s.dropped = 0, false; n == len(e.tokens) {
 		s.name, s.offered = e.name, e.offered
 	}
 	if 2*common >= len(e.tokens) {

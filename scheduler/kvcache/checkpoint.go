@@ -114,14 +114,17 @@ func (k *checkpoints) hold(to *conversation, all []*checkpoint, n int) {
 	to.checkpoints = held
 }
 
-// adoptCheckpoints gives a sequence that was restored the checkpoints that were saved with it: the
-// last ones, as many as the bounds allow.
+// adoptCheckpoints gives a sequence that was restored the checkpoints that were saved with it, as
+// far as it came back: the last ones, as many as the bounds allow.
 func (c *Cache) adoptCheckpoints(s *Sequence, saved []SavedCheckpoint) {
 	k, sum := &c.checkpoints, int64(0)
 	if !k.takes {
 		return
 	}
 	for _, p := range slices.Backward(saved) {
+		if p.N > len(s.tokens) {
+			continue
+		}
 		bytes := int64(p.State.Bytes())
 		if sum += bytes; len(s.checkpoints) >= k.Most || bytes > k.Bytes/4 || sum > k.Bytes {
 			break

@@ -205,6 +205,34 @@ func TestCache_Thaw(t *testing.T) {
 	}
 }
 
+// A part of a conversation comes back without the checkpoints of the rest: the sequence goes on
+// with other tokens, of which those hold nothing.
+func TestCache_Thaw_PartHasNoLaterCheckpoints(t *testing.T) {
+	w := newColdWorld(t, 0, false)
+	w.Window, w.Slack = 4000, 8
+	w.cache = kvcache.New(w.Backend, kvcache.Options{Cells: 8192, Sequences: 3, Cold: w.cold,
+		Checkpoints: kvcache.CheckpointOptions{Most: 8, MinStep: 1024, Bytes: 1 << 20}, Pieces: w.Pieces, Clock: w.Now})
+	s, tokens := w.write(3000, 1, 0)
+	w.cache.Release(s)
+	w.cache.OfferAll()
+	w.cache.EvictIdle()
+	other := append(slices.Clone(tokens[:1500]), prompt(1400, 50)...)
+	if err := w.thaw(other, kvcache.Scope{}); err != nil {
+		t.Fatal(err)
+	}
+	s, found := w.acquire(other)
+	if found != 1500 {
+		t.Errorf("%d tokens found", found)
+	}
+	long := append(other, prompt(4500, 51)...)
+	w.compute(s, long)
+	w.cache.Release(s)
+	again := append(slices.Clone(long[:3050]), prompt(10, 52)...)
+	s, _ = w.acquire(again)
+	w.compute(s, again) // which checks what the model says
+	w.end()
+}
+
 // What is of another scope, or begins otherwise, is refused whatever the store says.
 func TestCache_Thaw_Others(t *testing.T) {
 	w := newColdWorld(t, 0, false)

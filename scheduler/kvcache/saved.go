@@ -143,7 +143,7 @@ func (c *Cache) bring(saved *Saved, tokens []Token) (s *Sequence, w Wait, err er
 	c.Append(s, tokens)
 	s.scope, s.prefill = saved.Scope, 0
 	c.touch(s)
-	s.name = 0
+	s.name, s.dropped = 0, false
 	c.adoptCheckpoints(s, saved.Checkpoints)
 	c.copy = copyInProgress{kind: restoring, sequence: s}
 	c.saveAheadDue = true

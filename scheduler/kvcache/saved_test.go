@@ -71,6 +71,32 @@ func TestCache_Import_EvictsWhatIdleSequencesShare(t *testing.T) {
 	}
 }
 
+// A conversation that is restored where a dropped branch was is as good as any: when it is evicted,
+// the archive gets it.
+func TestCache_Import_WhereABranchWasDropped(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Cells: 1000, Context: 1000, Sequences: 1}, 1<<20)
+	long := prompt(900, 1)
+	left := w.leave(long)
+	var saved *kvcache.Saved
+	w.cache.Export(left, "", func(s *kvcache.Saved, err error) { saved = s })
+	w.cache.Erase(left, "")
+	s, _ := w.acquire(prompt(50, 2))
+	w.compute(s, prompt(50, 2))
+	w.cache.Drop(s)
+	for wait := kvcache.WaitCopy; wait == kvcache.WaitCopy; {
+		var err error
+		w.cache.BeginTick(patient)
+		if _, wait, err = w.cache.Import(saved); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.cache.EvictIdle()
+	if found := w.cache.LongestPrefix(append(long, 5), kvcache.Scope{}); found != 900 {
+		t.Errorf("%d tokens found", found)
+	}
+	_ = saved.Close()
+}
+
 // threaded is a memory that copies on a thread of its own: a copy ends between two looks at it.
 type threaded struct {
 	*schedulertest.Backend

@@ -34,11 +34,7 @@ size_t output_bytes(const ps_context * c) {
     if (c->output != PS_LOGITS) {
         numbers += static_cast<size_t>(llama_model_n_embd_out(c->model->model));
     }
-    size_t kept = 0;  // hidden states, of each token where they are for a head, which it copies
-    if (c->feeds_head || c->head) {
-        kept = 2 * static_cast<size_t>(c->limits.batch) * static_cast<size_t>(llama_model_n_embd_out(c->model->model));
-    }
-    return (rows * numbers + kept) * sizeof(float);
+    return (rows * numbers + ps::kept_states(c) * static_cast<size_t>(llama_model_n_embd_out(c->model->model))) * sizeof(float);
 }
 
 std::vector<ps_device_memory> memory_of(const ps_context * c) {

@@ -32,7 +32,7 @@ template struct reveal<reserve_tag, &llama_context::sched_need_reserve>;
 
 // The most tokens that a head has yet to read. Those of answers for which nobody asks it are
 // forgotten then: reading them would cost each answer what a layer costs.
-constexpr int32_t most_unread = 64;
+constexpr size_t most_unread = 64;
 
 constexpr size_t positions_of_text = 1;  // of a token, also where pictures have coordinates
 
@@ -44,11 +44,11 @@ namespace ps {
 
 bool has_head(const llama_model & model) {
     switch (model.arch) {
-        case LLM_ARCH_QWEN35: case LLM_ARCH_QWEN35MOE: case LLM_ARCH_QWEN3NEXT: case LLM_ARCH_GLM4_MOE: case LLM_ARCH_GLM_DSA:
+        case LLM_ARCH_QWEN35: case LLM_ARCH_QWEN35MOE: case LLM_ARCH_GLM4_MOE: case LLM_ARCH_GLM_DSA:
         case LLM_ARCH_DEEPSEEK2: case LLM_ARCH_DEEPSEEK32: case LLM_ARCH_HY_V3: case LLM_ARCH_COHERE2MOE: case LLM_ARCH_BAILINGMOE3:
         case LLM_ARCH_NEMOTRON_H_MOE: case LLM_ARCH_STEP35: case LLM_ARCH_MIMO2:
             break;
-        default: // DeepSeek 4 lies in memory whose passes are split in ways of their own
+        default: // DeepSeek 4 lies in memory whose passes are split in ways of their own; Qwen3-Next cannot drop wrong guesses
             return false;
     }
     const auto & h = model.hparams;
@@ -60,13 +60,21 @@ bool has_head(const llama_model & model) {
 }
 
 bool gives_output_states(const llama_model & model) {
-    return model.arch == LLM_ARCH_QWEN3NEXT || model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2;
+    return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2;
 }
 
 void give_states(llama_context * context, bool all) {
     llama_set_embeddings_nextn(context, true, !all);
     context->*member(reserve_tag{}) = true;
     context->sched_reserve();
+}
+
+size_t kept_states(const ps_context * c) {
+    const auto batch = static_cast<size_t>(c->limits.batch);
+    if (c->head) { // llama.cpp's, those of the batch that it reads, and what is unread, in vectors that have doubled
+        return 4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences);
+    }
+    return c->feeds_head ? 2 * batch : 0; // llama.cpp's, and their copy
 }
 
 void passed_states::take(const ps_context * c, const llama_batch & batch) {
@@ -150,8 +158,18 @@ void head::forget(int32_t sequence) {
     auto & s = sequences[static_cast<size_t>(sequence)];
     s.tokens.clear();
     s.states.clear();
-    s.decoded = 0;
+    trim(s);
+    s.first = s.decoded = 0;
     remove(sequence, -1);
+}
+
+// Gives back what a long piece of a prompt has needed: as many states for each sequence would take
+// as much memory as a model.
+void head::trim(followed & s) {
+    if (s.states.capacity() > 2 * most_unread * width) {
+        s.tokens.shrink_to_fit();
+        s.states.shrink_to_fit();
+    }
 }
 
 // Has what follows a position be the next that the head reads. Where the state before is not known,
@@ -228,7 +246,9 @@ void head::read(const std::vector<int32_t> & list) {
         }
     }
     for (const int32_t sequence : list) {
-        drop_read(sequences[static_cast<size_t>(sequence)]);
+        auto & s = sequences[static_cast<size_t>(sequence)];
+        drop_read(s);
+        trim(s);
     }
 }
 
@@ -263,7 +283,7 @@ void head::follow(const passed_states & passed, size_t n, const int32_t * tokens
     list.clear();
     for (const int32_t sequence : seen) {
         auto & s = sequences[static_cast<size_t>(sequence)];
-        if (s.end() - s.decoded <= most_unread) {
+        if (s.end() - s.decoded <= static_cast<int32_t>(most_unread)) {
             drop_read(s);
         } else if (s.prompt) {
             list.push_back(sequence);

@@ -27,14 +27,17 @@ bool gives_output_states(const llama_model & model);
 // with logits.
 void give_states(llama_context * context, bool all);
 
+// How many hidden states a head and what serves it keep at most, or what a context keeps for one.
+size_t kept_states(const ps_context * c);
+
 // The hidden states of a context's last pass, for its head.
 class passed_states {
   public:
     // Copies them after a pass, before anybody looks at its rows: that is when llama.cpp puts rows
     // in order, and these as if they were rows.
     void take(const ps_context * c, const llama_batch & batch);
-    // That of a token of the batch; null: there are none.
-    const float * of(size_t token) const { return values.empty() ? nullptr : values.data() + token * width; }
+    // That of a token of the batch; null: there is none.
+    const float * of(size_t token) const { return token * width < values.size() ? values.data() + token * width : nullptr; }
 
   private:
     bool find_order(const ps_context * c, const llama_batch & batch);
@@ -84,6 +87,7 @@ class head {
     void      forget(int32_t sequence);
     void      begin(int32_t sequence, int32_t position);
     void      drop_read(followed & s);
+    void      trim(followed & s);
     void      add_pending(int32_t sequence, const followed & s);
     void      read(const std::vector<int32_t> & list);
     void      remove(int32_t sequence, int32_t from);
