@@ -88,7 +88,7 @@ type (
 	ModelError    = refusal.ModelError    // why a model could not be opened: Model, Err
 	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
 	PromptTooLong = refusal.PromptTooLong // by how much: Tokens, Context
-	PluginFault   = refusal.PluginFault   // a plugin has failed or cannot be used
+	PluginFault   = refusal.PluginFault   // a plugin has failed, or refuses the request
 	Overload      = refusal.Overload      // too much is asked for at a time: Retry says when to try again
 )
 
