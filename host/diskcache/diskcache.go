@@ -40,7 +40,6 @@ package diskcache
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -83,7 +82,7 @@ type Store struct {
 	root    *os.Root
 	key     key
 	known   chan struct{} // closed when the folder was looked through
-	create  func(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error)
+	create  func(folder *os.Root, name string, mode fs.FileMode, fill func(*os.File) error) (fs.FileInfo, error)
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed, and made anew, when what somebody waits for may have changed
