@@ -5,7 +5,7 @@
 //
 // A Store is a folder, of all models of a process. Each model has a Tier of it, which is the cold
 // store (kvcache.Cold) of its scheduler. Ticks only ask what there is and hand things over; one
-// goroutine writes, one reads, and one has looked through the folder after the start.
+// goroutine looks through the folder after the start and then writes, and one reads.
 //
 // # Why is a file a whole conversation, and not blocks that several share?
 //

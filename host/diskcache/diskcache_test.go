@@ -128,7 +128,7 @@ func TestStore_RandomScopes_NeverCross(t *testing.T) {
 }
 
 // What grows is written anew when it has grown by a quarter, in the place of what it begins with,
-// and at the end if it has grown at all.
+// and at the end when it has grown by what is worth a file.
 func TestStore_Offer_Growing(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, nil)

@@ -143,9 +143,7 @@ func (s *Store) write() {
 // note notes how writing a conversation has ended. s.mu is held.
 func (s *Store) note(err error) {
 	switch {
-	case err == nil:
-		return
-	case errors.Is(err, errSkip):
+	case err == nil, errors.Is(err, errSkip):
 	case errors.Is(err, errNoRoom), errors.Is(err, errEnd), errors.Is(err, errLong):
 		s.stats.Dropped++
 	default:
@@ -303,14 +301,9 @@ func (s *Store) read() {
 		}
 		f := s.fetches[0]
 		s.fetches = s.fetches[1:]
-		closing := s.closing
 		s.mu.Unlock()
-		var saved *kvcache.Saved
-		err := errGone
 		began := time.Now()
-		if !closing {
-			saved, err = s.load(f)
-		}
+		saved, err := s.load(f)
 		took := time.Since(began)
 		s.mu.Lock()
 		s.reading -= f.entry.bytes
@@ -352,8 +345,11 @@ func (s *Store) took(e *entry, took time.Duration) {
 	e.used, e.about.Continued = time.Now(), true
 }
 
-// load reads a conversation.
+// load reads a conversation, but not at the end of the store.
 func (s *Store) load(f *fetch) (*kvcache.Saved, error) {
+	if s.ends() {
+		return nil, errEnd
+	}
 	file, err := s.root.Open(f.entry.name)
 	if err != nil {
 		return nil, err
