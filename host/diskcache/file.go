@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/kvcache"
@@ -240,7 +239,7 @@ func (k *key) readAbout(r io.ReaderAt, size int64) (h head, a about, err error) 
 	switch {
 	case h.key != k.name():
 		return h, a, errForeign
-	case h.about > longestAbout || h.contents > math.MaxInt64 || int64(h.about)+int64(headSize)+sealSize > size:
+	case h.about > longestAbout || h.contents > uint64(size) || int64(h.about)+int64(headSize)+sealSize > size:
 		return h, a, errDamaged
 	}
 	sealed := make([]byte, int(h.about)+sealSize)
