@@ -253,7 +253,8 @@ func openServers(ctx context.Context, cmd *cobra.Command, args []string, f bench
 	}
 	if f.plugins != "" {
 		plain := s.targets[0]
-		s.targets = append(s.targets, bench.Target{Name: plain.Name + " with plugins", Streamer: bench.WithPlugins(plain.Streamer, json.RawMessage(f.plugins)), OwnPrompts: true})
+		with := bench.With(plain.Streamer, func(r *bench.Request) { r.Plugins = json.RawMessage(f.plugins) })
+		s.targets = append(s.targets, bench.Target{Name: plain.Name + " with plugins", Streamer: with, OwnPrompts: true})
 	}
 	if f.against != "" {
 		s.add(f.against, f.against, f)

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
@@ -44,43 +43,17 @@ type Streamer interface {
 	Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error)
 }
 
-// ThatMayEnd sends requests whose answers may be shorter than their most tokens.
-func ThatMayEnd(s Streamer) Streamer { return thatMayEnd{s} }
+// With has each request changed before it is sent, perhaps by several goroutines at once.
+func With(s Streamer, change func(*Request)) Streamer { return changing{s, change} }
 
-type thatMayEnd struct{ Streamer }
-
-func (m thatMayEnd) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
-	r.MayEnd = true
-	return m.Streamer.Stream(ctx, r, arrived)
-}
-
-// WithPlugins sends all requests with a value of the field plugins.
-func WithPlugins(s Streamer, plugins json.RawMessage) Streamer { return withPlugins{s, plugins} }
-
-type withPlugins struct {
+type changing struct {
 	Streamer
-	plugins json.RawMessage
+	change func(*Request)
 }
 
-func (w withPlugins) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
-	r.Plugins = w.plugins
-	return w.Streamer.Stream(ctx, r, arrived)
-}
-
-// WithSchemas gives every request another schema: the one of its number, counted from 0.
-func WithSchemas(s Streamer, schema func(n int) json.RawMessage) Streamer {
-	return &withSchemas{Streamer: s, schema: schema}
-}
-
-type withSchemas struct {
-	Streamer
-	schema func(n int) json.RawMessage
-	sent   atomic.Int64
-}
-
-func (w *withSchemas) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
-	r.Schema = w.schema(int(w.sent.Add(1) - 1))
-	return w.Streamer.Stream(ctx, r, arrived)
+func (c changing) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
+	c.change(&r)
+	return c.Streamer.Stream(ctx, r, arrived)
 }
 
 // Target is a server with the name it has in reports.

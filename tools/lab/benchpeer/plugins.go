@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/penstock/penstock/tools/lab/bench"
 )
@@ -21,6 +22,13 @@ var pluginLoss = []struct {
 	{"grammar masks each token", `[{"name": "grammar", "config": {"grammar": "root ::= [a-z ]+"}}]`, 2},
 }
 
+// loss is something that costs streams.
+type loss struct {
+	what   string
+	most   float64 // percent of their tokens a second
+	change func(*bench.Request)
+}
+
 // lossFigures are compared with and without a plugin, or schemas.
 var lossFigures = []figure{
 	{"tokens/s", func(t turn) float64 { return t.Total.TokensPerSecond }, false},
@@ -29,41 +37,42 @@ var lossFigures = []figure{
 	{"tokens a million instructions", func(t turn) float64 { return ratio(t.Total.Tokens, t.Took.Instructions/1e6) }, false},
 }
 
-// plugins measures 8 streams with and without a plugin in short turns, on the same server. Nothing
-// is guessed there, since guesses depend on the text, and that on the plugin.
+// plugins measures streams with and without a plugin.
 func (l *lab) plugins() error {
+	var all []loss
+	for _, p := range pluginLoss {
+		all = append(all, loss{p.what, p.most, func(r *bench.Request) { r.Plugins = json.RawMessage(p.plugins) }})
+	}
+	return l.losses(all, seedPlugins, "--plugin-dir", l.pluginDir)
+}
+
+// losses measures 8 streams with something and without in short turns, on the same server. Nothing
+// is guessed there, since guesses depend on the text, and that on what the streams have. The sides
+// have other prompts, as long as one another's: the server has those of the first turn in its
+// cache. What was measured before an error has its rows, too.
+func (l *lab) losses(all []loss, seed uint64, flags ...string) error {
 	fmt.Fprintln(l.log, countersSay())
 	l.stopServers()
-	s := &server{name: penstock, key: "plugins"}
-	if err := l.start(s, l.command(penstock, l.one(), "--plugin-dir", l.pluginDir, "--spec-type", "none")); err != nil {
+	s := &server{name: penstock, key: all[0].what}
+	if err := l.start(s, l.command(penstock, l.one(), append(flags, "--spec-type", "none")...)); err != nil {
 		return err
 	}
 	plain := side{Target: bench.Target{Name: "without", Streamer: s.client}, pid: s.process.PID()}
-	// A prompt of a few words leaves nearly all time to tokens.
-	load := bench.Load{Seed: seedPlugins, Temperature: bench.Temperature, Classes: []bench.Class{
-		{Name: "stream", Clients: 8, Requests: 8, PromptWords: 4, MaxTokens: 64}}}
-	err := l.withPlugins(plain, load)
-	for _, p := range pluginLoss {
+	var err error
+	for round := 0; round < l.rounds && err == nil; round++ {
+		for i := 0; i < len(all) && err == nil; i++ {
+			with := side{bench.Target{Name: "with", Streamer: bench.With(s.client, all[i].change)}, plain.pid, 1 << 16}
+			// A prompt of a few words leaves nearly all time to tokens.
+			err = l.duel(with, plain, contest{name: all[i].what, pairs: 4, load: bench.Load{Seed: seed + uint64(100*i), Temperature: bench.Temperature,
+				Classes: []bench.Class{{Name: "stream", Clients: 8, Requests: 8, PromptWords: 4, MaxTokens: 64}}}}, round)
+		}
+	}
+	for _, x := range all {
 		for _, f := range lossFigures {
-			l.costsAtMost(p.what, f, p.most)
+			l.costsAtMost(x.what, f, x.most)
 		}
 	}
 	return err
-}
-
-// withPlugins runs all rounds. The sides have other prompts, as long as one another's: the server
-// has those of the first turn in its cache.
-func (l *lab) withPlugins(plain side, load bench.Load) error {
-	for round := range l.rounds {
-		for i, p := range pluginLoss {
-			load.Seed = seedPlugins + uint64(100*i)
-			with := side{bench.Target{Name: "with", Streamer: bench.WithPlugins(plain.Streamer, json.RawMessage(p.plugins))}, plain.pid, 1 << 16}
-			if err := l.duel(with, plain, contest{name: p.what, load: load, pairs: 4}, round); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // costsAtMost adds a row for what a plugin, or schemas, may take from a figure, in percent.
@@ -128,33 +137,12 @@ var schemaLoads = []struct {
 	{"each another schema, known from before", schemasOf(itemSchemas, len(itemSchemas))},
 }
 
-// schemas measures 8 streams that each have a schema of their own, and the same without, in short
-// turns on the same server. Nothing is guessed there, since guesses depend on the text, and that
-// on the schema.
+// schemas measures streams that each have a schema of their own, and the same without.
 func (l *lab) schemas() error {
-	fmt.Fprintln(l.log, countersSay())
-	l.stopServers()
-	s := &server{name: penstock, key: schemas}
-	if err := l.start(s, l.command(penstock, l.one(), "--spec-type", "none")); err != nil {
-		return err
-	}
-	plain := side{Target: bench.Target{Name: "without", Streamer: s.client}, pid: s.process.PID()}
-	var sides []side // each numbers its requests in all rounds
+	var all []loss
 	for _, k := range schemaLoads {
-		sides = append(sides, side{bench.Target{Name: "with", Streamer: bench.WithSchemas(s.client, k.schema)}, plain.pid, 1 << 16})
+		var sent atomic.Int64 // in all rounds
+		all = append(all, loss{k.what, schemaLoss, func(r *bench.Request) { r.Schema = k.schema(int(sent.Add(1) - 1)) }})
 	}
-	var err error
-	for round := 0; round < l.rounds && err == nil; round++ {
-		for i := 0; i < len(sides) && err == nil; i++ {
-			c := contest{name: schemaLoads[i].what, pairs: 4, load: bench.Load{Seed: seedSchemas + uint64(100*i), Temperature: bench.Temperature,
-				Classes: []bench.Class{{Name: "stream", Clients: 8, Requests: 8, PromptWords: 4, MaxTokens: 64}}}}
-			err = l.duel(sides[i], plain, c, round)
-		}
-	}
-	for _, k := range schemaLoads {
-		for _, f := range lossFigures {
-			l.costsAtMost(k.what, f, schemaLoss)
-		}
-	}
-	return err
+	return l.losses(all, seedSchemas)
 }

@@ -194,10 +194,9 @@ func (l *lab) readySides(s *server, p readyCost) [2]side {
 	client := *s.client
 	client.Chat = !p.text
 	plain := side{Target: bench.Target{Name: "without", Streamer: &client}, pid: s.process.PID()}
-	with := bench.WithPlugins(&client, p.field())
-	if slices.Contains(readyEnding, p.Name) {
-		with = bench.ThatMayEnd(with)
-	}
+	with := bench.With(&client, func(r *bench.Request) {
+		r.Plugins, r.MayEnd = p.field(), slices.Contains(readyEnding, p.Name)
+	})
 	return [2]side{{bench.Target{Name: "with", Streamer: with}, plain.pid, 1 << 16}, plain}
 }
 

@@ -8,10 +8,10 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"golang.org/x/sync/errgroup"
 )
 
 // setup is what one simulation is of.
@@ -269,29 +269,14 @@ func (s simulator) one(x setup) (*result, error) {
 	return r, nil
 }
 
-// each calls f with each number below n, some at once, and returns the first error by number.
+// each calls f with each number below n, some at once, and returns the first error.
 func (s simulator) each(n int, f func(int) error) error {
-	errs := make([]error, n)
-	work := make(chan int)
-	var workers sync.WaitGroup
-	for range s.workers {
-		workers.Go(func() {
-			for i := range work {
-				errs[i] = f(i)
-			}
-		})
-	}
+	var group errgroup.Group
+	group.SetLimit(s.workers)
 	for i := range n {
-		work <- i
+		group.Go(func() error { return f(i) })
 	}
-	close(work)
-	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return group.Wait()
 }
 
 // enough is the smallest fleet that keeps the goal of its hardware. If not even one with most

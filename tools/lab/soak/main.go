@@ -30,13 +30,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/penstock/penstock/tools/lab/bench"
+	"github.com/penstock/penstock/tools/section"
 )
 
 // Exit codes, as those of penstock.
@@ -137,7 +137,7 @@ func soakFor(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	fmt.Fprint(out, r.text())
 	if o.document != "" {
-		if err := r.write(filepath.Clean(o.document)); err != nil {
+		if err := section.Of("make soak", "").Replace(o.document, "\n"+r.text()+"\n"); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -312,24 +311,4 @@ func (r *report) verdict() error {
 		return fmt.Errorf("not everything was released within %v:\n  %s", settleWithin, strings.Join(list, "\n  "))
 	}
 	return nil
-}
-
-// The figures stand between these lines of a document.
-const (
-	figuresBegin = "<!-- figures: written by make soak -->\n"
-	figuresEnd   = "<!-- end of figures -->\n"
-)
-
-// write puts the report into a document.
-func (r *report) write(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	head, rest, ok := bytes.Cut(text, []byte(figuresBegin))
-	_, tail, ends := bytes.Cut(rest, []byte(figuresEnd))
-	if !ok || !ends {
-		return fmt.Errorf("%s has no place for the figures, between %q and %q", path, strings.TrimSpace(figuresBegin), strings.TrimSpace(figuresEnd))
-	}
-	return replaceFile(path, []byte(string(head)+figuresBegin+"\n"+r.text()+"\n"+figuresEnd+string(tail)))
 }
