@@ -46,7 +46,7 @@ var notRun = map[string]string{
 	"penstock plugin search repetition":                                                                                                            "names no plugin; the tests of cmd/penstock install from a server of their own",
 	"penstock model pull OWNER/NAME":                                                                                                               "needs a hub; the tests of cmd/penstock pull from one of their own",
 	"penstock serve --rerank-model bge-reranker-v2-m3.gguf":                                                                                        "needs a model that scores documents; the tests of host write one",
-	"go run ./tools/lab/trainprobe -model host/model/penstock-tiny.gguf \\":                                                                            "needs the sources; a test of tools/lab/trainprobe trains a network",
+	"go run ./tools/lab/trainprobe -model host/model/penstock-tiny.gguf \\":                                                                        "needs the sources; a test of tools/lab/trainprobe trains a network",
 	`OLLAMA_HOST=127.0.0.1:8080 ollama run penstock-tiny "Tell me a story about a frog."`:                                                          "needs Ollama; its JavaScript client is run",
 	"OPENAI_API_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none open-webui serve":                                                            "needs Open WebUI",
 	"OPENAI_API_BASE=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none aider --model openai/penstock-tiny":                                              "needs Aider",
