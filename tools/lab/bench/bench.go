@@ -5,6 +5,9 @@
 // That is tokens a second, the time to the first token (TTFT) and the gaps between tokens (ITL). A
 // Load says who sends what and for how long. Run puts it on one server, Alternate on several in
 // turn, so that a change in the machine's speed affects all of them alike.
+//
+// All programs below tools/lab and `penstock bench` share its clients: HTTP calls any route of a
+// server and streams texts, Dial opens a WebSocket, Socket streams over it. Start runs a server.
 package bench
 
 import (
