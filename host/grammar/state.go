@@ -4,6 +4,10 @@ package grammar
 
 import (
 	"cmp"
+	"errors"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
@@ -146,120 +150,268 @@ func (n *node) takesToken() bool {
 	return len(n.pairs) > 0 && n.pairs[len(n.pairs)-1].reads > readsUnique
 }
 
-// Shortest is the length in bytes of the shortest text that completes s, where a token that is
-// named counts as one. The bytes of such a text can come one after the other so that Shortest tells
-// one less after each, or less than that: where unique texts are to come, it may be too much.
-//
-// # Errors
-//
-//   - lexeme.ErrTooMuch: to find it out takes more than a bounded amount of work.
-func (g *Grammar) Shortest(s State) (int, error) {
-	if s.node == nil {
-		return never, nil
-	}
-	if s.node.complete && !s.node.mayEnd {
-		return 0, nil
-	}
-	w := unhurried()
-	if err := g.lock(w); err != nil {
-		return never, err
-	}
-	defer g.unlock()
-	g.long.Store(true)
-	least := never
-	err := g.withRoom(w, func() (err error) {
-		least, err = g.shortest(s.node, true)
-		return err
-	})
-	return least, err
+// How many bytes of states a grammar keeps, by an estimate that is rather too high. Then all are
+// forgotten; those that a request holds keep what they need themselves.
+const (
+	maxKept    = 8 << 20
+	maxPrivate = 2 << 20 // of private states
+	maxLexemes = 6 << 20 // of the lexemes' automata
+)
+
+// frame is what is to come after a rule that is being read: where its caller goes on, and what the
+// caller's loop remembers.
+type frame struct {
+	id      uint64
+	to      place
+	memory  *memory
+	below   *frame
+	private bool         // what is to come depends on unique texts
+	rest    atomic.Int32 // one more than the bytes of the shortest text to the very end; 0: not computed
 }
 
-// shortest looks at lexemes that may end here last. Where they do, other pairs have what comes
-// then, unless no byte of them has been read: then one must be. It leaves out what is in doubt. A
-// text of which it is not known what it must not be counts, if at all, as long as it may have to
-// be.
-func (g *Grammar) shortest(n *node, blurred bool) (int, error) {
-	n, err := g.home(n)
-	if err != nil {
-		return never, err
-	}
-	least := never
-	for i := range n.pairs {
-		p := &n.pairs[i]
-		length := 1
-		switch {
-		case p.doubt || p.isBlurred() && !blurred:
-			continue
-		case p.isBlurred():
-			length = g.uniques[p.unique].ample
-		case p.reads > readsUnique:
-		case g.automata.Accepts(lexeme.State(p.at)):
-			continue
-		default:
-			if length, err = g.automata.Shortest(lexeme.State(p.at)); err != nil {
-				return never, err
-			}
-		}
-		least = min(least, plus(length, g.restOf(p)))
-	}
-	for i := range n.pairs {
-		p := &n.pairs[i]
-		if p.reads > readsUnique || p.doubt || p.isBlurred() || !g.automata.Accepts(lexeme.State(p.at)) || g.restOf(p)+1 >= least {
-			continue
-		}
-		length, err := g.shortestOn(lexeme.State(p.at))
-		if err != nil {
-			return never, err
-		}
-		least = min(least, plus(length, g.restOf(p)))
-	}
-	return least, nil
+type frameKey struct {
+	to     place
+	memory *memory
+	below  *frame
 }
 
-// restOf is the shortest text behind the lexeme of a pair.
-func (g *Grammar) restOf(p *pair) int {
-	return plus(g.rests[p.to].length(p.memory), g.restBelow(p.below))
+type memoryKey struct {
+	loop  *loop
+	count int
+	bits  string
+	seen  *seen
 }
 
-// shortestOn is the length of the shortest text of at least one byte with which a lexeme ends.
-func (g *Grammar) shortestOn(s lexeme.State) (int, error) {
-	least := never
-	for b := 0; b < 256; b += 16 {
-		states, err := g.automata.Sixteen(s, byte(b))
-		if err != nil {
-			return never, err
-		}
-		if states == nil {
-			continue
-		}
-		for k, to := range states {
-			if to == lexeme.Dead || k > 0 && to == states[k-1] {
-				continue
-			}
-			length, err := g.automata.Shortest(to)
-			if err != nil {
-				return never, err
-			}
-			least = min(least, plus(length, 1))
-		}
-	}
-	return least, nil
+// table interns what states are made of: within one, equal frames, memories and nodes are one.
+// Callers hold the grammar's lock.
+type table struct {
+	frames   map[frameKey]*frame
+	memories map[memoryKey]*memory
+	nodes    map[uint64][]*node
+	masks    map[uint64]*maskOf // by what they allow
+	seen     map[seenKey]*seen
+	starts   map[startKey]lexeme.State // of unique texts
+	bytes    int
 }
 
-// restBelow is the shortest text that ends all that is on a stack.
-func (g *Grammar) restBelow(f *frame) int {
-	var open []*frame
-	for ; f != nil && f.rest.Load() == 0; f = f.below {
-		open = append(open, f)
+// seeds keep others from choosing states whose hashes are the same.
+var seeds = [3]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64()}
+
+func newTable() *table {
+	return &table{frames: map[frameKey]*frame{}, memories: map[memoryKey]*memory{}, nodes: map[uint64][]*node{}, masks: map[uint64]*maskOf{},
+		seen: map[seenKey]*seen{}, starts: map[startKey]lexeme.State{}}
+}
+
+// tableOf is the one of private states, or of the others.
+func (g *Grammar) tableOf(private bool) *table {
+	if private {
+		return g.private
 	}
-	n := 0
-	if f != nil {
-		n = int(f.rest.Load() - 1)
+	return g.table
+}
+
+// name returns a number that nothing else has.
+func (g *Grammar) name() uint64 {
+	g.names++
+	return g.names
+}
+
+func (g *Grammar) frame(k frameKey) *frame {
+	private := k.memory.isPrivate() || k.below != nil && k.below.private
+	t := g.tableOf(private)
+	f := t.frames[k]
+	if f == nil {
+		f = &frame{id: g.name(), to: k.to, memory: k.memory, below: k.below, private: private}
+		t.frames[k] = f
+		t.bytes += 160
 	}
-	for i := len(open) - 1; i >= 0; i-- {
-		f := open[i]
-		n = plus(n, g.rests[f.to].length(f.memory))
-		f.rest.Store(int32(n + 1))
+	return f
+}
+
+func (g *Grammar) memory(m *memory) *memory {
+	if m == nil {
+		return nil
+	}
+	set := make([]byte, 0, 64)
+	for _, w := range m.bits {
+		for i := range 8 {
+			set = append(set, byte(w>>(8*i)))
+		}
+	}
+	t := g.tableOf(m.isPrivate())
+	k := memoryKey{m.loop, m.count, string(set), g.sameSeen(m.seen)}
+	known := t.memories[k]
+	if known == nil {
+		known = &memory{loop: m.loop, id: g.name(), bits: m.bits, count: m.count, seen: k.seen}
+		if k.seen != nil {
+			known.plain = g.memory(&memory{loop: m.loop, bits: m.bits, count: m.count})
+		}
+		t.memories[k] = known
+		t.bytes += 240 + 16*len(m.bits) + 24*len(m.loop.ends)
+	}
+	return known
+}
+
+func (n *node) end() end { return end{n.complete, n.mayEnd} }
+
+// node interns a set of pairs, which is its own afterwards. No pairs and no end is dead.
+func (g *Grammar) node(pairs []pair, end end, shadow bool) *node {
+	if len(pairs) == 0 && !end.complete {
+		return dead
+	}
+	pairs = distinct(pairs)
+	private := false
+	key := seeds[2]
+	for i := range pairs {
+		private = private || pairs[i].isPrivate()
+		key = pairs[i].hash(key)
+	}
+	if private {
+		g.private.bytes += 320 + 64*len(pairs)
+		n := g.newNode(pairs, end, shadow)
+		n.private = g.privates
+		return n
+	}
+	for _, n := range g.table.nodes[key] {
+		if n.end() == end && n.shadow == shadow && slices.Equal(n.pairs, pairs) {
+			return n
+		}
+	}
+	n := g.newNode(pairs, end, shadow)
+	g.table.nodes[key] = append(g.table.nodes[key], n)
+	g.table.bytes += 320 + 64*len(pairs)
+	return n
+}
+
+func (g *Grammar) newNode(pairs []pair, end end, shadow bool) *node {
+	n := &node{generation: g.generation, automata: g.automata, complete: end.complete, mayEnd: end.doubt, shadow: shadow, pairs: slices.Clone(pairs)}
+	n.doubtful = !end.complete || end.doubt
+	for i := range pairs {
+		p := &pairs[i]
+		n.records = n.records || p.trail.isKnown()
+		n.blurs = n.blurs || p.doubt || p.isBlurred()
+		n.doubtful = n.doubtful && p.doubt
 	}
 	return n
+}
+
+// hash adds a pair to a hash.
+func (p *pair) hash(h uint64) uint64 {
+	doubt := uint64(0)
+	if p.doubt {
+		doubt = 1
+	}
+	h = mix(h, uint64(p.reads)|doubt<<8|uint64(uint32(p.unique))<<16, uint64(uint32(p.at))|uint64(uint32(p.to))<<32)
+	h = mix(h, p.memory.name(), p.below.name())
+	return mix(h, p.trail.name(), 0)
+}
+
+func mix(h, x, y uint64) uint64 {
+	high, low := bits.Mul64(h^x^seeds[0], y^bits.RotateLeft64(h, 32)^seeds[1])
+	return high ^ low
+}
+
+// distinct sorts pairs and takes out those that are equal.
+func distinct(pairs []pair) []pair {
+	slices.SortFunc(pairs, comparePairs)
+	return slices.CompactFunc(pairs, func(a, b pair) bool {
+		b.doubt = a.doubt
+		return a == b
+	})
+}
+
+// bound forgets all where too much is kept.
+func (g *Grammar) bound() error {
+	switch {
+	case g.crowded():
+		g.long.Store(true)
+		defer g.tell()
+		return g.renew()
+	case g.table.bytes >= g.mostKept:
+		g.long.Store(true)
+		g.forget()
+	case g.private.bytes >= maxPrivate:
+		g.forgetPrivate()
+	}
+	return nil
+}
+
+// withRoom does what may find the automata full: then it is done again in new ones. Whatever f
+// uses of states it takes home itself.
+func (g *Grammar) withRoom(w *work, f func() error) error {
+	g.limit(w)
+	err := f()
+	if w.brief && errors.Is(err, lexeme.ErrTooMuch) {
+		return ErrLater
+	}
+	if errors.Is(err, lexeme.ErrFull) {
+		if w.brief {
+			return ErrLater
+		}
+		g.long.Store(true)
+		if err = g.renew(); err == nil {
+			err = f()
+		}
+	}
+	return err
+}
+
+// settle is home, in new automata if the existing ones have no room.
+func (g *Grammar) settle(w *work, n *node) (home *node, err error) {
+	err = g.withRoom(w, func() (err error) {
+		home, err = g.home(n)
+		return err
+	})
+	return home, err
+}
+
+// renew has automata begin anew that are full.
+func (g *Grammar) renew() error {
+	g.forget()
+	g.automata = lexeme.NewAutomata(g.arena, g.mostLexemes)
+	for i, w := range g.spelt {
+		var err error
+		if g.words[i], err = g.automata.Start(w.is, w.spelt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Grammar) forget() {
+	for _, same := range g.table.nodes {
+		for _, n := range same {
+			n.forget()
+		}
+	}
+	g.table = newTable()
+	g.generation++
+	g.forgetPrivate()
+}
+
+// forgetPrivate forgets what is known of private states, which belong to those who hold them.
+func (g *Grammar) forgetPrivate() {
+	g.private = newTable()
+	g.privates++
+}
+
+// home is the node of the table that equals n, which may be of an earlier one.
+func (g *Grammar) home(n *node) (*node, error) {
+	if n.generation == g.generation && (n.private == 0 || n.private == g.privates) || n == dead {
+		return n, nil
+	}
+	moved := map[*frame]*frame{nil: nil}
+	pairs := slices.Clone(n.pairs)
+	for i := range pairs {
+		p := &pairs[i]
+		p.below, p.memory = g.moveFrames(p.below, moved, g.memory), g.memory(p.memory)
+		if p.reads <= readsUnique && n.automata != g.automata {
+			at, err := n.automata.Move(lexeme.State(p.at), g.automata)
+			if err != nil {
+				return nil, err
+			}
+			p.at = int32(at)
+		}
+	}
+	return g.node(pairs, n.end(), n.shadow), nil
 }

@@ -3,6 +3,7 @@
 package lexeme
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -260,4 +261,138 @@ func (a *Arena) pairOf(x, y []cut) pair {
 	a.derived.pairs[key] = p
 	a.derived.bytes += 96 + 8*len(p.of)
 	return p
+}
+
+// change is where one of several derivatives comes to another class.
+type change struct {
+	from rune
+	of   int32
+	to   Expr
+}
+
+// swept is merged for many derivatives: it goes through the alphabet once, and looks only at those
+// that lead somewhere.
+func (a *Arena) swept(all []derivative, f func(...Expr) Expr) derivative {
+	var changes []change
+	for i, d := range all {
+		for _, c := range d.cuts {
+			changes = append(changes, change{c.from, int32(i), d.next[c.class]})
+		}
+	}
+	if !a.spend(len(changes)) {
+		return derivative{one, []Expr{Nothing}}
+	}
+	slices.SortFunc(changes, func(x, y change) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.of, y.of)) })
+	s := sweep{now: make([]Expr, len(all)), place: make([]int32, len(all)), known: map[string]int32{}}
+	var cuts []cut
+	for i := 0; i < len(changes); {
+		from := changes[i].from
+		for ; i < len(changes) && changes[i].from == from; i++ {
+			s.set(changes[i].of, changes[i].to)
+		}
+		if !a.spend(1 + len(s.active)) {
+			return derivative{one, []Expr{Nothing}}
+		}
+		class := s.class(len(all))
+		if last := len(cuts) - 1; last < 0 || cuts[last].class != class {
+			cuts = append(cuts, cut{from, class})
+		}
+	}
+	next := make([]Expr, len(s.classes))
+	for i, parts := range s.classes {
+		next[i] = f(parts...)
+	}
+	return a.canonical(a.partition(cuts), next)
+}
+
+// sweep is where derivatives lead at one character.
+type sweep struct {
+	now     []Expr
+	place   []int32 // in active
+	active  []int32 // those that lead somewhere
+	known   map[string]int32
+	classes [][]Expr // what the derivatives lead to, with one Nothing if some lead nowhere
+	sorted  []Expr
+	key     []byte
+}
+
+func (s *sweep) set(i int32, to Expr) {
+	if s.now[i] == Nothing && to != Nothing {
+		s.place[i], s.active = int32(len(s.active)), append(s.active, i)
+	} else if s.now[i] != Nothing && to == Nothing {
+		last := s.active[len(s.active)-1]
+		s.active[s.place[i]], s.place[last] = last, s.place[i]
+		s.active = s.active[:len(s.active)-1]
+	}
+	s.now[i] = to
+}
+
+// class is the number of what the derivatives, of which there are so many, lead to now.
+func (s *sweep) class(of int) int32 {
+	s.sorted = s.sorted[:0]
+	for _, i := range s.active {
+		s.sorted = append(s.sorted, s.now[i])
+	}
+	if len(s.active) < of {
+		s.sorted = append(s.sorted, Nothing)
+	}
+	slices.Sort(s.sorted)
+	s.sorted = slices.Compact(s.sorted)
+	s.key = s.key[:0]
+	for _, x := range s.sorted {
+		s.key = binary.LittleEndian.AppendUint32(s.key, uint32(x))
+	}
+	n, ok := s.known[string(s.key)]
+	if !ok {
+		n = int32(len(s.classes))
+		s.known[string(s.key)] = n
+		s.classes = append(s.classes, slices.Clone(s.sorted))
+	}
+	return n
+}
+
+// stepsPerCharacter is how much work a character of a text may take.
+const stepsPerCharacter = 200_000
+
+// Match reports whether text is one of x's. What it does counts as work of making the arena.
+func (a *Arena) Match(x Expr, text string) (bool, error) {
+	for _, r := range text {
+		var err error
+		if x, err = a.by(x, r); err != nil {
+			return false, err
+		}
+		if x == Nothing {
+			return false, nil
+		}
+	}
+	return a.Nullable(x), nil
+}
+
+// by is what may follow character r in x's texts. A surrogate is no character.
+func (a *Arena) by(x Expr, r rune) (Expr, error) {
+	if r < 0 || r > maxRune || r >= firstSurrogate && r <= lastSurrogate {
+		return Nothing, nil
+	}
+	var d derivative
+	err := a.Bounded(stepsPerCharacter, func() {
+		a.spend(1)
+		d = a.derive(x)
+	})
+	if err != nil {
+		return Nothing, err
+	}
+	return d.by(r), nil
+}
+
+// Nullable reports whether the empty text is one of x's.
+func (a *Arena) Nullable(x Expr) bool { return a.at(x).nullable }
+
+// Lengths are bounds of how many characters x's texts have. They may not be the narrowest. high is
+// Unbounded where there is none.
+func (a *Arena) Lengths(x Expr) (low, high int) {
+	n := a.at(x)
+	if n.most >= far {
+		return int(n.least), Unbounded
+	}
+	return int(n.least), int(n.most)
 }

@@ -10,7 +10,14 @@
 // where a number below 0 may, so that a model that must not go below 0 is not led to a minus sign.
 package number
 
-import "github.com/penstock/penstock/host/grammar/lexeme"
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
 
 // Bound is a limit of a range: a JSON number, as it stands in the schema.
 type Bound struct {
@@ -176,4 +183,306 @@ func rounded(l *limit) *limit {
 		d = d.next()
 	}
 	return &limit{decimal: d}
+}
+
+// maxExponent keeps numbers in the range of 64 bits, so that usual readers take them.
+const maxExponent = 307
+
+// exponent is an exponent between two, of which neither is negative, with a sign in front.
+func exponent(a *lexeme.Arena, sign lexeme.Expr, least, most int) lexeme.Expr {
+	span := span{a: a, integer: true}
+	value := span.between(&limit{decimal: decimal{whole: strconv.Itoa(least)}}, &limit{decimal: decimal{whole: strconv.Itoa(most)}})
+	return a.Then(a.Or(a.Text("e"), a.Text("E")), sign, a.Repeat(a.Text("0"), 0, 2), value)
+}
+
+// scientific is the numbers in a range that have an exponent, as far as their digits say so: with
+// one digit, which is not 0, before the point, a number lies between 0 and 1 if its exponent is
+// below 0, and has as many digits as the exponent says and one more if it is not. That is how other
+// programs write small and large numbers. The limits are of magnitudes.
+func scientific(a *lexeme.Arena, low, high *limit) lexeme.Expr {
+	mantissa := a.Then(a.Class(positive), fractions(a))
+	var exponents []lexeme.Expr
+	if low.isZero() && (high == nil || high.whole != "0") {
+		exponents = append(exponents, exponent(a, a.Text("-"), 1, maxExponent))
+	}
+	if least := len(low.whole); high == nil && least <= maxExponent {
+		if low.isZero() {
+			least = 0
+		}
+		exponents = append(exponents, exponent(a, a.Or(lexeme.Empty, a.Text("+")), least, maxExponent))
+	}
+	return a.Then(mantissa, a.Or(exponents...))
+}
+
+// maxDigits are the digits of a bound or a multiple, without exponent. The largest number of 64
+// bits has 309, the smallest 324.
+const maxDigits = 400
+
+// decimal is a number as its digits. whole has no zeros in front but for "0" itself, fraction none
+// at its end.
+type decimal struct {
+	negative        bool
+	whole, fraction string
+}
+
+var zero = decimal{whole: "0"}
+
+// parse reads a JSON number.
+func parse(text string) (decimal, error) {
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(text), "e")
+	shift := 0
+	if scientific {
+		var err error
+		if shift, err = strconv.Atoi(exponent); err != nil || shift > maxDigits || shift < -maxDigits {
+			return decimal{}, tooLarge(text)
+		}
+	}
+	magnitude, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(magnitude, ".")
+	if whole == "" || strings.Trim(whole+fraction, "0123456789") != "" {
+		return decimal{}, fmt.Errorf("%.60q is not a JSON number", text)
+	}
+	if shift > 0 {
+		fraction += strings.Repeat("0", max(0, shift-len(fraction)))
+		whole, fraction = whole+fraction[:shift], fraction[shift:]
+	} else if shift < 0 {
+		whole = strings.Repeat("0", max(0, -shift-len(whole))) + whole
+		cut := len(whole) + shift
+		whole, fraction = whole[:cut], whole[cut:]+fraction
+	}
+	d := decimal{negative, strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")}
+	if len(d.whole)+len(d.fraction) > maxDigits {
+		return decimal{}, tooLarge(text)
+	}
+	if d.whole == "" {
+		d.whole = "0"
+	}
+	if d.isZero() {
+		d.negative = false
+	}
+	return d, nil
+}
+
+// tooLarge is the error of a number whose digits are not written out.
+func tooLarge(text string) error {
+	return fmt.Errorf("the number %.60s is too large or too precise: without its exponent it has more than %d digits", text, maxDigits)
+}
+
+func (d decimal) isZero() bool { return d.whole == "0" && d.fraction == "" }
+
+// magnitude is d without its sign.
+func (d decimal) magnitude() decimal { return decimal{whole: d.whole, fraction: d.fraction} }
+
+// compare is negative where d is less than other, and 0 where they are equal.
+func (d decimal) compare(other decimal) int {
+	switch {
+	case d.negative && other.negative:
+		return other.magnitude().compare(d.magnitude())
+	case d.negative:
+		return -1
+	case other.negative:
+		return 1
+	case len(d.whole) != len(other.whole):
+		return len(d.whole) - len(other.whole)
+	case d.whole != other.whole:
+		return strings.Compare(d.whole, other.whole)
+	}
+	return strings.Compare(d.fraction, other.fraction)
+}
+
+// floor is the greatest integer that is not above d.
+func (d decimal) floor() decimal {
+	if d.fraction == "" || !d.negative {
+		return decimal{negative: d.negative && d.whole != "0", whole: d.whole}
+	}
+	n, _ := new(big.Int).SetString(d.whole, 10)
+	return decimal{negative: true, whole: n.Add(n, big.NewInt(1)).String()}
+}
+
+// negated is -d.
+func (d decimal) negated() decimal {
+	return decimal{negative: !d.negative && !d.isZero(), whole: d.whole, fraction: d.fraction}
+}
+
+// ceiling is the least integer that is not below d.
+func (d decimal) ceiling() decimal { return d.negated().floor().negated() }
+
+// next is the integer that comes after d, an integer.
+func (d decimal) next() decimal {
+	n, _ := new(big.Int).SetString(d.whole, 10)
+	if d.negative {
+		n.Neg(n)
+	}
+	n.Add(n, big.NewInt(1))
+	return decimal{negative: n.Sign() < 0, whole: n.Abs(n).String()}
+}
+
+// span writes the magnitudes between two limits as an expression, digit by digit: as long as a
+// text's digits are those of a limit, the limit has a say in the next one. No prefix of the
+// expression leads nowhere, and it has as many parts as the limits have digits.
+type span struct {
+	a       *lexeme.Arena
+	integer bool
+	// The limits' digits, wholes of one length and fractions of one length. A side that is not
+	// followed has no say.
+	low, high               side
+	wholeSize, fractionSize int
+}
+
+// side is one limit.
+type side struct {
+	digits    string // those of the whole part, then of the fraction
+	exclusive bool
+}
+
+// between is the magnitudes from low to high; high may be nil. Neither is negative.
+func (s span) between(low, high *limit) lexeme.Expr {
+	if high != nil && low.compare(high.decimal) > 0 {
+		return lexeme.Nothing
+	}
+	shortest, longest := len(low.whole), lexeme.Unbounded
+	if high != nil {
+		longest = len(high.whole)
+	}
+	if shortest == longest {
+		return s.sized(low, high)
+	}
+	parts := []lexeme.Expr{s.sized(low, nil)}
+	middle := lexeme.Unbounded
+	if high != nil {
+		parts = append(parts, s.sized(nil, high))
+		middle = longest - 2
+	}
+	if high == nil || shortest <= middle {
+		more := s.a.Then(s.a.Class(positive), s.a.Repeat(s.a.Class(digit), shortest, middle))
+		parts = append(parts, s.a.Then(more, s.anyFraction()))
+	}
+	return s.a.Or(parts...)
+}
+
+// anyFraction is a fraction, or none, where nothing bounds it.
+func (s span) anyFraction() lexeme.Expr {
+	if s.integer {
+		return lexeme.Empty
+	}
+	return fractions(s.a)
+}
+
+// sized is the magnitudes whose whole part has as many digits as the limits' has. One may be nil.
+func (s span) sized(low, high *limit) lexeme.Expr {
+	for _, l := range []*limit{low, high} {
+		if l != nil {
+			s.wholeSize, s.fractionSize = len(l.whole), max(s.fractionSize, len(l.fraction))
+		}
+	}
+	read := func(l *limit) side {
+		if l == nil {
+			return side{}
+		}
+		return side{l.whole + l.fraction + strings.Repeat("0", s.fractionSize-len(l.fraction)), l.exclusive}
+	}
+	s.low, s.high = read(low), read(high)
+	return s.from(0, low != nil, high != nil)
+}
+
+// from is what may follow the first at digits, where these are the digits of low, of high or of
+// both, as follows say.
+func (s span) from(at int, followsLow, followsHigh bool) lexeme.Expr {
+	switch {
+	case !followsLow && !followsHigh && at >= s.wholeSize:
+		if at == s.wholeSize {
+			return s.anyFraction()
+		}
+		return digits(s.a)
+	case !followsLow && !followsHigh:
+		return s.a.Then(s.a.Repeat(s.a.Class(digit), s.wholeSize-at, s.wholeSize-at), s.anyFraction())
+	}
+	var parts []lexeme.Expr
+	if at >= s.wholeSize && s.mayEnd(at, followsLow, followsHigh) {
+		parts = append(parts, lexeme.Empty)
+	}
+	if at == s.wholeSize {
+		if !s.integer {
+			parts = append(parts, s.a.Then(s.a.Text("."), s.step(at, followsLow, followsHigh)))
+		}
+		return s.a.Or(parts...)
+	}
+	return s.a.Or(append(parts, s.step(at, followsLow, followsHigh))...)
+}
+
+// mayEnd reports whether the number that ends here lies in the range: where only zeros are left of
+// a limit, it equals the limit.
+func (s span) mayEnd(at int, followsLow, followsHigh bool) bool {
+	if followsLow && (strings.Trim(s.low.digits[at:], "0") != "" || s.low.exclusive) {
+		return false
+	}
+	return !followsHigh || !s.high.exclusive || strings.Trim(s.high.digits[at:], "0") != ""
+}
+
+// step is the digit number at and what may follow it. A limit's digits that are used up are zeros.
+func (s span) step(at int, followsLow, followsHigh bool) lexeme.Expr {
+	if at >= s.wholeSize+s.fractionSize {
+		return s.zeros(followsLow, followsHigh)
+	}
+	least, most := rune('0'), rune('9')
+	if at == 0 && s.wholeSize > 1 {
+		least = '1'
+	}
+	if followsLow {
+		least = rune(s.low.digits[at])
+	}
+	if followsHigh {
+		most = rune(s.high.digits[at])
+	}
+	if least > most {
+		return lexeme.Nothing
+	}
+	if least == most && followsLow == followsHigh {
+		return s.a.Then(s.a.Class(lexeme.Range{Low: least, High: least}), s.after(at, followsLow, followsHigh))
+	}
+	var parts []lexeme.Expr
+	if followsLow {
+		parts = append(parts, s.a.Then(s.a.Class(lexeme.Range{Low: least, High: least}), s.after(at, true, followsHigh && least == most)))
+		least++
+	}
+	if followsHigh && least <= most {
+		parts = append(parts, s.a.Then(s.a.Class(lexeme.Range{Low: most, High: most}), s.after(at, false, true)))
+		most--
+	}
+	if least <= most {
+		parts = append(parts, s.a.Then(s.a.Class(lexeme.Range{Low: least, High: most}), s.after(at, false, false)))
+	}
+	return s.a.Or(parts...)
+}
+
+// after is what may follow digit number at. Within a fraction, unlike at its beginning, it may be
+// nothing.
+func (s span) after(at int, followsLow, followsHigh bool) lexeme.Expr {
+	if at+1 > s.wholeSize && !followsLow && !followsHigh {
+		return digits(s.a)
+	}
+	if at+1 >= s.wholeSize+s.fractionSize && at+1 > s.wholeSize {
+		tail := s.zeros(followsLow, followsHigh)
+		if s.mayEnd(at+1, followsLow, followsHigh) {
+			return s.a.Or(lexeme.Empty, tail)
+		}
+		return tail
+	}
+	return s.from(at+1, followsLow, followsHigh)
+}
+
+// zeros is at least one digit behind those of the limits: zeros keep the number equal to them,
+// other digits raise it.
+func (s span) zeros(followsLow, followsHigh bool) lexeme.Expr {
+	zeros := s.a.Repeat(s.a.Text("0"), 0, lexeme.Unbounded)
+	equal := s.a.Then(s.a.Text("0"), zeros)
+	higher := s.a.Then(zeros, s.a.Class(positive), digits(s.a))
+	var parts []lexeme.Expr
+	if (!followsLow || !s.low.exclusive) && (!followsHigh || !s.high.exclusive) {
+		parts = append(parts, equal)
+	}
+	if !followsHigh {
+		parts = append(parts, higher)
+	}
+	return s.a.Or(parts...)
 }

@@ -2,7 +2,10 @@
 
 package schema
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // maxAlternatives bounds the alternatives of a goal, which multiply.
 const maxAlternatives = 256
@@ -276,4 +279,426 @@ func each(change func(r *reader, s *shape, at *value) error) func(*reader, []*sh
 		}
 		return all, nil
 	}
+}
+
+var combinations = []word{
+	reference("$ref", (*reader).follow),
+	reference("$dynamicRef", (*reader).followDynamic),
+	reference("$recursiveRef", (*reader).followDynamic),
+	{names: []string{"allOf"}, hold: holdAll, deny: denyAll},
+	{names: []string{"anyOf"}, hold: holdAny, deny: denyAny},
+	{names: []string{"oneOf"}, hold: holdOne, deny: denyOne},
+	{names: []string{"not"}, hold: not(true), deny: not(false)},
+}
+
+var conditionals = []word{{names: []string{"if"}, hold: holdIf, deny: denyIf, since: 7}}
+
+// follower is follow or followDynamic.
+type follower func(r *reader, ref *value) (*value, error)
+
+func reference(name string, follow follower) word {
+	return word{names: []string{name}, hold: refer(name, follow, false), deny: refer(name, follow, true)}
+}
+
+func refer(name string, follow follower, deny bool) func(*reader, []*shape, *value) ([]*shape, error) {
+	return func(r *reader, all []*shape, at *value) ([]*shape, error) {
+		ref := at.member(name)
+		to, err := follow(r, ref)
+		if err != nil {
+			return nil, err
+		}
+		return r.assert(all, literal{to, deny})
+	}
+}
+
+// alternatives returns the schemas that a word lists.
+func alternatives(at *value, name string) ([]*value, error) {
+	v := at.member(name)
+	if v.kind != list {
+		return nil, wrong(v, "%s must be a list of schemas", name)
+	}
+	return v.items, nil
+}
+
+func holdAll(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "allOf")
+	for i := 0; err == nil && i < len(of); i++ {
+		all, err = r.assert(all, literal{at: of[i]})
+	}
+	return all, err
+}
+
+func denyAll(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "allOf")
+	if err != nil {
+		return nil, err
+	}
+	return r.either(all, at, denials(of)...)
+}
+
+func denials(of []*value) [][]literal {
+	made := make([][]literal, len(of))
+	for i, v := range of {
+		made[i] = []literal{{v, true}}
+	}
+	return made
+}
+
+// either makes one of several conjunctions hold.
+func (r *reader) either(all []*shape, at *value, of ...[]literal) ([]*shape, error) {
+	return r.eitherOr(all, at, nil, of...)
+}
+
+// eitherOr makes one of several conjunctions hold, or has one of some values be.
+func (r *reader) eitherOr(all []*shape, at *value, values []*value, of ...[]literal) ([]*shape, error) {
+	return r.choose(all, at, func(all []*shape, at *value) ([]*shape, error) {
+		var made []*shape
+		if len(values) > 0 {
+			made = copies(all)
+			for _, s := range made {
+				r.leave(s, values)
+			}
+		}
+		for _, conjunction := range of {
+			more, err := r.both(copies(all), conjunction...)
+			if err != nil {
+				return nil, err
+			}
+			if made = append(made, more...); len(made) > maxAlternatives {
+				if made, err = r.settle(made, at); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return r.settle(made, at)
+	})
+}
+
+// both makes all of some literals hold.
+func (r *reader) both(all []*shape, of ...literal) ([]*shape, error) {
+	var err error
+	for i := 0; err == nil && i < len(of); i++ {
+		all, err = r.assert(all, of[i])
+	}
+	return all, err
+}
+
+func holdAny(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "anyOf")
+	if err != nil {
+		return nil, err
+	}
+	if r.evaluating > 0 {
+		return r.holdSubsets(all, at, of)
+	}
+	var choices [][]literal
+	var values []*value
+	for _, v := range of {
+		if trivial(v) {
+			return all, nil
+		}
+		if some, only := r.listed(v); only {
+			values = append(values, some...)
+			continue
+		}
+		choices = append(choices, []literal{{at: v}})
+	}
+	return r.eitherOr(all, at, values, choices...)
+}
+
+// listed are the values that fit a schema which lists them and says nothing else.
+func (r *reader) listed(at *value) (values []*value, only bool) {
+	if at.kind != object {
+		return nil, false
+	}
+	kinds := uint8(every)
+	for _, w := range r.present(at) {
+		switch name := w.names[0]; {
+		case name == "const":
+			values, only = []*value{at.member(name)}, !only
+		case name == "enum" && at.member(name).kind == list:
+			values, only = at.member(name).items, !only
+		case name == "type":
+			named, integers, err := r.kindsOf(at)
+			if kinds = named; integers || err != nil {
+				return nil, false
+			}
+		default:
+			return nil, false
+		}
+	}
+	r.spend(len(values) / itemsPerStep)
+	return values, only && !slices.ContainsFunc(values, func(v *value) bool { return kinds&(1<<v.kind) == 0 })
+}
+
+// once are the values of schemas that list theirs, where each lists them: those that one of them
+// has alone.
+func (r *reader) once(of []*value) (values []*value, only bool) {
+	times := map[string]int{}
+	for _, v := range of {
+		some, only := r.listed(v)
+		if !only {
+			return nil, false
+		}
+		within := map[string]bool{}
+		for _, each := range some {
+			if same := each.same(); !within[same] {
+				within[same] = true
+				times[same]++
+			}
+		}
+		values = append(values, some...)
+	}
+	r.spend(len(values) / itemsPerStep)
+	return slices.DeleteFunc(values, func(v *value) bool { return times[v.same()] > 1 }), len(of) > 0
+}
+
+// holdSubsets makes any of some schemas hold with an alternative for each set of them, as
+// unevaluatedProperties asks which do.
+func (r *reader) holdSubsets(all []*shape, at *value, of []*value) ([]*shape, error) {
+	if len(of) > 6 {
+		return nil, tooHard(at.member("anyOf"), "more than 6 alternatives beside unevaluated members or items take too many combinations")
+	}
+	var choices [][]literal
+	for set := 1; set < 1<<len(of); set++ {
+		var choice []literal
+		for i, v := range of {
+			if set&(1<<i) != 0 {
+				choice = append(choice, literal{at: v})
+			}
+		}
+		choices = append(choices, choice)
+	}
+	return r.either(all, at, choices...)
+}
+
+func denyAny(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "anyOf")
+	for i := 0; err == nil && i < len(of); i++ {
+		all, err = r.assert(all, literal{of[i], true})
+	}
+	return all, err
+}
+
+// holdOne makes exactly one hold: each in turn without those that could hold with it.
+func holdOne(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "oneOf")
+	if err != nil {
+		return nil, err
+	}
+	if values, only := r.once(of); only {
+		if len(values) == 0 {
+			return nil, nil
+		}
+		return r.eitherOr(all, at, values)
+	}
+	choices, err := r.exclusively(all, at, of)
+	if err != nil {
+		return nil, err
+	}
+	made, err := r.either(copies(all), at, choices...)
+	var hard *Error
+	if errors.As(err, &hard) && hard.Unenforceable {
+		if err := r.cannot(at.member("oneOf"), "its alternatives cannot be told apart: %v", err); err != nil {
+			return nil, err
+		}
+		return holdAnyOf(r, all, at, of)
+	}
+	return made, err
+}
+
+// exclusion is a oneOf and what holds beside it.
+type exclusion struct {
+	at     *value
+	beside string
+}
+
+// exclusively is each schema of a oneOf, without those that could hold with it.
+func (r *reader) exclusively(all []*shape, at *value, of []*value) ([][]literal, error) {
+	what := exclusion{at, r.context(all)}
+	if known, has := r.exclusive[what]; has {
+		return known, nil
+	}
+	choices := make([][]literal, len(of))
+	for i, v := range of {
+		choices[i] = []literal{{at: v}}
+		for j, other := range of {
+			if i == j {
+				continue
+			}
+			apart, err := r.apart(all, what.beside, v, other)
+			if err != nil {
+				return nil, err
+			}
+			if !apart {
+				choices[i] = append(choices[i], literal{other, true})
+			}
+		}
+	}
+	r.exclusive[what] = choices
+	return choices, nil
+}
+
+// context is a key of what alternatives hold beside others, unless there are too many.
+func (r *reader) context(all []*shape) string {
+	if len(all) > maxBeside {
+		return ""
+	}
+	var of key
+	for _, s := range all {
+		of.shape(s)
+	}
+	r.spend(len(of) / keyBytesPerStep)
+	return string(of)
+}
+
+func holdAnyOf(r *reader, all []*shape, at *value, of []*value) ([]*shape, error) {
+	choices := make([][]literal, len(of))
+	for i, v := range of {
+		choices[i] = []literal{{at: v}}
+	}
+	return r.either(all, at, choices...)
+}
+
+// maxBeside bounds the alternatives beside which two schemas are looked at.
+const maxBeside = 8
+
+// apart reports whether nothing fits two schemas at once beside what is known already, as far as a
+// look at them tells.
+func (r *reader) apart(beside []*shape, context string, a, b *value) (bool, error) {
+	void, err := r.void(r.goal(literal{at: a}, literal{at: b}), 0)
+	if err != nil || void || len(beside) > maxBeside {
+		return void, err
+	}
+	pair := pair{min(a.id, b.id), max(a.id, b.id)}
+	if known, has := r.beside[pair]; has && known.context == context {
+		return known.apart, nil
+	}
+	both, err := r.both(copies(beside), literal{at: a}, literal{at: b})
+	if err != nil {
+		return false, nil //nolint:nilerr // what is wrong with one of them is told where it is read
+	}
+	err = r.prune(&both)
+	r.beside[pair] = besides{context, len(both) == 0}
+	return len(both) == 0, err
+}
+
+type pair struct{ low, high int }
+
+// besides is what apart found of a pair.
+type besides struct {
+	context string
+	apart   bool
+}
+
+// denyOne makes none hold, or two.
+func denyOne(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "oneOf")
+	if err != nil {
+		return nil, err
+	}
+	var none []literal
+	for _, v := range of {
+		none = append(none, literal{v, true})
+	}
+	choices := [][]literal{none}
+	context := r.context(all)
+	for i, v := range of {
+		r.spend(i / itemsPerStep)
+		for _, other := range of[:i] {
+			apart, err := r.apart(all, context, v, other)
+			if err != nil {
+				return nil, err
+			}
+			if !apart {
+				choices = append(choices, []literal{{at: v}, {at: other}})
+			}
+		}
+	}
+	return r.either(all, at, choices...)
+}
+
+func not(deny bool) func(*reader, []*shape, *value) ([]*shape, error) {
+	return func(r *reader, all []*shape, at *value) ([]*shape, error) {
+		return r.assert(all, literal{at.member("not"), deny})
+	}
+}
+
+func holdIf(r *reader, all []*shape, at *value) ([]*shape, error) {
+	condition := at.member("if")
+	holds, fails := []literal{{at: condition}}, []literal{{condition, true}}
+	if then := at.member("then"); then != nil {
+		holds = append(holds, literal{at: then})
+	}
+	if other := at.member("else"); other != nil {
+		fails = append(fails, literal{at: other})
+	}
+	if len(holds) == 1 && len(fails) == 1 && r.evaluating == 0 {
+		return all, nil
+	}
+	return r.either(all, at, holds, fails)
+}
+
+func denyIf(r *reader, all []*shape, at *value) ([]*shape, error) {
+	condition := at.member("if")
+	var choices [][]literal
+	if then := at.member("then"); then != nil {
+		choices = append(choices, []literal{{at: condition}, {then, true}})
+	}
+	if other := at.member("else"); other != nil {
+		choices = append(choices, []literal{{condition, true}, {other, true}})
+	}
+	return r.either(all, at, choices...)
+}
+
+// holdUnevaluated makes hold what a place says of members and items that nothing else in it speaks
+// of.
+func (r *reader) holdUnevaluated(all []*shape, at *value) ([]*shape, error) {
+	r.evaluating++
+	defer func() { r.evaluating-- }()
+	var made []*shape
+	for _, s := range all {
+		members, items := len(s.members.parts), len(s.sequences.parts)
+		contains := len(s.sequences.contains)
+		more, err := r.holdWords([]*shape{s}, at)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range more {
+			if word := at.member("unevaluatedProperties"); word != nil && m.may(object) {
+				p := r.newPart()
+				p.rest, p.under = &literal{at: word}, m.members.parts[members:]
+				m.members.parts = append(m.members.parts, p)
+			}
+			if word := at.member("unevaluatedItems"); word != nil && m.may(list) {
+				if len(m.sequences.contains) > contains && !trivial(word) {
+					if err := r.cannot(word, "unevaluatedItems beside contains cannot be enforced"); err != nil {
+						return nil, err
+					}
+					continue
+				}
+				r.unevaluatedItems(m, items, word)
+			}
+		}
+		if made, err = r.settle(append(made, more...), at); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+// unevaluatedItems adds a part for the items that none of a list's parts from one on speaks of.
+func (r *reader) unevaluatedItems(s *shape, first int, word *value) {
+	r.partCount++
+	p := &listPart{id: r.partCount, rest: &literal{at: word}}
+	for _, of := range s.sequences.parts[first:] {
+		if of.silent {
+			continue
+		}
+		if of.rest != nil {
+			return
+		}
+		p.from = max(p.from, len(of.prefix))
+	}
+	s.sequences.parts = append(s.sequences.parts, p)
 }

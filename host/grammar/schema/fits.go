@@ -152,3 +152,139 @@ func (r *reader) fitsList(v *value, q *sequences) (bool, error) {
 	}
 	return true, nil
 }
+
+const (
+	maxVoidDepth = 6   // of objects and lists in which it is looked for what cannot be
+	voidStates   = 200 // of a lexeme's automaton
+)
+
+// found is what void knows of a goal: that nothing fits it, or that this was not seen, from some
+// depth on.
+type found struct {
+	void  bool
+	depth int
+}
+
+// void reports whether nothing fits a goal. It is an estimate: false may mean that this was not
+// seen. depth is how many objects and lists lie around it, in which the same is asked.
+func (r *reader) void(g goal, depth int) (bool, error) {
+	if g.never() {
+		return true, nil
+	}
+	var of key
+	of.goal(g)
+	name := string(of)
+	if known, has := r.voids[name]; has && (known.void || known.depth <= depth) {
+		return known.void, nil
+	}
+	if depth > maxVoidDepth || r.spreading[name] {
+		return false, nil
+	}
+	r.voids[name] = found{false, depth} // where it leads to itself
+	all, err := r.spread(g)
+	if err != nil {
+		return false, r.step(g[0].at, 0) // what is wrong with it is told where it is read, if it is
+	}
+	for _, s := range all {
+		void, err := r.voidShape(s, depth)
+		if err != nil || !void {
+			return false, err
+		}
+	}
+	r.voids[name] = found{true, depth}
+	return true, nil
+}
+
+// voidShape reports the same of one alternative.
+func (r *reader) voidShape(s *shape, depth int) (bool, error) {
+	if s.among {
+		for _, v := range s.values {
+			if fits, err := r.fitsShape(v, s); err != nil || fits {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	if s.kinds&(1<<null|1<<boolean) != 0 {
+		return false, nil
+	}
+	if s.may(text) {
+		if void, err := r.voidText(r.textOf(s)); err != nil || !void {
+			return false, err
+		}
+	}
+	if s.may(number) {
+		x, err := r.numberOf(&s.numbers)
+		if err != nil {
+			return false, err
+		}
+		if void, err := r.voidText(x); err != nil || !void {
+			return false, err
+		}
+	}
+	if s.may(list) {
+		if void, err := r.voidList(&s.sequences, depth); err != nil || !void {
+			return false, err
+		}
+	}
+	if s.may(object) {
+		return r.voidObject(&s.members, depth)
+	}
+	return true, nil
+}
+
+// voidText reports whether an expression has no text, as far as that can be found with some work.
+func (r *reader) voidText(x lexeme.Expr) (bool, error) {
+	if x == lexeme.All {
+		return false, nil
+	}
+	before := r.a.Len()
+	void, err := r.a.IsVoid(x, voidStates)
+	return void && err == nil, r.step(r.here, 20+(r.a.Len()-before)/4)
+}
+
+// voidObject looks for a member that must be there and cannot: first among those that take a short
+// look.
+func (r *reader) voidObject(m *members, depth int) (bool, error) {
+	var later []goal
+	for _, name := range m.required {
+		g, fits, err := r.memberGoal(m, name)
+		if err != nil {
+			return false, err
+		}
+		if !fits {
+			return true, nil
+		}
+		if err := r.step(r.here, 1); err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(g, func(l literal) bool { return leads(l.at) }) {
+			later = append(later, g)
+		} else if void, err := r.void(g, depth+1); err != nil || void {
+			return void, err
+		}
+	}
+	for _, g := range later {
+		if void, err := r.void(g, depth+1); err != nil || void {
+			return void, err
+		}
+	}
+	return false, nil
+}
+
+// leads reports whether a schema leads to others that hold for the same value.
+func leads(at *value) bool {
+	return slices.ContainsFunc([]string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if"}, func(word string) bool {
+		return at.member(word) != nil
+	})
+}
+
+// voidList looks for an item that must be there and cannot.
+func (r *reader) voidList(q *sequences, depth int) (bool, error) {
+	for i := range min(q.least, 8) {
+		if void, err := r.void(r.itemGoal(q, i), depth+1); err != nil || void {
+			return void, err
+		}
+	}
+	return false, nil
+}

@@ -3,9 +3,183 @@
 package schema
 
 import (
+	"slices"
+
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	numeric "github.com/penstock/penstock/host/grammar/number"
 )
+
+var listWords = []word{
+	{names: []string{"items", "prefixItems", "additionalItems"}, hold: each(holdItems), deny: denyItems},
+	least("minItems", list, itemCount),
+	most("maxItems", list, itemCount),
+	{names: []string{"contains"}, hold: each(holdContains), deny: denyContains, since: 6},
+	{names: []string{"uniqueItems"}, hold: each(holdUnique), deny: denyUnique},
+}
+
+// listPart is the first items, each by itself, and the rest.
+type listPart struct {
+	id     int
+	prefix []literal
+	rest   *literal
+	from   int  // an unevaluatedItems: rest is of items from here on
+	silent bool // as a part's
+}
+
+// listOf reads the items that a place speaks of. A list of items is what prefixItems is called
+// since 2020-12, and additionalItems the rest.
+func (r *reader) listOf(at *value) (*listPart, error) {
+	if known, has := r.lists[at]; has {
+		return known, nil
+	}
+	r.partCount++
+	p := &listPart{id: r.partCount}
+	first, rest := at.member("prefixItems"), at.member("items")
+	if rest != nil && rest.kind == list {
+		if first == nil {
+			first = rest
+		}
+		rest = at.member("additionalItems")
+	}
+	if first != nil {
+		if first.kind != list {
+			return nil, wrong(first, "%s must be a list of schemas", first.step)
+		}
+		for _, v := range first.items {
+			p.prefix = append(p.prefix, literal{at: v})
+		}
+	}
+	if rest != nil {
+		p.rest = &literal{at: rest}
+	}
+	r.lists[at] = p
+	return p, nil
+}
+
+func holdItems(r *reader, s *shape, at *value) error {
+	p, err := r.listOf(at)
+	if err == nil && s.may(list) {
+		if r.evaluating > 0 && r.denying > 0 {
+			silent := *p
+			silent.silent = true
+			p = &silent
+		}
+		s.sequences.parts = append(s.sequences.parts, p)
+	}
+	return err
+}
+
+func denyItems(r *reader, all []*shape, at *value) ([]*shape, error) {
+	p, err := r.listOf(at)
+	if err != nil {
+		return nil, err
+	}
+	var made []*shape
+	for i, l := range p.prefix {
+		denied := literal{l.at, !l.not}
+		if r.goal(denied).never() {
+			continue
+		}
+		if err := r.step(at, 1+len(all)+i/itemsPerStep); err != nil {
+			return nil, err
+		}
+		of := r.itemPart(i, denied)
+		of.silent = true
+		for _, s := range copies(all) {
+			s.only(list)
+			s.sequences.parts = append(s.sequences.parts, of)
+			s.sequences.least = max(s.sequences.least, i+1)
+			made = append(made, s)
+		}
+	}
+	if p.rest != nil && !r.goal(literal{p.rest.at, !p.rest.not}).never() {
+		for _, s := range all {
+			s.only(list)
+			s.sequences.contains = append(s.sequences.contains, contain{
+				at: p.rest.at, goal: literal{p.rest.at, !p.rest.not}, from: len(p.prefix), least: 1, most: lexeme.Unbounded,
+			})
+			made = append(made, s)
+		}
+	}
+	return r.settle(made, at)
+}
+
+// anyValue is a schema that allows anything.
+var anyValue = &value{kind: boolean, text: "true", id: -1}
+
+// containsIn reads contains and how often.
+func containsIn(at *value) (contain, error) {
+	word := at.member("contains")
+	c := contain{at: word, goal: literal{at: word}, least: 1, most: lexeme.Unbounded}
+	var err error
+	if n := at.member("minContains"); n != nil {
+		if c.least, err = whole(n); err != nil {
+			return c, err
+		}
+	}
+	if n := at.member("maxContains"); n != nil {
+		c.most, err = atMost(n)
+	}
+	return c, err
+}
+
+func holdContains(_ *reader, s *shape, at *value) error {
+	c, err := containsIn(at)
+	if above(c.least, c.most) {
+		s.without(list)
+	}
+	if s.may(list) && (c.least > 0 || c.most != lexeme.Unbounded) {
+		s.sequences.contains = append(s.sequences.contains, c)
+		s.sequences.least = max(s.sequences.least, c.least)
+	}
+	return err
+}
+
+func denyContains(_ *reader, all []*shape, at *value) ([]*shape, error) {
+	c, err := containsIn(at)
+	var made []*shape
+	add := func(least, most int) {
+		for _, s := range copies(all) {
+			s.only(list)
+			s.sequences.contains = append(s.sequences.contains, contain{at: c.at, goal: c.goal, least: least, most: most})
+			s.sequences.least = max(s.sequences.least, least)
+			made = append(made, s)
+		}
+	}
+	if c.least > 0 {
+		add(0, c.least-1)
+	}
+	if c.most != lexeme.Unbounded {
+		add(c.most+1, lexeme.Unbounded)
+	}
+	return made, err
+}
+
+func holdUnique(_ *reader, s *shape, at *value) error {
+	if word := at.member("uniqueItems"); word.yes() && s.may(list) {
+		s.sequences.unique = word
+	}
+	return nil
+}
+
+func denyUnique(r *reader, all []*shape, at *value) ([]*shape, error) {
+	word := at.member("uniqueItems")
+	if !word.yes() {
+		return nil, nil
+	}
+	kept := all[:0]
+	for _, s := range all {
+		if s.only(list); s.kinds != 0 && !above(2, s.sequences.most) {
+			s.sequences.least = max(s.sequences.least, 2)
+			kept = append(kept, s)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	return kept, r.cannot(word, "that items repeat cannot be enforced")
+}
 
 // maxPrefix bounds the items that each have a schema of their own.
 const maxPrefix = 2_000
@@ -170,4 +344,270 @@ func (r *reader) plainItems(g goal, end grammar.Condition) grammar.Body {
 		more--
 	}
 	return r.b.Seq(item, r.b.Repeat(r.b.Seq(r.spaces.comma, item), least, more))
+}
+
+// placeContained simplifies what a list must contain. Where items have schemas of their own, it
+// makes an alternative for each item that may be the one.
+func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
+	made := []*sequences{r.plainContains(q)}
+	prefix := prefixOf(q)
+	for made[0] != nil {
+		var more []*sequences
+		placed := false
+		for _, from := range made {
+			at := -1
+			for i, c := range from.contains {
+				if prefix > c.from && c.least == 1 && c.most == lexeme.Unbounded {
+					at = i
+				} else if prefix > c.from {
+					if err := r.cannot(c.at, "how many items must be so is not enforced where items have schemas of their own"); err != nil {
+						return nil, err
+					}
+					from.contains = without(from.contains, i)
+					return r.placeContained(from)
+				}
+			}
+			if at < 0 {
+				more = append(more, from)
+				continue
+			}
+			placed = true
+			c := from.contains[at]
+			for i := c.from; i < prefix; i++ {
+				if err := r.step(c.at, 1+i/itemsPerStep); err != nil {
+					return nil, err
+				}
+				to := (&shape{sequences: *from}).copy().sequences
+				to.contains = without(from.contains, at)
+				to.parts = append(to.parts, r.itemPart(i, c.goal))
+				to.least = max(to.least, i+1)
+				if !to.never() {
+					more = append(more, &to)
+				}
+			}
+			to := (&shape{sequences: *from}).copy().sequences
+			to.contains = without(from.contains, at)
+			c.from = prefix
+			to.contains = append(to.contains, c)
+			to.least = max(to.least, prefix+1)
+			if !to.never() {
+				more = append(more, &to)
+			}
+		}
+		if made = more; !placed {
+			return made, nil
+		}
+		if len(made) > maxAlternatives {
+			return nil, tooHard(q.contains[0].at, "a list has more than %d alternatives, as they multiply", maxAlternatives)
+		}
+	}
+	return made, nil
+}
+
+func without(all []contain, at int) []contain {
+	var kept []contain
+	for i, c := range all {
+		if i != at {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// plainContains turns what must not be contained into what all items must be.
+func (r *reader) plainContains(q *sequences) *sequences {
+	to := (&shape{sequences: *q}).copy().sequences
+	to.contains = nil
+	for _, c := range q.contains {
+		if c.most == 0 {
+			denied := literal{c.goal.at, !c.goal.not}
+			r.partCount++
+			to.parts = append(to.parts, &listPart{id: r.partCount, rest: &denied, from: c.from})
+			continue
+		}
+		to.contains = append(to.contains, c)
+		to.least = max(to.least, c.from+c.least)
+	}
+	return &to
+}
+
+// itemPart is the schema of one item.
+func (r *reader) itemPart(i int, l literal) *listPart {
+	r.partCount++
+	p := &listPart{id: r.partCount, prefix: make([]literal, i+1)}
+	for j := range p.prefix {
+		p.prefix[j] = literal{at: anyValue}
+	}
+	p.prefix[i] = l
+	return p
+}
+
+// containing is items of which some must be what contains says.
+func (r *reader) containing(q *sequences, g goal, end grammar.Condition) (grammar.Body, error) {
+	of := q.contains
+	item := func(more ...literal) grammar.Body {
+		return r.b.Call(r.rule(r.goal(append(more, g...)...)))
+	}
+	once := func(c contain) bool { return c.least == 1 && c.most == lexeme.Unbounded }
+	loop := grammar.Loop{Separator: r.spaces.comma}
+	switch {
+	case len(of) == 1 && once(of[0]):
+		end.Must = []int{0}
+		loop.Items = []grammar.Item{{Is: item(of[0].goal), Bit: 0, Count: 1}, {Is: item(), Bit: -1, Count: 1}}
+		loop.Ends = []grammar.Condition{end}
+	case len(of) == 2 && once(of[0]) && once(of[1]):
+		apart, both := end, end
+		apart.Must, both.Must = []int{0, 1}, []int{2}
+		loop.Items = []grammar.Item{
+			{Is: item(of[0].goal), Bit: 0, Count: 1}, {Is: item(of[1].goal), Bit: 1, Count: 1},
+			{Is: item(of[0].goal, of[1].goal), Bit: 2, Count: 1}, {Is: item(), Bit: -1, Count: 1},
+		}
+		loop.Ends = []grammar.Condition{apart, both}
+	case len(of) == 1 && end.Min <= of[0].least && end.Max == lexeme.Unbounded:
+		c := of[0]
+		loop.Items = []grammar.Item{{Is: item(c.goal), Bit: -1, Count: 1}, {Is: item(literal{c.goal.at, !c.goal.not}), Bit: -1}}
+		loop.Ends = []grammar.Condition{{Min: c.least, Max: c.most}}
+	default:
+		return r.plainItems(g, end), r.cannot(of[0].at, "so many items, with bounds on how many there are in all, cannot be counted")
+	}
+	return r.b.Loop(loop), nil
+}
+
+// distinct is a goal's values, each in one spelling or known by what it means: so that of two it is
+// known whether they are the same.
+type distinct struct {
+	values         []*value // that are few, each by itself
+	texts, numbers lexeme.Expr
+}
+
+// uniqueItems is different items, where they are no objects and lists.
+func (r *reader) uniqueItems(q *sequences, g goal, prefix int, end grammar.Condition) (grammar.Body, error) {
+	d, scalar, err := r.distinct(g)
+	if err != nil {
+		return 0, err
+	}
+	why := ""
+	switch {
+	case prefix > 0 || len(q.contains) > 0:
+		why = "that items are unique is not enforced beside contains, or where some have schemas of their own"
+	case !scalar:
+		why = "that items are unique is not enforced where they may be objects or lists"
+	case end.Min > grammar.MaxUnique && end.Min > len(d.values):
+		why = "that more than 1,000 items are unique is not enforced"
+	default:
+		return r.differentItems(d, end), nil
+	}
+	if err := r.cannot(q.unique, "%s", why); err != nil {
+		return 0, err
+	}
+	if len(q.contains) > 0 {
+		return r.containing(q, g, end)
+	}
+	return r.plainItems(g, end), nil
+}
+
+// differentItems is at least one item, and no two that are the same.
+func (r *reader) differentItems(d distinct, end grammar.Condition) grammar.Body {
+	end.Min = max(1, end.Min)
+	loop := grammar.Loop{Separator: r.spaces.comma, Ends: []grammar.Condition{end}}
+	for i, v := range d.values {
+		loop.Items = append(loop.Items, grammar.Item{Is: r.literal(v), Bit: i, Once: true, Count: 1})
+	}
+	if d.texts != lexeme.Nothing {
+		quote := r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8)
+		loop.Items = append(loop.Items, grammar.Item{Is: quote, Bit: -1, Count: 1,
+			Unique: &grammar.Unique{Before: quote, Text: d.texts, Decoder: lexeme.JSONString}})
+	}
+	if d.numbers != lexeme.Nothing {
+		loop.Items = append(loop.Items, grammar.Item{Is: r.b.Seq(), Bit: -1, Count: 1,
+			Unique: &grammar.Unique{Text: d.numbers, Decoder: lexeme.UTF8, Set: 1}})
+	}
+	return r.b.Loop(loop)
+}
+
+// distinct tells a goal's values apart; false where some are objects or lists, but for those of an
+// enum.
+func (r *reader) distinct(g goal) (d distinct, scalar bool, err error) {
+	all, err := r.spread(g)
+	if err != nil {
+		return d, false, err
+	}
+	if d.values, err = r.valuesOf(all); err != nil {
+		return d, false, err
+	}
+	var texts, numbers []lexeme.Expr
+	for _, s := range all {
+		switch {
+		case s.among:
+			continue
+		case s.may(object) || s.may(list):
+			return d, false, nil
+		case s.may(text):
+			texts = append(texts, r.textOf(s))
+		}
+		if s.may(number) {
+			x, err := r.numberOf(&s.numbers)
+			if err != nil {
+				return d, false, err
+			}
+			numbers = append(numbers, x)
+		}
+		d.add(s)
+	}
+	if len(texts) > 0 {
+		d.texts = r.manyOf(&d, text, r.a.And(r.a.Or(texts...), r.a.Not(r.words(d.textsOf(text)))))
+	}
+	if len(numbers) > 0 {
+		x := r.a.And(r.a.Or(numbers...), numeric.Single(r.a))
+		for _, spelled := range d.textsOf(number) {
+			just := []bound{{Value: spelled}}
+			equals, err := numeric.Numbers(r.a, numeric.Range{Min: just, Max: just})
+			if err != nil {
+				return d, false, err
+			}
+			x = r.a.And(x, r.a.Not(equals))
+		}
+		d.numbers = r.manyOf(&d, number, x)
+	}
+	return d, true, nil
+}
+
+// add adds null, true and false, where a shape has them.
+func (d *distinct) add(s *shape) {
+	var made []*value
+	if s.may(null) {
+		made = append(made, &value{kind: null})
+	}
+	for bit, spelled := range []string{"false", "true"} {
+		if s.may(boolean) && s.booleans>>bit&1 == 1 {
+			made = append(made, &value{kind: boolean, text: spelled})
+		}
+	}
+	for _, v := range made {
+		if !slices.ContainsFunc(d.values, func(o *value) bool { return o.same() == v.same() }) {
+			d.values = append(d.values, v)
+		}
+	}
+}
+
+// textsOf is the values of a kind, as they are written.
+func (d *distinct) textsOf(k kind) (texts []string) {
+	for _, v := range d.values {
+		if v.kind == k {
+			texts = append(texts, v.text)
+		}
+	}
+	return texts
+}
+
+// manyOf is the values of a kind where they are many; a few are added to the others.
+func (r *reader) manyOf(d *distinct, k kind, x lexeme.Expr) lexeme.Expr {
+	few, all, err := r.a.Texts(x, grammar.MaxUnique)
+	if !all || err != nil {
+		return x
+	}
+	for _, spelled := range few {
+		d.values = append(d.values, &value{kind: k, text: spelled})
+	}
+	return lexeme.Nothing
 }

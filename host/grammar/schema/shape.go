@@ -3,10 +3,105 @@
 package schema
 
 import (
+	"encoding/binary"
 	"slices"
 
+	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
+
+// literal is a place of the schema that must hold, or must not.
+type literal struct {
+	at  *value
+	not bool
+}
+
+// goal is literals that hold together, without order or repetition.
+type goal []literal
+
+// goal makes one of literals. Those that always hold are left out.
+func (r *reader) goal(literals ...literal) goal {
+	g := make(goal, 0, len(literals))
+	for _, l := range literals {
+		if trivial(l.at) && !l.not || l.at.kind == boolean && !l.at.yes() && l.not {
+			continue
+		}
+		g = append(g, l)
+	}
+	slices.SortFunc(g, func(a, b literal) int {
+		if a.at.id != b.at.id {
+			return a.at.id - b.at.id
+		}
+		if a.not == b.not {
+			return 0
+		}
+		if b.not {
+			return -1
+		}
+		return 1
+	})
+	return slices.Compact(g)
+}
+
+// trivial reports whether a schema allows anything, as true and {} do.
+func trivial(at *value) bool {
+	return at.yes() || at.kind == object && len(at.items) == 0
+}
+
+// never reports whether a goal plainly cannot hold.
+func (g goal) never() bool {
+	for i, l := range g {
+		if !l.not && l.at.kind == boolean && !l.at.yes() || l.not && trivial(l.at) {
+			return true
+		}
+		if i > 0 && g[i-1].at == l.at { // both it and its denial
+			return true
+		}
+	}
+	return false
+}
+
+// rule is the texts that a goal allows.
+func (r *reader) rule(g goal) grammar.Rule {
+	var of key
+	of.goal(g)
+	if known, has := r.rules[string(of)]; has {
+		return known
+	}
+	made := r.b.Rule()
+	r.rules[string(of)] = made
+	r.queue = append(r.queue, task{made, g})
+	return made
+}
+
+// spread returns a goal's alternatives.
+func (r *reader) spread(g goal) ([]*shape, error) {
+	if g.never() {
+		return nil, nil
+	}
+	var of key
+	of.goal(g)
+	name := string(of)
+	if known, has := r.shapes[name]; has {
+		return known, nil
+	}
+	r.spreading[name] = true
+	active, evaluating, denying := r.active, r.evaluating, r.denying
+	r.active, r.evaluating, r.denying = map[literal]bool{}, 0, 0
+	defer func() {
+		r.active, r.evaluating, r.denying = active, evaluating, denying
+		delete(r.spreading, name)
+	}()
+	all := []*shape{anything()}
+	var err error
+	for _, l := range g {
+		if all, err = r.assert(all, l); err != nil {
+			return nil, err
+		}
+	}
+	r.shapes[name] = all
+	return all, nil
+}
 
 // shape is what holds of a value in one alternative, all of it at once.
 type shape struct {
@@ -208,4 +303,116 @@ func (r *reader) addNames(m *members, to *[]string, denied, names []string) {
 func among(names []string, name string) bool {
 	_, has := slices.BinarySearch(names, name)
 	return has
+}
+
+// key is a text that is equal for equal things.
+type key []byte
+
+func (k *key) number(n int)  { *k = binary.AppendVarint(*k, int64(n)) }
+func (k *key) text(s string) { k.number(len(s)); *k = append(*k, s...) }
+
+func (k *key) flag(b bool) {
+	if b {
+		k.number(1)
+	} else {
+		k.number(0)
+	}
+}
+
+func (k *key) texts(all []string) {
+	k.number(len(all))
+	for _, s := range all {
+		k.text(s)
+	}
+}
+
+func (k *key) goal(g goal) {
+	k.number(len(g))
+	for _, l := range g {
+		k.number(l.at.id)
+		k.flag(l.not)
+	}
+}
+
+func (k *key) values(all []*value) {
+	k.number(len(all))
+	for _, v := range all {
+		k.number(v.id)
+	}
+}
+
+// structure adds what is equal for objects that may have the same members, whichever of them must
+// be there.
+func (k *key) structure(m *members) {
+	k.number(len(m.parts))
+	for _, p := range m.parts {
+		k.number(p.id)
+	}
+	k.number(len(m.names))
+	for _, g := range m.names {
+		k.goal(g)
+	}
+	k.number(len(m.some))
+	for _, o := range m.some {
+		k.number(int(o.names))
+		k.goal(o.goal)
+	}
+}
+
+func (k *key) members(m *members) {
+	k.structure(m)
+	k.texts(m.required)
+	k.texts(m.absent)
+	k.number(m.least)
+	k.number(m.most)
+}
+
+func (k *key) sequences(q *sequences) {
+	k.number(len(q.parts))
+	for _, p := range q.parts {
+		k.number(p.id)
+	}
+	k.number(len(q.contains))
+	for _, c := range q.contains {
+		k.goal(goal{c.goal})
+		k.number(c.from)
+		k.number(c.least)
+		k.number(c.most)
+	}
+	k.number(q.least)
+	k.number(q.most)
+	k.flag(q.unique != nil)
+}
+
+func (k *key) numbers(n *numbers) {
+	k.flag(n.whole)
+	k.flag(n.broken)
+	for _, bounds := range [][]bound{n.low, n.high} {
+		k.number(len(bounds))
+		for _, b := range bounds {
+			k.text(b.Value)
+			k.flag(b.Exclusive)
+		}
+	}
+	k.texts(n.multiples)
+	k.texts(n.otherMultiples)
+	k.texts(n.without)
+}
+
+func (k *key) shape(s *shape) {
+	for _, n := range []int{int(s.kinds), int(s.booleans), int(s.text), s.length.least, s.length.most} {
+		k.number(n)
+	}
+	k.flag(s.among)
+	k.values(s.values)
+	k.values(s.excluded)
+	if s.may(number) {
+		k.numbers(&s.numbers)
+	}
+	if s.may(object) {
+		k.members(&s.members)
+	}
+	if s.may(list) {
+		k.sequences(&s.sequences)
+	}
 }
