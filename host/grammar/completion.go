@@ -8,21 +8,20 @@ import (
 	"slices"
 )
 
-// Rest is how many tokens complete s at most, 0 where the text may end: as many as spell one of
-// the shortest texts that do, always the same one. So there is a token after which Rest is one
-// less.
+// Rest is at most how many tokens complete s, 0 where the text may end: the fewest that spell one
+// of the shortest texts that do. It is always the same text, so some token makes Rest one less.
 //
 // # Errors
 //
 //   - ErrUnspelled: no tokens spell that text.
-//   - ErrAmbiguous, lexeme.ErrTooMuch: to find it out takes more than a bounded amount of work.
+//   - ErrAmbiguous, lexeme.ErrTooMuch: finding out exceeds a bound of work.
 func (g *Grammar) Rest(s State, v *Vocabulary) (int, error) {
 	if s.node == nil {
 		return never, ErrUnspelled
 	}
 	r := newCompletions(g, v)
-	n, err := r.of(s.node)
-	if errors.Is(err, ErrAmbiguous) && v.spells {
+	n, err := r.find(s.node)
+	if errors.Is(err, ErrAmbiguous) && v.spellsAll {
 		return g.Shortest(s)
 	}
 	if err == nil && n.tokens == never {
@@ -31,32 +30,32 @@ func (g *Grammar) Rest(s State, v *Vocabulary) (int, error) {
 	return n.tokens, err
 }
 
-// Completes reports whether so many tokens complete s. It costs little where there are as many as
-// bytes are missing.
+// Completes reports whether tokens suffice to complete s. It costs little where there are as many
+// as bytes are missing.
 //
 // # Errors
 //
-//   - as those of Rest, but for ErrUnspelled
+//   - Those of Rest, except ErrUnspelled.
 func (g *Grammar) Completes(s State, v *Vocabulary, tokens int) (bool, error) {
 	if s.node == nil {
 		return false, nil
 	}
 	r := newCompletions(g, v)
-	return r.within(s.node, tokens)
+	return r.completesWithin(s.node, tokens)
 }
 
-// Ended reports whether the text may end and nothing may follow.
+// Ended reports whether the text may end, and nothing may follow.
 func (g *Grammar) Ended(s State) bool { return g.endsWithin(s, 0) }
 
-// mostSpace bounds the states that are looked at behind a text's end: white space that indents once
-// more has fifty.
+// mostSpace bounds the states that are visited behind a text's end: white space with one more line
+// of indentation has fifty.
 const mostSpace = 128
 
-// Over reports whether the text may end and nothing but white space may follow.
+// Over reports whether the text may end, and nothing but white space may follow.
 func (g *Grammar) Over(s State) bool { return g.endsWithin(s, mostSpace) }
 
-// endsWithin reports whether the text may end, and nothing may follow but white space that leads to
-// fewer states than most.
+// endsWithin reports whether the text may end, and nothing may follow but white space of fewer than
+// most states.
 func (g *Grammar) endsWithin(s State, most int) bool {
 	if s.node == nil || !s.node.complete {
 		return false
@@ -83,128 +82,100 @@ func (g *Grammar) endsWithin(s State, most int) bool {
 	return true
 }
 
-// completions finds how many tokens complete nodes, in one operation.
+// completions finds completions, in one operation.
 type completions struct {
 	g    *Grammar
 	v    *Vocabulary
 	work work
 }
 
-// completion is the text that is taken for the shortest that completes a node, from there on. It is
-// kept with the node.
+// completion is the rest of a text from a node on, as it would be completed: of the shortest texts,
+// the one that chooseLabel picks at each step. It is kept with the node.
 type completion struct {
 	vocabulary *Vocabulary
-	label      int32       // its first byte, or 256 + a token that comes for its number
-	first      int32       // of the tokens that spell it
-	tokens     int         // how many they are; never: none do
+	label      int32       // its first byte, or tokenLabel + a token that comes for its number
+	first      int32       // of the fewest tokens that spell it
+	tokens     int         // how many those are; never: none spell it
 	next       *completion // nil: the text may end here
 }
 
-// named is the label of a token that comes for its number, less the token.
-const named = 256
+// tokenLabel plus a token is the label of a token that comes for its number.
+const tokenLabel = 256
 
-// farthest is the longest token that the text begins with that is taken for the shortest.
-func (r *completions) farthest(n *node) (token int32, err error) {
-	token = -1
-	for at, i := -1, 0; i < r.v.all.depth && !n.complete; i++ {
-		label, to, err := r.lead(n)
-		if err != nil && token < 0 {
-			return -1, err
-		}
-		if err == nil && label >= named && i == 0 {
-			return label - named, nil
-		}
-		if err != nil || label >= named {
-			break
-		}
-		if at = r.v.all.child(at, byte(label)); at < 0 {
-			break
-		}
-		if t := &r.v.all; t.nodes[at].first < t.nodes[at+1].first {
-			token = t.tokens[t.nodes[at].first]
-		}
-		n = to
-	}
-	if token < 0 {
-		return -1, ErrUnspelled
-	}
-	return token, nil
-}
-
-// leadWork is what it costs to look for a lead.
-const leadWork = 16
+// firstStepWork is what it costs to find a firstStep.
+const firstStepWork = 16
 
 func newCompletions(g *Grammar, v *Vocabulary) *completions {
 	return &completions{g: g, v: v, work: work{left: maxWork}}
 }
 
-func (r *completions) within(n *node, tokens int) (bool, error) {
+func (r *completions) completesWithin(n *node, tokens int) (bool, error) {
 	bytes, err := r.g.Shortest(State{n})
 	switch {
 	case err != nil:
 		return false, err
 	case bytes == 0:
 		return tokens >= 0, nil
-	case bytes <= tokens && r.v.spells:
+	case bytes <= tokens && r.v.spellsAll:
 		return true, nil
-	case n.blurs && tokens <= 0:
+	case n.hasDoubt && tokens <= 0:
 		return false, errUnsure
 	case tokens <= 0 || len(r.g.uniques) == 0 && bytes/tokens > r.v.all.depth: // with unique texts, fewer bytes may do
 		return false, nil
 	}
-	rest, err := r.of(n)
+	rest, err := r.find(n)
 	return err == nil && rest.tokens <= tokens, err
 }
 
-// way is a text on the way to a completion. It leads through shadows, which other texts share, as
-// long as it is sure that states themselves would lead on likewise.
+// way is a text on its way to the end. It leads through shadows, which other answers share, as long
+// as it is certain that the states themselves would lead on likewise.
 type way struct {
-	path  []stepped
-	exact *node // a state itself that it comes by
-	since int   // how much of the path lies behind that
+	path  []wayStep
+	exact *node // the last state itself on the way
+	since int   // how much of the path lies before it
 }
 
-type stepped struct {
+type wayStep struct {
 	at *node
 	is *completion
 }
 
-// of is the completion of a node. Where the node is a shadow, it may be errUnsure.
-func (r *completions) of(n *node) (*completion, error) {
-	if known := n.rest.Load(); known != nil && known.vocabulary == r.v {
+// find returns the completion of a node, or errUnsure where the node is a shadow.
+func (r *completions) find(n *node) (*completion, error) {
+	if known := n.completion.Load(); known != nil && known.vocabulary == r.v {
 		return known, nil
 	}
 	w := way{exact: n}
-	after, err := r.end(&w)
+	after, err := r.extend(&w)
 	if err != nil {
 		return &completion{tokens: never}, err
 	}
 	for i := len(w.path) - 1; i >= 0; i-- {
 		at := w.path[i]
 		at.is.next = after
-		r.spell(at.is)
+		r.countTokens(at.is)
 		if after = at.is; i >= w.since {
-			at.at.rest.Store(after)
+			at.at.completion.Store(after)
 		}
 	}
-	n.rest.Store(after)
+	n.completion.Store(after)
 	return after, nil
 }
 
-// end leads a way to a node whose completion is known.
-func (r *completions) end(w *way) (*completion, error) {
+// extend leads a way on, to a node whose completion is known.
+func (r *completions) extend(w *way) (*completion, error) {
 	at, err := r.shadow(w.exact)
 	for err == nil {
-		if known := at.rest.Load(); known != nil && known.vocabulary == r.v {
+		if known := at.completion.Load(); known != nil && known.vocabulary == r.v {
 			return known, nil
 		}
-		if at.complete && !at.mayEnd {
+		if at.complete && !at.endInDoubt {
 			return &completion{vocabulary: r.v}, nil
 		}
 		if err := r.work.spend(1); err != nil {
 			return nil, err
 		}
-		label, to, failed := r.lead(at)
+		label, to, failed := r.takeFirst(at)
 		if errors.Is(failed, errUnsure) && !w.exact.shadow {
 			at, err = r.catchUp(w)
 			continue
@@ -212,13 +183,13 @@ func (r *completions) end(w *way) (*completion, error) {
 		if failed != nil {
 			return nil, failed
 		}
-		w.path = append(w.path, stepped{at, &completion{vocabulary: r.v, label: label}})
+		w.path = append(w.path, wayStep{at, &completion{vocabulary: r.v, label: label}})
 		at = to
 	}
 	return nil, err
 }
 
-// catchUp has the state itself go the way so far, and returns its shadow.
+// catchUp leads the state itself along the path so far, and returns its shadow.
 func (r *completions) catchUp(w *way) (*node, error) {
 	for _, s := range w.path[w.since:] {
 		to, err := r.follow(w.exact, s.is.label)
@@ -234,7 +205,7 @@ func (r *completions) catchUp(w *way) (*node, error) {
 	return r.shadow(w.exact)
 }
 
-// shadow is that of a node that has one, or the node.
+// shadow returns the shadow of a node that has one, else the node.
 func (r *completions) shadow(n *node) (*node, error) {
 	if !r.g.hasShadow(n) {
 		return n, nil
@@ -242,11 +213,12 @@ func (r *completions) shadow(n *node) (*node, error) {
 	return r.g.shadowOf(n, &r.work)
 }
 
-// spell counts the tokens of a rest, from those of the rests after it.
-func (r *completions) spell(is *completion) {
+// countTokens finds the fewest tokens that spell a completion, by dynamic programming from those of
+// the completions after it.
+func (r *completions) countTokens(is *completion) {
 	is.tokens = never
-	if is.label >= named {
-		is.tokens, is.first = plus(is.next.tokens, 1), is.label-named
+	if is.label >= tokenLabel {
+		is.tokens, is.first = plus(is.next.tokens, 1), is.label-tokenLabel
 		return
 	}
 	t, at := &r.v.all, int(r.v.roots[byte(is.label)])
@@ -254,40 +226,40 @@ func (r *completions) spell(is *completion) {
 		if t.nodes[at].first < t.nodes[at+1].first && x.next.tokens < is.tokens-1 {
 			is.tokens, is.first = x.next.tokens+1, t.tokens[t.nodes[at].first]
 		}
-		if x = x.next; x.next == nil || x.label >= named {
+		if x = x.next; x.next == nil || x.label >= tokenLabel {
 			return
 		}
 	}
 }
 
-// lead is how the text that is taken for the shortest begins: with a byte that is a token, if
-// there is one.
-func (r *completions) lead(n *node) (label int32, to *node, err error) {
-	if known := n.lead.Load(); known != nil && known.vocabulary == r.v {
+// takeFirst returns the first label of a node's completion, and the node after it.
+func (r *completions) takeFirst(n *node) (label int32, to *node, err error) {
+	if known := n.first.Load(); known != nil && known.vocabulary == r.v {
 		to, err = r.follow(known.from, known.label)
 		return known.label, to, err
 	}
-	if err := r.work.spend(leadWork); err != nil {
+	if err := r.work.spend(firstStepWork); err != nil {
 		return 0, nil, err
 	}
-	l, err := r.g.leads(n)
+	l, err := r.g.findFirstSymbols(n)
 	if err != nil {
 		return 0, nil, err
 	}
-	if label = r.choose(l); label < 0 {
+	if label = r.chooseLabel(l); label < 0 {
 		return 0, nil, ErrAmbiguous // to say how the text can be completed
 	}
 	if to, err = r.follow(l.from, label); err == nil && to == dead {
 		err = ErrAmbiguous
 	}
 	if err == nil {
-		n.lead.Store(&lead{r.v, label, l.from})
+		n.first.Store(&firstStep{r.v, label, l.from})
 	}
 	return label, to, err
 }
 
-// choose is the label that a rest is taken to begin with, below 0 where none is known.
-func (r *completions) choose(l leads) int32 {
+// chooseLabel picks the label that a completion begins with: a byte that is a token, if there is
+// one. Below 0: none is known.
+func (r *completions) chooseLabel(l firstSymbols) int32 {
 	odd := int32(-1)
 	for b, leads := range l.bytes {
 		if leads && r.v.has(r.v.single[b]) {
@@ -302,39 +274,39 @@ func (r *completions) choose(l leads) int32 {
 			break
 		}
 		if r.v.isNamed[t] && (slices.Contains(l.tokens, t) || slices.ContainsFunc(l.others, func(other int32) bool { return other != t })) {
-			return named + t
+			return tokenLabel + t
 		}
 	}
 	return odd
 }
 
-// lead is the label of a node's rest, for a vocabulary.
-type lead struct {
+// firstStep is the first label of a node's completion, for a vocabulary.
+type firstStep struct {
 	vocabulary *Vocabulary
 	label      int32
-	from       *node // see leads
+	from       *node // see firstSymbols
 }
 
 func (r *completions) follow(n *node, label int32) (*node, error) {
-	if label >= named {
-		return r.g.token(n, r.v, label-named, &r.work)
+	if label >= tokenLabel {
+		return r.g.stepToken(n, r.v, label-tokenLabel, &r.work)
 	}
 	return r.g.step(n, byte(label), &r.work)
 }
 
-// Forced is the bytes that must come next: as far as there is one way to go on, and the text may
-// not end. There are at most so many, and no more than are found within about so many steps.
+// Forced returns the bytes that must come next: as far as there is one way to go on, and the text
+// may not end. It returns at most most bytes, found within about steps.
 func (g *Grammar) Forced(s State, most, steps int) (text []byte) {
-	w := briefly(steps)
+	w := briefWork(steps)
 	n := s.node
-	if n != nil && g.hasShadow(n) { // what must come there must come here
+	if n != nil && g.hasShadow(n) { // the shadow allows more, so what it forces is forced here
 		var err error
 		if n, err = g.shadowOf(n, w); err != nil {
 			return nil
 		}
 	}
 	for n != nil && len(text) < most && !n.complete && !n.takesToken() {
-		next, err := g.only(n, w)
+		next, err := g.findOnlyStep(n, w)
 		if err != nil {
 			return text
 		}
@@ -345,18 +317,18 @@ func (g *Grammar) Forced(s State, most, steps int) (text []byte) {
 	return text
 }
 
-// sole is the only step from a node.
-type sole struct {
+// onlyStep is the only step from a node.
+type onlyStep struct {
 	by byte
 	to *node // nil: there are several
 }
 
-var several = &sole{}
+var several = &onlyStep{}
 
-// only is the only step from a node. It is looked for once: the tick asks at each token of an
-// answer.
-func (g *Grammar) only(n *node, w *work) (*sole, error) {
-	if known := n.sole.Load(); known != nil {
+// findOnlyStep finds the only step from a node. It is kept, since the scheduler's tick asks at each
+// token of an answer.
+func (g *Grammar) findOnlyStep(n *node, w *work) (*onlyStep, error) {
+	if known := n.only.Load(); known != nil {
 		return known, nil
 	}
 	found := several
@@ -372,8 +344,8 @@ func (g *Grammar) only(n *node, w *work) (*sole, error) {
 			found = several
 			break
 		}
-		found = &sole{byte(c), to}
+		found = &onlyStep{byte(c), to}
 	}
-	n.sole.Store(found)
+	n.only.Store(found)
 	return found, nil
 }

@@ -26,7 +26,7 @@ func TestGrammar_MaskCompletable_EveryWalkIsComplete(t *testing.T) {
 			continue
 		}
 		if i%3 == 0 {
-			g.mostKept = 1 << 12
+			g.maxStateBytes = 1 << 12
 		}
 		v := randomVocabulary(r)
 		if i%2 == 0 {
@@ -66,7 +66,7 @@ func walkWithin(t *testing.T, g *Grammar, v *Vocabulary, r *rand.Rand, tokens in
 			}
 			if ok && !v.isEnd[token] {
 				finding.work.left = maxWork
-				if ok, err = finding.within(to.node, left-1); err != nil {
+				if ok, err = finding.completesWithin(to.node, left-1); err != nil {
 					return tokens - left
 				}
 			}

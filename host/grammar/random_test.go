@@ -140,7 +140,7 @@ func TestGrammar_Mask_IsWhatTokenTakes(t *testing.T) {
 			continue
 		}
 		if i%3 == 0 {
-			g.mostKept = 1 << 12 // states are forgotten all the time
+			g.maxStateBytes = 1 << 12 // states are forgotten all the time
 		}
 		walked += checkMasks(t, g, randomVocabulary(r), r, fmt.Sprint("grammar ", i))
 	}

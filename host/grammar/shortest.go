@@ -9,45 +9,44 @@ import (
 )
 
 // Shortest is the length in bytes of the shortest text that completes s, where a token that is
-// named counts as one. The bytes of such a text can come one after the other so that Shortest tells
-// one less after each, or less than that: where unique texts are to come, it may be too much.
+// named counts as one. After the right byte it is lower by at least one, and so on to the end.
+// Where unique texts are to come, it may be too high.
 //
 // # Errors
 //
-//   - lexeme.ErrTooMuch: to find it out takes more than a bounded amount of work.
+//   - lexeme.ErrTooMuch: finding out exceeds a bound of work.
 func (g *Grammar) Shortest(s State) (int, error) {
 	if s.node == nil {
 		return never, nil
 	}
-	if s.node.complete && !s.node.mayEnd {
+	if s.node.complete && !s.node.endInDoubt {
 		return 0, nil
 	}
-	w := unhurried()
+	w := fullWork()
 	if err := g.lock(w); err != nil {
 		return never, err
 	}
 	defer g.unlock()
 	g.long.Store(true)
 	least := never
-	err := g.withRoom(w, func() (err error) {
-		least, err = g.shortest(s.node, true)
+	err := g.retryWhenFull(w, func() (err error) {
+		least, err = g.shortestLocked(s.node, true)
 		return err
 	})
 	return least, err
 }
 
-// shortest looks at lexemes that may end here last. Where they do, other pairs have what comes
-// then, unless no byte of them has been read: then one must be. It leaves out what is in doubt. A
-// text of which it is not known what it must not be counts, if at all, as long as it may have to
-// be.
-func (g *Grammar) shortest(n *node, blurred bool) (int, error) {
-	n, err := g.home(n)
+// shortestLocked leaves out parses in doubt, and takes a blurred text for its longest possible
+// length, or with blurred false leaves it out too. Lexemes that may end here come last: other
+// parses have what follows them, so at least one more byte of them counts.
+func (g *Grammar) shortestLocked(n *node, blurred bool) (int, error) {
+	n, err := g.rehome(n)
 	if err != nil {
 		return never, err
 	}
 	least := never
-	for i := range n.pairs {
-		p := &n.pairs[i]
+	for i := range n.parses {
+		p := &n.parses[i]
 		length := 1
 		switch {
 		case p.doubt || p.isBlurred() && !blurred:
@@ -62,29 +61,29 @@ func (g *Grammar) shortest(n *node, blurred bool) (int, error) {
 				return never, err
 			}
 		}
-		least = min(least, plus(length, g.restOf(p)))
+		least = min(least, plus(length, g.shortestAfter(p)))
 	}
-	for i := range n.pairs {
-		p := &n.pairs[i]
-		if p.reads > readsUnique || p.doubt || p.isBlurred() || !g.automata.Accepts(lexeme.State(p.at)) || g.restOf(p)+1 >= least {
+	for i := range n.parses {
+		p := &n.parses[i]
+		if p.reads > readsUnique || p.doubt || p.isBlurred() || !g.automata.Accepts(lexeme.State(p.at)) || g.shortestAfter(p)+1 >= least {
 			continue
 		}
-		length, err := g.shortestOn(lexeme.State(p.at))
+		length, err := g.shortestNonEmpty(lexeme.State(p.at))
 		if err != nil {
 			return never, err
 		}
-		least = min(least, plus(length, g.restOf(p)))
+		least = min(least, plus(length, g.shortestAfter(p)))
 	}
 	return least, nil
 }
 
-// restOf is the shortest text behind the lexeme of a pair.
-func (g *Grammar) restOf(p *pair) int {
-	return plus(g.rests[p.to].length(p.memory), g.restBelow(p.below))
+// shortestAfter is the length of the shortest text after the lexeme of a parse.
+func (g *Grammar) shortestAfter(p *parse) int {
+	return plus(g.distances[p.to].total(p.progress), g.shortestBelow(p.below))
 }
 
-// shortestOn is the length of the shortest text of at least one byte with which a lexeme ends.
-func (g *Grammar) shortestOn(s lexeme.State) (int, error) {
+// shortestNonEmpty is the length of the shortest text of at least one byte that ends a lexeme.
+func (g *Grammar) shortestNonEmpty(s lexeme.State) (int, error) {
 	least := never
 	for b := 0; b < 256; b += 16 {
 		states, err := g.automata.Sixteen(s, byte(b))
@@ -108,73 +107,74 @@ func (g *Grammar) shortestOn(s lexeme.State) (int, error) {
 	return least, nil
 }
 
-// restBelow is the shortest text that ends all that is on a stack.
-func (g *Grammar) restBelow(f *frame) int {
+// shortestBelow is the length of the shortest text that leaves all frames of a stack.
+func (g *Grammar) shortestBelow(f *frame) int {
 	var open []*frame
-	for ; f != nil && f.rest.Load() == 0; f = f.below {
+	for ; f != nil && f.shortest.Load() == 0; f = f.below {
 		open = append(open, f)
 	}
 	n := 0
 	if f != nil {
-		n = int(f.rest.Load() - 1)
+		n = int(f.shortest.Load() - 1)
 	}
 	for i := len(open) - 1; i >= 0; i-- {
 		f := open[i]
-		n = plus(n, g.rests[f.to].length(f.memory))
-		f.rest.Store(int32(n + 1))
+		n = plus(n, g.distances[f.to].total(f.progress))
+		f.shortest.Store(int32(n + 1))
 	}
 	return n
 }
 
-// errUnsure says that what a shadow allows may not be what its state allows, and that this matters.
+// errUnsure says that what a shadow allows may not be allowed in its state, and that this matters.
 var errUnsure = errors.New("it depends on the unique texts that came")
 
-// leads is what the shortest texts that complete a node begin with.
-type leads struct {
-	from   *node // the node, or one that has as much of it as such texts, and those that they lead to, depend on
+// firstSymbols is what the shortest texts that complete a node begin with: its FIRST set, as
+// parsers call it, for these texts alone.
+type firstSymbols struct {
+	from   *node // the node, or one of the parses that such texts depend on, now and later
 	bytes  [256]bool
-	tokens []int32 // that come for their number
-	others []int32 // any token but this one
+	tokens []int32 // which come for their number
+	others []int32 // each stands for any token but this one
 }
 
-func (g *Grammar) leads(n *node) (l leads, err error) {
-	w := unhurried()
+func (g *Grammar) findFirstSymbols(n *node) (l firstSymbols, err error) {
+	w := fullWork()
 	if err := g.lock(w); err != nil {
 		return l, err
 	}
 	defer g.unlock()
 	g.long.Store(true)
-	err = g.withRoom(w, func() (err error) {
-		l, err = g.leadsLocked(n)
+	err = g.retryWhenFull(w, func() (err error) {
+		l, err = g.findFirstSymbolsLocked(n)
 		return err
 	})
 	return l, err
 }
 
-func (g *Grammar) leadsLocked(n *node) (l leads, err error) {
-	if n, err = g.home(n); err != nil {
+func (g *Grammar) findFirstSymbolsLocked(n *node) (l firstSymbols, err error) {
+	if n, err = g.rehome(n); err != nil {
 		return l, err
 	}
-	least, err := g.shortest(n, false)
+	least, err := g.shortestLocked(n, false)
 	if err != nil {
 		return l, err
 	}
-	if err := g.sure(n, least); err != nil {
+	if err := g.checkCertain(n, least); err != nil {
 		return l, err
 	}
-	if l.from, err = g.leaders(n, least); err != nil {
+	if l.from, err = g.keepContenders(n, least); err != nil {
 		return l, err
 	}
-	for i := range l.from.pairs {
-		p := &l.from.pairs[i]
+	for i := range l.from.parses {
+		p := &l.from.parses[i]
 		if p.doubt || p.isBlurred() {
 			continue
 		}
-		want := least - g.restOf(p) // bytes of the lexeme
+		want := least - g.shortestAfter(p) // length of the lexeme
 		switch {
 		case want <= 0:
 		case p.reads <= readsUnique:
-			err = g.lexemeLeads(lexeme.State(p.at), want, &l.bytes)
+			err = g.addFirstBytes(lexeme.State(p.at), want, &l.bytes)
 		case want == 1 && p.reads == readsToken:
 			l.tokens = append(l.tokens, p.at)
 		case want == 1:
@@ -187,8 +187,8 @@ func (g *Grammar) leadsLocked(n *node) (l leads, err error) {
 	return l, nil
 }
 
-// lexemeLeads adds what the texts of so many bytes begin with that end a lexeme.
-func (g *Grammar) lexemeLeads(s lexeme.State, bytes int, leads *[256]bool) error {
+// addFirstBytes adds the first bytes of the texts of some length that end a lexeme.
+func (g *Grammar) addFirstBytes(s lexeme.State, bytes int, leads *[256]bool) error {
 	if n, err := g.automata.Shortest(s); err != nil || n > bytes || n < bytes && !g.automata.Accepts(s) {
 		return err
 	}
@@ -216,17 +216,18 @@ func (g *Grammar) lexemeLeads(s lexeme.State, bytes int, leads *[256]bool) error
 	return nil
 }
 
-// sure reports errUnsure where what is in doubt may be no longer than the shortest of the rest.
-func (g *Grammar) sure(n *node, least int) error {
-	if n.mayEnd {
+// checkCertain reports errUnsure where what is in doubt may be as short as the shortest of what is
+// certain.
+func (g *Grammar) checkCertain(n *node, least int) error {
+	if n.endInDoubt {
 		return errUnsure
 	}
-	for i := range n.pairs {
-		p := &n.pairs[i]
+	for i := range n.parses {
+		p := &n.parses[i]
 		if !p.doubt && !p.isBlurred() {
 			continue
 		}
-		length, err := g.atLeast(p)
+		length, err := g.lowerBound(p)
 		if err != nil {
 			return err
 		}
@@ -237,9 +238,8 @@ func (g *Grammar) sure(n *node, least int) error {
 	return nil
 }
 
-// atLeast is no more than the length of the shortest text by which a pair completes, as shortest
-// has it.
-func (g *Grammar) atLeast(p *pair) (int, error) {
+// lowerBound is at most the length that shortestLocked finds for a parse.
+func (g *Grammar) lowerBound(p *parse) (int, error) {
 	length := 1
 	if p.reads <= readsUnique {
 		shortest, err := g.automata.Shortest(lexeme.State(p.at))
@@ -248,19 +248,19 @@ func (g *Grammar) atLeast(p *pair) (int, error) {
 		}
 		length = max(length, shortest)
 	}
-	return plus(length, g.restOf(p)), nil
+	return plus(length, g.shortestAfter(p)), nil
 }
 
-// leaders is a node without the pairs that do not complete it by the shortest text, neither now nor
-// when that has come as far as one likes: of an object with many names those are few.
-func (g *Grammar) leaders(n *node, least int) (*node, error) {
-	if g.slack == never || n.private != 0 || len(n.pairs) < 2 {
+// keepContenders returns a node of the parses that the shortest text may come by, now or further
+// on. Of an object with many names those are few.
+func (g *Grammar) keepContenders(n *node, least int) (*node, error) {
+	if g.slack == never || n.private != 0 || len(n.parses) < 2 {
 		return n, nil
 	}
-	var kept []pair
-	for i := range n.pairs {
-		p := &n.pairs[i]
-		length, err := g.atLeast(p)
+	var kept []parse
+	for i := range n.parses {
+		p := &n.parses[i]
+		length, err := g.lowerBound(p)
 		if err != nil {
 			return nil, err
 		}
@@ -268,17 +268,17 @@ func (g *Grammar) leaders(n *node, least int) (*node, error) {
 			kept = append(kept, *p)
 		}
 	}
-	if len(kept) == len(n.pairs) {
+	if len(kept) == len(n.parses) {
 		return n, nil
 	}
-	return g.node(kept, end{}, n.shadow), nil
+	return g.internNode(kept, end{}, n.shadow), nil
 }
 
-// slackOf is by how many bytes less than restOf says may complete a text that has come farther: a
-// unique text may be shorter than it is taken to be before it begins.
-func (g *Grammar) slackOf(p *pair) int {
-	switch r := &g.rests[p.to]; {
-	case r.after == outsideLoop || r.after == afterItem && (r.done < 0 || p.memory.loop.items[r.done].unique < 0):
+// slackOf is by how many bytes the rest of a parse may turn out shorter than shortestAfter says:
+// before a unique text begins, it is taken to be long.
+func (g *Grammar) slackOf(p *parse) int {
+	switch r := &g.distances[p.to]; {
+	case r.after == outsideLoop || r.after == afterItem && (r.done < 0 || p.progress.loop.items[r.done].unique < 0):
 		return 0
 	}
 	return g.slack

@@ -14,34 +14,35 @@ import (
 )
 
 // State is how far a text has come. States of one grammar that allow the same are equal, unless
-// much was followed between them; they cost nothing to copy. The zero State is where nothing fits.
+// much was followed between them. They cost nothing to copy. In the zero State nothing fits.
 type State struct{ node *node }
 
-// What a pair reads.
+// What a parse reads next.
 const (
-	readsBytes  uint8 = iota // of a lexeme, of whose automaton at is the state
-	readsUnique              // likewise, of a unique text
-	readsToken               // the token at
-	readsOther               // any token but at
+	readsBytes  uint8 = iota // the rest of a lexeme: at is a state of its automaton
+	readsUnique              // the same for a unique text
+	readsToken               // token number at
+	readsOther               // any token but number at
 )
 
-// pair is one way to mean the text so far: within a lexeme, and what comes after it.
-type pair struct {
-	reads  uint8
-	at     int32
-	to     place // behind the lexeme
-	memory *memory
-	below  *frame
-	trail  *trail // the unique text that it reads, or that has come before it and is not remembered yet; nil: neither
-	unique int32  // which one
-	doubt  bool   // in a shadow: a text of which it is not known what it must not be has ended on the way
+// parse is one way to parse the text so far: a point within a lexeme, and the stack of what comes
+// after it. It is a configuration of the pushdown automaton that program describes.
+type parse struct {
+	reads    uint8
+	at       int32
+	to       place // where the lexeme leads
+	progress *progress
+	below    *frame
+	trail    *trail // the unique text that it reads, or that has just ended and is not recorded yet; nil: neither
+	unique   int32  // number of that unique text
+	doubt    bool   // in a shadow: a blurred text has ended on the way, which may not have been allowed to
 }
 
-// comparePairs has a pair that is in doubt come behind the same that is not.
-func comparePairs(a, b pair) int {
+// compareParses puts a parse that is in doubt behind the same one that is not.
+func compareParses(a, b parse) int {
 	return cmp.Or(cmp.Compare(a.reads, b.reads), cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to),
-		cmp.Compare(a.memory.name(), b.memory.name()), cmp.Compare(a.below.name(), b.below.name()),
-		cmp.Compare(a.unique, b.unique), cmp.Compare(a.trail.name(), b.trail.name()),
+		cmp.Compare(a.progress.identity(), b.progress.identity()), cmp.Compare(a.below.identity(), b.below.identity()),
+		cmp.Compare(a.unique, b.unique), cmp.Compare(a.trail.identity(), b.trail.identity()),
 		compareBools(a.doubt, b.doubt))
 }
 
@@ -55,50 +56,51 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-func (t *trail) name() uint64 {
+func (t *trail) identity() uint64 {
 	if t == nil {
 		return 0
 	}
 	return t.id
 }
 
-func (m *memory) name() uint64 {
+func (m *progress) identity() uint64 {
 	if m == nil {
 		return 0
 	}
 	return m.id
 }
 
-func (f *frame) name() uint64 {
+func (f *frame) identity() uint64 {
 	if f == nil {
 		return 0
 	}
 	return f.id
 }
 
-// node is what a State is: a set of pairs, sorted. It does not change, but for what is known about
-// it.
+// node is what a State stands for: a sorted set of parses. Making nodes of sets of parses, when a
+// text first reaches them, is the subset construction (Rabin and Scott 1959) done lazily, over
+// stacks. A node does not change, except for what gets known about it.
 type node struct {
-	generation uint32 // of the table that it is in
-	private    uint32 // that of the private table, where the node is private; 0: it is shared
-	shadow     bool   // see Grammar.shadow
-	records    bool   // a pair reads a unique text that is known, or has one to remember
-	blurs      bool   // a pair is in doubt, or reads a text of which it is not known what it must not be
-	doubtful   bool   // all pairs are in doubt, and the end
-	mayEnd     bool   // the text may end, which is in doubt
+	generation uint32 // of the tables when it was made
+	private    uint32 // generation of the private table; 0: the node is shared
+	shadow     bool   // see Grammar.makeShadow
+	tracksText bool   // a parse reads a unique text that is known, or has one to record
+	hasDoubt   bool   // a parse is in doubt or blurred
+	allInDoubt bool   // all parses are in doubt, and the end if there is one
+	endInDoubt bool   // complete is in doubt
 	automata   *lexeme.Automata
-	pairs      []pair
+	parses     []parse
 	complete   bool // the text may end
 	next       [16]atomic.Pointer[steps]
-	known      atomic.Pointer[maskOf]
-	sole       atomic.Pointer[sole] // nil: not looked for
-	shadowed   atomic.Pointer[node] // its shadow; nil: not made
-	lead       atomic.Pointer[lead]
-	rest       atomic.Pointer[completion]
+	mask       atomic.Pointer[knownMask]
+	only       atomic.Pointer[onlyStep] // the only byte that may come; nil: not looked for
+	shadowed   atomic.Pointer[node]     // the node's shadow; nil: not made
+	first      atomic.Pointer[firstStep]
+	completion atomic.Pointer[completion]
 	reach      atomic.Pointer[reach]
 }
 
-// steps are the nodes after 16 bytes that follow one another.
+// steps are the nodes after 16 consecutive bytes.
 type steps [16]atomic.Pointer[node]
 
 var (
@@ -106,32 +108,33 @@ var (
 	ambiguous = &node{} // after a step that takes too long
 )
 
-func (n *node) forget() {
+// forgetLinks forgets what is known of a node that belongs to the tables.
+func (n *node) forgetLinks() {
 	for i := range n.next {
 		n.next[i].Store(nil)
 	}
-	n.known.Store(nil)
-	n.sole.Store(nil)
+	n.mask.Store(nil)
+	n.only.Store(nil)
 	n.shadowed.Store(nil)
-	n.lead.Store(nil)
+	n.first.Store(nil)
 }
 
-// Start is the state before the first byte.
+// Start returns the state before the first byte.
 func (g *Grammar) Start() State { return State{g.start} }
 
-// Complete reports whether the text may end.
+// Complete reports whether the text may end here.
 func (g *Grammar) Complete(s State) bool { return s.node != nil && s.node.complete }
 
-// Advance is the state after text; false where it does not fit.
+// Advance returns the state after text; false where text does not fit.
 //
 // # Errors
 //
-//   - ErrAmbiguous: to follow the text takes more than a bounded number of steps.
+//   - ErrAmbiguous: following the text exceeds a bound of steps.
 func (g *Grammar) Advance(s State, text []byte) (State, bool, error) {
-	return g.advance(s, text, unhurried())
+	return g.advanceWithin(s, text, fullWork())
 }
 
-func (g *Grammar) advance(s State, text []byte, w *work) (State, bool, error) {
+func (g *Grammar) advanceWithin(s State, text []byte, w *work) (State, bool, error) {
 	n := s.node
 	if n == nil {
 		return s, false, nil
@@ -147,88 +150,89 @@ func (g *Grammar) advance(s State, text []byte, w *work) (State, bool, error) {
 
 // takesToken reports whether a token may come for its number.
 func (n *node) takesToken() bool {
-	return len(n.pairs) > 0 && n.pairs[len(n.pairs)-1].reads > readsUnique
+	return len(n.parses) > 0 && n.parses[len(n.parses)-1].reads > readsUnique
 }
 
-// How many bytes of states a grammar keeps, by an estimate that is rather too high. Then all are
-// forgotten; those that a request holds keep what they need themselves.
+// Bounds of the bytes of states that a grammar keeps, by an estimate that is rather too high. Beyond
+// them all are forgotten; the states that a request holds keep what they need themselves.
 const (
-	maxKept    = 8 << 20
-	maxPrivate = 2 << 20 // of private states
-	maxLexemes = 6 << 20 // of the lexemes' automata
+	maxSharedBytes   = 8 << 20
+	maxPrivateBytes  = 2 << 20 // of private states
+	maxAutomataBytes = 6 << 20 // of the lexemes' automata
 )
 
-// frame is what is to come after a rule that is being read: where its caller goes on, and what the
-// caller's loop remembers.
+// frame is an entry of a parse's stack: where the caller of a rule goes on, and the progress of the
+// caller's loop. Stacks share their lower frames, so a node is a graph-structured stack (Tomita
+// 1985); unlike there, a frame has only one below it.
 type frame struct {
-	id      uint64
-	to      place
-	memory  *memory
-	below   *frame
-	private bool         // what is to come depends on unique texts
-	rest    atomic.Int32 // one more than the bytes of the shortest text to the very end; 0: not computed
+	id       uint64
+	to       place
+	progress *progress
+	below    *frame
+	private  bool         // what comes after depends on unique texts
+	shortest atomic.Int32 // one more than the bytes of the shortest text to the very end; 0: not computed
 }
 
 type frameKey struct {
-	to     place
-	memory *memory
-	below  *frame
+	to       place
+	progress *progress
+	below    *frame
 }
 
-type memoryKey struct {
+type progressKey struct {
 	loop  *loop
 	count int
 	bits  string
 	seen  *seen
 }
 
-// table interns what states are made of: within one, equal frames, memories and nodes are one.
-// Callers hold the grammar's lock.
+// table interns the parts of states (hash consing): equal frames, progresses and nodes in it are
+// one pointer. Callers hold the grammar's lock.
 type table struct {
-	frames   map[frameKey]*frame
-	memories map[memoryKey]*memory
-	nodes    map[uint64][]*node
-	masks    map[uint64]*maskOf // by what they allow
-	seen     map[seenKey]*seen
-	starts   map[startKey]lexeme.State // of unique texts
-	bytes    int
+	frames     map[frameKey]*frame
+	progresses map[progressKey]*progress
+	nodes      map[uint64][]*node
+	masks      map[uint64]*knownMask // by what they allow
+	seen       map[seenKey]*seen
+	starts     map[startKey]lexeme.State // of unique texts
+	bytes      int
 }
 
-// seeds keep others from choosing states whose hashes are the same.
+// seeds keep clients from choosing states with equal hashes.
 var seeds = [3]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64()}
 
 func newTable() *table {
-	return &table{frames: map[frameKey]*frame{}, memories: map[memoryKey]*memory{}, nodes: map[uint64][]*node{}, masks: map[uint64]*maskOf{},
+	return &table{frames: map[frameKey]*frame{}, progresses: map[progressKey]*progress{}, nodes: map[uint64][]*node{}, masks: map[uint64]*knownMask{},
 		seen: map[seenKey]*seen{}, starts: map[startKey]lexeme.State{}}
 }
 
-// tableOf is the one of private states, or of the others.
+// tableOf returns the table of private states, or of shared ones.
 func (g *Grammar) tableOf(private bool) *table {
 	if private {
-		return g.private
+		return g.privateTable
 	}
 	return g.table
 }
 
-// name returns a number that nothing else has.
-func (g *Grammar) name() uint64 {
-	g.names++
-	return g.names
+// newID returns a number that nothing else in the grammar has.
+func (g *Grammar) newID() uint64 {
+	g.lastID++
+	return g.lastID
 }
 
-func (g *Grammar) frame(k frameKey) *frame {
-	private := k.memory.isPrivate() || k.below != nil && k.below.private
+func (g *Grammar) internFrame(k frameKey) *frame {
+	private := k.progress.isPrivate() || k.below != nil && k.below.private
 	t := g.tableOf(private)
 	f := t.frames[k]
 	if f == nil {
-		f = &frame{id: g.name(), to: k.to, memory: k.memory, below: k.below, private: private}
+		f = &frame{id: g.newID(), to: k.to, progress: k.progress, below: k.below, private: private}
 		t.frames[k] = f
 		t.bytes += 160
 	}
 	return f
 }
 
-func (g *Grammar) memory(m *memory) *memory {
+func (g *Grammar) internProgress(m *progress) *progress {
 	if m == nil {
 		return nil
 	}
@@ -239,27 +243,28 @@ func (g *Grammar) memory(m *memory) *memory {
 		}
 	}
 	t := g.tableOf(m.isPrivate())
-	k := memoryKey{m.loop, m.count, string(set), g.sameSeen(m.seen)}
-	known := t.memories[k]
+	k := progressKey{m.loop, m.count, string(set), g.rehomeSeen(m.seen)}
+	known := t.progresses[k]
 	if known == nil {
-		known = &memory{loop: m.loop, id: g.name(), bits: m.bits, count: m.count, seen: k.seen}
+		known = &progress{loop: m.loop, id: g.newID(), bits: m.bits, count: m.count, seen: k.seen}
 		if k.seen != nil {
-			known.plain = g.memory(&memory{loop: m.loop, bits: m.bits, count: m.count})
+			known.plain = g.internProgress(&progress{loop: m.loop, bits: m.bits, count: m.count})
 		}
-		t.memories[k] = known
+		t.progresses[k] = known
 		t.bytes += 240 + 16*len(m.bits) + 24*len(m.loop.ends)
 	}
 	return known
 }
 
-func (n *node) end() end { return end{n.complete, n.mayEnd} }
+func (n *node) end() end { return end{n.complete, n.endInDoubt} }
 
-// node interns a set of pairs, which is its own afterwards. No pairs and no end is dead.
-func (g *Grammar) node(pairs []pair, end end, shadow bool) *node {
+// internNode returns the node of a set of parses, which it sorts in place. The node of no parse and
+// no end is dead. Private nodes are not looked up: each is made anew.
+func (g *Grammar) internNode(pairs []parse, end end, shadow bool) *node {
 	if len(pairs) == 0 && !end.complete {
 		return dead
 	}
-	pairs = distinct(pairs)
+	pairs = compactParses(pairs)
 	private := false
 	key := seeds[2]
 	for i := range pairs {
@@ -267,13 +272,13 @@ func (g *Grammar) node(pairs []pair, end end, shadow bool) *node {
 		key = pairs[i].hash(key)
 	}
 	if private {
-		g.private.bytes += 320 + 64*len(pairs)
+		g.privateTable.bytes += 320 + 64*len(pairs)
 		n := g.newNode(pairs, end, shadow)
-		n.private = g.privates
+		n.private = g.privateGeneration
 		return n
 	}
 	for _, n := range g.table.nodes[key] {
-		if n.end() == end && n.shadow == shadow && slices.Equal(n.pairs, pairs) {
+		if n.end() == end && n.shadow == shadow && slices.Equal(n.parses, pairs) {
 			return n
 		}
 	}
@@ -283,27 +288,27 @@ func (g *Grammar) node(pairs []pair, end end, shadow bool) *node {
 	return n
 }
 
-func (g *Grammar) newNode(pairs []pair, end end, shadow bool) *node {
-	n := &node{generation: g.generation, automata: g.automata, complete: end.complete, mayEnd: end.doubt, shadow: shadow, pairs: slices.Clone(pairs)}
-	n.doubtful = !end.complete || end.doubt
+func (g *Grammar) newNode(pairs []parse, end end, shadow bool) *node {
+	n := &node{generation: g.generation, automata: g.automata, complete: end.complete, endInDoubt: end.doubt, shadow: shadow, parses: slices.Clone(pairs)}
+	n.allInDoubt = !end.complete || end.doubt
 	for i := range pairs {
 		p := &pairs[i]
-		n.records = n.records || p.trail.isKnown()
-		n.blurs = n.blurs || p.doubt || p.isBlurred()
-		n.doubtful = n.doubtful && p.doubt
+		n.tracksText = n.tracksText || p.trail.isKnown()
+		n.hasDoubt = n.hasDoubt || p.doubt || p.isBlurred()
+		n.allInDoubt = n.allInDoubt && p.doubt
 	}
 	return n
 }
 
-// hash adds a pair to a hash.
-func (p *pair) hash(h uint64) uint64 {
+// hash adds a parse to a hash.
+func (p *parse) hash(h uint64) uint64 {
 	doubt := uint64(0)
 	if p.doubt {
 		doubt = 1
 	}
 	h = mix(h, uint64(p.reads)|doubt<<8|uint64(uint32(p.unique))<<16, uint64(uint32(p.at))|uint64(uint32(p.to))<<32)
-	h = mix(h, p.memory.name(), p.below.name())
-	return mix(h, p.trail.name(), 0)
+	h = mix(h, p.progress.identity(), p.below.identity())
+	return mix(h, p.trail.identity(), 0)
 }
 
 func mix(h, x, y uint64) uint64 {
@@ -311,35 +316,35 @@ func mix(h, x, y uint64) uint64 {
 	return high ^ low
 }
 
-// distinct sorts pairs and takes out those that are equal.
-func distinct(pairs []pair) []pair {
-	slices.SortFunc(pairs, comparePairs)
-	return slices.CompactFunc(pairs, func(a, b pair) bool {
+// compactParses sorts parses and drops duplicates.
+func compactParses(pairs []parse) []parse {
+	slices.SortFunc(pairs, compareParses)
+	return slices.CompactFunc(pairs, func(a, b parse) bool {
 		b.doubt = a.doubt
 		return a == b
 	})
 }
 
-// bound forgets all where too much is kept.
-func (g *Grammar) bound() error {
+// makeRoom forgets states where too much is kept.
+func (g *Grammar) makeRoom() error {
 	switch {
-	case g.crowded():
+	case g.isCrowded():
 		g.long.Store(true)
-		defer g.tell()
-		return g.renew()
-	case g.table.bytes >= g.mostKept:
+		defer g.reportSize()
+		return g.renewAutomata()
+	case g.table.bytes >= g.maxStateBytes:
 		g.long.Store(true)
-		g.forget()
-	case g.private.bytes >= maxPrivate:
+		g.forgetAll()
+	case g.privateTable.bytes >= maxPrivateBytes:
 		g.forgetPrivate()
 	}
 	return nil
 }
 
-// withRoom does what may find the automata full: then it is done again in new ones. Whatever f
-// uses of states it takes home itself.
-func (g *Grammar) withRoom(w *work, f func() error) error {
-	g.limit(w)
+// retryWhenFull calls f, and where it finds the automata full, once more with new ones. f has to
+// bring home whatever it uses of states.
+func (g *Grammar) retryWhenFull(w *work, f func() error) error {
+	g.limitAutomata(w)
 	err := f()
 	if w.brief && errors.Is(err, lexeme.ErrTooMuch) {
 		return ErrLater
@@ -349,39 +354,40 @@ func (g *Grammar) withRoom(w *work, f func() error) error {
 			return ErrLater
 		}
 		g.long.Store(true)
-		if err = g.renew(); err == nil {
+		if err = g.renewAutomata(); err == nil {
 			err = f()
 		}
 	}
 	return err
 }
 
-// settle is home, in new automata if the existing ones have no room.
-func (g *Grammar) settle(w *work, n *node) (home *node, err error) {
-	err = g.withRoom(w, func() (err error) {
-		home, err = g.home(n)
+// rehomeOrRenew is rehome, with new automata if the existing ones are full.
+func (g *Grammar) rehomeOrRenew(w *work, n *node) (home *node, err error) {
+	err = g.retryWhenFull(w, func() (err error) {
+		home, err = g.rehome(n)
 		return err
 	})
 	return home, err
 }
 
-// renew has automata begin anew that are full.
-func (g *Grammar) renew() error {
-	g.forget()
-	g.automata = lexeme.NewAutomata(g.arena, g.mostLexemes)
-	for i, w := range g.spelt {
+// renewAutomata replaces the automata, and forgets all states, which refer to them.
+func (g *Grammar) renewAutomata() error {
+	g.forgetAll()
+	g.automata = lexeme.NewAutomata(g.arena, g.maxLexemeBytes)
+	for i, w := range g.lexemes {
 		var err error
-		if g.words[i], err = g.automata.Start(w.is, w.spelt); err != nil {
+		if g.lexemeStarts[i], err = g.automata.Start(w.is, w.spelt); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *Grammar) forget() {
+// forgetAll empties both tables.
+func (g *Grammar) forgetAll() {
 	for _, same := range g.table.nodes {
 		for _, n := range same {
-			n.forget()
+			n.forgetLinks()
 		}
 	}
 	g.table = newTable()
@@ -389,22 +395,22 @@ func (g *Grammar) forget() {
 	g.forgetPrivate()
 }
 
-// forgetPrivate forgets what is known of private states, which belong to those who hold them.
+// forgetPrivate empties the table of private states. Those who hold such states keep them.
 func (g *Grammar) forgetPrivate() {
-	g.private = newTable()
-	g.privates++
+	g.privateTable = newTable()
+	g.privateGeneration++
 }
 
-// home is the node of the table that equals n, which may be of an earlier one.
-func (g *Grammar) home(n *node) (*node, error) {
-	if n.generation == g.generation && (n.private == 0 || n.private == g.privates) || n == dead {
+// rehome returns the node of the present tables that equals n, which may be of earlier ones.
+func (g *Grammar) rehome(n *node) (*node, error) {
+	if n.generation == g.generation && (n.private == 0 || n.private == g.privateGeneration) || n == dead {
 		return n, nil
 	}
 	moved := map[*frame]*frame{nil: nil}
-	pairs := slices.Clone(n.pairs)
+	pairs := slices.Clone(n.parses)
 	for i := range pairs {
 		p := &pairs[i]
-		p.below, p.memory = g.moveFrames(p.below, moved, g.memory), g.memory(p.memory)
+		p.below, p.progress = g.rebuildFrames(p.below, moved, g.internProgress), g.internProgress(p.progress)
 		if p.reads <= readsUnique && n.automata != g.automata {
 			at, err := n.automata.Move(lexeme.State(p.at), g.automata)
 			if err != nil {
@@ -413,5 +419,5 @@ func (g *Grammar) home(n *node) (*node, error) {
 			p.at = int32(at)
 		}
 	}
-	return g.node(pairs, n.end(), n.shadow), nil
+	return g.internNode(pairs, n.end(), n.shadow), nil
 }

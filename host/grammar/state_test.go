@@ -71,7 +71,7 @@ func TestGrammar_Mask_OfItsVocabulary(t *testing.T) {
 // that are held go on as before.
 func TestGrammar_Memory_IsBounded(t *testing.T) {
 	g := nested(t)
-	g.mostKept, g.mostLexemes = 1<<16, 1<<15
+	g.maxStateBytes, g.maxLexemeBytes = 1<<16, 1<<15
 	held := map[string]State{}
 	text := ""
 	s := g.Start()
@@ -81,7 +81,7 @@ func TestGrammar_Memory_IsBounded(t *testing.T) {
 		if text += part; i%40 == 0 {
 			held[text] = s
 		}
-		if size := g.table.bytes; size > 2*g.mostKept {
+		if size := g.table.bytes; size > 2*g.maxStateBytes {
 			t.Fatalf("after %d bytes the states take %d", len(text), size)
 		}
 	}
@@ -110,8 +110,8 @@ func TestGrammar_Lexemes_BeginAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.mostLexemes = 1 << 18
-	if err := g.renew(); err != nil {
+	g.maxLexemeBytes = 1 << 18
+	if err := g.renewAutomata(); err != nil {
 		t.Fatal(err)
 	}
 	first, s := g.automata, g.Start()
@@ -127,7 +127,7 @@ func TestGrammar_Lexemes_BeginAnew(t *testing.T) {
 	if s = follow(t, g, s, `\u0041xy"`); !g.Complete(s) {
 		t.Error("the text is not complete")
 	}
-	if n := g.automata.Size(); n > 2*g.mostLexemes {
+	if n := g.automata.Size(); n > 2*g.maxLexemeBytes {
 		t.Errorf("the automata take %d bytes", n)
 	}
 }
@@ -147,7 +147,7 @@ func TestGrammar_Hammer(t *testing.T) {
 		want = append(want, mask)
 	}
 	g := nested(t)
-	g.mostKept = 1 << 15
+	g.maxStateBytes = 1 << 15
 	var group sync.WaitGroup
 	for k := range 8 {
 		group.Go(func() {
@@ -309,7 +309,7 @@ func TestMemory_BoundsAllTogether(t *testing.T) {
 	for _, g := range all {
 		sum += g.Fixed() + g.size()
 	}
-	if largest > most+len(all)*leastKept || sum > most+len(all)*(leastKept+2*tellStep) {
+	if largest > most+len(all)*guaranteedBytes || sum > most+len(all)*(guaranteedBytes+2*reportStep) {
 		t.Errorf("they took %d bytes, at the end %d, of %d", largest, sum, most)
 	}
 	if one := alone.size(); 12*one < 2*most {

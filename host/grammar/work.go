@@ -9,14 +9,15 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// This file is for callers that cannot wait: an operation of theirs ends where it would take more
-// than a few steps, or where it would wait for another that does.
+// This file bounds the work of operations. Callers that cannot wait, such as the tick of a scheduler,
+// make brief ones: they end with ErrLater where they would take more than a few steps, or would wait
+// for an operation that does.
 
-// ErrLater says that an operation takes more steps than it was given, or waits for another that
-// takes long. What it has found out is kept; with more steps it has a result.
+// ErrLater says that an operation takes more steps than it was given, or waits for one that takes
+// long. What it has found out is kept; with more steps it has a result.
 var ErrLater = errors.New("to follow the grammar here takes longer than there is time for now")
 
-// MaskWithin is Mask, but takes no more than about so many steps, of which each is a quarter of a
+// MaskWithin is Mask, but takes no more than about steps, of which each is a quarter of a
 // microsecond or less. With as many as Mask may take, it is Mask.
 //
 // # Errors
@@ -24,41 +25,41 @@ var ErrLater = errors.New("to follow the grammar here takes longer than there is
 //   - ErrLater: it takes more. What is in mask is of no use.
 //   - Those of Mask.
 func (g *Grammar) MaskWithin(s State, v *Vocabulary, mask []uint32, steps int) error {
-	return g.mask(s, v, mask, briefly(steps))
+	return g.maskWithin(s, v, mask, briefWork(steps))
 }
 
-// TokenWithin is Token, but takes no more than about so many steps.
+// TokenWithin is Token, but takes no more than about steps.
 //
 // # Errors
 //
 //   - ErrLater: it takes more.
 //   - Those of Token.
 func (g *Grammar) TokenWithin(s State, v *Vocabulary, token int32, steps int) (State, bool, error) {
-	return g.after(s, v, token, briefly(steps))
+	return g.tokenWithin(s, v, token, briefWork(steps))
 }
 
-// AdvanceWithin is Advance, but takes no more than about so many steps.
+// AdvanceWithin is Advance, but takes no more than about steps.
 //
 // # Errors
 //
 //   - ErrLater: it takes more.
 //   - Those of Advance.
 func (g *Grammar) AdvanceWithin(s State, text []byte, steps int) (State, bool, error) {
-	return g.advance(s, text, briefly(steps))
+	return g.advanceWithin(s, text, briefWork(steps))
 }
 
-// work is what is left of an operation's steps.
+// work is the budget of an operation, in steps.
 type work struct {
 	left  int
 	held  int  // spent since the grammar's lock was taken
-	brief bool // there are few of them, and the operation waits for nobody who takes long
+	brief bool // the budget is small, and the operation does not wait for one that takes long
 }
 
-func unhurried() *work { return &work{left: maxWork} }
+func fullWork() *work { return &work{left: maxWork} }
 
-func briefly(steps int) *work {
+func briefWork(steps int) *work {
 	if steps >= maxWork {
-		return unhurried()
+		return fullWork()
 	}
 	return &work{left: steps, brief: true}
 }
@@ -74,8 +75,8 @@ func (w *work) spend(n int) error {
 	return ErrAmbiguous
 }
 
-// also spends what is only counted where there are few steps.
-func (w *work) also(n int) error {
+// spendIfBrief spends steps for work that is cheap enough to be free in an operation that may wait.
+func (w *work) spendIfBrief(n int) error {
 	if w.brief {
 		return w.spend(n)
 	}
@@ -83,12 +84,11 @@ func (w *work) also(n int) error {
 }
 
 const (
-	briefSteps = 2000 // that the lock is held for, before whoever cannot wait is told
-	lockTries  = 200  // of whoever cannot wait
+	briefSteps = 2000 // with the lock held, after which brief operations are told that it takes long
+	lockTries  = 200  // of a brief operation
 )
 
-// lock takes the grammar's lock. A caller that cannot wait does not get it from an operation that
-// takes long.
+// lock takes the grammar's lock. A brief operation does not wait for one that takes long.
 func (g *Grammar) lock(w *work) error {
 	w.held = 0
 	if !w.brief {
@@ -114,8 +114,8 @@ func (g *Grammar) unlock() {
 	g.mu.Unlock()
 }
 
-// limit has each call of the automata take no more steps than there are.
-func (g *Grammar) limit(w *work) {
+// limitAutomata limits each call of the automata to the steps that are left.
+func (g *Grammar) limitAutomata(w *work) {
 	if w.brief {
 		g.automata.Within(max(w.left, 0) * lexemeSteps)
 	} else {
@@ -123,21 +123,21 @@ func (g *Grammar) limit(w *work) {
 	}
 }
 
-// lexemes does something with the automata that spends steps: first with few, and if those do not
-// suffice and there are more, with as many as there are.
-func (g *Grammar) lexemes(w *work, f func() error) error {
+// spendOnAutomata calls f, which uses the automata, and spends its steps: first with few, then, if
+// those do not suffice and the operation is not brief, with all that are left.
+func (g *Grammar) spendOnAutomata(w *work, f func() error) error {
 	before := g.automata.Spent()
 	if !w.brief {
 		g.automata.Within(briefSteps * lexemeSteps)
 	}
-	defer g.limit(w)
+	defer g.limitAutomata(w)
 	err := f()
 	if errors.Is(err, lexeme.ErrTooMuch) {
 		if w.brief {
 			return ErrLater
 		}
 		g.long.Store(true)
-		g.limit(w)
+		g.limitAutomata(w)
 		err = f()
 	}
 	if err == nil {
@@ -146,25 +146,26 @@ func (g *Grammar) lexemes(w *work, f func() error) error {
 	return err
 }
 
-// prepared makes sure that there is room for what an operation makes.
-func (g *Grammar) prepared(w *work, n *node) error {
+// prepareStep makes room in the tables for what an operation makes. A brief operation does not:
+// forgetting takes long.
+func (g *Grammar) prepareStep(w *work, n *node) error {
 	if !w.brief {
-		return g.bound()
+		return g.makeRoom()
 	}
-	if g.table.bytes >= g.mostKept || g.crowded() { // to forget all takes long
+	if g.table.bytes >= g.maxStateBytes || g.isCrowded() {
 		return ErrLater
 	}
-	return w.spend(g.moving(n, w.left))
+	return w.spend(g.rehomingSteps(n, w.left))
 }
 
-// moving is about how many steps it takes to take a node home, no more than most.
-func (g *Grammar) moving(n *node, most int) int {
+// rehomingSteps is about how many steps rehome takes for a node; it stops counting beyond most.
+func (g *Grammar) rehomingSteps(n *node, most int) int {
 	if n.generation == g.generation || n == dead {
 		return 0
 	}
-	steps := len(n.pairs)
-	for i := range n.pairs {
-		for f := n.pairs[i].below; f != nil && steps <= most; f = f.below {
+	steps := len(n.parses)
+	for i := range n.parses {
+		for f := n.parses[i].below; f != nil && steps <= most; f = f.below {
 			steps++
 		}
 	}
