@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// measure fills in what is known of a node by its parts.
+// measure derives what is known of a node from its parts.
 func (a *Arena) measure(n *node, parts []Expr) {
 	switch n.kind {
 	case void:
@@ -71,7 +71,7 @@ func (a *Arena) measureUnion(n *node, parts []Expr) {
 
 func (a *Arena) measureIntersection(n *node, parts []Expr) {
 	n.nullable, n.most = true, far
-	first, last, row := 0, 0, true // texts of each can stand in a row, at most one only at the beginning, one only at the end
+	first, last, row := 0, 0, true // row: texts of all parts can be put in a row, first parts only at its beginning, last ones only at its end
 	var with []node                // parts that are neither lengths nor a complement
 	lengths, without := *a.at(All), node{least: far}
 	for _, p := range parts {
@@ -88,7 +88,7 @@ func (a *Arena) measureIntersection(n *node, parts []Expr) {
 		switch {
 		case x.kind == complement:
 			without = *a.at(Expr(x.a))
-		case a.lengths(p):
+		case a.isLengths(p):
 			lengths = *x
 		default:
 			with = append(with, *x)
@@ -98,17 +98,16 @@ func (a *Arena) measureIntersection(n *node, parts []Expr) {
 	n.sure = n.nullable || row && first <= 1 && last <= 1
 	switch len(with) {
 	case 0:
-		n.sure = n.sure || someLength(lengths, *a.at(All), without)
+		n.sure = n.sure || hasLength(lengths, *a.at(All), without)
 	case 1:
-		n.sure = n.sure || someLength(with[0], lengths, without)
+		n.sure = n.sure || hasLength(with[0], lengths, without)
 		n.whole = without.least == far && with[0].whole && n.least <= n.most
 		n.exact = n.whole
 	}
 }
 
-// someLength reports whether x surely has a text of a length that lengths has and without does not
-// have.
-func someLength(x, lengths, without node) bool {
+// hasLength reports whether x surely has a text of a length that lengths has and without lacks.
+func hasLength(x, lengths, without node) bool {
 	low, high := max(x.least, lengths.least), min(x.most, lengths.most)
 	switch {
 	case x.whole:
@@ -131,20 +130,20 @@ func times(x, y int32) int32 {
 	return int32(min(int64(x)*int64(y), far))
 }
 
-// IsVoid reports whether x has no text. It explores at most work states: an error says that it
-// took more. What it does counts as work of making the arena.
+// IsVoid reports whether x has no text. It explores at most work states; an error says that it
+// would take more. Its work counts as making the arena.
 func (a *Arena) IsVoid(x Expr, work int) (bool, error) {
 	is := false
 	err := a.Bounded(stepsPerCharacter*max(1, work/64), func() { is = a.isVoid(x, work) })
 	return is, err
 }
 
-// isVoid is the answer only if the arena has no error afterwards.
+// isVoid is valid only if the arena has no error afterwards.
 func (a *Arena) isVoid(x Expr, work int) bool {
 	if is, known := a.knownVoid(x); known {
 		return is
 	}
-	if !a.spend(1) {
+	if !a.Spend(1) {
 		return false
 	}
 	is := false
@@ -156,7 +155,7 @@ func (a *Arena) isVoid(x Expr, work int) bool {
 	case union:
 		is = !slices.ContainsFunc(a.parts(x), func(p Expr) bool { return !a.isVoid(p, work) })
 	default:
-		return a.search(x, work)
+		return a.isVoidBySearch(x, work)
 	}
 	if a.err == nil {
 		a.voids[x] = is
@@ -164,7 +163,7 @@ func (a *Arena) isVoid(x Expr, work int) bool {
 	return is
 }
 
-// knownVoid is the answer where it takes no search.
+// knownVoid answers where that takes no search.
 func (a *Arena) knownVoid(x Expr) (is, known bool) {
 	if n := a.at(x); x == Nothing || n.sure {
 		return x == Nothing, true
@@ -176,12 +175,13 @@ func (a *Arena) knownVoid(x Expr) (is, known bool) {
 	return is, known
 }
 
-// maxSearches is how many searches may be within one another.
+// maxSearches bounds how deep searches may be nested.
 const maxSearches = 100
 
-// search follows derivatives of an intersection or a complement until one has a text. What lies on
-// the way has one, too; if none is found, none that was seen has one.
-func (a *Arena) search(x Expr, work int) bool {
+// isVoidBySearch looks for a text of an intersection or a complement: it follows derivatives, depth
+// first, until one surely has a text, and reports true if none has. What lies on the way to that
+// one has a text too; if there is none, nothing that was seen has.
+func (a *Arena) isVoidBySearch(x Expr, work int) bool {
 	if a.searches++; a.searches > maxSearches {
 		a.err = fmt.Errorf("%w: intersections lie too deep in one another", ErrTooMuch)
 	}
@@ -192,7 +192,7 @@ func (a *Arena) search(x Expr, work int) bool {
 		y := ahead[len(ahead)-1]
 		ahead = ahead[:len(ahead)-1]
 		next := slices.Clone(a.derive(y).next)
-		if !a.spend(1 + len(next)) {
+		if !a.Spend(1 + len(next)) {
 			return false
 		}
 		slices.SortFunc(next, func(p, q Expr) int { return cmp.Compare(a.at(q).least, a.at(p).least) })

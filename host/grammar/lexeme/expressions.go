@@ -13,11 +13,11 @@ const (
 	firstSurrogate, lastSurrogate = 0xD800, 0xDFFF
 )
 
-// Range is characters from Low to High, both among them.
+// Range is the characters from Low to High, both included.
 type Range struct{ Low, High rune }
 
-// Normal sorts ranges and joins those that touch. Surrogates and what is beyond Unicode goes. What
-// is so already is returned as it is.
+// Normal sorts ranges and joins those that touch. It drops surrogates and what is beyond Unicode.
+// Ranges that are normal are returned as they are.
 func Normal(ranges []Range) []Range {
 	if isNormal(ranges) {
 		return ranges
@@ -62,7 +62,7 @@ func isNormal(ranges []Range) bool {
 	return true
 }
 
-// Complement is the characters that are in none of the ranges.
+// Complement returns the characters that are in none of the ranges.
 func Complement(ranges []Range) []Range {
 	var out []Range
 	next := rune(0)
@@ -75,7 +75,7 @@ func Complement(ranges []Range) []Range {
 	return Normal(append(out, Range{next, maxRune}))
 }
 
-// Intersect is the characters that are in a range of both.
+// Intersect returns the characters that are in ranges of both.
 func Intersect(x, y []Range) []Range {
 	x, y = Normal(x), Normal(y)
 	var out []Range
@@ -92,7 +92,7 @@ func Intersect(x, y []Range) []Range {
 	return out
 }
 
-// Class is one character that lies in a range.
+// Class is any one character of some ranges.
 func (a *Arena) Class(ranges ...Range) Expr {
 	all := Normal(ranges)
 	if len(all) == 0 {
@@ -101,10 +101,10 @@ func (a *Arena) Class(ranges ...Range) Expr {
 	return a.intern(node{kind: class}, nil, all)
 }
 
-// Text is one text, in UTF-8. Bytes that are none are U+FFFD.
+// Text is one text, in UTF-8. Invalid bytes count as U+FFFD.
 func (a *Arena) Text(s string) Expr {
-	if 2*len(s)/utf8.UTFMax > a.left { // the steps of its characters, at least
-		a.spend(len(s))
+	if 2*len(s)/utf8.UTFMax > a.left { // fewer than its characters take
+		a.Spend(len(s))
 		return Nothing
 	}
 	all := []rune(s) // no surrogates are among them
@@ -118,7 +118,7 @@ func (a *Arena) Text(s string) Expr {
 	return x
 }
 
-// Then is texts of each, one after the other.
+// Then is a text of each part, one after the other.
 func (a *Arena) Then(parts ...Expr) Expr {
 	x := Empty
 	for _, p := range slices.Backward(parts) {
@@ -127,8 +127,8 @@ func (a *Arena) Then(parts ...Expr) Expr {
 	return x
 }
 
-// then is head and what follows. Its form is a list, in which neighbours that repeat the same are
-// one.
+// then is Then of two. A sequence is a list, from head to tail, in which neighbours that repeat the
+// same are one repetition.
 func (a *Arena) then(head, tail Expr) Expr {
 	if head == Nothing || tail == Nothing {
 		return Nothing
@@ -145,13 +145,13 @@ func (a *Arena) then(head, tail Expr) Expr {
 		heads = append(heads, head)
 	}
 	for _, h := range slices.Backward(heads) {
-		tail = a.join(h, tail)
+		tail = a.prepend(h, tail)
 	}
 	return tail
 }
 
-// join is then of a head that is no sequence.
-func (a *Arena) join(head, tail Expr) Expr {
+// prepend is then for a head that is not a sequence.
+func (a *Arena) prepend(head, tail Expr) Expr {
 	if tail == Empty {
 		return head
 	}
@@ -165,23 +165,23 @@ func (a *Arena) join(head, tail Expr) Expr {
 	if head == All && a.at(next).nullable {
 		return a.then(All, rest)
 	}
-	x, low, high := a.counted(head)
-	if y, low2, high2 := a.counted(next); x == y {
+	x, low, high := a.asRepetition(head)
+	if y, low2, high2 := a.asRepetition(next); x == y {
 		return a.then(a.repetition(x, plus(low, low2), plus(high, high2)), rest)
 	}
 	return a.add(node{kind: sequence, a: int32(head), b: int32(tail)})
 }
 
-// counted is an expression as a repetition.
-func (a *Arena) counted(x Expr) (of Expr, low, high int32) {
+// asRepetition returns x as a repetition of something.
+func (a *Arena) asRepetition(x Expr) (of Expr, low, high int32) {
 	if n := a.at(x); n.kind == repetition {
 		return Expr(n.a), n.min, n.max
 	}
 	return x, 1, 1
 }
 
-// Repeat is x at least minimum times and at most maximum times. Counts may be in the millions:
-// they are counted, not copied.
+// Repeat is x at least minimum and at most maximum times. Counts may be in the millions, since they
+// are counted and not unrolled.
 func (a *Arena) Repeat(x Expr, minimum, maximum int) Expr {
 	if maximum < 0 || maximum > far {
 		maximum = far
@@ -220,7 +220,7 @@ func (a *Arena) repetition(x Expr, low, high int32) Expr {
 	return a.add(node{kind: repetition, a: int32(x), min: low, max: high})
 }
 
-// Not is all texts but x's.
+// Not is all texts except x's.
 func (a *Arena) Not(x Expr) Expr {
 	switch n := a.at(x); {
 	case x == Nothing:
@@ -231,8 +231,8 @@ func (a *Arena) Not(x Expr) Expr {
 		return Expr(n.a)
 	case x == Empty:
 		return a.repetition(Char, 1, far)
-	case a.lengths(x):
-		_, low, high := a.counted(x)
+	case a.isLengths(x):
+		_, low, high := a.asRepetition(x)
 		shorter, longer := Nothing, Nothing
 		if low > 0 {
 			shorter = a.repetition(Char, 0, low-1)
@@ -245,13 +245,13 @@ func (a *Arena) Not(x Expr) Expr {
 	return a.add(node{kind: complement, a: int32(x)})
 }
 
-// lengths reports whether an expression is all texts of some lengths.
-func (a *Arena) lengths(x Expr) bool {
-	of, _, _ := a.counted(x)
+// isLengths reports whether x is all texts of some lengths.
+func (a *Arena) isLengths(x Expr) bool {
+	of, _, _ := a.asRepetition(x)
 	return of == Char
 }
 
-// Or is the union.
+// Or is the union of its parts.
 func (a *Arena) Or(parts ...Expr) Expr {
 	all := make([]Expr, 0, len(parts))
 	for _, p := range parts {
@@ -262,9 +262,9 @@ func (a *Arena) Or(parts ...Expr) Expr {
 		}
 	}
 	if len(all) < 2 {
-		return only(all)
+		return firstOrNothing(all)
 	}
-	if !a.spend(len(all)) {
+	if !a.Spend(len(all)) {
 		return Nothing
 	}
 	all = a.joinClasses(all)
@@ -286,22 +286,22 @@ func (a *Arena) Or(parts ...Expr) Expr {
 		all = all[1:]
 	}
 	if len(all) < 2 {
-		return only(all)
+		return firstOrNothing(all)
 	}
 	if slices.ContainsFunc(all, func(p Expr) bool { return a.at(p).kind == union }) {
-		return a.Or(all...) // joined tails can be one
+		return a.Or(all...) // joined tails can be unions
 	}
 	return a.add(node{kind: union}, all...)
 }
 
-func only(all []Expr) Expr {
+func firstOrNothing(all []Expr) Expr {
 	if len(all) == 0 {
 		return Nothing
 	}
 	return all[0]
 }
 
-// joinClasses makes one class of all.
+// joinClasses joins all classes into one.
 func (a *Arena) joinClasses(all []Expr) []Expr {
 	first, more := -1, false
 	var ranges []Range
@@ -328,8 +328,8 @@ func (a *Arena) joinClasses(all []Expr) []Expr {
 	return out
 }
 
-// joinTails makes x t | y t into (x|y) t, which keeps the heads of counted things together, where
-// they can be joined.
+// joinTails turns x t | y t into (x|y) t. So the heads of counted parts stand together, where
+// joinCounts can join them.
 func (a *Arena) joinTails(all []Expr) []Expr {
 	sequences := 0
 	for _, p := range all {
@@ -368,8 +368,8 @@ func (a *Arena) joinTails(all []Expr) []Expr {
 	return out
 }
 
-// joinCounts makes one of repetitions of the same whose counts touch. The empty text is such a
-// count, too.
+// joinCounts joins repetitions of the same whose counts touch. The empty text counts as a
+// repetition too.
 func (a *Arena) joinCounts(all []Expr) []Expr {
 	if !slices.ContainsFunc(all, func(p Expr) bool { return a.at(p).kind == repetition }) {
 		return all
@@ -385,7 +385,7 @@ func (a *Arena) joinCounts(all []Expr) []Expr {
 			hasEmpty = true
 			continue
 		}
-		of, low, high := a.counted(p)
+		of, low, high := a.asRepetition(p)
 		runs = append(runs, run{of, low, high})
 	}
 	slices.SortFunc(runs, func(x, y run) int {
@@ -408,11 +408,11 @@ func (a *Arena) joinCounts(all []Expr) []Expr {
 	return out
 }
 
-// And is the intersection.
+// And is the intersection of its parts.
 func (a *Arena) And(parts ...Expr) Expr {
 	all := make([]Expr, 0, len(parts))
-	var without []Expr // of complements, which are one
-	counts := All      // of what repeats a class, which is one, too
+	var without []Expr // what the parts exclude, which becomes one complement
+	counts := All      // the intersection of all repeated classes
 	var add func(p Expr)
 	add = func(p Expr) {
 		switch n := a.at(p); {
@@ -422,8 +422,8 @@ func (a *Arena) And(parts ...Expr) Expr {
 			}
 		case n.kind == complement:
 			without = append(without, Expr(n.a))
-		case a.countsClass(p):
-			counts = a.bothCounts(counts, p)
+		case a.isCountedClass(p):
+			counts = a.intersectCounts(counts, p)
 		default:
 			all = append(all, p)
 		}
@@ -431,7 +431,7 @@ func (a *Arena) And(parts ...Expr) Expr {
 	for _, p := range parts {
 		add(p)
 	}
-	if !a.spend(1 + len(all) + len(without)) {
+	if !a.Spend(1 + len(all) + len(without)) {
 		return Nothing
 	}
 	if n := a.Not(a.Or(without...)); a.at(n).kind == complement {
@@ -462,7 +462,7 @@ func (a *Arena) And(parts ...Expr) Expr {
 		return Nothing
 	case len(all) == 0:
 		return counts
-	case !a.lengths(counts) || least < c.least || most > c.most:
+	case !a.isLengths(counts) || least < c.least || most > c.most:
 		all = append(all, counts)
 		slices.Sort(all)
 	}
@@ -472,14 +472,14 @@ func (a *Arena) And(parts ...Expr) Expr {
 	return a.add(node{kind: intersection}, all...)
 }
 
-// countsClass reports whether an expression is a number of characters of one class.
-func (a *Arena) countsClass(x Expr) bool {
-	of, _, _ := a.counted(x)
+// isCountedClass reports whether x is some number of characters of one class.
+func (a *Arena) isCountedClass(x Expr) bool {
+	of, _, _ := a.asRepetition(x)
 	return a.at(of).kind == class || x == Empty
 }
 
-// bothCounts is the intersection of two of these.
-func (a *Arena) bothCounts(x, y Expr) Expr {
+// intersectCounts is the intersection of two of these.
+func (a *Arena) intersectCounts(x, y Expr) Expr {
 	if x == Empty || y == Empty {
 		if a.at(x).nullable && a.at(y).nullable {
 			return Empty
@@ -489,8 +489,8 @@ func (a *Arena) bothCounts(x, y Expr) Expr {
 	if x == Nothing {
 		return Nothing
 	}
-	of, low, high := a.counted(x)
-	of2, low2, high2 := a.counted(y)
+	of, low, high := a.asRepetition(x)
+	of2, low2, high2 := a.asRepetition(y)
 	both := of
 	switch {
 	case of == Char:
@@ -501,29 +501,29 @@ func (a *Arena) bothCounts(x, y Expr) Expr {
 	return a.repetition(both, max(low, low2), min(high, high2))
 }
 
-// NoState is where a Machine's symbol leads nowhere.
+// NoState is a Machine's next state where a symbol leads nowhere.
 const NoState = -1
 
-// Machine is a deterministic automaton over classes of characters, for what expressions cannot
-// write down: remainders, say. Every state has to lead to a final one.
+// Machine is a deterministic finite automaton over classes of characters, for what expressions
+// cannot say, such as remainders. A final state has to be reachable from every state.
 type Machine struct {
-	Symbols []Range // what each symbol is; no two overlap
-	Next    []int32 // the state after state s and symbol i, or NoState: Next[s*len(Symbols)+i]
-	Final   []bool  // by state: a text may end
+	Symbols []Range // the characters of each symbol; no two overlap
+	Next    []int32 // Next[s*len(Symbols)+i] is the state after state s and symbol i, or NoState
+	Final   []bool  // by state: a text may end there
 }
 
 // Machine is the texts that lead a machine from a state to a final one. It counts as an expression
 // for each of its states. The arena keeps m, which must not change.
 func (a *Arena) Machine(m *Machine, state int32) Expr {
-	if !a.spend(len(m.Next)) {
+	if !a.Spend(len(m.Next)) {
 		return Nothing
 	}
 	a.bound -= len(m.Final)
 	a.machines = append(a.machines, m)
-	return a.inMachine(int32(len(a.machines)-1), state)
+	return a.machineState(int32(len(a.machines)-1), state)
 }
 
-func (a *Arena) inMachine(number, state int32) Expr {
+func (a *Arena) machineState(number, state int32) Expr {
 	if state == NoState {
 		return Nothing
 	}
@@ -539,17 +539,17 @@ func (a *Arena) deriveMachine(number, state int32) derivative {
 			continue
 		}
 		class := int32(len(next))
-		next = append(next, a.inMachine(number, to))
+		next = append(next, a.machineState(number, to))
 		cuts = append(cuts, cut{m.Symbols[i].Low, class}, cut{m.Symbols[i].High + 1, 0})
 	}
 	slices.SortFunc(cuts, func(x, y cut) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.class, y.class)) })
 	kept := cuts[:0]
-	for _, c := range cuts { // where one symbol ends and another begins, the latter counts
+	for _, c := range cuts { // where one symbol ends and another begins, the second cut counts
 		if last := len(kept) - 1; last >= 0 && kept[last].from == c.from {
 			kept[last] = c
 		} else {
 			kept = append(kept, c)
 		}
 	}
-	return a.canonical(a.partition(kept), next)
+	return a.mergeClasses(a.internPartition(kept), next)
 }

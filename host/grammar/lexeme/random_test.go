@@ -145,7 +145,7 @@ func (a *Arena) example(x Expr) ([]rune, bool) {
 			return f.text, true
 		}
 		for _, c := range "abcdé€" {
-			y, err := a.by(f.x, c)
+			y, err := a.deriveBy(f.x, c)
 			if err == nil && y != Nothing && !seen[y] {
 				seen[y] = true
 				ahead = append(ahead, found{y, append(append([]rune(nil), f.text...), c)})

@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// Decoder is how bytes spell the characters of an expression.
+// Decoder says how bytes spell the characters of an expression.
 type Decoder uint8
 
 // The decoders.
 const (
-	UTF8       Decoder = iota // as they are
-	JSONString                // within a JSON string's quotes: escapes are the characters that they mean, control characters must be escaped; the quotes are not part of it
+	UTF8       Decoder = iota // characters are written as they are
+	JSONString                // characters are written as in a JSON string, without its quotes: escapes stand for what they mean, and control characters must be escaped
 
 	decoders
 )
 
-// step is where sixteen bytes lead, of which the first is given.
-func (t *Automata) step(s State, from byte) block {
+// computeBlock returns the states after sixteen bytes, from byte from on.
+func (t *Automata) computeBlock(s State, from byte) block {
 	var b block
 	is := *t.info(s)
 	for i := range b {
@@ -40,93 +40,84 @@ func (t *Automata) step(s State, from byte) block {
 
 // stepBetween reads the first byte of a character.
 func (t *Automata) stepBetween(x Expr, d Decoder, c byte) State {
-	next := t.next(x)
+	next := t.liveDerivative(x)
 	if d == JSONString {
 		switch {
 		case c < 0x20 || c == '"':
 			return Dead
 		case c == '\\':
-			if !anyLive(next) {
+			if !slices.ContainsFunc(next.next, func(x Expr) bool { return x != Nothing }) {
 				return Dead
 			}
-			return t.number(state{form: escape, decoder: d, what: int32(x)})
+			return t.internState(state{form: escape, decoder: d, what: int32(x)})
 		}
 	}
 	switch {
 	case c < 0x80:
-		return t.boundary(next.by(rune(c)), d)
+		return t.betweenCharacters(next.after(rune(c)), d)
 	case c < 0xC2 || c > 0xF4:
 		return Dead
 	case c < 0xE0:
-		return t.within(first, d, rest{near: targets(next, int32(c&0x1F)<<6, 1<<6)})
+		return t.withinCharacter(first, d, remainder{near: targetsOf(next, int32(c&0x1F)<<6, 1<<6)})
 	case c < 0xF0:
-		near := targets(next, int32(c&0x0F)<<12, 1<<12)
+		near := targetsOf(next, int32(c&0x0F)<<12, 1<<12)
 		if c == 0xE0 {
-			near = without(near, 0, 0x800, 1<<12)
+			near = excludeTargets(near, 0, 0x800, 1<<12)
 		}
-		if c == 0xED { // surrogates are no characters
-			near = without(near, firstSurrogate&0xFFF, 0x800, 1<<12)
+		if c == 0xED { // surrogates are not characters
+			near = excludeTargets(near, firstSurrogate&0xFFF, 0x800, 1<<12)
 		}
-		return t.within(second, d, rest{near: near})
+		return t.withinCharacter(second, d, remainder{near: near})
 	}
-	near := targets(next, int32(c&0x07)<<18, 1<<18)
+	near := targetsOf(next, int32(c&0x07)<<18, 1<<18)
 	if c == 0xF0 {
-		near = without(near, 0, 1<<16, 1<<18)
+		near = excludeTargets(near, 0, 1<<16, 1<<18)
 	}
 	if c == 0xF4 {
-		near = without(near, 1<<16, 3<<16, 1<<18)
+		near = excludeTargets(near, 1<<16, 3<<16, 1<<18)
 	}
-	return t.within(third, d, rest{near: near})
+	return t.withinCharacter(third, d, remainder{near: near})
 }
 
-func anyLive(d derivative) bool {
-	for _, x := range d.next {
-		if x != Nothing {
-			return true
-		}
-	}
-	return false
-}
-
-// stepContinued reads one of the other bytes of a character in UTF-8.
+// stepContinued reads a further byte of a character in UTF-8.
 func (t *Automata) stepContinued(is state, c byte) State {
 	if c&0xC0 != 0x80 {
 		return Dead
 	}
-	near := t.rests[is.what].near
+	near := t.remainders[is.what].near
 	if is.form == first {
-		return t.boundary(cutOut(near, int32(c&0x3F), 1)[0].to, is.decoder)
+		return t.betweenCharacters(sliceTargets(near, int32(c&0x3F), 1)[0].to, is.decoder)
 	}
 	size := int32(1) << (6 * (is.form - first))
-	return t.within(is.form-1, is.decoder, rest{near: cutOut(near, int32(c&0x3F)*size, size)})
+	return t.withinCharacter(is.form-1, is.decoder, remainder{near: sliceTargets(near, int32(c&0x3F)*size, size)})
 }
 
-// meant are the characters of escapes of one letter.
+// meant has the characters of escapes of one letter.
 var meant = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // stepEscape reads what follows a backslash.
 func (t *Automata) stepEscape(x Expr, d Decoder, c byte) State {
-	next := t.next(x)
+	next := t.liveDerivative(x)
 	if r, ok := meant[c]; ok {
-		return t.boundary(next.by(r), d)
+		return t.betweenCharacters(next.after(r), d)
 	}
 	if c != 'u' {
 		return Dead
 	}
-	near := without(targets(next, 0, 1<<16), firstSurrogate, 0x800, 1<<16)
-	return t.within(hex4, d, rest{near: near, far: targets(next, 1<<16, 1<<20)})
+	near := excludeTargets(targetsOf(next, 0, 1<<16), firstSurrogate, 0x800, 1<<16)
+	return t.withinCharacter(hex4, d, remainder{near: near, far: targetsOf(next, 1<<16, 1<<20)})
 }
 
-// stepHex reads a character of \u0000 that is no letter u of its beginning.
+// stepHex reads a byte of \u0000 after its u, or of the second \u0000 of a surrogate pair.
 func (t *Automata) stepHex(is state, c byte) State {
-	r := t.rests[is.what]
+	r := t.remainders[is.what]
 	switch is.form {
 	case pairSlash, pairU:
 		if is.form == pairSlash && c == '\\' {
-			return t.within(pairU, is.decoder, r)
+			return t.withinCharacter(pairU, is.decoder, r)
 		}
 		if is.form == pairU && c == 'u' {
-			return t.within(pairHex4, is.decoder, r)
+			return t.withinCharacter(pairHex4, is.decoder, r)
 		}
 		return Dead
 	}
@@ -137,30 +128,30 @@ func (t *Automata) stepHex(is state, c byte) State {
 	if is.form >= pairHex1 {
 		return t.stepPair(is, r.near, v)
 	}
-	digits := is.form - hex1 // after this one
+	digits := is.form - hex1 // that follow this one
 	size := int32(1) << (4 * digits)
-	near := cutOut(r.near, v*size, size)
+	near := sliceTargets(r.near, v*size, size)
 	far := r.far
 	switch {
 	case far == nil:
 	case is.form == hex4 && v == 0xD: // the first half of a pair is 0xD800 to 0xDBFF
 	case is.form == hex3 && v >= 8 && v < 0xC:
-		far = cutOut(far, (v-8)<<18, 1<<18)
+		far = sliceTargets(far, (v-8)<<18, 1<<18)
 	case is.form <= hex2:
-		far = cutOut(far, v*size<<10, size<<10)
+		far = sliceTargets(far, v*size<<10, size<<10)
 	default:
 		far = nil
 	}
 	switch {
 	case digits > 0:
-		return t.within(is.form-1, is.decoder, rest{near: near, far: far})
+		return t.withinCharacter(is.form-1, is.decoder, remainder{near: near, far: far})
 	case far != nil:
-		return t.within(pairSlash, is.decoder, rest{near: far})
+		return t.withinCharacter(pairSlash, is.decoder, remainder{near: far})
 	}
-	return t.boundary(near[0].to, is.decoder)
+	return t.betweenCharacters(near[0].to, is.decoder)
 }
 
-// stepPair reads a digit of the second half of a pair, which is 0xDC00 to 0xDFFF.
+// stepPair reads a digit of the second half of a surrogate pair, which is 0xDC00 to 0xDFFF.
 func (t *Automata) stepPair(is state, near []target, v int32) State {
 	switch is.form {
 	case pairHex4:
@@ -171,13 +162,13 @@ func (t *Automata) stepPair(is state, near []target, v int32) State {
 		if v < 0xC {
 			return Dead
 		}
-		near = cutOut(near, (v-0xC)<<8, 1<<8)
+		near = sliceTargets(near, (v-0xC)<<8, 1<<8)
 	case pairHex2:
-		near = cutOut(near, v<<4, 1<<4)
+		near = sliceTargets(near, v<<4, 1<<4)
 	default:
-		return t.boundary(cutOut(near, v, 1)[0].to, is.decoder)
+		return t.betweenCharacters(sliceTargets(near, v, 1)[0].to, is.decoder)
 	}
-	return t.within(is.form-1, is.decoder, rest{near: near})
+	return t.withinCharacter(is.form-1, is.decoder, remainder{near: near})
 }
 
 func hexValue(c byte) (int32, bool) {
@@ -196,16 +187,16 @@ func hexValue(c byte) (int32, bool) {
 type form uint8
 
 const (
-	between form = iota // characters; all others are within one
-	first               // of one byte that is missing in UTF-8
-	second              // of two
-	third               // of three
+	between form = iota // between two characters; all others are within one
+	first               // one byte is missing in UTF-8
+	second              // two are
+	third               // three are
 	escape              // after a backslash
 	hex1                // before the last digit of \u0000
 	hex2
 	hex3
 	hex4
-	pairSlash // before the backslash of a second \u0000, which a surrogate begins
+	pairSlash // before the backslash of the second half of a surrogate pair
 	pairU
 	pairHex1 // before its last digit
 	pairHex2
@@ -213,21 +204,22 @@ const (
 	pairHex4
 )
 
-// rest is where the values lead that the rest of a spelling can have: each is a list of values
-// from which on it is another expression, the first is 0. States after different bytes are one
-// state where the rests are the same.
-type rest struct {
-	near []target // of what is missing of the character's number
-	far  []target // of characters that take two \u0000, by their number less 0x10000; empty where no surrogate can come
+// remainder says where the values lead that the rest of a character's spelling can have: as lists
+// of intervals, each of which leads to one expression; the first begins at 0. States after
+// different bytes are one state where their remainders are equal.
+type remainder struct {
+	near []target // by the missing bits of the character's number
+	far  []target // the same for surrogate pairs, whose numbers are less 0x10000; empty where none can come
 }
 
+// target begins an interval of values, and says where they lead.
 type target struct {
 	from int32
 	to   Expr
 }
 
-// cutOut returns the part of a list from a value on, of so many values.
-func cutOut(all []target, from, count int32) []target {
+// sliceTargets returns count values of a list, from one on.
+func sliceTargets(all []target, from, count int32) []target {
 	var out []target
 	for i, part := range all {
 		if part.from >= from+count {
@@ -248,10 +240,10 @@ func appendTarget(all []target, t target) []target {
 	return append(all, t)
 }
 
-func deadEnd(all []target) bool { return len(all) == 0 || len(all) == 1 && all[0].to == Nothing }
+func leadNowhere(all []target) bool { return len(all) == 0 || len(all) == 1 && all[0].to == Nothing }
 
-// targets is a derivative as a list for the characters from one on, of so many.
-func targets(d derivative, from, count int32) []target {
+// targetsOf returns a derivative as a list for count characters, from one on.
+func targetsOf(d derivative, from, count int32) []target {
 	i, found := slices.BinarySearchFunc(d.cuts, from, func(c cut, from int32) int { return int(c.from - from) })
 	if !found {
 		i--
@@ -263,25 +255,25 @@ func targets(d derivative, from, count int32) []target {
 	return all
 }
 
-// without makes a list lead nowhere for some values.
-func without(all []target, from, count, end int32) []target {
+// excludeTargets returns a list of values to end in which count of them lead nowhere.
+func excludeTargets(all []target, from, count, end int32) []target {
 	var out []target
-	for _, part := range cutOut(all, 0, from) {
+	for _, part := range sliceTargets(all, 0, from) {
 		out = appendTarget(out, part)
 	}
 	out = appendTarget(out, target{from, Nothing})
-	for _, part := range cutOut(all, from+count, end-from-count) {
+	for _, part := range sliceTargets(all, from+count, end-from-count) {
 		out = appendTarget(out, target{part.from + from + count, part.to})
 	}
 	return out
 }
 
-// within returns the state in a spelling, or Dead if it leads nowhere.
-func (t *Automata) within(f form, d Decoder, r rest) State {
-	if deadEnd(r.far) {
+// withinCharacter returns the state within a spelling, or Dead if it leads nowhere.
+func (t *Automata) withinCharacter(f form, d Decoder, r remainder) State {
+	if leadNowhere(r.far) {
 		r.far = nil
 	}
-	if r.far == nil && deadEnd(r.near) {
+	if r.far == nil && leadNowhere(r.near) {
 		return Dead
 	}
 	key := make([]byte, 0, 8*(len(r.near)+len(r.far))+4)
@@ -292,15 +284,15 @@ func (t *Automata) within(f form, d Decoder, r rest) State {
 			key = binary.LittleEndian.AppendUint32(key, uint32(part.to))
 		}
 	}
-	if !t.arena.spend(1 + len(key)/16) {
+	if !t.arena.Spend(1 + len(key)/16) {
 		return Dead
 	}
-	n, known := t.restOf[string(key)]
+	n, known := t.remainderNumbers[string(key)]
 	if !known {
-		n = int32(len(t.rests))
-		t.rests = append(t.rests, r)
-		t.restOf[string(key)] = n
-		t.restBytes += 2*len(key) + 80
+		n = int32(len(t.remainders))
+		t.remainders = append(t.remainders, r)
+		t.remainderNumbers[string(key)] = n
+		t.remainderBytes += 2*len(key) + 80
 	}
-	return t.number(state{form: f, decoder: d, what: n})
+	return t.internState(state{form: f, decoder: d, what: n})
 }
