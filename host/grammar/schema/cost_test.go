@@ -204,9 +204,9 @@ func TestValue_Same(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sames = append(sames, v.same())
-			if len(v.same()) > 80 {
-				t.Errorf("%s: %d bytes", s, len(v.same()))
+			sames = append(sames, v.canonicalKey())
+			if len(v.canonicalKey()) > 80 {
+				t.Errorf("%s: %d bytes", s, len(v.canonicalKey()))
 			}
 		}
 		if len(slices.Compact(slices.Clone(sames))) != 1 {

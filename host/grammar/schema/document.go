@@ -21,7 +21,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// The bounds of a document.
+// Bounds of a document.
 const (
 	maxDepth  = 400     // of objects and lists within each other
 	maxValues = 200_000 // in all
@@ -43,22 +43,22 @@ func (k kind) String() string {
 	return [...]string{"null", "true or false", "a number", "a string", "a list", "an object"}[k]
 }
 
-// value is a value of the document, which knows where it stands. Members keep their order.
+// value is a JSON value of the document. It knows its place. Members keep their order.
 type value struct {
 	kind   kind
-	text   string   // of a string; of a number as it is written; of a boolean
+	text   string   // of a string; of a number or a boolean as it is written
 	names  []string // of an object's members
 	items  []*value // of a list, or of the members
 	index  map[string]int
 	parent *value
-	step   string // from the parent
+	step   string // of a JSON pointer, from the parent
 	id     int
-	weight int // bytes of its own text, of its names, and of the texts in it
+	weight int // bytes of its text, its names, and its items' texts
 
-	canonical string // what same returns; "" where it was not asked
+	canonical string // see canonicalKey; "": not computed
 }
 
-// member is nil where an object has none, or v is no object.
+// member returns a member of an object, nil where it has none or v is not an object.
 func (v *value) member(name string) *value {
 	if v.kind != object {
 		return nil
@@ -69,9 +69,9 @@ func (v *value) member(name string) *value {
 	return nil
 }
 
-func (v *value) yes() bool { return v.kind == boolean && v.text == "true" }
+func (v *value) isTrue() bool { return v.kind == boolean && v.text == "true" }
 
-// The bounds of a pointer that is told, in bytes: of a step, and of all of it.
+// Bounds of a pointer in a message, in bytes: of a step, and of all of it.
 const (
 	maxStep    = 80
 	maxPointer = 240
@@ -79,7 +79,7 @@ const (
 
 var escapeStep = strings.NewReplacer("~", "~0", "/", "~1").Replace
 
-// pointer is the place as the fragment of a URI. Of a long one it is the end.
+// pointer returns the place as a URI fragment. A long one is cut at its beginning.
 func (v *value) pointer() string {
 	path := ""
 	for ; v.parent != nil; v = v.parent {
@@ -94,7 +94,7 @@ func (v *value) pointer() string {
 // parser reads a document.
 type parser struct {
 	from  *json.Decoder
-	stop  func() error // asked before each value; what it returns ends the work
+	stop  func() error // called before each value; an error that it returns ends the work
 	count int
 }
 
@@ -122,7 +122,7 @@ func (p *parser) value(parent *value, step string, depth int) (*value, error) {
 	}
 	token, err := p.from.Token()
 	if err != nil {
-		return nil, noEnd(err)
+		return nil, unexpectedEnd(err)
 	}
 	v := &value{parent: parent, step: step, id: p.count}
 	p.count++
@@ -152,8 +152,8 @@ func (p *parser) value(parent *value, step string, depth int) (*value, error) {
 	return v, nil
 }
 
-// noEnd is io.EOF as the error that it is within a document.
-func noEnd(err error) error {
+// unexpectedEnd turns io.EOF into the error that it is within a document.
+func unexpectedEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
@@ -170,14 +170,14 @@ func (p *parser) list(v *value, depth int) error {
 		v.weight += len(item.text)
 	}
 	_, err := p.from.Token()
-	return noEnd(err)
+	return unexpectedEnd(err)
 }
 
 func (p *parser) object(v *value, depth int) error {
 	for p.from.More() {
 		token, err := p.from.Token()
 		if err != nil {
-			return noEnd(err)
+			return unexpectedEnd(err)
 		}
 		name, _ := token.(string)
 		member, err := p.value(v, name, depth+1)
@@ -193,12 +193,12 @@ func (p *parser) object(v *value, depth int) error {
 		v.names, v.items = append(v.names, name), append(v.items, member)
 	}
 	_, err := p.from.Token()
-	return noEnd(err)
+	return unexpectedEnd(err)
 }
 
-// same is equal for values that JSON Schema takes for one: 1 and 1.0 are, members have no order. It
-// is short, whatever the value: a hash where need be.
-func (v *value) same() string {
+// canonicalKey is equal for values that are equal in JSON Schema: 1 and 1.0, and objects whose
+// members differ in order. It is short whatever the value, a hash if need be.
+func (v *value) canonicalKey() string {
 	if v.canonical != "" {
 		return v.canonical
 	}
@@ -206,16 +206,16 @@ func (v *value) same() string {
 	switch v.kind {
 	case list:
 		for _, item := range v.items {
-			parts = append(parts, item.same())
+			parts = append(parts, item.canonicalKey())
 		}
 	case object:
 		for i, item := range v.items {
 			name := value{kind: text, text: v.names[i]}
-			parts = append(parts, name.same()+item.same())
+			parts = append(parts, name.canonicalKey()+item.canonicalKey())
 		}
 		slices.Sort(parts)
 	case number:
-		parts = []string{significant(v.text)}
+		parts = []string{canonicalNumber(v.text)}
 	default:
 		parts = []string{v.text}
 	}
@@ -228,17 +228,17 @@ func (v *value) same() string {
 		sum.Write(binary.AppendUvarint(nil, uint64(len(part))))
 		_, _ = io.WriteString(sum, part)
 	}
-	v.canonical = string(sum.Sum([]byte{byte(v.kind + kinds)})) // which begins no short one
+	v.canonical = string(sum.Sum([]byte{byte(v.kind + kinds)})) // no short key begins with this byte
 	return v.canonical
 }
 
-// significant writes a number as its digits without zeros around them, and an exponent.
-func significant(spelled string) string {
+// canonicalNumber writes a number as its digits without zeros around them, and an exponent.
+func canonicalNumber(spelled string) string {
 	mantissa, after, _ := strings.Cut(strings.ToLower(spelled), "e")
 	magnitude, negative := strings.CutPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(magnitude, ".")
 	exponent, err := strconv.Atoi(cmp.Or(after, "0"))
-	if err != nil { // it is beyond what a machine's word holds
+	if err != nil { // it does not fit into an int
 		return strings.ToLower(spelled)
 	}
 	digits := strings.TrimLeft(whole+fraction, "0")
@@ -253,13 +253,13 @@ func significant(spelled string) string {
 	return short + "e" + strconv.Itoa(exponent)
 }
 
-func equal(a, b *value) bool { return a.kind == b.kind && a.same() == b.same() }
+func equal(a, b *value) bool { return a.kind == b.kind && a.canonicalKey() == b.canonicalKey() }
 
-// maxExponent bounds a number's exponent: its digits are written out.
+// maxExponent bounds a number's exponent, since its digits are written out.
 const maxExponent = 400
 
-// rational is nil for a number that takes too many digits.
-func rational(s string) *big.Rat {
+// parseRational returns nil for a number with too many digits.
+func parseRational(s string) *big.Rat {
 	if at := strings.IndexAny(s, "eE"); at >= 0 {
 		e, err := strconv.Atoi(s[at+1:])
 		if err != nil || e > maxExponent || e < -maxExponent {
@@ -276,23 +276,23 @@ func rational(s string) *big.Rat {
 	return x
 }
 
-// document is a schema with the names that its parts have.
+// document is a schema, with the names of its parts.
 type document struct {
 	root  *value
-	draft int // 4, 6, 7, 2019 or 2020
-	named bool
-	names *names // nil: no reference was followed yet
+	draft int    // 4, 6, 7, 2019 or 2020
+	named bool   // $schema names the draft
+	names *names // nil: not collected yet
 }
 
-// names are what identifies the parts of a document.
+// names are the identifiers of a document's parts.
 type names struct {
-	uris    map[string]int      // bases, each by a number
-	texts   []string            // of the bases
-	bases   map[*value]int      // of parts that have their own
+	uris    map[string]int      // the numbers of base URIs
+	texts   []string            // the URIs, by number
+	bases   map[*value]int      // of parts that have a base of their own
 	parts   map[int]*value      // by base
-	anchors map[anchor]*value   // the first of each
-	dynamic map[string][]*value // $dynamicAnchor
-	outer   []*value            // those with $recursiveAnchor
+	anchors map[anchor]*value   // the first part with each
+	dynamic map[string][]*value // by $dynamicAnchor
+	outer   []*value            // the parts with $recursiveAnchor
 }
 
 // anchor is a name within a base.
@@ -301,10 +301,10 @@ type anchor struct {
 	name string
 }
 
-// holders are words whose values are no schemas, in which an "$id" means nothing.
+// holders are words whose values are not schemas, so that "$id" means nothing in them.
 var holders = map[string]bool{"enum": true, "const": true, "default": true, "examples": true, "example": true}
 
-func open(schema []byte, a *lexeme.Arena) (*document, error) {
+func openDocument(schema []byte, a *lexeme.Arena) (*document, error) {
 	root, _, err := parse(schema, func() error { return a.Ask(8) })
 	if err != nil {
 		return nil, err
@@ -314,8 +314,8 @@ func open(schema []byte, a *lexeme.Arena) (*document, error) {
 	return d, nil
 }
 
-// draftOf tells the draft that $schema names; without one, 2020-12 is meant, and older words are
-// understood.
+// draftOf returns the draft that $schema names. Without one it is 2020-12, and older words are
+// understood too.
 func draftOf(root *value) (int, bool) {
 	v := root.member("$schema")
 	if v == nil || v.kind != text {
@@ -329,8 +329,8 @@ func draftOf(root *value) (int, bool) {
 	return 2020, false
 }
 
-// naming is the document's names.
-func (r *reader) naming() (*names, error) {
+// findNames collects the document's names when they are first needed.
+func (r *reader) findNames() (*names, error) {
 	d := r.document
 	if d.names == nil {
 		d.names = &names{
@@ -344,8 +344,8 @@ func (r *reader) naming() (*names, error) {
 	return d.names, nil
 }
 
-// base is the number of a URI.
-func (n *names) base(uri string) int {
+// baseNumber returns the number of a URI.
+func (n *names) baseNumber(uri string) int {
 	number, known := n.uris[uri]
 	if !known {
 		number = len(n.uris)
@@ -354,7 +354,7 @@ func (n *names) base(uri string) int {
 	return number
 }
 
-// nameParts registers what identifies the parts of a schema. Joining URIs counts as work.
+// nameParts collects the names of a schema's parts. Joining URIs counts as work.
 func (r *reader) nameParts(v *value, base string) error {
 	n := r.document.names
 	if v.kind == object {
@@ -362,7 +362,7 @@ func (r *reader) nameParts(v *value, base string) error {
 		if base, err = r.identify(v, base); err != nil {
 			return err
 		}
-		if mark := v.member("$recursiveAnchor"); mark != nil && mark.yes() {
+		if mark := v.member("$recursiveAnchor"); mark != nil && mark.isTrue() {
 			n.outer = append(n.outer, v)
 		}
 		for _, word := range []string{"$anchor", "$dynamicAnchor"} {
@@ -370,7 +370,10 @@ func (r *reader) nameParts(v *value, base string) error {
 			if to == nil || to.kind != text {
 				continue
 			}
-			n.name(anchor{n.base(base), to.text}, v)
+			a := anchor{n.baseNumber(base), to.text}
+			if _, taken := n.anchors[a]; !taken {
+				n.anchors[a] = v
+			}
 			if word == "$dynamicAnchor" {
 				n.dynamic[to.text] = append(n.dynamic[to.text], v)
 			}
@@ -390,13 +393,8 @@ func (r *reader) nameParts(v *value, base string) error {
 	return nil
 }
 
-func (n *names) name(a anchor, v *value) {
-	if _, taken := n.anchors[a]; !taken {
-		n.anchors[a] = v
-	}
-}
-
-// identify returns the URI against which references within v resolve.
+// identify collects the URI of v, and returns the one against which references within it are
+// resolved.
 func (r *reader) identify(v *value, base string) (string, error) {
 	d, n := r.document, r.document.names
 	id, rebase := v.member("$id"), true
@@ -407,17 +405,17 @@ func (r *reader) identify(v *value, base string) (string, error) {
 		return base, nil
 	}
 	if name, is := strings.CutPrefix(id.text, "#"); is {
-		n.anchors[anchor{n.base(base), name}] = v
+		n.anchors[anchor{n.baseNumber(base), name}] = v
 		return base, nil
 	}
 	if d.named && d.draft <= 7 && v.member("$ref") != nil {
 		return base, nil
 	}
-	uri, err := r.join(v, base, id.text)
+	uri, err := r.resolveURI(v, base, id.text)
 	if err != nil {
 		return "", err
 	}
-	number := n.base(uri)
+	number := n.baseNumber(uri)
 	if _, taken := n.parts[number]; !taken {
 		n.parts[number] = v
 	}
@@ -431,8 +429,8 @@ func (r *reader) identify(v *value, base string) (string, error) {
 // urlBytesPerStep is how many bytes of a URI are read and written in the time of a step.
 const urlBytesPerStep = 64
 
-// join resolves a reference against a base.
-func (r *reader) join(at *value, base, ref string) (string, error) {
+// resolveURI resolves a URI reference against a base.
+func (r *reader) resolveURI(at *value, base, ref string) (string, error) {
 	if err := r.step(at, 1+(len(base)+len(ref))/urlBytesPerStep); err != nil {
 		return "", err
 	}
@@ -445,7 +443,7 @@ func (r *reader) join(at *value, base, ref string) (string, error) {
 	return strings.TrimSuffix(uri, "#"), nil
 }
 
-// baseOf is the nearest part around v that has its own URI.
+// baseOf returns the nearest part around v that has a URI of its own.
 func (n *names) baseOf(v *value) (part *value, base int) {
 	for ; v.parent != nil; v = v.parent {
 		if base, has := n.bases[v]; has {
@@ -455,34 +453,34 @@ func (n *names) baseOf(v *value) (part *value, base int) {
 	return v, n.bases[v]
 }
 
-// follow returns what a reference refers to.
-func (r *reader) follow(ref *value) (*value, error) {
+// resolve returns what a reference refers to.
+func (r *reader) resolve(ref *value) (*value, error) {
 	if to := r.references[ref]; to != nil {
 		return to, nil
 	}
-	to, err := r.find(ref)
+	to, err := r.findReferenced(ref)
 	if err == nil {
 		r.references[ref] = to
 	}
 	return to, err
 }
 
-// find looks for what a reference refers to.
-func (r *reader) find(ref *value) (*value, error) {
+// findReferenced is resolve for a reference that was not resolved yet.
+func (r *reader) findReferenced(ref *value) (*value, error) {
 	if ref.kind != text {
 		return nil, wrong(ref, "a reference must be a string")
 	}
 	if err := r.step(ref, len(ref.text)/urlBytesPerStep); err != nil {
 		return nil, err
 	}
-	n, err := r.naming()
+	n, err := r.findNames()
 	if err != nil {
 		return nil, err
 	}
 	part, base := n.baseOf(ref)
 	where, fragment, _ := strings.Cut(ref.text, "#")
 	if where != "" {
-		uri, err := r.join(ref, n.texts[base], where)
+		uri, err := r.resolveURI(ref, n.texts[base], where)
 		if err != nil {
 			return nil, err
 		}
@@ -504,18 +502,18 @@ func (r *reader) find(ref *value) (*value, error) {
 		}
 		return nil, wrong(ref, "nothing in the schema is named %q", ref.text)
 	}
-	if to := walk(part, fragment); to != nil {
+	if to := walkPointer(part, fragment); to != nil {
 		return to, nil
 	}
-	// Many write "id" without meaning a new base.
-	if to := walk(r.document.root, fragment); to != nil && where == "" {
+	// Many schemas have an "id" that is not meant as a new base.
+	if to := walkPointer(r.document.root, fragment); to != nil && where == "" {
 		return to, nil
 	}
 	return nil, wrong(ref, "%q leads to nothing in the schema", ref.text)
 }
 
-// walk follows a JSON pointer; nil where it leads nowhere.
-func walk(v *value, pointer string) *value {
+// walkPointer follows a JSON pointer, and returns nil where it leads nowhere.
+func walkPointer(v *value, pointer string) *value {
 	for step := range strings.SplitSeq(pointer[1:], "/") {
 		if strings.Contains(step, "~") {
 			step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
@@ -533,28 +531,22 @@ func walk(v *value, pointer string) *value {
 	return v
 }
 
-// followDynamic returns what $dynamicRef or $recursiveRef refers to where only one part can be
+// resolveDynamic returns what $dynamicRef or $recursiveRef refers to, where only one part can be
 // meant.
-func (r *reader) followDynamic(ref *value) (*value, error) {
-	to, err := r.follow(ref)
+func (r *reader) resolveDynamic(ref *value) (*value, error) {
+	to, err := r.resolve(ref)
 	if err != nil {
 		return nil, err
 	}
-	if mark := to.member("$recursiveAnchor"); ref.step == "$recursiveRef" && mark != nil && mark.yes() && len(r.document.names.outer) > 1 {
+	if mark := to.member("$recursiveAnchor"); ref.step == "$recursiveRef" && mark != nil && mark.isTrue() && len(r.document.names.outer) > 1 {
 		return nil, wrong(ref, "it may be one of %d parts, as the way to it decides", len(r.document.names.outer))
 	}
 	anchor := to.member("$dynamicAnchor")
-	if ref.step == "$recursiveRef" || anchor == nil || !refersTo(ref.text, anchor.text) {
+	if ref.step == "$recursiveRef" || anchor == nil || !strings.HasSuffix(ref.text, "#"+anchor.text) {
 		return to, nil // as $ref
 	}
 	if all := r.document.names.dynamic[anchor.text]; len(all) > 1 {
 		return nil, tooHard(ref, "%q may be one of %d parts, as the way to it decides", ref.text, len(all))
 	}
 	return to, nil
-}
-
-// refersTo reports whether a reference ends in # and a name.
-func refersTo(ref, name string) bool {
-	before, is := strings.CutSuffix(ref, name)
-	return is && strings.HasSuffix(before, "#")
 }

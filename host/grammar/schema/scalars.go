@@ -15,22 +15,22 @@ import (
 	"github.com/penstock/penstock/host/grammar/pattern"
 )
 
-// valueWords say which values may be, of any kind.
+// valueWords say which values are allowed, of any kind.
 var valueWords = []word{
 	{names: []string{"type"}, hold: holdType, deny: denyType},
-	{names: []string{"const"}, hold: each(holdConst), deny: each(denyConst), since: 6},
-	{names: []string{"enum"}, hold: each(holdEnum), deny: each(denyEnum)},
+	{names: []string{"const"}, hold: eachAlone(holdConst), deny: eachAlone(denyConst), since: 6},
+	{names: []string{"enum"}, hold: eachAlone(holdEnum), deny: eachAlone(denyEnum)},
 }
 
 var stringWords = []word{
-	least("minLength", text, characters),
-	most("maxLength", text, characters),
-	{names: []string{"pattern"}, hold: each(holdPattern), deny: each(denyPattern)},
-	{names: []string{"format"}, hold: each(holdFormat), deny: denyFormat},
+	atLeastWord("minLength", text, characters),
+	atMostWord("maxLength", text, characters),
+	{names: []string{"pattern"}, hold: eachAlone(holdPattern), deny: eachAlone(denyPattern)},
+	{names: []string{"format"}, hold: eachAlone(holdFormat), deny: denyFormat},
 }
 
-// kindsOf reads a type: which kinds it names, and whether its numbers are integers.
-func (r *reader) kindsOf(at *value) (named uint8, integers bool, err error) {
+// readType reads a type: the kinds that it names, and whether its numbers are integers.
+func (r *reader) readType(at *value) (named uint8, integers bool, err error) {
 	word := at.member("type")
 	types := []*value{word}
 	if word.kind == list {
@@ -41,7 +41,7 @@ func (r *reader) kindsOf(at *value) (named uint8, integers bool, err error) {
 			return 0, false, wrong(word, "type must be a string or a list of strings")
 		}
 		name := t.text
-		if r.o.Loose { // Gemini's have capitals
+		if r.o.Loose { // Gemini's types are in capitals
 			name = strings.ToLower(name)
 		}
 		switch name {
@@ -71,16 +71,16 @@ func (r *reader) kindsOf(at *value) (named uint8, integers bool, err error) {
 }
 
 func holdType(r *reader, all []*shape, at *value) ([]*shape, error) {
-	named, integers, err := r.kindsOf(at)
+	named, integers, err := r.readType(at)
 	for _, s := range all {
 		s.kinds &= named
-		s.numbers.whole = s.numbers.whole || integers
+		s.numbers.integer = s.numbers.integer || integers
 	}
 	return all, err
 }
 
 func denyType(r *reader, all []*shape, at *value) ([]*shape, error) {
-	named, integers, err := r.kindsOf(at)
+	named, integers, err := r.readType(at)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func denyType(r *reader, all []*shape, at *value) ([]*shape, error) {
 		made = copies(all)
 		for _, s := range made {
 			s.only(number)
-			s.numbers.broken = true
+			s.numbers.notInteger = true
 		}
 	}
 	for _, s := range all {
@@ -100,22 +100,22 @@ func denyType(r *reader, all []*shape, at *value) ([]*shape, error) {
 
 func holdConst(r *reader, s *shape, at *value) error {
 	word := at.member("const")
-	r.leave(s, []*value{word})
-	return r.besideType(word, []*value{word}, at)
+	r.intersectValues(s, []*value{word})
+	return r.checkBesideType(word, []*value{word}, at)
 }
 
-// besideType refuses values of which none is of the type beside them. Only where such a word is
-// left out: it else is a schema that nothing fits, like others.
-func (r *reader) besideType(word *value, values []*value, at *value) error {
+// checkBesideType refuses values of which none has the type beside them, where Options.Loose drops
+// such a word. Without it, that is a schema that nothing fits, like any other.
+func (r *reader) checkBesideType(word *value, values []*value, at *value) error {
 	if !r.o.Loose || len(values) == 0 || at.member("type") == nil {
 		return nil
 	}
-	named, integers, err := r.kindsOf(at)
+	named, integers, err := r.readType(at)
 	fits := func(v *value) bool {
-		return named&(1<<v.kind) != 0 && (v.kind != number || !integers || !strings.Contains(significant(v.text), "e-"))
+		return named&(1<<v.kind) != 0 && (v.kind != number || !integers || !strings.Contains(canonicalNumber(v.text), "e-"))
 	}
 	if err != nil || slices.ContainsFunc(values, fits) {
-		return nil //nolint:nilerr // a type that is none is told where it is read, and says nothing
+		return nil //nolint:nilerr // a malformed type is reported where it is read
 	}
 	return wrong(word, "none of its values is of the type beside it")
 }
@@ -125,25 +125,25 @@ func holdEnum(r *reader, s *shape, at *value) error {
 	if word.kind != list {
 		return wrong(word, "enum must be a list of values")
 	}
-	r.leave(s, word.items)
+	r.intersectValues(s, word.items)
 	if err := r.step(word, len(word.items)); err != nil {
 		return err
 	}
-	return r.besideType(word, word.items, at)
+	return r.checkBesideType(word, word.items, at)
 }
 
-// leave leaves values.
-func (r *reader) leave(s *shape, values []*value) {
+// intersectValues allows only some values, of those that were allowed.
+func (r *reader) intersectValues(s *shape, values []*value) {
 	r.spend((len(s.values) + len(values)) / itemsPerStep)
-	if !s.among {
-		s.keep(values)
+	if !s.listsValues {
+		s.setValues(values)
 		return
 	}
 	held := map[string]bool{}
 	for _, v := range values {
-		held[v.same()] = true
+		held[v.canonicalKey()] = true
 	}
-	s.keep(slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool { return !held[v.same()] }))
+	s.setValues(slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool { return !held[v.canonicalKey()] }))
 }
 
 func denyConst(r *reader, s *shape, at *value) error {
@@ -159,13 +159,13 @@ func denyEnum(r *reader, s *shape, at *value) error {
 	return r.exclude(s, word, word.items)
 }
 
-// exclude takes the values of a word out.
+// exclude takes out the values of a word.
 func (r *reader) exclude(s *shape, word *value, values []*value) error {
 	for _, v := range values {
 		switch {
 		case v.kind == null:
 			s.without(null)
-		case v.kind == boolean && v.yes():
+		case v.kind == boolean && v.isTrue():
 			s.booleans &^= 2
 		case v.kind == boolean:
 			s.booleans &^= 1
@@ -181,7 +181,7 @@ func (r *reader) exclude(s *shape, word *value, values []*value) error {
 	return r.step(word, len(values))
 }
 
-// otherTexts is all texts but those among a word's values.
+// otherTexts is all texts except those among a word's values.
 func (r *reader) otherTexts(word *value, values []*value) lexeme.Expr {
 	if known, has := r.otherwise[word]; has {
 		return known
@@ -192,17 +192,17 @@ func (r *reader) otherTexts(word *value, values []*value) lexeme.Expr {
 			texts = append(texts, v.text)
 		}
 	}
-	r.otherwise[word] = r.a.Not(r.words(texts))
+	r.otherwise[word] = r.a.Not(r.anyText(texts))
 	return r.otherwise[word]
 }
 
-// longestCount stands for all counts above it: no text has so many characters, items or members.
+// longestCount stands for all higher counts: no text has so many characters, items or members.
 const longestCount = 1 << 24
 
-// whole reads a count.
-func whole(word *value) (int, error) {
+// readCount reads a number of things.
+func readCount(word *value) (int, error) {
 	if word.kind == number {
-		if x := rational(word.text); x != nil && x.IsInt() && x.Sign() >= 0 {
+		if x := parseRational(word.text); x != nil && x.IsInt() && x.Sign() >= 0 {
 			if !x.Num().IsInt64() || x.Num().Int64() > longestCount {
 				return longestCount, nil
 			}
@@ -215,9 +215,9 @@ func whole(word *value) (int, error) {
 	return 0, wrong(word, "%s must be a whole number that is not negative", word.step)
 }
 
-// atMost reads an upper count.
-func atMost(word *value) (int, error) {
-	n, err := whole(word)
+// readUpperCount reads a highest number of things.
+func readUpperCount(word *value) (int, error) {
+	n, err := readCount(word)
 	if n == longestCount {
 		return lexeme.Unbounded, err
 	}
@@ -225,7 +225,7 @@ func atMost(word *value) (int, error) {
 }
 
 func holdPattern(r *reader, s *shape, at *value) error {
-	x, known, err := r.patternIn(at)
+	x, known, err := r.patternOf(at)
 	if known && err == nil {
 		s.text = r.a.And(s.text, x)
 	}
@@ -234,7 +234,7 @@ func holdPattern(r *reader, s *shape, at *value) error {
 
 func denyPattern(r *reader, s *shape, at *value) error {
 	s.only(text)
-	x, known, err := r.patternIn(at)
+	x, known, err := r.patternOf(at)
 	if known && err == nil {
 		s.text = r.a.And(s.text, r.a.Not(x))
 	}
@@ -242,21 +242,21 @@ func denyPattern(r *reader, s *shape, at *value) error {
 }
 
 func holdFormat(r *reader, s *shape, at *value) error {
-	x, known, err := r.format(at.member("format"))
+	x, known, err := r.compileFormat(at.member("format"))
 	if known && err == nil {
 		s.text = r.a.And(s.text, x)
 	}
 	return err
 }
 
-// denyFormat leaves nothing where the format asserts nothing.
+// denyFormat allows nothing where the format asserts nothing.
 func denyFormat(r *reader, all []*shape, at *value) ([]*shape, error) {
-	x, known, err := r.format(at.member("format"))
+	x, known, err := r.compileFormat(at.member("format"))
 	if err != nil || !known {
 		return nil, err
 	}
 	if word := at.member("format"); !format.Exact(word.text) {
-		return all, r.cannot(word, "that a string does not have the format %q cannot be enforced", word.text)
+		return all, r.relaxOrRefuse(word, "that a string does not have the format %q cannot be enforced", word.text)
 	}
 	for _, s := range all {
 		s.only(text)
@@ -265,24 +265,24 @@ func denyFormat(r *reader, all []*shape, at *value) ([]*shape, error) {
 	return all, nil
 }
 
-// textOf is what holds of a string, as one expression.
-func (r *reader) textOf(s *shape) lexeme.Expr {
+// stringExpr is what must hold of a string, as one expression.
+func (r *reader) stringExpr(s *shape) lexeme.Expr {
 	if s.length == limitless {
 		return s.text
 	}
 	return r.a.And(s.text, r.a.Repeat(lexeme.Char, s.length.least, s.length.most))
 }
 
-// words is any of some texts. Those that begin alike share their beginning: a text then rules out
-// most others at its first character.
-func (r *reader) words(of []string) lexeme.Expr {
+// anyText is any of some texts. Those with a common beginning share it, as in a trie, so the first
+// character of a text rules out most others.
+func (r *reader) anyText(of []string) lexeme.Expr {
 	of = slices.Clone(of)
 	slices.Sort(of)
-	return r.begun(slices.Compact(of), 0)
+	return r.anyTextFrom(slices.Compact(of), 0)
 }
 
-// begun is any of some sorted texts from an offset on, before which they are equal.
-func (r *reader) begun(of []string, from int) lexeme.Expr {
+// anyTextFrom is any of some sorted texts from an offset on, up to which they are equal.
+func (r *reader) anyTextFrom(of []string, from int) lexeme.Expr {
 	if len(of) == 1 {
 		return r.a.Text(of[0][from:])
 	}
@@ -293,7 +293,7 @@ func (r *reader) begun(of []string, from int) lexeme.Expr {
 			start++
 			continue
 		}
-		end, width := start+1, runeAt(of[start], from)
+		end, width := start+1, runeLength(of[start], from)
 		for end < len(of) && len(of[end]) >= from+width && of[end][from:from+width] == of[start][from:from+width] {
 			end++
 		}
@@ -301,23 +301,22 @@ func (r *reader) begun(of []string, from int) lexeme.Expr {
 		if end-start == 1 {
 			common = len(of[start])
 		}
-		parts = append(parts, r.a.Then(r.a.Text(of[start][from:common]), r.begun(of[start:end], common)))
+		parts = append(parts, r.a.Then(r.a.Text(of[start][from:common]), r.anyTextFrom(of[start:end], common)))
 		start = end
 	}
 	return r.a.Or(parts...)
 }
 
-// runeAt is the length in bytes of the character at an offset.
-func runeAt(s string, at int) int {
+// runeLength is the number of bytes of the character at an offset.
+func runeLength(s string, at int) int {
 	_, width := utf8.DecodeRuneInString(s[at:])
 	return width
 }
 
-// commonPrefix is how many bytes of whole characters two texts share, which are known to share the
-// first so many.
+// commonPrefix is how many bytes of whole characters two texts share, known of which are known.
 func commonPrefix(a, b string, known int) int {
 	for known < len(a) && known < len(b) {
-		width := runeAt(a, known)
+		width := runeLength(a, known)
 		if len(b) < known+width || a[known:known+width] != b[known:known+width] {
 			break
 		}
@@ -326,56 +325,57 @@ func commonPrefix(a, b string, known int) int {
 	return known
 }
 
-// limits is how many characters a string has, members an object, or items a list.
+// limits bound the characters of a string, the members of an object, or the items of a list.
 type limits struct{ least, most int }
 
 // limitless is any number.
 var limitless = limits{most: lexeme.Unbounded}
 
-// never reports whether no number is within the limits.
-func (l limits) never() bool { return above(l.least, l.most) }
+// impossible reports whether no number is within the limits.
+func (l limits) impossible() bool { return exceeds(l.least, l.most) }
 
 func characters(s *shape) *limits  { return &s.length }
 func memberCount(s *shape) *limits { return &s.members.limits }
 func itemCount(s *shape) *limits   { return &s.sequences.limits }
 
-// least is a word, as minLength, that says how many there are at least in values of a kind.
-func least(name string, of kind, in func(*shape) *limits) word {
+// atLeastWord is a word such as minLength, which says how many there are at least in values of a
+// kind.
+func atLeastWord(name string, of kind, in func(*shape) *limits) word {
 	hold := func(_ *reader, s *shape, at *value) error {
-		n, err := whole(at.member(name))
+		n, err := readCount(at.member(name))
 		in(s).least = max(in(s).least, n)
 		return err
 	}
 	deny := func(_ *reader, s *shape, at *value) error {
-		n, err := whole(at.member(name))
+		n, err := readCount(at.member(name))
 		if s.only(of); n == 0 {
 			s.kinds = 0
 		}
-		in(s).most = lower(in(s).most, max(n-1, 0))
+		in(s).most = lowerOf(in(s).most, max(n-1, 0))
 		return err
 	}
-	return word{names: []string{name}, hold: each(hold), deny: each(deny)}
+	return word{names: []string{name}, hold: eachAlone(hold), deny: eachAlone(deny)}
 }
 
-// most is a word, as maxLength, that says how many there are at most.
-func most(name string, of kind, in func(*shape) *limits) word {
+// atMostWord is a word such as maxLength, which says how many there are at most.
+func atMostWord(name string, of kind, in func(*shape) *limits) word {
 	hold := func(_ *reader, s *shape, at *value) error {
-		n, err := atMost(at.member(name))
-		in(s).most = lower(in(s).most, n)
+		n, err := readUpperCount(at.member(name))
+		in(s).most = lowerOf(in(s).most, n)
 		return err
 	}
 	deny := func(_ *reader, s *shape, at *value) error {
-		n, err := whole(at.member(name))
+		n, err := readCount(at.member(name))
 		s.only(of)
 		in(s).least = max(in(s).least, n+1)
 		return err
 	}
-	return word{names: []string{name}, hold: each(hold), deny: each(deny)}
+	return word{names: []string{name}, hold: eachAlone(hold), deny: eachAlone(deny)}
 }
 
-// pattern is the texts in which a pattern is found, and whether it is enforced. at is where it
-// stands.
-func (r *reader) pattern(at *value, source string) (lexeme.Expr, bool, error) {
+// compilePattern returns the texts in which a pattern matches somewhere, and whether it is
+// enforced. at is its place.
+func (r *reader) compilePattern(at *value, source string) (lexeme.Expr, bool, error) {
 	if known, has := r.patterns[source]; has {
 		return known, true, nil
 	}
@@ -384,23 +384,23 @@ func (r *reader) pattern(at *value, source string) (lexeme.Expr, bool, error) {
 		if r.a.Err() != nil {
 			return lexeme.Nothing, false, wrong(at, "%v", err)
 		}
-		return lexeme.Nothing, false, r.cannot(at, "%v", err)
+		return lexeme.Nothing, false, r.relaxOrRefuse(at, "%v", err)
 	}
 	r.patterns[source] = x
 	return x, true, nil
 }
 
-// patternIn is the pattern of a schema.
-func (r *reader) patternIn(at *value) (lexeme.Expr, bool, error) {
+// patternOf compiles the pattern of a schema.
+func (r *reader) patternOf(at *value) (lexeme.Expr, bool, error) {
 	word := at.member("pattern")
 	if word.kind != text {
 		return lexeme.Nothing, false, wrong(word, "a pattern must be a string")
 	}
-	return r.pattern(word, word.text)
+	return r.compilePattern(word, word.text)
 }
 
-// format is the texts of a format, and whether it asserts anything.
-func (r *reader) format(word *value) (lexeme.Expr, bool, error) {
+// compileFormat returns the texts of a format, and whether it asserts anything.
+func (r *reader) compileFormat(word *value) (lexeme.Expr, bool, error) {
 	if word.kind != text {
 		return lexeme.Nothing, false, wrong(word, "format must be a string")
 	}
@@ -414,13 +414,13 @@ func (r *reader) format(word *value) (lexeme.Expr, bool, error) {
 
 type bound = numeric.Bound
 
-// numbers is what holds of a number.
+// numbers is what must hold of a number.
 type numbers struct {
-	whole, broken  bool // an integer, or none
-	low, high      []bound
-	multiples      []string
-	otherMultiples []string // of which it is no multiple
-	without        []string
+	integer, notInteger bool // it must be an integer; must not be
+	low, high           []bound
+	multiples           []string
+	otherMultiples      []string // of these it must not be a multiple
+	without             []string // it must not equal these
 }
 
 func (n *numbers) copy() numbers {
@@ -430,28 +430,28 @@ func (n *numbers) copy() numbers {
 	return c
 }
 
-func (n *numbers) never() bool { return n.whole && n.broken }
+func (n *numbers) impossible() bool { return n.integer && n.notInteger }
 
-func (n *numbers) free() bool {
-	return !n.whole && !n.broken && len(n.low)+len(n.high)+len(n.multiples)+len(n.otherMultiples)+len(n.without) == 0
+func (n *numbers) isFree() bool {
+	return !n.integer && !n.notInteger && len(n.low)+len(n.high)+len(n.multiples)+len(n.otherMultiples)+len(n.without) == 0
 }
 
 var numberWords = []word{
-	{names: []string{"minimum", "exclusiveMinimum"}, hold: each(holdLow), deny: denyLow},
-	{names: []string{"maximum", "exclusiveMaximum"}, hold: each(holdHigh), deny: denyHigh},
-	{names: []string{"multipleOf", "divisibleBy"}, hold: each(holdMultiple), deny: each(denyMultiple)},
+	{names: []string{"minimum", "exclusiveMinimum"}, hold: eachAlone(holdLow), deny: denyLow},
+	{names: []string{"maximum", "exclusiveMaximum"}, hold: eachAlone(holdHigh), deny: denyHigh},
+	{names: []string{"multipleOf", "divisibleBy"}, hold: eachAlone(holdMultiple), deny: eachAlone(denyMultiple)},
 }
 
-// bounds reads a bound of numbers. To draft 4, exclusiveMinimum says of minimum that it is out of
-// the range.
-func bounds(at *value, inclusive, exclusive string) ([]bound, error) {
+// readBounds reads a bound of numbers. Up to draft 4, exclusiveMinimum is a boolean that excludes
+// minimum itself.
+func readBounds(at *value, inclusive, exclusive string) ([]bound, error) {
 	var made []bound
 	without := at.member(exclusive)
 	if word := at.member(inclusive); word != nil {
 		if word.kind != number {
 			return nil, wrong(word, "%s must be a number", inclusive)
 		}
-		made = append(made, bound{Value: word.text, Exclusive: without != nil && without.yes()})
+		made = append(made, bound{Value: word.text, Exclusive: without != nil && without.isTrue()})
 	}
 	if without != nil && without.kind == number {
 		made = append(made, bound{Value: without.text, Exclusive: true})
@@ -461,32 +461,32 @@ func bounds(at *value, inclusive, exclusive string) ([]bound, error) {
 	return made, nil
 }
 
-func lows(at *value) ([]bound, error)  { return bounds(at, "minimum", "exclusiveMinimum") }
-func highs(at *value) ([]bound, error) { return bounds(at, "maximum", "exclusiveMaximum") }
+func readLows(at *value) ([]bound, error)  { return readBounds(at, "minimum", "exclusiveMinimum") }
+func readHighs(at *value) ([]bound, error) { return readBounds(at, "maximum", "exclusiveMaximum") }
 
 func holdLow(_ *reader, s *shape, at *value) error {
-	low, err := lows(at)
+	low, err := readLows(at)
 	s.numbers.low = append(s.numbers.low, low...)
 	return err
 }
 
 func holdHigh(_ *reader, s *shape, at *value) error {
-	high, err := highs(at)
+	high, err := readHighs(at)
 	s.numbers.high = append(s.numbers.high, high...)
 	return err
 }
 
 func denyLow(_ *reader, all []*shape, at *value) ([]*shape, error) {
-	low, err := lows(at)
+	low, err := readLows(at)
 	return denyBounds(all, low, func(s *shape, b bound) { s.numbers.high = append(s.numbers.high, b) }), err
 }
 
 func denyHigh(_ *reader, all []*shape, at *value) ([]*shape, error) {
-	high, err := highs(at)
+	high, err := readHighs(at)
 	return denyBounds(all, high, func(s *shape, b bound) { s.numbers.low = append(s.numbers.low, b) }), err
 }
 
-// denyBounds makes an alternative for each bound, beyond which a number is.
+// denyBounds makes an alternative for each bound, with numbers beyond it.
 func denyBounds(all []*shape, bounds []bound, add func(*shape, bound)) (made []*shape) {
 	for _, b := range bounds {
 		for _, s := range copies(all) {
@@ -498,7 +498,7 @@ func denyBounds(all []*shape, bounds []bound, add func(*shape, bound)) (made []*
 	return made
 }
 
-func multipleIn(at *value) (*value, error) {
+func readMultiple(at *value) (*value, error) {
 	word := at.member("multipleOf")
 	if word == nil {
 		word = at.member("divisibleBy") // draft 3
@@ -510,7 +510,7 @@ func multipleIn(at *value) (*value, error) {
 }
 
 func holdMultiple(r *reader, s *shape, at *value) error {
-	word, err := multipleIn(at)
+	word, err := readMultiple(at)
 	if err != nil {
 		return err
 	}
@@ -519,13 +519,13 @@ func holdMultiple(r *reader, s *shape, at *value) error {
 	case err == nil:
 		s.numbers.multiples = append(s.numbers.multiples, word.text)
 	case s.may(number):
-		return r.cannot(word, "%v", err)
+		return r.relaxOrRefuse(word, "%v", err)
 	}
 	return nil
 }
 
 func denyMultiple(r *reader, s *shape, at *value) error {
-	word, err := multipleIn(at)
+	word, err := readMultiple(at)
 	if err != nil {
 		return err
 	}
@@ -533,21 +533,21 @@ func denyMultiple(r *reader, s *shape, at *value) error {
 		return nil
 	}
 	if _, err := numeric.Numbers(r.a, numeric.Range{MultipleOf: []string{word.text}}); err != nil {
-		return r.cannot(word, "%v", err)
+		return r.relaxOrRefuse(word, "%v", err)
 	}
 	s.numbers.otherMultiples = append(s.numbers.otherMultiples, word.text)
 	return nil
 }
 
-// numberOf is what holds of a number, as one expression of its digits.
-func (r *reader) numberOf(n *numbers) (lexeme.Expr, error) {
-	x, err := numeric.Numbers(r.a, numeric.Range{Integer: n.whole, Min: n.low, Max: n.high, MultipleOf: n.multiples})
-	if err != nil || !n.broken && len(n.otherMultiples) == 0 && len(n.without) == 0 {
+// numberExpr is what must hold of a number, as one expression of its spelling.
+func (r *reader) numberExpr(n *numbers) (lexeme.Expr, error) {
+	x, err := numeric.Numbers(r.a, numeric.Range{Integer: n.integer, Min: n.low, Max: n.high, MultipleOf: n.multiples})
+	if err != nil || !n.notInteger && len(n.otherMultiples) == 0 && len(n.without) == 0 {
 		return x, err
 	}
 	parts := []lexeme.Expr{x, numeric.Plain(r.a)}
 	others := n.otherMultiples
-	if n.broken {
+	if n.notInteger {
 		others = append(slices.Clip(others), "1")
 	}
 	for _, m := range others {
@@ -568,9 +568,9 @@ func (r *reader) numberOf(n *numbers) (lexeme.Expr, error) {
 	return r.a.And(parts...), nil
 }
 
-// plain spells a number without an exponent, and an integer without a fraction; "" where that takes
-// too many digits.
-func plain(spelled string) string {
+// plainNumber writes a number without an exponent, and an integer without a fraction; "" where that
+// takes too many digits.
+func plainNumber(spelled string) string {
 	if !strings.ContainsAny(spelled, "eE") {
 		if strings.Contains(spelled, ".") {
 			spelled = strings.TrimSuffix(strings.TrimRight(spelled, "0"), ".")
@@ -580,7 +580,7 @@ func plain(spelled string) string {
 		}
 		return spelled
 	}
-	x := rational(spelled)
+	x := parseRational(spelled)
 	switch {
 	case x == nil:
 		return ""
