@@ -34,7 +34,8 @@ type Builder struct {
 	spent int // by the arenas that Reset replaced
 }
 
-// The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays within them.
+// The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays within
+// them.
 const (
 	maxRules       = 1 << 18
 	maxParts       = 1 << 20

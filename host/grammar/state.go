@@ -153,8 +153,8 @@ func (n *node) takesToken() bool {
 	return len(n.parses) > 0 && n.parses[len(n.parses)-1].reads > readsUnique
 }
 
-// Bounds of the bytes of states that a grammar keeps, by an estimate that is rather too high. Beyond
-// them all are forgotten; the states that a request holds keep what they need themselves.
+// Bounds of the bytes of states that a grammar keeps, by an estimate that is rather too high.
+// Beyond them all are forgotten; the states that a request holds keep what they need themselves.
 const (
 	maxSharedBytes   = 8 << 20
 	maxPrivateBytes  = 2 << 20 // of private states

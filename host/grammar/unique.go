@@ -15,8 +15,8 @@ import (
 // shared. In a shadow, a unique text is
 //   - unrecorded, if it began before the shadow was made: the loop forgets it when it ends;
 //   - blurred, if the loop has forgotten earlier texts: it is not known which texts it must avoid.
-// What follows a blurred text is in doubt: it may be allowed in the shadow, but not in the state. So
-// the state itself is asked about it.
+// What follows a blurred text is in doubt: it may be allowed in the shadow, but not in the state.
+// So the state itself is asked about it.
 
 // Unique is a text that an Item begins with, and that no other item of the loop with the same Set
 // begins with.

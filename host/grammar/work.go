@@ -9,9 +9,9 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// This file bounds the work of operations. Callers that cannot wait, such as the tick of a scheduler,
-// make brief ones: they end with ErrLater where they would take more than a few steps, or would wait
-// for an operation that does.
+// This file bounds the work of operations. Callers that cannot wait, such as the tick of a
+// scheduler, make brief ones: they end with ErrLater where they would take more than a few steps,
+// or would wait for an operation that does.
 
 // ErrLater says that an operation takes more steps than it was given, or waits for one that takes
 // long. What it has found out is kept; with more steps it has a result.

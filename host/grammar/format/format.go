@@ -25,10 +25,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// format is how one is made, of some rules.
+// format says how a format's expression is made, from some rules.
 type format struct {
 	rules []string
-	make  func(g *abnf) lexeme.Expr // nil: the rule that has its name
+	make  func(g *abnf) lexeme.Expr // nil: it is the rule of its name
 }
 
 var formats = map[string]format{
@@ -53,7 +53,7 @@ var formats = map[string]format{
 	"regex":                 {[]string{regexRules}, regex},
 }
 
-// Expr is the texts of a format; ok is false for one that the standard does not have.
+// Expr is the texts of a format; ok is false for one that the standard does not define.
 func Expr(a *lexeme.Arena, name string) (x lexeme.Expr, ok bool) {
 	f, ok := formats[name]
 	if !ok {
@@ -66,19 +66,18 @@ func Expr(a *lexeme.Arena, name string) (x lexeme.Expr, ok bool) {
 	return f.make(g), true
 }
 
-// narrower are the formats of which some texts are left out.
-var narrower = map[string]bool{
+// inexact are the formats whose expressions leave out some texts.
+var inexact = map[string]bool{
 	"time": true, "date-time": true, "hostname": true, "email": true, "idn-email": true, "idn-hostname": true, "regex": true, "uri-template": true,
 }
 
-// Exact reports whether Expr has all texts of a format, so that a text outside does not have the
-// format.
+// Exact reports whether Expr has all texts of a format, so that no other text has the format.
 func Exact(name string) bool {
 	_, ok := formats[name]
-	return ok && !narrower[name]
+	return ok && !inexact[name]
 }
 
-// timeRules are those of RFC 3339, with its section 5.7 (days of a month, leap years) written out.
+// timeRules are RFC 3339's, with its section 5.7 (days of a month, leap years) written out.
 const timeRules = `
 DIGIT          = %x30-39
 date           = year "-" day-of-year / leap-year "-02-29"
@@ -104,8 +103,8 @@ clock          = %s"T" 1*DIGIT (%s"S" / %s"M" [seconds] / %s"H" [1*DIGIT %s"M" [
 seconds        = 1*DIGIT %s"S"
 `
 
-// timeOfDay is a full-time. A second numbered 60 is the last of a day of UTC; of offsets that have
-// one, those of quarter hours are known, which all zones' are.
+// timeOfDay is a full-time. Second 60 is the last of a day of UTC; of the offsets that can have
+// one, it takes those of quarter hours, which all time zones have.
 func timeOfDay(g *abnf) lexeme.Expr {
 	a := g.a
 	second := a.Then(a.Text(":60"), a.Or(lexeme.Empty, g.rule("fraction")))
@@ -156,42 +155,42 @@ idn-atom       = 1*(atext / non-ascii)
 non-ascii      = %x80-10FFFF
 `
 
-// The lengths that the standards allow: characters, which are bytes where they are ASCII.
+// The lengths that the standards allow, in characters; those of ASCII are bytes.
 const (
 	hostLength    = 253
 	localLength   = 64
 	addressLength = 254
 )
 
-func within(a *lexeme.Arena, x lexeme.Expr, length int) lexeme.Expr {
+func limitLength(a *lexeme.Arena, x lexeme.Expr, length int) lexeme.Expr {
 	return a.And(x, a.Repeat(lexeme.Char, 0, length))
 }
 
-// hostname is names without A-labels: which of these encode a name that IDNA allows, no expression
-// of bearable size tells.
+// hostname is names without A-labels: no expression of bearable size tells which of these encode a
+// name that IDNA allows.
 func hostname(g *abnf) lexeme.Expr {
 	one := plainLabel(g)
-	return within(g.a, g.a.Then(one, g.a.Repeat(g.a.Then(g.a.Text("."), one), 0, lexeme.Unbounded)), hostLength)
+	return limitLength(g.a, g.a.Then(one, g.a.Repeat(g.a.Then(g.a.Text("."), one), 0, lexeme.Unbounded)), hostLength)
 }
 
-// plainLabel is a label of ASCII that is no A-label.
+// plainLabel is a label of ASCII that is not an A-label.
 func plainLabel(g *abnf) lexeme.Expr {
 	return g.a.And(g.rule("label"), g.a.Not(g.a.Then(g.anyCase("xn--"), lexeme.All)))
 }
 
 func email(g *abnf) lexeme.Expr {
-	whole := g.a.Then(within(g.a, g.rule("local"), localLength), g.a.Text("@"), g.a.Or(g.rule("hosts"), g.rule("literal")))
-	return within(g.a, whole, addressLength)
+	whole := g.a.Then(limitLength(g.a, g.rule("local"), localLength), g.a.Text("@"), g.a.Or(g.rule("hosts"), g.rule("literal")))
+	return limitLength(g.a, whole, addressLength)
 }
 
-// idnEmail is RFC 6531's mailbox. The standard counts its local part in bytes, of which a character
-// here has up to four.
+// idnEmail is RFC 6531's mailbox. The standard counts its local part in bytes; a character here
+// counts as four.
 func idnEmail(g *abnf) lexeme.Expr {
-	local := g.a.Or(within(g.a, g.rule("local"), localLength), within(g.a, g.rule("idn-local"), localLength/4))
+	local := g.a.Or(limitLength(g.a, g.rule("local"), localLength), limitLength(g.a, g.rule("idn-local"), localLength/4))
 	return g.a.Then(local, g.a.Text("@"), g.a.Or(idnHostname(g), g.rule("literal")))
 }
 
-// uriRules are those of RFC 3986, appendix A. A host's IPv4address is a reg-name, too.
+// uriRules are RFC 3986's, appendix A. A host's IPv4address is a reg-name too.
 const uriRules = `
 DIGIT          = %x30-39
 ALPHA          = %x41-5A / %x61-7A
@@ -215,13 +214,13 @@ pct-encoded    = "%" 2HEXDIG
 sub-delims     = "!" / "$" / "&" / "'" / "(" / ")" / "*" / "+" / "," / ";" / "="
 `
 
-// iriRules names what RFC 3987 calls otherwise.
+// iriRules defines what RFC 3987 changes.
 const iriRules = uriRules + wideRules + `
 iri            = uri
 iri-reference  = uri-reference
 `
 
-// asciiRules and wideRules are in what URIs and IRIs (RFC 3987, section 2.2) differ.
+// asciiRules and wideRules are where URIs and IRIs (RFC 3987, section 2.2) differ.
 const (
 	asciiRules = `
 unreserved     = ALPHA / DIGIT / "-" / "." / "_" / "~"
@@ -236,8 +235,8 @@ iprivate       = %xE000-F8FF / %xF0000-FFFFD / %x100000-10FFFD
 `
 )
 
-// templateRules are those of RFC 6570, section 2. Operators that the standard reserves are left
-// out; an erratum adds the apostrophe.
+// templateRules are RFC 6570's, section 2, without the operators that it reserves; an erratum adds
+// the apostrophe.
 const templateRules = `
 ALPHA          = %x41-5A / %x61-7A
 DIGIT          = %x30-39
@@ -249,13 +248,13 @@ varspec        = varchar *(["."] varchar) [":" %x31-39 *3DIGIT / "*"]
 varchar        = ALPHA / DIGIT / "_" / "%" 2HEXDIG
 `
 
-// pointerRules are those of RFC 6901, section 3, and of relative JSON pointers.
+// pointerRules are RFC 6901's, section 3, and those of relative JSON pointers.
 const pointerRules = `
 json-pointer   = *("/" *(%x00-2E / %x30-7D / %x7F-10FFFF / "~0" / "~1"))
 relative-json-pointer = ("0" / %x31-39 *%x30-39) ("#" / json-pointer)
 `
 
-// regexRules are those of ECMA-262, section 22.2.1, as its flag u has them. What nests is in regex.
+// regexRules are ECMA-262's, section 22.2.1, with its flag u. What nests is in regex.
 const regexRules = `
 DIGIT          = %x30-39
 HEXDIG         = DIGIT / %x41-46 / %x61-66
@@ -272,15 +271,15 @@ quantifier     = ("*" / "+" / "?" / "{" counts "}") ["?"]
 group          = "(" ["?" (":" / "=" / "!" / "<=" / "<!")]
 `
 
-// regexDepth is how deep groups may stand in each other.
+// regexDepth is the greatest depth of nested groups.
 const regexDepth = 4
 
-// regex is alternatives of terms. Assertions in groups (lookaround) are not repeated, as the flag u
-// has it.
+// regex is alternatives of terms. Assertions in groups (look-around) cannot be repeated, as with
+// the flag u.
 func regex(g *abnf) lexeme.Expr {
 	a := g.a
-	g.rules["spans"] = spans()
-	g.rules["counts"] = counts()
+	g.rules["spans"] = classSpans()
+	g.rules["counts"] = quantifierCounts()
 	quantified := a.Or(lexeme.Empty, g.rule("quantifier"))
 	leaf := a.Or(g.rule("character"), a.Text("."), g.rule("escape"), g.rule("classes"))
 	x := lexeme.Empty
@@ -299,8 +298,8 @@ func regex(g *abnf) lexeme.Expr {
 	return x
 }
 
-// spans is the ranges of a class that go from a digit or a letter to a later one of its kind.
-func spans() string {
+// classSpans is the ranges of a class from a digit or a letter to a later one of its kind.
+func classSpans() string {
 	var parts []string
 	for _, kind := range []string{"09", "az", "AZ"} {
 		for low := kind[0]; low <= kind[1]; low++ {
@@ -310,9 +309,10 @@ func spans() string {
 	return strings.Join(parts, " / ")
 }
 
-// counts is what a quantifier's braces hold: numbers up to 9,999, of which the second is not below
-// the first where both have the same number of digits only if they differ in the first one.
-func counts() string {
+// quantifierCounts is what a quantifier's braces hold: numbers up to 9,999, the second not below
+// the first. Two numbers of equally many digits, at least two, are taken only if their first digits
+// differ.
+func quantifierCounts() string {
 	number := "(DIGIT / %x31-39 1*3DIGIT)"
 	parts := []string{number + ` [","]`, `DIGIT "," %x31-39 1*3DIGIT`, `%x31-39 DIGIT "," %x31-39 2*3DIGIT`, `%x31-39 2DIGIT "," %x31-39 3DIGIT`}
 	for low := '0'; low <= '9'; low++ {
@@ -326,17 +326,17 @@ func counts() string {
 	return strings.Join(parts, " / ")
 }
 
-// labelLength is the characters of a label outside ASCII: of the 63 that its encoded form may have,
-// "xn--" takes four, and a character of the basic plane at most five.
+// labelLength bounds the characters of a label outside ASCII. Its encoded form may have 63: "xn--"
+// takes four, and a character of the basic plane at most five.
 const labelLength = 11
 
-// letters are the characters of a label outside ASCII (RFC 5892): those of scripts from left to
-// right and from right to left, and the marks, which do not begin a label.
+// letters are the characters of a label outside ASCII (RFC 5892): those of scripts written from
+// left to right and from right to left, and the marks, which cannot begin a label.
 type letters struct{ right, left, marks []lexeme.Range }
 
-// excluded are characters of the categories below that RFC 5892 disallows or allows in a context
-// only: tatweels, tone marks, Arabic digits, conjoining Jamo, characters that are ignored, and
-// Cherokee, whose small letters fold to the capitals.
+// excluded are characters of the categories below that RFC 5892 disallows, or allows only in some
+// contexts: tatweels, tone marks, Arabic digits, conjoining Jamo, ignored characters, and Cherokee,
+// whose small letters fold to the capitals.
 var excluded = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x0300, Hi: 0x036F, Stride: 1},
 	{Lo: 0x0640, Hi: 0x0640, Stride: 1},
@@ -357,7 +357,7 @@ var excluded = &unicode.RangeTable{R16: []unicode.Range16{
 // fromRight are the blocks of the scripts that run from right to left.
 var fromRight = lexeme.Range{Low: 0x0590, High: 0x08FF}
 
-// label are the characters, which take a while to find.
+// label has the characters of labels, which take a while to find.
 var label = sync.OnceValue(func() letters {
 	var found letters
 	add := func(ranges *[]lexeme.Range, r rune) {
@@ -387,15 +387,15 @@ var label = sync.OnceValue(func() letters {
 	return found
 })
 
-// virama is the combining class of the only marks that are taken though they may stand behind
-// others: in normal form, which a label has, other classes have an order.
+// virama is the combining class of the only marks that may follow others here: marks of other
+// classes have an order in normal form, which labels must have.
 const virama = 9
 
-// signs are letters of a label (RFC 5892, section 2.6) that are in none of the categories.
+// signs are letters of labels (RFC 5892, section 2.6) that are in none of the categories.
 var signs = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x06FD, Hi: 0x06FE, Stride: 1}, {Lo: 0x0F0B, Hi: 0x0F0B, Stride: 1}, {Lo: 0x3007, Hi: 0x3007, Stride: 1}}}
 
-// idnHostname is labels of one direction (RFC 5893): beside one that runs from right to left, those
-// of ASCII begin with a letter.
+// idnHostname is labels of one direction (RFC 5893): beside one that runs from right to left,
+// labels of ASCII begin with a letter.
 func idnHostname(g *abnf) lexeme.Expr {
 	a, l := g.a, label()
 	digit, hyphen := lexeme.Range{Low: '0', High: '9'}, lexeme.Range{Low: '-', High: '-'}
@@ -412,8 +412,8 @@ func idnHostname(g *abnf) lexeme.Expr {
 	plain := plainLabel(g)
 	late := a.And(plain, a.Not(a.Then(a.Class(digit), lexeme.All)))
 	hosts := a.Or(labels(a.Or(plain, wide(append(ascii, l.right...)))), labels(a.Or(late, wide(l.left, digit))))
-	return within(a, hosts, hostLength/4)
+	return limitLength(a, hosts, hostLength/4)
 }
 
-// dots are what separates labels.
+// dots separate labels.
 var dots = []lexeme.Range{{Low: '.', High: '.'}, {Low: 0x3002, High: 0x3002}, {Low: 0xFF0E, High: 0xFF0E}, {Low: 0xFF61, High: 0xFF61}}

@@ -20,29 +20,29 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// ErrInvalid is what is wrong with a text.
+// ErrInvalid is the error of a malformed grammar.
 var ErrInvalid = errors.New("invalid grammar")
 
 const (
 	maxText        = 1 << 20
 	maxParentheses = 200
-	maxRepetitions = 2000 // of what comes at least so often; llama.cpp takes a larger maximum as none
+	maxRepetitions = 2000 // of a minimum; llama.cpp takes a larger maximum as none
 	maxProduct     = 1 << 20
 	maxRules       = 100_000
 )
 
 // Tokens are the tokens that a grammar may name.
 type Tokens struct {
-	Count int                             // of the vocabulary
-	Find  func(text string) (int32, bool) // the token that a text, such as <think>, is, where it is one; nil: none
+	Count int                             // size of the vocabulary
+	Find  func(text string) (int32, bool) // the token of a text such as <think>, if it is one; nil: none is
 }
 
-// Parse makes the grammar of a text with a Builder that has no rules yet. root, "" is "root", is
-// the rule that an answer fits.
+// Parse makes the grammar of a text, with a Builder that has no rules yet. An answer fits rule
+// root; "" is "root".
 //
 // # Errors
 //
-//   - ErrInvalid: with the line of what is wrong, and what it is.
+//   - ErrInvalid: with the line, and what is wrong there.
 func Parse(b *grammar.Builder, text, root string, tokens Tokens) (*grammar.Grammar, error) {
 	r, err := Add(b, text, root, tokens)
 	if err != nil {
@@ -55,8 +55,8 @@ func Parse(b *grammar.Builder, text, root string, tokens Tokens) (*grammar.Gramm
 	return g, nil
 }
 
-// Add adds the rules of a text to a Builder, and returns root, "" is "root"; in Lark's notation it
-// is "start" in any case. Its errors are Parse's.
+// Add adds the rules of a text to a Builder, and returns rule root; "" is "root". In Lark's
+// notation it returns "start" in any case. Its errors are Parse's.
 func Add(b *grammar.Builder, text, root string, tokens Tokens) (grammar.Rule, error) {
 	if root == "" {
 		root = "root"
@@ -65,7 +65,7 @@ func Add(b *grammar.Builder, text, root string, tokens Tokens) (grammar.Rule, er
 		return 0, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if lark.Is(text) {
-		rule, err := lark.Add(b, text, lark.Options{Token: tokens.number})
+		rule, err := lark.Add(b, text, lark.Options{Token: tokens.resolve})
 		if err != nil {
 			return 0, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
@@ -95,12 +95,12 @@ func check(text string) error {
 	return nil
 }
 
-// maxWord is how many parts a lexeme may have, those of the rules that it uses among them.
+// maxWord bounds the parts of a lexeme, including those of the rules that it uses.
 const maxWord = 2000
 
-// translation makes rules of a Builder. What needs no rules becomes a lexeme, also where rules say
-// it, so that there are few places.
-type translation struct {
+// translator makes rules of a Builder. What needs no rules becomes a lexeme, even where the text
+// has rules for it, so that there are few places.
+type translator struct {
 	b     *grammar.Builder
 	rules []rule
 	made  []grammar.Rule
@@ -109,7 +109,7 @@ type translation struct {
 	known map[string]lexeme.Expr // classes
 }
 
-// partWord is what word has found.
+// partWord is what wordOf found for a part.
 type partWord struct {
 	is   lexeme.Expr
 	size int
@@ -118,32 +118,32 @@ type partWord struct {
 // ruleWord is the lexeme of a rule.
 type ruleWord struct {
 	is    lexeme.Expr
-	size  int // parts; 0: the rule is no lexeme
+	size  int // parts; 0: the rule is not a lexeme
 	state uint8
 }
 
 const (
 	untried uint8 = iota
-	trying        // and so it uses itself
+	trying        // met again, it uses itself
 	tried
 )
 
-// translate makes rules of a text's.
+// translate makes a Builder's rules of a text's.
 func translate(b *grammar.Builder, rules []rule, root int) grammar.Rule {
-	t := &translation{b: b, rules: rules, made: make([]grammar.Rule, len(rules)), words: make([]ruleWord, len(rules)),
+	t := &translator{b: b, rules: rules, made: make([]grammar.Rule, len(rules)), words: make([]ruleWord, len(rules)),
 		parts: map[*part]partWord{}, known: map[string]lexeme.Expr{}}
 	for i := range rules {
 		t.made[i] = b.Rule()
 	}
 	for i := range rules {
-		b.Define(t.made[i], t.body(rules[i].is))
+		b.Define(t.made[i], t.translateBody(rules[i].is))
 	}
 	return t.made[root]
 }
 
-// body is a part as it is followed.
-func (t *translation) body(p *part) grammar.Body {
-	if is, size := t.word(p, 0); size > 0 {
+// translateBody returns the body of a part.
+func (t *translator) translateBody(p *part) grammar.Body {
+	if is, size := t.wordOf(p, 0); size > 0 {
 		return t.b.Lexeme(is, lexeme.UTF8)
 	}
 	switch p.kind {
@@ -152,15 +152,15 @@ func (t *translation) body(p *part) grammar.Body {
 	case named, other:
 		return t.b.Token(int32(p.number), p.kind == other)
 	case repeated:
-		return t.b.Repeat(t.body(p.parts[0]), p.minimum, p.maximum)
+		return t.b.Repeat(t.translateBody(p.parts[0]), p.minimum, p.maximum)
 	case choice:
-		return t.b.Alt(t.choice(p.parts)...)
+		return t.b.Alt(t.translateChoice(p.parts)...)
 	}
-	return t.b.Seq(t.sequence(p.parts)...)
+	return t.b.Seq(t.translateSequence(p.parts)...)
 }
 
-// sequence joins neighbours that are lexemes.
-func (t *translation) sequence(parts []*part) []grammar.Body {
+// translateSequence joins neighbours that are lexemes.
+func (t *translator) translateSequence(parts []*part) []grammar.Body {
 	var bodies []grammar.Body
 	var words []lexeme.Expr
 	size := 0
@@ -171,12 +171,12 @@ func (t *translation) sequence(parts []*part) []grammar.Body {
 		words, size = nil, 0
 	}
 	for _, p := range parts {
-		is, n := t.word(p, 0)
+		is, n := t.wordOf(p, 0)
 		if n == 0 || size+n > maxWord {
 			flush()
 		}
 		if n == 0 {
-			bodies = append(bodies, t.body(p))
+			bodies = append(bodies, t.translateBody(p))
 		} else {
 			words, size = append(words, is), size+n
 		}
@@ -185,8 +185,8 @@ func (t *translation) sequence(parts []*part) []grammar.Body {
 	return bodies
 }
 
-// choice joins those that are lexemes.
-func (t *translation) choice(parts []*part) []grammar.Body {
+// translateChoice joins alternatives that are lexemes.
+func (t *translator) translateChoice(parts []*part) []grammar.Body {
 	var bodies []grammar.Body
 	var words []lexeme.Expr
 	size := 0
@@ -197,10 +197,10 @@ func (t *translation) choice(parts []*part) []grammar.Body {
 		words, size = nil, 0
 	}
 	for _, p := range parts {
-		is, n := t.word(p, 0)
+		is, n := t.wordOf(p, 0)
 		switch {
 		case n == 0:
-			bodies = append(bodies, t.body(p))
+			bodies = append(bodies, t.translateBody(p))
 			continue
 		case size+n > maxWord:
 			flush()
@@ -211,24 +211,24 @@ func (t *translation) choice(parts []*part) []grammar.Body {
 	return bodies
 }
 
-// maxNesting is how deep rules are looked through for lexemes.
+// maxNesting is how deep rules are searched for lexemes.
 const maxNesting = 500
 
-// word is the expression of a part, and how many parts it has; 0: it is no lexeme, or one of too
-// many parts.
-func (t *translation) word(p *part, depth int) (lexeme.Expr, int) {
+// wordOf returns the expression of a part and the number of its parts; 0: it is not a lexeme, or
+// has too many.
+func (t *translator) wordOf(p *part, depth int) (lexeme.Expr, int) {
 	if depth > maxNesting {
 		return 0, 0
 	}
 	w, known := t.parts[p]
 	if !known {
-		w.is, w.size = t.newWord(p, depth)
+		w.is, w.size = t.makeWord(p, depth)
 		t.parts[p] = w
 	}
 	return w.is, w.size
 }
 
-func (t *translation) newWord(p *part, depth int) (lexeme.Expr, int) {
+func (t *translator) makeWord(p *part, depth int) (lexeme.Expr, int) {
 	a := t.b.Lexemes
 	switch p.kind {
 	case literal:
@@ -237,21 +237,21 @@ func (t *translation) newWord(p *part, depth int) (lexeme.Expr, int) {
 		}
 		return a.Text(p.text), 1 + len(p.text)/8
 	case anything:
-		return t.class(nil, true), 1
+		return t.classExpr(nil, true), 1
 	case class:
 		if len(p.ranges) == 0 {
 			return lexeme.Empty, 1
 		}
-		return t.class(p.ranges, p.not), 1
+		return t.classExpr(p.ranges, p.not), 1
 	case reference:
-		return t.ruleWord(p.number, depth)
+		return t.wordOfRule(p.number, depth)
 	case named, other:
 		return 0, 0
 	}
 	size := 1
 	var parts []lexeme.Expr
 	for _, one := range p.parts {
-		is, n := t.word(one, depth+1)
+		is, n := t.wordOf(one, depth+1)
 		if size += n; n == 0 || size > maxWord {
 			return 0, 0
 		}
@@ -266,12 +266,12 @@ func (t *translation) newWord(p *part, depth int) (lexeme.Expr, int) {
 	return a.Then(parts...), size
 }
 
-func (t *translation) ruleWord(i, depth int) (lexeme.Expr, int) {
+func (t *translator) wordOfRule(i, depth int) (lexeme.Expr, int) {
 	w := &t.words[i]
 	switch w.state {
 	case untried:
 		w.state = trying
-		w.is, w.size = t.word(t.rules[i].is, depth+1)
+		w.is, w.size = t.wordOf(t.rules[i].is, depth+1)
 		w.state = tried
 	case trying:
 		return 0, 0
@@ -279,8 +279,8 @@ func (t *translation) ruleWord(i, depth int) (lexeme.Expr, int) {
 	return w.is, w.size
 }
 
-// class is that of a part. Most grammars write the same one often.
-func (t *translation) class(ranges []lexeme.Range, not bool) lexeme.Expr {
+// classExpr is the expression of a class. Most grammars write the same one often.
+func (t *translator) classExpr(ranges []lexeme.Range, not bool) lexeme.Expr {
 	var key []byte
 	for _, r := range ranges {
 		key = binary.LittleEndian.AppendUint64(key, uint64(uint32(r.Low))<<32|uint64(uint32(r.High)))
@@ -290,14 +290,15 @@ func (t *translation) class(ranges []lexeme.Range, not bool) lexeme.Expr {
 	}
 	x, known := t.known[string(key)]
 	if !known {
-		x = t.b.Lexemes.Class(visible(ranges, not)...)
+		x = t.b.Lexemes.Class(visibleRanges(ranges, not)...)
 		t.known[string(key)] = x
 	}
 	return x
 }
 
-// visible are the characters of a class, or with not those that are outside it. Zero is none.
-func visible(ranges []lexeme.Range, not bool) []lexeme.Range {
+// visibleRanges returns the characters of a class, or with not those outside it, without character
+// 0.
+func visibleRanges(ranges []lexeme.Range, not bool) []lexeme.Range {
 	kept := make([]lexeme.Range, 0, len(ranges)+1)
 	for _, r := range ranges {
 		if r.Low = max(r.Low, 1); r.Low <= r.High {
@@ -323,7 +324,7 @@ func (p *parser) repetition(of *part, nested bool) (*part, error) {
 		}
 	}
 	p.at++
-	r.product = max(1, r.minimum, r.maximum) * most(of)
+	r.product = max(1, r.minimum, r.maximum) * repetitionsWithin(of)
 	if r.product > maxProduct {
 		return nil, fmt.Errorf("a repetition within others comes to more than %d", maxProduct)
 	}
@@ -331,18 +332,18 @@ func (p *parser) repetition(of *part, nested bool) (*part, error) {
 	return r, nil
 }
 
-// most is how often the innermost parts of a part are repeated.
-func most(of *part) int {
+// repetitionsWithin is how often the innermost parts of a part are repeated.
+func repetitionsWithin(of *part) int {
 	n := max(1, of.product)
 	for _, p := range of.parts {
 		if of.kind != repeated {
-			n = max(n, most(p))
+			n = max(n, repetitionsWithin(p))
 		}
 	}
 	return n
 }
 
-// braces reads {m}, {m,} or {m,n} up to its closing brace.
+// braces reads {m}, {m,} or {m,n}, up to the closing brace.
 func (p *parser) braces(r *part, nested bool) error {
 	p.at++
 	p.space(nested)
@@ -364,7 +365,7 @@ func (p *parser) braces(r *part, nested bool) error {
 		}
 	}
 	if p.peek() != '}' {
-		return fmt.Errorf("} is expected, not %s", p.here())
+		return fmt.Errorf("} is expected, not %s", p.quoteNext())
 	}
 	if r.minimum > maxRepetitions {
 		return fmt.Errorf("a repetition asks for more than %d", maxRepetitions)
@@ -381,7 +382,7 @@ func (p *parser) count(nested bool) (int, error) {
 		p.at++
 	}
 	if from == p.at {
-		return 0, fmt.Errorf("a number is expected, not %s", p.here())
+		return 0, fmt.Errorf("a number is expected, not %s", p.quoteNext())
 	}
 	n, err := strconv.Atoi(p.text[from:p.at])
 	if err != nil {

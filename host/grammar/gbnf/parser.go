@@ -25,7 +25,7 @@ const (
 	reference // to a rule
 	named     // token number
 	other     // any token but number
-	repeated  // its part
+	repeated  // repeats its part
 )
 
 // part is a part of a rule.
@@ -36,13 +36,12 @@ type part struct {
 	ranges           []lexeme.Range
 	not              bool // of a class
 	number           int  // rule or token
-	minimum, maximum int  // of what is repeated
-	product          int  // how often, at most, its innermost part is repeated
+	minimum, maximum int  // of a repetition
+	product          int  // how often its innermost part is repeated at most
 }
 
-// void reports whether a part is one that nothing was written in: a repetition of it has nothing to
-// repeat.
-func (p *part) void() bool {
+// isVoid reports whether nothing was written in a part, so that there is nothing to repeat.
+func (p *part) isVoid() bool {
 	return p.kind == literal && p.text == "" || p.kind == class && len(p.ranges) == 0 || p.kind == repeated && p.maximum == 0
 }
 
@@ -76,7 +75,7 @@ func (p *parser) parse() ([]rule, error) {
 	return p.rules, nil
 }
 
-// peek is the byte that is to be read, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (p *parser) peek() byte {
 	if p.at < len(p.text) {
 		return p.text[p.at]
@@ -111,8 +110,8 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-'
 }
 
-// here quotes what is to be read, for an error.
-func (p *parser) here() string {
+// quoteNext quotes what comes next, for an error.
+func (p *parser) quoteNext() string {
 	rest := p.text[min(p.at, len(p.text)):]
 	if rest == "" {
 		return "the end of the text"
@@ -133,7 +132,7 @@ func (p *parser) name() (int, error) {
 		p.at++
 	}
 	if from == p.at {
-		return 0, fmt.Errorf("the name of a rule is expected, not %s", p.here())
+		return 0, fmt.Errorf("the name of a rule is expected, not %s", p.quoteNext())
 	}
 	name := p.text[from:p.at]
 	i, ok := p.names[name]
@@ -170,7 +169,7 @@ func (p *parser) rule() error {
 	}
 	p.rules[i].is = is
 	if c := p.peek(); p.at < len(p.text) && c != '\n' && c != '\r' {
-		return fmt.Errorf("the end of the rule is expected, not %s", p.here())
+		return fmt.Errorf("the end of the rule is expected, not %s", p.quoteNext())
 	}
 	return nil
 }
@@ -208,8 +207,8 @@ func (p *parser) sequence(nested bool) (*part, error) {
 			p.at++
 			one = &part{kind: anything}
 		case c == '*' || c == '+' || c == '?' || c == '{':
-			if len(all.parts) == 0 || all.parts[len(all.parts)-1].void() {
-				return nil, fmt.Errorf("there is nothing to repeat before %s", p.here())
+			if len(all.parts) == 0 || all.parts[len(all.parts)-1].isVoid() {
+				return nil, fmt.Errorf("there is nothing to repeat before %s", p.quoteNext())
 			}
 			last := &all.parts[len(all.parts)-1]
 			*last, err = p.repetition(*last, nested)
@@ -243,7 +242,7 @@ func (p *parser) group() (*part, error) {
 		return nil, err
 	}
 	if !p.take(')') {
-		return nil, fmt.Errorf(") is expected, not %s", p.here())
+		return nil, fmt.Errorf(") is expected, not %s", p.quoteNext())
 	}
 	p.depth--
 	return is, nil
@@ -259,7 +258,7 @@ func (p *parser) literal() (*part, error) {
 			return nil, err
 		}
 		if !utf8.ValidRune(r) || r == 0 {
-			is.ranges = []lexeme.Range{} // no text has that character
+			is.ranges = []lexeme.Range{} // no text contains that character
 			r = utf8.RuneError
 		}
 		text = utf8.AppendRune(text, r)
@@ -319,10 +318,10 @@ func (p *parser) character() (rune, error) {
 		return rune(c), nil
 	}
 	p.at -= 2
-	return 0, fmt.Errorf("there is no escape %s", p.here())
+	return 0, fmt.Errorf("there is no escape %s", p.quoteNext())
 }
 
-// hexadecimal reads digits. What is beyond all characters becomes the first number that is.
+// hexadecimal reads digits. Numbers beyond Unicode become the first such number.
 func (p *parser) hexadecimal(digits int) (rune, error) {
 	if p.at+digits <= len(p.text) {
 		if n, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32); err == nil {
@@ -330,10 +329,10 @@ func (p *parser) hexadecimal(digits int) (rune, error) {
 			return rune(min(n, utf8.MaxRune+1)), nil
 		}
 	}
-	return 0, fmt.Errorf("%d hexadecimal digits are expected, not %s", digits, p.here())
+	return 0, fmt.Errorf("%d hexadecimal digits are expected, not %s", digits, p.quoteNext())
 }
 
-// token reads <[123]>, <text>, and either with ! before it.
+// token reads <[123]> or <text>, either with ! before it.
 func (p *parser) token() (*part, error) {
 	is := &part{kind: named}
 	if p.take('!') {
@@ -341,20 +340,20 @@ func (p *parser) token() (*part, error) {
 	}
 	from := p.at
 	if p.peek() != '<' {
-		return nil, fmt.Errorf("< is expected, not %s", p.here())
+		return nil, fmt.Errorf("< is expected, not %s", p.quoteNext())
 	}
 	for !p.take('>') {
 		if p.at++; p.at >= len(p.text) {
 			return nil, errors.New("a token's text has no end, which is >")
 		}
 	}
-	number, err := p.tokens.number(p.text[from:p.at])
+	number, err := p.tokens.resolve(p.text[from:p.at])
 	is.number = int(number)
 	return is, err
 }
 
-// number is the token that <[123]>, or a text such as <think>, stands for.
-func (t Tokens) number(text string) (int32, error) {
+// resolve returns the token that <[123]>, or a text such as <think>, stands for.
+func (t Tokens) resolve(text string) (int32, error) {
 	if digits, ok := strings.CutPrefix(text, "<["); ok {
 		n, err := strconv.ParseUint(strings.TrimSuffix(digits, "]>"), 10, 31)
 		switch {

@@ -40,7 +40,7 @@ const (
 	stepsPerSchema  = 300
 )
 
-// Prefix is what a grammar in Lark's notation begins with, where it could be another's.
+// Prefix begins a grammar in Lark's notation where it could be in another.
 const Prefix = "%llguidance"
 
 // Is reports whether a text begins with Prefix.
@@ -49,23 +49,23 @@ func Is(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), Pr
 // Options say how a grammar is read.
 type Options struct {
 	Token func(text string) (int32, error)                      // the token that a text such as <think> or <[123]> stands for
-	Spell func(b *grammar.Builder, is lexeme.Expr) grammar.Body // what a terminal's texts are within the answer; nil: as they are
+	Spell func(b *grammar.Builder, is lexeme.Expr) grammar.Body // how a terminal's texts are written in the answer; nil: as they are
 }
 
-// Add adds the rules of a text, which is valid UTF-8 and has a bounded length, to a Builder. It
-// returns the one that an answer fits: `start`.
+// Add adds the rules of a text to a Builder. The text is valid UTF-8 of bounded length. It returns
+// the rule that an answer fits: `start`.
 //
 // # Errors
 //
-//   - With the line of what is wrong, what it is and, where that is not supported, what to do.
-//   - What has stopped the Builder's Lexemes is wrapped.
+//   - With the line: what is wrong there and, where something is not supported, what to do.
+//   - What stopped the Builder's Lexemes, wrapped.
 func Add(b *grammar.Builder, text string, o Options) (grammar.Rule, error) {
 	p := &parser{text: text, lexemes: b.Lexemes, Options: o, names: map[string]int{}, patterns: map[string]lexeme.Expr{}}
 	if !b.Lexemes.Spend(len(text) / bytesPerStep) {
 		return 0, b.Lexemes.Err()
 	}
 	if err := p.parse(); err != nil {
-		return 0, p.located(err)
+		return 0, p.locateError(err)
 	}
 	start, ok := p.names["start"]
 	if !ok {
@@ -73,17 +73,17 @@ func Add(b *grammar.Builder, text string, o Options) (grammar.Rule, error) {
 	}
 	root, err := newCompiler(b, p).compile(start)
 	if err != nil {
-		return 0, p.located(err)
+		return 0, p.locateError(err)
 	}
 	return root, b.Lexemes.Err()
 }
 
-// located says in which line an error is.
-func (p *parser) located(err error) error {
+// locateError adds the line to an error.
+func (p *parser) locateError(err error) error {
 	return fmt.Errorf("line %d: %w", 1+strings.Count(p.text[:min(p.at, len(p.text))], "\n"), err)
 }
 
-// What common's numbers consist of.
+// Parts of common's numbers.
 const (
 	decimal  = `([0-9]+\.[0-9]*|\.[0-9]+)`
 	exponent = `[eE][+-]?[0-9]+`
@@ -101,7 +101,7 @@ var common = map[string]string{
 	"SH_COMMENT": `#[^\n]*`, "CPP_COMMENT": `//[^\n]*`, "SQL_COMMENT": `--[^\n]*`, "C_COMMENT": `/\*([^*]|\*+[^*/])*\*+/`,
 }
 
-// refused are directives, and what to do instead.
+// refused are unsupported directives, with what to do instead.
 var refused = map[string]string{
 	"declare":  "nothing says what a declared terminal is; define it, as in NAME: /[a-z]+/",
 	"override": "define the rule itself",
@@ -135,17 +135,17 @@ func (p *parser) directive() error {
 	if why, known := refused[name]; known {
 		return fmt.Errorf("%%%s is not supported; %s", name, why)
 	}
-	return p.unexpected("%ignore or %import")
+	return p.wantError("%ignore or %import")
 }
 
-// options reads llguidance's, where they stand.
+// options reads llguidance's options.
 func (p *parser) options() error {
 	if p.peek() != '{' {
 		return nil
 	}
 	var o struct {
 		InitialSkip bool `json:"allow_initial_skip"`
-		NoForcing   bool `json:"no_forcing"` // is about how fast tokens are found
+		NoForcing   bool `json:"no_forcing"` // concerns only speed
 	}
 	d := json.NewDecoder(strings.NewReader(p.text[p.at:]))
 	d.DisallowUnknownFields()
@@ -175,10 +175,10 @@ func (p *parser) imports() error {
 				return err
 			}
 		}
-		return p.imported(name, as)
+		return p.importTerminal(name, as)
 	}
 	if p.space(); !p.take("(") {
-		return p.unexpected("the name of a terminal of common")
+		return p.wantError("the name of a terminal of common")
 	}
 	for {
 		p.space()
@@ -186,20 +186,20 @@ func (p *parser) imports() error {
 		if err != nil {
 			return err
 		}
-		if err := p.imported(name, name); err != nil {
+		if err := p.importTerminal(name, name); err != nil {
 			return err
 		}
 		if p.space(); p.take(")") {
 			return nil
 		}
 		if !p.take(",") {
-			return p.unexpected(") after the names of an import")
+			return p.wantError(") after the names of an import")
 		}
 	}
 }
 
-// imported defines a terminal of common under a name.
-func (p *parser) imported(name, as string) error {
+// importTerminal defines a terminal of common under a name.
+func (p *parser) importTerminal(name, as string) error {
 	source, known := common[name]
 	if !known {
 		return fmt.Errorf("common has no terminal %q; define it here", name)
@@ -208,7 +208,7 @@ func (p *parser) imported(name, as string) error {
 	if err != nil {
 		return err
 	}
-	i, err := p.find(as, p.at)
+	i, err := p.ruleNumber(as, p.at)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ type rule struct {
 	terminal   bool
 	parameters []string // of a template
 	is         *part
-	at         int // in the text, where it is defined, or else used first
+	at         int // in the text: where it is defined, else where it is first used
 }
 
 type parser struct {
@@ -237,11 +237,11 @@ type parser struct {
 	at       int
 	depth    int
 	lexemes  *lexeme.Arena
-	patterns map[string]lexeme.Expr // that were read
+	patterns map[string]lexeme.Expr // by their text
 
 	rules       []rule
 	names       map[string]int
-	parameters  []string // of the template that is read
+	parameters  []string // of the template that is being read
 	inTerminal  bool     // or in what is ignored
 	ignored     []*part
 	initialSkip bool
@@ -253,12 +253,12 @@ func (p *parser) parse() error {
 		if p.peek() == '%' {
 			read = p.directive
 		}
-		options := strings.HasPrefix(p.text[p.at:], Prefix) // after which a rule may begin in the same line
+		options := strings.HasPrefix(p.text[p.at:], Prefix) // a rule may begin after them in the same line
 		if err := read(); err != nil {
 			return err
 		}
-		if p.space(); p.at < len(p.text) && p.peek() != '%' && !options && !p.defines() {
-			return p.unexpected("the end of the rule")
+		if p.space(); p.at < len(p.text) && p.peek() != '%' && !options && !p.atDefinition() {
+			return p.wantError("the end of the rule")
 		}
 	}
 	for _, r := range p.rules {
@@ -270,7 +270,7 @@ func (p *parser) parse() error {
 	return nil
 }
 
-// peek is the byte that is to be read, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (p *parser) peek() byte {
 	if p.at < len(p.text) {
 		return p.text[p.at]
@@ -306,8 +306,8 @@ func (p *parser) space() {
 	}
 }
 
-// unexpected says what is to be read instead of something.
-func (p *parser) unexpected(want string) error {
+// wantError says what was expected in place of what comes next.
+func (p *parser) wantError(want string) error {
 	if p.at >= len(p.text) {
 		return fmt.Errorf("%s is expected, not the end of the text", want)
 	}
@@ -334,7 +334,7 @@ func (p *parser) name() (string, error) {
 	}
 	if !named {
 		p.at = from
-		return "", p.unexpected("a name")
+		return "", p.wantError("a name")
 	}
 	if p.at-from > maxName {
 		return "", fmt.Errorf("a name has more than %d letters", maxName)
@@ -342,8 +342,8 @@ func (p *parser) name() (string, error) {
 	return p.text[from:p.at], nil
 }
 
-// find is the number of the rule of a name.
-func (p *parser) find(name string, at int) (int, error) {
+// ruleNumber returns the number of a rule by its name.
+func (p *parser) ruleNumber(name string, at int) (int, error) {
 	i, ok := p.names[name]
 	if !ok {
 		if len(p.rules) >= maxRules {
@@ -357,13 +357,13 @@ func (p *parser) find(name string, at int) (int, error) {
 	return i, nil
 }
 
-// maxDefinition bounds what is looked at to tell whether a definition begins.
+// maxDefinition bounds the bytes that atDefinition looks at.
 const maxDefinition = 1000
 
 var definition = regexp.MustCompile(`^[?!]*_*[A-Za-z][\w-]*(\{[^{}]*\}|\[[^\]]*\])?(\.[+-]?\d+)?[ \t]*:`)
 
-// defines reports whether a definition begins here.
-func (p *parser) defines() bool {
+// atDefinition reports whether a definition begins here.
+func (p *parser) atDefinition() bool {
 	before := strings.TrimRight(p.text[:p.at], " \t\f")
 	if before != "" && before[len(before)-1] != '\n' && before[len(before)-1] != '\r' {
 		return false
@@ -399,7 +399,7 @@ func (p *parser) rule() error {
 		}
 	}
 	if p.space(); !p.take(":") {
-		return p.unexpected(fmt.Sprintf(": after the name %q", name))
+		return p.wantError(fmt.Sprintf(": after the name %q", name))
 	}
 	if p.peek() == ':' {
 		return errors.New(":: is not supported; rules have no values, and a grammar in GBNF does not begin with " + Prefix)
@@ -418,7 +418,7 @@ func (p *parser) rule() error {
 			return fmt.Errorf("%q has the attribute lazy or suffix, which belong to rules of terminals only; leave it out", name)
 		}
 		is = newPart(shortest, is)
-		is.size = 1 // it is one word, of any size
+		is.size = 1 // it counts as one word, whatever its size
 	}
 	p.rules[i].is, p.rules[i].parameters, p.parameters = is, p.parameters, nil
 	if p.rules[i].terminal && p.rules[i].parameters != nil {
@@ -427,9 +427,9 @@ func (p *parser) rule() error {
 	return nil
 }
 
-// define is the number of a rule that gets its definition here.
+// define returns the number of a rule that is being defined.
 func (p *parser) define(name string, at int) (int, error) {
-	i, err := p.find(name, at)
+	i, err := p.ruleNumber(name, at)
 	if err == nil && p.rules[i].is != nil {
 		err = fmt.Errorf("%q is defined twice; give one of the two another name", name)
 	}
@@ -439,7 +439,8 @@ func (p *parser) define(name string, at int) (int, error) {
 	return i, err
 }
 
-// attributes reads llguidance's of a rule: lazy, suffix="..." and capture, which means nothing.
+// attributes reads llguidance's attributes of a rule: lazy, suffix="..." and capture, which means
+// nothing.
 func (p *parser) attributes() (lazy bool, suffix *part, err error) {
 	if !p.take("[") {
 		return false, nil, nil
@@ -470,7 +471,7 @@ func (p *parser) attributes() (lazy bool, suffix *part, err error) {
 			return lazy, suffix, nil
 		}
 		if !p.take(",") {
-			return false, nil, p.unexpected("] after the attributes of a rule")
+			return false, nil, p.wantError("] after the attributes of a rule")
 		}
 	}
 }
@@ -493,7 +494,7 @@ func (p *parser) templateParameters() ([]string, error) {
 			return all, nil
 		}
 		if !p.take(",") {
-			return nil, p.unexpected("} after the parameters of a template")
+			return nil, p.wantError("} after the parameters of a template")
 		}
 	}
 }

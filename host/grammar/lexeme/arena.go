@@ -18,11 +18,12 @@
 //
 // # Bounds
 //
-// A state is made only if some text ends it. Mostly an expression's parts tell whether one does: how
-// long texts can be, and what may stand before and behind them. Otherwise derivatives are searched,
-// within a bound; beyond it there is an error, and no state. All work is counted in steps, each a
-// part of an expression that is visited, and every call bounds them. Automata take a bounded amount
-// of memory; they are dropped as a whole, and Move carries states on to the next ones.
+// A state is made only if some text ends it. Mostly an expression's parts tell whether one does:
+// how long texts can be, and what may stand before and behind them. Otherwise derivatives are
+// searched, within a bound; beyond it there is an error, and no state. All work is counted in
+// steps, each a part of an expression that is visited, and every call bounds them. Automata take a
+// bounded amount of memory; they are dropped as a whole, and Move carries states on to the next
+// ones.
 package lexeme
 
 import (

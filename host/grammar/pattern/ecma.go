@@ -36,7 +36,7 @@ func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if !utf8.ValidString(source) {
 		return lexeme.Nothing, &Error{-1, "it is not UTF-8"}
 	}
-	return bounded(a, func() (lexeme.Expr, error) {
+	return withinWork(a, func() (lexeme.Expr, error) {
 		p := parser{source: source, a: a}
 		tree, err := p.choice()
 		if err == nil && p.at < len(source) {
@@ -45,15 +45,15 @@ func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 		if err != nil {
 			return lexeme.Nothing, err
 		}
-		return newCompiler(a, ecmaLines).anywhere(tree)
+		return newCompiler(a, ecmaLines).matchAnywhere(tree)
 	})
 }
 
 // maxWork is how many steps of an arena a pattern may take, some 20 ms.
 const maxWork = 300_000
 
-// bounded leaves the arena as it was where a pattern takes too much.
-func bounded(a *lexeme.Arena, make func() (lexeme.Expr, error)) (lexeme.Expr, error) {
+// withinWork leaves the arena as it was where a pattern takes too much.
+func withinWork(a *lexeme.Arena, make func() (lexeme.Expr, error)) (lexeme.Expr, error) {
 	x, err := lexeme.Nothing, error(nil)
 	if tooMuch := a.Bounded(maxWork, func() { x, err = make() }); tooMuch != nil {
 		return lexeme.Nothing, tooMuch
@@ -81,7 +81,7 @@ func (p *parser) more() bool { return p.at < len(p.source) }
 // peek reports whether a text comes next.
 func (p *parser) peek(text string) bool { return strings.HasPrefix(p.source[p.at:], text) }
 
-// take is peek, and goes on behind it.
+// take is peek, and goes on behind the text.
 func (p *parser) take(text string) bool {
 	is := p.peek(text)
 	if is {
@@ -137,7 +137,7 @@ func (p *parser) sequence() (*node, error) {
 	return newNode(opSequence, at, all...), nil
 }
 
-// term reads an atom and how often it comes. Modifiers for what follows are nil.
+// term reads an atom, and how often it comes. It returns nil for modifiers of what follows.
 func (p *parser) term() (*node, error) {
 	at := p.at
 	part, err := p.atom()
@@ -159,7 +159,7 @@ func (p *parser) term() (*node, error) {
 	return n, nil
 }
 
-// quantifier reads *, +, ? and {low,high}, also lazy ones, which fit the same texts.
+// quantifier reads *, +, ? and {low,high}. Lazy ones fit the same texts.
 func (p *parser) quantifier() (low, high int, found bool, err error) {
 	switch {
 	case p.take("*"):
@@ -180,10 +180,10 @@ func (p *parser) quantifier() (low, high int, found bool, err error) {
 	return low, high, true, nil
 }
 
-// maxCount is the largest number of a quantifier; what is more is without bound.
+// maxCount is the greatest number of a quantifier; more means no bound.
 const maxCount = 1 << 30
 
-// braces reads {low,high}. Braces that are no quantifier stand for themselves.
+// braces reads {low,high}. Braces that are not a quantifier stand for themselves.
 func (p *parser) braces() (low, high int, found bool, err error) {
 	begin := p.at
 	p.at++
@@ -233,7 +233,7 @@ func (p *parser) atom() (*node, error) {
 		return p.group(at)
 	case '[':
 		ranges, err := p.class()
-		return p.counted(classNode(at, ranges), err)
+		return p.countRanges(classNode(at, ranges), err)
 	case '.':
 		if p.flags.dotAll {
 			return classNode(at, lexeme.Complement(nil)), nil
@@ -248,23 +248,23 @@ func (p *parser) atom() (*node, error) {
 		}
 		ranges, err := p.escape(false)
 		if err == nil {
-			ranges, err = p.folded(ranges)
+			ranges, err = p.foldRanges(ranges)
 		}
-		return p.counted(classNode(at, ranges), err)
+		return p.countRanges(classNode(at, ranges), err)
 	case '*', '+', '?':
 		p.at = at
 		return nil, p.fail("nothing is before %c that can be repeated", r)
 	default:
-		ranges, err := p.folded(one(r))
+		ranges, err := p.foldRanges(oneCharacter(r))
 		return classNode(at, ranges), err
 	}
 }
 
-// maxRanges is how many ranges the classes of a pattern may have in all.
+// maxRanges bounds the ranges of all classes of a pattern.
 const maxRanges = 50_000
 
-// counted returns a class, unless there are too many that are large.
-func (p *parser) counted(class *node, err error) (*node, error) {
+// countRanges returns a class, unless a pattern has too many large ones.
+func (p *parser) countRanges(class *node, err error) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -274,15 +274,15 @@ func (p *parser) counted(class *node, err error) (*node, error) {
 	return class, nil
 }
 
-func one(r rune) []lexeme.Range { return []lexeme.Range{{Low: r, High: r}} }
+func oneCharacter(r rune) []lexeme.Range { return []lexeme.Range{{Low: r, High: r}} }
 
-// folded is ranges with the characters that differ from them only in case, under the flag i.
-func (p *parser) folded(ranges []lexeme.Range) ([]lexeme.Range, error) {
+// foldRanges adds the characters that differ from some ranges only in case, under the flag i.
+func (p *parser) foldRanges(ranges []lexeme.Range) ([]lexeme.Range, error) {
 	if !p.flags.fold {
 		return ranges, nil
 	}
 	all, looked := foldCase(ranges)
-	return all, p.spend(looked/16 + len(all)) // a look takes a few instructions
+	return all, p.spend(looked/16 + len(all)) // to look at one takes a few instructions
 }
 
 // spend counts ranges that are copied, compared or sorted.
@@ -293,8 +293,8 @@ func (p *parser) spend(ranges int) error {
 	return nil
 }
 
-// group reads what follows a parenthesis that opens. Modifiers for the rest of the group around it
-// are nil.
+// group reads what follows an opening parenthesis. It returns nil for modifiers of the rest of the
+// group around it.
 func (p *parser) group(at int) (*node, error) {
 	kind := opSequence
 	before := p.flags
@@ -335,8 +335,8 @@ func (p *parser) group(at int) (*node, error) {
 	return newNode(kind, at, inside), nil
 }
 
-// modifiers reads letters such as i-s and the : or ) after them. It reports whether a ) came: then
-// they are for what follows.
+// modifiers reads letters such as i-s, and the : or ) after them. whole reports a ): they are for
+// what follows.
 func (p *parser) modifiers(at int) (whole bool, err error) {
 	on, some := true, false
 	for p.more() {
@@ -380,7 +380,7 @@ var (
 
 var controls = map[rune]rune{'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
 
-// escape reads what follows a backslash, but for \b and \B outside classes.
+// escape reads what follows a backslash, except \b and \B outside classes.
 func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
 	at := p.at - 1
 	if !p.more() {
@@ -388,7 +388,7 @@ func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
 	}
 	r := p.rune()
 	if c, ok := controls[r]; ok {
-		return one(c), nil
+		return oneCharacter(c), nil
 	}
 	switch r {
 	case 'd':
@@ -396,9 +396,9 @@ func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
 	case 'D':
 		return lexeme.Complement(digitRanges), nil
 	case 'w':
-		return p.folded(wordRanges)
+		return p.foldRanges(wordRanges)
 	case 'W':
-		word, err := p.folded(wordRanges)
+		word, err := p.foldRanges(wordRanges)
 		return lexeme.Complement(word), err
 	case 's':
 		return spaceRanges, nil
@@ -408,7 +408,7 @@ func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
 		return p.property(at, r == 'P')
 	case 'b':
 		if inClass {
-			return one('\b'), nil
+			return oneCharacter('\b'), nil
 		}
 	case 'x':
 		return p.hexadecimal(at, 2)
@@ -418,7 +418,7 @@ func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
 		if p.more() {
 			if c := p.source[p.at]; c|0x20 >= 'a' && c|0x20 <= 'z' {
 				p.at++
-				return one(rune(c & 0x1F)), nil
+				return oneCharacter(rune(c & 0x1F)), nil
 			}
 		}
 		return nil, &Error{at, `\c wants a letter`}
@@ -429,7 +429,7 @@ func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
 	}
 	switch {
 	case r == '0' && !(p.more() && p.source[p.at] >= '0' && p.source[p.at] <= '9'):
-		return one(0), nil
+		return oneCharacter(0), nil
 	case r == '0':
 		return nil, &Error{at, "octal escapes are not in ECMA-262 with flag u"}
 	case r >= '1' && r <= '9' && !inClass:
@@ -437,13 +437,13 @@ func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
 	case r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z':
 		return nil, &Error{at, `\` + string(r) + " is not in ECMA-262"}
 	}
-	return one(r), nil
+	return oneCharacter(r), nil
 }
 
-// hexadecimal reads a character's number of so many digits.
+// hexadecimal reads a character's number of some digits.
 func (p *parser) hexadecimal(at, digits int) ([]lexeme.Range, error) {
 	if r, ok := p.digits(digits); ok {
-		return one(r), nil
+		return oneCharacter(r), nil
 	}
 	return nil, &Error{at, "an escape wants " + strconv.Itoa(digits) + " hexadecimal digits"}
 }
@@ -472,7 +472,7 @@ func (p *parser) unicode(at int) ([]lexeme.Range, error) {
 			return nil, &Error{at, `\u{ wants the hexadecimal number of a character and }`}
 		}
 		p.at += end + 1
-		return one(rune(v)), nil
+		return oneCharacter(rune(v)), nil
 	}
 	high, ok := p.digits(4)
 	if !ok {
@@ -480,20 +480,20 @@ func (p *parser) unicode(at int) ([]lexeme.Range, error) {
 	}
 	if begin := p.at; high >= 0xD800 && high < 0xDC00 && p.take(`\u`) {
 		if low, ok := p.digits(4); ok && low >= 0xDC00 && low < 0xE000 {
-			return one(utf16.DecodeRune(high, low)), nil
+			return oneCharacter(utf16.DecodeRune(high, low)), nil
 		}
 		p.at = begin
 	}
-	return one(high), nil
+	return oneCharacter(high), nil
 }
 
-// class reads what follows a bracket that opens. Of what it says twice, such as a property, the
-// second adds nothing.
+// class reads what follows an opening bracket. Ranges that it names twice, such as a property,
+// count once.
 func (p *parser) class() ([]lexeme.Range, error) {
 	begin := p.at - 1
 	not := p.take("^")
 	var all []lexeme.Range
-	large := map[*lexeme.Range]bool{} // those that are kept, by their first range
+	large := map[*lexeme.Range]bool{} // sets of ranges that were added, by their first range
 	add := func(ranges []lexeme.Range) error {
 		if len(ranges) > 16 {
 			if large[&ranges[0]] {
@@ -527,7 +527,7 @@ func (p *parser) class() ([]lexeme.Range, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts := [][]lexeme.Range{low, one('-'), high} // where the - stands for itself
+		parts := [][]lexeme.Range{low, oneCharacter('-'), high} // where the - stands for itself
 		if isOne(low) && isOne(high) {
 			if low[0].Low > high[0].Low {
 				return nil, &Error{at, "a class has a range that ends before it begins"}
@@ -540,7 +540,7 @@ func (p *parser) class() ([]lexeme.Range, error) {
 			}
 		}
 	}
-	all, err := p.folded(lexeme.Normal(all))
+	all, err := p.foldRanges(lexeme.Normal(all))
 	if not {
 		all = lexeme.Complement(all)
 	}
@@ -553,5 +553,5 @@ func (p *parser) classAtom() ([]lexeme.Range, error) {
 	if p.take(`\`) {
 		return p.escape(true)
 	}
-	return one(p.rune()), nil
+	return oneCharacter(p.rune()), nil
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// Error says why a pattern is not taken, and where.
+// Error says why a pattern is refused, and where.
 type Error struct {
-	Offset int // in bytes; -1 where it is the whole
+	Offset int // in bytes; -1: the pattern as a whole
 	Why    string
 }
 
@@ -35,10 +35,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s, at byte %d", e.Why, e.Offset)
 }
 
-// MaxLength is the longest pattern that is taken, in bytes.
+// MaxLength is the greatest length of a pattern, in bytes.
 const MaxLength = 16 << 10
 
-// maxDepth is how deep groups may be nested.
+// maxDepth is the greatest depth of nested groups.
 const maxDepth = 250
 
 type op uint8
@@ -69,7 +69,7 @@ type node struct {
 	low, high int
 }
 
-// newNode returns a node of parts.
+// newNode returns a node with parts.
 func newNode(op op, at int, parts ...*node) *node {
 	n := &node{op: op, at: at, parts: parts, asserts: op >= opBegin, size: 1}
 	for _, p := range parts {
@@ -79,17 +79,17 @@ func newNode(op op, at int, parts ...*node) *node {
 	return n
 }
 
-// classNode is one character of ranges; no text fits it if there are none.
+// classNode returns a node of one character of some ranges; if there are none, nothing fits it.
 func classNode(at int, ranges []lexeme.Range) *node {
 	return &node{op: opClass, at: at, size: 1, ranges: ranges}
 }
 
-// context is what stands before a place in the text.
-type context int
+// priorContext is what stands before a place in the text.
+type priorContext int
 
 const (
-	atBegin   context = iota // nothing
-	afterWord                // a character of a word, by \w
+	atBegin   priorContext = iota // nothing
+	afterWord                     // a character of a word, by \w
 	afterOther
 	afterLine // a line's end
 
@@ -99,13 +99,13 @@ const (
 // follows is what may follow a place, by what stands before it.
 type follows [contexts]lexeme.Expr
 
-func anyway(x lexeme.Expr) follows { return follows{x, x, x, x} }
+func always(x lexeme.Expr) follows { return follows{x, x, x, x} }
 
-// compiler makes a tree an expression.
+// compiler makes an expression of a tree, from its end to its beginning.
 type compiler struct {
 	a     *lexeme.Arena
 	lines []lexeme.Range // characters that end a line, for ^ and $ with flag m
-	left  int            // nodes that may still be read once more, for copies of parts
+	left  int            // nodes that may still be compiled once more, for copies of parts
 	err   error
 }
 
@@ -116,17 +116,17 @@ func newCompiler(a *lexeme.Arena, lines []lexeme.Range) *compiler {
 	return &compiler{a: a, lines: lines, left: maxCopies}
 }
 
-// plain is the expression of a node without assertions.
-func (c *compiler) plain(n *node) lexeme.Expr {
+// compilePlain returns the expression of a node without assertions.
+func (c *compiler) compilePlain(n *node) lexeme.Expr {
 	switch n.op {
 	case opClass:
 		return c.a.Class(n.ranges...)
 	case opRepeat:
-		return c.a.Repeat(c.plain(n.parts[0]), n.low, n.high)
+		return c.a.Repeat(c.compilePlain(n.parts[0]), n.low, n.high)
 	}
 	parts := make([]lexeme.Expr, len(n.parts))
 	for i, p := range n.parts {
-		parts[i] = c.plain(p)
+		parts[i] = c.compilePlain(p)
 	}
 	if n.op == opChoice {
 		return c.a.Or(parts...)
@@ -134,33 +134,33 @@ func (c *compiler) plain(n *node) lexeme.Expr {
 	return c.a.Then(parts...)
 }
 
-// before returns what a node and what follows it are.
-func (c *compiler) before(n *node, k follows) follows {
+// compileBefore returns a node followed by k (its continuation).
+func (c *compiler) compileBefore(n *node, k follows) follows {
 	if c.err != nil {
 		return follows{}
 	}
 	if !n.asserts {
-		return c.join(c.plain(n), k)
+		return c.prependExpr(c.compilePlain(n), k)
 	}
 	switch n.op {
 	case opSequence:
 		for _, p := range slices.Backward(n.parts) {
-			k = c.before(p, k)
+			k = c.compileBefore(p, k)
 		}
 		return k
 	case opChoice:
 		all := make([]follows, len(n.parts))
 		for i, p := range n.parts {
-			all[i] = c.before(p, k)
+			all[i] = c.compileBefore(p, k)
 		}
 		return c.either(all...)
 	case opRepeat:
-		return c.repeatBefore(n, k)
+		return c.compileRepeat(n, k)
 	}
-	return c.assertion(n, k)
+	return c.compileAssertion(n, k)
 }
 
-// refuse keeps the first reason.
+// refuse keeps the first error.
 func (c *compiler) refuse(n *node, why string, args ...any) follows {
 	if c.err == nil {
 		c.err = &Error{n.at, fmt.Sprintf(why, args...)}
@@ -180,22 +180,22 @@ func (c *compiler) either(all ...follows) follows {
 	return out
 }
 
-// join is an expression and what follows it. What it leaves behind is told apart only where that
-// matters to what follows.
-func (c *compiler) join(x lexeme.Expr, k follows) follows {
-	if k == anyway(k[0]) {
-		return anyway(c.a.Then(x, k[0]))
+// prependExpr returns an expression followed by k. It tells apart what the expression leaves behind
+// only where that matters to k.
+func (c *compiler) prependExpr(x lexeme.Expr, k follows) follows {
+	if k == always(k[0]) {
+		return always(c.a.Then(x, k[0]))
 	}
 	something := c.a.And(x, c.a.Repeat(lexeme.Char, 1, lexeme.Unbounded))
 	after := lexeme.Nothing
 	if k[afterWord] == k[afterOther] && k[afterOther] == k[afterLine] {
 		after = c.a.Then(something, k[afterWord])
 	} else {
-		for i, ends := range c.endings() {
+		for i, ends := range c.contextTexts() {
 			after = c.a.Or(after, c.a.Then(c.a.And(x, ends), k[i]))
 		}
 	}
-	out := anyway(after)
+	out := always(after)
 	if c.a.Nullable(x) {
 		for i := range out {
 			out[i] = c.a.Or(after, k[i])
@@ -204,12 +204,12 @@ func (c *compiler) join(x lexeme.Expr, k follows) follows {
 	return out
 }
 
-func (c *compiler) assertion(n *node, k follows) follows {
+func (c *compiler) compileAssertion(n *node, k follows) follows {
 	word := c.a.Then(c.a.Class(wordRanges...), lexeme.All)
 	noWord := c.a.Not(word)
 	var out follows
 	for i, x := range k {
-		ctx := context(i)
+		ctx := priorContext(i)
 		inWord := (ctx == afterWord) == (n.op == opWordEdge)
 		switch {
 		case n.op == opBegin && ctx == atBegin, n.op == opLineBegin && (ctx == atBegin || ctx == afterLine):
@@ -226,7 +226,7 @@ func (c *compiler) assertion(n *node, k follows) follows {
 		}
 	}
 	if n.op == opAhead || n.op == opNotAhead {
-		ahead := c.before(n.parts[0], anyway(lexeme.All))
+		ahead := c.compileBefore(n.parts[0], always(lexeme.All))
 		for i, x := range k {
 			if n.op == opNotAhead {
 				ahead[i] = c.a.Not(ahead[i])
@@ -237,22 +237,22 @@ func (c *compiler) assertion(n *node, k follows) follows {
 	return out
 }
 
-// endings are all texts that leave each context behind.
-func (c *compiler) endings() follows {
+// contextTexts returns all texts that leave each context behind.
+func (c *compiler) contextTexts() follows {
 	word, line := c.a.Class(wordRanges...), c.a.Class(c.lines...)
 	other := c.a.Class(lexeme.Complement(append(slices.Clone(wordRanges), c.lines...))...)
 	return follows{atBegin: lexeme.Nothing, afterWord: c.a.Then(lexeme.All, word), afterOther: c.a.Then(lexeme.All, other), afterLine: c.a.Then(lexeme.All, line)}
 }
 
-// whole is the texts that a tree fits as a whole.
-func (c *compiler) whole(n *node) (lexeme.Expr, error) {
-	k := c.before(n, anyway(lexeme.Empty))
+// matchWhole is the texts that a tree matches as a whole.
+func (c *compiler) matchWhole(n *node) (lexeme.Expr, error) {
+	k := c.compileBefore(n, always(lexeme.Empty))
 	return k[atBegin], c.err
 }
 
-// anywhere is the texts that have a part that a tree fits.
-func (c *compiler) anywhere(n *node) (lexeme.Expr, error) {
-	k := c.before(n, anyway(lexeme.All))
+// matchAnywhere is the texts in which a tree matches some part.
+func (c *compiler) matchAnywhere(n *node) (lexeme.Expr, error) {
+	k := c.compileBefore(n, always(lexeme.All))
 	x := k[atBegin]
 	if rest := k[afterWord]; rest == k[afterOther] && rest == k[afterLine] {
 		if x == rest {
@@ -261,7 +261,7 @@ func (c *compiler) anywhere(n *node) (lexeme.Expr, error) {
 			x = c.a.Or(x, c.a.Then(c.a.Repeat(lexeme.Char, 1, lexeme.Unbounded), rest))
 		}
 	} else {
-		for i, ends := range c.endings() {
+		for i, ends := range c.contextTexts() {
 			x = c.a.Or(x, c.a.Then(ends, k[i]))
 		}
 	}
@@ -271,64 +271,64 @@ func (c *compiler) anywhere(n *node) (lexeme.Expr, error) {
 // fewTimes is how often a part with assertions may be copied for one repetition.
 const fewTimes = 16
 
-// repeatBefore is before for a repeated part that has assertions.
-func (c *compiler) repeatBefore(n *node, k follows) follows {
+// compileRepeat is compileBefore for a repetition of a part with assertions.
+func (c *compiler) compileRepeat(n *node, k follows) follows {
 	part, rest := n.parts[0], k
-	if n.low == 0 && k == anyway(lexeme.All) {
+	if n.low == 0 && k == always(lexeme.All) {
 		return k
 	}
 	switch {
-	case c.stepByStep(n):
-		return c.stepsBefore(n, k)
+	case c.isStepByStep(n):
+		return c.compileSteps(n, k)
 	case n.low > fewTimes || n.high > fewTimes:
 		return c.refuse(part, "an assertion that is repeated more than %d times is not supported", fewTimes)
 	case n.high >= 0:
 		for range n.high - n.low {
-			rest = c.either(k, c.copy(part, rest))
+			rest = c.either(k, c.compileCopy(part, rest))
 		}
-	case !endsOnly(part):
+	case !hasOnlyEnds(part):
 		return c.refuse(part, "an assertion other than ^ and $ within a repetition is not supported")
 	default:
-		rest = c.starBefore(part, k)
+		rest = c.compileStar(part, k)
 	}
 	for range n.low {
-		rest = c.copy(part, rest)
+		rest = c.compileCopy(part, rest)
 	}
 	return rest
 }
 
-func (c *compiler) copy(part *node, k follows) follows {
+func (c *compiler) compileCopy(part *node, k follows) follows {
 	if c.left -= part.size; c.left < 0 {
 		return c.refuse(part, "repeated assertions take too many copies")
 	}
-	return c.before(part, k)
+	return c.compileBefore(part, k)
 }
 
-// starBefore repeats a part that has only assertions of the text's ends any number of times. Only
-// what begins the text can follow ^, and after $ nothing comes: so between the first and the last
-// time it is the part's texts without either.
-func (c *compiler) starBefore(part *node, k follows) follows {
-	between := c.a.Repeat(c.inside(part), 0, lexeme.Unbounded)
-	later := c.join(between, c.either(k, c.copy(part, k)))
+// compileStar repeats a part any number of times whose only assertions are ^ and $. Only the
+// beginning of the text can come before ^, and nothing after $: so between the first and the last
+// time, it is the part's texts without either.
+func (c *compiler) compileStar(part *node, k follows) follows {
+	between := c.a.Repeat(c.betweenEnds(part), 0, lexeme.Unbounded)
+	later := c.prependExpr(between, c.either(k, c.compileCopy(part, k)))
 	later[atBegin] = k[atBegin]
-	first := c.copy(part, later)
+	first := c.compileCopy(part, later)
 	later[atBegin] = c.a.Or(k[atBegin], first[atBegin])
 	return later
 }
 
-// inside is a part's texts where neither the text begins before it nor ends after it.
-func (c *compiler) inside(n *node) lexeme.Expr {
+// betweenEnds is a part's texts where neither the text begins before it nor ends after it.
+func (c *compiler) betweenEnds(n *node) lexeme.Expr {
 	switch {
 	case !n.asserts:
-		return c.plain(n)
+		return c.compilePlain(n)
 	case n.op == opBegin || n.op == opEnd:
 		return lexeme.Nothing
 	case n.op == opRepeat:
-		return c.a.Repeat(c.inside(n.parts[0]), n.low, n.high)
+		return c.a.Repeat(c.betweenEnds(n.parts[0]), n.low, n.high)
 	}
 	parts := make([]lexeme.Expr, len(n.parts))
 	for i, p := range n.parts {
-		parts[i] = c.inside(p)
+		parts[i] = c.betweenEnds(p)
 	}
 	if n.op == opChoice {
 		return c.a.Or(parts...)
@@ -336,21 +336,22 @@ func (c *compiler) inside(n *node) lexeme.Expr {
 	return c.a.Then(parts...)
 }
 
-// endsOnly reports whether a part has no assertions but ^ and $.
-func endsOnly(n *node) bool {
+// hasOnlyEnds reports whether a part has no assertions except ^ and $.
+func hasOnlyEnds(n *node) bool {
 	if n.op > opEnd {
 		return false
 	}
 	for _, p := range n.parts {
-		if !endsOnly(p) {
+		if !hasOnlyEnds(p) {
 			return false
 		}
 	}
 	return true
 }
 
-// stepByStep reports whether a repetition is of look-aheads and one character, such as (?:(?!x).)*.
-func (c *compiler) stepByStep(n *node) bool {
+// isStepByStep reports whether a repetition is of look-aheads and one character, such as
+// (?:(?!x).)*.
+func (c *compiler) isStepByStep(n *node) bool {
 	part := n.parts[0]
 	if part.op != opSequence || len(part.parts) < 2 {
 		return false
@@ -361,17 +362,17 @@ func (c *compiler) stepByStep(n *node) bool {
 			return false
 		}
 	}
-	return !part.parts[last].asserts && single(part.parts[last])
+	return !part.parts[last].asserts && isOneCharacter(part.parts[last])
 }
 
-// single reports whether a part is one character.
-func single(n *node) bool {
+// isOneCharacter reports whether a part is always one character.
+func isOneCharacter(n *node) bool {
 	switch n.op {
 	case opClass:
 		return true
 	case opSequence, opChoice:
 		for _, p := range n.parts {
-			if !single(p) {
+			if !isOneCharacter(p) {
 				return false
 			}
 		}
@@ -380,23 +381,24 @@ func single(n *node) bool {
 	return false
 }
 
-// stepsBefore is before for these. What follows has one length, so it is known of each place in
-// the text whether a step begins there: the look-aheads hold where more is left than that length.
-func (c *compiler) stepsBefore(n *node, k follows) follows {
+// compileSteps is compileBefore for these. What follows has one length, so it is known of each
+// place in the text whether a step begins there: the look-aheads must hold where more than that
+// length is left.
+func (c *compiler) compileSteps(n *node, k follows) follows {
 	steps := n.parts[0].parts
 	low, high := c.a.Lengths(k[0])
 	char := steps[len(steps)-1]
-	if k != anyway(k[0]) || low != high && k[0] != lexeme.Nothing {
+	if k != always(k[0]) || low != high && k[0] != lexeme.Nothing {
 		return c.refuse(n, "a repeated look-ahead is supported only where the end of the text follows, or a text of one length")
 	}
-	all := c.a.Then(c.a.Repeat(c.plain(char), n.low, n.high), k[0])
+	all := c.a.Then(c.a.Repeat(c.compilePlain(char), n.low, n.high), k[0])
 	for _, p := range steps[:len(steps)-1] {
-		ahead := c.before(p, anyway(lexeme.All))
-		if ahead != anyway(ahead[0]) {
+		ahead := c.compileBefore(p, always(lexeme.All))
+		if ahead != always(ahead[0]) {
 			return c.refuse(p, "an assertion in a repeated look-ahead is not supported")
 		}
 		fails := c.a.And(c.a.Not(ahead[0]), c.a.Repeat(lexeme.Char, high+1, lexeme.Unbounded))
 		all = c.a.And(all, c.a.Not(c.a.Then(lexeme.All, fails)))
 	}
-	return anyway(all)
+	return always(all)
 }

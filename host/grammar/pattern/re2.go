@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// Go is the texts that a regular expression matches as a whole. It has Go's syntax, which is
-// RE2's: Perl's without look-around and references to groups.
+// Go is the texts that a regular expression matches as a whole. Its syntax is Go's, which is RE2's:
+// Perl's without look-around and references to groups.
 //
 // # Errors
 //   - An *Error for an invalid regular expression.
@@ -27,20 +27,20 @@ func Go(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	work := MaxParsing
 	tree, err := Parse(source, &work)
 	if err != nil {
-		return lexeme.Nothing, misparsed(source, err)
+		return lexeme.Nothing, locateError(source, err)
 	}
 	if !a.Spend((MaxParsing - work) / parsingPerStep) { // a grammar may have many
 		return lexeme.Nothing, a.Err()
 	}
-	n, err := ofSyntax(tree)
+	n, err := convertSyntax(tree)
 	if err != nil {
 		return lexeme.Nothing, err
 	}
-	return bounded(a, func() (lexeme.Expr, error) { return newCompiler(a, one('\n')).whole(n) })
+	return withinWork(a, func() (lexeme.Expr, error) { return newCompiler(a, oneCharacter('\n')).matchWhole(n) })
 }
 
-// misparsed says where Go's parser has found its error.
-func misparsed(source string, err error) error {
+// locateError finds the place of an error of Go's parser.
+func locateError(source string, err error) error {
 	var parsed *syntax.Error
 	if !errors.As(err, &parsed) {
 		return &Error{-1, err.Error()}
@@ -52,20 +52,20 @@ func misparsed(source string, err error) error {
 	return &Error{strings.Index(source, parsed.Expr), why}
 }
 
-// simple are the nodes that have neither characters nor parts.
+// simple are the operators without characters and parts.
 var simple = map[syntax.Op]op{
 	syntax.OpBeginText: opBegin, syntax.OpEndText: opEnd, syntax.OpBeginLine: opLineBegin, syntax.OpEndLine: opLineEnd,
 	syntax.OpWordBoundary: opWordEdge, syntax.OpNoWordBoundary: opNoEdge, syntax.OpEmptyMatch: opSequence,
 }
 
-func ofSyntax(re *syntax.Regexp) (*node, error) {
+func convertSyntax(re *syntax.Regexp) (*node, error) {
 	if op, ok := simple[re.Op]; ok {
 		return newNode(op, -1), nil
 	}
 	parts := make([]*node, len(re.Sub))
 	for i, sub := range re.Sub {
 		var err error
-		if parts[i], err = ofSyntax(sub); err != nil {
+		if parts[i], err = convertSyntax(sub); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +73,7 @@ func ofSyntax(re *syntax.Regexp) (*node, error) {
 	case syntax.OpNoMatch:
 		return classNode(-1, nil), nil
 	case syntax.OpLiteral:
-		return ofLiteral(re), nil
+		return convertLiteral(re), nil
 	case syntax.OpCharClass:
 		ranges := make([]lexeme.Range, 0, len(re.Rune)/2)
 		for i := 0; i+1 < len(re.Rune); i += 2 {
@@ -81,19 +81,19 @@ func ofSyntax(re *syntax.Regexp) (*node, error) {
 		}
 		return classNode(-1, ranges), nil
 	case syntax.OpAnyCharNotNL:
-		return classNode(-1, lexeme.Complement(one('\n'))), nil
+		return classNode(-1, lexeme.Complement(oneCharacter('\n'))), nil
 	case syntax.OpAnyChar:
 		return classNode(-1, lexeme.Complement(nil)), nil
 	case syntax.OpCapture:
 		return parts[0], nil
 	case syntax.OpStar:
-		return repeated(parts[0], 0, lexeme.Unbounded), nil
+		return newRepeat(parts[0], 0, lexeme.Unbounded), nil
 	case syntax.OpPlus:
-		return repeated(parts[0], 1, lexeme.Unbounded), nil
+		return newRepeat(parts[0], 1, lexeme.Unbounded), nil
 	case syntax.OpQuest:
-		return repeated(parts[0], 0, 1), nil
+		return newRepeat(parts[0], 0, 1), nil
 	case syntax.OpRepeat:
-		return repeated(parts[0], re.Min, re.Max), nil
+		return newRepeat(parts[0], re.Min, re.Max), nil
 	case syntax.OpConcat:
 		return newNode(opSequence, -1, parts...), nil
 	case syntax.OpAlternate:
@@ -102,16 +102,16 @@ func ofSyntax(re *syntax.Regexp) (*node, error) {
 	return nil, &Error{-1, fmt.Sprintf("%v is not supported", re)}
 }
 
-func repeated(part *node, low, high int) *node {
+func newRepeat(part *node, low, high int) *node {
 	n := newNode(opRepeat, -1, part)
 	n.low, n.high = low, high
 	return n
 }
 
-func ofLiteral(re *syntax.Regexp) *node {
+func convertLiteral(re *syntax.Regexp) *node {
 	parts := make([]*node, len(re.Rune))
 	for i, r := range re.Rune {
-		ranges := one(r)
+		ranges := oneCharacter(r)
 		if re.Flags&syntax.FoldCase != 0 {
 			ranges, _ = foldCase(ranges)
 		}
@@ -120,14 +120,14 @@ func ofLiteral(re *syntax.Regexp) *node {
 	return newNode(opSequence, -1, parts...)
 }
 
-// MaxParsing is the work of Parse that a request may ask for: some 50 ms.
+// MaxParsing is the work of Parse that a request may cause: some 50 ms.
 const MaxParsing = 1 << 20
 
 // parsingPerStep is how much of it counts as a step of an arena: four patterns may take all.
 const parsingPerStep = 4
 
-// What Go's parser takes for parts of a pattern, in the time that it takes to look for the other
-// case of one character, which is some 50 ns.
+// The work of Go's parser for parts of a pattern, in units of finding the other case of one
+// character, some 50 ns.
 const (
 	perByte     = 4
 	perProperty = 2500 // for \p{…}, of which it copies all ranges and sorts them
@@ -136,22 +136,22 @@ const (
 // The characters that have another case lie between these.
 const minFold, maxFold = 'A', 0x1E943
 
-// Parse is syntax.Parse for a pattern of a client: it refuses one whose parsing would take more
-// than what is left of work, and takes its own from it. Go's parser bounds what a pattern becomes,
+// Parse is syntax.Parse for a client's pattern: it refuses one whose parsing would take more than
+// what is left of work, and takes its work from that. Go's parser bounds what a pattern becomes,
 // but not its own time: (?i)[A-\x{1E943}…] of 16 KB would take 13 seconds.
 //
 // # Errors
 //   - An *Error where there is not enough work left.
 //   - A *syntax.Error for an invalid pattern.
 func Parse(source string, work *int) (*syntax.Regexp, error) {
-	if *work -= parsing(source); *work < 0 {
+	if *work -= parsingWork(source); *work < 0 {
 		return nil, &Error{-1, `it takes too much work to read: it is long, or has many properties such as \p{L}, or wide ranges under (?i)`}
 	}
 	return syntax.Parse(source, syntax.Perl)
 }
 
-// parsing is about the work of parsing a pattern. It may be more than what it takes.
-func parsing(source string) int {
+// parsingWork estimates the work of parsing a pattern. It may be more than the parser takes.
+func parsingWork(source string) int {
 	work := perByte * len(source)
 	folds := mayFold(source)
 	var before, is rune // characters that could be the ends of a range
@@ -161,17 +161,17 @@ func parsing(source string) int {
 		}
 		dash := rest[0] == '-'
 		before = is
-		is, rest = character(rest)
+		is, rest = readCharacter(rest)
 		if dash && folds && rest != "" {
-			last, _ := character(rest)
+			last, _ := readCharacter(rest)
 			work += max(0, int(min(last, maxFold)-max(before, minFold)))
 		}
 	}
 	return work
 }
 
-// character reads a character of a pattern as a class has it, by its number if need be.
-func character(text string) (rune, string) {
+// readCharacter reads a character of a class, by its number if need be.
+func readCharacter(text string) (rune, string) {
 	number, digits := "", 0
 	switch {
 	case strings.HasPrefix(text, `\x{`):

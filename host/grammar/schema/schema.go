@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Package schema reads JSON schemas into rules of grammars: what a schema allows fits the rules, and
-// nothing else does.
+// Package schema reads JSON schemas into rules of grammars: what a schema allows fits the rules,
+// and nothing else does.
 //
-// It reads draft 2020-12, and drafts 4 to 7 where they differ and $schema names them. What must hold
-// at some place of a text is a goal: a set of schemas that must hold there, and of schemas that must
-// fail. A goal is one rule, so recursion ends. References, allOf and words beside each other add to
-// a goal; anyOf, oneOf, if and the denial of several words split it. Its alternatives, its
-// disjunctive normal form, are shapes: each says all that must hold of a string, a number, an
+// It reads draft 2020-12, and drafts 4 to 7 where they differ and $schema names them. What must
+// hold at some place of a text is a goal: a set of schemas that must hold there, and of schemas
+// that must fail. A goal is one rule, so recursion ends. References, allOf and words beside each
+// other add to a goal; anyOf, oneOf, if and the denial of several words split it. Its alternatives,
+// its disjunctive normal form, are shapes: each says all that must hold of a string, a number, an
 // object or a list.
 //
 // Refused, or left out with Options.Loose, are:
@@ -81,8 +81,8 @@ const maxSteps = 60_000
 // tools.
 const maxAllSteps = 10 * maxSteps
 
-// What takes as long as a step: bytes copied or compared, bytes of a key, characters matched against
-// an expression, and values or names of a list visited.
+// What takes as long as a step: bytes copied or compared, bytes of a key, characters matched
+// against an expression, and values or names of a list visited.
 const (
 	bytesPerStep      = 512
 	keyBytesPerStep   = 128
