@@ -102,7 +102,7 @@ type completion struct {
 // tokenLabel plus a token is the label of a token that comes for its number.
 const tokenLabel = 256
 
-// firstStepWork is what it costs to find a firstStep.
+// firstStepWork is the cost of finding a firstStep.
 const firstStepWork = 16
 
 func newCompletions(g *Grammar, v *Vocabulary) *completions {
@@ -213,8 +213,8 @@ func (r *completions) shadow(n *node) (*node, error) {
 	return r.g.shadowOf(n, &r.work)
 }
 
-// countTokens finds the fewest tokens that spell a completion, by dynamic programming from those of
-// the completions after it.
+// countTokens finds the fewest tokens that spell a completion, by dynamic programming over the
+// completions after it.
 func (r *completions) countTokens(is *completion) {
 	is.tokens = never
 	if is.label >= tokenLabel {

@@ -187,57 +187,55 @@ func TestGrammar_Completes_WithAsManyAsRest(t *testing.T) {
 	}
 }
 
-// What leads back to where one is follows as well.
-func TestGrammar_Over_Repeats(t *testing.T) {
-	for pattern, c := range map[string]struct {
-		text        string
-		ended, over bool
-	}{"a*": {"aaa", false, false}, "[ \n]*": {" ", false, true}, "( a?)*": {" a a", false, false}, "": {"", true, true}} {
+// A text has ended where it is complete and nothing may follow; it is over where nothing but white
+// space may follow, however far one looks, also where that leads back to the same state.
+func TestGrammar_Over(t *testing.T) {
+	pattern := func(p string) func(b *Builder) Body { return func(b *Builder) Body { return re(b, p) } }
+	call := func(b *Builder) Body {
+		space := re(b, `[ \t\n]{0,40}`)
+		return b.Alt(b.Seq(re(b, "c+"), b.Repeat(b.Seq(re(b, " "), re(b, "x")), 0, 1), space), re(b, "[^c]*"))
+	}
+	type verdict struct{ ended, over bool }
+	for _, c := range []struct {
+		body  func(b *Builder) Body
+		texts map[string]verdict
+	}{
+		{pattern("ab?"), map[string]verdict{"": {}, "a": {}, "ab": {true, true}}},
+		{pattern("xa*"), map[string]verdict{"xaaa": {}}},
+		{pattern(`x[ \n]*`), map[string]verdict{"x ": {false, true}}},
+		{pattern("x( a?)*"), map[string]verdict{"x a a": {}}},
+		{call, map[string]verdict{"": {}, "t": {}, "c": {}, "c ": {}, "c x": {false, true}, "c x ": {false, true}, "c x \n": {false, true}}},
+	} {
 		b := NewBuilder()
 		root := b.Rule()
-		b.Define(root, b.Seq(re(b, "x"), re(b, pattern)))
+		b.Define(root, c.body(b))
 		g, err := b.Build(root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _, _ := g.Advance(g.Start(), []byte("x"+c.text))
-		if g.Ended(s) != c.ended || g.Over(s) != c.over {
-			t.Errorf("%q after %q: ended %v, over %v", pattern, c.text, g.Ended(s), g.Over(s))
+		for text, want := range c.texts {
+			s, fits, err := g.Advance(g.Start(), []byte(text))
+			if got := (verdict{g.Ended(s), g.Over(s)}); err != nil || !fits || got != want {
+				t.Errorf("%q: ended and over are %v, want %v; fits %v, %v", text, got, want, fits, err)
+			}
 		}
 	}
 }
 
-// A grammar ends where the text is complete and nothing may follow.
-// A text is over where nothing but white space may follow, however far one looks.
-func TestGrammar_Over(t *testing.T) {
-	b := NewBuilder()
-	space := re(b, `[ \t\n]{0,40}`)
-	call := b.Seq(re(b, "c+"), b.Repeat(b.Seq(re(b, " "), re(b, "x")), 0, 1), space)
-	root := b.Rule()
-	b.Define(root, b.Alt(call, re(b, "[^c]*")))
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]bool{"": false, "t": false, "c": false, "c x": true, "c x ": true, "c x \n": true, "c ": false} {
-		s, fits, err := g.Advance(g.Start(), []byte(text))
-		if err != nil || !fits || g.Over(s) != want {
-			t.Errorf("%q is over: %v; fits %v, %v", text, !want, fits, err)
+func TestGrammar_Forced(t *testing.T) {
+	g := checkTexts(t, nil, func(b *Builder, _ Body) Body {
+		return b.Alt(b.Seq(re(b, "name: é"), re(b, "[xy]"), b.Token(3, false)), re(b, "name: è."))
+	})
+	s := g.Start()
+	for _, want := range []string{"name: \xc3", "", ""} {
+		forced := g.Forced(s, 1000, maxWork)
+		if string(forced) != want {
+			t.Errorf("got %q, want %q", forced, want)
 		}
-	}
-}
-
-func TestGrammar_Ended(t *testing.T) {
-	b := NewBuilder()
-	root := b.Rule()
-	b.Define(root, re(b, "ab?"))
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]bool{"": false, "a": false, "ab": true} {
-		if s, _, _ := g.Advance(g.Start(), []byte(text)); g.Ended(s) != want {
-			t.Errorf("%q has ended: %v", text, !want)
+		if want != "" {
+			s = follow(t, g, s, want+"\xa9")
+		} else {
+			s = follow(t, g, g.Start(), "name: éx") // a token comes for its number
 		}
 	}
 }

@@ -376,7 +376,7 @@ func (r *remainder) find(at loopPoint) int {
 		}
 		r.take(again)
 		r.count++
-		n := r.ending.least - r.count // all further ones cost the same
+		n := r.ending.least - r.count // all further ones cost the same, or less
 		if each := r.price(again, false); n > 0 && (len(r.ups) == 0 || each <= r.price(r.ups[0], false)) {
 			if each > 0 && n > never/each {
 				return never

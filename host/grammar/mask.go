@@ -529,7 +529,7 @@ func (m *narrowing) consider(token int32, to *node) error {
 		}
 		m.last, m.lastIs = to, is
 	}
-	if m.allowed[token>>5]>>(token&31)&1 == 0 { // by the state itself
+	if m.allowed[token>>5]>>(token&31)&1 == 0 { // not allowed by the state itself, only by its shadow
 		return nil
 	}
 	if is == unsure {

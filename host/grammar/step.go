@@ -355,9 +355,9 @@ func (g *Grammar) tokenWithin(s State, v *Vocabulary, token int32, w *work) (Sta
 	return State{to}, true, nil
 }
 
-// Few is for states whose whole mask takes too long: it sets the bits of those of some tokens that
-// may come, the likeliest first. All of them together take no more steps than one Mask may. It
-// returns how many tokens it has looked at; a token that takes too many steps itself is not set.
+// Few is for states whose whole mask takes too long: of some tokens, the likeliest first, it sets
+// the bits of those that may come. All of them together take no more steps than one Mask may. It
+// returns how many tokens it has tried; a token that takes too many steps itself is not set.
 func (g *Grammar) Few(s State, v *Vocabulary, tokens []int32, mask []uint32) (int, error) {
 	if len(mask) != v.Words() {
 		return 0, errMask

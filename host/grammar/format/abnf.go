@@ -10,7 +10,7 @@ import (
 )
 
 // abnf makes expressions of rules in ABNF (RFC 5234), the notation of the formats' standards. A
-// rule must not refer to itself. Quoted texts match either case, those of %s"…" only their own (RFC
+// rule must not refer to itself. Quoted texts match either case, after %s only their own (RFC
 // 7405).
 type abnf struct {
 	a     *lexeme.Arena

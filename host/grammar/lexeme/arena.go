@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package lexeme has the words of a grammar: expressions over characters, which may say *and* and
-// *not*, and automata over bytes, which are made of them as texts reach their states.
+// Package lexeme has the words of a grammar: expressions over characters, with *and* and *not*, and
+// automata over bytes that are made of them as texts lead there.
 //
 // The automata follow derivatives (Brzozowski 1964): the derivative of an expression by a character
 // is the expression of what may follow it. Equal expressions have one number, so there are finitely

@@ -4,14 +4,14 @@
 // knows a format as a parser of answers (common/peg-parser.h), which it writes as JSON: a tree of
 // sequences, choices and repetitions, whose tags say what is a call, an argument or a value.
 //
-// The grammar is what the parser reads, but for what it only looks ahead at. Values of arguments
-// and answers that fit a schema are the schema's: as JSON, or, where the format has a string as
-// the text between two tags, as that text. An argument comes once.
+// The grammar is what the parser reads, except for its look-aheads. Values of arguments, and answers
+// that must fit a schema, follow the schema: as JSON or, where the format writes a string as the
+// text between two tags, as that text. An argument comes once.
 //
-// Beside calls the text of an answer may have a format of its own, of which llama.cpp's parsers
-// know nothing: one that reads a format reads no calls. So two parsers are joined: that of answers
-// that must call, without the text that it takes before a call, and that of answers in text, where
-// the format stands in the place of the content, and no call.
+// Beside calls, the text of an answer may have a format of its own. llama.cpp's parsers cannot say
+// that: a parser that reads a format reads no calls. So two parsers are joined: one of answers that
+// must call, without the text that it takes before a call, and one of answers in text, without
+// calls, in which the format stands in place of the content.
 //
 // A custom tool takes a text. It is a function with one argument, which a grammar or a regular
 // expression may say: that stands in the place of the argument's value.

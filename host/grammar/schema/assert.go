@@ -571,7 +571,7 @@ func (r *reader) areDisjoint(beside []*shape, context string, a, b *value) (bool
 	}
 	both, err := r.assertAll(copies(beside), literal{at: a}, literal{at: b})
 	if err != nil {
-		return false, nil //nolint:nilerr // what is wrong with one of them is told where it is read
+		return false, nil //nolint:nilerr // an error in one of them is reported where it is read
 	}
 	err = r.dropVoid(&both)
 	r.beside[pair] = besides{context, len(both) == 0}

@@ -219,17 +219,6 @@ func TestValue_Same(t *testing.T) {
 	}
 }
 
-// A part is found by its URI, its anchor or its place, whatever base it is within.
-func TestRead_References_Bases(t *testing.T) {
-	holds(t, Options{}, []promise{
-		{"a URI within a URI", `{"$id":"http://x/y/","$ref":"z/w","$defs":{"a":{"$id":"z/","$defs":{"b":{"$id":"w","type":"null"}}}}}`, []string{"null"}, []string{"1"}},
-		{"an anchor of another base", `{"$id":"http://x/y","$ref":"z#n","$defs":{"a":{"$id":"z","$defs":{"b":{"$anchor":"n","type":"null"}}}}}`, []string{"null"}, []string{"1"}},
-		{"an anchor of the same URI", `{"$id":"http://x/y","$ref":"#n","$defs":{"a":{"$id":"http://x/y","$defs":{"b":{"$anchor":"n","type":"null"}}}}}`, []string{"null"}, []string{"1"}},
-		{"a place within a base", `{"$id":"http://x/y","$ref":"z#/$defs/b","$defs":{"a":{"$id":"z","$defs":{"b":{"type":"null"}}}}}`, []string{"null"}, []string{"1"}},
-		{"an id that begins with #", `{"$ref":"#n","definitions":{"a":{"$id":"#n","type":"null"}}}`, []string{"null"}, []string{"1"}},
-	})
-}
-
 // joined is texts of numbers below n with commas between.
 func joined(n int, text func(i int) string) string {
 	all := make([]string, n)

@@ -70,7 +70,8 @@ type Relaxed struct {
 	More    int // if not 0, it stands for so many further parts, and has no pointer
 }
 
-// MaxRelaxed is how many parts are reported as not enforced. One more entry stands for the rest.
+// MaxRelaxed bounds the parts that are reported as not enforced. One more entry stands for the
+// rest.
 const MaxRelaxed = 16
 
 // maxSteps bounds the work of reading a schema. A step is a visit of some place, or what takes as
