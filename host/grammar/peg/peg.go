@@ -4,9 +4,9 @@
 // knows a format as a parser of answers (common/peg-parser.h), which it writes as JSON: a tree of
 // sequences, choices and repetitions, whose tags say what is a call, an argument or a value.
 //
-// The grammar is what the parser reads, except for its look-aheads. Values of arguments, and answers
-// that must fit a schema, follow the schema: as JSON or, where the format writes a string as the
-// text between two tags, as that text. An argument comes once.
+// The grammar is what the parser reads, except for its look-aheads. Values of arguments, and
+// answers that must fit a schema, follow the schema: as JSON or, where the format writes a string
+// as the text between two tags, as that text. An argument comes once.
 //
 // Beside calls, the text of an answer may have a format of its own. llama.cpp's parsers cannot say
 // that: a parser that reads a format reads no calls. So two parsers are joined: one of answers that
