@@ -23,16 +23,13 @@ func (c *tokenCounter) Tick(r scheduler.TickRecord) {
 	c.preempted += r.Preempted
 }
 
-func (*tokenCounter) First(time.Duration)           {}
-func (*tokenCounter) Token(time.Duration)           {}
-func (*tokenCounter) Ended(scheduler.RequestRecord) {}
-
 // A prompt that is planned first, and then preempted for one that came before it, is not counted:
 // its tokens are not computed.
 func TestTickRecord_PlannedPromptPreempted_NotCounted(t *testing.T) {
 	counter := &tokenCounter{}
 	b := schedulertest.New(scheduler.Limits{Cells: 256})
-	s := newScheduler(t, b, scheduler.Config{Observer: counter, Strategy: estimator.PrefillPriority{}})
+	s := newScheduler(t, b, scheduler.Config{Strategy: estimator.PrefillPriority{}})
+	s.Listen(scheduler.Listener{Tick: counter.Tick})
 	submit(t, s, request(10, 3, 200)) // it generates, so that the strategy is asked
 	first, second := submit(t, s, request(100, 1, 200)), submit(t, s, request(60, 2, 200))
 	for b.Tokens < 10+100+60 {

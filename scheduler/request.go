@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -51,9 +52,11 @@ type Request struct {
 	Service
 	Caching
 
-	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods
+	// Ended, if set, is told of the end, before the stream's reader is. As a Listener's functions
 	// it must be quick and must not call back.
 	Ended func(RequestRecord)
+	// Context is whatever listeners are to know of the request, in its values. It ends nothing.
+	Context context.Context
 }
 
 // Ending is what ends an answer.

@@ -135,7 +135,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 		c.Cold, c.LeastCold = w.cold, 16
 	}
 	drafter := anyDrafter(b, rng)
-	w.s = newScheduler(t, placed, scheduler.Config{Cold: c.Cold, LeastCold: c.LeastCold, Drafter: drafter, Log: w.log(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
+	w.s = newScheduler(t, placed, scheduler.Config{Cold: c.Cold, LeastCold: c.LeastCold, Drafter: drafter, Log: w.log(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)]})
+	w.s.Listen(scheduler.Listener{Tick: w.counts.Tick})
 	return w
 }
 

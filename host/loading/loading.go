@@ -289,12 +289,13 @@ func (l *loader) newScheduler(ctx context.Context, e *engine.Engine, adapters *a
 		Cold:        cold,
 		Checkpoints: kvcache.CheckpointOptions{Most: c.CtxCheckpoints, MinStep: c.CheckpointMinStep, Bytes: c.CacheRAM},
 		Slots:       c.Slots, QueueLimit: c.MaxQueue, ITLTarget: c.ITLTarget, ArchiveBytes: c.CacheRAM,
-		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy], Observer: l.metrics,
+		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy],
 		Log: l.log, Others: l.Passes, ComputeLock: l.ComputeLock, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax, Pieces: m.table(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)
 	}
+	s.Listen(l.metrics.Listener())
 	l.metrics.Watch(s.Stats, e.Threads, e.PassTimes)
 	l.metrics.Picker(telemetry.Picked{Load: s.Load, Adapters: func() int { return len(adapters.List()) }, Names: func(key string) (names []string) {
 		set, _ := adapters.Named(key)
