@@ -272,10 +272,14 @@ func TestPanic_OfNobody_EndsThePass(t *testing.T) {
 // A listener that panics ends nothing, and is told no more.
 func TestPanic_OfAListener_EndsNothing(t *testing.T) {
 	for name, broken := range map[string]func(told func()) scheduler.Listener{
-		"tick":  func(told func()) scheduler.Listener { return scheduler.Listener{Tick: func(scheduler.TickRecord) { told() }} },
+		"tick": func(told func()) scheduler.Listener {
+			return scheduler.Listener{Tick: func(scheduler.TickRecord) { told() }}
+		},
 		"first": func(told func()) scheduler.Listener { return scheduler.Listener{First: func(time.Duration) { told() }} },
 		"token": func(told func()) scheduler.Listener { return scheduler.Listener{Token: func(time.Duration) { told() }} },
-		"ended": func(told func()) scheduler.Listener { return scheduler.Listener{Ended: func(scheduler.RequestRecord) { told() }} },
+		"ended": func(told func()) scheduler.Listener {
+			return scheduler.Listener{Ended: func(scheduler.RequestRecord) { told() }}
+		},
 	} {
 		f := schedulertest.New(scheduler.Limits{})
 		s, err := scheduler.New(f, scheduler.Config{Clock: f.Now, Log: slog.New(slog.DiscardHandler), QueueLimit: 1, Slots: 1})

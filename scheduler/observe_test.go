@@ -53,6 +53,41 @@ func TestTickRecord_PlannedPromptPreempted_NotCounted(t *testing.T) {
 	}
 }
 
+// Each listener is told of all requests and ticks, with what the request's context has, until it is
+// stopped.
+func TestScheduler_Listen_UntilStopped(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	type key struct{}
+	type counts struct{ ticks, first, later, ended int }
+	var told [2]counts
+	var stop [2]func()
+	for i := range told {
+		c := &told[i]
+		stop[i] = s.Listen(scheduler.Listener{
+			Tick:  func(scheduler.TickRecord) { c.ticks++ },
+			First: func(time.Duration) { c.first++ },
+			Token: func(time.Duration) { c.later++ },
+			Ended: func(r scheduler.RequestRecord) {
+				if r.Context.Value(key{}) == "mine" && r.Usage.Generated == 5 {
+					c.ended++
+				}
+			},
+		})
+	}
+	for range 2 {
+		r := request(10, 1, 5)
+		r.Context = context.WithValue(t.Context(), key{}, "mine")
+		finish(t, s, submit(t, s, r))
+		stop[0]()
+		stop[0]()
+	}
+	once := counts{ticks: told[0].ticks, first: 1, later: 4, ended: 1}
+	twice := counts{ticks: told[1].ticks, first: 2, later: 8, ended: 2}
+	if told[0] != once || told[1] != twice || told[1].ticks <= told[0].ticks {
+		t.Errorf("the one that was stopped after a request was told of %+v, the other of %+v", told[0], told[1])
+	}
+}
+
 // The submitter of a request learns of its end before the reader does.
 func TestRequest_Ended_IsToldFirst(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{Cells: 256}), scheduler.Config{})

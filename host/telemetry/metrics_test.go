@@ -20,7 +20,6 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-
 // The settled names: dashboards rely on them.
 func TestMetrics_Names(t *testing.T) {
 	m := NewMetrics("tiny")

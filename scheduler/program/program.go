@@ -100,10 +100,7 @@ type Options struct {
 	Prompt     []Token
 	Pieces     Pieces // that branches may have
 	Vocabulary int
-	// Name is the program's.
-func (r *Run) Name() string { return r.program.Name }
-
-// HiddenState is how many numbers a hidden state has; 0: there is none, or none is wanted.
+	// HiddenState is how many numbers a hidden state has; 0: there is none, or none is wanted.
 	HiddenState int
 	Longest     int  // tokens that a branch has room for
 	Tokens      int  // that the program may put into branches
@@ -130,6 +127,9 @@ func New(p *Program, o Options) *Run {
 	}
 	return r
 }
+
+// Name is the program's.
+func (r *Run) Name() string { return r.program.Name }
 
 // HiddenState is how many numbers a hidden state has; 0: the program does not get any.
 func (r *Run) HiddenState() int { return r.options.HiddenState }
