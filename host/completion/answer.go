@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -95,6 +96,15 @@ func (c *Choice) next(ctx context.Context) (Delta, error) {
 		return Delta{}, err
 	}
 	return c.Add(e)
+}
+
+// poll is next without waiting.
+func (c *Choice) poll() (d Delta, ok bool, err error) {
+	if d, ok, err = c.tryNext(); ok || c.parts == nil || !c.parts.Waits() || c.parts.Rest() > 0 {
+		return d, ok, err
+	}
+	err = d.take(c, c.parts.Take)
+	return d, true, err
 }
 
 // held takes apart the text that waits for it, when it is time.
@@ -212,6 +222,36 @@ func (c *Choice) FinishReason() string {
 		return "tool_calls"
 	}
 	return c.End.Reason.String()
+}
+
+// StopType is what ended a choice, by llama-server's words: eos is the model, word a stop string,
+// limit the length, and none a client or an error. llama-server knows no plugin.
+func (c *Choice) StopType() string {
+	switch e := &c.End; {
+	case e.Reason == answer.ReasonLength:
+		return "limit"
+	case e.Reason != answer.ReasonStop:
+		return "none"
+	case e.Stop != "":
+		return "word"
+	case c.StoppedBy() != "":
+		return "plugin"
+	}
+	return "eos"
+}
+
+// StoppedBy is the plugin that ended a choice as complete; "": none did.
+func (c *Choice) StoppedBy() string {
+	plugin, _ := sampling.PluginNamed(c.End.By)
+	return plugin
+}
+
+// Missed counts the events that a slow reader has lost, where that is allowed.
+func (c *Choice) Missed() uint64 {
+	if stream, ok := c.Stream.(interface{ Missed() uint64 }); ok {
+		return stream.Missed()
+	}
+	return 0
 }
 
 // readAll reads choices to their ends. take gets what every event adds. idle is called when no

@@ -5,11 +5,15 @@ package completion
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
+
+	"github.com/penstock/penstock/scheduler"
 )
 
 // Live is an answer for a reader in this process. What it holds is given back once, when its reader
-// has left, its context is done, or it is ended from elsewhere: after this nobody uses the model.
+// has left or has read the end, its context is done, or it is ended from elsewhere: after this
+// nobody uses the model.
 type Live struct {
 	Choice *Choice
 	Whole  Whole // as far as it was read
@@ -18,9 +22,12 @@ type Live struct {
 	stop func() bool // of what ends it with ctx
 	over func(*Live)
 
-	reading sync.Mutex // held by who reads, and for what follows
+	mu      sync.Mutex
+	reading bool  // somebody reads, and gives back what is to be given back then
+	ending  bool  // End was called meanwhile
+	why     error // with ending
 	ended   bool
-	err     error
+	err     error // with ended
 }
 
 // ErrRead says that another goroutine reads the answer.
@@ -42,16 +49,14 @@ func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 }
 
 // Read reads the answer to its end, or until take is false. Nothing is left to be read then.
-func (l *Live) Read(take func(Delta) bool) error {
-	if !l.reading.TryLock() {
-		return ErrRead
+func (l *Live) Read(take func(Delta) bool) (err error) {
+	if err := l.begin(); errors.Is(err, io.EOF) {
+		return nil
+	} else if err != nil {
+		return err
 	}
-	defer l.reading.Unlock()
-	if l.ended {
-		return l.err
-	}
-	defer l.release()
-	l.err = l.Choice.Request.Read(l.ctx, func(_ *Choice, d Delta) error {
+	defer func() { l.leave(true, err) }()
+	err = l.Choice.Request.Read(l.ctx, func(_ *Choice, d Delta) error {
 		if err := l.ctx.Err(); err != nil {
 			return err // nobody wants what has arrived and was not read
 		}
@@ -60,29 +65,82 @@ func (l *Live) Read(take func(Delta) bool) error {
 		}
 		return nil
 	}, func() error { return nil })
-	if errors.Is(l.err, errLeft) {
-		l.err = nil
+	if errors.Is(err, errLeft) {
+		err = nil
 	}
-	return l.err
+	return err
+}
+
+// Next takes what the answer gains next. ok is false where that has not come yet, for which it
+// waits if it is to. After the end, the error is io.EOF, or why the answer was ended.
+func (l *Live) Next(wait bool) (d Delta, ok bool, err error) {
+	if err := l.begin(); err != nil {
+		return Delta{}, false, err
+	}
+	defer func() { l.leave(err != nil || d.Event.Kind == scheduler.KindEnd, err) }()
+	if err := l.ctx.Err(); err != nil {
+		return Delta{}, false, err
+	}
+	if wait {
+		d, err = l.Choice.next(l.ctx)
+		ok = true
+	} else {
+		d, ok, err = l.Choice.poll()
+	}
+	if err != nil || !ok {
+		return Delta{}, false, err
+	}
+	l.Whole.Add(d)
+	return d, true, nil
+}
+
+// begin begins to read; an error says that there is nothing to read, or not now.
+func (l *Live) begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.reading:
+		return ErrRead
+	case l.ended && l.err != nil:
+		return l.err
+	case l.ended:
+		return io.EOF
+	}
+	l.reading = true
+	return nil
+}
+
+// leave ends what begin began. With over, nobody reads on, for a reason; nil: all was read that was
+// wanted.
+func (l *Live) leave(over bool, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reading = false
+	switch {
+	case over:
+		l.release(why)
+	case l.ending:
+		l.release(l.why)
+	}
 }
 
 // End ends the answer: why is the error of who reads it later. What it holds is given back now, or
 // by who is reading it.
 func (l *Live) End(why error) {
 	l.Choice.Stream.Cancel()
-	if !l.reading.TryLock() {
-		return
-	}
-	defer l.reading.Unlock()
-	if !l.ended {
-		l.err = why
-		l.release()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.reading:
+		l.ending, l.why = true, why
+	case !l.ended:
+		l.release(why)
 	}
 }
 
-// release gives back what the answer holds.
-func (l *Live) release() {
-	l.ended = true
+// release gives back what the answer holds. l.mu is held.
+func (l *Live) release(why error) {
+	l.ended, l.err = true, why
 	l.stop()
 	l.Choice.Request.Cancel()
 	l.Choice.Request.Release()

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
@@ -36,6 +37,16 @@ type Submitted struct {
 type Reading struct {
 	Overflow scheduler.OverflowPolicy // what becomes of an answer that is read too slowly
 	Parts    bool                     // they are taken apart: Submitted.Read reads them
+}
+
+// ReadOverflow reads what becomes of an answer that is read too slowly: park, which "" is, drop or
+// cancel.
+func ReadOverflow(word string) (scheduler.OverflowPolicy, error) {
+	policy, known := map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": scheduler.Park, "drop": scheduler.DropOldest, "cancel": scheduler.CancelSlow}[word]
+	if !known {
+		return policy, refusal.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(word, 40))
+	}
+	return policy, nil
 }
 
 // Submit has the answers of a request computed, all of them or none. There must be room for all
@@ -191,7 +202,7 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 			}
 			r.renew = policy.Renew // the same for all choices: their plugins are
 			request := r.request(prompt, policy, reading)
-			request.Ended = operation.From(ctx).Ended
+			request.Ended, request.Context = operation.From(ctx).Ended, ctx
 			if len(requests) > first && requests[first].Program != nil {
 				request.Program, request.Shift = requests[first].Program, nil
 			}
