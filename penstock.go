@@ -24,11 +24,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -40,7 +40,6 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/grammar/schema"
-	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/model"
@@ -52,9 +51,9 @@ import (
 	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/host/vectors"
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // ready says that Init was called.
@@ -77,13 +76,16 @@ const (
 
 // The types of the packages below that are part of this one.
 type (
-	Params   = sampling.ParamFields // sampling parameters, by llama-server's names
-	Info     = serving.Info         // what a model is
-	Stats    = scheduler.Stats      // how busy it is
-	Usage    = scheduler.Usage      // the tokens of a request
-	Timing   = scheduler.Timing     // where its time went
-	Logprobs = chain.Logprobs       // how likely a token was, and which others were
-	Output   = chain.Output         // a value that a plugin has given, in JSON
+	Params   = sampling.ParamFields    // sampling parameters, by llama-server's names
+	Info     = serving.Info            // what a model is
+	Stats    = scheduler.Stats         // how busy it is
+	Usage    = scheduler.Usage         // the tokens of a request
+	Timing   = scheduler.Timing        // where its time went
+	Logprobs = chain.Logprobs          // how likely a token was, and which others were
+	Output   = chain.Output            // a value that a plugin has given, in JSON
+	Listener = scheduler.Listener      // has Tick, First, Token and Ended called
+	Tick     = scheduler.TickRecord    // what the scheduler has done at a time
+	Ended    = scheduler.RequestRecord // what has become of a request
 
 	ModelError    = refusal.ModelError    // why a model could not be opened: Model, Err
 	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
@@ -97,8 +99,7 @@ var ErrClosed = refusal.ErrClosed
 
 // Model is a model in memory. Its methods may be called from any goroutine.
 type Model struct {
-	core    *loading.Core
-	plugins *loading.Plugins
+	alone   *loading.Alone
 	service *completion.Service
 
 	mu     sync.Mutex
@@ -159,50 +160,22 @@ func (s *settings) open(ctx context.Context, name string) (*Model, error) {
 	if !ready.Load() {
 		return nil, errors.New("main has to begin with penstock.Init(): the program starts itself again to try the model")
 	}
-	if _, err := native.Level(); err != nil {
-		return nil, err
-	}
-	c, err := s.configuration(name)
+	c, err := loading.Configured(s.config, name, s.values)
 	if err != nil {
 		return nil, err
 	}
-	about, err := library.Open(c.Models.Dir).Model(c.Model.Path)
-	encoder := err == nil && about.Encoder
-	c.Embedding.Enabled = c.Embedding.Enabled || encoder && !c.Rerank.Enabled
-	native.SetLogger(s.log.With(slog.String("from", "llama.cpp")))
-	plugins, err := loading.OpenPlugins(ctx, c, s.log)
+	alone, err := loading.OpenAlone(ctx, c, s.log, s.progress)
 	if err != nil {
 		return nil, err
 	}
-	core, err := loading.Open(ctx, c, s.log, loading.Options{Progress: s.progress, Plugins: plugins})
-	if err != nil {
-		return nil, errors.Join(err, plugins.Close())
-	}
-	core.Model.EmbedsOnly = encoder
-	core.Start()
-	m := &Model{core: core, plugins: plugins, live: map[*completion.Live]struct{}{}}
+	m := &Model{alone: alone, service: completion.NewService(alone), live: map[*completion.Live]struct{}{}}
+	alone.Hold = m.hold
 	m.free = sync.OnceValue(func() error {
 		m.users.Wait()
-		return errors.Join(core.Close(), plugins.Close())
+		return alone.Close()
 	})
-	m.service = completion.NewService(alone{model: m})
 	m.service.Media = media.NewLoader(loading.MediaBounds(c.Media))
 	return m, nil
-}
-
-// configuration is that of a model of a name.
-func (s *settings) configuration(name string) (config.Config, error) {
-	if s.config != nil {
-		s.config.Model.Path = cmp.Or(name, s.config.Model.Path)
-		return *s.config, nil
-	}
-	for key := range s.values {
-		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == key }) {
-			return config.Config{}, fmt.Errorf("%q is no key of the configuration; docs/configuration.md has them all", key)
-		}
-	}
-	s.values["model.path"] = name
-	return config.Load(config.Sources{File: os.DevNull, Flags: s.values})
 }
 
 // Close ends all answers and frees the model. It waits for loops over streams, so no such loop may
@@ -229,30 +202,23 @@ func (m *Model) hold() (release func(), _ error) {
 	return m.users.Done, nil
 }
 
-// alone are the models of a service that has one.
-type alone struct {
-	serving.Models
-	model *Model
-}
-
-// Use implements serving.Models.
-func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
-	release, err := a.model.hold()
-	return a.model.core.Model, release, err
-}
-
-// Seeing implements serving.Models.
-func (alone) Seeing(name string) string { return name }
-
 // Info says what the model is and how it is served.
-func (m *Model) Info() Info { return m.core.Model.Info }
+func (m *Model) Info() Info { return m.alone.Core.Model.Info }
 
 // Stats says how busy the model is.
-func (m *Model) Stats() Stats { return m.core.Scheduler.Stats() }
+func (m *Model) Stats() Stats { return m.alone.Core.Scheduler.Stats() }
+
+// Listen has a listener told of each tick of the scheduler and of each request, from now on. Its
+// functions are called between two ticks: they must be quick and must not use the model.
+func (m *Model) Listen(l Listener) (stop func()) { return m.alone.Core.Scheduler.Listen(l) }
+
+// Spans is a listener that makes a span of OpenTelemetry of the time that a request has waited, one
+// of its prompt and one of its answer, below the span of the request's context.
+func Spans(tracer trace.Tracer) Listener { return telemetry.Spans(tracer) }
 
 // Metrics answers Prometheus as GET /metrics of the server does.
 func (m *Model) Metrics() http.Handler {
-	return telemetry.NewServer("library").Handler(func() []*telemetry.Metrics { return []*telemetry.Metrics{m.core.Metrics} })
+	return telemetry.NewServer("library").Handler(func() []*telemetry.Metrics { return []*telemetry.Metrics{m.alone.Core.Metrics} })
 }
 
 // me is who asks: the program itself, which may do everything.
@@ -274,7 +240,7 @@ func (m *Model) with(ctx context.Context, field string, act func() error) error 
 func (m *Model) Tokenize(ctx context.Context, text string) (tokens []int32, err error) {
 	err = m.with(ctx, "text", func() (err error) {
 		tokens, err = completion.Work(ctx, m.service, me(), len(text), func(ctx context.Context) ([]int32, error) {
-			return m.core.Model.Encoder().Tokenize(ctx, text, false, true)
+			return m.alone.Core.Model.Encoder().Tokenize(ctx, text, false, true)
 		})
 		return completion.TextError(err, "text")
 	})
@@ -284,7 +250,7 @@ func (m *Model) Tokenize(ctx context.Context, text string) (tokens []int32, err 
 // Detokenize is the text of tokens. Bytes that are not UTF-8 are replaced.
 func (m *Model) Detokenize(tokens []int32) (text string, err error) {
 	err = m.with(context.Background(), "tokens", func() (err error) {
-		text, err = m.core.Model.Engine.Detokenize(tokens)
+		text, err = m.alone.Core.Model.Engine.Detokenize(tokens)
 		return err
 	})
 	return text, err
@@ -397,9 +363,7 @@ func (c Conversation) source(r *request) (completion.Source, string) {
 	}
 	if all.Tools = r.tools; r.choice != "" {
 		var err error
-		if all.ToolChoice, err = chat.ChooseTool(r.choice, r.tools, "tool_choice"); err != nil {
-			all.ToolChoice, err = chat.ParseToolChoice(strconv.AppendQuote(nil, r.choice), r.tools)
-		}
+		all.ToolChoice, err = chat.ChooseByWord(r.choice, r.tools)
 		r.fail(err)
 	}
 	r.asked.Caller.Files = func(id string) []byte { return files[id] }
@@ -413,7 +377,7 @@ type request struct {
 	choice  string // of tools
 	plugins []Plugin
 	lora    []map[string]any
-	raw     bool
+	reading completion.Reading
 	err     error
 }
 
@@ -464,20 +428,23 @@ func TopLogprobs(n int) Option {
 }
 
 // Raw gives the answer as the model writes it: reasoning and calls are part of the text.
-func Raw() Option { return func(r *request) { r.raw = true } }
+func Raw() Option { return func(r *request) { r.reading.Parts = false } }
 
 // Logits has a function change the logits of each token, before the samplers and plugins see them.
 // It is called with the tokens so far, keeps neither list, and holds up its own answer only. Calls
 // for one answer never overlap. Logits are finite or -Inf; others and a panic end the answer.
 func Logits(change func(tokens []int32, logits []float32)) Option {
-	checked := func(tokens []int32, logits []float32) error {
-		change(tokens, logits)
-		if i := native.FirstInvalid(logits); i >= 0 {
-			return refusal.Invalid("logits", "the logit of token %d has become %v; it must be finite or -Inf", i, logits[i])
-		}
-		return nil
+	return func(r *request) { r.asked.Logits = loading.CheckedLogits(change) }
+}
+
+// Overflow is what becomes of an answer whose reader is 256 tokens behind: "park" has it wait, as it
+// does without this; "drop" drops the oldest, which Answer.Missed counts; "cancel" ends it.
+func Overflow(policy string) Option {
+	return func(r *request) {
+		var err error
+		r.reading.Overflow, err = completion.ReadOverflow(policy)
+		r.fail(err)
 	}
-	return func(r *request) { r.asked.Logits = checked }
 }
 
 // Tool is a function that the model may have the program call.
@@ -537,7 +504,7 @@ func (m *Model) entries(ctx context.Context, plugins []Plugin) (json.RawMessage,
 		if p.Module == nil {
 			continue
 		}
-		info, _, err := m.plugins.Modules.Upload(ctx, "", p.Module)
+		info, _, err := m.alone.Plugins.Modules.Upload(ctx, "", p.Module)
 		if err != nil {
 			return nil, &PluginFault{RequestError: RequestError{Code: "module_invalid", Field: "plugins", Message: plugin.Told(err), Err: err}}
 		}
@@ -598,7 +565,8 @@ func (m *Model) stream(ctx context.Context, prompt Prompt, options []Option) ite
 
 // Live begins an answer that can be steered while it is written.
 func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Live, error) {
-	r := &request{asked: completion.Asked{Caller: me(), Common: completion.DefaultCommonFields(), Answers: completion.OneAnswer()}}
+	r := &request{reading: completion.Reading{Parts: true},
+		asked: completion.Asked{Caller: me(), Common: completion.DefaultCommonFields(), Answers: completion.OneAnswer()}}
 	for _, option := range options {
 		option(r)
 	}
@@ -613,15 +581,15 @@ func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Li
 		return nil, completion.Typed(ctx, r.err, r.asked.PromptField)
 	}
 	prompted, err := m.service.Prompt(ctx, r.asked)
-	return m.submit(ctx, prompted, !r.raw, err)
+	return m.submit(ctx, prompted, r.reading, err)
 }
 
 // submit has a request computed, if it could be made.
-func (m *Model) submit(ctx context.Context, p *completion.Prompted, parts bool, err error) (*Live, error) {
+func (m *Model) submit(ctx context.Context, p *completion.Prompted, reading completion.Reading, err error) (*Live, error) {
 	if err != nil {
 		return nil, completion.Typed(ctx, err, "prompt")
 	}
-	submitted, err := m.service.Submit(ctx, p, completion.Reading{Parts: parts})
+	submitted, err := m.service.Submit(ctx, p, reading)
 	if err != nil {
 		field := p.PromptField
 		p.Release()
@@ -638,7 +606,7 @@ func (m *Model) submit(ctx context.Context, p *completion.Prompted, parts bool, 
 		defer answer.End(scheduler.ErrClosed)
 	}
 	m.mu.Unlock()
-	l := &Live{m, ctx, parts, answer}
+	l := &Live{m, ctx, reading, answer}
 	runtime.AddCleanup(l, func(answer *completion.Live) { answer.End(nil) }, answer)
 	return l, nil
 }
@@ -667,7 +635,10 @@ type Answer struct {
 	Tokens       []int32
 	Outputs      []Output // of plugins
 	FinishReason string   // stop, length, tool_calls, cancelled; "" if it failed
+	StopType     string   // what ended it: eos (the model), word, plugin, limit, none (a cancelled one); "" if it failed
 	Stop         string   // the text of Stop that ended it
+	StoppedBy    string   // the plugin that ended it
+	Missed       uint64   // tokens and the like that were dropped, with Overflow
 	Usage        Usage
 	Timing       Timing
 }
@@ -680,10 +651,10 @@ func (a Answer) Message() Message {
 // Live is an answer that is being written. Its methods may be called from any goroutine, but one
 // reads at a time. One that is dropped ends.
 type Live struct {
-	model  *Model
-	ctx    context.Context
-	parts  bool // it is taken apart
-	answer *completion.Live
+	model   *Model
+	ctx     context.Context
+	reading completion.Reading
+	answer  *completion.Live
 }
 
 // Tokens reads the answer. A loop that is left ends it; there is nothing to read then.
@@ -693,6 +664,34 @@ func (l *Live) Tokens() iter.Seq2[Token, error] {
 			yield(Token{ID: -1}, err)
 		}
 	}
+}
+
+// Drain reads what has come into tokens, as much as has room there, and returns how many that are.
+// It waits for the first, and allocates for none. After the end, the error is io.EOF. Whoever does
+// not read to the end calls Cancel.
+func (l *Live) Drain(tokens []Token) (n int, err error) { return l.drain(tokens, true) }
+
+// TryDrain is Drain without waiting: n is 0 where nothing has come.
+func (l *Live) TryDrain(tokens []Token) (n int, err error) { return l.drain(tokens, false) }
+
+func (l *Live) drain(tokens []Token, wait bool) (n int, err error) {
+	defer runtime.KeepAlive(l)
+	for n < len(tokens) {
+		d, ok, err := l.answer.Next(wait && n == 0)
+		switch {
+		case n > 0 && err != nil: // which is told next time
+			return n, nil
+		case errors.Is(err, io.EOF):
+			return 0, io.EOF
+		case err != nil || !ok:
+			return n, completion.Typed(l.ctx, err, l.answer.Choice.Request.PromptField)
+		}
+		if t, tells := l.token(d); tells {
+			tokens[n] = t
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Answer reads what is left of the answer, and returns all of it: as far as it came where there is
@@ -736,12 +735,12 @@ func (l *Live) token(d completion.Delta) (t Token, tells bool) {
 func (l *Live) whole(err error) Answer {
 	c, w := l.answer.Choice, &l.answer.Whole
 	a := Answer{Text: w.Content.String(), Reasoning: w.Reasoning.String(), Tokens: slices.Clone(c.Tokens), Outputs: slices.Clone(c.Outputs),
-		Stop: c.End.Stop, Usage: c.End.Usage, Timing: c.End.Timing}
+		Stop: c.End.Stop, Missed: c.Missed(), Usage: c.End.Usage, Timing: c.End.Timing}
 	for _, call := range w.Calls {
 		a.ToolCalls = append(a.ToolCalls, ToolCall{call.ID, call.Name, call.Arguments})
 	}
 	if err == nil && c.End.Reason != 0 {
-		a.FinishReason = c.FinishReason()
+		a.FinishReason, a.StopType, a.StoppedBy = c.FinishReason(), c.StopType(), c.StoppedBy()
 	}
 	return a
 }
@@ -793,7 +792,7 @@ func (l *Live) Fork(ctx context.Context, change func(*Params)) (fork *Live, err 
 			}
 			return nil
 		})
-		fork, err = l.model.submit(ctx, prompted, l.parts, err)
+		fork, err = l.model.submit(ctx, prompted, l.reading, err)
 		return err
 	})
 	return fork, err

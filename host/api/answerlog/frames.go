@@ -89,9 +89,9 @@ const (
 
 // EndFrame is the last frame of an answer.
 type EndFrame struct {
-	Type      string            `json:"type"`
-	ID        string            `json:"id"`
-	Reason    string            `json:"reason"`
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
 	outcome
 	Usage     wire.Usage        `json:"usage"`
 	Timings   wire.Timings      `json:"timings"`
