@@ -11,6 +11,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"log"
 	"math"
 	"net/http/httptest"
@@ -337,6 +338,43 @@ func ExampleModel_Live() {
 		}
 	}
 	// Output: true
+}
+
+// Read in bulk: all tokens that have come, without an allocation.
+func ExampleLive_Drain() {
+	live, err := m.Live(ctx, penstock.Text("Once upon a time"), penstock.Temperature(0), penstock.MaxTokens(12))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var text strings.Builder
+	var tokens [64]penstock.Token // for any number of answers
+	for {
+		n, err := live.Drain(tokens[:])
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, token := range tokens[:n] {
+			text.WriteString(token.Text)
+		}
+	}
+	fmt.Printf("%q\n", text.String())
+	// Output: " there was a frog"
+}
+
+// Tell what becomes of all requests.
+func ExampleModel_Listen() {
+	ended := make(chan penstock.Ended, 1)
+	stop := m.Listen(penstock.Listener{Ended: func(e penstock.Ended) { ended <- e }})
+	defer stop()
+	if _, err := m.Generate(ctx, "Once upon a time", penstock.Temperature(0), penstock.MaxTokens(5)); err != nil {
+		log.Fatal(err)
+	}
+	e := <-ended
+	fmt.Println(e.Usage.Generated, "tokens:", e.Reason)
+	// Output: 5 tokens: length
 }
 
 // A Go function changes the logits: here it forbids a letter.

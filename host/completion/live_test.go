@@ -5,6 +5,7 @@ package completion
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -69,6 +70,88 @@ func TestLive_EndsOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What is taken one by one is what a loop reads; the end gives back what the answer holds. One that is
+// ended between two tokens is given back then.
+func TestLive_Next(t *testing.T) {
+	ended := errors.New("ended")
+	for name, c := range map[string]struct {
+		text string // that is read before the end
+		wait bool
+		end  func(l *Live, cancel func())
+		want error
+	}{
+		"to the end":      {"abc", true, func(l *Live, _ func()) { l.Choice.Stream.Cancel() }, io.EOF},
+		"without waiting": {"abc", false, func(l *Live, _ func()) { l.Choice.Stream.Cancel() }, io.EOF},
+		"ended between":   {"ab", true, func(l *Live, _ func()) { l.End(ended) }, ended},
+		"its context":     {"ab", false, func(_ *Live, cancel func()) { cancel() }, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var given atomic.Int32
+				l := newLive(ctx, &given)
+				text := ""
+				for text != c.text {
+					d, ok, err := l.Next(c.wait)
+					if !ok || err != nil {
+						t.Fatalf("after %q: %v, %v", text, ok, err)
+					}
+					text += d.Content
+				}
+				if !c.wait && c.text == "abc" {
+					if _, ok, err := l.Next(false); ok || err != nil || given.Load() != 0 {
+						t.Errorf("before the next has come: %v, %v", ok, err)
+					}
+				}
+				c.end(l, cancel)
+				synctest.Wait()
+				d, ok, err := l.Next(c.wait)
+				if c.text == "abc" && c.want == io.EOF {
+					if !ok || err != nil || d.Event.Kind != scheduler.KindEnd {
+						t.Errorf("the end is %+v, %v, %v", d, ok, err)
+					}
+					_, ok, err = l.Next(c.wait)
+				}
+				if ok || !errors.Is(err, c.want) {
+					t.Errorf("afterwards: %v, %v", ok, err)
+				}
+				if err := l.Read(func(Delta) bool { return true }); c.want != io.EOF && !errors.Is(err, c.want) || c.want == io.EOF && err != nil {
+					t.Errorf("a loop reads %v", err)
+				}
+				if n := given.Load(); n != 2 {
+					t.Errorf("given back %d times, want the model and the place once", n)
+				}
+			})
+		})
+	}
+}
+
+// An answer that is ended while a token is waited for is given back by who waits.
+func TestLive_Next_EndsBesideIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var given atomic.Int32
+		l := newLive(t.Context(), &given)
+		read := make(chan error)
+		go func() {
+			for {
+				if _, _, err := l.Next(true); err != nil {
+					read <- err
+					return
+				}
+			}
+		}()
+		synctest.Wait() // it waits for a fourth token
+		if _, _, err := l.Next(false); !errors.Is(err, ErrRead) {
+			t.Errorf("a second reader: %v", err)
+		}
+		l.End(errors.New("ended"))
+		if err := <-read; err == nil || given.Load() != 2 {
+			t.Errorf("%v, given back %d times", err, given.Load())
+		}
+	})
 }
 
 // An answer that is ended while it is read is given back by its reader, and nobody else can read it
