@@ -252,8 +252,8 @@ func TestAnswer_StopType(t *testing.T) {
 		"the model":  {penstock.Sampling(func(p *penstock.Params) { p.LogitBias = fmt.Appendf(nil, `{"%d": 100}`, end) }), "eos", ""},
 		"a text":     {penstock.Stop(text[20:24]), "word", text[20:24]},
 		"its length": {penstock.MaxTokens(3), "limit", ""},
-		"a stage":    {brake("let n = 0; export function accept() { return ++n == 3 }"), "plugin", "brake"},
-		"a rule":     {brake("let n = 0; export function stop() { return ++n == 3 }"), "plugin", "brake"},
+		"a stage":    {brake(`let n = 0; export function accept() { if (++n == 3) return "stop" }`), "plugin", "brake"},
+		"a rule":     {brake(`let n = 0; export function stop() { if (++n == 3) return "end" }`), "plugin", "brake"},
 		"a program":  {brake("export const plugin = { branches: 1 }; export function run() {}"), "plugin", "brake"},
 	} {
 		a, err := m.Generate(t.Context(), "Once upon a time", penstock.Temperature(0), penstock.MaxTokens(200), c.option)
