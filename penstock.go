@@ -676,22 +676,22 @@ func (l *Live) TryDrain(tokens []Token) (n int, err error) { return l.drain(toke
 
 func (l *Live) drain(tokens []Token, wait bool) (n int, err error) {
 	defer runtime.KeepAlive(l)
-	for n < len(tokens) {
-		d, ok, err := l.answer.Next(wait && n == 0)
-		switch {
-		case n > 0 && err != nil: // which is told next time
-			return n, nil
-		case errors.Is(err, io.EOF):
-			return 0, io.EOF
-		case err != nil || !ok:
-			return n, completion.Typed(l.ctx, err, l.answer.Choice.Request.PromptField)
-		}
-		if t, tells := l.token(d); tells {
-			tokens[n] = t
-			n++
-		}
+	for more := len(tokens) > 0; more && n == 0 && err == nil; more = wait { // the first may tell nothing
+		err = l.answer.Drain(wait, func(d completion.Delta) bool {
+			if t, tells := l.token(d); tells {
+				tokens[n] = t
+				n++
+			}
+			return n < len(tokens)
+		})
 	}
-	return n, nil
+	switch {
+	case n > 0: // an error is told the next time
+		return n, nil
+	case errors.Is(err, io.EOF):
+		return 0, io.EOF
+	}
+	return 0, completion.Typed(l.ctx, err, l.answer.Choice.Request.PromptField)
 }
 
 // Answer reads what is left of the answer, and returns all of it: as far as it came where there is

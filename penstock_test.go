@@ -244,7 +244,9 @@ func TestOverflow(t *testing.T) {
 func TestAnswer_StopType(t *testing.T) {
 	end := m.Info().Vocabulary.Ends[0]
 	text := whole(t, prompts["text"]).Text
-	brake := func(script string) penstock.Option { return penstock.Plugins(penstock.Plugin{Name: "brake", Script: script}) }
+	brake := func(script string) penstock.Option {
+		return penstock.Plugins(penstock.Plugin{Name: "brake", Script: script})
+	}
 	for name, c := range map[string]struct {
 		option     penstock.Option
 		kind, what string

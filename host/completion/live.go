@@ -71,27 +71,38 @@ func (l *Live) Read(take func(Delta) bool) (err error) {
 	return err
 }
 
-// Next takes what the answer gains next. ok is false where that has not come yet, for which it
-// waits if it is to. After the end, the error is io.EOF, or why the answer was ended.
-func (l *Live) Next(wait bool) (d Delta, ok bool, err error) {
+// Drain gives take what the answer has gained, until that is all or take is false. It waits for the
+// first, if it is to. After the end, the error is io.EOF, or why the answer was ended.
+func (l *Live) Drain(wait bool, take func(Delta) (more bool)) (err error) {
 	if err := l.begin(); err != nil {
-		return Delta{}, false, err
+		return err
 	}
-	defer func() { l.leave(err != nil || d.Event.Kind == scheduler.KindEnd, err) }()
+	over := true // unless it gets to where more may come
+	defer func() { l.leave(over, err) }()
 	if err := l.ctx.Err(); err != nil {
-		return Delta{}, false, err
+		return err // nobody wants what has arrived and was not read
 	}
-	if wait {
-		d, err = l.Choice.next(l.ctx)
-		ok = true
-	} else {
-		d, ok, err = l.Choice.poll()
+	for more := true; more; wait = false {
+		var d Delta
+		ok := true
+		if wait {
+			d, err = l.Choice.next(l.ctx)
+		} else {
+			d, ok, err = l.Choice.poll()
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		l.Whole.Add(d)
+		if more = take(d); d.Event.Kind == scheduler.KindEnd {
+			return nil
+		}
 	}
-	if err != nil || !ok {
-		return Delta{}, false, err
-	}
-	l.Whole.Add(d)
-	return d, true, nil
+	over = false
+	return nil
 }
 
 // begin begins to read; an error says that there is nothing to read, or not now.

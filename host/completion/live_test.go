@@ -72,9 +72,18 @@ func TestLive_EndsOnce(t *testing.T) {
 	}
 }
 
-// What is taken one by one is what a loop reads; the end gives back what the answer holds. One that is
+// next drains an answer of one delta.
+func next(l *Live, wait bool) (d Delta, ok bool, err error) {
+	err = l.Drain(wait, func(gained Delta) bool {
+		d, ok = gained, true
+		return false
+	})
+	return d, ok, err
+}
+
+// What is drained is what a loop reads; the end gives back what the answer holds. One that is
 // ended between two tokens is given back then.
-func TestLive_Next(t *testing.T) {
+func TestLive_Drain(t *testing.T) {
 	ended := errors.New("ended")
 	for name, c := range map[string]struct {
 		text string // that is read before the end
@@ -95,25 +104,25 @@ func TestLive_Next(t *testing.T) {
 				l := newLive(ctx, &given)
 				text := ""
 				for text != c.text {
-					d, ok, err := l.Next(c.wait)
+					d, ok, err := next(l, c.wait)
 					if !ok || err != nil {
 						t.Fatalf("after %q: %v, %v", text, ok, err)
 					}
 					text += d.Content
 				}
 				if !c.wait && c.text == "abc" {
-					if _, ok, err := l.Next(false); ok || err != nil || given.Load() != 0 {
+					if _, ok, err := next(l, false); ok || err != nil || given.Load() != 0 {
 						t.Errorf("before the next has come: %v, %v", ok, err)
 					}
 				}
 				c.end(l, cancel)
 				synctest.Wait()
-				d, ok, err := l.Next(c.wait)
+				d, ok, err := next(l, c.wait)
 				if c.text == "abc" && c.want == io.EOF {
 					if !ok || err != nil || d.Event.Kind != scheduler.KindEnd {
 						t.Errorf("the end is %+v, %v, %v", d, ok, err)
 					}
-					_, ok, err = l.Next(c.wait)
+					_, ok, err = next(l, c.wait)
 				}
 				if ok || !errors.Is(err, c.want) {
 					t.Errorf("afterwards: %v, %v", ok, err)
@@ -130,21 +139,21 @@ func TestLive_Next(t *testing.T) {
 }
 
 // An answer that is ended while a token is waited for is given back by who waits.
-func TestLive_Next_EndsBesideIt(t *testing.T) {
+func TestLive_Drain_EndsBesideIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var given atomic.Int32
 		l := newLive(t.Context(), &given)
 		read := make(chan error)
 		go func() {
 			for {
-				if _, _, err := l.Next(true); err != nil {
+				if _, _, err := next(l, true); err != nil {
 					read <- err
 					return
 				}
 			}
 		}()
 		synctest.Wait() // it waits for a fourth token
-		if _, _, err := l.Next(false); !errors.Is(err, ErrRead) {
+		if _, _, err := next(l, false); !errors.Is(err, ErrRead) {
 			t.Errorf("a second reader: %v", err)
 		}
 		l.End(errors.New("ended"))
