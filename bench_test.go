@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -114,9 +115,10 @@ func BenchmarkLive_Drain(b *testing.B) {
 		},
 		"drained": func(l *penstock.Live) error {
 			for {
-				if _, err := l.Drain(buffer[:]); err == io.EOF {
+				switch _, err := l.Drain(buffer[:]); {
+				case errors.Is(err, io.EOF):
 					return nil
-				} else if err != nil {
+				case err != nil:
 					return err
 				}
 			}

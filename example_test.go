@@ -350,7 +350,7 @@ func ExampleLive_Drain() {
 	var tokens [64]penstock.Token // for any number of answers
 	for {
 		n, err := live.Drain(tokens[:])
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -214,7 +214,7 @@ func TestLive_Drain(t *testing.T) {
 						runtime.Gosched()
 					}
 				}
-				if n != 0 || err != io.EOF || text != want.Text || !slices.Equal(tokens, want.Tokens) || last.End == nil || last.End.Text != want.Text {
+				if n != 0 || !errors.Is(err, io.EOF) || text != want.Text || !slices.Equal(tokens, want.Tokens) || last.End == nil || last.End.Text != want.Text {
 					t.Errorf("%s: %q in %d tokens, then %d and %v; want %q in %d", name, text, len(tokens), n, err, want.Text, len(want.Tokens))
 				}
 			}

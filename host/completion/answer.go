@@ -242,6 +242,9 @@ func (c *Choice) StopType() string {
 
 // StoppedBy is the plugin that ended a choice as complete; "": none did.
 func (c *Choice) StoppedBy() string {
+	if c.End.Reason != answer.ReasonStop {
+		return ""
+	}
 	plugin, _ := sampling.PluginNamed(c.End.By)
 	return plugin
 }

@@ -50,9 +50,10 @@ func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 
 // Read reads the answer to its end, or until take is false. Nothing is left to be read then.
 func (l *Live) Read(take func(Delta) bool) (err error) {
-	if err := l.begin(); errors.Is(err, io.EOF) {
+	switch err := l.begin(); {
+	case errors.Is(err, io.EOF):
 		return nil
-	} else if err != nil {
+	case err != nil:
 		return err
 	}
 	defer func() { l.leave(true, err) }()

@@ -117,8 +117,9 @@ func TestLive_Drain(t *testing.T) {
 				}
 				c.end(l, cancel)
 				synctest.Wait()
+				whole := errors.Is(c.want, io.EOF)
 				d, ok, err := next(l, c.wait)
-				if c.text == "abc" && c.want == io.EOF {
+				if whole {
 					if !ok || err != nil || d.Event.Kind != scheduler.KindEnd {
 						t.Errorf("the end is %+v, %v, %v", d, ok, err)
 					}
@@ -127,7 +128,7 @@ func TestLive_Drain(t *testing.T) {
 				if ok || !errors.Is(err, c.want) {
 					t.Errorf("afterwards: %v, %v", ok, err)
 				}
-				if err := l.Read(func(Delta) bool { return true }); c.want != io.EOF && !errors.Is(err, c.want) || c.want == io.EOF && err != nil {
+				if err := l.Read(func(Delta) bool { return true }); whole && err != nil || !whole && !errors.Is(err, c.want) {
 					t.Errorf("a loop reads %v", err)
 				}
 				if n := given.Load(); n != 2 {
