@@ -99,8 +99,8 @@ func serve(b *testing.B, c config.Config) (url string) {
 	return <-ready
 }
 
-// BenchmarkLive_Drain is what reading 64 answers of 200 tokens costs that are there already: token by
-// token, and drained.
+// BenchmarkLive_Drain is what reading 64 answers of 200 tokens costs that are there already: token
+// by token, and drained.
 func BenchmarkLive_Drain(b *testing.B) {
 	const answers, tokens = 64, 200
 	var buffer [tokens]penstock.Token

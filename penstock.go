@@ -437,8 +437,8 @@ func Logits(change func(tokens []int32, logits []float32)) Option {
 	return func(r *request) { r.asked.Logits = loading.CheckedLogits(change) }
 }
 
-// Overflow is what becomes of an answer whose reader is 256 tokens behind: "park" has it wait, as it
-// does without this; "drop" drops the oldest, which Answer.Missed counts; "cancel" ends it.
+// Overflow is what becomes of an answer whose reader is 256 tokens behind: "park" has it wait, as
+// it does without this; "drop" drops the oldest, which Answer.Missed counts; "cancel" ends it.
 func Overflow(policy string) Option {
 	return func(r *request) {
 		var err error

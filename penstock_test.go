@@ -265,7 +265,8 @@ func TestAnswer_StopType(t *testing.T) {
 	}
 }
 
-// Listeners are told of ticks and requests, and one makes spans below that of the request's context.
+// Listeners are told of ticks and requests, and one makes spans below that of the request's
+// context.
 func TestModel_Listen(t *testing.T) {
 	exported := tracetest.NewInMemoryExporter()
 	tracer := sdk.NewTracerProvider(sdk.WithSyncer(exported)).Tracer("test")

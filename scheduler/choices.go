@@ -93,8 +93,8 @@ func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, er
 	}
 }
 
-// show takes what the program of that name has shown into its answer, and its end, or what the answer
-// goes on from.
+// show takes what the program of that name has shown into its answer, and its end, or what the
+// answer goes on from.
 func show(a *answer.Answer, name string, shown []program.Shown, returned bool, from *program.Adopted, err error) {
 	for _, t := range shown {
 		a.Take(t.Token, t.Logprob)

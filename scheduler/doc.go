@@ -61,9 +61,9 @@
 //
 // # Why are listeners called by the tick?
 //
-// A buffer between the two would lose records or hold the tick up once it is full, and each listener
-// would need one, and a goroutine. Metrics must not lose any and take a microsecond. Who wants a
-// buffer sends to one (a channel with room, package ring).
+// A buffer between the two would lose records or hold the tick up once it is full, and each
+// listener would need one, and a goroutine. Metrics must not lose any and take a microsecond. Who
+// wants a buffer sends to one (a channel with room, package ring).
 //
 // # Why do the prompts of a burst end together?
 //

@@ -50,9 +50,9 @@ func OpenAlone(ctx context.Context, c config.Config, log *slog.Logger, progress 
 	return &Alone{Core: core, Plugins: plugins}, nil
 }
 
-// Configured is the configuration for the model of a name: one that the program has loaded, in which
-// an empty name leaves its model; or if that is nil, one with some keys set and all others as they
-// are by default. Neither a file nor the environment is read.
+// Configured is the configuration for the model of a name: one that the program has loaded, in
+// which an empty name leaves its model; or if that is nil, one with some keys set and all others as
+// they are by default. Neither a file nor the environment is read.
 func Configured(own *config.Config, name string, values map[string]any) (config.Config, error) {
 	if own != nil {
 		own.Model.Path = cmp.Or(name, own.Model.Path)
@@ -67,8 +67,8 @@ func Configured(own *config.Config, name string, values map[string]any) (config.
 	return config.Load(config.Sources{File: os.DevNull, Flags: values})
 }
 
-// CheckedLogits is a function that changes logits, which is refused where it leaves such as samplers
-// do not expect.
+// CheckedLogits is a function that changes logits, which is refused where it leaves such as
+// samplers do not expect.
 func CheckedLogits(change func(tokens []int32, logits []float32)) func(tokens []int32, logits []float32) error {
 	return func(tokens []int32, logits []float32) error {
 		change(tokens, logits)

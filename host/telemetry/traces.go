@@ -89,9 +89,9 @@ func (t *Traces) Ended(r operation.Record) {
 	span.End(trace.WithTimestamp(r.Last()))
 }
 
-// Spans is a listener that makes the same children, below the span that a request's context has, for
-// programs that have a scheduler without a server. The tracer is one that does not wait for spans to
-// be sent.
+// Spans is a listener that makes the same children, below the span that a request's context has,
+// for programs that have a scheduler without a server. The tracer is one that does not wait for
+// spans to be sent.
 func Spans(tracer trace.Tracer) scheduler.Listener {
 	return scheduler.Listener{Ended: func(r scheduler.RequestRecord) {
 		answerSpans(r.Context, tracer, operation.AnswerRecord{RequestRecord: r, End: time.Now()})

@@ -140,8 +140,8 @@ func (c closer) Check(t chain.Token, _ string) (Verdict, error) {
 	return Verdict{End: t == c.at, Show: -1}, nil
 }
 
-// It is told who has ended an answer: the first of those who would, and nobody where a token, a text
-// or the length has.
+// It is told who has ended an answer: the first of those who would, and nobody where a token, a
+// text or the length has.
 func TestAnswer_Output_TellsWhoEndedIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings Settings
