@@ -361,7 +361,7 @@ func ExampleLive_Drain() {
 		}
 	}
 	fmt.Printf("%q\n", text.String())
-	// Output: " there was a frog"
+	// Output: " there was a quiet lion named Finn. Finn lived near the"
 }
 
 // Tell what becomes of all requests.

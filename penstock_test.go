@@ -46,7 +46,7 @@ func open(t *testing.T, name string, options ...penstock.OpenOption) *penstock.M
 }
 
 // awaitIdle waits until no answer has a slot. It collects garbage meanwhile.
-func awaitIdle(t testing.TB, m *penstock.Model) {
+func awaitIdle(t *testing.T, m *penstock.Model) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); m.Stats().Running+m.Stats().Waiting > 0; runtime.GC() {
 		if time.Now().After(end) {
@@ -225,11 +225,14 @@ func TestLive_Drain(t *testing.T) {
 // An answer that nobody reads loses its oldest tokens, or ends, if that is what is asked for.
 func TestOverflow(t *testing.T) {
 	for policy, c := range map[string]struct{ reason, kind string }{"drop": {"length", "limit"}, "cancel": {"cancelled", "none"}} {
-		live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), endless, penstock.MaxTokens(400), penstock.Overflow(policy))
+		ended := make(chan penstock.Ended, 1)
+		stop := m.Listen(penstock.Listener{Ended: func(e penstock.Ended) { ended <- e }})
+		live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), endless, penstock.MaxTokens(400), penstock.Temperature(0), penstock.Overflow(policy))
 		if err != nil {
 			t.Fatal(err)
 		}
-		awaitIdle(t, m)
+		<-ended
+		stop()
 		a, err := live.Answer()
 		if err != nil || a.FinishReason != c.reason || a.StopType != c.kind || (a.Missed > 0) != (policy == "drop") {
 			t.Errorf("%s: %+v, %v", policy, a, err)
