@@ -24,7 +24,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"maps"
@@ -90,7 +89,7 @@ type (
 	ModelError    = refusal.ModelError    // why a model could not be opened: Model, Err
 	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
 	PromptTooLong = refusal.PromptTooLong // by how much: Tokens, Context
-	PluginFault   = refusal.PluginFault   // a plugin has failed or cannot be used
+	PluginFault   = refusal.PluginFault   // a plugin has failed, or refuses the request
 	Overload      = refusal.Overload      // too much is asked for at a time: Retry says when to try again
 )
 
@@ -606,7 +605,7 @@ func (m *Model) submit(ctx context.Context, p *completion.Prompted, reading comp
 		defer answer.End(scheduler.ErrClosed)
 	}
 	m.mu.Unlock()
-	l := &Live{m, ctx, reading, answer}
+	l := &Live{m, reading, answer}
 	runtime.AddCleanup(l, func(answer *completion.Live) { answer.End(nil) }, answer)
 	return l, nil
 }
@@ -652,7 +651,6 @@ func (a Answer) Message() Message {
 // reads at a time. One that is dropped ends.
 type Live struct {
 	model   *Model
-	ctx     context.Context
 	reading completion.Reading
 	answer  *completion.Live
 }
@@ -660,7 +658,12 @@ type Live struct {
 // Tokens reads the answer. A loop that is left ends it; there is nothing to read then.
 func (l *Live) Tokens() iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
-		if err := l.read(func(t Token) bool { return yield(t, nil) }); err != nil {
+		defer runtime.KeepAlive(l)
+		err := l.answer.Read(func(d completion.Delta) bool {
+			t, tells := l.token(d)
+			return !tells || yield(t, nil)
+		})
+		if err != nil {
 			yield(Token{ID: -1}, err)
 		}
 	}
@@ -685,32 +688,21 @@ func (l *Live) drain(tokens []Token, wait bool) (n int, err error) {
 			return n < len(tokens)
 		})
 	}
-	switch {
-	case n > 0: // an error is told the next time
-		return n, nil
-	case errors.Is(err, io.EOF):
-		return 0, io.EOF
+	if n > 0 {
+		return n, nil // an error is told the next time
 	}
-	return 0, completion.Typed(l.ctx, err, l.answer.Choice.Request.PromptField)
+	return 0, err
 }
 
 // Answer reads what is left of the answer, and returns all of it: as far as it came where there is
 // an error.
 func (l *Live) Answer() (Answer, error) {
-	err := l.read(func(Token) bool { return true })
+	defer runtime.KeepAlive(l)
+	err := l.answer.Read(func(completion.Delta) bool { return true })
 	if errors.Is(err, completion.ErrRead) {
 		return Answer{}, err
 	}
 	return l.whole(err), err
-}
-
-func (l *Live) read(take func(Token) bool) error {
-	defer runtime.KeepAlive(l)
-	err := l.answer.Read(func(d completion.Delta) bool {
-		t, tells := l.token(d)
-		return !tells || take(t)
-	})
-	return completion.Typed(l.ctx, err, l.answer.Choice.Request.PromptField)
 }
 
 // token is what a delta tells, if it tells anything.

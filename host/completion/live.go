@@ -48,14 +48,20 @@ func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 	return l
 }
 
-// Read reads the answer to its end, or until take is false. Nothing is left to be read then.
-func (l *Live) Read(take func(Delta) bool) (err error) {
-	switch err := l.begin(); {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return err
+// Read reads the answer to its end, or until take is false. Nothing is left to be read then. Its
+// errors are those of Typed.
+func (l *Live) Read(take func(Delta) bool) error {
+	err := l.begin()
+	if err == nil {
+		err = l.read(take)
 	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return l.typed(err)
+}
+
+func (l *Live) read(take func(Delta) bool) (err error) {
 	defer func() { l.leave(true, err) }()
 	err = l.Choice.Request.Read(l.ctx, func(_ *Choice, d Delta) error {
 		if err := l.ctx.Err(); err != nil {
@@ -73,11 +79,19 @@ func (l *Live) Read(take func(Delta) bool) (err error) {
 }
 
 // Drain gives take what the answer has gained, until that is all or take is false. It waits for the
-// first, if it is to. After the end, the error is io.EOF, or why the answer was ended.
-func (l *Live) Drain(wait bool, take func(Delta) (more bool)) (err error) {
-	if err := l.begin(); err != nil {
-		return err
+// first, if it is to. After the end, the error is io.EOF, or why the answer was ended: one of Typed.
+func (l *Live) Drain(wait bool, take func(Delta) (more bool)) error {
+	err := l.begin()
+	if err == nil {
+		err = l.drain(wait, take)
 	}
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	return l.typed(err)
+}
+
+func (l *Live) drain(wait bool, take func(Delta) (more bool)) (err error) {
 	over := true // unless it gets to where more may come
 	defer func() { l.leave(over, err) }()
 	if err := l.ctx.Err(); err != nil {
@@ -104,6 +118,15 @@ func (l *Live) Drain(wait bool, take func(Delta) (more bool)) (err error) {
 	}
 	over = false
 	return nil
+}
+
+// typed is err for the program that reads. That another goroutine reads is told even when the
+// context is done: the other one goes on using the answer.
+func (l *Live) typed(err error) error {
+	if errors.Is(err, ErrRead) {
+		return Typed(context.Background(), err, "")
+	}
+	return Typed(l.ctx, err, l.Choice.Request.PromptField)
 }
 
 // begin begins to read; an error says that there is nothing to read, or not now.
