@@ -83,7 +83,7 @@ type (
 	Usage    = scheduler.Usage      // the tokens of a request
 	Timing   = scheduler.Timing     // where its time went
 	Logprobs = chain.Logprobs       // how likely a token was, and which others were
-	Output   = chain.Output         // a value that a plugin has given, in JSON
+	Output   = chain.Output         // a value that a plugin has given, in JSON, or a hidden state
 
 	ModelError    = refusal.ModelError    // why a model could not be opened: Model, Err
 	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
@@ -305,6 +305,22 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 	return rows, nil
 }
 
+// EmbedStream computes an embedding of each of any number of texts, and gives them in their order.
+// Up to 64 are computed at once while the last are read. Whoever leaves the loop ends it.
+func (m *Model) EmbedStream(ctx context.Context, texts iter.Seq[string]) iter.Seq2[[]float32, error] {
+	return vectors.Stream(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), OneVector: true}, texts)
+}
+
+// EmbedTokens gives for each token of a text what the model's last layer makes of it.
+func (m *Model) EmbedTokens(ctx context.Context, text string) iter.Seq2[[]float32, error] {
+	return vectors.Stream(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), EachToken: true}, slices.Values([]string{text}))
+}
+
+// Encode gives the rows that the model reads in place of a picture or a sound.
+func (m *Model) Encode(ctx context.Context, file Media) iter.Seq2[[]float32, error] {
+	return vectors.Encode(ctx, m.service, me(), cmp.Or(file.Name, "file"), file.Data)
+}
+
 // Rank scores how well documents answer a query: higher is better. The model has to be one that
 // scores, opened with Set("rerank.enabled", true).
 func (m *Model) Rank(ctx context.Context, query string, documents ...string) ([]float32, error) {
@@ -462,6 +478,14 @@ func TopLogprobs(n int) Option {
 		}
 	}
 }
+
+// LogprobRows tells with each token how likely each one of the vocabulary was: Logprobs.Row, by the
+// token's number.
+func LogprobRows() Option { return func(r *request) { r.asked.Logprobs = chain.AllTokens } }
+
+// HiddenStates gives what a layer made of the text before each token, from 1 or the last one by 0:
+// Output.Row of a Token that comes before it. Info.States tells how many layers there are.
+func HiddenStates(layer int) Option { return func(r *request) { r.asked.StateLayer = &layer } }
 
 // Raw gives the answer as the model writes it: reasoning and calls are part of the text.
 func Raw() Option { return func(r *request) { r.raw = true } }
@@ -649,8 +673,8 @@ type Token struct {
 	Text      string // of the content; empty while it may be the begin of something else
 	Reasoning string
 	ToolCalls []chat.CallDelta // begun or continued
-	Logprobs  *Logprobs        // with TopLogprobs
-	Output    *Output          // of a plugin
+	Logprobs  *Logprobs        // with TopLogprobs or LogprobRows
+	Output    *Output          // of a plugin, or a hidden state
 
 	// TakenBack is how many of the last tokens the answer has no more, after Rewind. Text, Reasoning
 	// and ToolCalls are then all that is left of it.

@@ -82,6 +82,7 @@ type Info struct {
 	Media      media.Abilities // what it takes besides text
 	Projector  Projector       // with what
 	Programs   Programs        // what programs may use
+	States     States
 	Compute    Compute
 }
 
@@ -130,6 +131,12 @@ type Compute struct {
 func (i Info) Digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", i.Name, i.Weights.Size, i.Weights.Parameters, i.Created.UnixNano()))
 	return hex.EncodeToString(sum[:])
+}
+
+// States are the hidden states that a model gives beside logits.
+type States struct {
+	Width  int // of one; 0: the model gives none
+	Layers int // of which it gives them; 0: those of the last one alone
 }
 
 // Projector is the file with which a model sees or hears.

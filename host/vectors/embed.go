@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package vectors carries out requests for embeddings of texts and for scores of documents, which
-// are vectors of one number.
+// are vectors of one number, and streams rows to a program of this process (stream.go).
 //
 // What it shares with requests for text is package completion's: the models, the few workers for
 // texts, and what errors mean to a client.
@@ -31,6 +31,7 @@ type EmbeddingRequest struct {
 	Input     json.RawMessage   // a text, a list of tokens and texts that make one text, or a list of such texts
 	Field     string            // of the body, which holds Input
 	OneVector bool              // for each text, whatever the model's pooling
+	EachToken bool              // has a vector, whatever the model's pooling
 	Normalize *int              // nil: as configured
 	Truncate  bool              // texts that are too long, instead of refusing them
 	TimeoutMS *int64
@@ -65,8 +66,11 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 	if e.Pooling == "" {
 		e.Pooling = embedding.PoolingNone
 	}
-	if r.OneVector {
+	switch {
+	case r.OneVector:
 		e.Pooling = m.OneVector
+	case r.EachToken:
+		e.Pooling = embedding.PoolingNone
 	}
 	if e.Pooling == embedding.PoolingNone && r.OneVector {
 		return nil, refusal.Invalid("", "Pooling type 'none' is not OAI compatible. Please use a different pooling type: start the server with another --pooling")
