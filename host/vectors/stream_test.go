@@ -105,10 +105,12 @@ func TestStream_OneRowForEachToken(t *testing.T) {
 func TestStream_Left_Ends(t *testing.T) {
 	s, backend := newRig(t)
 	asked, read := 0, 0
-	for _, err := range Stream(t.Context(), s, EmbeddingRequest{OneVector: true}, func(yield func(string) bool) {
-		for asked++; yield("a"); asked++ {
+	letters := func(yield func(string) bool) {
+		for yield("a") {
+			asked++
 		}
-	}) {
+	}
+	for _, err := range Stream(t.Context(), s, EmbeddingRequest{OneVector: true}, letters) {
 		if err != nil {
 			t.Fatal(err)
 		}
