@@ -177,6 +177,9 @@ type MediaEncoder interface {
 	// until the request that has the tokens has ended (scheduler.Request.Pieces). An error that
 	// the client can fix is a *refusal.Error.
 	Encode(ctx context.Context, item media.Item, caller, salt string) (tokens []int32, pieces []*piece.Piece, err error)
+	// Rows encodes as Encode does, and gives the embeddings of each piece as soon as they are there,
+	// row after row. Nobody writes to them, and piece must be quick.
+	Rows(ctx context.Context, item media.Item, caller, salt string, piece func(values []float32, rows int)) error
 	// Count is how many tokens Encode would return, without an embedding computed.
 	Count(item media.Item) (int, error)
 }

@@ -35,6 +35,8 @@ type EmbeddingRequest struct {
 	Normalize *int              // nil: as configured
 	Truncate  bool              // texts that are too long, instead of refusing them
 	TimeoutMS *int64
+
+	row func([]float32) // is given the vectors as they come; see embedding.Task
 }
 
 // Embeddings are the answer, which is to be released once it is sent.
@@ -62,7 +64,7 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 		return nil, err
 	}
 	defer release()
-	e := embedding.Task{Caller: r.Caller.ID, Pooling: m.Pooling, Normalize: m.Normalize}
+	e := embedding.Task{Caller: r.Caller.ID, Pooling: m.Pooling, Normalize: m.Normalize, Row: r.row}
 	if e.Pooling == "" {
 		e.Pooling = embedding.PoolingNone
 	}
@@ -104,11 +106,19 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 func checkNumbers(vectors [][][]float32) error {
 	for _, of := range vectors {
 		for _, v := range of {
-			for _, x := range v {
-				if x-x != 0 {
-					return fmt.Errorf("%w: the model gave %v, which is no number", embedding.ErrPass, x)
-				}
+			if err := checkRow(v); err != nil {
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+// checkRow refuses a vector that has something else than numbers.
+func checkRow(v []float32) error {
+	for _, x := range v {
+		if x-x != 0 {
+			return fmt.Errorf("%w: the model gave %v, which is no number", embedding.ErrPass, x)
 		}
 	}
 	return nil

@@ -10,46 +10,45 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// Stream is a loop over what produce gives, which goes on beside it on a goroutine of its own.
+// Stream is a loop over what produce pushes, which goes on beside it on a goroutine of its own.
 //
 // # Notes
 //
 //   - Nothing begins before the loop does. Each loop over the same stream runs produce anew.
-//   - give waits while capacity items, at least 4, are unread: a slow reader holds produce up, and
-//     memory stays bounded. One goroutine calls it at a time.
-//   - When the loop is left, or ctx is done, the context of produce is done, and give returns its
+//   - push never waits, and one goroutine calls it at a time, which may be another than produce's.
+//     produce calls room before it has more computed. It waits while capacity items, at least 4, are
+//     unread: a slow reader holds produce up, and memory stays bounded by them and what is computed
+//     at once.
+//   - When the loop is left, or ctx is done, the context of produce is done, and room returns its
 //     cause. The loop ends after produce has: nothing runs on behind it.
 //
 // # Errors
 //
 //   - the cause of ctx
-//   - that of produce, or its panic as a *panics.Error, after all that it has given
-func Stream[T any](ctx context.Context, capacity int, produce func(ctx context.Context, give func(T) error) error) iter.Seq2[T, error] {
+//   - that of produce, or its panic as a *panics.Error, after all that it has pushed
+func Stream[T any](ctx context.Context, capacity int, produce func(ctx context.Context, push func(T), room func() error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		within, leave := context.WithCancel(ctx)
-		room := make(chan struct{}, 1)
-		r := New[given[T]](capacity, func() {
+		made := make(chan struct{}, 1)
+		r := New[pushed[T]](capacity, func() {
 			select {
-			case room <- struct{}{}:
+			case made <- struct{}{}:
 			default:
 			}
 		})
-		give := func(item T) error {
+		push := func(item T) { r.Push(pushed[T]{item: item}) }
+		room := func() error {
 			for within.Err() == nil && !r.Reserve(1) {
 				select {
-				case <-room:
+				case <-made:
 				case <-within.Done():
 				}
 			}
-			if within.Err() != nil {
-				return context.Cause(within)
-			}
-			r.Push(given[T]{item: item})
-			return nil
+			return context.Cause(within)
 		}
 		var producing sync.WaitGroup
 		producing.Go(func() {
-			r.Push(given[T]{last: true, err: panics.Try(func() error { return produce(within, give) })})
+			r.Push(pushed[T]{last: true, err: panics.Try(func() error { return produce(within, push, room) })})
 		})
 		defer producing.Wait()
 		defer leave()
@@ -71,8 +70,8 @@ func Stream[T any](ctx context.Context, capacity int, produce func(ctx context.C
 	}
 }
 
-// given is an item of a stream, or its end.
-type given[T any] struct {
+// pushed is an item of a stream, or its end.
+type pushed[T any] struct {
 	item T
 	last bool
 	err  error // with last

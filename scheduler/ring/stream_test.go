@@ -13,20 +13,21 @@ import (
 	"github.com/penstock/penstock/scheduler/ring"
 )
 
-// count gives the numbers from 0 on, below most, and notes how many it has given.
-func count(most int, n *int) func(context.Context, func(int) error) error {
-	return func(_ context.Context, give func(int) error) error {
+// count pushes the numbers from 0 on, below most, and notes how many it has pushed.
+func count(most int, n *int) func(context.Context, func(int), func() error) error {
+	return func(_ context.Context, push func(int), room func() error) error {
 		for i := range most {
-			if err := give(i); err != nil {
+			push(i)
+			*n = i + 1
+			if err := room(); err != nil {
 				return err
 			}
-			*n = i + 1
 		}
 		return nil
 	}
 }
 
-func TestStream_GivesAllInOrder(t *testing.T) {
+func TestStream_AllInOrder(t *testing.T) {
 	var n int
 	numbers := ring.Stream(t.Context(), 4, count(1000, &n))
 	for range 2 { // each loop is one of its own
@@ -53,42 +54,36 @@ func TestStream_SlowReader_HoldsProduceUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			read++
-			synctest.Wait() // it has given what it can
+			synctest.Wait() // it has pushed what it may
 			if want := min(read+8, 100); n != want {
-				t.Fatalf("%d items are read and %d given, want %d", read, n, want)
+				t.Fatalf("%d items are read and %d pushed, want %d", read, n, want)
 			}
 		}
 	})
 }
 
-// Whoever leaves ends the computing: it waits for room, for something else, or for nothing.
+// Whoever leaves ends the computing, whether it waits for room, for something else, or for nothing.
 func TestStream_Left_EndsProduce(t *testing.T) {
-	for name, then := range map[string]func(context.Context, func(int) error) error{
-		"it gives":  func(_ context.Context, give func(int) error) error { return forever(give) },
-		"it waits":  func(ctx context.Context, _ func(int) error) error { <-ctx.Done(); return nil },
-		"it panics": func(context.Context, func(int) error) error { panic("boom") },
+	for name, then := range map[string]func(ctx context.Context, push func(int), room func() error) error{
+		"it pushes": func(_ context.Context, push func(int), room func() error) error {
+			for room() == nil {
+				push(2)
+			}
+			return nil
+		},
+		"it waits":  func(ctx context.Context, _ func(int), _ func() error) error { <-ctx.Done(); return nil },
+		"it panics": func(context.Context, func(int), func() error) error { panic("boom") },
 	} {
 		ended := false
-		for range ring.Stream(t.Context(), 4, func(ctx context.Context, give func(int) error) error {
+		for range ring.Stream(t.Context(), 4, func(ctx context.Context, push func(int), room func() error) error {
 			defer func() { ended = true }()
-			if err := give(1); err != nil {
-				return err
-			}
-			return then(ctx, give)
+			push(1)
+			return then(ctx, push, room)
 		}) {
 			break
 		}
 		if !ended {
 			t.Errorf("%s: it goes on", name)
-		}
-	}
-}
-
-// forever gives until it may not.
-func forever(give func(int) error) error {
-	for {
-		if err := give(2); err != nil {
-			return err
 		}
 	}
 }
@@ -112,10 +107,9 @@ func TestStream_Errors(t *testing.T) {
 	} {
 		var got []int
 		var last error
-		for i, err := range ring.Stream(ctx, 4, func(ctx context.Context, give func(int) error) error {
-			if err := errors.Join(give(1), give(2)); err != nil {
-				return err
-			}
+		for i, err := range ring.Stream(ctx, 4, func(ctx context.Context, push func(int), _ func() error) error {
+			push(1)
+			push(2)
 			return c.then(ctx)
 		}) {
 			if last = err; err == nil {
