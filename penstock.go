@@ -44,7 +44,6 @@ import (
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
@@ -84,6 +83,7 @@ type (
 	Timing   = scheduler.Timing     // where its time went
 	Logprobs = chain.Logprobs       // how likely a token was, and which others were
 	Output   = chain.Output         // a value that a plugin has given, in JSON, or a hidden state
+	Plugin   = loading.OwnPlugin    // a plugin of a request: its Name, Module or Script, and Config
 
 	ModelError    = refusal.ModelError    // why a model could not be opened: Model, Err
 	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
@@ -533,42 +533,8 @@ func Tools(tools ...Tool) Option {
 // ToolChoice is whether tools are called: "auto", "none", "required", or the name of one.
 func ToolChoice(mode string) Option { return func(r *request) { r.choice = mode } }
 
-// Plugin is a plugin of a request. It is one of the folders plugins.dir and plugins.bundled, by its
-// Name, or it is what Module or Script has.
-type Plugin struct {
-	Name   string `json:"name,omitempty"`   // of a Module or a Script: what it is called in the request; "": the usual
-	Module []byte `json:"-"`                // WebAssembly; the model keeps at most 16 for an hour after their last use
-	Script string `json:"script,omitempty"` // JavaScript
-	Config any    `json:"config,omitempty"`
-	Skip   bool   `json:"-"` // after a fault the answer goes on without the plugin
-}
-
 // Plugins uses plugins for the answer, in this order.
 func Plugins(plugins ...Plugin) Option { return func(r *request) { r.plugins = plugins } }
-
-// entries are the plugins as the API has them. Modules that are new are loaded.
-func (m *Model) entries(ctx context.Context, plugins []Plugin) (json.RawMessage, error) {
-	type entry struct {
-		Plugin
-		Module  string `json:"module,omitempty"`
-		OnError string `json:"on_error,omitempty"`
-	}
-	list := make([]entry, len(plugins))
-	for i, p := range plugins {
-		if list[i].Plugin = p; p.Skip {
-			list[i].OnError = "skip"
-		}
-		if p.Module == nil {
-			continue
-		}
-		info, _, err := m.plugins.Modules.Upload(ctx, "", p.Module)
-		if err != nil {
-			return nil, &PluginFault{RequestError: RequestError{Code: "module_invalid", Field: "plugins", Message: plugin.Told(err), Err: err}}
-		}
-		list[i].Module = "sha256:" + info.SHA256
-	}
-	return json.Marshal(list)
-}
 
 // Lora has a LoRA adapter count, which was opened with Set("model.lora", …): with 1 as it was
 // trained. It may be given for several.
@@ -629,7 +595,7 @@ func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Li
 	r.asked.Source, r.asked.PromptField = prompt.source(r)
 	if r.err == nil {
 		r.err = m.with(ctx, "plugins", func() (err error) {
-			r.asked.Common.Plugins, err = m.entries(ctx, r.plugins)
+			r.asked.Common.Plugins, err = m.plugins.Entries(ctx, r.plugins)
 			return err
 		})
 	}
