@@ -183,8 +183,8 @@ func TestService_Embed_OnlyTheGuiltyFails(t *testing.T) {
 	}
 }
 
-// Vectors that are told as they come are told in order, and once, also where a pass fails on the way
-// for another's input.
+// Vectors that are told as they come are told in order, and once, also where a pass fails on the
+// way for another's input.
 func TestService_Embed_Row_EachOnce(t *testing.T) {
 	for pooling, want := range map[Pooling][][]float32{PoolingNone: {{4, 0}, {5, 1}, {6, 0}}, PoolingLast: {{5, 1}, {6, 0}}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package vectors carries out requests for embeddings of texts and for scores of documents, which
-// are vectors of one number, and streams rows to a program of this process (stream.go).
+// are vectors of one number. To a program of this process it streams rows (stream.go).
 //
 // What it shares with requests for text is package completion's: the models, the few workers for
 // texts, and what errors mean to a client.

@@ -25,8 +25,8 @@ import (
 const mostRows = 64
 
 // Stream computes embeddings of any number of texts: with OneVector a row for each text, with
-// EachToken one for each token of each text. The first text is computed alone, so that its row comes
-// soon, and then twice as many at a time. The request's Input and Field are not used.
+// EachToken one for each token of each text. The first text is computed alone, so that its row
+// comes soon, and then twice as many at a time. The request's Input and Field are not used.
 func Stream(ctx context.Context, s *completion.Service, r EmbeddingRequest, texts iter.Seq[string]) iter.Seq2[[]float32, error] {
 	return rows(ctx, "texts", func(ctx context.Context, push func([]float32), room func() error) error {
 		r, most, done := r, 1, 0 // of this loop

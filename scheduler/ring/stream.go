@@ -16,7 +16,7 @@ import (
 //
 //   - Nothing begins before the loop does. Each loop over the same stream runs produce anew.
 //   - push never waits, and one goroutine calls it at a time, which may be another than produce's.
-//     produce calls room before it has more computed. It waits while capacity items, at least 4, are
+//     produce calls room before it has more computed. It waits while capacity items, 4 or more, are
 //     unread: a slow reader holds produce up, and memory stays bounded by them and what is computed
 //     at once.
 //   - When the loop is left, or ctx is done, the context of produce is done, and room returns its
