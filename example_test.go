@@ -219,6 +219,19 @@ func ExampleModel_Embed() {
 	// Output: A small green frog sat in the pond.
 }
 
+// Any number of texts, as they come. The next are computed while a vector is used.
+func ExampleModel_EmbedStream() {
+	lines, longest := 0, 0
+	for vector, err := range m.EmbedStream(ctx, strings.Lines("The frog jumps into the pond.\nPrices rose by two percent.\n")) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		lines, longest = lines+1, max(longest, len(vector))
+	}
+	fmt.Println(lines, longest > 0)
+	// Output: 2 true
+}
+
 // A WebAssembly plugin, with its configuration: here one that takes phrases back.
 func ExamplePlugins() {
 	module, err := os.ReadFile("host/plugin/examples/testdata/v1/banned-phrases.wasm")

@@ -42,7 +42,6 @@ import (
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
@@ -81,7 +80,8 @@ type (
 	Usage    = scheduler.Usage         // the tokens of a request
 	Timing   = scheduler.Timing        // where its time went
 	Logprobs = chain.Logprobs          // how likely a token was, and which others were
-	Output   = chain.Output            // a value that a plugin has given, in JSON
+	Output   = chain.Output            // a value that a plugin has given, in JSON, or a hidden state
+	Plugin   = loading.OwnPlugin       // a plugin of a request: its Name, Module or Script, and Config
 	Listener = scheduler.Listener      // has Tick, First, Token and Ended called
 	Tick     = scheduler.TickRecord    // what the scheduler has done at a time
 	Ended    = scheduler.RequestRecord // what has become of a request
@@ -270,6 +270,22 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 	return rows, nil
 }
 
+// EmbedStream computes an embedding of each of any number of texts, and gives them in their order.
+// Up to 64 are computed at once while the last are read. Whoever leaves the loop ends it.
+func (m *Model) EmbedStream(ctx context.Context, texts iter.Seq[string]) iter.Seq2[[]float32, error] {
+	return vectors.Stream(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), OneVector: true}, texts)
+}
+
+// EmbedTokens gives for each token of a text what the model's last layer makes of it.
+func (m *Model) EmbedTokens(ctx context.Context, text string) iter.Seq2[[]float32, error] {
+	return vectors.Stream(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), EachToken: true}, slices.Values([]string{text}))
+}
+
+// Encode gives the rows that the model reads in place of a picture or a sound.
+func (m *Model) Encode(ctx context.Context, file Media) iter.Seq2[[]float32, error] {
+	return vectors.Encode(ctx, m.service, me(), cmp.Or(file.Name, "file"), file.Data)
+}
+
 // Rank scores how well documents answer a query: higher is better. The model has to be one that
 // scores, opened with Set("rerank.enabled", true).
 func (m *Model) Rank(ctx context.Context, query string, documents ...string) ([]float32, error) {
@@ -426,6 +442,14 @@ func TopLogprobs(n int) Option {
 	}
 }
 
+// LogprobRows tells with each token how likely each one of the vocabulary was: Logprobs.Row, by the
+// token's number.
+func LogprobRows() Option { return func(r *request) { r.asked.Logprobs = chain.AllTokens } }
+
+// HiddenStates gives what a layer made of the text before each token, from 1 or the last one by 0:
+// Output.Row of a Token that comes before it. Info.States tells how many layers there are.
+func HiddenStates(layer int) Option { return func(r *request) { r.asked.StateLayer = &layer } }
+
 // Raw gives the answer as the model writes it: reasoning and calls are part of the text.
 func Raw() Option { return func(r *request) { r.reading.Parts = false } }
 
@@ -475,42 +499,8 @@ func Tools(tools ...Tool) Option {
 // ToolChoice is whether tools are called: "auto", "none", "required", or the name of one.
 func ToolChoice(mode string) Option { return func(r *request) { r.choice = mode } }
 
-// Plugin is a plugin of a request. It is one of the folders plugins.dir and plugins.bundled, by its
-// Name, or it is what Module or Script has.
-type Plugin struct {
-	Name   string `json:"name,omitempty"`   // of a Module or a Script: what it is called in the request; "": the usual
-	Module []byte `json:"-"`                // WebAssembly; the model keeps at most 16 for an hour after their last use
-	Script string `json:"script,omitempty"` // JavaScript
-	Config any    `json:"config,omitempty"`
-	Skip   bool   `json:"-"` // after a fault the answer goes on without the plugin
-}
-
 // Plugins uses plugins for the answer, in this order.
 func Plugins(plugins ...Plugin) Option { return func(r *request) { r.plugins = plugins } }
-
-// entries are the plugins as the API has them. Modules that are new are loaded.
-func (m *Model) entries(ctx context.Context, plugins []Plugin) (json.RawMessage, error) {
-	type entry struct {
-		Plugin
-		Module  string `json:"module,omitempty"`
-		OnError string `json:"on_error,omitempty"`
-	}
-	list := make([]entry, len(plugins))
-	for i, p := range plugins {
-		if list[i].Plugin = p; p.Skip {
-			list[i].OnError = "skip"
-		}
-		if p.Module == nil {
-			continue
-		}
-		info, _, err := m.alone.Plugins.Modules.Upload(ctx, "", p.Module)
-		if err != nil {
-			return nil, &PluginFault{RequestError: RequestError{Code: "module_invalid", Field: "plugins", Message: plugin.Told(err), Err: err}}
-		}
-		list[i].Module = "sha256:" + info.SHA256
-	}
-	return json.Marshal(list)
-}
 
 // Lora has a LoRA adapter count, which was opened with Set("model.lora", …): with 1 as it was
 // trained. It may be given for several.
@@ -572,7 +562,7 @@ func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Li
 	r.asked.Source, r.asked.PromptField = prompt.source(r)
 	if r.err == nil {
 		r.err = m.with(ctx, "plugins", func() (err error) {
-			r.asked.Common.Plugins, err = m.entries(ctx, r.plugins)
+			r.asked.Common.Plugins, err = m.alone.Plugins.Entries(ctx, r.plugins)
 			return err
 		})
 	}
@@ -616,8 +606,8 @@ type Token struct {
 	Text      string // of the content; empty while it may be the begin of something else
 	Reasoning string
 	ToolCalls []chat.CallDelta // begun or continued
-	Logprobs  *Logprobs        // with TopLogprobs
-	Output    *Output          // of a plugin
+	Logprobs  *Logprobs        // with TopLogprobs or LogprobRows
+	Output    *Output          // of a plugin, or a hidden state
 
 	// TakenBack is how many of the last tokens the answer has no more, after Rewind. Text, Reasoning
 	// and ToolCalls are then all that is left of it.

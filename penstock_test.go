@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -411,6 +412,84 @@ func TestLogits_SeesTheAnswer(t *testing.T) {
 }
 
 // Errors tell by their types what a program can do about them.
+// rowsOf reads a stream of rows.
+func rowsOf(t *testing.T, rows iter.Seq2[[]float32, error]) (all [][]float32) {
+	t.Helper()
+	for row, err := range rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// The rows of streams are those that are to be had whole.
+func TestModel_EmbedStream_EmbedTokens(t *testing.T) {
+	texts := []string{"The frog jumps.", "Prices rose.", "A frog sat by the pond."}
+	want, err := m.Embed(t.Context(), texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rowsOf(t, m.EmbedStream(t.Context(), slices.Values(texts)))
+	for i := range want {
+		for j := range want[i] {
+			if math.Abs(float64(got[i][j]-want[i][j])) > 1e-4 {
+				t.Fatalf("number %d of text %d is %v, want %v", j, i, got[i][j], want[i][j])
+			}
+		}
+	}
+	tokens, err := m.Tokenize(t.Context(), texts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := rowsOf(t, m.EmbedTokens(t.Context(), texts[0])); len(rows) < len(tokens) || len(rows) > len(tokens)+1 || len(rows[0]) != len(want[0]) {
+		t.Errorf("%d rows for %d tokens", len(rows), len(tokens))
+	}
+}
+
+// Each token has the probabilities of the whole vocabulary, and the state that it was drawn from
+// comes before it. The last layer's after the norm are not those of the last layer before.
+func TestLogprobRows_HiddenStates(t *testing.T) {
+	states := m.Info().States
+	var last [2][][]float32
+	for i, layer := range []int{0, states.Layers} {
+		tokens := 0
+		for token, err := range m.Stream(t.Context(), "Once upon a time", endless, penstock.Temperature(0), penstock.MaxTokens(40), penstock.LogprobRows(), penstock.HiddenStates(layer)) {
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case token.Output != nil:
+				if token.Output.Tokens != tokens || len(token.Output.Row) != states.Width {
+					t.Fatalf("%d numbers of token %d after %d tokens", len(token.Output.Row), token.Output.Tokens, tokens)
+				}
+				last[i] = append(last[i], token.Output.Row)
+			case token.ID >= 0:
+				tokens++
+				sum := 0.0
+				for _, p := range token.Logprobs.Row {
+					sum += math.Exp(float64(p))
+				}
+				if math.Abs(sum-1) > 1e-3 || token.Logprobs.Row[token.ID] != token.Logprobs.Token || token.Logprobs.Token != slices.Max(token.Logprobs.Row) {
+					t.Errorf("token %d: the probabilities add up to %v", token.ID, sum)
+				}
+			}
+			if token.End != nil && len(token.End.Outputs) > 0 {
+				t.Errorf("the whole answer keeps %d states", len(token.End.Outputs))
+			}
+		}
+		if tokens != 40 || len(last[i]) != 40 {
+			t.Errorf("%d tokens, %d states", tokens, len(last[i]))
+		}
+	}
+	if slices.Equal(last[0][0], last[1][0]) {
+		t.Error("the last layer gives the same before and after the norm")
+	}
+	if _, err := m.Generate(t.Context(), "Once", penstock.HiddenStates(states.Layers+1)); !is[*penstock.RequestError](err) {
+		t.Errorf("a layer that is not there: %v", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	var failed *penstock.ModelError
 	if _, err := penstock.Open(t.Context(), filepath.Join(t.TempDir(), "none.gguf")); !errors.As(err, &failed) || !strings.Contains(err.Error(), "none.gguf") {

@@ -73,7 +73,8 @@ type Ending struct {
 // Reports is what an answer's reader is told besides its text.
 type Reports struct {
 	// Logprobs is how many of the most likely tokens to report with each token, from the raw row;
-	// -1: none and no probability of the token itself either.
+	// -1: none and no probability of the token itself either. With chain.AllTokens it is the whole
+	// row, so Buffer is to be small.
 	Logprobs int
 	// Trace is how many of the most likely tokens to report before and after each stage, with each
 	// token that the chain draws; 0: no trace.

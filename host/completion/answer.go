@@ -132,7 +132,9 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 	case scheduler.KindRewound:
 		c.Tokens = c.Tokens[:max(0, len(c.Tokens)-e.Rewound.Tokens)]
 	case scheduler.KindOutput:
-		c.Outputs = append(c.Outputs, *e.Output)
+		if e.Output.Row == nil { // rows are for who reads them: those of a whole answer take too much
+			c.Outputs = append(c.Outputs, *e.Output)
+		}
 	case scheduler.KindEnd:
 		c.End = *e.End
 		if err := failure(c.End); err != nil {

@@ -57,7 +57,7 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	copied := *asked
 	p := &copied
 	p.Prompts, p.Media.told = slices.Clone(p.Prompts), slices.Clone(p.Media.told)
-	if err := p.checkCall(); err != nil {
+	if err := cmp.Or(p.checkCall(), p.checkStates()); err != nil {
 		return nil, err
 	}
 	for _, prompt := range p.Prompts {
@@ -150,6 +150,8 @@ func (p *Prompted) checkProgram(branches int) error {
 		return refusal.Invalid(p.PromptField, "%s, so an answer that has begun cannot go on with it", writes)
 	case p.Logits != nil:
 		return refusal.Invalid("logits", "%s, so a function that changes logits would not be asked: leave it out", writes)
+	case p.StateLayer != nil:
+		return refusal.Invalid("state_layer", "%s, so no hidden states are told: leave state_layer out", writes)
 	case p.PromptLogprobs || p.NoAnswer:
 		return refusal.Invalid(p.PromptField, "%s, so nothing is told of the prompt's tokens: leave echo out, and ask for at least one token", writes)
 	}
@@ -258,7 +260,10 @@ func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prom
 		return serving.Policy{}, chainError(r.constraintError(err), params)
 	}
 	if r.Logits != nil {
-		p = r.Logits.first(p)
+		p = first(&logits{change: r.Logits}, p)
+	}
+	if r.StateLayer != nil {
+		p = first(&states{layer: int32(*r.StateLayer)}, p)
 	}
 	if recording := r.held.recording; recording != nil {
 		p = recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
@@ -302,6 +307,9 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 		Caching:      scheduler.Caching{CachePrompt: r.Common.CachePrompt, CacheSalt: r.Caller.CacheSalt},
 	}
 	r.Common.Guessing.tell(&request)
+	if r.Logprobs == chain.AllTokens {
+		request.Buffer = mostRows
+	}
 	switch {
 	case policy.Program != nil: // whose branches end where the context is full
 		policy.Program.Tokens = r.Model.Programs.Tokens

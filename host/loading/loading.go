@@ -452,6 +452,7 @@ func infoOf(e *engine.Engine, f *model.File) serving.Info {
 				Repository: info.Special.FIMRepository, Separator: info.Special.FIMSeparator}},
 		Template: serving.ChatTemplate{Source: info.Template, WithTools: info.ToolTemplate, Caps: info.TemplateCaps, Thinks: info.Thinks},
 		Compute:  serving.Compute{Kernels: kernelsOf(e, f)},
+		States:   serving.States{Width: info.Limits.HiddenState, Layers: info.Limits.StateLayers},
 	}
 }
 
