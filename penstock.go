@@ -649,10 +649,8 @@ type Live struct {
 func (l *Live) Tokens() iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		defer runtime.KeepAlive(l)
-		err := l.answer.Read(func(d completion.Delta) bool {
-			t, tells := l.token(d)
-			return !tells || yield(t, nil)
-		})
+		var t Token
+		err := l.answer.Read(func(d *completion.Delta) bool { return !l.told(&t, d) || yield(t, nil) })
 		if err != nil {
 			yield(Token{ID: -1}, err)
 		}
@@ -670,9 +668,8 @@ func (l *Live) TryDrain(tokens []Token) (n int, err error) { return l.drain(toke
 func (l *Live) drain(tokens []Token, wait bool) (n int, err error) {
 	defer runtime.KeepAlive(l)
 	for more := len(tokens) > 0; more && n == 0 && err == nil; more = wait { // the first may tell nothing
-		err = l.answer.Drain(wait, func(d completion.Delta) bool {
-			if t, tells := l.token(d); tells {
-				tokens[n] = t
+		err = l.answer.Drain(wait, func(d *completion.Delta) bool {
+			if l.told(&tokens[n], d) {
 				n++
 			}
 			return n < len(tokens)
@@ -688,17 +685,17 @@ func (l *Live) drain(tokens []Token, wait bool) (n int, err error) {
 // an error.
 func (l *Live) Answer() (Answer, error) {
 	defer runtime.KeepAlive(l)
-	err := l.answer.Read(func(completion.Delta) bool { return true })
+	err := l.answer.Read(func(*completion.Delta) bool { return true })
 	if errors.Is(err, completion.ErrRead) {
 		return Answer{}, err
 	}
 	return l.whole(err), err
 }
 
-// token is what a delta tells, if it tells anything.
-func (l *Live) token(d completion.Delta) (t Token, tells bool) {
+// told makes t what a delta tells, and reports whether that is anything.
+func (l *Live) told(t *Token, d *completion.Delta) bool {
 	e := &d.Event
-	t = Token{ID: -1, Text: d.Content, Reasoning: d.Reasoning, ToolCalls: d.Calls, Output: e.Output}
+	*t = Token{ID: -1, Text: d.Content, Reasoning: d.Reasoning, ToolCalls: d.Calls, Output: e.Output}
 	switch e.Kind {
 	case scheduler.KindToken:
 		t.ID, t.Logprobs = e.Token, e.Logprobs
@@ -708,9 +705,9 @@ func (l *Live) token(d completion.Delta) (t Token, tells bool) {
 		whole := l.whole(nil)
 		t.End = &whole
 	default:
-		return t, t.Output != nil || !d.Empty()
+		return t.Output != nil || !d.Empty()
 	}
-	return t, true
+	return true
 }
 
 // whole is the answer as far as it was read.

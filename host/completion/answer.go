@@ -73,56 +73,63 @@ func (r *Submitted) Read(ctx context.Context, take func(c *Choice, d Delta) erro
 	return readAll(ctx, r.Choices, take, idle)
 }
 
-// tryNext reads the next event of the choice's stream if one is ready.
-func (c *Choice) tryNext() (d Delta, ok bool, err error) {
+// tryNext reads the next event of the choice's stream into d, if one is ready. A delta is large, so
+// it is copied as seldom as can be.
+func (c *Choice) tryNext(d *Delta) (ok bool, err error) {
 	e, ok := c.Stream.TryNext()
 	if ok {
-		d, err = c.Add(e)
+		err = c.add(d, &e)
 	}
-	return d, ok, err
+	return ok, err
 }
 
 // next reads the next event of the choice's stream, or what the text before it adds if that had to
 // wait to be taken apart.
-func (c *Choice) next(ctx context.Context) (Delta, error) {
+func (c *Choice) next(ctx context.Context, d *Delta) error {
 	if c.parts != nil && c.parts.Waits() {
-		if d, ok, err := c.tryNext(); ok {
-			return d, err
+		if ok, err := c.tryNext(d); ok {
+			return err
 		}
-		return c.held(ctx)
+		return c.held(ctx, d)
 	}
 	e, err := c.Stream.Next(ctx)
 	if err != nil {
-		return Delta{}, err
+		return err
 	}
-	return c.Add(e)
+	return c.add(d, &e)
 }
 
 // poll is next without waiting.
-func (c *Choice) poll() (d Delta, ok bool, err error) {
-	if d, ok, err = c.tryNext(); ok || c.parts == nil || !c.parts.Waits() || c.parts.Rest() > 0 {
-		return d, ok, err
+func (c *Choice) poll(d *Delta) (ok bool, err error) {
+	if ok, err = c.tryNext(d); ok || c.parts == nil || !c.parts.Waits() || c.parts.Rest() > 0 {
+		return ok, err
 	}
-	err = d.take(c, c.parts.Take)
-	return d, true, err
+	*d = Delta{}
+	return true, d.take(c, c.parts.Take)
 }
 
 // held takes apart the text that waits for it, when it is time.
-func (c *Choice) held(ctx context.Context) (d Delta, err error) {
+func (c *Choice) held(ctx context.Context, d *Delta) error {
 	due := time.NewTimer(c.parts.Rest())
 	defer due.Stop()
 	select {
 	case <-due.C:
-		return d, d.take(c, c.parts.Take)
+		*d = Delta{}
+		return d.take(c, c.parts.Take)
 	case <-ctx.Done():
-		return d, ctx.Err()
+		return ctx.Err()
 	}
 }
 
 // Add takes the next event of the choice's stream. The error is that of an answer that failed.
-func (c *Choice) Add(e scheduler.Event) (Delta, error) {
+func (c *Choice) Add(e scheduler.Event) (d Delta, err error) {
+	err = c.add(&d, &e)
+	return d, err
+}
+
+func (c *Choice) add(d *Delta, e *scheduler.Event) error {
 	if recording := c.Request.held.recording; recording != nil {
-		recording.Event(c.Index, e)
+		recording.Event(c.Index, *e)
 	}
 	switch e.Kind {
 	case scheduler.KindStarted:
@@ -138,33 +145,34 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 	case scheduler.KindEnd:
 		c.End = *e.End
 		if err := failure(c.End); err != nil {
-			return Delta{}, err
+			*d = Delta{}
+			return err
 		}
 	}
-	d := Delta{Event: e}
+	*d = Delta{Event: *e}
 	c.text = append(c.text, e.Text...)
 	if e.Kind == scheduler.KindRewound {
-		return d, d.retell(c)
+		return d.retell(c)
 	}
 	if c.parts == nil {
 		d.Content = e.Text
 		if c.Request.Logprobs >= 0 {
-			c.shares.add(e)
+			c.shares.add(*e)
 			d.Said = c.shares.take(chat.Delta{Content: e.Text})
 		}
-		return d, nil
+		return nil
 	}
-	c.shares.add(e)
+	c.shares.add(*e)
 	c.parts.Add(e.Text)
 	switch {
 	case e.Kind == scheduler.KindEnd:
 		err := d.take(c, lastPart(c.parts, c.End.Reason))
 		c.shares.end()
-		return d, err
+		return err
 	case c.parts.Rest() == 0:
-		return d, d.take(c, c.parts.Take)
+		return d.take(c, c.parts.Take)
 	}
-	return d, nil
+	return nil
 }
 
 // retell tells all that is left of a choice, of which tokens were taken back.
@@ -203,7 +211,7 @@ func (d *Delta) take(c *Choice, from func() ([]chat.Delta, error)) error {
 		}
 	}
 	if c.shown != nil {
-		c.shown.Add(*d)
+		c.shown.Add(d)
 	}
 	return err
 }
@@ -319,7 +327,8 @@ type offer struct {
 func (c *Choice) offerAll(ctx context.Context, offers chan<- offer) {
 	taken := make(chan struct{}, 1)
 	for {
-		d, err := c.next(ctx)
+		var d Delta
+		err := c.next(ctx, &d)
 		select {
 		case offers <- offer{c, d, err, taken}:
 		case <-ctx.Done():
@@ -337,13 +346,14 @@ func (c *Choice) offerAll(ctx context.Context, offers chan<- offer) {
 }
 
 func readOne(ctx context.Context, c *Choice, take func(*Choice, Delta) error, idle func() error) error {
+	var d Delta
 	for {
-		d, ok, err := c.tryNext()
+		ok, err := c.tryNext(&d)
 		if !ok {
 			if err := idle(); err != nil {
 				return err
 			}
-			d, err = c.next(ctx)
+			err = c.next(ctx, &d)
 		}
 		if err != nil {
 			return err
@@ -365,7 +375,7 @@ type Whole struct {
 }
 
 // Add appends a delta.
-func (w *Whole) Add(d Delta) {
+func (w *Whole) Add(d *Delta) {
 	if d.Event.Kind == scheduler.KindRewound {
 		*w = Whole{}
 	}

@@ -28,6 +28,7 @@ type Live struct {
 	why     error // with ending
 	ended   bool
 	err     error // with ended
+	gained  Delta // the reader's
 }
 
 // ErrRead says that another goroutine reads the answer.
@@ -50,7 +51,7 @@ func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 
 // Read reads the answer to its end, or until take is false. Nothing is left to be read then. Its
 // errors are those of Typed.
-func (l *Live) Read(take func(Delta) bool) error {
+func (l *Live) Read(take func(*Delta) bool) error {
 	err := l.begin()
 	if err == nil {
 		err = l.read(take)
@@ -61,13 +62,14 @@ func (l *Live) Read(take func(Delta) bool) error {
 	return l.typed(err)
 }
 
-func (l *Live) read(take func(Delta) bool) (err error) {
+func (l *Live) read(take func(*Delta) bool) (err error) {
 	defer func() { l.leave(true, err) }()
 	err = l.Choice.Request.Read(l.ctx, func(_ *Choice, d Delta) error {
 		if err := l.ctx.Err(); err != nil {
 			return err // nobody wants what has arrived and was not read
 		}
-		if l.Whole.Add(d); !take(d) {
+		l.gained = d
+		if l.Whole.Add(&l.gained); !take(&l.gained) {
 			return errLeft
 		}
 		return nil
@@ -80,7 +82,7 @@ func (l *Live) read(take func(Delta) bool) (err error) {
 
 // Drain gives take what the answer has gained, until that is all or take is false. It waits for the
 // first, if it is to. After the end, the error is io.EOF, or why the answer was ended: one of Typed.
-func (l *Live) Drain(wait bool, take func(Delta) (more bool)) error {
+func (l *Live) Drain(wait bool, take func(*Delta) (more bool)) error {
 	err := l.begin()
 	if err == nil {
 		err = l.drain(wait, take)
@@ -91,19 +93,19 @@ func (l *Live) Drain(wait bool, take func(Delta) (more bool)) error {
 	return l.typed(err)
 }
 
-func (l *Live) drain(wait bool, take func(Delta) (more bool)) (err error) {
+func (l *Live) drain(wait bool, take func(*Delta) (more bool)) (err error) {
 	over := true // unless it gets to where more may come
 	defer func() { l.leave(over, err) }()
 	if err := l.ctx.Err(); err != nil {
 		return err // nobody wants what has arrived and was not read
 	}
+	d := &l.gained
 	for more := true; more; wait = false {
-		var d Delta
 		ok := true
 		if wait {
-			d, err = l.Choice.next(l.ctx)
+			err = l.Choice.next(l.ctx, d)
 		} else {
-			d, ok, err = l.Choice.poll()
+			ok, err = l.Choice.poll(d)
 		}
 		if err != nil {
 			return err

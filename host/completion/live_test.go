@@ -48,7 +48,7 @@ func TestLive_EndsOnce(t *testing.T) {
 		end  func(l *Live, cancel func())
 		want error // of who reads it afterwards
 	}{
-		"by its reader":  {func(l *Live, _ func()) { _ = l.Read(func(Delta) bool { return false }) }, nil},
+		"by its reader":  {func(l *Live, _ func()) { _ = l.Read(func(*Delta) bool { return false }) }, nil},
 		"from elsewhere": {func(l *Live, _ func()) { l.End(ended) }, ended},
 		"by its context": {func(_ *Live, cancel func()) { cancel() }, context.Canceled},
 	} {
@@ -60,7 +60,7 @@ func TestLive_EndsOnce(t *testing.T) {
 				l := newLive(ctx, &given)
 				c.end(l, cancel)
 				synctest.Wait()
-				if err := l.Read(func(Delta) bool { return true }); !errors.Is(err, c.want) {
+				if err := l.Read(func(*Delta) bool { return true }); !errors.Is(err, c.want) {
 					t.Errorf("read afterwards: %v", err)
 				}
 				l.End(nil)
@@ -74,8 +74,8 @@ func TestLive_EndsOnce(t *testing.T) {
 
 // next drains an answer of one delta.
 func next(l *Live, wait bool) (d Delta, ok bool, err error) {
-	err = l.Drain(wait, func(gained Delta) bool {
-		d, ok = gained, true
+	err = l.Drain(wait, func(gained *Delta) bool {
+		d, ok = *gained, true
 		return false
 	})
 	return d, ok, err
@@ -128,7 +128,7 @@ func TestLive_Drain(t *testing.T) {
 				if ok || !errors.Is(err, c.want) {
 					t.Errorf("afterwards: %v, %v", ok, err)
 				}
-				if err := l.Read(func(Delta) bool { return true }); whole && err != nil || !whole && !errors.Is(err, c.want) {
+				if err := l.Read(func(*Delta) bool { return true }); whole && err != nil || !whole && !errors.Is(err, c.want) {
 					t.Errorf("a loop reads %v", err)
 				}
 				if n := given.Load(); n != 2 {
@@ -172,7 +172,7 @@ func TestLive_EndsBesideItsReader(t *testing.T) {
 		l := newLive(t.Context(), &given)
 		text, within := "", make(chan struct{})
 		go func() {
-			if err := l.Read(func(d Delta) bool {
+			if err := l.Read(func(d *Delta) bool {
 				text += d.Content
 				if text == "abc" && d.Event.Kind == scheduler.KindToken {
 					<-within
@@ -183,7 +183,7 @@ func TestLive_EndsBesideItsReader(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if err := l.Read(func(Delta) bool { return true }); !errors.Is(err, ErrRead) {
+		if err := l.Read(func(*Delta) bool { return true }); !errors.Is(err, ErrRead) {
 			t.Errorf("a second reader: %v", err)
 		}
 		l.End(nil)
@@ -205,9 +205,9 @@ func TestLive_Read_ContextDone_OneReader(t *testing.T) {
 	defer cancel()
 	l := newLive(ctx, new(atomic.Int32))
 	var beside error
-	err := l.Read(func(Delta) bool {
+	err := l.Read(func(*Delta) bool {
 		cancel()
-		beside = l.Read(func(Delta) bool { return true })
+		beside = l.Read(func(*Delta) bool { return true })
 		return false
 	})
 	if !errors.Is(beside, ErrRead) || err != nil {
