@@ -131,7 +131,7 @@ func (p *Prompted) checkCall() error {
 	if !ok || c.ToolChoice.Mode != "required" || p.Rendered.Rules != nil && p.Rendered.Rules.Calls {
 		return nil
 	}
-	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; a server can be given another template with --chat-template-file")
+	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; give it another template with chat.template_file")
 }
 
 // checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0:
