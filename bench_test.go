@@ -103,7 +103,7 @@ func serve(b *testing.B, c config.Config) (url string) {
 // by token, and drained.
 func BenchmarkLive_Drain(b *testing.B) {
 	const answers, tokens = 64, 200
-	var buffer [tokens]penstock.Token
+	var buffer [64]penstock.Token
 	for name, read := range map[string]func(*penstock.Live) error{
 		"one by one": func(l *penstock.Live) error {
 			for _, err := range l.Tokens() {
