@@ -81,7 +81,8 @@ func (l *Live) read(take func(*Delta) bool) (err error) {
 }
 
 // Drain gives take what the answer has gained, until that is all or take is false. It waits for the
-// first, if it is to. After the end, the error is io.EOF, or why the answer was ended: one of Typed.
+// first, if it is to. After the end, the error is io.EOF, or why the answer was ended, as Typed has
+// it.
 func (l *Live) Drain(wait bool, take func(*Delta) (more bool)) error {
 	err := l.begin()
 	if err == nil {
