@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -96,6 +97,59 @@ func serve(b *testing.B, c config.Config) (url string) {
 		}
 	})
 	return <-ready
+}
+
+// BenchmarkLive_Drain is what reading 64 answers of 200 tokens costs that are there already: token
+// by token, and drained.
+func BenchmarkLive_Drain(b *testing.B) {
+	const answers, tokens = 64, 200
+	var buffer [64]penstock.Token
+	for name, read := range map[string]func(*penstock.Live) error{
+		"one by one": func(l *penstock.Live) error {
+			for _, err := range l.Tokens() {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"drained": func(l *penstock.Live) error {
+			for {
+				switch _, err := l.Drain(buffer[:]); {
+				case errors.Is(err, io.EOF):
+					return nil
+				case err != nil:
+					return err
+				}
+			}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			ended := make(chan penstock.Ended, answers)
+			defer m.Listen(penstock.Listener{Ended: func(e penstock.Ended) { ended <- e }})()
+			b.ReportAllocs()
+			for range b.N {
+				b.StopTimer()
+				var all [answers]*penstock.Live
+				for i := range all {
+					var err error
+					if all[i], err = m.Live(b.Context(), penstock.Text("Once upon a time"), endless, penstock.MaxTokens(tokens), penstock.Temperature(0)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for range all {
+					<-ended
+				}
+				b.StartTimer()
+				for _, l := range all {
+					if err := read(l); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(answers*tokens*b.N), "ns/token")
+		})
+	}
 }
 
 // BenchmarkLogits is what a Go function that changes logits costs a token, beside a plugin that

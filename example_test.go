@@ -11,6 +11,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"log"
 	"math"
 	"net/http/httptest"
@@ -218,6 +219,19 @@ func ExampleModel_Embed() {
 	// Output: A small green frog sat in the pond.
 }
 
+// Any number of texts, as they come. The next are computed while a vector is used.
+func ExampleModel_EmbedStream() {
+	lines, longest := 0, 0
+	for vector, err := range m.EmbedStream(ctx, strings.Lines("The frog jumps into the pond.\nPrices rose by two percent.\n")) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		lines, longest = lines+1, max(longest, len(vector))
+	}
+	fmt.Println(lines, longest > 0)
+	// Output: 2 true
+}
+
 // A WebAssembly plugin, with its configuration: here one that takes phrases back.
 func ExamplePlugins() {
 	module, err := os.ReadFile("host/plugin/examples/testdata/v1/banned-phrases.wasm")
@@ -337,6 +351,43 @@ func ExampleModel_Live() {
 		}
 	}
 	// Output: true
+}
+
+// Read in bulk: all tokens that have come, without an allocation.
+func ExampleLive_Drain() {
+	live, err := m.Live(ctx, penstock.Text("Once upon a time"), penstock.Temperature(0), penstock.MaxTokens(12))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var text strings.Builder
+	var tokens [64]penstock.Token // for any number of answers
+	for {
+		n, err := live.Drain(tokens[:])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, token := range tokens[:n] {
+			text.WriteString(token.Text)
+		}
+	}
+	fmt.Printf("%q\n", text.String())
+	// Output: " there was a quiet lion named Finn. Finn lived near the"
+}
+
+// Tell what becomes of all requests.
+func ExampleModel_Listen() {
+	ended := make(chan penstock.Ended, 1)
+	stop := m.Listen(penstock.Listener{Ended: func(e penstock.Ended) { ended <- e }})
+	defer stop()
+	if _, err := m.Generate(ctx, "Once upon a time", penstock.Temperature(0), penstock.MaxTokens(5)); err != nil {
+		log.Fatal(err)
+	}
+	e := <-ended
+	fmt.Println(e.Usage.Generated, "tokens:", e.Reason)
+	// Output: 5 tokens: length
 }
 
 // A Go function changes the logits: here it forbids a letter.

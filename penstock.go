@@ -28,7 +28,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -40,11 +39,9 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/grammar/schema"
-	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
@@ -52,9 +49,9 @@ import (
 	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/host/vectors"
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // ready says that Init was called.
@@ -77,13 +74,17 @@ const (
 
 // The types of the packages below that are part of this one.
 type (
-	Params   = sampling.ParamFields // sampling parameters, by llama-server's names
-	Info     = serving.Info         // what a model is
-	Stats    = scheduler.Stats      // how busy it is
-	Usage    = scheduler.Usage      // the tokens of a request
-	Timing   = scheduler.Timing     // where its time went
-	Logprobs = chain.Logprobs       // how likely a token was, and which others were
-	Output   = chain.Output         // a value that a plugin has given, in JSON
+	Params   = sampling.ParamFields    // sampling parameters, by llama-server's names
+	Info     = serving.Info            // what a model is
+	Stats    = scheduler.Stats         // how busy it is
+	Usage    = scheduler.Usage         // the tokens of a request
+	Timing   = scheduler.Timing        // where its time went
+	Logprobs = chain.Logprobs          // how likely a token was, and which others were
+	Output   = chain.Output            // a value that a plugin has given, in JSON, or a hidden state
+	Plugin   = loading.OwnPlugin       // a plugin of a request: its Name, Module or Script, and Config
+	Listener = scheduler.Listener      // has Tick, First, Token and Ended called
+	Tick     = scheduler.TickRecord    // what the scheduler has done at a time
+	Ended    = scheduler.RequestRecord // what has become of a request
 
 	ModelError    = refusal.ModelError    // why a model could not be opened: Model, Err
 	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
@@ -97,8 +98,7 @@ var ErrClosed = refusal.ErrClosed
 
 // Model is a model in memory. Its methods may be called from any goroutine.
 type Model struct {
-	core    *loading.Core
-	plugins *loading.Plugins
+	alone   *loading.Alone
 	service *completion.Service
 
 	mu     sync.Mutex
@@ -159,50 +159,22 @@ func (s *settings) open(ctx context.Context, name string) (*Model, error) {
 	if !ready.Load() {
 		return nil, errors.New("main has to begin with penstock.Init(): the program starts itself again to try the model")
 	}
-	if _, err := native.Level(); err != nil {
-		return nil, err
-	}
-	c, err := s.configuration(name)
+	c, err := loading.Configured(s.config, name, s.values)
 	if err != nil {
 		return nil, err
 	}
-	about, err := library.Open(c.Models.Dir).Model(c.Model.Path)
-	encoder := err == nil && about.Encoder
-	c.Embedding.Enabled = c.Embedding.Enabled || encoder && !c.Rerank.Enabled
-	native.SetLogger(s.log.With(slog.String("from", "llama.cpp")))
-	plugins, err := loading.OpenPlugins(ctx, c, s.log)
+	alone, err := loading.OpenAlone(ctx, c, s.log, s.progress)
 	if err != nil {
 		return nil, err
 	}
-	core, err := loading.Open(ctx, c, s.log, loading.Options{Progress: s.progress, Plugins: plugins})
-	if err != nil {
-		return nil, errors.Join(err, plugins.Close())
-	}
-	core.Model.EmbedsOnly = encoder
-	core.Start()
-	m := &Model{core: core, plugins: plugins, live: map[*completion.Live]struct{}{}}
+	m := &Model{alone: alone, service: completion.NewService(alone), live: map[*completion.Live]struct{}{}}
+	alone.Hold = m.hold
 	m.free = sync.OnceValue(func() error {
 		m.users.Wait()
-		return errors.Join(core.Close(), plugins.Close())
+		return alone.Close()
 	})
-	m.service = completion.NewService(alone{model: m})
 	m.service.Media = media.NewLoader(loading.MediaBounds(c.Media))
 	return m, nil
-}
-
-// configuration is that of a model of a name.
-func (s *settings) configuration(name string) (config.Config, error) {
-	if s.config != nil {
-		s.config.Model.Path = cmp.Or(name, s.config.Model.Path)
-		return *s.config, nil
-	}
-	for key := range s.values {
-		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == key }) {
-			return config.Config{}, fmt.Errorf("%q is no key of the configuration; docs/configuration.md has them all", key)
-		}
-	}
-	s.values["model.path"] = name
-	return config.Load(config.Sources{File: os.DevNull, Flags: s.values})
 }
 
 // Close ends all answers and frees the model. It waits for loops over streams, so no such loop may
@@ -229,30 +201,23 @@ func (m *Model) hold() (release func(), _ error) {
 	return m.users.Done, nil
 }
 
-// alone are the models of a service that has one.
-type alone struct {
-	serving.Models
-	model *Model
-}
-
-// Use implements serving.Models.
-func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
-	release, err := a.model.hold()
-	return a.model.core.Model, release, err
-}
-
-// Seeing implements serving.Models.
-func (alone) Seeing(name string) string { return name }
-
 // Info says what the model is and how it is served.
-func (m *Model) Info() Info { return m.core.Model.Info }
+func (m *Model) Info() Info { return m.alone.Core.Model.Info }
 
 // Stats says how busy the model is.
-func (m *Model) Stats() Stats { return m.core.Scheduler.Stats() }
+func (m *Model) Stats() Stats { return m.alone.Core.Scheduler.Stats() }
+
+// Listen has a listener told of each tick of the scheduler and of each request, from now on. Its
+// functions are called between two ticks: they must be quick and must not use the model.
+func (m *Model) Listen(l Listener) (stop func()) { return m.alone.Core.Scheduler.Listen(l) }
+
+// Spans is a listener that makes a span of OpenTelemetry of the time that a request has waited, one
+// of its prompt and one of its answer, below the span of the request's context.
+func Spans(tracer trace.Tracer) Listener { return telemetry.Spans(tracer) }
 
 // Metrics answers Prometheus as GET /metrics of the server does.
 func (m *Model) Metrics() http.Handler {
-	return telemetry.NewServer("library").Handler(func() []*telemetry.Metrics { return []*telemetry.Metrics{m.core.Metrics} })
+	return telemetry.NewServer("library").Handler(func() []*telemetry.Metrics { return []*telemetry.Metrics{m.alone.Core.Metrics} })
 }
 
 // me is who asks: the program itself, which may do everything.
@@ -274,7 +239,7 @@ func (m *Model) with(ctx context.Context, field string, act func() error) error 
 func (m *Model) Tokenize(ctx context.Context, text string) (tokens []int32, err error) {
 	err = m.with(ctx, "text", func() (err error) {
 		tokens, err = completion.Work(ctx, m.service, me(), len(text), func(ctx context.Context) ([]int32, error) {
-			return m.core.Model.Encoder().Tokenize(ctx, text, false, true)
+			return m.alone.Core.Model.Encoder().Tokenize(ctx, text, false, true)
 		})
 		return completion.TextError(err, "text")
 	})
@@ -284,7 +249,7 @@ func (m *Model) Tokenize(ctx context.Context, text string) (tokens []int32, err 
 // Detokenize is the text of tokens. Bytes that are not UTF-8 are replaced.
 func (m *Model) Detokenize(tokens []int32) (text string, err error) {
 	err = m.with(context.Background(), "tokens", func() (err error) {
-		text, err = m.core.Model.Engine.Detokenize(tokens)
+		text, err = m.alone.Core.Model.Engine.Detokenize(tokens)
 		return err
 	})
 	return text, err
@@ -303,6 +268,22 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 		rows[i] = of[0]
 	}
 	return rows, nil
+}
+
+// EmbedStream computes an embedding of each of any number of texts, and gives them in their order.
+// Up to 64 are computed at once while the last are read. Whoever leaves the loop ends it.
+func (m *Model) EmbedStream(ctx context.Context, texts iter.Seq[string]) iter.Seq2[[]float32, error] {
+	return vectors.Stream(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), OneVector: true}, texts)
+}
+
+// EmbedTokens gives for each token of a text what the model's last layer makes of it.
+func (m *Model) EmbedTokens(ctx context.Context, text string) iter.Seq2[[]float32, error] {
+	return vectors.Stream(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), EachToken: true}, slices.Values([]string{text}))
+}
+
+// Encode gives the rows that the model reads in place of a picture or a sound.
+func (m *Model) Encode(ctx context.Context, file Media) iter.Seq2[[]float32, error] {
+	return vectors.Encode(ctx, m.service, me(), cmp.Or(file.Name, "file"), file.Data)
 }
 
 // Rank scores how well documents answer a query: higher is better. The model has to be one that
@@ -397,9 +378,7 @@ func (c Conversation) source(r *request) (completion.Source, string) {
 	}
 	if all.Tools = r.tools; r.choice != "" {
 		var err error
-		if all.ToolChoice, err = chat.ChooseTool(r.choice, r.tools, "tool_choice"); err != nil {
-			all.ToolChoice, err = chat.ParseToolChoice(strconv.AppendQuote(nil, r.choice), r.tools)
-		}
+		all.ToolChoice, err = chat.ChooseByWord(r.choice, r.tools)
 		r.fail(err)
 	}
 	r.asked.Caller.Files = func(id string) []byte { return files[id] }
@@ -413,7 +392,7 @@ type request struct {
 	choice  string // of tools
 	plugins []Plugin
 	lora    []map[string]any
-	raw     bool
+	reading completion.Reading
 	err     error
 }
 
@@ -463,21 +442,32 @@ func TopLogprobs(n int) Option {
 	}
 }
 
+// LogprobRows tells with each token how likely each one of the vocabulary was: Logprobs.Row, by the
+// token's number.
+func LogprobRows() Option { return func(r *request) { r.asked.Logprobs = chain.AllTokens } }
+
+// HiddenStates gives what a layer made of the text before each token, from 1 or the last one by 0:
+// Output.Row of a Token that comes before it. Info.States tells how many layers there are.
+func HiddenStates(layer int) Option { return func(r *request) { r.asked.StateLayer = &layer } }
+
 // Raw gives the answer as the model writes it: reasoning and calls are part of the text.
-func Raw() Option { return func(r *request) { r.raw = true } }
+func Raw() Option { return func(r *request) { r.reading.Parts = false } }
 
 // Logits has a function change the logits of each token, before the samplers and plugins see them.
 // It is called with the tokens so far, keeps neither list, and holds up its own answer only. Calls
 // for one answer never overlap. Logits are finite or -Inf; others and a panic end the answer.
 func Logits(change func(tokens []int32, logits []float32)) Option {
-	checked := func(tokens []int32, logits []float32) error {
-		change(tokens, logits)
-		if i := native.FirstInvalid(logits); i >= 0 {
-			return refusal.Invalid("logits", "the logit of token %d has become %v; it must be finite or -Inf", i, logits[i])
-		}
-		return nil
+	return func(r *request) { r.asked.Logits = loading.CheckedLogits(change) }
+}
+
+// Overflow is what becomes of an answer whose reader is 256 tokens behind: "park" has it wait, as
+// it does without this; "drop" drops the oldest, which Answer.Missed counts; "cancel" ends it.
+func Overflow(policy string) Option {
+	return func(r *request) {
+		var err error
+		r.reading.Overflow, err = completion.ReadOverflow(policy)
+		r.fail(err)
 	}
-	return func(r *request) { r.asked.Logits = checked }
 }
 
 // Tool is a function that the model may have the program call.
@@ -509,42 +499,8 @@ func Tools(tools ...Tool) Option {
 // ToolChoice is whether tools are called: "auto", "none", "required", or the name of one.
 func ToolChoice(mode string) Option { return func(r *request) { r.choice = mode } }
 
-// Plugin is a plugin of a request. It is one of the folders plugins.dir and plugins.bundled, by its
-// Name, or it is what Module or Script has.
-type Plugin struct {
-	Name   string `json:"name,omitempty"`   // of a Module or a Script: what it is called in the request; "": the usual
-	Module []byte `json:"-"`                // WebAssembly; the model keeps at most 16 for an hour after their last use
-	Script string `json:"script,omitempty"` // JavaScript
-	Config any    `json:"config,omitempty"`
-	Skip   bool   `json:"-"` // after a fault the answer goes on without the plugin
-}
-
 // Plugins uses plugins for the answer, in this order.
 func Plugins(plugins ...Plugin) Option { return func(r *request) { r.plugins = plugins } }
-
-// entries are the plugins as the API has them. Modules that are new are loaded.
-func (m *Model) entries(ctx context.Context, plugins []Plugin) (json.RawMessage, error) {
-	type entry struct {
-		Plugin
-		Module  string `json:"module,omitempty"`
-		OnError string `json:"on_error,omitempty"`
-	}
-	list := make([]entry, len(plugins))
-	for i, p := range plugins {
-		if list[i].Plugin = p; p.Skip {
-			list[i].OnError = "skip"
-		}
-		if p.Module == nil {
-			continue
-		}
-		info, _, err := m.plugins.Modules.Upload(ctx, "", p.Module)
-		if err != nil {
-			return nil, &PluginFault{RequestError: RequestError{Code: "module_invalid", Field: "plugins", Message: plugin.Told(err), Err: err}}
-		}
-		list[i].Module = "sha256:" + info.SHA256
-	}
-	return json.Marshal(list)
-}
 
 // Lora has a LoRA adapter count, which was opened with Set("model.lora", …): with 1 as it was
 // trained. It may be given for several.
@@ -598,14 +554,15 @@ func (m *Model) stream(ctx context.Context, prompt Prompt, options []Option) ite
 
 // Live begins an answer that can be steered while it is written.
 func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Live, error) {
-	r := &request{asked: completion.Asked{Caller: me(), Common: completion.DefaultCommonFields(), Answers: completion.OneAnswer()}}
+	r := &request{reading: completion.Reading{Parts: true},
+		asked: completion.Asked{Caller: me(), Common: completion.DefaultCommonFields(), Answers: completion.OneAnswer()}}
 	for _, option := range options {
 		option(r)
 	}
 	r.asked.Source, r.asked.PromptField = prompt.source(r)
 	if r.err == nil {
 		r.err = m.with(ctx, "plugins", func() (err error) {
-			r.asked.Common.Plugins, err = m.entries(ctx, r.plugins)
+			r.asked.Common.Plugins, err = m.alone.Plugins.Entries(ctx, r.plugins)
 			return err
 		})
 	}
@@ -613,15 +570,15 @@ func (m *Model) Live(ctx context.Context, prompt Prompt, options ...Option) (*Li
 		return nil, completion.Typed(ctx, r.err, r.asked.PromptField)
 	}
 	prompted, err := m.service.Prompt(ctx, r.asked)
-	return m.submit(ctx, prompted, !r.raw, err)
+	return m.submit(ctx, prompted, r.reading, err)
 }
 
 // submit has a request computed, if it could be made.
-func (m *Model) submit(ctx context.Context, p *completion.Prompted, parts bool, err error) (*Live, error) {
+func (m *Model) submit(ctx context.Context, p *completion.Prompted, reading completion.Reading, err error) (*Live, error) {
 	if err != nil {
 		return nil, completion.Typed(ctx, err, "prompt")
 	}
-	submitted, err := m.service.Submit(ctx, p, completion.Reading{Parts: parts})
+	submitted, err := m.service.Submit(ctx, p, reading)
 	if err != nil {
 		field := p.PromptField
 		p.Release()
@@ -638,7 +595,7 @@ func (m *Model) submit(ctx context.Context, p *completion.Prompted, parts bool, 
 		defer answer.End(scheduler.ErrClosed)
 	}
 	m.mu.Unlock()
-	l := &Live{m, parts, answer}
+	l := &Live{m, reading, answer}
 	runtime.AddCleanup(l, func(answer *completion.Live) { answer.End(nil) }, answer)
 	return l, nil
 }
@@ -649,8 +606,8 @@ type Token struct {
 	Text      string // of the content; empty while it may be the begin of something else
 	Reasoning string
 	ToolCalls []chat.CallDelta // begun or continued
-	Logprobs  *Logprobs        // with TopLogprobs
-	Output    *Output          // of a plugin
+	Logprobs  *Logprobs        // with TopLogprobs or LogprobRows
+	Output    *Output          // of a plugin, or a hidden state
 
 	// TakenBack is how many of the last tokens the answer has no more, after Rewind. Text, Reasoning
 	// and ToolCalls are then all that is left of it.
@@ -667,7 +624,10 @@ type Answer struct {
 	Tokens       []int32
 	Outputs      []Output // of plugins
 	FinishReason string   // stop, length, tool_calls, cancelled; "" if it failed
+	StopType     string   // what ended it: eos (the model), word, plugin, limit, none (a cancelled one); "" if it failed
 	Stop         string   // the text of Stop that ended it
+	StoppedBy    string   // the plugin that ended it
+	Missed       uint64   // tokens and the like that were dropped, with Overflow
 	Usage        Usage
 	Timing       Timing
 }
@@ -680,40 +640,62 @@ func (a Answer) Message() Message {
 // Live is an answer that is being written. Its methods may be called from any goroutine, but one
 // reads at a time. One that is dropped ends.
 type Live struct {
-	model  *Model
-	parts  bool // it is taken apart
-	answer *completion.Live
+	model   *Model
+	reading completion.Reading
+	answer  *completion.Live
 }
 
 // Tokens reads the answer. A loop that is left ends it; there is nothing to read then.
 func (l *Live) Tokens() iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		defer runtime.KeepAlive(l)
-		err := l.answer.Read(func(d completion.Delta) bool {
-			t, tells := l.token(d)
-			return !tells || yield(t, nil)
-		})
+		var t Token
+		err := l.answer.Read(func(d *completion.Delta) bool { return !l.told(&t, d) || yield(t, nil) })
 		if err != nil {
 			yield(Token{ID: -1}, err)
 		}
 	}
 }
 
+// Drain reads what has come into tokens, as much as has room there, and returns how many that are.
+// It waits for the first, and allocates for none. After the end, the error is io.EOF. Whoever does
+// not read to the end calls Cancel.
+func (l *Live) Drain(tokens []Token) (n int, err error) { return l.drain(tokens, true) }
+
+// TryDrain is Drain without waiting: n is 0 where nothing has come.
+func (l *Live) TryDrain(tokens []Token) (n int, err error) { return l.drain(tokens, false) }
+
+func (l *Live) drain(tokens []Token, wait bool) (n int, err error) {
+	defer runtime.KeepAlive(l)
+	for more := len(tokens) > 0; more && n == 0 && err == nil; more = wait { // the first may tell nothing
+		err = l.answer.Drain(wait, func(d *completion.Delta) bool {
+			if l.told(&tokens[n], d) {
+				n++
+			}
+			return n < len(tokens)
+		})
+	}
+	if n > 0 {
+		return n, nil // an error is told the next time
+	}
+	return 0, err
+}
+
 // Answer reads what is left of the answer, and returns all of it: as far as it came where there is
 // an error.
 func (l *Live) Answer() (Answer, error) {
 	defer runtime.KeepAlive(l)
-	err := l.answer.Read(func(completion.Delta) bool { return true })
+	err := l.answer.Read(func(*completion.Delta) bool { return true })
 	if errors.Is(err, completion.ErrRead) {
 		return Answer{}, err
 	}
 	return l.whole(err), err
 }
 
-// token is what a delta tells, if it tells anything.
-func (l *Live) token(d completion.Delta) (t Token, tells bool) {
+// told makes t what a delta tells, and reports whether that is anything.
+func (l *Live) told(t *Token, d *completion.Delta) bool {
 	e := &d.Event
-	t = Token{ID: -1, Text: d.Content, Reasoning: d.Reasoning, ToolCalls: d.Calls, Output: e.Output}
+	*t = Token{ID: -1, Text: d.Content, Reasoning: d.Reasoning, ToolCalls: d.Calls, Output: e.Output}
 	switch e.Kind {
 	case scheduler.KindToken:
 		t.ID, t.Logprobs = e.Token, e.Logprobs
@@ -723,21 +705,21 @@ func (l *Live) token(d completion.Delta) (t Token, tells bool) {
 		whole := l.whole(nil)
 		t.End = &whole
 	default:
-		return t, t.Output != nil || !d.Empty()
+		return t.Output != nil || !d.Empty()
 	}
-	return t, true
+	return true
 }
 
 // whole is the answer as far as it was read.
 func (l *Live) whole(err error) Answer {
 	c, w := l.answer.Choice, &l.answer.Whole
 	a := Answer{Text: w.Content.String(), Reasoning: w.Reasoning.String(), Tokens: slices.Clone(c.Tokens), Outputs: slices.Clone(c.Outputs),
-		Stop: c.End.Stop, Usage: c.End.Usage, Timing: c.End.Timing}
+		Stop: c.End.Stop, Missed: c.Missed(), Usage: c.End.Usage, Timing: c.End.Timing}
 	for _, call := range w.Calls {
 		a.ToolCalls = append(a.ToolCalls, ToolCall{call.ID, call.Name, call.Arguments})
 	}
 	if err == nil && c.End.Reason != 0 {
-		a.FinishReason = c.FinishReason()
+		a.FinishReason, a.StopType, a.StoppedBy = c.FinishReason(), c.StopType(), c.StoppedBy()
 	}
 	return a
 }
@@ -789,7 +771,7 @@ func (l *Live) Fork(ctx context.Context, change func(*Params)) (fork *Live, err 
 			}
 			return nil
 		})
-		fork, err = l.model.submit(ctx, prompted, l.parts, err)
+		fork, err = l.model.submit(ctx, prompted, l.reading, err)
 		return err
 	})
 	return fork, err

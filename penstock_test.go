@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +17,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/config"
@@ -186,6 +191,111 @@ var prompts = map[string]penstock.Prompt{"text": penstock.Text("Once upon a time
 // long has an answer be 200 tokens, the same each time.
 var long = []penstock.Option{endless, penstock.Temperature(0), penstock.MaxTokens(200)}
 
+// However an answer is drained, it is the one that a loop reads.
+func TestLive_Drain(t *testing.T) {
+	for name, prompt := range prompts {
+		t.Run(name, func(t *testing.T) {
+			want := whole(t, prompt)
+			for name, drain := range map[string]func(*penstock.Live, []penstock.Token) (int, error){"waiting": (*penstock.Live).Drain, "trying": (*penstock.Live).TryDrain} {
+				live, err := m.Live(t.Context(), prompt, long...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var buffer [7]penstock.Token
+				var last penstock.Token
+				text, tokens := "", []int32(nil)
+				n := 0
+				for n, err = drain(live, buffer[:]); err == nil; n, err = drain(live, buffer[:]) {
+					for _, last = range buffer[:n] {
+						if text += last.Text; last.ID >= 0 {
+							tokens = append(tokens, last.ID)
+						}
+					}
+					if n == 0 {
+						runtime.Gosched()
+					}
+				}
+				if n != 0 || !errors.Is(err, io.EOF) || text != want.Text || !slices.Equal(tokens, want.Tokens) || last.End == nil || last.End.Text != want.Text {
+					t.Errorf("%s: %q in %d tokens, then %d and %v; want %q in %d", name, text, len(tokens), n, err, want.Text, len(want.Tokens))
+				}
+			}
+		})
+	}
+}
+
+// An answer that nobody reads loses its oldest tokens, or ends, if that is what is asked for.
+func TestOverflow(t *testing.T) {
+	for policy, c := range map[string]struct{ reason, kind string }{"drop": {"length", "limit"}, "cancel": {"cancelled", "none"}} {
+		ended := make(chan penstock.Ended, 1)
+		stop := m.Listen(penstock.Listener{Ended: func(e penstock.Ended) { ended <- e }})
+		live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), endless, penstock.MaxTokens(400), penstock.Temperature(0), penstock.Overflow(policy))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		stop()
+		a, err := live.Answer()
+		if err != nil || a.FinishReason != c.reason || a.StopType != c.kind || (a.Missed > 0) != (policy == "drop") {
+			t.Errorf("%s: %+v, %v", policy, a, err)
+		}
+		if events := uint64(a.Usage.Generated + 1); policy == "drop" && uint64(len(a.Tokens))+a.Missed != events { // with the start
+			t.Errorf("%d tokens were read and %d events lost, of %d", len(a.Tokens), a.Missed, events)
+		}
+	}
+}
+
+// Each way in which an answer ends is told.
+func TestAnswer_StopType(t *testing.T) {
+	end := m.Info().Vocabulary.Ends[0]
+	text := whole(t, prompts["text"]).Text
+	brake := func(script string) penstock.Option {
+		return penstock.Plugins(penstock.Plugin{Name: "brake", Script: script})
+	}
+	for name, c := range map[string]struct {
+		option     penstock.Option
+		kind, what string
+	}{
+		"the model":  {penstock.Sampling(func(p *penstock.Params) { p.LogitBias = fmt.Appendf(nil, `{"%d": 100}`, end) }), "eos", ""},
+		"a text":     {penstock.Stop(text[20:24]), "word", text[20:24]},
+		"its length": {penstock.MaxTokens(3), "limit", ""},
+		"a stage":    {brake(`let n = 0; export function accept() { if (++n == 3) return "stop" }`), "plugin", "brake"},
+		"a rule":     {brake(`let n = 0; export function stop() { if (++n == 3) return "end" }`), "plugin", "brake"},
+		"a program":  {brake("export const plugin = { branches: 1 }; export function run() {}"), "plugin", "brake"},
+	} {
+		a, err := m.Generate(t.Context(), "Once upon a time", penstock.Temperature(0), penstock.MaxTokens(200), c.option)
+		if err != nil || a.StopType != c.kind || a.Stop+a.StoppedBy != c.what {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
+// Listeners are told of ticks and requests, and one makes spans below that of the request's
+// context.
+func TestModel_Listen(t *testing.T) {
+	exported := tracetest.NewInMemoryExporter()
+	tracer := sdk.NewTracerProvider(sdk.WithSyncer(exported)).Tracer("test")
+	ctx, mine := tracer.Start(t.Context(), "mine")
+	defer m.Listen(penstock.Spans(tracer))()
+	ticks, ended := 0, make(chan penstock.Ended, 1)
+	stop := m.Listen(penstock.Listener{Tick: func(penstock.Tick) { ticks++ }, Ended: func(e penstock.Ended) { ended <- e }})
+	if _, err := m.Generate(ctx, "Once", endless, penstock.MaxTokens(3)); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-ended; e.Usage.Generated != 3 || ticks == 0 {
+		t.Errorf("%+v after %d ticks", e, ticks)
+	}
+	stop()
+	var names []string
+	for _, span := range exported.GetSpans() {
+		if names = append(names, span.Name); span.Parent.SpanID() != mine.SpanContext().SpanID() {
+			t.Errorf("%s is not below the caller's span", span.Name)
+		}
+	}
+	if !slices.Equal(names, []string{"queue", "prefill", "decode"}) {
+		t.Errorf("%v", names)
+	}
+}
+
 func whole(t *testing.T, prompt penstock.Prompt) penstock.Answer {
 	t.Helper()
 	live, err := m.Live(t.Context(), prompt, long...)
@@ -302,6 +412,84 @@ func TestLogits_SeesTheAnswer(t *testing.T) {
 }
 
 // Errors tell by their types what a program can do about them.
+// rowsOf reads a stream of rows.
+func rowsOf(t *testing.T, rows iter.Seq2[[]float32, error]) (all [][]float32) {
+	t.Helper()
+	for row, err := range rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// The rows of streams are those that are to be had whole.
+func TestModel_EmbedStream_EmbedTokens(t *testing.T) {
+	texts := []string{"The frog jumps.", "Prices rose.", "A frog sat by the pond."}
+	want, err := m.Embed(t.Context(), texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rowsOf(t, m.EmbedStream(t.Context(), slices.Values(texts)))
+	for i := range want {
+		for j := range want[i] {
+			if math.Abs(float64(got[i][j]-want[i][j])) > 1e-4 {
+				t.Fatalf("number %d of text %d is %v, want %v", j, i, got[i][j], want[i][j])
+			}
+		}
+	}
+	tokens, err := m.Tokenize(t.Context(), texts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := rowsOf(t, m.EmbedTokens(t.Context(), texts[0])); len(rows) < len(tokens) || len(rows) > len(tokens)+1 || len(rows[0]) != len(want[0]) {
+		t.Errorf("%d rows for %d tokens", len(rows), len(tokens))
+	}
+}
+
+// Each token has the probabilities of the whole vocabulary, and the state that it was drawn from
+// comes before it. The last layer's after the norm are not those of the last layer before.
+func TestLogprobRows_HiddenStates(t *testing.T) {
+	states := m.Info().States
+	var last [2][][]float32
+	for i, layer := range []int{0, states.Layers} {
+		tokens := 0
+		for token, err := range m.Stream(t.Context(), "Once upon a time", endless, penstock.Temperature(0), penstock.MaxTokens(40), penstock.LogprobRows(), penstock.HiddenStates(layer)) {
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case token.Output != nil:
+				if token.Output.Tokens != tokens || len(token.Output.Row) != states.Width {
+					t.Fatalf("%d numbers of token %d after %d tokens", len(token.Output.Row), token.Output.Tokens, tokens)
+				}
+				last[i] = append(last[i], token.Output.Row)
+			case token.ID >= 0:
+				tokens++
+				sum := 0.0
+				for _, p := range token.Logprobs.Row {
+					sum += math.Exp(float64(p))
+				}
+				if math.Abs(sum-1) > 1e-3 || token.Logprobs.Row[token.ID] != token.Logprobs.Token || token.Logprobs.Token != slices.Max(token.Logprobs.Row) {
+					t.Errorf("token %d: the probabilities add up to %v", token.ID, sum)
+				}
+			}
+			if token.End != nil && len(token.End.Outputs) > 0 {
+				t.Errorf("the whole answer keeps %d states", len(token.End.Outputs))
+			}
+		}
+		if tokens != 40 || len(last[i]) != 40 {
+			t.Errorf("%d tokens, %d states", tokens, len(last[i]))
+		}
+	}
+	if slices.Equal(last[0][0], last[1][0]) {
+		t.Error("the last layer gives the same before and after the norm")
+	}
+	if _, err := m.Generate(t.Context(), "Once", penstock.HiddenStates(states.Layers+1)); !is[*penstock.RequestError](err) {
+		t.Errorf("a layer that is not there: %v", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	var failed *penstock.ModelError
 	if _, err := penstock.Open(t.Context(), filepath.Join(t.TempDir(), "none.gguf")); !errors.As(err, &failed) || !strings.Contains(err.Error(), "none.gguf") {
@@ -323,6 +511,7 @@ func TestErrors(t *testing.T) {
 		"a module":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Module: []byte("no module")})}, "plugins", is[*penstock.PluginFault]},
 		"a script":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Script: "export function sample( {"})}, "plugins[0].script", is[*penstock.PluginFault]},
 		"its call":      {[]penstock.Option{penstock.Plugins(penstock.Plugin{Script: "export function accept() { throw new Error('oh') }"})}, "plugins", is[*penstock.PluginFault]},
+		"no policy":     {[]penstock.Option{penstock.Overflow("lose")}, "overflow", is[*penstock.RequestError]},
 		"probabilities": {[]penstock.Option{penstock.TopLogprobs(21)}, "top_logprobs", is[*penstock.RequestError]},
 		"a text's tool": {[]penstock.Option{penstock.ToolChoice("required")}, "tools", is[*penstock.RequestError]},
 		"no number":     {[]penstock.Option{penstock.Logits(func(_ []int32, logits []float32) { logits[7] = float32(math.NaN()) })}, "logits", is[*penstock.RequestError]},
@@ -421,26 +610,41 @@ func TestLora_Counts(t *testing.T) {
 // In the steady state a token costs no allocation, neither of the scheduler nor of its reader.
 func TestModel_Stream_AllocatesNothing(t *testing.T) {
 	const warm, counted = 100, 400
-	var before, after runtime.MemStats
-	n := 0
-	for token, err := range m.Stream(t.Context(), "Once upon a time", endless, penstock.Temperature(0)) {
-		if err != nil {
-			t.Fatal(err)
+	options := []penstock.Option{endless, penstock.Temperature(0)}
+	for name, read := range map[string]func(take func(tokens int) (more bool)){
+		"a loop": func(take func(int) bool) {
+			for token, err := range m.Stream(t.Context(), "Once upon a time", options...) {
+				if err != nil || token.ID >= 0 && !take(1) {
+					break
+				}
+			}
+		},
+		"drained": func(take func(int) bool) {
+			live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer live.Cancel()
+			var buffer [16]penstock.Token
+			for n, err := live.Drain(buffer[:]); err == nil && take(n); n, err = live.Drain(buffer[:]) {
+			}
+		},
+	} {
+		var before, after runtime.MemStats
+		total, done := 0, false
+		read(func(tokens int) bool {
+			was := total
+			switch total += tokens; {
+			case was < warm && total >= warm:
+				runtime.ReadMemStats(&before)
+			case total >= warm+counted:
+				runtime.ReadMemStats(&after)
+				done = true
+			}
+			return !done
+		})
+		if allocated := after.Mallocs - before.Mallocs; !done || allocated > counted/2 { // some memory grows, ever more seldom
+			t.Errorf("%s: %d tokens took %d allocations; all were read: %v", name, counted, allocated, done)
 		}
-		if token.ID < 0 {
-			continue
-		}
-		switch n++; n {
-		case warm:
-			runtime.ReadMemStats(&before)
-		case warm + counted:
-			runtime.ReadMemStats(&after)
-		}
-		if n == warm+counted {
-			break
-		}
-	}
-	if allocated := after.Mallocs - before.Mallocs; allocated > counted/2 { // some memory grows, ever more seldom
-		t.Errorf("%d tokens took %d allocations", counted, allocated)
 	}
 }

@@ -434,7 +434,8 @@ func TestScheduler_Turns_LongAnswersGiveWay(t *testing.T) {
 	counter := &tokenCounter{}
 	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14})
 	b.Cost = flat
-	s := newScheduler(t, b, scheduler.Config{Slots: 4, Observer: counter})
+	s := newScheduler(t, b, scheduler.Config{Slots: 4})
+	s.Listen(scheduler.Listener{Tick: counter.Tick})
 	long := func(caller string, seed int) scheduler.Request {
 		r := request(10, seed, 2000)
 		r.Caller = caller
@@ -481,7 +482,8 @@ func TestScheduler_Turns_OneSlotIsKept(t *testing.T) {
 		counter := &tokenCounter{}
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14})
 		b.Cost = flat
-		s := newScheduler(t, b, scheduler.Config{Slots: 4, Observer: counter})
+		s := newScheduler(t, b, scheduler.Config{Slots: 4})
+		s.Listen(scheduler.Listener{Tick: counter.Tick})
 		var streams []*scheduler.Stream
 		for i, caller := range append(slices.Clone(callers), "five") {
 			r := request(10, i, 2000)
@@ -504,7 +506,8 @@ func TestScheduler_Turns_GivingWayEnds(t *testing.T) {
 		counter := &tokenCounter{}
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 16})
 		b.Cost = flat
-		s := newScheduler(t, b, scheduler.Config{Slots: 4, Observer: counter})
+		s := newScheduler(t, b, scheduler.Config{Slots: 4})
+		s.Listen(scheduler.Listener{Tick: counter.Tick})
 		var streams []*scheduler.Stream
 		for i := range 4 {
 			r := request(10, i, 4000)

@@ -18,10 +18,11 @@ func BenchmarkTick(b *testing.B) {
 		b.Run(fmt.Sprintf("slots=%d", slots), func(b *testing.B) {
 			backend := schedulertest.New(scheduler.Limits{Cells: 1 << 22, Context: 1 << 20, Sequences: 256, Rows: 256})
 			var passes passTime
-			s, err := scheduler.New(backend, scheduler.Config{Slots: slots, Observer: &passes})
+			s, err := scheduler.New(backend, scheduler.Config{Slots: slots})
 			if err != nil {
 				b.Fatal(err)
 			}
+			s.Listen(scheduler.Listener{Tick: passes.Tick})
 			var streams []*scheduler.Stream
 			fill := func() {
 				streams = streams[:0]
@@ -55,13 +56,7 @@ func BenchmarkTick(b *testing.B) {
 	}
 }
 
-// passTime is an observer that adds up what passes take.
+// passTime adds up what passes take.
 type passTime struct{ total time.Duration }
 
 func (p *passTime) Tick(r scheduler.TickRecord) { p.total += r.Forward }
-
-func (*passTime) First(time.Duration) {}
-
-func (*passTime) Token(time.Duration) {}
-
-func (*passTime) Ended(scheduler.RequestRecord) {}

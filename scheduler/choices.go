@@ -88,14 +88,14 @@ func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, er
 			from = j.program.Adopted(i)
 		}
 		if (len(mine) > 0 || returned) && !c.done {
-			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, mine, returned, from, err); return nil }}})
+			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, j.program.Name(), mine, returned, from, err); return nil }}})
 		}
 	}
 }
 
-// show takes what a program has shown into its answer, and its end, or what the answer goes on
-// from.
-func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.Adopted, err error) {
+// show takes what the program of that name has shown into its answer, and its end, or what the
+// answer goes on from.
+func show(a *answer.Answer, name string, shown []program.Shown, returned bool, from *program.Adopted, err error) {
 	for _, t := range shown {
 		a.Take(t.Token, t.Logprob)
 	}
@@ -107,7 +107,7 @@ func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.
 			a.Fail(err)
 		}
 	case returned:
-		a.Finish()
+		a.Finish(name)
 	}
 }
 

@@ -59,6 +59,12 @@
 // and one flag is missing: a copy that ends in the same tick in which a slot is left. A property
 // test runs two schedulers as a host does, in a bubble where a lost wake-up is a deadlock.
 //
+// # Why are listeners called by the tick?
+//
+// A buffer between the two would lose records or hold the tick up once it is full, and each
+// listener would need one, and a goroutine. Metrics must not lose any and take a microsecond. Who
+// wants a buffer sends to one (a channel with room, package ring).
+//
 // # Why do the prompts of a burst end together?
 //
 // Sixteen prompts of 55 tokens are more than one pass takes. If some ended in the first, their

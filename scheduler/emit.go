@@ -33,7 +33,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	if out.Reason == 0 {
 		return
 	}
-	e := End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err}
+	e := End{Reason: out.Reason, Stop: out.Stop, By: out.By, EndToken: out.EndToken, Err: out.Err}
 	if j.kind == kindProgram && j.othersGoOn() {
 		j.held = &e // the program goes on for its other choices
 		return
@@ -134,12 +134,14 @@ func (s *Scheduler) end(j *job, e End) {
 	if !busy {
 		s.attempt(func() { last.Text = j.answer.Flush() })
 	}
+	record := e.requestRecord()
+	record.Context = j.req.Context
 	if j.req.Ended != nil {
-		s.attempt(func() { j.req.Ended(e.requestRecord()) })
+		s.attempt(func() { j.req.Ended(record) })
 		j.req.Ended = nil // a tick without work leaves the job where the last one had it, with all that this refers to
 	}
 	j.stream.send(last)
-	j.req.Pieces = nil // whoever keeps the stream keeps no embeddings
+	j.req.Pieces, j.req.Context = nil, nil // whoever keeps the stream keeps neither of them
 	s.attempt(func() { s.dropAllButOne(j) })
 	s.attempt(func() { s.leave(j) })
 	s.attempt(j.background.Interrupt)
@@ -152,7 +154,11 @@ func (s *Scheduler) end(j *job, e End) {
 	if j.kind != kindAnswer {
 		s.endOthers(j, e)
 	}
-	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
+	s.tell(func(l *Listener) {
+		if l.Ended != nil {
+			l.Ended(record)
+		}
+	})
 }
 
 // times are the moments a request has reached; the others are zero.
@@ -179,12 +185,18 @@ func (t *times) timing(now time.Time) Timing {
 // recordToken notes when a token came and reports the latency it had.
 func (s *Scheduler) recordToken(j *job, now time.Time) {
 	t := &j.times
-	if t.first.IsZero() {
-		t.first = now
-		s.config.Observer.First(now.Sub(t.submitted))
-	} else {
-		s.config.Observer.Token(now.Sub(t.last))
+	first, since := t.first.IsZero(), t.last
+	if first {
+		t.first, since = now, t.submitted
 	}
 	t.last = now
+	s.tell(func(l *Listener) {
+		switch {
+		case first && l.First != nil:
+			l.First(now.Sub(since))
+		case !first && l.Token != nil:
+			l.Token(now.Sub(since))
+		}
+	})
 	s.rates.shown++
 }

@@ -242,7 +242,7 @@ func TestPanic_OfTruncate_EndsTheGuiltyRequestAlone(t *testing.T) {
 	survives(t, s, f.Backend, a, neighbour)
 }
 
-// panicStrategy panics once; panicObserver whenever a request ends.
+// panicStrategy panics once.
 type panicStrategy struct{ armed *bool }
 
 func (p panicStrategy) Chunk(d *estimator.Demand) int {
@@ -252,13 +252,6 @@ func (p panicStrategy) Chunk(d *estimator.Demand) int {
 	}
 	return estimator.DecodeMaximal{}.Chunk(d)
 }
-
-type panicObserver struct{}
-
-func (panicObserver) Tick(scheduler.TickRecord)     {}
-func (panicObserver) First(time.Duration)           {}
-func (panicObserver) Token(time.Duration)           {}
-func (panicObserver) Ended(scheduler.RequestRecord) { panic("ended") }
 
 // Nobody can be blamed: the requests of that pass end, later ones go on.
 func TestPanic_OfNobody_EndsThePass(t *testing.T) {
@@ -276,15 +269,33 @@ func TestPanic_OfNobody_EndsThePass(t *testing.T) {
 	}
 }
 
-func TestPanic_OfTheObserver_EndsNothing(t *testing.T) {
-	f := schedulertest.New(scheduler.Limits{})
-	s, err := scheduler.New(f, scheduler.Config{Clock: f.Now, Observer: panicObserver{}, Log: slog.New(slog.DiscardHandler), QueueLimit: 1, Slots: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 5 { // more than the queue would take if one were never counted out
-		if a := complete(s, submit(t, s, request(10, 1, 5))); a.end.Reason != answer.ReasonLength {
-			t.Errorf("ended as %v: %v", a.end.Reason, a.end.Err)
+// A listener that panics ends nothing, and is told no more.
+func TestPanic_OfAListener_EndsNothing(t *testing.T) {
+	for name, broken := range map[string]func(told func()) scheduler.Listener{
+		"tick": func(told func()) scheduler.Listener {
+			return scheduler.Listener{Tick: func(scheduler.TickRecord) { told() }}
+		},
+		"first": func(told func()) scheduler.Listener { return scheduler.Listener{First: func(time.Duration) { told() }} },
+		"token": func(told func()) scheduler.Listener { return scheduler.Listener{Token: func(time.Duration) { told() }} },
+		"ended": func(told func()) scheduler.Listener {
+			return scheduler.Listener{Ended: func(scheduler.RequestRecord) { told() }}
+		},
+	} {
+		f := schedulertest.New(scheduler.Limits{})
+		s, err := scheduler.New(f, scheduler.Config{Clock: f.Now, Log: slog.New(slog.DiscardHandler), QueueLimit: 1, Slots: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, others := 0, 0
+		s.Listen(broken(func() { told++; panic(name) }))
+		s.Listen(broken(func() { others++ }))
+		for range 5 { // more than the queue would take if one were never counted out
+			if a := complete(s, submit(t, s, request(10, 1, 5))); a.end.Reason != answer.ReasonLength {
+				t.Errorf("%s: ended as %v: %v", name, a.end.Reason, a.end.Err)
+			}
+		}
+		if told != 1 || others < 5 {
+			t.Errorf("%s: it was told %d times, want once, and another %d times, want 5 or more", name, told, others)
 		}
 	}
 }

@@ -3,18 +3,69 @@
 package scheduler
 
 import (
+	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// Observer is told what happens, on the tick's goroutine: it must be quick and must not call back.
-type Observer interface {
-	Tick(TickRecord)          // after each tick that computed something
-	First(ttft time.Duration) // a request's first token, since its submission
-	Token(gap time.Duration)  // a later token, since the one before
-	Ended(RequestRecord)      // a request ended, for whatever reason
+// Listener is told what happens, on the tick's goroutine: its functions must be quick and must not
+// call back. Those that are nil are not called.
+type Listener struct {
+	Tick  func(TickRecord)         // after each tick that computed something
+	First func(ttft time.Duration) // a request's first token, since its submission
+	Token func(gap time.Duration)  // a later token, since the one before
+	Ended func(RequestRecord)      // a request ended, for whatever reason
+}
+
+// listeners are whom a scheduler tells, in a list that is never changed but replaced: the tick
+// reads it without a lock.
+type listeners struct {
+	changing sync.Mutex
+	list     atomic.Pointer[[]*Listener]
+}
+
+// Listen has a listener told from now on. Stop ends that; a call that has begun may still be going
+// on when it returns. Both may be called from anywhere, stop more than once.
+func (s *Scheduler) Listen(l Listener) (stop func()) {
+	s.listeners.change(func(all []*Listener) []*Listener { return append(all, &l) })
+	return func() { s.listeners.remove(&l) }
+}
+
+func (l *listeners) remove(one *Listener) {
+	l.change(func(all []*Listener) []*Listener {
+		return slices.DeleteFunc(all, func(other *Listener) bool { return other == one })
+	})
+}
+
+// change replaces the list by what becomes of a copy.
+func (l *listeners) change(how func([]*Listener) []*Listener) {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	all := how(slices.Clone(l.all()))
+	l.list.Store(&all)
+}
+
+func (l *listeners) all() []*Listener {
+	if all := l.list.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// tell has all listeners told. A listener that panics is no request's fault: that is logged, and it
+// is told no more.
+func (s *Scheduler) tell(how func(*Listener)) {
+	for _, l := range s.listeners.all() {
+		if err := panics.Try(func() error { how(l); return nil }); err != nil {
+			s.logPanic(err)
+			s.listeners.remove(l)
+		}
+	}
 }
 
 // TickRecord is what one tick did.
@@ -57,23 +108,14 @@ func (s *Scheduler) gauges() Stats {
 
 // RequestRecord is what became of one request.
 type RequestRecord struct {
-	Reason answer.Reason
-	Usage  Usage
-	Timing Timing
-	Total  time.Duration // submission to end
+	Context context.Context // the request's; nil: it has none
+	Reason  answer.Reason
+	Usage   Usage
+	Timing  Timing
+	Total   time.Duration // submission to end
 }
 
-type noObserver struct{}
-
-func (noObserver) Tick(TickRecord) {}
-
-func (noObserver) First(time.Duration) {}
-
-func (noObserver) Token(time.Duration) {}
-
-func (noObserver) Ended(RequestRecord) {}
-
-// requestRecord is what the observer is told of an end.
+// requestRecord is what listeners are told of an end.
 func (e *End) requestRecord() RequestRecord {
 	t := e.Timing
 	return RequestRecord{Reason: e.Reason, Usage: e.Usage, Timing: t, Total: t.Queued + t.Prefill + t.Decode}
@@ -81,9 +123,10 @@ func (e *End) requestRecord() RequestRecord {
 
 // records is what a scheduler tells of itself. Others may look at its Stats and its load.
 type records struct {
-	record  TickRecord
-	history history
-	rates   rates
+	record    TickRecord
+	listeners listeners
+	history   history
+	rates     rates
 
 	statsMu sync.Mutex
 	stats   Stats
@@ -91,10 +134,15 @@ type records struct {
 	look loadLook
 }
 
-// history keeps the last tick records.
+// history keeps the last tick records, for Inspect. It is a scheduler's first listener.
 type history struct {
 	records [4096]TickRecord
 	n       int
+}
+
+func (h *history) add(r TickRecord) {
+	h.records[h.n%len(h.records)] = r
+	h.n++
 }
 
 // observe closes the record of a tick.
@@ -107,10 +155,12 @@ func (s *Scheduler) observe() {
 			r.Parked++
 		}
 	}
-	s.history.records[s.history.n%len(s.history.records)] = *r
-	s.history.n++
 	s.rates.count(r.Start.Add(r.Total), r.Prefill)
-	s.config.Observer.Tick(*r)
+	s.tell(func(l *Listener) {
+		if l.Tick != nil {
+			l.Tick(*r)
+		}
+	})
 }
 
 // TokenCounts are tokens computed.

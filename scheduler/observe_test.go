@@ -23,16 +23,13 @@ func (c *tokenCounter) Tick(r scheduler.TickRecord) {
 	c.preempted += r.Preempted
 }
 
-func (*tokenCounter) First(time.Duration)           {}
-func (*tokenCounter) Token(time.Duration)           {}
-func (*tokenCounter) Ended(scheduler.RequestRecord) {}
-
 // A prompt that is planned first, and then preempted for one that came before it, is not counted:
 // its tokens are not computed.
 func TestTickRecord_PlannedPromptPreempted_NotCounted(t *testing.T) {
 	counter := &tokenCounter{}
 	b := schedulertest.New(scheduler.Limits{Cells: 256})
-	s := newScheduler(t, b, scheduler.Config{Observer: counter, Strategy: estimator.PrefillPriority{}})
+	s := newScheduler(t, b, scheduler.Config{Strategy: estimator.PrefillPriority{}})
+	s.Listen(scheduler.Listener{Tick: counter.Tick})
 	submit(t, s, request(10, 3, 200)) // it generates, so that the strategy is asked
 	first, second := submit(t, s, request(100, 1, 200)), submit(t, s, request(60, 2, 200))
 	for b.Tokens < 10+100+60 {
@@ -53,6 +50,41 @@ func TestTickRecord_PlannedPromptPreempted_NotCounted(t *testing.T) {
 	}
 	if counter.tokens != b.Tokens {
 		t.Errorf("the records have %d tokens, the passes had %d", counter.tokens, b.Tokens)
+	}
+}
+
+// Each listener is told of all requests and ticks, with what the request's context has, until it is
+// stopped.
+func TestScheduler_Listen_UntilStopped(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	type key struct{}
+	type counts struct{ ticks, first, later, ended int }
+	var told [2]counts
+	var stop [2]func()
+	for i := range told {
+		c := &told[i]
+		stop[i] = s.Listen(scheduler.Listener{
+			Tick:  func(scheduler.TickRecord) { c.ticks++ },
+			First: func(time.Duration) { c.first++ },
+			Token: func(time.Duration) { c.later++ },
+			Ended: func(r scheduler.RequestRecord) {
+				if r.Context.Value(key{}) == "mine" && r.Usage.Generated == 5 {
+					c.ended++
+				}
+			},
+		})
+	}
+	for range 2 {
+		r := request(10, 1, 5)
+		r.Context = context.WithValue(t.Context(), key{}, "mine")
+		finish(t, s, submit(t, s, r))
+		stop[0]()
+		stop[0]()
+	}
+	once := counts{ticks: told[0].ticks, first: 1, later: 4, ended: 1}
+	twice := counts{ticks: told[1].ticks, first: 2, later: 8, ended: 2}
+	if told[0] != once || told[1] != twice || told[1].ticks <= told[0].ticks {
+		t.Errorf("the one that was stopped after a request was told of %+v, the other of %+v", told[0], told[1])
 	}
 }
 

@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -51,9 +52,11 @@ type Request struct {
 	Service
 	Caching
 
-	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods
+	// Ended, if set, is told of the end, before the stream's reader is. As a Listener's functions
 	// it must be quick and must not call back.
 	Ended func(RequestRecord)
+	// Context is whatever listeners are to know of the request, in its values. It ends nothing.
+	Context context.Context
 }
 
 // Ending is what ends an answer.
@@ -70,7 +73,8 @@ type Ending struct {
 // Reports is what an answer's reader is told besides its text.
 type Reports struct {
 	// Logprobs is how many of the most likely tokens to report with each token, from the raw row;
-	// -1: none and no probability of the token itself either.
+	// -1: none and no probability of the token itself either. With chain.AllTokens it is the whole
+	// row, so Buffer is to be small.
 	Logprobs int
 	// Trace is how many of the most likely tokens to report before and after each stage, with each
 	// token that the chain draws; 0: no trace.

@@ -29,7 +29,6 @@ type Config struct {
 	Checkpoints  kvcache.CheckpointOptions // of models that cannot take back single tokens; default none
 	Strategy     estimator.Strategy        // default DecodeMaximal
 	ComputeLock  *ComputeLock              // shared with other schedulers of this machine; default none
-	Observer     Observer                  // default none
 	Drafter      draft.Drafter             // guesses tokens of answers, where the backend can make use of that; default none
 	MostDrafted  int                       // tokens it guesses of an answer at once; default DefaultMostDrafted
 	Others       Others                    // what else computes on the same processors; default nothing
@@ -112,9 +111,6 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	if c.Strategy == nil {
 		c.Strategy = estimator.DecodeMaximal{}
 	}
-	if c.Observer == nil {
-		c.Observer = noObserver{}
-	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -139,6 +135,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		sampling:    sampling{alarm: time.NewTimer(time.Hour)},
 	}
 	s.cache = s.newCache()
+	s.Listen(Listener{Tick: s.history.add})
 	if limits.Drafts {
 		s.speculation.drafter = c.Drafter
 	}

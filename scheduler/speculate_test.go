@@ -191,7 +191,8 @@ func TestSpeculate_ITLTarget_IsKept(t *testing.T) {
 	for _, target := range []time.Duration{6 * time.Millisecond, 8 * time.Millisecond} {
 		b, ticks := schedulertest.New(scheduler.Limits{}), &longestTick{}
 		b.Cost = flat
-		s := newScheduler(t, b, scheduler.Config{ITLTarget: target, Observer: ticks, Drafter: &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}})
+		s := newScheduler(t, b, scheduler.Config{ITLTarget: target, Drafter: &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}})
+		s.Listen(scheduler.Listener{Tick: ticks.Tick})
 		a := finish(t, s, submit(t, s, request(20, 1, 300)))[0]
 		if ticks.drafting > target+time.Millisecond || a.end.Usage.Accepted == 0 {
 			t.Errorf("target %v: a pass with drafts took %v, %d tokens were accepted", target, ticks.drafting, a.end.Usage.Accepted)
@@ -199,9 +200,8 @@ func TestSpeculate_ITLTarget_IsKept(t *testing.T) {
 	}
 }
 
-// longestTick is an observer.
+// longestTick is told of ticks.
 type longestTick struct {
-	tokenCounter
 	drafting time.Duration // the longest pass with drafts
 	beside   int           // drafted tokens in ticks with prompts
 }
@@ -218,7 +218,8 @@ func TestSpeculate_PromptsWait_NoDrafts(t *testing.T) {
 	ticks := &longestTick{}
 	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14})
 	b.Cost = flat
-	s := newScheduler(t, b, scheduler.Config{Observer: ticks, Drafter: &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}})
+	s := newScheduler(t, b, scheduler.Config{Drafter: &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}})
+	s.Listen(scheduler.Listener{Tick: ticks.Tick})
 	first := submit(t, s, request(20, 1, 1000))
 	for range 10 {
 		s.Tick()

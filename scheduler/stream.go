@@ -74,6 +74,7 @@ type End struct {
 	Reason answer.Reason
 	Err    error  // with ReasonError
 	Stop   string // with ReasonStop: the stop string, if one ended it
+	By     string // with ReasonStop: the stage, rule or program that ended it, as traces name it, if one did
 
 	EndToken *answer.EndToken // with ReasonStop: the token, if one ended it that is not part of the answer
 

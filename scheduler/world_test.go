@@ -126,7 +126,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
 	archive := int64(rng.IntN(3)) << 13
 	w.bytes = archive + checkpoints.Bytes
-	c := scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Observer: &w.counts}
+	c := scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints}
 	if rng.IntN(3) == 0 {
 		w.cold = schedulertest.NewCold(b)
 		w.cold.Refuses = func() bool { n, _ := w.cold.Kept(); return n > 8 || rng.IntN(4) == 0 }
@@ -136,6 +136,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	c.Drafter = anyDrafter(b, rng)
 	c.Log, c.Strategy = w.log(c.Drafter), strategies[rng.IntN(3)]
 	w.s = newScheduler(t, placed, c)
+	w.s.Listen(scheduler.Listener{Tick: w.counts.Tick})
 	return w
 }
 

@@ -70,14 +70,6 @@ func (w watched) Pause(ctx context.Context) error {
 	return err
 }
 
-// witness collects how requests ended.
-type witness struct{ ended chan scheduler.RequestRecord }
-
-func (witness) Tick(scheduler.TickRecord)         {}
-func (witness) First(time.Duration)               {}
-func (witness) Token(time.Duration)               {}
-func (w witness) Ended(r scheduler.RequestRecord) { w.ended <- r }
-
 // rig is an API over the real scheduler and a toy model.
 type rig struct {
 	t         *testing.T
@@ -116,10 +108,11 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	backend.End, backend.Fail = s.end, s.fail
 	r := &rig{t: t, ended: make(chan scheduler.RequestRecord, 4096)}
 	var err error
-	r.scheduler, err = scheduler.New(backend, scheduler.Config{Pieces: s.pieces, Slots: s.slots, QueueLimit: s.queue, Observer: witness{r.ended}})
+	r.scheduler, err = scheduler.New(backend, scheduler.Config{Pieces: s.pieces, Slots: s.slots, QueueLimit: s.queue})
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.scheduler.Listen(scheduler.Listener{Ended: func(e scheduler.RequestRecord) { r.ended <- e }})
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	done := make(chan error, 1)

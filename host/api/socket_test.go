@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // peer is a WebSocket client.
@@ -35,6 +36,9 @@ type serverFrame struct {
 	Usage                                     wire.Usage
 	Timings                                   wire.Timings
 	Missed                                    uint64
+	TokenID                                   *scheduler.Token `json:"token_id"`
+	StopType                                  string           `json:"stop_type"`
+	StoppingWord                              string           `json:"stopping_word"`
 	Logprobs                                  *wire.TokenProb
 	Trace                                     *wire.TokenTrace
 	Frame                                     string
@@ -138,7 +142,7 @@ func TestSocket_Generate_FramesInOrder(t *testing.T) {
 	}
 	for i := range 3 {
 		f := p.next()
-		if f.Type != "token" || f.ID != "a" || f.Seq != uint64(i+1) || f.Text == "" || f.Logprobs == nil {
+		if f.Type != "token" || f.ID != "a" || f.Seq != uint64(i+1) || f.Text == "" || f.Logprobs == nil || f.TokenID == nil || *f.TokenID != f.Logprobs.ID {
 			t.Errorf("got %+v", f)
 		}
 	}
@@ -149,6 +153,35 @@ func TestSocket_Generate_FramesInOrder(t *testing.T) {
 	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
 	if f := p.next(); f.Type != "started" || f.Prompt != 1 {
 		t.Errorf("the id was not free again: %+v", f)
+	}
+}
+
+// The end tells a token, a stop string and a length apart. Text that was held back until then is of
+// no token.
+func TestSocket_End_TellsWhatEndedIt(t *testing.T) {
+	p := newRig(t, func(s *setup) { s.end = 12 }).dial()
+	ask := func(more string) (text string, end serverFrame) {
+		p.send(`{"type":"generate","id":"a","request":{"prompt":"x"%s}}`, more)
+		for end = p.next(); end.Type != "end"; end = p.next() {
+			if end.Type == "token" && end.TokenID != nil {
+				text += end.Text
+			}
+		}
+		return text, end
+	}
+	text, end := ask("")
+	if end.Reason != "stop" || end.StopType != "eos" || end.TokenID == nil || *end.TokenID != schedulertest.EndToken || len(text) < 5 {
+		t.Errorf("at a token, after %q: %+v", text, end)
+	}
+	if short, end := ask(`,"max_tokens":2`); end.Reason != "length" || end.StopType != "limit" || end.TokenID != nil || !strings.HasPrefix(text, short) {
+		t.Errorf("at a length, after %q of %q: %+v", short, text, end)
+	}
+	word := text[2:4]
+	if before, end := ask(fmt.Sprintf(`,"stop":[%q]`, word)); end.Reason != "stop" || end.StopType != "word" || end.StoppingWord != word || end.TokenID != nil || strings.Contains(before, word) {
+		t.Errorf("at the text %q, after %q: %+v", word, before, end)
+	}
+	if rest, _ := ask(fmt.Sprintf(`,"stop":[%q]`, text[len(text)-1:]+"~")); rest+text[len(text)-1:] != text {
+		t.Errorf("the tokens have %q of %q, the end of which was held back", rest, text)
 	}
 }
 

@@ -380,6 +380,14 @@ func ChooseTool(name string, tools []Tool, field string) (ToolChoice, error) {
 	return ToolChoice{Mode: "required", Name: name}, nil
 }
 
+// ChooseByWord is the choice of the tool of that name, or if there is none, a mode.
+func ChooseByWord(word string, tools []Tool) (ToolChoice, error) {
+	if choice, err := ChooseTool(word, tools, "tool_choice"); err == nil {
+		return choice, nil
+	}
+	return chooseMode(word, "tool_choice", tools)
+}
+
 func noSuchTool(name, field string) error {
 	return &Invalid{field, fmt.Sprintf("is %q, which is none of the tools", excerpt.Of(name, 64))}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -72,47 +73,63 @@ func (r *Submitted) Read(ctx context.Context, take func(c *Choice, d Delta) erro
 	return readAll(ctx, r.Choices, take, idle)
 }
 
-// tryNext reads the next event of the choice's stream if one is ready.
-func (c *Choice) tryNext() (d Delta, ok bool, err error) {
+// tryNext reads the next event of the choice's stream into d, if one is ready. A delta is large, so
+// it is copied as seldom as can be.
+func (c *Choice) tryNext(d *Delta) (ok bool, err error) {
 	e, ok := c.Stream.TryNext()
 	if ok {
-		d, err = c.Add(e)
+		err = c.add(d, &e)
 	}
-	return d, ok, err
+	return ok, err
 }
 
 // next reads the next event of the choice's stream, or what the text before it adds if that had to
 // wait to be taken apart.
-func (c *Choice) next(ctx context.Context) (Delta, error) {
+func (c *Choice) next(ctx context.Context, d *Delta) error {
 	if c.parts != nil && c.parts.Waits() {
-		if d, ok, err := c.tryNext(); ok {
-			return d, err
+		if ok, err := c.tryNext(d); ok {
+			return err
 		}
-		return c.held(ctx)
+		return c.held(ctx, d)
 	}
 	e, err := c.Stream.Next(ctx)
 	if err != nil {
-		return Delta{}, err
+		return err
 	}
-	return c.Add(e)
+	return c.add(d, &e)
+}
+
+// poll is next without waiting.
+func (c *Choice) poll(d *Delta) (ok bool, err error) {
+	if ok, err = c.tryNext(d); ok || c.parts == nil || !c.parts.Waits() || c.parts.Rest() > 0 {
+		return ok, err
+	}
+	*d = Delta{}
+	return true, d.take(c, c.parts.Take)
 }
 
 // held takes apart the text that waits for it, when it is time.
-func (c *Choice) held(ctx context.Context) (d Delta, err error) {
+func (c *Choice) held(ctx context.Context, d *Delta) error {
 	due := time.NewTimer(c.parts.Rest())
 	defer due.Stop()
 	select {
 	case <-due.C:
-		return d, d.take(c, c.parts.Take)
+		*d = Delta{}
+		return d.take(c, c.parts.Take)
 	case <-ctx.Done():
-		return d, ctx.Err()
+		return ctx.Err()
 	}
 }
 
 // Add takes the next event of the choice's stream. The error is that of an answer that failed.
-func (c *Choice) Add(e scheduler.Event) (Delta, error) {
+func (c *Choice) Add(e scheduler.Event) (d Delta, err error) {
+	err = c.add(&d, &e)
+	return d, err
+}
+
+func (c *Choice) add(d *Delta, e *scheduler.Event) error {
 	if recording := c.Request.held.recording; recording != nil {
-		recording.Event(c.Index, e)
+		recording.Event(c.Index, *e)
 	}
 	switch e.Kind {
 	case scheduler.KindStarted:
@@ -122,37 +139,40 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 	case scheduler.KindRewound:
 		c.Tokens = c.Tokens[:max(0, len(c.Tokens)-e.Rewound.Tokens)]
 	case scheduler.KindOutput:
-		c.Outputs = append(c.Outputs, *e.Output)
+		if e.Output.Row == nil { // rows are for who reads them: those of a whole answer take too much
+			c.Outputs = append(c.Outputs, *e.Output)
+		}
 	case scheduler.KindEnd:
 		c.End = *e.End
 		if err := failure(c.End); err != nil {
-			return Delta{}, err
+			*d = Delta{}
+			return err
 		}
 	}
-	d := Delta{Event: e}
+	*d = Delta{Event: *e}
 	c.text = append(c.text, e.Text...)
 	if e.Kind == scheduler.KindRewound {
-		return d, d.retell(c)
+		return d.retell(c)
 	}
 	if c.parts == nil {
 		d.Content = e.Text
 		if c.Request.Logprobs >= 0 {
-			c.shares.add(e)
+			c.shares.add(*e)
 			d.Said = c.shares.take(chat.Delta{Content: e.Text})
 		}
-		return d, nil
+		return nil
 	}
-	c.shares.add(e)
+	c.shares.add(*e)
 	c.parts.Add(e.Text)
 	switch {
 	case e.Kind == scheduler.KindEnd:
 		err := d.take(c, lastPart(c.parts, c.End.Reason))
 		c.shares.end()
-		return d, err
+		return err
 	case c.parts.Rest() == 0:
-		return d, d.take(c, c.parts.Take)
+		return d.take(c, c.parts.Take)
 	}
-	return d, nil
+	return nil
 }
 
 // retell tells all that is left of a choice, of which tokens were taken back.
@@ -191,7 +211,7 @@ func (d *Delta) take(c *Choice, from func() ([]chat.Delta, error)) error {
 		}
 	}
 	if c.shown != nil {
-		c.shown.Add(*d)
+		c.shown.Add(d)
 	}
 	return err
 }
@@ -213,6 +233,39 @@ func (c *Choice) FinishReason() string {
 		return "tool_calls"
 	}
 	return c.End.Reason.String()
+}
+
+// StopType is what ended a choice, by llama-server's words: eos is the model, word a stop string,
+// limit the length, and none a client or an error. llama-server knows no plugin.
+func (c *Choice) StopType() string {
+	switch e := &c.End; {
+	case e.Reason == answer.ReasonLength:
+		return "limit"
+	case e.Reason != answer.ReasonStop:
+		return "none"
+	case e.Stop != "":
+		return "word"
+	case c.StoppedBy() != "":
+		return "plugin"
+	}
+	return "eos"
+}
+
+// StoppedBy is the plugin that ended a choice as complete; "": none did.
+func (c *Choice) StoppedBy() string {
+	if c.End.Reason != answer.ReasonStop {
+		return ""
+	}
+	plugin, _ := sampling.PluginNamed(c.End.By)
+	return plugin
+}
+
+// Missed counts the events that a slow reader has lost, where that is allowed.
+func (c *Choice) Missed() uint64 {
+	if stream, ok := c.Stream.(interface{ Missed() uint64 }); ok {
+		return stream.Missed()
+	}
+	return 0
 }
 
 // readAll reads choices to their ends. take gets what every event adds. idle is called when no
@@ -274,7 +327,8 @@ type offer struct {
 func (c *Choice) offerAll(ctx context.Context, offers chan<- offer) {
 	taken := make(chan struct{}, 1)
 	for {
-		d, err := c.next(ctx)
+		var d Delta
+		err := c.next(ctx, &d)
 		select {
 		case offers <- offer{c, d, err, taken}:
 		case <-ctx.Done():
@@ -292,13 +346,14 @@ func (c *Choice) offerAll(ctx context.Context, offers chan<- offer) {
 }
 
 func readOne(ctx context.Context, c *Choice, take func(*Choice, Delta) error, idle func() error) error {
+	var d Delta
 	for {
-		d, ok, err := c.tryNext()
+		ok, err := c.tryNext(&d)
 		if !ok {
 			if err := idle(); err != nil {
 				return err
 			}
-			d, err = c.next(ctx)
+			err = c.next(ctx, &d)
 		}
 		if err != nil {
 			return err
@@ -320,7 +375,7 @@ type Whole struct {
 }
 
 // Add appends a delta.
-func (w *Whole) Add(d Delta) {
+func (w *Whole) Add(d *Delta) {
 	if d.Event.Kind == scheduler.KindRewound {
 		*w = Whole{}
 	}

@@ -101,7 +101,7 @@ func TestSubmitted_Read_TakesPartsOfEachChoice(t *testing.T) {
 		wholes := make([]Whole, len(texts))
 		deltas := 0
 		err := a.Read(t.Context(), func(c *Choice, d Delta) error {
-			wholes[c.Index].Add(d)
+			wholes[c.Index].Add(&d)
 			if !d.Empty() {
 				deltas++
 			}
@@ -154,7 +154,7 @@ func TestSubmitted_Read_TellsWhatWaits(t *testing.T) {
 		var seen Whole
 		begin := time.Now()
 		err = a.Read(ctx, func(_ *Choice, d Delta) error {
-			if seen.Add(d); seen.Content.String() == "abc" && time.Since(begin) > 20*time.Millisecond {
+			if seen.Add(&d); seen.Content.String() == "abc" && time.Since(begin) > 20*time.Millisecond {
 				t.Errorf("the last text came after %v", time.Since(begin))
 			}
 			return nil

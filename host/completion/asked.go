@@ -74,12 +74,13 @@ type Answers struct {
 	Lines      LineRule // ends an answer by its lines and its time
 	Format     Format   // what an answer must look like, beside what the common fields say
 
-	Logprobs       int    // alternatives reported with each token; -1: none, and no probability of the token itself
+	Logprobs       int    // alternatives reported with each token, or chain.AllTokens; -1: none, and no probability of the token itself
 	LogprobsField  string // that asks for them; "": logprobs
 	PromptLogprobs bool   // those of the prompt are reported, too
 	ReturnTokens   bool   // the answer's tokens are reported
 	NoAnswer       bool   // nothing is generated
 	Logits         Logits // changes the rows of the answers before anything else does; nil: nothing
+	StateLayer     *int   // whose hidden states are reported, from 1; 0: the last one's, after the norm; nil: none
 	Candidates     int    // how many of the most likely tokens are reported that each sampler left; 0: none
 	Progress       bool   // tell how far the prompt is computed
 

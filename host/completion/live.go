@@ -5,11 +5,15 @@ package completion
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
+
+	"github.com/penstock/penstock/scheduler"
 )
 
 // Live is an answer for a reader in this process. What it holds is given back once, when its reader
-// has left, its context is done, or it is ended from elsewhere: after this nobody uses the model.
+// has left or has read the end, its context is done, or it is ended from elsewhere: after this
+// nobody uses the model.
 type Live struct {
 	Choice *Choice
 	Whole  Whole // as far as it was read
@@ -18,9 +22,13 @@ type Live struct {
 	stop func() bool // of what ends it with ctx
 	over func(*Live)
 
-	reading sync.Mutex // held by who reads, and for what follows
+	mu      sync.Mutex
+	reading bool  // somebody reads, and gives back what is to be given back then
+	ending  bool  // End was called meanwhile
+	why     error // with ending
 	ended   bool
-	err     error
+	err     error // with ended
+	gained  Delta // the reader's
 }
 
 // ErrRead says that another goroutine reads the answer.
@@ -43,30 +51,114 @@ func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 
 // Read reads the answer to its end, or until take is false. Nothing is left to be read then. Its
 // errors are those of Typed.
-func (l *Live) Read(take func(Delta) bool) error {
-	if !l.reading.TryLock() {
-		return Typed(context.Background(), ErrRead, "") // even if ctx is done: who reads goes on using the answer
+func (l *Live) Read(take func(*Delta) bool) error {
+	err := l.begin()
+	if err == nil {
+		err = l.read(take)
 	}
-	defer l.reading.Unlock()
-	if !l.ended {
-		l.read(take)
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
-	return Typed(l.ctx, l.err, l.Choice.Request.PromptField)
+	return l.typed(err)
 }
 
-func (l *Live) read(take func(Delta) bool) {
-	defer l.release()
-	l.err = l.Choice.Request.Read(l.ctx, func(_ *Choice, d Delta) error {
+func (l *Live) read(take func(*Delta) bool) (err error) {
+	defer func() { l.leave(true, err) }()
+	err = l.Choice.Request.Read(l.ctx, func(_ *Choice, d Delta) error {
 		if err := l.ctx.Err(); err != nil {
 			return err // nobody wants what has arrived and was not read
 		}
-		if l.Whole.Add(d); !take(d) {
+		l.gained = d
+		if l.Whole.Add(&l.gained); !take(&l.gained) {
 			return errLeft
 		}
 		return nil
 	}, func() error { return nil })
-	if errors.Is(l.err, errLeft) {
-		l.err = nil
+	if errors.Is(err, errLeft) {
+		err = nil
+	}
+	return err
+}
+
+// Drain gives take what the answer has gained, until that is all or take is false. It waits for the
+// first, if it is to. After the end, the error is io.EOF, or why the answer was ended, as Typed has
+// it.
+func (l *Live) Drain(wait bool, take func(*Delta) (more bool)) error {
+	err := l.begin()
+	if err == nil {
+		err = l.drain(wait, take)
+	}
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	return l.typed(err)
+}
+
+func (l *Live) drain(wait bool, take func(*Delta) (more bool)) (err error) {
+	over := true // unless it gets to where more may come
+	defer func() { l.leave(over, err) }()
+	if err := l.ctx.Err(); err != nil {
+		return err // nobody wants what has arrived and was not read
+	}
+	d := &l.gained
+	for more := true; more; wait = false {
+		ok := true
+		if wait {
+			err = l.Choice.next(l.ctx, d)
+		} else {
+			ok, err = l.Choice.poll(d)
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		l.Whole.Add(d)
+		if more = take(d); d.Event.Kind == scheduler.KindEnd {
+			return nil
+		}
+	}
+	over = false
+	return nil
+}
+
+// typed is err for the program that reads. That another goroutine reads is told even when the
+// context is done: the other one goes on using the answer.
+func (l *Live) typed(err error) error {
+	if errors.Is(err, ErrRead) {
+		return Typed(context.Background(), err, "")
+	}
+	return Typed(l.ctx, err, l.Choice.Request.PromptField)
+}
+
+// begin begins to read; an error says that there is nothing to read, or not now.
+func (l *Live) begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.reading:
+		return ErrRead
+	case l.ended && l.err != nil:
+		return l.err
+	case l.ended:
+		return io.EOF
+	}
+	l.reading = true
+	return nil
+}
+
+// leave ends what begin began. With over, nobody reads on, for a reason; nil: all was read that was
+// wanted.
+func (l *Live) leave(over bool, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reading = false
+	switch {
+	case over:
+		l.release(why)
+	case l.ending:
+		l.release(l.why)
 	}
 }
 
@@ -74,19 +166,19 @@ func (l *Live) read(take func(Delta) bool) {
 // by who is reading it.
 func (l *Live) End(why error) {
 	l.Choice.Stream.Cancel()
-	if !l.reading.TryLock() {
-		return
-	}
-	defer l.reading.Unlock()
-	if !l.ended {
-		l.err = why
-		l.release()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.reading:
+		l.ending, l.why = true, why
+	case !l.ended:
+		l.release(why)
 	}
 }
 
-// release gives back what the answer holds.
-func (l *Live) release() {
-	l.ended = true
+// release gives back what the answer holds. l.mu is held.
+func (l *Live) release(why error) {
+	l.ended, l.err = true, why
 	l.stop()
 	l.Choice.Request.Cancel()
 	l.Choice.Request.Release()

@@ -17,16 +17,14 @@ import (
 // for several do.
 type Logits func(tokens []scheduler.Token, logits []float32) error
 
-// logitsStage is the name of its stage in traces.
-const logitsStage = "logits"
-
-// first puts the function in front of a policy's chain.
-func (f Logits) first(p serving.Policy) serving.Policy {
-	p.Stages = append([]chain.Stage{&logits{change: f}}, p.Stages...)
+// first puts a stage of this process, which lasts, in front of a policy's chain.
+func first(s chain.Stage, p serving.Policy) serving.Policy {
+	p.Stages = append([]chain.Stage{s}, p.Stages...)
 	if renew := p.Renew; renew != nil {
+		name := s.Traits().Name
 		p.Renew = func(params sampling.Params) ([]chain.Stage, error) {
 			stages, err := renew(params)
-			return append([]chain.Stage{chain.Keep(logitsStage, nil)}, stages...), err
+			return append([]chain.Stage{chain.Keep(name, nil)}, stages...), err
 		}
 	}
 	return p
@@ -40,7 +38,7 @@ type logits struct {
 
 // Traits implements chain.Stage.
 func (*logits) Traits() chain.Traits {
-	return chain.Traits{Name: logitsStage, TakesLong: true, Lasts: true}
+	return chain.Traits{Name: "logits", TakesLong: true, Lasts: true}
 }
 
 // Native implements chain.Stage.

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
@@ -38,6 +39,16 @@ type Reading struct {
 	Parts    bool                     // they are taken apart: Submitted.Read reads them
 }
 
+// ReadOverflow reads what becomes of an answer that is read too slowly: park, which "" is, drop or
+// cancel.
+func ReadOverflow(word string) (scheduler.OverflowPolicy, error) {
+	policy, known := map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": scheduler.Park, "drop": scheduler.DropOldest, "cancel": scheduler.CancelSlow}[word]
+	if !known {
+		return policy, refusal.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(word, 40))
+	}
+	return policy, nil
+}
+
 // Submit has the answers of a request computed, all of them or none. There must be room for all
 // before a picture or a sound is encoded and any sampler chain is built, with a grammar perhaps.
 // It is called once: the memory of pictures and sounds is freed.
@@ -46,7 +57,7 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	copied := *asked
 	p := &copied
 	p.Prompts, p.Media.told = slices.Clone(p.Prompts), slices.Clone(p.Media.told)
-	if err := p.checkCall(); err != nil {
+	if err := cmp.Or(p.checkCall(), p.checkStates()); err != nil {
 		return nil, err
 	}
 	for _, prompt := range p.Prompts {
@@ -120,7 +131,7 @@ func (p *Prompted) checkCall() error {
 	if !ok || c.ToolChoice.Mode != "required" || p.Rendered.Rules != nil && p.Rendered.Rules.Calls {
 		return nil
 	}
-	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; a server can be given another template with --chat-template-file")
+	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; give it another template with chat.template_file")
 }
 
 // checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0:
@@ -139,6 +150,8 @@ func (p *Prompted) checkProgram(branches int) error {
 		return refusal.Invalid(p.PromptField, "%s, so an answer that has begun cannot go on with it", writes)
 	case p.Logits != nil:
 		return refusal.Invalid("logits", "%s, so a function that changes logits would not be asked: leave it out", writes)
+	case p.StateLayer != nil:
+		return refusal.Invalid("state_layer", "%s, so no hidden states are told: leave state_layer out", writes)
 	case p.PromptLogprobs || p.NoAnswer:
 		return refusal.Invalid(p.PromptField, "%s, so nothing is told of the prompt's tokens: leave echo out, and ask for at least one token", writes)
 	}
@@ -191,7 +204,7 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 			}
 			r.renew = policy.Renew // the same for all choices: their plugins are
 			request := r.request(prompt, policy, reading)
-			request.Ended = operation.From(ctx).Ended
+			request.Ended, request.Context = operation.From(ctx).Ended, ctx
 			if len(requests) > first && requests[first].Program != nil {
 				request.Program, request.Shift = requests[first].Program, nil
 			}
@@ -247,7 +260,10 @@ func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prom
 		return serving.Policy{}, chainError(r.constraintError(err), params)
 	}
 	if r.Logits != nil {
-		p = r.Logits.first(p)
+		p = first(&logits{change: r.Logits}, p)
+	}
+	if r.StateLayer != nil {
+		p = first(&states{layer: int32(*r.StateLayer)}, p)
 	}
 	if recording := r.held.recording; recording != nil {
 		p = recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
@@ -291,6 +307,9 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 		Caching:      scheduler.Caching{CachePrompt: r.Common.CachePrompt, CacheSalt: r.Caller.CacheSalt},
 	}
 	r.Common.Guessing.tell(&request)
+	if r.Logprobs == chain.AllTokens {
+		request.Buffer = mostRows
+	}
 	switch {
 	case policy.Program != nil: // whose branches end where the context is full
 		policy.Program.Tokens = r.Model.Programs.Tokens

@@ -79,6 +79,11 @@ type Task struct {
 	Inputs    [][]int32 // tokens
 	Pooling   Pooling   // scores are not pooled
 	Normalize int       // see Normalize; vectors of PoolingNone and scores are not normalised
+
+	// Row is given the vectors in the order of the inputs, each as soon as it is there, in place of
+	// the Result. The goroutine that computes for all calls it, perhaps once more after Embed has
+	// ended with its context: it must be quick. Nil: the result has them.
+	Row func(vector []float32)
 }
 
 // Result is the answer to a request.
@@ -256,7 +261,7 @@ func (s *Service) try(b Backend, pass []item) error {
 	for i, it := range pass {
 		inputs[i] = it.tokens()
 		tokens += len(inputs[i])
-		pools[i] = it.job.pool()
+		pools[i] = it.pool()
 	}
 	s.options.Gate.Begin(b)
 	begun := time.Now()
@@ -272,7 +277,14 @@ func (s *Service) try(b Backend, pass []item) error {
 		return fmt.Errorf("%w: %w", ErrPass, err)
 	}
 	for i, it := range pass {
-		it.job.result.Vectors[it.index] = pools[i].vectors(it.job.request.Normalize)
+		vectors := pools[i].vectors(it.job.request.Normalize)
+		if it.job.request.Row == nil {
+			it.job.result.Vectors[it.index] = vectors
+			continue
+		}
+		for _, v := range vectors {
+			it.job.request.Row(v)
+		}
 	}
 	return nil
 }

@@ -183,6 +183,37 @@ func TestService_Embed_OnlyTheGuiltyFails(t *testing.T) {
 	}
 }
 
+// Vectors that are told as they come are told in order, and once, also where a pass fails on the
+// way for another's input.
+func TestService_Embed_Row_EachOnce(t *testing.T) {
+	for pooling, want := range map[Pooling][][]float32{PoolingNone: {{4, 0}, {5, 1}, {6, 0}}, PoolingLast: {{5, 1}, {6, 0}}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake()
+			s := service(t, f, Options{})
+			var group sync.WaitGroup
+			group.Go(func() { _, _ = s.Embed(t.Context(), request([]int32{1, 1, 1})) }) // the others wait meanwhile
+			synctest.Wait()
+			var rows [][]float32
+			told := request([]int32{4, 5}, []int32{6})
+			told.Pooling, told.Row = pooling, func(v []float32) { rows = append(rows, v) }
+			group.Go(func() {
+				if r, err := s.Embed(t.Context(), told); err != nil || len(slices.Concat(r.Vectors...)) > 0 {
+					t.Errorf("%s: the result has %v, %v", pooling, r.Vectors, err)
+				}
+			})
+			synctest.Wait()
+			group.Go(func() { _, _ = s.Embed(t.Context(), request([]int32{666})) })
+			group.Wait()
+			if diff := cmp.Diff(want, rows); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", pooling, diff)
+			}
+			if got := f.sizes(); !slices.Equal(got, []int{1, 3, 1, 1, 1}) {
+				t.Errorf("%s: passes of %d inputs; the one with all should have failed", pooling, got)
+			}
+		})
+	}
+}
+
 func TestService_Embed_Refusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := service(t, newFake(), Options{})

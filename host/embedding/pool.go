@@ -40,6 +40,9 @@ type pool struct {
 	n     int
 	sum   []float64 // of a mean
 	kept  [][]float32
+
+	row  func([]float32) // is told of the vector of each token; nil: they are kept
+	told *int            // tokens that it was told of, perhaps by a pass that failed
 }
 
 func newPool(kind Pooling, width int) pool { return pool{kind: kind, width: width} }
@@ -54,6 +57,11 @@ func (p *pool) add(v []float32) {
 		}
 		for i, x := range v {
 			p.sum[i] += float64(x)
+		}
+	case p.row != nil:
+		if p.n > *p.told {
+			*p.told = p.n
+			p.row(slices.Clone(v))
 		}
 	case p.kind == PoolingNone || len(p.kept) == 0:
 		p.kept = append(p.kept, slices.Clone(v))

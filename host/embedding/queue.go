@@ -40,6 +40,7 @@ type job struct {
 	counted bool  // its numbers count
 	next    int   // the first input that was not taken
 	left    int   // inputs that were not computed
+	told    []int // of each input, tokens that Row was told of, where none are pooled
 	result  Result
 	err     error
 	done    chan struct{}
@@ -74,11 +75,9 @@ func newJob(r Task, l Limits) (*job, error) {
 		return nil, fmt.Errorf("%w: the answer would have %d vectors of %d numbers, and at most %d numbers are given at once; send the texts in several requests",
 			ErrInvalid, vectors, l.Width, maxNumbers)
 	}
-	j.result.Vectors = make([][][]float32, len(r.Inputs))
+	j.result.Vectors, j.told = make([][][]float32, len(r.Inputs)), make([]int, len(r.Inputs))
 	return j, nil
 }
-
-func (j *job) pool() pool { return newPool(j.request.Pooling, j.width) }
 
 // item is one input of a job.
 type item struct {
@@ -87,6 +86,15 @@ type item struct {
 }
 
 func (i item) tokens() []int32 { return i.job.request.Inputs[i.index] }
+
+// pool is what gathers the vectors of the input.
+func (i item) pool() pool {
+	p := newPool(i.job.request.Pooling, i.job.width)
+	if p.kind == PoolingNone {
+		p.row, p.told = i.job.request.Row, &i.job.told[i.index]
+	}
+	return p
+}
 
 // queue is the jobs that have inputs to compute, by their callers. The first caller's turn is next.
 type queue struct {

@@ -52,6 +52,9 @@ type Source struct {
 	// all that wait for the same. Its context is done when nobody waits any more. All waiting
 	// requests get its error.
 	Decode func(ctx context.Context) (Media, error)
+	// Piece is given each piece as soon as it is there, before Encode returns all. It may be called
+	// once more after that has ended with its context, and must be quick. Nil: nobody is told.
+	Piece func(Piece)
 }
 
 // Piece is what stands in a prompt: tokens, or embeddings with their numbers. Several requests may
@@ -146,11 +149,13 @@ func (e *Encoder) ask(r Source) (*job, []Piece, error) {
 	k := key{r.Scope, r.Hash}
 	if pieces, ok := e.cache.find(k); ok {
 		e.stats.Hits++
+		tell(r.Piece, pieces)
 		return nil, pieces, nil
 	}
 	if j := e.jobs[k]; j != nil && j.ctx.Err() == nil {
 		e.stats.Shared++
 		j.waiting++
+		j.join(r.Piece)
 		return j, nil, nil
 	}
 	if e.closed.Err() != nil {
@@ -163,6 +168,7 @@ func (e *Encoder) ask(r Source) (*job, []Piece, error) {
 		return nil, nil, fmt.Errorf("%w: %d", ErrFull, len(e.jobs))
 	}
 	j := newJob(e.closed, k, r)
+	j.join(r.Piece)
 	e.jobs[k] = j
 	e.queue.Add(j.client, j)
 	e.signal()
@@ -271,8 +277,19 @@ func (e *Encoder) encode(j *job) (_ []Piece, err error) {
 				return nil, err
 			}
 		}
+		e.tellReaders(j, pieces[:i+1])
 	}
 	return pieces, nil
+}
+
+// tellReaders tells those who want to know of the last of the pieces that a job has now.
+func (e *Encoder) tellReaders(j *job, pieces []Piece) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j.pieces = pieces
+	for _, reader := range j.readers {
+		reader(pieces[len(pieces)-1])
+	}
 }
 
 // compute computes embeddings, in turns with others.

@@ -337,3 +337,40 @@ func TestEncoder_Close(t *testing.T) {
 
 // second is the error of a call that also gives something.
 func second[T any](_ T, err error) error { return err }
+
+// All who wait for a picture are told of its pieces, whenever they ask.
+func TestEncoder_Piece_TellsAllWhoAsk(t *testing.T) {
+	e := open(t, QueueOptions{CacheBytes: 1 << 20})
+	var told, all [4][]Piece
+	ask := func(i int) {
+		r := request("client", "a", 7, nil)
+		r.Piece = func(p Piece) { told[i] = append(told[i], p) }
+		var err error
+		if all[i], err = e.Encode(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+	}
+	release := occupy(t, e)
+	var wait sync.WaitGroup
+	for i := range 3 {
+		wait.Go(func() { ask(i) })
+	}
+	waitFor(e, func(s Stats) bool { return s.Shared == 2 })
+	release()
+	wait.Wait()
+	ask(3) // it is kept
+	for i := range all {
+		if len(told[i]) == 0 || len(told[i]) != len(all[i]) {
+			t.Fatalf("%d was told of %d pieces of %d", i, len(told[i]), len(all[i]))
+		}
+		for k, p := range all[i] {
+			if !slices.Equal(told[i][k].Values, p.Values) {
+				t.Errorf("%d was told of another piece %d", i, k)
+			}
+		}
+	}
+	begun, n := job{pieces: make([]Piece, 2)}, 0
+	if begun.join(func(Piece) { n++ }); n != 2 || len(begun.readers) != 1 {
+		t.Errorf("who comes later is told of %d pieces, want 2", n)
+	}
+}

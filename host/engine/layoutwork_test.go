@@ -17,10 +17,7 @@ import (
 // preemptions counts the jobs that lost their slot.
 type preemptions int
 
-func (n *preemptions) Tick(r scheduler.TickRecord)   { *n += preemptions(r.Preempted) }
-func (n *preemptions) First(time.Duration)           {}
-func (n *preemptions) Token(time.Duration)           {}
-func (n *preemptions) Ended(scheduler.RequestRecord) {}
+func (n *preemptions) Tick(r scheduler.TickRecord) { *n += preemptions(r.Preempted) }
 
 // answering is a request and what came of it so far.
 type answering struct {
@@ -44,10 +41,11 @@ func TestLayout_RandomWork_SameTokensAsAlone(t *testing.T) {
 				SeparatePasses: rng.IntN(2) == 0})
 			b.Cost, b.CopyCost = schedulertest.Measured.Cost, time.Duration(rng.IntN(3))*20*time.Microsecond
 			s, err := scheduler.New(placed{b, layout{sequences: sequences}}, scheduler.Config{Slots: 1 + rng.IntN(sequences),
-				ArchiveBytes: int64(rng.IntN(3)) << 15, Clock: b.Now, Observer: &preempted})
+				ArchiveBytes: int64(rng.IntN(3)) << 15, Clock: b.Now})
 			if err != nil {
 				t.Fatal(err)
 			}
+			s.Listen(scheduler.Listener{Tick: preempted.Tick})
 			for i, a := range randomAnswers(t, s, rng, cells) {
 				want := b.After(slices.Concat(a.prompt, a.said), len(a.prompt), scheduler.Request{})
 				if len(a.said) != a.most || !slices.Equal(a.said, want) {

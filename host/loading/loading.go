@@ -5,7 +5,7 @@
 // below it, as does what becomes of all that; the others lead to one file each: llama.cpp's
 // options and the parameters of samplers (options.go), what fits (plan.go), workers, and how one
 // that is lost comes back (workers.go), plugins, pictures and sounds (media.go), embeddings and the
-// drafter (embeddings.go).
+// drafter (embeddings.go). alone.go opens one for a Go program.
 package loading
 
 import (
@@ -289,12 +289,13 @@ func (l *loader) newScheduler(ctx context.Context, e *engine.Engine, adapters *a
 		Cold:        cold,
 		Checkpoints: kvcache.CheckpointOptions{Most: c.CtxCheckpoints, MinStep: c.CheckpointMinStep, Bytes: c.CacheRAM},
 		Slots:       c.Slots, QueueLimit: c.MaxQueue, ITLTarget: c.ITLTarget, ArchiveBytes: c.CacheRAM,
-		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy], Observer: l.metrics,
+		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy],
 		Log: l.log, Others: l.Passes, ComputeLock: l.ComputeLock, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax, Pieces: m.table(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)
 	}
+	s.Listen(l.metrics.Listener())
 	l.metrics.Watch(s.Stats, e.Threads, e.PassTimes)
 	l.metrics.Picker(telemetry.Picked{Load: s.Load, Adapters: func() int { return len(adapters.List()) }, Names: func(key string) (names []string) {
 		set, _ := adapters.Named(key)
@@ -451,6 +452,7 @@ func infoOf(e *engine.Engine, f *model.File) serving.Info {
 				Repository: info.Special.FIMRepository, Separator: info.Special.FIMSeparator}},
 		Template: serving.ChatTemplate{Source: info.Template, WithTools: info.ToolTemplate, Caps: info.TemplateCaps, Thinks: info.Thinks},
 		Compute:  serving.Compute{Kernels: kernelsOf(e, f)},
+		States:   serving.States{Width: info.Limits.HiddenState, Layers: info.Limits.StateLayers},
 	}
 }
 

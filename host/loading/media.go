@@ -188,10 +188,7 @@ func (m *mediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt
 		return nil, nil, err
 	}
 	hash := m.hash(item)
-	encoded, err := m.encoder.Encode(ctx, encoder.Source{
-		Hash: hash, Scope: salt, Client: caller,
-		Decode: func(context.Context) (encoder.Media, error) { return decoded(item), nil },
-	})
+	encoded, err := m.encoder.Encode(ctx, source(item, hash, caller, salt))
 	if err != nil {
 		return nil, nil, told(ctx, item, err)
 	}
@@ -208,6 +205,28 @@ func (m *mediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt
 		tokens, held = append(tokens, rows...), append(held, p)
 	}
 	return tokens, held, nil
+}
+
+// Rows implements serving.MediaEncoder.
+func (m *mediaEncoder) Rows(ctx context.Context, item media.Item, caller, salt string, piece func(values []float32, rows int)) error {
+	if err := inBounds(item); err != nil {
+		return err
+	}
+	from := source(item, m.hash(item), caller, salt)
+	from.Piece = func(p encoder.Piece) {
+		if p.Values != nil {
+			piece(p.Values, p.Embeddings)
+		}
+	}
+	if _, err := m.encoder.Encode(ctx, from); err != nil {
+		return told(ctx, item, err)
+	}
+	return nil
+}
+
+// source is an item as the encoder takes it.
+func source(item media.Item, hash [sha256.Size]byte, caller, salt string) encoder.Source {
+	return encoder.Source{Hash: hash, Scope: salt, Client: caller, Decode: func(context.Context) (encoder.Media, error) { return decoded(item), nil }}
 }
 
 // add gives a piece its tokens, and returns the piece that they stand for: another request may

@@ -87,7 +87,7 @@ func (b *Builder) stateLayer(u *use) (int32, error) {
 // programOf makes a plugin that is a program the policy's, and its stage.
 func programOf(s *stage.Stage, u *use, layer int32, policy *serving.Policy) chain.Stage {
 	p := stage.Program{Stage: s}
-	policy.Program = &program.Program{Main: p.Main, Branches: u.plugin.Branches(u.Config), HiddenStates: u.plugin.WantsHiddenState(), StateLayer: layer}
+	policy.Program = &program.Program{Name: p.Traits().Name, Main: p.Main, Branches: u.plugin.Branches(u.Config), HiddenStates: u.plugin.WantsHiddenState(), StateLayer: layer}
 	return p
 }
 

@@ -82,6 +82,7 @@ type Info struct {
 	Media      media.Abilities // what it takes besides text
 	Projector  Projector       // with what
 	Programs   Programs        // what programs may use
+	States     States
 	Compute    Compute
 }
 
@@ -132,6 +133,12 @@ func (i Info) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// States are the hidden states that a model gives beside logits.
+type States struct {
+	Width  int // of one; 0: the model gives none
+	Layers int // of which it gives them; 0: those of the last one alone
+}
+
 // Projector is the file with which a model sees or hears.
 type Projector struct {
 	Path   string // empty: there is none
@@ -170,6 +177,9 @@ type MediaEncoder interface {
 	// until the request that has the tokens has ended (scheduler.Request.Pieces). An error that
 	// the client can fix is a *refusal.Error.
 	Encode(ctx context.Context, item media.Item, caller, salt string) (tokens []int32, pieces []*piece.Piece, err error)
+	// Rows encodes as Encode does, and gives the embeddings of each piece as soon as they are there,
+	// row after row. Nobody writes to them, and piece must be quick.
+	Rows(ctx context.Context, item media.Item, caller, salt string, piece func(values []float32, rows int)) error
 	// Count is how many tokens Encode would return, without an embedding computed.
 	Count(item media.Item) (int, error)
 }

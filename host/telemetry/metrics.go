@@ -21,7 +21,7 @@ import (
 )
 
 // Metrics counts what a model's scheduler does, under vLLM's names if it has them, and under
-// llama-server's. It is a scheduler.Observer.
+// llama-server's.
 type Metrics struct {
 	registry *prometheus.Registry
 	labels   prometheus.Labels
@@ -123,7 +123,12 @@ func (m *Metrics) Watch(stats func() scheduler.Stats, threads func() int, passes
 	}
 }
 
-// Tick implements scheduler.Observer.
+// Listener is what has a scheduler tell them.
+func (m *Metrics) Listener() scheduler.Listener {
+	return scheduler.Listener{Tick: m.Tick, First: m.First, Token: m.Token, Ended: m.Ended}
+}
+
+// Tick counts a tick.
 func (m *Metrics) Tick(r scheduler.TickRecord) {
 	m.tick.WithLabelValues("forward").Observe(r.Forward.Seconds())
 	m.tick.WithLabelValues("sample").Observe(r.Sample.Seconds())
@@ -134,13 +139,13 @@ func (m *Metrics) Tick(r scheduler.TickRecord) {
 	m.llama.tick(r)
 }
 
-// First implements scheduler.Observer.
+// First counts a first token.
 func (m *Metrics) First(ttft time.Duration) { m.ttft.Observe(ttft.Seconds()) }
 
-// Token implements scheduler.Observer.
+// Token counts a later token.
 func (m *Metrics) Token(gap time.Duration) { m.itl.Observe(gap.Seconds()) }
 
-// Ended implements scheduler.Observer.
+// Ended counts a request that has ended.
 func (m *Metrics) Ended(r scheduler.RequestRecord) {
 	m.ended.WithLabelValues(r.Reason.String()).Inc()
 	m.prompt.Add(float64(r.Usage.Prompt))

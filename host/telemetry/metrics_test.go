@@ -20,8 +20,6 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-var _ scheduler.Observer = (*Metrics)(nil)
-
 // The settled names: dashboards rely on them.
 func TestMetrics_Names(t *testing.T) {
 	m := NewMetrics("tiny")

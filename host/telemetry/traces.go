@@ -84,16 +84,25 @@ func (t *Traces) Ended(r operation.Record) {
 		span.SetStatus(codes.Error, fmt.Sprint(r.Err))
 	}
 	for _, a := range r.Answers {
-		t.answer(ctx, a)
+		answerSpans(ctx, t.tracer, a)
 	}
 	span.End(trace.WithTimestamp(r.Last()))
 }
 
-// answer makes the children of one answer, which follow each other.
-func (t *Traces) answer(ctx context.Context, a operation.AnswerRecord) {
+// Spans is a listener that makes the same children, below the span that a request's context has,
+// for programs that have a scheduler without a server. The tracer is one that does not wait for
+// spans to be sent.
+func Spans(tracer trace.Tracer) scheduler.Listener {
+	return scheduler.Listener{Ended: func(r scheduler.RequestRecord) {
+		answerSpans(r.Context, tracer, operation.AnswerRecord{RequestRecord: r, End: time.Now()})
+	}}
+}
+
+// answerSpans makes the children of one answer, which follow each other.
+func answerSpans(ctx context.Context, tracer trace.Tracer, a operation.AnswerRecord) {
 	begin := a.End.Add(-a.Total)
 	part := func(name string, took time.Duration, about ...attribute.KeyValue) {
-		_, span := t.tracer.Start(ctx, name, trace.WithTimestamp(begin), trace.WithAttributes(about...))
+		_, span := tracer.Start(ctx, name, trace.WithTimestamp(begin), trace.WithAttributes(about...))
 		begin = begin.Add(took)
 		span.End(trace.WithTimestamp(begin))
 	}

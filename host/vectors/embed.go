@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package vectors carries out requests for embeddings of texts and for scores of documents, which
-// are vectors of one number.
+// are vectors of one number. To a program of this process it streams rows (stream.go).
 //
 // What it shares with requests for text is package completion's: the models, the few workers for
 // texts, and what errors mean to a client.
@@ -31,9 +31,12 @@ type EmbeddingRequest struct {
 	Input     json.RawMessage   // a text, a list of tokens and texts that make one text, or a list of such texts
 	Field     string            // of the body, which holds Input
 	OneVector bool              // for each text, whatever the model's pooling
+	EachToken bool              // has a vector, whatever the model's pooling
 	Normalize *int              // nil: as configured
 	Truncate  bool              // texts that are too long, instead of refusing them
 	TimeoutMS *int64
+
+	row func([]float32) // is given the vectors as they come; see embedding.Task
 }
 
 // Embeddings are the answer, which is to be released once it is sent.
@@ -61,12 +64,15 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 		return nil, err
 	}
 	defer release()
-	e := embedding.Task{Caller: r.Caller.ID, Pooling: m.Pooling, Normalize: m.Normalize}
+	e := embedding.Task{Caller: r.Caller.ID, Pooling: m.Pooling, Normalize: m.Normalize, Row: r.row}
 	if e.Pooling == "" {
 		e.Pooling = embedding.PoolingNone
 	}
-	if r.OneVector {
+	switch {
+	case r.OneVector:
 		e.Pooling = m.OneVector
+	case r.EachToken:
+		e.Pooling = embedding.PoolingNone
 	}
 	if e.Pooling == embedding.PoolingNone && r.OneVector {
 		return nil, refusal.Invalid("", "Pooling type 'none' is not OAI compatible. Please use a different pooling type: start the server with another --pooling")
@@ -100,11 +106,19 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 func checkNumbers(vectors [][][]float32) error {
 	for _, of := range vectors {
 		for _, v := range of {
-			for _, x := range v {
-				if x-x != 0 {
-					return fmt.Errorf("%w: the model gave %v, which is no number", embedding.ErrPass, x)
-				}
+			if err := checkRow(v); err != nil {
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+// checkRow refuses a vector that has something else than numbers.
+func checkRow(v []float32) error {
+	for _, x := range v {
+		if x-x != 0 {
+			return fmt.Errorf("%w: the model gave %v, which is no number", embedding.ErrPass, x)
 		}
 	}
 	return nil

@@ -43,11 +43,12 @@ func (a *Answer) Take(t chain.Token, logprob *float32) {
 	a.Advance(t, d)
 }
 
-// Finish ends the answer where it is, as one that nothing is missing from, if it has not ended.
-func (a *Answer) Finish() {
+// Finish ends the answer where it is, as one that nothing is missing from, if it has not ended. by
+// is the name of who ends it.
+func (a *Answer) Finish(by string) {
 	a.takeOutputs()
 	if !a.output.ended() {
-		a.finish(ReasonStop)
+		a.finishBy(by)
 	}
 }
 
@@ -129,7 +130,7 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	a.extendContext()
 	a.noteLogprobs(d.Logprobs)
 	a.traceTakenBack(d.Trace)
-	stop, done := a.accept(t, d, spliced)
+	stopper, done := a.accept(t, d, spliced)
 	if done {
 		return
 	}
@@ -141,16 +142,18 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	}
 	switch {
 	case a.output.ended():
-	case stop:
-		a.finish(ReasonStop)
+	case stopper >= 0:
+		a.finishBy(a.chain.StageName(stopper))
 	case a.full():
 		a.finish(ReasonLength)
 	}
 }
 
-// accept tells the stages of the last token. Done: one has put others in its place, or failed. What
-// a required stage ends, no other goes on with.
-func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stop, done bool) {
+// accept tells the stages of the last token. stopper is the first that ends the answer; -1: none
+// does. Done: one has put others in its place, or failed. What a required stage ends, no other goes
+// on with.
+func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stopper int, done bool) {
+	stopper = -1
 	ended := false
 	for _, i := range a.chain.Order() {
 		if a.chain.WantsLogprobs() {
@@ -166,18 +169,20 @@ func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stop, done bool
 		if err != nil {
 			a.generated-- // nobody is shown it
 			a.Fail(err)
-			return false, true
+			return -1, true
 		}
 		if effect.Splice && !spliced && a.splice(i, effect, d) {
 			if ended && !a.output.ended() {
-				a.finish(ReasonStop)
+				a.finishBy(a.chain.StageName(stopper))
 			}
-			return false, true
+			return -1, true
 		}
-		stop = stop || effect.Stop
+		if effect.Stop && stopper < 0 {
+			stopper = i
+		}
 		ended = ended || effect.Stop && a.chain.Required(i)
 	}
-	return stop, false
+	return stopper, false
 }
 
 // full reports whether the answer may not grow any more.
@@ -218,7 +223,7 @@ func (a *Answer) show(t chain.Token, d Details) {
 	if seen.ends != 0 {
 		a.text.discard()
 		a.window = a.window[:0]
-		a.output.Reason, a.output.Stop = seen.ends, seen.stop
+		a.output.Reason, a.output.Stop, a.output.By = seen.ends, seen.stop, seen.by
 		a.filterRest()
 	}
 }
@@ -232,6 +237,13 @@ func (a *Answer) finish(r Reason) {
 		a.output.Reason = r
 		a.filterRest()
 	}
+}
+
+// finishBy is finish for an answer that one of those who decide it ends as complete. A stop string
+// in the window comes before.
+func (a *Answer) finishBy(name string) {
+	a.output.By = name
+	a.finish(ReasonStop)
 }
 
 var errAnswerSplice = errors.New("a splice in answer to a token that was spliced itself")

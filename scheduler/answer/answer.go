@@ -362,6 +362,7 @@ type Output struct {
 
 	Reason   Reason    // why the answer has ended; 0: it goes on
 	Stop     string    // with ReasonStop: the stop string, if one ended it
+	By       string    // with ReasonStop: the stage, rule or program that ended it, as traces name it, if one did
 	EndToken *EndToken // with ReasonStop: the token, if one ended it that is not part of the answer
 	Err      error     // with ReasonError
 }

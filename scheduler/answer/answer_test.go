@@ -122,6 +122,54 @@ func TestAnswer_Advance_ControlTokenIsStopString(t *testing.T) {
 	}
 }
 
+// closer is a stage and a rule that ends the answer at its token.
+type closer struct {
+	*editor
+	name string
+	at   chain.Token
+}
+
+func (c closer) Name() string         { return c.name }
+func (c closer) Traits() chain.Traits { return chain.Traits{Name: c.name} }
+
+func (c closer) Accept(t chain.Token) (chain.Effect, error) {
+	return chain.Effect{Stop: t == c.at}, nil
+}
+
+func (c closer) Check(t chain.Token, _ string) (Verdict, error) {
+	return Verdict{End: t == c.at, Show: -1}, nil
+}
+
+// It is told who has ended an answer: the first of those who would, and nobody where a token, a
+// text or the length has.
+func TestAnswer_Output_TellsWhoEndedIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings Settings
+		stages   []chain.Stage
+		want     string
+	}{
+		"a stage":             {Settings{}, []chain.Stage{&editor{}, closer{&editor{}, "one", 6}, closer{&editor{}, "two", 6}}, "one"},
+		"a rule":              {Settings{Rules: []StopRule{closer{&editor{}, "rule", 6}}}, nil, "rule"},
+		"a rule without name": {Settings{Rules: []StopRule{ending{Verdict{End: true}}}}, nil, ""},
+		"a program":           {Settings{}, nil, "program"},
+		"a text":              {Settings{Stop: []string{"6"}}, []chain.Stage{closer{&editor{}, "one", 6}}, ""},
+		"a held text":         {Settings{Stop: []string{"5"}}, []chain.Stage{&editor{hold: 2}, closer{&editor{}, "one", 6}}, ""},
+		"an end token":        {Settings{StopTokens: []chain.Token{6}}, []chain.Stage{closer{&editor{}, "one", 6}}, ""},
+		"the length":          {Settings{MaxTokens: 2}, nil, ""},
+	} {
+		a := begin(t, c.settings, append(c.stages, &editor{})...)
+		for _, token := range []chain.Token{5, 6} {
+			if a.Output().Reason == 0 {
+				a.Advance(token, Details{})
+			}
+		}
+		a.Finish("program")
+		if out := a.Output(); out.Reason == 0 || out.By != c.want {
+			t.Errorf("%s: %v by %q, want %q", name, out.Reason, out.By, c.want)
+		}
+	}
+}
+
 // The last tokens are shown when no stage can take them back any more, or when the answer ends.
 func TestAnswer_Advance_HoldsWhatMayBeTakenBack(t *testing.T) {
 	e := &editor{hold: 2}

@@ -112,8 +112,12 @@ func (a *Answer) Answered() Begun {
 	return Begun{append(tokens, a.early...), append(append([]*chain.Logprobs(nil), a.logprobs...), a.earlyLogprobs...), len(a.tokens) - a.prompt + a.passed}
 }
 
-// noteLogprobs keeps those of the last token for forks.
+// noteLogprobs keeps those of the last token for forks, but no row of all tokens: those of a long
+// answer would take gigabytes.
 func (a *Answer) noteLogprobs(l *chain.Logprobs) {
+	if l != nil && l.Row != nil {
+		l = &chain.Logprobs{Token: l.Token}
+	}
 	if l == nil && len(a.logprobs) == 0 {
 		return
 	}

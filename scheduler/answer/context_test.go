@@ -91,7 +91,7 @@ func (e ending) Close() error                               { return nil }
 // back and drawn again have their own.
 func TestAnswer_BeginWith_TellsLogprobs(t *testing.T) {
 	source := begin(t, Settings{}, &editor{hold: 1})
-	source.Advance(4, Details{Logprobs: &chain.Logprobs{Token: -4}})
+	source.Advance(4, Details{Logprobs: &chain.Logprobs{Token: -4, Row: []float32{0}}})
 	source.Inject([]chain.Token{5})
 	source.Advance(6, Details{Logprobs: &chain.Logprobs{Token: -6}})
 	if err := source.Rewind(1); err != nil {
@@ -119,6 +119,9 @@ func TestAnswer_BeginWith_TellsLogprobs(t *testing.T) {
 			got := float32(0)
 			if s.More != nil && s.More.Logprobs != nil {
 				got = s.More.Logprobs.Token
+				if s.More.Logprobs.Row != nil {
+					t.Errorf("token %d has a row of all tokens: those of a long answer take gigabytes", i)
+				}
 			}
 			if got != want[i] {
 				t.Errorf("token %d, %d, has log-probability %v, want %v", i, s.Token, got, want[i])

@@ -95,7 +95,7 @@ func TestAnswer_Filters_RandomWorld(t *testing.T) {
 			}
 		}
 		for i, a := range answers {
-			a.Finish()
+			a.Finish("")
 			readers[i].read(t, a)
 			readers[i].text += a.Flush()
 		}

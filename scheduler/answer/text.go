@@ -27,6 +27,7 @@ type visible struct {
 	text string
 	ends Reason // why the answer ends here; 0: it goes on
 	stop string // the stop string that ended it
+	by   string // the rule that ended it, if it has a name
 }
 
 func newText(stops []string, rules []StopRule) text {
@@ -51,23 +52,24 @@ func (t *text) add(token chain.Token, piece string) (visible, error) {
 
 	var ends Reason
 	found, cut, stop := t.findStop(searched)
+	var by string
 	if found {
 		ends = ReasonStop
 	}
 	release := total - t.partialStop()
 	for i := range t.rules {
 		g := &t.rules[i]
-		why, at, by, err := g.check(token, whole, total)
+		why, at, word, err := g.check(token, whole, total)
 		if err != nil {
 			return visible{}, err
 		}
 		if why != 0 && (ends == 0 || at < cut) {
-			ends, cut, stop = why, at, by
+			ends, cut, stop, by = why, at, word, g.name()
 		}
 		release = min(release, g.position)
 	}
 	if ends != 0 {
-		return visible{text: t.show(cut), ends: ends, stop: stop}, nil
+		return visible{text: t.show(cut), ends: ends, stop: stop, by: by}, nil
 	}
 	return visible{text: t.show(release)}, nil
 }
@@ -106,6 +108,12 @@ type RewindRule interface {
 	Rewind(tokens, bytes int)
 }
 
+// NamedRule is a stop rule that is somebody's, such as a plugin's.
+type NamedRule interface {
+	// Name is whose, as traces name it.
+	Name() string
+}
+
 // Verdict is a stop rule's answer. The zero value means that all text so far may be shown.
 type Verdict struct {
 	Hold  bool   // the text is not to be shown yet, but for Show bytes
@@ -119,6 +127,14 @@ type Verdict struct {
 type gate struct {
 	rule     StopRule
 	position int
+}
+
+// name is whose rule it is; empty: nobody's.
+func (g *gate) name() string {
+	if r, ok := g.rule.(NamedRule); ok {
+		return r.Name()
+	}
+	return ""
 }
 
 // check shows the rule a token and its text, which ends at total. It returns the reason if the

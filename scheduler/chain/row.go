@@ -189,7 +189,11 @@ func MaskRow(to, row []float32, allowed []uint32) {
 type Logprobs struct {
 	Token float32
 	Top   []Candidate // most likely first
+	Row   []float32   // in place of Top where AllTokens were asked for: of each token, by its number
 }
+
+// AllTokens is how many of the most likely tokens are asked for where it is all of them.
+const AllTokens = 1 << 30
 
 // Candidate is a token with its log-probability.
 type Candidate struct {
@@ -199,6 +203,10 @@ type Candidate struct {
 
 // NewLogprobs computes the log-probability of a token and of the n most likely ones from a raw row.
 func NewLogprobs(row []float32, token Token, n int) *Logprobs {
+	all := n == AllTokens
+	if all {
+		n = 0
+	}
 	top := make([]Candidate, 0, n+1)
 	highest := float32(math.Inf(-1))
 	for _, l := range row {
@@ -216,7 +224,14 @@ func NewLogprobs(row []float32, token Token, n int) *Logprobs {
 	for i := range top {
 		top[i].Logprob = logprob(top[i].Logprob)
 	}
-	return &Logprobs{Token: logprob(row[token]), Top: top}
+	l := &Logprobs{Token: logprob(row[token]), Top: top}
+	if all {
+		l.Row = make([]float32, len(row))
+		for i, logit := range row {
+			l.Row[i] = logprob(logit)
+		}
+	}
+	return l
 }
 
 // insert puts c into top, which is sorted with the most likely first, and keeps n of them.

@@ -258,3 +258,20 @@ func TestRow_LendTo_WhileItIsCopied(t *testing.T) {
 		}
 	}
 }
+
+// With all tokens there is a row, by their numbers, and no list.
+func TestNewLogprobs_AllTokens(t *testing.T) {
+	row := []float32{1, 3, float32(math.Inf(-1)), 2}
+	l := NewLogprobs(row, 3, AllTokens)
+	if len(l.Top) > 0 || len(l.Row) != len(row) || l.Row[3] != l.Token {
+		t.Fatalf("%+v", l)
+	}
+	sum := 0.0
+	for _, p := range l.Row {
+		sum += math.Exp(float64(p))
+	}
+	top := NewLogprobs(row, 3, 2).Top
+	if math.Abs(sum-1) > 1e-6 || top[0] != (Candidate{1, l.Row[1]}) || top[1] != (Candidate{3, l.Row[3]}) {
+		t.Errorf("the probabilities of %v add up to %v; the likeliest are %v", l.Row, sum, top)
+	}
+}

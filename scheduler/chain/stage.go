@@ -155,6 +155,10 @@ type Output struct {
 	By     string // name of the stage
 	Tokens int    // that the answer had when the value was given
 	Value  []byte // compact JSON
+
+	// Row is numbers in place of a Value: a hidden state. Only a program of this process asks for
+	// them.
+	Row []float32
 }
 
 // Preparer is a stage that computes while the forward pass runs, before the logits exist. That

@@ -21,6 +21,8 @@ type Token = int32
 
 // Program is what a request has in place of a sampler chain.
 type Program struct {
+	// Name is what traces call it, and the end of an answer that it ends.
+	Name string
 	// Main is the program. It is called once, on a goroutine of its own, when the request has got
 	// its slots, and returns soon after its calls fail with ErrOver. What was shown is the answer
 	// then; an error ends that as one.
@@ -125,6 +127,9 @@ func New(p *Program, o Options) *Run {
 	}
 	return r
 }
+
+// Name is the program's.
+func (r *Run) Name() string { return r.program.Name }
 
 // HiddenState is how many numbers a hidden state has; 0: the program does not get any.
 func (r *Run) HiddenState() int { return r.options.HiddenState }

@@ -26,6 +26,7 @@ type tokenFrame struct {
 	ID       string           `json:"id"`
 	Seq      uint64           `json:"seq"`
 	Text     string           `json:"text"`
+	TokenID  *scheduler.Token `json:"token_id,omitempty"` // nil: it is text that was held back until the end
 	Logprobs *wire.TokenProb  `json:"logprobs,omitempty"`
 	Trace    *wire.TokenTrace `json:"trace,omitempty"`
 }
@@ -88,9 +89,10 @@ const (
 
 // EndFrame is the last frame of an answer.
 type EndFrame struct {
-	Type      string            `json:"type"`
-	ID        string            `json:"id"`
-	Reason    string            `json:"reason"`
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+	outcome
 	Usage     wire.Usage        `json:"usage"`
 	Timings   wire.Timings      `json:"timings"`
 	Missed    uint64            `json:"missed,omitempty"`    // events that were dropped
@@ -98,6 +100,14 @@ type EndFrame struct {
 	Receipt   string            `json:"receipt,omitempty"`   // signed, if it was asked for and the answer has not failed
 	Trace     *wire.TokenTrace  `json:"trace,omitempty"`     // of the token that ended the answer
 	Error     *wire.ErrorObject `json:"error,omitempty"`
+}
+
+// outcome tells the ways apart in which an answer may end; empty: there was none, or it has failed.
+type outcome struct {
+	StopType  string           `json:"stop_type,omitempty"`     // see completion.Choice.StopType
+	Word      string           `json:"stopping_word,omitempty"` // the stop string
+	StoppedBy string           `json:"stopped_by,omitempty"`    // the plugin
+	TokenID   *scheduler.Token `json:"token_id,omitempty"`      // the token that ended it and is not part of it
 }
 
 // frameOf is the frame of one event before the end, as those below without the client's name of the
@@ -121,7 +131,8 @@ func (s *source) frameOf(e scheduler.Event) any {
 	case scheduler.KindRewound:
 		return rewoundFrame{Type: "rewound", Seq: e.Seq, Tokens: e.Rewound.Tokens, Removed: e.Rewound.Text}
 	}
-	f := tokenFrame{Type: "token", Seq: e.Seq, Text: d.Content, Trace: wire.TraceOf(engine, e.Token, e.Trace)}
+	id := e.Token
+	f := tokenFrame{Type: "token", Seq: e.Seq, Text: d.Content, TokenID: &id, Trace: wire.TraceOf(engine, e.Token, e.Trace)}
 	if p, ok := wire.Probability(engine, e); ok {
 		f.Logprobs = &p
 	}
@@ -134,12 +145,11 @@ func (s *source) endFrame(e scheduler.Event) EndFrame {
 	_, failed := c.Add(e)
 	end := EndFrame{Type: "end", Recording: c.Request.RecordingID(), Reason: e.End.Reason.String(), Timings: wire.TimingsOf(*e.End),
 		Usage: wire.UsageOf([]*completion.Choice{c}, 1)}
+	end.outcome = outcome{StopType: c.StopType(), Word: e.End.Stop, StoppedBy: c.StoppedBy()}
 	if t := e.End.EndToken; t != nil {
-		end.Trace = wire.TraceOf(c.Request.Model.Engine, t.Token, t.Trace)
+		end.TokenID, end.Trace = &t.Token, wire.TraceOf(c.Request.Model.Engine, t.Token, t.Trace)
 	}
-	if m, ok := s.stream.(interface{ Missed() uint64 }); ok {
-		end.Missed = m.Missed()
-	}
+	end.Missed = c.Missed()
 	if s.parts != nil {
 		end.Reason = s.parts.parser.FinishReason(e.End.Reason)
 		if failed == nil && s.parts.failed != nil {
@@ -149,6 +159,7 @@ func (s *source) endFrame(e scheduler.Event) EndFrame {
 	if failed == nil {
 		end.Receipt = c.Receipt()
 	} else {
+		end.outcome = outcome{}
 		body := wire.ErrorOf(completion.AsError(failed, "request"))
 		end.Error = &body
 	}

@@ -297,7 +297,7 @@ func (s *completionShape) final(c *completion.Choice, st *state) map[string]any 
 		"index": c.Index, "id_slot": c.Start.Slot, "stop": true, "model": s.request.Model.Name,
 		"tokens_predicted": c.End.Usage.Generated, "tokens_evaluated": c.End.Usage.Prompt, "tokens_cached": c.End.Usage.Context,
 		"generation_settings": s.body.settings(c.Request.Prompted, c.Index), "prompt": prompt,
-		"has_new_line": st.newLine, "truncated": c.End.Truncated, "stop_type": stopType(c.End), "stopping_word": c.End.Stop,
+		"has_new_line": st.newLine, "truncated": c.End.Truncated, "stop_type": c.StopType(), "stopping_word": c.End.Stop,
 		"timings": wire.TimingsOf(c.End),
 	}
 	if id := c.Request.RecordingID(); id != "" {
@@ -306,23 +306,13 @@ func (s *completionShape) final(c *completion.Choice, st *state) map[string]any 
 	if signed := c.Receipt(); signed != "" {
 		final["receipt"] = signed
 	}
+	if plugin := c.StoppedBy(); plugin != "" {
+		final["stopped_by"] = plugin
+	}
 	if outputs := wire.OutputsOf(c); outputs != nil {
 		final["plugin_outputs"] = outputs
 	}
 	return final
-}
-
-// stopType is llama-server's word for how an answer ended.
-func stopType(e scheduler.End) string {
-	switch {
-	case e.Reason == answer.ReasonLength:
-		return "limit"
-	case e.Reason != answer.ReasonStop:
-		return "none"
-	case e.Stop != "":
-		return "word"
-	}
-	return "eos"
 }
 
 // pick takes fields out of an object; "a/b" is the field b of the object a. Those that are not

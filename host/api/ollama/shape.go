@@ -84,7 +84,7 @@ func (*shape) Start(*completion.Choice) []any { return nil }
 // Part implements wire.Shape. Calls are sent at the end, when all are complete. No line has both
 // what is thought and what is said: LiteLLM reads only the one of such a line.
 func (s *shape) Part(c *completion.Choice, d completion.Delta) (lines []any) {
-	s.calls.Add(completion.Delta{Calls: d.Calls})
+	s.calls.Add(&completion.Delta{Calls: d.Calls})
 	details := wire.DetailsOf(c, d)
 	if d.Content == "" && d.Reasoning == "" && len(details.Probs)+len(details.Traces) == 0 {
 		return nil

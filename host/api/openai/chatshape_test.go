@@ -33,7 +33,7 @@ func TestChatShape_ToolCalls(t *testing.T) {
 			`{"content":"!","tool_calls":[{"index":0,"function":{"arguments":":1}"}},{"index":1,"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}]}`},
 		{completion.Delta{Event: scheduler.Event{Kind: scheduler.KindToken}}, `{"content":""}`},
 	} {
-		whole.Add(step.delta)
+		whole.Add(&step.delta)
 		frames := s.Part(c, step.delta)
 		if got := written(t, frames[len(frames)-1].(*chatChunk).Choices[0].Delta); got != step.want {
 			t.Errorf("got  %s\nwant %s", got, step.want)

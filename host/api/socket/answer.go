@@ -17,7 +17,6 @@ import (
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
@@ -89,19 +88,16 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	return r, nil
 }
 
-// overflow says what becomes of an answer whose client reads too slowly.
-var overflow = map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": scheduler.Park, "drop": scheduler.DropOldest, "cancel": scheduler.CancelSlow}
-
 // checkNew refuses an answer that cannot be begun so.
 func checkNew(f clientFrame) error {
 	if f.DetachMS < 0 || f.DetachMS > answerlog.MaxStay.Milliseconds() {
 		return refusal.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, answerlog.MaxStay.Milliseconds())
 	}
-	policy, known := overflow[f.Overflow]
-	switch {
-	case !known:
-		return refusal.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(f.Overflow, 40))
-	case policy != scheduler.Park && f.DetachMS > 0:
+	policy, err := completion.ReadOverflow(f.Overflow)
+	if err != nil {
+		return err
+	}
+	if policy != scheduler.Park && f.DetachMS > 0 {
 		return refusal.Invalid("overflow", "overflow is %q; an answer with detach_ms, of which everything is kept, is parked", f.Overflow)
 	}
 	return nil
@@ -110,7 +106,11 @@ func checkNew(f clientFrame) error {
 // start has the answer to a request computed.
 func (a *answer) start(ctx context.Context, f clientFrame, r *completion.Prompted) error {
 	api := a.connection.api
-	o := answerlog.Options{Stay: time.Duration(f.DetachMS) * time.Millisecond, Overflow: overflow[f.Overflow], Parts: f.Parts}
+	policy, err := completion.ReadOverflow(f.Overflow)
+	if err != nil {
+		return err
+	}
+	o := answerlog.Options{Stay: time.Duration(f.DetachMS) * time.Millisecond, Overflow: policy, Parts: f.Parts}
 	return api.shelf.Begin(ctx, api.Service, r, o, &a.reader)
 }
 

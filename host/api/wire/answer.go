@@ -78,7 +78,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shap
 			detailed.Event(c, d)
 		}
 		w := wholes[c.Index]
-		w.Add(d)
+		w.Add(&d)
 		more := DetailsOf(c, d)
 		w.Prompt = append(w.Prompt, d.Event.Prompt...)
 		w.Probs, w.Traces = append(w.Probs, more.Probs...), append(w.Traces, more.Traces...)

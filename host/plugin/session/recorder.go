@@ -178,6 +178,9 @@ func (u *recordedRule) Check(t chain.Token, text string) (v answer.Verdict, err 
 	return v, err
 }
 
+// Name implements answer.NamedRule.
+func (u *recordedRule) Name() string { return u.StopRule.(answer.NamedRule).Name() } // a stage's rule is one
+
 // Rewind implements answer.RewindRule.
 func (u *recordedRule) Rewind(tokens, bytes int) {
 	_ = u.of.record(Call{Call: CallStopRewind, Count: tokens, Bytes: bytes}, true, func() error {

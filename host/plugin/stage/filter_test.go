@@ -151,7 +151,7 @@ func TestFilter_Unfilter_RandomWorld(t *testing.T) {
 				t.Fatalf("the instance was called %d times; %d calls stand", got, want)
 			}
 		}
-		a.Finish()
+		a.Finish("")
 		read()
 		for _, token := range a.Tokens()[a.PromptLen():] {
 			text.WriteString(numbers{}.Piece(token))

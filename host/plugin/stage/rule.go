@@ -76,6 +76,9 @@ func (r *rule) call(t scheduler.Token, part string) (answer.Verdict, error) {
 	return verdict, nil
 }
 
+// Name implements answer.NamedRule.
+func (r *rule) Name() string { return r.stage.name() }
+
 // Rewind implements answer.RewindRule.
 func (r *rule) Rewind(tokens, bytes int) {
 	r.stage.mu.Lock()

@@ -52,6 +52,15 @@ func (e *MediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt
 	return tokens, []*piece.Piece{p}, err
 }
 
+// Rows implements serving.MediaEncoder.
+func (e *MediaEncoder) Rows(ctx context.Context, item media.Item, caller, salt string, piece func(values []float32, rows int)) error {
+	_, pieces, err := e.Encode(ctx, item, caller, salt)
+	for _, p := range pieces {
+		piece(p.Values, p.Rows)
+	}
+	return err
+}
+
 // Count implements serving.MediaEncoder.
 func (*MediaEncoder) Count(item media.Item) (int, error) {
 	if item.Kind == media.Image {

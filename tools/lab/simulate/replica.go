@@ -35,8 +35,11 @@ func (f *fleet) newReplica(number int, wrap func(*machine) scheduler.Backend) (*
 		r.machine.held = newHoldings()
 	}
 	var err error
-	r.scheduler, err = scheduler.New(wrap(r.machine), scheduler.Config{Slots: f.hardware.slots, ITLTarget: f.hardware.target, Observer: r,
+	r.scheduler, err = scheduler.New(wrap(r.machine), scheduler.Config{Slots: f.hardware.slots, ITLTarget: f.hardware.target,
 		Clock: r.machine.clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err == nil {
+		r.scheduler.Listen(scheduler.Listener{Tick: r.counted, First: r.began, Token: r.wrote})
+	}
 	return r, err
 }
 
@@ -87,8 +90,8 @@ func (r *replica) tick() {
 	}
 }
 
-// Tick implements scheduler.Observer.
-func (r *replica) Tick(t scheduler.TickRecord) {
+// counted is told of a tick.
+func (r *replica) counted(t scheduler.TickRecord) {
 	if r.fleet.measures(r.machine.now) {
 		r.computing += t.Forward
 		r.running += t.Forward * time.Duration(t.Running)
@@ -96,19 +99,16 @@ func (r *replica) Tick(t scheduler.TickRecord) {
 	}
 }
 
-// First implements scheduler.Observer.
-func (r *replica) First(ttft time.Duration) {
+// began is told of a first token.
+func (r *replica) began(ttft time.Duration) {
 	if r.fleet.measures(r.machine.now) {
 		r.fleet.result.ttft.add(ttft)
 	}
 }
 
-// Token implements scheduler.Observer.
-func (r *replica) Token(gap time.Duration) {
+// wrote is told of a later token.
+func (r *replica) wrote(gap time.Duration) {
 	if r.fleet.measures(r.machine.now) {
 		r.fleet.result.itl.add(gap)
 	}
 }
-
-// Ended implements scheduler.Observer. Request.Ended has more.
-func (r *replica) Ended(scheduler.RequestRecord) {}

@@ -72,7 +72,7 @@ func (d dialect) body(q question, stream bool) map[string]any {
 }
 
 // reasons are the dialects' words for why an answer ended.
-var reasons = map[string]string{"stop": "stop", "eos": "stop", "word": "stop", "completed": "stop", "end_turn": "stop", "stop_sequence": "stop",
+var reasons = map[string]string{"stop": "stop", "eos": "stop", "word": "stop", "plugin": "stop", "completed": "stop", "end_turn": "stop", "stop_sequence": "stop",
 	"length": "length", "limit": "length", "incomplete": "length", "max_tokens": "length",
 	"none": "cancelled", "cancelled": "cancelled", "error": "error", "failed": "error"}
 

@@ -81,6 +81,7 @@ export interface TokenFrame {
   id: string;
   seq: number;
   text: string;
+  token_id?: number; // absent from text that was held back until the end
   trace?: TokenTrace;
 }
 
@@ -232,6 +233,10 @@ export interface EndFrame {
   type: "end";
   id: string;
   reason: EndReason;
+  stop_type?: "eos" | "word" | "limit" | "plugin" | "none"; // as the next three, of an answer that has not failed
+  stopping_word?: string;
+  stopped_by?: string; // the plugin
+  token_id?: number; // the token that ended the answer and is not part of it
   usage?: Usage;
   timings?: Timings;
   trace?: TokenTrace; // of the token that ended the answer
