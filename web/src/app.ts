@@ -51,7 +51,6 @@ export class App {
   readonly view: Signal<View> = signal("chat");
   readonly drawer: Signal<Drawer | undefined> = signal(undefined);
   readonly notice = signal(""); // what went wrong outside of any answer
-  readonly sought: Signal<string | undefined> = signal(undefined); // the message of the chat to bring into sight
   readonly offer: Signal<Offer | undefined> = signal(undefined);
   readonly beside: Signal<string | undefined> = signal(undefined); // the answer that is shown beside another version of it
   readonly rest: Rest;

@@ -28,6 +28,9 @@ export interface ChatServices {
   request(settings: Settings, messages: readonly Message[]): GenerateRequest;
 }
 
+/** What is to be brought into sight: the end of the chat, or the beginning of a message. */
+export type Sought = "end" | { message: string };
+
 const saveEvery = 1000; // milliseconds between two writes of an answer that grows
 
 /**
@@ -39,6 +42,7 @@ export class Chat {
   readonly title: Signal<string>;
   readonly settings: Signal<Settings>;
   readonly tree: MessageTree;
+  readonly sought: Signal<Sought | undefined> = signal(undefined);
   private readonly created: number;
   private changed: number;
   private closed = false;
@@ -127,9 +131,15 @@ export class Chat {
     this.stopKeeping();
   }
 
-  /** Asks below the last message that is shown. */
-  ask(text: string, files: Attachment[] = []): RunningAnswer {
-    return this.question(this.tree.leaf?.id ?? null, text, files);
+  /**
+   * Asks below the last message that is shown. quietly: no person asks now, and who reads elsewhere
+   * stays there.
+   */
+  ask(text: string, files: Attachment[] = [], quietly = false): RunningAnswer {
+    const sought = this.sought.peek();
+    const run = this.question(this.tree.leaf?.id ?? null, text, files);
+    if (quietly) this.sought.value = sought;
+    return run;
   }
 
   /** Asks otherwise than in this question, beside it. */
@@ -159,6 +169,7 @@ export class Chat {
     const again: Answering = { phase: "waiting", model, seq: -1, tokens, asked: Date.now(), earlier };
     this.tree.change(id, (m) => ({ ...m, answer: edited ? { ...again, edited } : again }));
     void this.save(id);
+    if (this.tree.leaf?.id === id) this.sought.value = "end";
     return this.around.answers.start(this.place(id), request);
   }
 
@@ -264,7 +275,10 @@ export class Chat {
   }
 
   private add(message: Message): void {
-    this.tree.add(message);
+    batch(() => {
+      this.tree.add(message);
+      this.sought.value = "end"; // who has asked for it wants to see it
+    });
     void this.save(message.id);
   }
 

@@ -47,7 +47,6 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
     attaching.problems.value = [];
     if (run === undefined) chat.ask(question.text, question.files);
     else queue.add(chat.id, question);
-    toEnd();
   };
   const { submit, awaited } = useSubmit(ready, attaching, send);
   const keys = (event: KeyboardEvent) => {
