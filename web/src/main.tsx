@@ -14,6 +14,7 @@ import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/startingsettings.ts";
 import { CarefulStorage } from "./storage.ts";
 import { AppProvider } from "./view/appcontext.ts";
+import { hideComposedKeys } from "./view/composedkeys.ts";
 import { followTheme } from "./view/followtheme.ts";
 import { keepPresses } from "./view/movingbuttons.ts";
 import { Page } from "./view/page.tsx";
@@ -24,6 +25,7 @@ const unkept = signal("");
 const preferences = new Preferences(storage);
 followTheme(preferences.theme);
 keepPresses(document);
+hideComposedKeys(document);
 const store = await openChatStore((problem) => {
   unkept.value = problem;
 });

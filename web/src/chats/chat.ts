@@ -201,6 +201,14 @@ export class Chat {
     return this.answer(parent, this.settings.peek(), newest(this.tree.upTo(parent), share));
   }
 
+  /** How much of what an answer is asked with is its question, by characters. */
+  shareOfLast(id: string): number {
+    const messages = this.tree.upTo(this.tree.node(id).peek().parent);
+    const all = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+    const last = messages.at(-1);
+    return last === undefined || all === 0 ? 1 : sizeOf(last) / all;
+  }
+
   /**
    * Another answer that goes on from where this one is now, beside it, with other sampling
    * parameters if wanted. Both go on.
@@ -328,19 +336,22 @@ export function titleOf(question: string): string {
 
 const mediumSize = 2000; // characters that take about as much of the context as a picture or a sound
 
+/** How long a message is, in characters. */
+function sizeOf({ content, files = [] }: Message): number {
+  return files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length);
+}
+
 /**
  * The newest messages, from a question on, that have at most this share of all characters; at
  * least the last question.
  */
 function newest(messages: readonly Message[], share: number): readonly Message[] {
-  const size = ({ content, files = [] }: Message) =>
-    files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length);
-  let left = share * messages.reduce((sum, message) => sum + size(message), 0);
+  let left = share * messages.reduce((sum, message) => sum + sizeOf(message), 0);
   let from = messages.length - 1;
   for (let at = from; at >= 0; at--) {
     const message = messages[at];
     if (message === undefined) break;
-    left -= size(message);
+    left -= sizeOf(message);
     if (left < 0) break;
     if (message.role === "user") from = at;
   }

@@ -47,7 +47,7 @@ export function Answer(props: MessageProps) {
       {editing.value === id ? <AnswerEditor {...props} /> : <Prose text={text} done={done} />}
       <ToolCalls node={node} done={done} />
       <PluginOutputs node={node} />
-      {error.value !== undefined && <AnswerProblem chat={chat} id={id} error={error.value} />}
+      {error.value !== undefined && <AnswerProblem {...props} error={error.value} />}
       <div class="tools">
         <FactsLine node={node} />
         <Versions chat={chat} id={id} />

@@ -50,7 +50,6 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   };
   const { submit, awaited } = useSubmit(ready, attaching, send);
   const keys = (event: KeyboardEvent) => {
-    if (event.isComposing) return;
     if (event.key === "Enter" && !event.shiftKey && !touch) submit(event);
     if (event.key !== "ArrowUp" || written || run !== undefined) return;
     const last = chat.tree.path.peek().findLast((id) => chat.tree.node(id).peek().role === "user");
@@ -190,7 +189,7 @@ function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
 function useStopKey(chat: Chat): void {
   useLayoutEffect(() => {
     const stop = (event: KeyboardEvent) => {
-      if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+      if (event.key !== "Escape" || event.defaultPrevented) return;
       if (document.querySelector("dialog[open]") === null) chat.run?.stop();
     };
     document.addEventListener("keydown", stop);

@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
 import { Presets } from "../../settings/presets.ts";
 import { CarefulStorage } from "../../storage.ts";
+import { onEscape } from "../escape.ts";
 import { useEdit } from "./settingsedit.ts";
 
 /** A person's own presets. */
@@ -94,11 +95,7 @@ function NameForm({ name, action, taken, submit, close }: NameProps) {
         problem.value = submit(draft.peek());
         if (problem.peek() === "") close();
       }}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        close();
-      }}
+      onKeyDown={onEscape(close)}
     >
       <label for={id} class="hidden">
         Name of the preset

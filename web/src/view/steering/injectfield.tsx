@@ -31,7 +31,7 @@ export function InjectField({ run }: { run: RunningAnswer }) {
             draft.value = event.currentTarget.value;
           }}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+            if (event.key === "Enter" && !event.shiftKey) submit(event);
           }}
         />
         <button type="submit" class="quiet insert" disabled={draft.value === ""}>
