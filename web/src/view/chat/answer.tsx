@@ -49,10 +49,11 @@ export function Answer(props: MessageProps) {
       <PluginOutputs node={node} />
       {error.value !== undefined && <AnswerProblem {...props} error={error.value} />}
       <div class="tools">
-        <FactsLine node={node} />
-        <Versions chat={chat} id={id} />
         {done.value && editing.value !== id && <AnswerTools {...props} />}
+        <Versions chat={chat} id={id} />
+        {done.value && editing.value !== id && <GoOn {...props} />}
         {!done.value && <Watch id={id} node={node} />}
+        <FactsLine node={node} />
       </div>
     </article>
   );
@@ -74,10 +75,28 @@ function Watch({ id, node }: { id: string; node: ReadonlySignal<Message> }) {
   );
 }
 
+/** Has the model go on with an answer that was cut. */
+function GoOn({ chat, id }: MessageProps) {
+  const app = useApp();
+  const message = chat.tree.node(id).value;
+  const { content, reasoning = "", calls = [], answer } = message;
+  if (problemOf(app, message) !== undefined) return null; // the button stands with the problem
+  if (answer === undefined || calls.length > 0 || !canGoOn(answer, content + reasoning)) return null;
+  const goOn = () => {
+    chat.goOn(id);
+    focusField();
+  };
+  return <MessageAction icon="goOn" name="Continue" words onClick={goOn} />;
+}
+
+/**
+ * What can be done with an answer. It comes first in its line, and what is always there before what
+ * is not: a button stays under the pointer that has pressed it.
+ */
 function AnswerTools({ chat, id, editing }: MessageProps) {
   const app = useApp();
   const { drawer } = app;
-  const { content, reasoning = "", calls = [], answer } = chat.tree.node(id).value;
+  const { content, reasoning = "", answer } = chat.tree.node(id).value;
   const failed = problemOf(app, chat.tree.node(id).value) !== undefined; // then the buttons stand with the problem
   const remove = useRemove(chat, id);
   const models = app.models.value;
@@ -88,10 +107,6 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
     chat.answerAgain(id);
     focusField();
   };
-  const goOn = () => {
-    chat.goOn(id);
-    focusField();
-  };
   const edit = () => {
     editing.value = id;
   };
@@ -100,9 +115,6 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
   };
   return (
     <span class="actions">
-      {!failed && answer !== undefined && calls.length === 0 && canGoOn(answer, content + reasoning) && (
-        <MessageAction icon="goOn" name="Continue" words onClick={goOn} />
-      )}
       {!failed && <MessageAction icon="again" name="Regenerate" onClick={again} />}
       {others.length > 0 && (
         <Menu

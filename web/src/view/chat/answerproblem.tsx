@@ -28,9 +28,8 @@ const never = { phase: "done", model: "", seq: -1, tokens: 0, asked: 0 } as cons
 /** What went wrong, in a sentence, and the button that helps. */
 export function AnswerProblem({ chat, id, editing, error }: MessageProps & { error: HostError }) {
   const app = useApp();
-  const { path } = chat.tree;
   const edit = () => {
-    editing.value = path.peek().findLast((one) => chat.tree.node(one).peek().role === "user");
+    editing.value = chat.tree.upTo(id).findLast(({ role }) => role === "user")?.id;
   };
   const { timeout_ms: limit } = chat.settings.value.sampling;
   const { said, help, details } = advice(error, typeof limit === "number" ? limit : undefined);
