@@ -83,6 +83,13 @@ for (const [text, bold] of [
   test(`renderMarkdown: ${text}`, () => assert.match(renderMarkdown(text), new RegExp(`<strong>${bold.replace(/[()]/g, "\\$&")}</strong>`)));
 }
 
+test("renderMarkdown: of a picture within the text only the name is shown", () => {
+  for (const end of [")", ""]) {
+    const html = renderMarkdown(`See ![a chart](data:image/png;base64,${"A".repeat(1000)}${end}`);
+    assert.match(html, /^<p>See a chart \(data, not shown\)<\/p>$/m);
+  }
+});
+
 test("renderMarkdown: marks beside spaces are no emphasis", () => {
   assert.doesNotMatch(renderMarkdown("三 * 四 * 五, 2 * 3 * 4"), /<em>/);
 });

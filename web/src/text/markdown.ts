@@ -4,6 +4,7 @@
 import MarkdownIt, { type Token } from "markdown-it";
 import { visibleHTML, withoutControls } from "./bidi.ts";
 import { cjkEmphasis } from "./cjkemphasis.ts";
+import { dataImages } from "./dataimages.ts";
 import { footnotes } from "./footnotes.ts";
 import { harmlessTags } from "./harmlesstags.ts";
 import { blocks } from "./markdownblocks.ts";
@@ -21,6 +22,7 @@ export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: tru
   .use(tasks)
   .use(blocks)
   .use(harmlessTags)
+  .use(dataImages)
   .use(cjkEmphasis);
 
 const { escapeHtml } = markdown.utils;

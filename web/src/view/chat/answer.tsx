@@ -5,6 +5,7 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import { canGoOn } from "../../chats/answerfacts.ts";
 import { type Message, mediaOf } from "../../chats/message.ts";
 import { cannot } from "../../media/medianotice.ts";
+import { jsonAsCode } from "../../text/jsoncode.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
@@ -28,9 +29,9 @@ import { stepOnArrow, Versions } from "./versions.tsx";
 export function Answer(props: MessageProps) {
   const { chat, id, editing } = props;
   const node = chat.tree.node(id);
-  const text = useComputed(() => node.value.content);
   const phase = useComputed(() => node.value.answer?.phase ?? "done");
   const done = useComputed(() => phase.value === "done");
+  const text = useComputed(() => jsonAsCode(node.value.content, done.value));
   const app = useApp();
   const error = useComputed(() => problemOf(app, node.value));
   return (
