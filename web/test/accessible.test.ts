@@ -59,7 +59,7 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   },
   live: async (chat) => {
     await chat.page.goto(`${server.url}/#/live`);
-    await chat.page.getByText("Places").first().waitFor();
+    await chat.page.getByText("Slots").first().waitFor();
   },
 };
 

@@ -82,7 +82,7 @@ for (const [size, options] of Object.entries(devices)) {
     await check("settings");
     for (const [view, seen] of [
       ["models", "A question loads"],
-      ["live", "Places"],
+      ["live", "Slots"],
       ["plugins", "Sandboxed"],
     ] as const) {
       await page.goto(`${server.url}/#/${view}`);

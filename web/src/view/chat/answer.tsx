@@ -153,7 +153,7 @@ function AnswerEditor({ chat, id, editing }: MessageProps) {
   return (
     <MessageEditor
       label="Edit the answer"
-      action="Keep"
+      action="Save"
       text={chat.tree.node(id).peek().content}
       files={[]}
       lines

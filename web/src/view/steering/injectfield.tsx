@@ -18,13 +18,15 @@ export function InjectField({ run }: { run: RunningAnswer }) {
   };
   return (
     <form class="inject" onSubmit={submit}>
-      <label for={id}>Write into the answer</label>
+      <label for={id} class="hidden">
+        Write into the answer
+      </label>
       <div class="inject-line">
         <textarea
           id={id}
           rows={1}
           autocomplete="off"
-          placeholder="But then"
+          placeholder="Write into the answer"
           aria-describedby={`${id}-help`}
           value={draft}
           onInput={(event) => {
@@ -38,7 +40,7 @@ export function InjectField({ run }: { run: RunningAnswer }) {
           Insert
         </button>
       </div>
-      <small id={`${id}-help`}>
+      <small id={`${id}-help`} class="hidden">
         It is added at the end as if the model had written it, with a space before it where a new word begins.
       </small>
     </form>
