@@ -84,7 +84,7 @@ test("Page: a second click on Regenerate regenerates again", options, async () =
 });
 
 test("Page: the way between the versions stays under the pointer", options, async () => {
-  const lengths = [1, 30, 4];
+  const lengths = [60, 1, 30, 4];
   let at = 0;
   const chat = await ChatPage.open(server.url, {}, (page) =>
     play(page, (stream) => {
@@ -93,25 +93,24 @@ test("Page: the way between the versions stays under the pointer", options, asyn
     }),
   );
   const { page } = chat;
-  await chat.ask("Go on.");
-  await chat.finished();
+  for (const [n, question] of ["Go on.", "And more."].entries()) {
+    await chat.ask(question);
+    await chat.answers.nth(n).waitFor();
+    await chat.finished();
+  }
   for (const n of [2, 3]) {
     await chat.answers.last().getByRole("button", { name: "Regenerate" }).click();
     await page.getByText(`${n} of ${n}`).waitFor();
     await chat.finished();
   }
-  await chat.ask("And more.");
-  await chat.answers.nth(1).waitFor();
-  await chat.finished();
-  const previous = chat.answers.first().getByRole("button", { name: "Previous version" });
-  await previous.scrollIntoViewIfNeeded();
+  const previous = chat.answers.last().getByRole("button", { name: "Previous version" });
   const { x = 0, y = 0, width = 0, height = 0 } = (await previous.boundingBox()) ?? {};
-  await page.mouse.move(x + width / 2, y + height / 2);
   for (const n of [2, 1]) {
-    await page.mouse.down();
-    await page.mouse.up();
+    await page.mouse.click(x + width / 2, y + height / 2);
     await page.getByText(`${n} of 3`).waitFor();
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    await page.evaluate(
+      () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+    );
   }
   assert.deepEqual(chat.complaints, []);
 });
