@@ -21,8 +21,8 @@ const packed: Plugin = {
   apply: "build",
   writeBundle: ({ dir = "" }, bundle) => {
     for (const [name, file] of Object.entries(bundle)) {
-      const content = Buffer.from(file.type === "chunk" ? file.code : file.source);
-      if (/\.(js|css|svg)$/.test(name) && content.length >= smallest)
+      const content = file.type === "chunk" ? file.code : file.source;
+      if (/\.(js|css|svg)$/.test(name) && Buffer.byteLength(content) >= smallest)
         writeFileSync(join(dir, `${name}.gz`), gzipSync(content, { level: 9 }));
     }
   },

@@ -55,7 +55,7 @@ function block(state: StateBlock, start: number, end: number, silent: boolean): 
   const found = opening.exec(line(start));
   if (found === null) return false;
   if (silent) return true;
-  const own = found[1] ?? summary.exec(line(start + 1))?.[1];
+  const own = found[1] ?? (start + 1 < end ? summary.exec(line(start + 1))?.[1] : undefined);
   const from = found[1] === undefined && own !== undefined ? start + 2 : start + 1;
   let to = from;
   for (let deep = 1; to < end; to++) {
