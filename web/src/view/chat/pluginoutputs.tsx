@@ -5,6 +5,7 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
 import { splitControls } from "../../text/bidi.ts";
 import { tokens } from "../../text/numberformat.ts";
+import { laidOutJSON } from "../../text/parsedjson.ts";
 import { Icon } from "../icon.tsx";
 
 const none: NonNullable<Message["outputs"]> = [];
@@ -40,7 +41,7 @@ function names(outputs: typeof none): string {
 function lines(outputs: typeof none): string {
   const shown = outputs
     .slice(0, most)
-    .map(({ plugin, tokens: n, value }) => `${plugin}${after(n)}:\n${JSON.stringify(value, null, 2)}`);
+    .map(({ plugin, tokens: n, value }) => `${plugin}${after(n)}:\n${laidOutJSON(value)}`);
   if (outputs.length > most) shown.push(`… and ${outputs.length - most} more`);
   return shown.join("\n\n");
 }
