@@ -114,3 +114,19 @@ test("Page: the way between the versions stays under the pointer", options, asyn
   }
   assert.deepEqual(chat.complaints, []);
 });
+
+test("Page: a double click on Send does not stop the answer", options, async () => {
+  const streams: PlayedStream[] = [];
+  const chat = await ChatPage.open(server.url, {}, (page) => play(page, (stream) => streams.push(stream)));
+  await chat.online();
+  await chat.question.fill("Go on.");
+  await chat.send.dblclick();
+  await chat.stop.waitFor();
+  await chat.page.locator('.answer[data-phase="waiting"], .answer[data-phase="streaming"]').waitFor();
+  streams[0]?.token("One line.");
+  await chat.page.getByText("One line.").waitFor();
+  streams[0]?.end();
+  await chat.finished();
+  assert.equal(await chat.page.getByText("stopped").count(), 0);
+  assert.deepEqual(chat.complaints, []);
+});

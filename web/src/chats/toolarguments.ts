@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 // The arguments of a tool call, laid out for people.
-
 import { laidOutJSON } from "../text/parsedjson.ts";
 
 /**

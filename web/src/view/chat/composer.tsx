@@ -173,7 +173,15 @@ function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
             <Icon name="up" />
           </button>
         )}
-        <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => run.stop()}>
+        <button
+          type="button"
+          class="round"
+          aria-label="Stop"
+          title="Stop (Esc)"
+          onClick={({ detail }) => {
+            if (detail < 2) run.stop(); // else it is the second click of those that sent the question
+          }}
+        >
           <Icon name="stop" />
         </button>
       </>
