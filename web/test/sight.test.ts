@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Locator } from "playwright-core";
-import { importFile } from "./archive.ts";
+import { importFile, longChat } from "./archive.ts";
 import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { play } from "./play.ts";
 import { useServer } from "./server.ts";
@@ -18,28 +18,6 @@ const found = [20, 150, 299]; // messages that a search finds
 useBrowser();
 const server = useServer();
 
-/** A chat of many messages of all heights, and a short one. */
-function longChat(): Parameters<typeof importFile>[1] {
-  const words = "Some words of an answer that goes on for a while. ";
-  const content = (at: number) =>
-    at % 2 === 0
-      ? `Question ${at} ${"of words ".repeat((at * 5) % 60)}needle${at}.`
-      : `Answer ${at} needle${at}. ${words.repeat((at * 7) % 50)}\n\n- one\n- two\n\n\`\`\`js\nlet x = ${at};\n\`\`\`\n`;
-  const chain = Array.from({ length: messages }, (_, at) => ({
-    id: `m${at}`,
-    parent: at === 0 ? null : `m${at - 1}`,
-    role: at % 2 === 0 ? "user" : "assistant",
-    created: at + 1,
-    content: content(at),
-  }));
-  const chats = [
-    { id: "long", title: "A long chat", created: 2, changed: 2, messages: chain },
-    { id: "short", title: "A short chat", created: 1, changed: 1, messages: chain.slice(0, 2) },
-  ];
-  const buffer = Buffer.from(JSON.stringify({ penstock: "chats", version: 1, chats }));
-  return { name: "chats.json", mimeType: "application/json", buffer };
-}
-
 /** A page with both chats, whose answers come in pieces. */
 async function open(device: BrowserContextOptions): Promise<ChatPage> {
   const chat = await ChatPage.open(server.url, device, (page) =>
@@ -50,7 +28,7 @@ async function open(device: BrowserContextOptions): Promise<ChatPage> {
   );
   await chat.online();
   await showSidebar(chat);
-  await importFile(chat.page, longChat());
+  await importFile(chat.page, longChat(messages));
   await chat.page.getByText("2 chats are imported.").waitFor();
   return chat;
 }
