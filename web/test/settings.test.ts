@@ -179,13 +179,12 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
 test("Settings: an answer is bound to a schema or an expression, and a mistake in one is said", {
   timeout,
 }, async () => {
-  // Text is read as it is drawn: a schema allows blank lines and indents, which drawn as Markdown
-  // are a block of code.
   const opened = await open({ sampling: { max_tokens: 300, temperature: 0 } });
   const { chat, page } = opened;
   await page.getByRole("radio", { name: "JSON schema" }).check();
   await page.getByRole("button", { name: "A choice" }).click();
-  const { sentiment } = JSON.parse(await ask(chat, "Hello!"));
+  await ask(chat, "Hello!");
+  const { sentiment } = JSON.parse(await chat.answers.last().locator("code").innerText()); // it is shown as code
   assert.match(sentiment, /^(positive|neutral|negative)$/);
   const field = page.getByRole("textbox", { name: "JSON schema" });
   await field.fill("{ nonsense");

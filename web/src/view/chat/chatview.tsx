@@ -74,7 +74,7 @@ export function ChatView() {
 }
 
 const atOnce = 8; // messages at the end of a chat: usually more than a window shows
-const step = 8; // messages that are drawn when the browser has nothing else to do
+const step = 4; // messages that are drawn when the browser has nothing else to do
 
 /**
  * The messages of a path that are drawn: of a long one its end at once, so that it can be read, and
