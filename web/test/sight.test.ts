@@ -34,8 +34,8 @@ async function open(device: BrowserContextOptions): Promise<ChatPage> {
 }
 
 async function showSidebar({ page }: ChatPage): Promise<void> {
-  const button = page.getByRole("button", { name: "Open the sidebar" });
-  if (await button.isVisible()) await button.click();
+  if (await page.getByRole("searchbox", { name: "Search chats" }).isVisible()) return;
+  await page.getByRole("button", { name: "Open the sidebar" }).click();
 }
 
 async function openChat(chat: ChatPage, title: string): Promise<void> {
