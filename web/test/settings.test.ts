@@ -139,7 +139,7 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   assert.deepEqual([requests[0]?.temperature, requests[0]?.max_tokens], [0, 8]);
 
   await page.getByLabel("Instructions").fill("Be brief.");
-  await page.getByRole("button", { name: "Save…" }).click();
+  await page.getByRole("button", { name: "Save as preset…" }).click();
   await page.getByLabel("Name of the preset").fill("Precise");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("A built-in preset has this name.").waitFor();
@@ -148,7 +148,7 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   await page.getByText("Saved as “Mine”.").waitFor();
   await pressed("Mine");
   await page.getByLabel("Seed", { exact: true }).fill("5");
-  await page.getByRole("button", { name: "Save…" }).click();
+  await page.getByRole("button", { name: "Save as preset…" }).click();
   await page.getByLabel("Name of the preset").fill("Mine");
   await page.getByRole("button", { name: "Overwrite" }).click();
   await page.getByRole("button", { name: "Rename…" }).click();

@@ -56,10 +56,10 @@ export function OwnPresets({ now, last, said }: ManageProps) {
   }
   return (
     <div class="links">
-      <Link text="Save…" run={() => (naming.value = "save")} />
+      <Link text="Save as preset…" run={() => (naming.value = "save")} />
       {now !== undefined && <Link text="Rename…" run={() => (naming.value = "rename")} />}
       {now !== undefined && <Link text="Delete" run={() => remove(now)} />}
-      {own.length > 0 && <Link text="Export" run={download} />}
+      {own.length > 0 && <Link text="Export presets" run={download} />}
       <Import said={said} />
     </div>
   );
@@ -138,7 +138,7 @@ function Import({ said }: { said: { value: string } }) {
   };
   return (
     <>
-      <Link text="Import…" run={() => field.current?.click()} />
+      <Link text="Import presets…" run={() => field.current?.click()} />
       <input
         ref={field}
         type="file"
