@@ -103,8 +103,9 @@ export class App {
   }
 
   /**
-   * The model that answers with these settings. A host with several wants its name: that
-   * of the first that can be loaded, or where pictures are sent and that reads text only, the name of one that sees.
+   * The model that answers with these settings. A host with several wants its name: that of the
+   * first that can be loaded, or where pictures are sent and that reads text only, the name of one
+   * that sees.
    */
   modelOf({ model }: Settings, pictures = false): { model?: string } {
     const served = this.served.value;

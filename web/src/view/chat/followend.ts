@@ -78,12 +78,15 @@ class Place {
     const { box, goal, read, known } = this;
     if (goal === "end") box.scrollTop = box.scrollHeight;
     else if (goal?.isConnected) box.scrollTop += topIn(box, goal) - box.clientTop;
-    else if (
-      read?.message.isConnected &&
-      (box.clientWidth !== known.width || this.text.firstElementChild !== known.first)
-    )
+    else if (read?.message.isConnected && (box.clientWidth !== known.width || this.isPushedDown()))
       box.scrollTop += topIn(box, read.message) - read.top;
     this.note();
+  }
+
+  /** Messages came at the beginning, and the browser has not made up for them. */
+  private isPushedDown(): boolean {
+    const anchors = CSS.supports("overflow-anchor", "auto") && this.known.top > 0;
+    return !anchors && this.text.firstElementChild !== this.known.first;
   }
 
   /**
