@@ -117,7 +117,7 @@ function CandidateCell({ cell, gone, draw }: CellProps) {
   if (cell.state === "cut" && draw) {
     return (
       <td>
-        <small>not drawn</small>
+        <small class="hint">not drawn</small>
       </td>
     );
   }
