@@ -134,7 +134,7 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   await showLive(chat.page);
   await ticksAfter(chat.page, await newest(chat.page));
   const chart = slider(chat.page);
-  assert.equal(await chart.getAttribute("aria-valuetext"), "No step is chosen");
+  assert.equal(await chart.getAttribute("aria-valuetext"), "No tick is chosen");
   await chart.focus();
   await chat.page.keyboard.press("ArrowLeft");
   await chat.page.locator('[role="slider"][aria-valuetext^="Step"]').waitFor();
@@ -148,14 +148,14 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   }
   assert.match(
     (await chart.getAttribute("aria-valuetext")) ?? "",
-    /^Step \d+: tokens \d+ (decoded|of prompts)( and \d+ of prompts)?; \d+ pass(es)?; model [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
+    /^Tick \d+: tokens \d+ (decoded|of prompts)( and \d+ of prompts)?; \d+ pass(es)?; model [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
   );
   await chat.page.keyboard.press("Escape");
-  await chat.page.locator('[role="slider"][aria-valuetext="No step is chosen"]').waitFor();
+  await chat.page.locator('[role="slider"][aria-valuetext="No tick is chosen"]').waitFor();
   await chart.hover({ position: { x: 300, y: 100 } });
   await chat.page
     .locator(".reading")
-    .getByText(/^Step \d+:/)
+    .getByText(/^Tick \d+:/)
     .waitFor();
   await chat.page.getByText("The last ticks as a table").click();
   const rows = chat.page.getByRole("region", { name: "The last ticks" }).locator("tbody tr");
