@@ -137,7 +137,7 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   assert.equal(await chart.getAttribute("aria-valuetext"), "No tick is chosen");
   await chart.focus();
   await chat.page.keyboard.press("ArrowLeft");
-  await chat.page.locator('[role="slider"][aria-valuetext^="Step"]').waitFor();
+  await chat.page.locator('[role="slider"][aria-valuetext^="Tick"]').waitFor();
   const at = Number(await chart.getAttribute("aria-valuenow"));
   for (const [key, tick] of [
     ["ArrowLeft", at - 1],
