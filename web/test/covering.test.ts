@@ -25,7 +25,12 @@ function covered(page: Page): Promise<string[]> {
         for (const x of [left + 2, (left + right) / 2, right - 2])
           for (const y of [top + 3, bottom - 3]) {
             const seen = document.elementFromPoint(x, y);
-            if (seen !== null && seen.closest("#scroller") !== null && !text.contains(seen) && !seen.contains(text))
+            if (
+              seen !== null &&
+              seen.closest("#scroller") !== null &&
+              !text.contains(seen) &&
+              !seen.contains(text)
+            )
               lines.push(`${text.textContent?.slice(0, 20)} under ${seen.outerHTML.slice(0, 60)}`);
           }
     }
@@ -44,7 +49,11 @@ for (const [size, device] of Object.entries({ ...sizes, narrow })) {
       }),
     );
     const { page } = chat;
-    const questions = ["One?", "Two words that go on for so long that they take more than a line. ".repeat(3), "Three?"];
+    const questions = [
+      "One?",
+      "Two words that go on for so long that they take more than a line. ".repeat(3),
+      "Three?",
+    ];
     for (const [n, question] of questions.entries()) {
       await chat.ask(question);
       await chat.answers.nth(n).waitFor();
@@ -68,7 +77,10 @@ test("Page: a second click on Regenerate regenerates again", options, async () =
     await chat.answers.waitFor();
     while (streams[n] === undefined) await page.waitForTimeout(10);
     streams[n]?.token("One line.");
-    streams[n]?.end({ usage: { prompt_tokens: 1, completion_tokens: n + 1 }, timings: { predicted_per_second: 10 ** n } });
+    streams[n]?.end({
+      usage: { prompt_tokens: 1, completion_tokens: n + 1 },
+      timings: { predicted_per_second: 10 ** n },
+    });
     await chat.finished();
   };
   await chat.ask("Go on.");

@@ -111,5 +111,8 @@ test("Page: a model that the server could not load is not the one that answers",
   });
   await chat.online();
   assert.equal(await chat.page.getByRole("combobox", { name: "Model" }).inputValue(), "pear");
-  await chat.page.locator(".welcome").getByText(/^pear answers/).waitFor();
+  await chat.page
+    .locator(".welcome")
+    .getByText(/^pear answers/)
+    .waitFor();
 });

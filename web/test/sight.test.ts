@@ -95,7 +95,10 @@ for (const [size, device] of Object.entries(devices)) {
         await chat.finished();
         await settled(chat);
         const about = `${title}, from ${place}`;
-        assert.ok(await isSeen(chat.answers.last().locator("p").last()), `${about}: the answer's end is out of sight`);
+        assert.ok(
+          await isSeen(chat.answers.last().locator("p").last()),
+          `${about}: the answer's end is out of sight`,
+        );
         assert.equal(await chat.page.getByRole("button", { name: "Latest" }).count(), 0, about);
         await openChat(chat, title === "A short chat" ? "A long chat" : "A short chat");
       }
@@ -109,7 +112,10 @@ for (const [size, device] of Object.entries(devices)) {
       await scrollTo(chat, place);
       const again = chat.answers.last().getByRole("button", { name: "Regenerate" });
       await again.dispatchEvent("click"); // a real one would scroll to it
-      await chat.page.locator(".answer", { hasText: "Line 11 of the new answer." }).last().waitFor({ state: "attached" });
+      await chat.page
+        .locator(".answer", { hasText: "Line 11 of the new answer." })
+        .last()
+        .waitFor({ state: "attached" });
       await chat.finished();
       await settled(chat);
       assert.ok(await isSeen(chat.answers.last().locator("p").last()), `from ${place}`);
@@ -118,24 +124,31 @@ for (const [size, device] of Object.entries(devices)) {
     assert.deepEqual(chat.complaints, []);
   });
 
-  test(`Sight: the end of a chat that is opened, and what a search has found (${size})`, options, async () => {
-    const chat = await open(device);
-    await openChat(chat, "A short chat");
-    await openChat(chat, "A long chat");
-    assert.equal(await chat.page.locator(".message").count(), messages, "all are drawn in the end");
-    assert.ok(await isSeen(chat.answers.last().locator(".tools")), "the end");
-    for (const at of found)
-      for (const place of ["the top", "the end"]) {
-        await scrollTo(chat, place);
-        await showSidebar(chat);
-        await chat.page.getByRole("searchbox", { name: "Search chats" }).fill(`needle${at}.`);
-        await chat.page.locator(".result").getByRole("link").click();
-        await settled(chat);
-        const hit = chat.page.locator(`[data-message]`, { hasText: `needle${at}.` }).last();
-        assert.ok(await isSeen(hit.locator(".question p, .prose > p").first()), `message ${at}, from ${place}`);
-      }
-    assert.deepEqual(chat.complaints, []);
-  });
+  test(
+    `Sight: the end of a chat that is opened, and what a search has found (${size})`,
+    options,
+    async () => {
+      const chat = await open(device);
+      await openChat(chat, "A short chat");
+      await openChat(chat, "A long chat");
+      assert.equal(await chat.page.locator(".message").count(), messages, "all are drawn in the end");
+      assert.ok(await isSeen(chat.answers.last().locator(".tools")), "the end");
+      for (const at of found)
+        for (const place of ["the top", "the end"]) {
+          await scrollTo(chat, place);
+          await showSidebar(chat);
+          await chat.page.getByRole("searchbox", { name: "Search chats" }).fill(`needle${at}.`);
+          await chat.page.locator(".result").getByRole("link").click();
+          await settled(chat);
+          const hit = chat.page.locator(`[data-message]`, { hasText: `needle${at}.` }).last();
+          assert.ok(
+            await isSeen(hit.locator(".question p, .prose > p").first()),
+            `message ${at}, from ${place}`,
+          );
+        }
+      assert.deepEqual(chat.complaints, []);
+    },
+  );
 }
 
 test("Page: of a long chat the end is drawn first", options, async () => {

@@ -18,7 +18,9 @@ const server = useServer();
 /** A page whose answers the test plays. */
 async function open(device = {}) {
   const streams: PlayedStream[] = [];
-  const chat = await ChatPage.open(server.url, device, (page) => play(page, (stream) => streams.push(stream)));
+  const chat = await ChatPage.open(server.url, device, (page) =>
+    play(page, (stream) => streams.push(stream)),
+  );
   await chat.online();
   return { chat, page: chat.page, streams };
 }
@@ -82,30 +84,34 @@ for (const [size, device] of Object.entries(devices)) {
   });
 }
 
-test("Page: Escape empties the search, then leaves it; the arrows lead to what it has found", options, async () => {
-  const { chat, page, streams } = await open();
-  await importFile(page, archive(3));
-  await page.getByText("3 chats are imported.").waitFor();
-  await chat.ask("Go on.");
-  await chat.stop.waitFor();
-  const search = page.getByRole("searchbox", { name: "Search chats" });
-  await search.fill("needle1");
-  await page.locator(".result").waitFor();
-  await search.press("ArrowDown");
-  await page.locator(".result a:focus").waitFor();
-  await page.keyboard.press("ArrowUp");
-  await page.locator("#search:focus").waitFor();
-  await page.keyboard.press("Escape");
-  assert.equal(await search.inputValue(), "");
-  await page.locator("#search:focus").waitFor();
-  await page.keyboard.press("Escape");
-  await page.locator("#search:not(:focus)").waitFor();
-  await chat.stop.waitFor(); // it stopped no answer
-  streams[0]?.end();
-  await page.keyboard.press("n");
-  await page.locator(".welcome").waitFor();
-  assert.deepEqual(chat.complaints, []);
-});
+test(
+  "Page: Escape empties the search, then leaves it; the arrows lead to what it has found",
+  options,
+  async () => {
+    const { chat, page, streams } = await open();
+    await importFile(page, archive(3));
+    await page.getByText("3 chats are imported.").waitFor();
+    await chat.ask("Go on.");
+    await chat.stop.waitFor();
+    const search = page.getByRole("searchbox", { name: "Search chats" });
+    await search.fill("needle1");
+    await page.locator(".result").waitFor();
+    await search.press("ArrowDown");
+    await page.locator(".result a:focus").waitFor();
+    await page.keyboard.press("ArrowUp");
+    await page.locator("#search:focus").waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await search.inputValue(), "");
+    await page.locator("#search:focus").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("#search:not(:focus)").waitFor();
+    await chat.stop.waitFor(); // it stopped no answer
+    streams[0]?.end();
+    await page.keyboard.press("n");
+    await page.locator(".welcome").waitFor();
+    assert.deepEqual(chat.complaints, []);
+  },
+);
 
 /** Pastes a text into the message field. */
 function paste({ question }: ChatPage, text: string): Promise<unknown> {
@@ -116,32 +122,37 @@ function paste({ question }: ChatPage, text: string): Promise<unknown> {
   }, text);
 }
 
-test("Page: a long text that is pasted becomes a file, and goes into the message if wanted", options, async () => {
-  const { chat, page, streams } = await open();
-  const chip = page.getByRole("button", { name: "Remove Pasted text.txt" });
-  const second = page.getByRole("button", { name: "Remove Pasted text 2.txt" });
-  await paste(chat, "a word ".repeat(150_000));
-  await chip.waitFor();
-  await paste(chat, "some words ".repeat(1000));
-  await second.waitFor();
-  assert.equal(await chat.question.inputValue(), "");
-  await page.getByRole("button", { name: "Put it into the message" }).click();
-  await second.waitFor({ state: "detached" });
-  assert.equal((await chat.question.inputValue()).length, 11_000);
-  await chat.question.fill("What is it about?");
-  await chat.question.press("Enter");
-  await page.waitForFunction(() => document.querySelector(".answer") !== null);
-  const [asked] = streams[0]?.request.messages ?? [];
-  assert.ok(JSON.stringify(asked).length > 1_000_000, "the text is not sent");
-  streams[0]?.end();
-  assert.deepEqual(chat.complaints, []);
-});
+test(
+  "Page: a long text that is pasted becomes a file, and goes into the message if wanted",
+  options,
+  async () => {
+    const { chat, page, streams } = await open();
+    const chip = page.getByRole("button", { name: "Remove Pasted text.txt" });
+    const second = page.getByRole("button", { name: "Remove Pasted text 2.txt" });
+    await paste(chat, "a word ".repeat(150_000));
+    await chip.waitFor();
+    await paste(chat, "some words ".repeat(1000));
+    await second.waitFor();
+    assert.equal(await chat.question.inputValue(), "");
+    await page.getByRole("button", { name: "Put it into the message" }).click();
+    await second.waitFor({ state: "detached" });
+    assert.equal((await chat.question.inputValue()).length, 11_000);
+    await chat.question.fill("What is it about?");
+    await chat.question.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".answer") !== null);
+    const [asked] = streams[0]?.request.messages ?? [];
+    assert.ok(JSON.stringify(asked).length > 1_000_000, "the text is not sent");
+    streams[0]?.end();
+    assert.deepEqual(chat.complaints, []);
+  },
+);
 
 test("Page: a remedy for a question that is too long helps", options, async () => {
   const { chat, page, streams } = await open();
   await chat.ask("A question that is much too long.");
   await chat.answers.waitFor();
-  const message = "request (40007 tokens) exceeds the available context size (15104 tokens), the answer included";
+  const message =
+    "request (40007 tokens) exceeds the available context size (15104 tokens), the answer included";
   streams[0]?.end({ reason: "error", error: { code: "context_length_exceeded", message } });
   const problem = page.locator(".problem");
   await problem.getByText("it has 40,007 tokens, and 15,104 fit").waitFor();

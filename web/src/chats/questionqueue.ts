@@ -20,7 +20,8 @@ export class QuestionQueue {
     effect(() => {
       for (const id of this.waiting.value) {
         const chat = chats.of({ chat: id });
-        if (chat !== undefined && chat.run === undefined && !failed(chat)) untracked(() => this.send(chat, true));
+        if (chat !== undefined && chat.run === undefined && !failed(chat))
+          untracked(() => this.send(chat, true));
       }
     });
   }

@@ -7,7 +7,15 @@ import { Refused } from "./rest.ts";
 
 /** An access whose questions are answered with these keys, and what it asked. */
 function open(...keys: (string | undefined)[]) {
-  const kept = { key: "", keep: (key: string) => void (kept.key = key), forget: () => void (kept.key = "") };
+  const kept = {
+    key: "",
+    keep(key: string) {
+      kept.key = key;
+    },
+    forget() {
+      kept.key = "";
+    },
+  };
   const admin = new AdminAccess(kept);
   const refused: boolean[] = [];
   effect(() => {

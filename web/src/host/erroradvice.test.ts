@@ -15,7 +15,8 @@ for (const { error, said, help } of [
   {
     error: {
       code: "context_length_exceeded",
-      message: "request (40007 tokens) exceeds the available context size (15104 tokens), the answer included",
+      message:
+        "request (40007 tokens) exceeds the available context size (15104 tokens), the answer included",
     },
     said: /: it has 40,007 tokens, and 15,104 fit\.$/,
     help: "shorter",

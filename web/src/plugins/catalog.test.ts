@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { effect } from "@preact/signals";
+import { AdminAccess, type KeyQuestion } from "../host/adminaccess.ts";
 import type { UploadOptions } from "../host/pluginroutes.ts";
 import { Refused } from "../host/rest.ts";
-import { AdminAccess, type KeyQuestion } from "../host/adminaccess.ts";
 import { Catalog, type Upload } from "./catalog.ts";
 import { type PluginFile, pluginFile } from "./pluginfile.ts";
 
@@ -75,7 +75,9 @@ function open(folder: Folder, ...keys: (string | undefined)[]) {
     },
   };
   const offered: string[][] = [];
-  const catalog = new Catalog(folder, new AdminAccess(admin), (plugins) => offered.push(plugins.map((plugin) => plugin.name)));
+  const catalog = new Catalog(folder, new AdminAccess(admin), (plugins) =>
+    offered.push(plugins.map((plugin) => plugin.name)),
+  );
   const asked: KeyQuestion[] = [];
   effect(() => {
     const question = catalog.admin.question.value;

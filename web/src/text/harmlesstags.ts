@@ -30,7 +30,10 @@ function inline(state: StateInline, silent: boolean): boolean {
     return true;
   }
   const closing = `</${name}>`;
-  const at = src.slice(from, Math.min(posMax, from + longest)).toLowerCase().indexOf(closing);
+  const at = src
+    .slice(from, Math.min(posMax, from + longest))
+    .toLowerCase()
+    .indexOf(closing);
   if (at < 0) return false;
   if (!silent) {
     state.push(`${name}_open`, name, 1);

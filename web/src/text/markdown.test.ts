@@ -12,7 +12,10 @@ for (const [name, text] of [
   ["a formula", "$<img src=x onerror=alert(1)>$ $$<b>x</b>$$"],
   ["an image", '![alt "text" <b>](https://example.org/track.png)'],
   ["an attribute in a fence", '```"onload="alert(1)\nx\n```'],
-  ["an attribute of a harmless tag", '<sub onclick="alert(1)">a</sub> <details ontoggle="alert(2)" open>\n\nx'],
+  [
+    "an attribute of a harmless tag",
+    '<sub onclick="alert(1)">a</sub> <details ontoggle="alert(2)" open>\n\nx',
+  ],
   ["a tag in a harmless tag", "<sup><img src=x onerror=alert(1)></sup>"],
   ["a tag in a summary", "<details>\n<summary><img src=x onerror=alert(1)></summary>\n\nx\n</details>"],
   ["an entity", "&lt;script&gt;alert(1)&lt;/script&gt;"],
@@ -64,7 +67,8 @@ for (const [text, want] of [
 }
 
 test("renderMarkdown: what is folded away has its summary, and Markdown in both", () => {
-  const inner = "<details>\n<summary>*More*</summary>\n\n- one\n\n<details>\n\ntwo\n\n</details>\n\n</details>\n\nafter";
+  const inner =
+    "<details>\n<summary>*More*</summary>\n\n- one\n\n<details>\n\ntwo\n\n</details>\n\n</details>\n\nafter";
   const html = renderMarkdown(inner).replace(/\s*\n\s*/g, "");
   assert.match(
     html,
@@ -80,7 +84,8 @@ for (const [text, bold] of [
   ["这是**重要。**然后", "重要。"],
   ["한국어**(강조)**입니다", "(강조)"],
 ] as const) {
-  test(`renderMarkdown: ${text}`, () => assert.match(renderMarkdown(text), new RegExp(`<strong>${bold.replace(/[()]/g, "\\$&")}</strong>`)));
+  test(`renderMarkdown: ${text}`, () =>
+    assert.match(renderMarkdown(text), new RegExp(`<strong>${bold.replace(/[()]/g, "\\$&")}</strong>`)));
 }
 
 test("renderMarkdown: of a picture within the text only the name is shown", () => {

@@ -38,8 +38,8 @@ export function StripPanel({ ticks, watch }: Props) {
         </button>
       </header>
       <p class="hint">
-        In each tick the model is run once for all: every answer gains a token, and a piece of the
-        prompts is read.
+        In each tick the model is run once for all: every answer gains a token, and a piece of the prompts is
+        read.
       </p>
       <Chart ticks={ticks} watch={watch} chosen={chosen} paused={paused.value} />
       {empty ? (

@@ -5,8 +5,8 @@ import "../../style/plugins.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { scriptType } from "../../host/uploadfile.ts";
-import { useApp } from "../appcontext.ts";
 import { AdminDialog } from "../adminkeydialog.tsx";
+import { useApp } from "../appcontext.ts";
 import { CatalogProvider, catalogOf } from "../plugins/catalogcontext.ts";
 import { Uploads } from "../plugins/uploads.tsx";
 

@@ -33,8 +33,15 @@ export function OtherPluginsPart() {
   if (plugins.length === 0 && gone.length === 0) return null;
   const now = used.map(({ name }) => name).join(", ");
   return (
-    <FoldingPart title="Programs, templates, stop rules" now={now} begin={gone.length > 0 ? "open" : "closed"}>
-      <p class="lead">Plugins that write the whole answer or the prompt, or that end the answer. They have no place in the chain.</p>
+    <FoldingPart
+      title="Programs, templates, stop rules"
+      now={now}
+      begin={gone.length > 0 ? "open" : "closed"}
+    >
+      <p class="lead">
+        Plugins that write the whole answer or the prompt, or that end the answer. They have no place in the
+        chain.
+      </p>
       {plugins.map((plugin) => (
         <Beside key={plugin.name} plugin={plugin} used={used.includes(plugin)} />
       ))}

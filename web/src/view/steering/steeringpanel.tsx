@@ -62,7 +62,8 @@ function Hold({ run, phase }: Props) {
 function Standing({ run, phase }: Props) {
   const { beside, chats } = useApp();
   const words = useComputed(() => {
-    const which = beside.value !== undefined && chats.of(run)?.run === run ? "This is the second answer. " : "";
+    const which =
+      beside.value !== undefined && chats.of(run)?.run === run ? "This is the second answer. " : "";
     const paused = `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Others may use its slot meanwhile.`;
     return which + (phase.value === "paused" ? paused : (standing[phase.value] ?? ""));
   });
