@@ -44,10 +44,11 @@ test("Page: the Enter that ends a composition does nothing else, in any field", 
   await stops.fill("終");
   await endComposition(stops);
   assert.equal(await stops.inputValue(), "終");
+  await stops.fill("");
   await page.getByRole("button", { name: "Close Settings" }).click();
   assert.equal(await chat.question.inputValue(), "日本");
   await chat.question.press("Enter"); // this one sends
-  await chat.stop.waitFor();
+  await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
   await page.getByRole("button", { name: "Steer", exact: true }).click();
   const inject = page.getByRole("textbox", { name: "Write into the answer" });
   await inject.fill("本当");
