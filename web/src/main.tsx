@@ -14,6 +14,7 @@ import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/startingsettings.ts";
 import { CarefulStorage } from "./storage.ts";
 import { AppProvider } from "./view/appcontext.ts";
+import { loadMarkdown } from "./view/chat/markdowncode.ts";
 import { hideComposedKeys } from "./view/composedkeys.ts";
 import { followTheme } from "./view/followtheme.ts";
 import { keepPresses } from "./view/movingbuttons.ts";
@@ -44,10 +45,12 @@ effect(() => {
 await app.chats.load().catch((error) => {
   app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
 });
+const drawsMarkdown = app.chats.list.value.length > 0 && loadMarkdown().catch(() => {}); // which tries again
 effect(() => {
   if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more
 });
 await followAddress(app);
+await drawsMarkdown;
 render(
   <AppProvider value={app}>
     <Page />

@@ -82,11 +82,17 @@ const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown>
       await page.getByLabel("Instructions").waitFor();
     },
   },
+  answer: {
+    most: 36 * 1024, // Markdown
+    go: async (chat) => {
+      await chat.ask("Hello!");
+      await chat.finished();
+    },
+  },
   inspector: {
     most: 16 * 1024,
     go: async (chat) => {
-      await chat.ask("Hello!");
-      await (await chat.finished()).getByRole("button", { name: "Inspect" }).click();
+      await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
       await chat.page.getByText("This answer has no token record.").waitFor();
     },
   },

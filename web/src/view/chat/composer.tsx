@@ -14,6 +14,7 @@ import { ChangedSettings } from "./changedsettings.tsx";
 import { type DraftFiles, useDraftFiles } from "./draftfiles.ts";
 import { DropZone } from "./dropzone.tsx";
 import { focusField } from "./focus.ts";
+import { loadMarkdown } from "./markdowncode.ts";
 import { QuestionFiles } from "./questionfiles.tsx";
 import { QueuedQuestion } from "./queuedquestion.tsx";
 
@@ -39,6 +40,9 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const touch = layout.touch.value;
 
   useEffect(() => field.current?.focus(), []); // once nothing covers the page any more
+  useEffect(() => {
+    if (written) loadMarkdown().catch(() => {}); // for the answer, which tries again
+  }, [written]);
   useGrowing(field, draft.text);
   useStopKey(chat);
   const send = () => {
