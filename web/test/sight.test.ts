@@ -138,7 +138,7 @@ for (const [size, device] of Object.entries(devices)) {
           await scrollTo(chat, place);
           await showSidebar(chat);
           await chat.page.getByRole("searchbox", { name: "Search chats" }).fill(`needle${at}.`);
-          await chat.page.locator(".result").getByRole("link").click();
+          await chat.page.locator(".result", { hasText: `needle${at}.` }).getByRole("link").click();
           await settled(chat);
           const hit = chat.page.locator(`[data-message]`, { hasText: `needle${at}.` }).last();
           assert.ok(
