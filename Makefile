@@ -255,7 +255,7 @@ test-go:
 
 test-race:
 	$(RACE) go $(GO_TEST) -race -skip '$(ALONE)' $(RACED)
-	$(RACE) go $(GO_TEST) -race -run '$(MEETING)' ./native ./host ./host/atomicfile ./host/bench ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/compile ./host/plugin/registry
+	$(RACE) go $(GO_TEST) -race -run '$(MEETING)' ./native ./host ./host/atomicfile ./tools/lab/bench ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/compile ./host/plugin/registry
 	$(RACE) go -C tests $(GO_TEST) -count 1 -race -run 'TestHost_Crowd|AtOnce' ./isolation ./models
 
 test-web:
@@ -334,7 +334,7 @@ workers-test: build ## kill a worker of a model that lies on two 20 times, and s
 
 .PHONY: soak
 soak: build plugins ## random load and faults for SOAK (15m), with the figures in docs/reliability.md (ARGS="-seed 2 -clients 96")
-	go run ./tools/soak -for $(SOAK) -document docs/reliability.md $(ARGS)
+	go run ./tools/lab/soak -for $(SOAK) -document docs/reliability.md $(ARGS)
 
 .PHONY: check
 check: setup-test $(LLAMA_STAMP) $(UI) $(CLIENT_MODULES) ## format, vet, lint, sizes, imports, generated files; in CI a clean tree too
@@ -366,32 +366,32 @@ $(filter-out %-q4_0.gguf,$(PEER_MODELS)): $(MODELS)/%.gguf: $$(MODELS)/$$(firstw
 
 .PHONY: bench-kernels
 bench-kernels: llama ## products with weights of each type, Penstock's kernels and ggml's in turn, into docs/performance.md (ARGS="-threads 1")
-	go run ./tools/benchkernels -document docs/performance.md $(ARGS)
+	go run ./tools/lab/benchkernels -document docs/performance.md $(ARGS)
 
 .PHONY: bench-peer
 bench-peer: build llama-tools $(PEER_MODELS) ## compare with llama-server and its tools, into docs/performance.md and README (ARGS="-only mixed")
-	go run ./tools/benchpeer -document docs/performance.md -readme README.md -chart docs/images/gaps.svg -out build/bench-peer.json $(ARGS)
+	go run ./tools/lab/benchpeer -document docs/performance.md -readme README.md -chart docs/images/gaps.svg -out build/bench-peer.json $(ARGS)
 
 .PHONY: simulate
 simulate: ## what fleets of 1 to 1,000 replicas do, on virtual time, into docs/scale.md (ARGS="-only fleets" for one table)
-	go run ./tools/simulate -document docs/scale.md $(ARGS)
+	go run ./tools/lab/simulate -document docs/scale.md $(ARGS)
 
 .PHONY: bench-plugins
 bench-plugins: build plugins $(BENCH_MODEL) $(REAL_MODELS) ## what plugins cost eight streams, and what each that comes with the server costs, into docs/plugins/ready.md
-	go run ./tools/benchpeer -only plugins $(ARGS)
-	go run ./tools/benchpeer -only ready -model $(firstword $(REAL_MODELS)) -ready docs/plugins/ready.md $(ARGS)
+	go run ./tools/lab/benchpeer -only plugins $(ARGS)
+	go run ./tools/lab/benchpeer -only ready -model $(firstword $(REAL_MODELS)) -ready docs/plugins/ready.md $(ARGS)
 
 .PHONY: bench-watermark
 bench-watermark: build plugins $(REAL_MODELS) ## how often the watermark is found, also where there is none, into docs/plugins/watermark.md (ARGS="-model model.gguf")
-	go run ./tools/benchwatermark -document docs/plugins/watermark.md $(ARGS)
+	go run ./tools/lab/benchwatermark -document docs/plugins/watermark.md $(ARGS)
 
 .PHONY: bench-programs
 bench-programs: build plugins ## programs beside clients that prompt again for each continuation, into docs/plugins/programs.md (ARGS="-model model.gguf")
-	go run ./tools/benchprograms -document docs/plugins/programs.md $(ARGS)
+	go run ./tools/lab/benchprograms -document docs/plugins/programs.md $(ARGS)
 
 .PHONY: bench-schemas
 bench-schemas: build $(BENCH_MODEL) ## what schemas cost eight streams
-	go run ./tools/benchpeer -only schemas $(ARGS)
+	go run ./tools/lab/benchpeer -only schemas $(ARGS)
 
 .PHONY: bench-calls
 bench-calls: build plugins ## what one call of a plugin costs the host
@@ -399,7 +399,7 @@ bench-calls: build plugins ## what one call of a plugin costs the host
 
 .PHONY: bench-ik
 bench-ik: build llama-tools $(foreach shape,135m 1b,$(foreach type,q4_0 q8_0 q4_k_m iq4_xs,$(MODELS)/$(shape)-$(type).gguf)) $(MODELS)/moe-q4_0.gguf ## compare with ik_llama.cpp (IK=its llama-server, ARGS="-ik-flags -rtr")
-	go run ./tools/benchpeer -only ik -limit 2h -ik "$(IK)" $(ARGS)
+	go run ./tools/lab/benchpeer -only ik -limit 2h -ik "$(IK)" $(ARGS)
 
 # A machine that is lent for minutes has CUDA and no Go: what it needs of Go is made here.
 .PHONY: gpu-pack gpu-rehearse
@@ -411,7 +411,7 @@ gpu-rehearse: $(LLAMA_STAMP) $(UI) ## run scripts/gpu.sh here from start to end,
 
 .PHONY: bench-before
 bench-before: build $(BENCH_MODEL) ## compare with an earlier commit's binary in turn (BEFORE=path)
-	go run ./tools/benchpeer -only before -before "$(BEFORE)" $(ARGS)
+	go run ./tools/lab/benchpeer -only before -before "$(BEFORE)" $(ARGS)
 
 .PHONY: bench-page
 bench-page: build ## how smoothly the page draws answers of 10,000 tokens

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/bench"
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/lab/bench"
 )
 
 // smallLoad is over in a moment.
@@ -105,5 +106,22 @@ func TestBench_WrongUse(t *testing.T) {
 				t.Errorf("exit %d, error %q, output %q; want %d and %q", got.code, got.err, got.out, exitWrongUse, tc.want)
 			}
 		})
+	}
+}
+
+func TestFirstKey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte("# of the team\none alice\ntwo bob\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, s := range map[string]config.Server{
+		"": {}, "flag": {APIKeys: []string{"flag", "other"}, APIKeyFile: file}, "one": {APIKeyFile: file},
+	} {
+		if got, err := firstKey(s); got != want || err != nil {
+			t.Errorf("%+v: %q %v, want %q", s, got, err, want)
+		}
+	}
+	if _, err := firstKey(config.Server{APIKeyFile: file + "x"}); err == nil {
+		t.Error("a missing file was read")
 	}
 }

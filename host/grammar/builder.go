@@ -8,33 +8,33 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// Rule is a rule of a Builder, which may name itself in its body, also at its beginning.
+// Rule is a rule of a Builder. Its body may call the rule itself, at its beginning too.
 type Rule int32
 
-// Body is what a rule, or a part of one, may be. The zero Body fits nothing.
+// Body is a rule's body, or a part of one. No text fits the zero Body.
 type Body int32
 
-// Builder makes a Grammar. Its methods do not run concurrently; what is beyond its bounds is the
-// error of Build.
+// Builder collects rules for a Grammar. Its methods must not run concurrently. What exceeds its
+// bounds becomes an error of Build.
 type Builder struct {
 	Lexemes *lexeme.Arena
 
 	bodies     []body
-	rules      []Body // by Rule; undefined: not defined yet
+	rules      []Body // by Rule; undefined before Define
 	lexemes    []word
 	loops      []Loop
 	uniques    []unique // of the loops, once it is built
 	mostUnique int
-	parts      int // of all bodies
+	parts      int // of all bodies together
 	known      map[word]Body
 	err        error
 
-	// Steps are those that reading schemas into it took, in all: a request may have many.
+	// Steps counts the work of reading schemas into the Builder: a request may have many schemas.
 	Steps int
-	spent int // by the arenas before a Reset
+	spent int // by the arenas that Reset replaced
 }
 
-// The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays below
+// The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays within
 // them.
 const (
 	maxRules       = 1 << 18
@@ -58,18 +58,18 @@ type bodyKind uint8
 
 const (
 	isNothing bodyKind = iota
-	isCall             // of rule arg
+	isCall             // calls rule arg
 	isLexeme           // arg
 	isToken            // arg
 	isOther            // any token but arg
 	isSeq
 	isAlt
-	isStar // its part any number of times
-	isPlus // its part once or more
+	isStar // repeats its part any number of times
+	isPlus // repeats its part once or more
 	isLoop // arg
 )
 
-// body is one node of the bodies, which form a directed graph without cycles but for calls.
+// body is a node of the rules. They form a directed graph, whose only cycles lead through calls.
 type body struct {
 	kind  bodyKind
 	arg   int32
@@ -77,19 +77,19 @@ type body struct {
 	parts []Body
 }
 
-// NewBuilder returns an empty one.
+// NewBuilder returns a Builder without rules.
 func NewBuilder() *Builder {
 	return &Builder{Lexemes: lexeme.NewArena(maxExpressions), bodies: []body{{}, {kind: isSeq}}, known: map[word]Body{}, mostUnique: MaxUnique}
 }
 
-// Reset empties b, whose work so far still counts.
+// Reset removes all rules. The work so far still counts.
 func (b *Builder) Reset() {
 	steps, spent, stop := b.Steps, b.Spent(), b.Lexemes.Stop
 	*b = *NewBuilder()
 	b.Steps, b.spent, b.Lexemes.Stop = steps, spent, stop
 }
 
-// Spent is how much work the arena took, and those before a Reset.
+// Spent is the work of the arena, and of those that Reset replaced.
 func (b *Builder) Spent() int { return b.spent + b.Lexemes.Spent() }
 
 func (b *Builder) fail(format string, args ...any) Body {
@@ -99,7 +99,7 @@ func (b *Builder) fail(format string, args ...any) Body {
 	return 0
 }
 
-// Rule declares a rule. Each wants one Define.
+// Rule declares a rule, which one call of Define has to define.
 func (b *Builder) Rule() Rule {
 	if len(b.rules) >= maxRules {
 		b.fail("the grammar has more than %d rules", maxRules)
@@ -109,7 +109,7 @@ func (b *Builder) Rule() Rule {
 	return Rule(len(b.rules) - 1)
 }
 
-// Define says what a rule is.
+// Define sets a rule's body.
 func (b *Builder) Define(r Rule, is Body) {
 	if r >= 0 && int(r) < len(b.rules) {
 		b.rules[r] = is
@@ -131,7 +131,7 @@ func (b *Builder) add(kind bodyKind, arg int32, parts ...Body) Body {
 	return Body(len(b.bodies) - 1)
 }
 
-// Call is the texts of a rule.
+// Call returns a body of the texts of a rule.
 func (b *Builder) Call(r Rule) Body {
 	if r < 0 || int(r) >= len(b.rules) {
 		return b.fail("the grammar calls rule %d, which is not declared", r)
@@ -139,7 +139,7 @@ func (b *Builder) Call(r Rule) Body {
 	return b.add(isCall, int32(r))
 }
 
-// Lexeme is the texts of an expression, spelled for a decoder.
+// Lexeme returns a body of the texts of an expression, as a decoder reads them.
 func (b *Builder) Lexeme(x lexeme.Expr, d lexeme.Decoder) Body {
 	w := word{x, d}
 	switch is, ok := b.known[w]; {
@@ -156,8 +156,8 @@ func (b *Builder) Lexeme(x lexeme.Expr, d lexeme.Decoder) Body {
 	return is
 }
 
-// Token is one token by its number, whatever its text, or with not any other token of the
-// vocabulary.
+// Token returns a body of one token, named by its number whatever its text; with not, of any other
+// token of the vocabulary.
 func (b *Builder) Token(token int32, not bool) Body {
 	if not {
 		return b.add(isOther, token)
@@ -165,7 +165,7 @@ func (b *Builder) Token(token int32, not bool) Body {
 	return b.add(isToken, token)
 }
 
-// Seq is one after the other; without parts, the empty text.
+// Seq returns a body of its parts, one after the other; without parts, of the empty text.
 func (b *Builder) Seq(parts ...Body) Body {
 	switch len(parts) {
 	case 0:
@@ -176,7 +176,7 @@ func (b *Builder) Seq(parts ...Body) Body {
 	return b.add(isSeq, 0, append([]Body(nil), parts...)...)
 }
 
-// Alt is one of them; without parts, nothing fits.
+// Alt returns a body of any of its parts; without parts, nothing fits it.
 func (b *Builder) Alt(parts ...Body) Body {
 	switch len(parts) {
 	case 0:
@@ -187,8 +187,8 @@ func (b *Builder) Alt(parts ...Body) Body {
 	return b.add(isAlt, 0, append([]Body(nil), parts...)...)
 }
 
-// Repeat is a body some times. Counts may be in the millions: they are counted, not copied. maximum
-// may be lexeme.Unbounded.
+// Repeat returns a body of x, repeated. Counts may be in the millions, since they are counted and
+// not unrolled. maximum may be lexeme.Unbounded.
 func (b *Builder) Repeat(x Body, minimum, maximum int) Body {
 	switch {
 	case minimum < 0 || maximum != lexeme.Unbounded && maximum < minimum:
@@ -207,33 +207,33 @@ func (b *Builder) Repeat(x Body, minimum, maximum int) Body {
 	return b.Loop(Loop{Items: []Item{{Is: x, Bit: -1, Count: 1}}, Ends: []Condition{{Min: minimum, Max: maximum}}})
 }
 
-// Loop is items in any order, which remembers what came: the members of an object, the items of an
-// array.
+// Loop is items in any order, and remembers which ones came: the members of an object, the items of
+// an array.
 type Loop struct {
 	Items     []Item
-	Separator Body        // between two items; the zero Body: nothing
-	Ends      []Condition // the loop may end where one of them holds; none: anywhere
+	Separator Body        // stands between two items; the zero Body: nothing does
+	Ends      []Condition // the loop may end where any of them holds; empty: anywhere
 }
 
-// Item is what may come in a Loop.
+// Item is an item of a Loop.
 type Item struct {
 	Is    Body
-	Bit   int  // it is remembered that the item came; -1: it is not
-	Once  bool // the item may not come where its bit is remembered already
+	Bit   int  // is set when the item comes; -1: none is
+	Once  bool // the item may not come where its bit is set already
 	Count int  // what it adds to the loop's count, 0 or 1
-	Late  bool // the item comes after the bits that every condition wants, but those that late items set
+	Late  bool // the item comes after all bits that every condition wants, except those that late items set
 
-	Unique *Unique // a text that comes before Is; nil: none
+	Unique *Unique // a text that comes before Is, at most once in the loop; nil: none
 }
 
-// Condition is where a Loop may end. An item may come only where some condition can still be
-// reached after it.
+// Condition says where a Loop may end. An item may come only where some condition can still be met
+// after it.
 type Condition struct {
 	Must, MustNot []int // bits
 	Min, Max      int   // of the count; Max may be lexeme.Unbounded
 }
 
-// Loop is the texts of a loop.
+// Loop returns a body of the texts of a loop.
 func (b *Builder) Loop(l Loop) Body {
 	if len(l.Items) > maxItems || len(l.Ends) > maxConditions {
 		return b.fail("a loop has more than %d items or %d conditions", maxItems, maxConditions)
@@ -260,7 +260,7 @@ func (b *Builder) Loop(l Loop) Body {
 			if u.Text == lexeme.Nothing || u.Text == lexeme.Empty {
 				return b.fail("an item of a loop has a unique text, of which there is one at most")
 			}
-			b.Lexeme(u.Text, u.Decoder) // so that it is known
+			b.Lexeme(u.Text, u.Decoder) // so that compileUnique finds its number
 		}
 		parts = append(parts, before)
 	}

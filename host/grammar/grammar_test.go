@@ -144,24 +144,6 @@ func TestBuilder_Repeat_Counts(t *testing.T) {
 	}
 }
 
-func TestGrammar_Forced(t *testing.T) {
-	g := checkTexts(t, nil, func(b *Builder, _ Body) Body {
-		return b.Alt(b.Seq(re(b, "name: é"), re(b, "[xy]"), b.Token(3, false)), re(b, "name: è."))
-	})
-	s := g.Start()
-	for _, want := range []string{"name: \xc3", "", ""} {
-		forced := g.Forced(s, 1000, maxWork)
-		if string(forced) != want {
-			t.Errorf("got %q, want %q", forced, want)
-		}
-		if want != "" {
-			s = follow(t, g, s, want+"\xa9")
-		} else {
-			s = follow(t, g, g.Start(), "name: éx") // a token comes for its number
-		}
-	}
-}
-
 // An incomplete grammar, or one beyond a limit, is refused with a message.
 func TestBuilder_Build_Refuses(t *testing.T) {
 	for name, c := range map[string]struct {

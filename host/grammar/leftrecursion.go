@@ -7,30 +7,32 @@ import (
 	"slices"
 )
 
-// rewriteLeft rewrites rules that begin with one another. A text of such a rule is a text that
-// begins with none of them, which is a text of one, then what may come after that one where another
-// begins with it, and so on until the rule itself is complete. So each is made of copies of all,
-// between which lead edges from where one is complete.
-func (c *compiler) rewriteLeft(group []int32, begins [][]place) {
+// rewriteLeftRecursion rewrites a group of rules that begin with one another, as the left-corner
+// transform does (Rosenkrantz and Lewis 1970). A text of such a rule begins with a text of some
+// member that begins with no member. That completes the member; then comes what follows it in a
+// member that begins with it, which completes that one, and so on up to the rule itself. So each
+// rule is made of copies of all members: where a copy is complete, edges lead to where members that
+// begin with it go on.
+func (c *compiler) rewriteLeftRecursion(group []int32, begins [][]place) {
 	member := make(map[int32]bool, len(group))
 	for _, i := range group {
 		member[i] = true
 	}
 	var calls []leftCall
 	for _, i := range group {
-		calls = append(calls, c.leftCalls(i, member)...)
+		calls = append(calls, c.findLeftCalls(i, member)...)
 	}
 	if len(group)*len(group) > maxPlaces || len(group)*len(calls) > maxRewriting {
 		c.fail("too many rules of the grammar begin with one another: %d", len(group))
 		return
 	}
-	more := c.restsAfter(group, calls)
+	more := c.findDistancesAbove(group, calls)
 	if c.err != nil {
 		return
 	}
 	made := make([]procedure, len(group))
 	for k, i := range group {
-		made[k] = c.rewritten(i, group, member, calls, begins, more[i])
+		made[k] = c.rewriteMember(i, group, member, calls, begins, more[i])
 	}
 	for k, i := range group {
 		c.procedures[i] = made[k]
@@ -38,20 +40,20 @@ func (c *compiler) rewriteLeft(group []int32, begins [][]place) {
 	}
 }
 
-// leftCall is a call of one member where another begins.
+// leftCall is a call of a member from a left place of another.
 type leftCall struct {
-	in, of int32   // procedures
-	to     place   // where in goes on after it
-	memory *memory // of in there
+	in, of   int32     // procedures
+	to       place     // where in goes on after the call
+	progress *progress // of in at that place
 }
 
 const (
 	maxBeginnings = 10_000
-	maxRewriting  = 1 << 22 // calls that are looked at
+	maxRewriting  = 1 << 22 // calls that are considered
 )
 
-// leftCalls finds the calls of members at the beginning of procedure i.
-func (c *compiler) leftCalls(i int32, member map[int32]bool) []leftCall {
+// findLeftCalls finds the calls of members from the left places of procedure i.
+func (c *compiler) findLeftCalls(i int32, member map[int32]bool) []leftCall {
 	type spot struct {
 		at    place
 		count int
@@ -59,12 +61,12 @@ func (c *compiler) leftCalls(i int32, member map[int32]bool) []leftCall {
 	}
 	type entry struct {
 		at     place
-		memory *memory
+		memory *progress
 	}
 	p := c.procedures[i]
 	begin := entry{at: p.start}
 	if p.loop >= 0 {
-		begin.memory = c.loops[p.loop].empty()
+		begin.memory = c.loops[p.loop].newProgress()
 	}
 	seen := map[spot]bool{}
 	open := []entry{begin}
@@ -84,9 +86,9 @@ func (c *compiler) leftCalls(i int32, member map[int32]bool) []leftCall {
 		}
 		for _, e := range c.out[at.at] {
 			if (e.kind == toCall || e.kind == toJump) && member[e.arg] {
-				calls = append(calls, leftCall{in: i, of: e.arg, to: e.to, memory: at.memory})
+				calls = append(calls, leftCall{in: i, of: e.arg, to: e.to, progress: at.memory})
 			}
-			if m, ok := passes(e, at.memory); ok {
+			if m, ok := followSilent(e, at.memory); ok {
 				open = append(open, entry{e.to, m})
 			}
 		}
@@ -94,28 +96,28 @@ func (c *compiler) leftCalls(i int32, member map[int32]bool) []leftCall {
 	return calls
 }
 
-// passes reports whether an edge that reads nothing may be taken, and the memory behind it, not
-// interned.
-func passes(e edge, m *memory) (*memory, bool) {
+// followSilent reports whether an edge that reads nothing may be taken, and returns the progress
+// behind it, which is not interned.
+func followSilent(e edge, m *progress) (*progress, bool) {
 	switch e.kind {
 	case toEmpty:
 		return m, true
 	case toItem:
-		return m, m.may(int(e.arg))
+		return m, m.mayTake(int(e.arg))
 	case toDone:
-		return m.after(int(e.arg)), true
+		return m.withItem(int(e.arg)), true
 	case toMore:
-		return m, m.more()
+		return m, m.mayContinue()
 	case toEnd:
-		return m, m.holds()
+		return m, m.mayEnd()
 	}
 	return nil, false
 }
 
-// restsAfter finds for each pair of members the shortest text that completes the first when the
-// second is complete. A member may be in the group and begin none of it, where a loop's item that
-// calls it cannot come first: then it has no such text.
-func (c *compiler) restsAfter(group []int32, calls []leftCall) map[int32]map[int32]int {
+// findDistancesAbove finds for each pair of members the shortest text that completes the first once
+// the second is complete. There is none for a member that does not lead there, such as one that
+// only an item calls which cannot come first.
+func (c *compiler) findDistancesAbove(group []int32, calls []leftCall) map[int32]map[int32]int {
 	work := 0
 	all := make(map[int32]map[int32]int, len(group))
 	for _, goal := range group {
@@ -131,7 +133,7 @@ func (c *compiler) restsAfter(group []int32, calls []leftCall) map[int32]map[int
 				if !ok {
 					continue
 				}
-				n := plus(after, c.rests[call.to].length(call.memory))
+				n := plus(after, c.distances[call.to].total(call.progress))
 				if old, ok := length[call.of]; !ok || n < old {
 					length[call.of], changed = n, true
 				}
@@ -142,41 +144,42 @@ func (c *compiler) restsAfter(group []int32, calls []leftCall) map[int32]map[int
 	return all
 }
 
-// length is the whole rest in bytes, where the loop remembers m.
-func (r rest) length(m *memory) int {
+// total is the whole distance in bytes, where the loop has progress m.
+func (r distance) total(m *progress) int {
 	switch {
 	case r.after == outsideLoop:
 		return int(r.bytes)
 	case r.done >= 0:
-		return plus(int(r.bytes), m.restAfter(r.done))
+		return plus(int(r.bytes), m.shortestRestAfter(r.done))
 	}
-	return plus(int(r.bytes), m.rest(r.after))
+	return plus(int(r.bytes), m.shortestRest(r.after))
 }
 
-// rewritten makes the procedure of one member. more has the rest after each member is complete.
-func (c *compiler) rewritten(i int32, group []int32, member map[int32]bool, calls []leftCall, begins [][]place, more map[int32]int) procedure {
-	leads := func(m int32) bool { _, ok := more[m]; return ok } // to where i is complete
+// rewriteMember makes the new procedure of one member. more has the distance to its end from where
+// each member is complete.
+func (c *compiler) rewriteMember(i int32, group []int32, member map[int32]bool, calls []leftCall, begins [][]place, more map[int32]int) procedure {
+	leads := func(m int32) bool { _, ok := more[m]; return ok } // to the end of i
 	group = slices.DeleteFunc(slices.Clone(group), func(m int32) bool { return !leads(m) })
-	c.within = rest{after: outsideLoop, done: -1}
-	made := procedure{start: c.place(), final: c.place(), loop: -1, empty: c.procedures[i].empty}
+	c.within = distance{after: outsideLoop, done: -1}
+	made := procedure{start: c.newPlace(), final: c.newPlace(), loop: -1, empty: c.procedures[i].empty}
 	complete := map[int32]place{}
 	for _, m := range group {
 		c.within.bytes = int32(more[m])
-		complete[m] = c.place()
+		complete[m] = c.newPlace()
 	}
-	c.edge(complete[i], toEmpty, 0, made.final)
+	c.addEdge(complete[i], toEmpty, 0, made.final)
 	copies := map[place]place{}
 	for _, m := range group {
 		if c.err != nil {
 			return made
 		}
 		p := c.procedures[m]
-		c.copyRest(p, begins[m], complete[m], more[m], copies)
-		early := c.copyBegin(begins[m], p.final)
+		c.copyReadPlaces(p, begins[m], complete[m], more[m], copies)
+		early := c.copyLeftPlaces(begins[m], p.final)
 		for _, at := range early {
 			c.retarget(at, p.final, complete[m], member, copies)
 		}
-		c.edge(made.start, toMemory, c.memory(p, nil), early[p.start])
+		c.addEdge(made.start, toProgress, c.addProgress(p, nil), early[p.start])
 	}
 	for _, call := range calls {
 		if !leads(call.in) {
@@ -187,35 +190,36 @@ func (c *compiler) rewritten(i int32, group []int32, member map[int32]bool, call
 		if call.to == p.final {
 			to = complete[call.in]
 		}
-		c.edge(complete[call.of], toMemory, c.memory(p, call.memory), to)
+		c.addEdge(complete[call.of], toProgress, c.addProgress(p, call.progress), to)
 	}
 	return made
 }
 
-// memory is the number of m for edges, or of the memory that p begins with.
-func (c *compiler) memory(p procedure, m *memory) int32 {
+// addProgress returns the number of m in program.progresses; of the progress that p begins with
+// where m is nil.
+func (c *compiler) addProgress(p procedure, m *progress) int32 {
 	if m == nil && p.loop >= 0 {
-		m = c.loops[p.loop].empty()
+		m = c.loops[p.loop].newProgress()
 	}
 	if m == nil {
 		return 0
 	}
-	c.memories = append(c.memories, m)
-	return int32(len(c.memories) - 1)
+	c.progresses = append(c.progresses, m)
+	return int32(len(c.progresses) - 1)
 }
 
-// copyRest copies the places that p comes to when it has read something. What ends there goes on at
-// complete.
-func (c *compiler) copyRest(p procedure, begin []place, complete place, more int, copies map[place]place) {
+// copyReadPlaces copies the places that p reaches once it has read something. What ends there goes
+// on at complete.
+func (c *compiler) copyReadPlaces(p procedure, begin []place, complete place, more int, copies map[place]place) {
 	var open []place
 	visit := func(at place) {
 		if _, known := copies[at]; known || at == p.final {
 			return
 		}
-		r := c.rests[at]
+		r := c.distances[at]
 		r.bytes = int32(plus(int(r.bytes), more))
 		c.within = r
-		copies[at] = c.place()
+		copies[at] = c.newPlace()
 		open = append(open, at)
 	}
 	for _, at := range begin {
@@ -232,13 +236,13 @@ func (c *compiler) copyRest(p procedure, begin []place, complete place, more int
 			visit(e.to)
 		}
 		c.out[copies[at]] = slices.Clone(c.out[at])
-		c.n += len(c.out[at])
+		c.edgeCount += len(c.out[at])
 		c.retarget(copies[at], p.final, complete, nil, copies)
 	}
 }
 
-// retarget has the edges of a copied place lead to copies, and to complete instead of final. It
-// leaves out calls of members.
+// retarget makes the edges of a copied place lead to copies, and to complete in place of final. It
+// leaves out calls of the members in without.
 func (c *compiler) retarget(at, final, complete place, without map[int32]bool, copies map[place]place) {
 	kept := c.out[at][:0]
 	for _, e := range c.out[at] {
@@ -255,4 +259,121 @@ func (c *compiler) retarget(at, final, complete place, without map[int32]bool, c
 		kept = append(kept, e)
 	}
 	c.out[at] = kept
+}
+
+// removeEmptyStarts makes every procedure read at least one byte. A procedure that may be empty
+// gets a copy of its left places, the places that it reaches without reading anything; from the
+// copy its end is not reached. A procedure that is left recursive, that is, calls itself before it
+// reads anything, is rewritten.
+func (c *compiler) removeEmptyStarts() {
+	begins := make([][]place, len(c.procedures))
+	for i := range c.procedures {
+		begins[i] = c.findLeftPlaces(&c.procedures[i])
+	}
+	for _, group := range c.findLeftRecursion(begins) {
+		c.rewriteLeftRecursion(group, begins)
+	}
+	for i := range c.procedures {
+		if p := &c.procedures[i]; p.empty && begins[i] != nil && c.err == nil {
+			p.start = c.copyLeftPlaces(begins[i], p.final)[p.start]
+		}
+	}
+}
+
+// findLeftPlaces finds the places that a procedure reaches without reading anything.
+func (c *compiler) findLeftPlaces(p *procedure) []place {
+	seen := map[place]bool{p.start: true}
+	all := []place{p.start}
+	for k := 0; k < len(all); k++ {
+		for _, e := range c.out[all[k]] {
+			if !e.kind.reads() && !seen[e.to] {
+				seen[e.to] = true
+				all = append(all, e.to)
+			}
+		}
+	}
+	return all
+}
+
+// copyLeftPlaces copies left places, without the edges to final that read nothing.
+func (c *compiler) copyLeftPlaces(begin []place, final place) map[place]place {
+	copies := make(map[place]place, len(begin))
+	for _, p := range begin {
+		if p != final {
+			c.within = c.distances[p]
+			copies[p] = c.newPlace()
+		}
+	}
+	for _, p := range begin {
+		if p == final {
+			continue
+		}
+		for _, e := range c.out[p] {
+			to, zero := copies[e.to]
+			switch {
+			case e.kind.reads():
+				c.addEdge(copies[p], e.kind, e.arg, e.to)
+			case zero:
+				c.addEdge(copies[p], e.kind, e.arg, to)
+			}
+		}
+	}
+	return copies
+}
+
+// findLeftRecursion finds the groups of procedures that call one another from their left places, by
+// Tarjan's algorithm for strongly connected components (1972).
+func (c *compiler) findLeftRecursion(begins [][]place) [][]int32 {
+	t := &tarjan{c: c, begins: begins, order: make([]int32, len(begins)), low: make([]int32, len(begins)),
+		open: make([]bool, len(begins))}
+	for i := range begins {
+		if t.order[i] == 0 {
+			t.visit(int32(i))
+		}
+	}
+	return t.groups
+}
+
+type tarjan struct {
+	c          *compiler
+	begins     [][]place
+	order, low []int32
+	open       []bool
+	path       []int32
+	seen       int32
+	groups     [][]int32
+}
+
+func (t *tarjan) visit(i int32) {
+	t.seen++
+	t.order[i], t.low[i], t.open[i] = t.seen, t.seen, true
+	t.path = append(t.path, i)
+	itself := false
+	for _, p := range t.begins[i] {
+		for _, e := range t.c.out[p] {
+			if e.kind != toCall && e.kind != toJump {
+				continue
+			}
+			itself = itself || e.arg == i
+			if t.order[e.arg] == 0 {
+				t.visit(e.arg)
+				t.low[i] = min(t.low[i], t.low[e.arg])
+			} else if t.open[e.arg] {
+				t.low[i] = min(t.low[i], t.order[e.arg])
+			}
+		}
+	}
+	if t.low[i] != t.order[i] {
+		return
+	}
+	var group []int32
+	for last := int32(-1); last != i; {
+		last = t.path[len(t.path)-1]
+		t.path = t.path[:len(t.path)-1]
+		t.open[last] = false
+		group = append(group, last)
+	}
+	if len(group) > 1 || itself {
+		t.groups = append(t.groups, group)
+	}
 }

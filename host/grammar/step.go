@@ -9,41 +9,42 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps
-// of the automata. It is some tens of milliseconds.
+// maxWork bounds an operation's steps: parses and places that it visits for the first time, and
+// steps of the automata. They take some tens of milliseconds.
 const maxWork = 200_000
 
-// lexemeSteps is how many steps of an automaton take as long as one that is counted here.
+// lexemeSteps is how many steps of an automaton take as long as one step counted here.
 const lexemeSteps = 4
 
-// maxPairs bounds the ways to mean a text that are followed.
-const maxPairs = 5000
+// maxParses bounds the parses of a text that are followed at once.
+const maxParses = 5000
 
-// step is the node after a byte, or dead. Known steps take no lock.
+// step returns the node after a byte, or dead. Known steps take no lock.
 func (g *Grammar) step(n *node, b byte, w *work) (*node, error) {
-	_, to, err := g.stepHome(n, b, w)
+	_, to, err := g.stepFromHome(n, b, w)
 	return to, err
 }
 
-// stepHome is step, and n's like in the present table, from which further steps are kept.
-func (g *Grammar) stepHome(n *node, b byte, w *work) (home, to *node, err error) {
-	if to := n.after(b); to != nil {
+// stepFromHome is step. It also returns n as the present tables have it, from which further steps
+// get known.
+func (g *Grammar) stepFromHome(n *node, b byte, w *work) (home, to *node, err error) {
+	if to := n.knownStep(b); to != nil {
 		if to == ambiguous {
 			return n, nil, ErrAmbiguous
 		}
 		return n, to, nil
 	}
-	if len(n.pairs) == 0 {
+	if len(n.parses) == 0 {
 		return n, dead, nil
 	}
 	if err := g.lock(w); err != nil {
 		return nil, nil, err
 	}
 	defer g.unlock()
-	if err := g.prepared(w, n); err != nil {
+	if err := g.prepareStep(w, n); err != nil {
 		return nil, nil, err
 	}
-	err = g.withRoom(w, func() (err error) {
+	err = g.retryWhenFull(w, func() (err error) {
 		home, to, err = g.stepLocked(n, b, w)
 		return err
 	})
@@ -51,36 +52,36 @@ func (g *Grammar) stepHome(n *node, b byte, w *work) (home, to *node, err error)
 }
 
 func (g *Grammar) stepLocked(n *node, b byte, w *work) (home, to *node, err error) {
-	if n, err = g.home(n); err != nil {
+	if n, err = g.rehome(n); err != nil {
 		return nil, nil, err
 	}
 	alone := w.left == maxWork
-	if n.private != 0 || n.records {
-		to, err = g.computePrivate(n, b, w)
+	if n.private != 0 || n.tracksText {
+		to, err = g.computePrivateStep(n, b, w)
 	} else {
-		to, err = g.compute(n, b, w)
+		to, err = g.computeStep(n, b, w)
 	}
 	if err != nil {
-		if alone && errors.Is(err, ErrAmbiguous) { // else it may be the steps before that took so long
-			g.remember(n, b, ambiguous)
+		if alone && errors.Is(err, ErrAmbiguous) { // else earlier steps of the operation may have taken the time
+			g.rememberStep(n, b, ambiguous)
 		}
 		return nil, nil, err
 	}
-	g.remember(n, b, to)
+	g.rememberStep(n, b, to)
 	return n, to, nil
 }
 
-// after is the node after a byte where it is known.
-func (n *node) after(b byte) *node {
+// knownStep returns the node after a byte, nil where it is not known.
+func (n *node) knownStep(b byte) *node {
 	if known := n.next[b>>4].Load(); known != nil {
 		return known[b&15].Load()
 	}
 	return nil
 }
 
-func (g *Grammar) remember(n *node, b byte, to *node) {
+func (g *Grammar) rememberStep(n *node, b byte, to *node) {
 	if to.private != 0 && n.private == 0 {
-		return // else what is private would be kept as long as n
+		return // else n would keep what is private
 	}
 	known := n.next[b>>4].Load()
 	if known == nil {
@@ -91,71 +92,72 @@ func (g *Grammar) remember(n *node, b byte, to *node) {
 	known[b&15].Store(to)
 }
 
-// sixteen is scratch for steps of sixteen bytes: the pairs after each, and whether a lexeme ends
-// there.
-type sixteen struct {
-	pairs [16][]pair
-	ends  [16]bool
+// byteSteps is scratch for the steps of sixteen bytes: by byte, the parses after it, and whether a
+// lexeme ends there.
+type byteSteps struct {
+	parses [16][]parse
+	ends   [16]bool
 }
 
-// compute computes a step. It keeps those of the other bytes that differ from b in the last four
-// bits, where no lexeme ends: most of them lead nowhere, or to where the one before leads.
-func (g *Grammar) compute(n *node, b byte, w *work) (*node, error) {
-	x := &g.sixteen
-	if err := g.read(n, b, w); err != nil {
+// computeStep computes a step. It also records the steps of the other fifteen bytes with the same
+// first four bits where no lexeme ends: most of them lead nowhere, or to where the byte before
+// leads.
+func (g *Grammar) computeStep(n *node, b byte, w *work) (*node, error) {
+	x := &g.byteSteps
+	if err := g.readSixteen(n, b, w); err != nil {
 		return nil, err
 	}
-	before, last := -1, dead // what is kept
-	for k := range x.pairs {
-		if k == int(b&15) || x.ends[k] || n.after(b&^15+byte(k)) != nil {
+	before, last := -1, dead // the byte that was recorded last, and its node
+	for k := range x.parses {
+		if k == int(b&15) || x.ends[k] || n.knownStep(b&^15+byte(k)) != nil {
 			continue
 		}
-		if before < 0 || !slices.Equal(x.pairs[k], x.pairs[before]) {
-			if err := w.also(len(x.pairs[k])); err != nil {
+		if before < 0 || !slices.Equal(x.parses[k], x.parses[before]) {
+			if err := w.spendIfBrief(len(x.parses[k])); err != nil {
 				return nil, err
 			}
-			last = g.node(slices.Clone(x.pairs[k]), end{}, n.shadow)
+			last = g.internNode(slices.Clone(x.parses[k]), end{}, n.shadow)
 		}
 		before = k
-		g.remember(n, b&^15+byte(k), last)
+		g.rememberStep(n, b&^15+byte(k), last)
 	}
 	c := &g.closure
-	c.begin(w, n.shadow)
-	c.pairs = append(c.pairs, x.pairs[b&15]...)
-	for _, p := range x.pairs[b&15] {
+	c.reset(w, n.shadow)
+	c.parses = append(c.parses, x.parses[b&15]...)
+	for _, p := range x.parses[b&15] {
 		if g.automata.Accepts(lexeme.State(p.at)) {
-			if err := c.reach(p.behind()); err != nil {
+			if err := c.reach(p.afterLexeme()); err != nil {
 				return nil, err
 			}
 		}
 	}
-	to := g.node(c.pairs, c.end, n.shadow)
-	for k := range x.pairs {
-		if x.ends[k] && slices.Equal(x.pairs[k], x.pairs[b&15]) {
-			g.remember(n, b&^15+byte(k), to)
+	to := g.internNode(c.parses, c.end, n.shadow)
+	for k := range x.parses {
+		if x.ends[k] && slices.Equal(x.parses[k], x.parses[b&15]) {
+			g.rememberStep(n, b&^15+byte(k), to)
 		}
 	}
 	return to, nil
 }
 
-// read has every pair read sixteen bytes.
-func (g *Grammar) read(n *node, b byte, w *work) error {
-	x := &g.sixteen
-	for k := range x.pairs {
-		x.pairs[k], x.ends[k] = x.pairs[k][:0], false
+// readSixteen makes every parse read each of sixteen bytes.
+func (g *Grammar) readSixteen(n *node, b byte, w *work) error {
+	x := &g.byteSteps
+	for k := range x.parses {
+		x.parses[k], x.ends[k] = x.parses[k][:0], false
 	}
-	for i := range n.pairs {
-		p := n.pairs[i]
+	for i := range n.parses {
+		p := n.parses[i]
 		if p.reads > readsUnique {
 			continue
 		}
-		if err := g.settleTrail(&p, w); err != nil {
+		if err := g.recordText(&p, w); err != nil {
 			return err
 		}
 		var states *[16]lexeme.State
 		err := w.spend(1)
 		if err == nil {
-			err = g.lexemes(w, func() (err error) {
+			err = g.spendOnAutomata(w, func() (err error) {
 				states, err = g.automata.Sixteen(lexeme.State(p.at), b)
 				return err
 			})
@@ -171,54 +173,55 @@ func (g *Grammar) read(n *node, b byte, w *work) error {
 				continue
 			}
 			p.at = int32(at)
-			x.pairs[k] = append(x.pairs[k], p)
+			x.parses[k] = append(x.parses[k], p)
 			x.ends[k] = x.ends[k] || g.automata.Accepts(at)
 		}
 	}
 	return nil
 }
 
-// spot is a place with what is below it.
+// spot is a place, with the stack and the progress there.
 type spot struct {
-	at     place
-	memory *memory
-	below  *frame
-	trail  *trail // of a unique text that is not remembered yet; nil: none
-	unique int32
-	doubt  bool // see pair
+	at       place
+	progress *progress
+	below    *frame
+	trail    *trail // of a unique text that is not recorded yet; nil: none
+	unique   int32
+	doubt    bool // see parse
 }
 
-// closure collects what can be read from places. It is scratch of a grammar, under its lock.
+// closure collects the parses that begin at some spots: the epsilon closure, through all edges that
+// read nothing. It is scratch of a grammar, under its lock.
 type closure struct {
-	g      *Grammar
-	seen   map[spot]struct{}
-	open   []spot
-	pairs  []pair
-	most   int // of pairs, before those that are equal are taken out
-	end    end
-	work   *work
-	shadow bool // see Grammar.shadow
+	g         *Grammar
+	seen      map[spot]struct{}
+	open      []spot
+	parses    []parse
+	compactAt int // drop duplicates when there are more parses
+	end       end
+	work      *work
+	shadow    bool // see Grammar.makeShadow
 }
 
-// end is whether a text may end, and whether that is in doubt.
+// end says whether a text may end, and whether that is in doubt.
 type end struct{ complete, doubt bool }
 
-// or is that of what is one or the other.
+// or combines the ends of two sets of parses.
 func (e end) or(other end) end {
 	sure := e.complete && !e.doubt || other.complete && !other.doubt
 	complete := e.complete || other.complete
 	return end{complete, complete && !sure}
 }
 
-func (c *closure) begin(w *work, shadow bool) {
+func (c *closure) reset(w *work, shadow bool) {
 	if len(c.seen) > 4096 {
-		c.seen = nil // to clear it would take as long each time
+		c.seen = nil // clear takes as long as a map once was large
 	}
 	if c.seen == nil {
 		c.seen = map[spot]struct{}{}
 	}
 	clear(c.seen)
-	c.open, c.pairs, c.most, c.end, c.work = c.open[:0], c.pairs[:0], maxPairs, end{}, w
+	c.open, c.parses, c.compactAt, c.end, c.work = c.open[:0], c.parses[:0], maxParses, end{}, w
 	c.shadow = shadow
 }
 
@@ -229,13 +232,13 @@ func (c *closure) visit(s spot) {
 	}
 }
 
-// reach adds all that can be read from a spot on.
+// reach adds the parses that begin at a spot.
 func (c *closure) reach(from spot) error {
 	c.visit(from)
 	return c.run()
 }
 
-// run adds all that can be read from the open spots on.
+// run adds the parses that begin at the open spots.
 func (c *closure) run() error {
 	for len(c.open) > 0 {
 		s := c.open[len(c.open)-1]
@@ -250,18 +253,18 @@ func (c *closure) run() error {
 			if s.below == nil {
 				c.end = c.end.or(end{true, s.doubt})
 			} else {
-				c.visit(spot{at: s.below.to, memory: s.below.memory, below: s.below.below, doubt: s.doubt})
+				c.visit(spot{at: s.below.to, progress: s.below.progress, below: s.below.below, doubt: s.doubt})
 			}
 			continue
 		}
 		for _, e := range c.g.edges[c.g.first[s.at]:c.g.first[s.at+1]] {
-			if err := c.follow(s, e); err != nil {
+			if err := c.followEdge(s, e); err != nil {
 				return err
 			}
 		}
-		if len(c.pairs) > c.most {
-			c.pairs = distinct(c.pairs)
-			if c.most = len(c.pairs) + maxPairs; len(c.pairs) > maxPairs {
+		if len(c.parses) > c.compactAt {
+			c.parses = compactParses(c.parses)
+			if c.compactAt = len(c.parses) + maxParses; len(c.parses) > maxParses {
 				return ErrAmbiguous
 			}
 		}
@@ -269,10 +272,11 @@ func (c *closure) run() error {
 	return nil
 }
 
-func (c *closure) follow(s spot, e edge) (err error) {
+// followEdge adds what an edge leads to: a parse where it reads, else a spot.
+func (c *closure) followEdge(s spot, e edge) (err error) {
 	g := c.g
 	if s.trail != nil && e.kind > toOther {
-		if s.memory, err = g.noted(s.memory, s.unique, s.trail, c.work); err != nil {
+		if s.progress, err = g.withUnique(s.progress, s.unique, s.trail, c.work); err != nil {
 			return err
 		}
 		s.trail, s.unique = nil, 0
@@ -283,45 +287,161 @@ func (c *closure) follow(s spot, e edge) (err error) {
 	case toEmpty:
 		c.visit(to)
 	case toLexeme:
-		c.pairs = append(c.pairs, pair{readsBytes, int32(g.words[e.arg]), e.to, s.memory, s.below, s.trail, s.unique, s.doubt})
+		c.parses = append(c.parses, parse{readsBytes, int32(g.lexemeStarts[e.arg]), e.to, s.progress, s.below, s.trail, s.unique, s.doubt})
 	case toToken:
-		c.pairs = append(c.pairs, pair{readsToken, e.arg, e.to, s.memory, s.below, s.trail, s.unique, s.doubt})
+		c.parses = append(c.parses, parse{readsToken, e.arg, e.to, s.progress, s.below, s.trail, s.unique, s.doubt})
 	case toOther:
-		c.pairs = append(c.pairs, pair{readsOther, e.arg, e.to, s.memory, s.below, s.trail, s.unique, s.doubt})
+		c.parses = append(c.parses, parse{readsOther, e.arg, e.to, s.progress, s.below, s.trail, s.unique, s.doubt})
 	case toUnique:
-		return c.followUnique(s, e)
+		return c.enterUnique(s, e)
 	case toCall:
-		c.enter(e.arg, g.frame(frameKey{e.to, s.memory, s.below}), s.doubt)
+		c.enterProcedure(e.arg, g.internFrame(frameKey{e.to, s.progress, s.below}), s.doubt)
 	case toJump:
-		c.enter(e.arg, s.below, s.doubt)
+		c.enterProcedure(e.arg, s.below, s.doubt)
 	case toItem:
-		if s.memory.may(int(e.arg)) {
+		if s.progress.mayTake(int(e.arg)) {
 			c.visit(to)
 		}
 	case toDone:
-		to.memory = g.memory(s.memory.after(int(e.arg)))
+		to.progress = g.internProgress(s.progress.withItem(int(e.arg)))
 		c.visit(to)
 	case toMore:
-		if s.memory.more() {
+		if s.progress.mayContinue() {
 			c.visit(to)
 		}
 	case toEnd:
-		if s.memory.holds() {
+		if s.progress.mayEnd() {
 			c.visit(to)
 		}
-	case toMemory:
-		to.memory = g.memory(g.memories[e.arg])
+	case toProgress:
+		to.progress = g.internProgress(g.progresses[e.arg])
 		c.visit(to)
 	}
 	return c.work.spend(1)
 }
 
-// enter goes on at the beginning of a procedure.
-func (c *closure) enter(procedure int32, below *frame, doubt bool) {
+// enterProcedure goes on at the start of a procedure, with a stack below it.
+func (c *closure) enterProcedure(procedure int32, below *frame, doubt bool) {
 	p := &c.g.procedures[procedure]
 	s := spot{at: p.start, below: below, doubt: doubt}
 	if p.loop >= 0 {
-		s.memory = c.g.memory(c.g.loops[p.loop].empty())
+		s.progress = c.g.internProgress(c.g.loops[p.loop].newProgress())
 	}
 	c.visit(s)
+}
+
+// Token returns the state after a token; false where it may not come. A token may come for its
+// text, for its number, or for both. After an end-of-generation token, which may come where the
+// text may end, the state is unchanged.
+//
+// # Errors
+//
+//   - ErrAmbiguous: following the token exceeds a bound of steps.
+func (g *Grammar) Token(s State, v *Vocabulary, token int32) (State, bool, error) {
+	return g.tokenWithin(s, v, token, fullWork())
+}
+
+func (g *Grammar) tokenWithin(s State, v *Vocabulary, token int32, w *work) (State, bool, error) {
+	if s.node == nil || !v.has(token) {
+		return s, false, nil
+	}
+	if v.isEnd[token] {
+		return s, s.node.complete, nil
+	}
+	to, err := g.stepToken(s.node, v, token, w)
+	if err != nil || to == dead {
+		return s, false, err
+	}
+	return State{to}, true, nil
+}
+
+// Few is for states whose whole mask takes too long: of some tokens, the likeliest first, it sets
+// the bits of those that may come. All of them together take no more steps than one Mask may. It
+// returns how many tokens it has tried; a token that takes too many steps itself is not set.
+func (g *Grammar) Few(s State, v *Vocabulary, tokens []int32, mask []uint32) (int, error) {
+	if len(mask) != v.Words() {
+		return 0, errMask
+	}
+	w := fullWork()
+	for i, token := range tokens {
+		if s.node == nil || !v.has(token) {
+			continue
+		}
+		fits := v.isEnd[token] && s.node.complete
+		if !v.isEnd[token] {
+			to, err := g.stepToken(s.node, v, token, w)
+			if w.left <= 0 {
+				return i, nil
+			}
+			if err != nil && !errors.Is(err, ErrAmbiguous) {
+				return i, err
+			}
+			fits = err == nil && to != dead
+		}
+		if fits {
+			setBit(mask, token)
+		}
+	}
+	return len(tokens), nil
+}
+
+// stepToken returns the node after a token that does not end generation, or dead.
+func (g *Grammar) stepToken(n *node, v *Vocabulary, token int32, w *work) (*node, error) {
+	to := dead
+	if piece := v.pieces[token]; len(piece) > 0 {
+		to = n
+		for _, b := range piece {
+			var err error
+			if to, err = g.step(to, b, w); err != nil {
+				return dead, err
+			}
+			if to == dead {
+				break
+			}
+		}
+	}
+	if n.takesToken() && v.isNamed[token] {
+		return g.joinNamed(n, to, token, w)
+	}
+	return to, nil
+}
+
+// joinNamed returns the node after a token that comes for its number, joined with text, the node
+// after its text.
+func (g *Grammar) joinNamed(n, text *node, token int32, w *work) (to *node, err error) {
+	if err := g.lock(w); err != nil {
+		return dead, err
+	}
+	defer g.unlock()
+	if err := g.prepareStep(w, n); err != nil {
+		return dead, err
+	}
+	err = g.retryWhenFull(w, func() (err error) {
+		to, err = g.joinNamedLocked(n, text, token, w)
+		return err
+	})
+	return to, err
+}
+
+func (g *Grammar) joinNamedLocked(n, text *node, token int32, w *work) (*node, error) {
+	n, err := g.rehome(n)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = g.rehome(text); err != nil {
+		return nil, err
+	}
+	c := &g.closure
+	c.reset(w, n.shadow)
+	for _, p := range n.parses {
+		if p.reads == readsToken && p.at == token || p.reads == readsOther && p.at != token {
+			if err := g.recordText(&p, w); err != nil {
+				return nil, err
+			}
+			if err := c.reach(p.afterLexeme()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g.internNode(append(c.parses, text.parses...), c.end.or(text.end()), n.shadow), nil
 }

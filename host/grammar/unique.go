@@ -9,34 +9,37 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// This file has what a loop remembers of texts that may come only once: the names of members, the
-// values of a list. While such a text is read, and wherever a loop remembers one, a state is that
-// of one text: it is private. Private states are not kept for other texts. Their masks and their
-// completions are those of their shadows, in which the texts are forgotten, and which other texts
-// share. What a shadow cannot tell is in doubt there: what comes after a text that may have come
-// before.
+// This file has unique texts: texts that may come only once in a loop, such as the names of an
+// object's members. A state that depends on such texts is private: it belongs to one answer and is
+// not interned. Masks and completions are computed for its shadow, which forgets the texts and is
+// shared. In a shadow, a unique text is
+//   - unrecorded, if it began before the shadow was made: the loop forgets it when it ends;
+//   - blurred, if the loop has forgotten earlier texts: it is not known which texts it must avoid.
+// What follows a blurred text is in doubt: it may be allowed in the shadow, but not in the state.
+// So the state itself is asked about it.
 
-// Unique is a text that an Item begins with, and no other item of the loop with the same Set.
+// Unique is a text that an Item begins with, and that no other item of the loop with the same Set
+// begins with.
 type Unique struct {
-	Before  Body // what comes before the text, as a quotation mark
+	Before  Body // what comes before the text, such as a quotation mark
 	Text    lexeme.Expr
 	Decoder lexeme.Decoder
-	Set     int // texts are compared within it
+	Set     int // texts are compared only within a set
 }
 
-// MaxUnique is how many unique texts a loop remembers. Those that come after them are compared with
-// them, but not with one another. A Unique must have more texts than that: so they never run out.
+// MaxUnique is how many unique texts a loop remembers. Later ones are compared with these, but not
+// with one another. A Unique must have more texts than that, so that they never run out.
 const MaxUnique = 1000
 
-// unique is a Unique as it is followed.
+// unique is a compiled Unique.
 type unique struct {
 	Unique
-	word   int // the lexeme of its texts
-	plenty int // bytes within which there are more texts than there may be
-	ample  int // likewise, whatever has been read of them; 0: not known
+	word   int // number of its lexeme
+	plenty int // a length in bytes within which it has more texts than a loop remembers
+	ample  int // the same from any point within a text; 0: not known
 }
 
-// trail is a unique text as far as it has been read, in bytes, the last one first.
+// trail is a unique text as far as it has been read: a list of bytes, the last one first.
 type trail struct {
 	id     uint64
 	before *trail
@@ -44,20 +47,20 @@ type trail struct {
 	length int
 }
 
-// The trails of which no text is known.
+// Trails without a text.
 var (
-	atBegin = &trail{id: 1} // nothing has been read
-	dropped = &trail{id: 2} // in a shadow: it has begun before
-	blurred = &trail{id: 3} // in a shadow: what it must not be is not known
+	nothingRead = &trail{id: 1} // nothing has been read yet
+	unrecorded  = &trail{id: 2} // in a shadow: the text began before it was made
+	blurred     = &trail{id: 3} // in a shadow: which texts it must avoid is not known
 )
 
-// isBlurred reports whether a pair reads a text of which it is not known what it must not be. That
-// it ends is in doubt then; and that it goes on too, where there may be no more texts than came.
-func (p *pair) isBlurred() bool { return p.reads == readsUnique && p.trail == blurred }
+// isBlurred reports whether a parse reads a blurred text. Where there may be no more texts than
+// came, even its going on is in doubt; else only its end is.
+func (p *parse) isBlurred() bool { return p.reads == readsUnique && p.trail == blurred }
 
-func (t *trail) isKnown() bool { return t != nil && t != dropped && t != blurred }
+func (t *trail) isKnown() bool { return t != nil && t != unrecorded && t != blurred }
 
-// text is what has been read, as characters.
+// text returns the characters that have been read.
 func (t *trail) text(d lexeme.Decoder) (string, error) {
 	spelled := make([]byte, t.length)
 	for at := t; at.length > 0; at = at.before {
@@ -71,7 +74,7 @@ func (t *trail) text(d lexeme.Decoder) (string, error) {
 	return text, err
 }
 
-// seen is the unique texts of a loop's items so far, the last one first.
+// seen is the unique texts of a loop so far: a list, the last one first.
 type seen struct {
 	before *seen
 	set    int
@@ -79,18 +82,18 @@ type seen struct {
 	count  int
 }
 
-// forgotten is that of a shadow.
+// forgotten is the seen of a shadow's loop.
 var forgotten = &seen{}
 
-func (s *seen) number() int {
+func (s *seen) size() int {
 	if s == nil {
 		return 0
 	}
 	return s.count
 }
 
-// of is the texts of a set.
-func (s *seen) of(set int) (texts []string) {
+// textsIn returns the texts of a set.
+func (s *seen) textsIn(set int) (texts []string) {
 	for ; s != nil && s.count > 0; s = s.before {
 		if s.set == set {
 			texts = append(texts, s.text)
@@ -99,21 +102,21 @@ func (s *seen) of(set int) (texts []string) {
 	return texts
 }
 
-func (m *memory) isPrivate() bool { return m != nil && m.seen != nil && m.seen != forgotten }
+func (m *progress) isPrivate() bool { return m != nil && m.seen != nil && m.seen != forgotten }
 
-func (p *pair) isPrivate() bool {
-	return p.trail.isKnown() && p.trail != atBegin || p.memory.isPrivate() || p.below != nil && p.below.private
+func (p *parse) isPrivate() bool {
+	return p.trail.isKnown() && p.trail != nothingRead || p.progress.isPrivate() || p.below != nil && p.below.private
 }
 
-// noted is what a loop remembers after a unique text, of which w pays the length.
-func (g *Grammar) noted(m *memory, u int32, t *trail, w *work) (*memory, error) {
-	to := memory{loop: m.loop, bits: m.bits, count: m.count}
-	if m.seen.number() >= g.mostUnique {
+// withUnique returns a loop's progress after a unique text, whose length w pays for.
+func (g *Grammar) withUnique(m *progress, u int32, t *trail, w *work) (*progress, error) {
+	to := progress{loop: m.loop, bits: m.bits, count: m.count}
+	if m.seen.size() >= g.mostUnique {
 		return m, nil
 	}
 	if !t.isKnown() || m.seen == forgotten {
 		to.seen = forgotten
-		return g.memory(&to), nil
+		return g.internProgress(&to), nil
 	}
 	if err := w.spend(t.length / 16); err != nil {
 		return nil, err
@@ -122,8 +125,8 @@ func (g *Grammar) noted(m *memory, u int32, t *trail, w *work) (*memory, error) 
 	if err != nil {
 		return nil, err
 	}
-	to.seen = g.seen(seenKey{m.seen, g.uniques[u].Set, text})
-	return g.memory(&to), nil
+	to.seen = g.internSeen(seenKey{m.seen, g.uniques[u].Set, text})
+	return g.internProgress(&to), nil
 }
 
 type seenKey struct {
@@ -132,25 +135,25 @@ type seenKey struct {
 	text   string
 }
 
-func (g *Grammar) seen(k seenKey) *seen {
-	known := g.private.seen[k]
+func (g *Grammar) internSeen(k seenKey) *seen {
+	known := g.privateTable.seen[k]
 	if known == nil {
-		known = &seen{before: k.before, set: k.set, text: k.text, count: k.before.number() + 1}
-		g.private.seen[k] = known
-		g.private.bytes += 160 + 2*len(k.text)
+		known = &seen{before: k.before, set: k.set, text: k.text, count: k.before.size() + 1}
+		g.privateTable.seen[k] = known
+		g.privateTable.bytes += 160 + 2*len(k.text)
 	}
 	return known
 }
 
-// sameSeen is that of the present table.
-func (g *Grammar) sameSeen(s *seen) *seen {
+// rehomeSeen returns the equal of s in the present table.
+func (g *Grammar) rehomeSeen(s *seen) *seen {
 	if s == nil || s == forgotten {
 		return s
 	}
-	if g.private.seen[seenKey{s.before, s.set, s.text}] == s {
+	if g.privateTable.seen[seenKey{s.before, s.set, s.text}] == s {
 		return s
 	}
-	return g.seen(seenKey{g.sameSeen(s.before), s.set, s.text})
+	return g.internSeen(seenKey{g.rehomeSeen(s.before), s.set, s.text})
 }
 
 type startKey struct {
@@ -158,66 +161,67 @@ type startKey struct {
 	of   int32
 }
 
-// startUnique is where a unique text begins that is none of those seen; lexeme.Dead: there is none.
-func (g *Grammar) startUnique(m *memory, of int32, w *work) (start lexeme.State, err error) {
+// startOfUnique returns where a unique text begins that is none of those seen; lexeme.Dead: there
+// is no such text. The texts are taken out of the expression, so no spelling of them fits, and no
+// beginning that only they complete.
+func (g *Grammar) startOfUnique(m *progress, of int32, w *work) (start lexeme.State, err error) {
 	u := &g.uniques[of]
-	texts := m.seen.of(u.Set)
+	texts := m.seen.textsIn(u.Set)
 	if len(texts) == 0 {
-		return g.words[u.word], nil
+		return g.lexemeStarts[u.word], nil
 	}
 	k := startKey{m.seen, of}
-	if known, has := g.private.starts[k]; has {
+	if known, has := g.privateTable.starts[k]; has {
 		return known, nil
 	}
-	err = g.lexemes(w, func() (err error) {
+	err = g.spendOnAutomata(w, func() (err error) {
 		start, err = g.automata.Without(u.Text, texts, u.Decoder)
 		return err
 	})
 	if err == nil {
-		g.private.starts[k] = start
-		g.private.bytes += 64
+		g.privateTable.starts[k] = start
+		g.privateTable.bytes += 64
 	}
 	return start, err
 }
 
-// followUnique adds the pair that reads a unique text.
-func (c *closure) followUnique(s spot, e edge) error {
+// enterUnique adds a parse that reads a unique text.
+func (c *closure) enterUnique(s spot, e edge) error {
 	g := c.g
-	start, err := g.startUnique(s.memory, e.arg, c.work)
+	start, err := g.startOfUnique(s.progress, e.arg, c.work)
 	if err != nil || start == lexeme.Dead {
 		return err
 	}
-	t, ends := atBegin, s.doubt
+	t, ends := nothingRead, s.doubt
 	switch {
-	case s.memory.seen == forgotten:
+	case s.progress.seen == forgotten:
 		t, ends = blurred, true
 		s.doubt = s.doubt || g.uniques[e.arg].ample == 0
 	case c.shadow:
-		t = dropped
+		t = unrecorded
 	}
-	c.pairs = append(c.pairs, pair{readsUnique, int32(start), e.to, s.memory, s.below, t, e.arg, s.doubt})
+	c.parses = append(c.parses, parse{readsUnique, int32(start), e.to, s.progress, s.below, t, e.arg, s.doubt})
 	if g.automata.Accepts(start) {
-		c.visit(spot{e.to, s.memory, s.below, t, e.arg, ends})
+		c.visit(spot{e.to, s.progress, s.below, t, e.arg, ends})
 	}
-	return c.work.spend(1 + s.memory.seen.number()/16)
+	return c.work.spend(1 + s.progress.seen.size()/16)
 }
 
-// computePrivate is the node after a byte where pairs read unique texts, or what a state allows
-// depends on some.
-func (g *Grammar) computePrivate(n *node, b byte, w *work) (*node, error) {
+// computePrivateStep is computeStep for a node that is private or becomes so. It shares nothing.
+func (g *Grammar) computePrivateStep(n *node, b byte, w *work) (*node, error) {
 	c := &g.closure
-	c.begin(w, false)
+	c.reset(w, false)
 	grown := map[*trail]*trail{}
-	read := g.sixteen.pairs[0][:0]
-	for i := range n.pairs {
-		p := n.pairs[i]
+	read := g.byteSteps.parses[0][:0]
+	for i := range n.parses {
+		p := n.parses[i]
 		if p.reads > readsUnique {
 			continue
 		}
 		var at lexeme.State
 		err := w.spend(1)
 		if err == nil {
-			err = g.lexemes(w, func() (err error) {
+			err = g.spendOnAutomata(w, func() (err error) {
 				at, err = g.automata.Next(lexeme.State(p.at), b)
 				return err
 			})
@@ -229,70 +233,71 @@ func (g *Grammar) computePrivate(n *node, b byte, w *work) (*node, error) {
 			continue
 		}
 		p.at = int32(at)
-		if err := g.settleTrail(&p, w); err != nil {
+		if err := g.recordText(&p, w); err != nil {
 			return nil, err
 		}
 		if p.trail.isKnown() {
 			if grown[p.trail] == nil {
-				grown[p.trail] = &trail{id: g.name(), before: p.trail, last: b, length: p.trail.length + 1}
+				grown[p.trail] = &trail{id: g.newID(), before: p.trail, last: b, length: p.trail.length + 1}
 			}
 			p.trail = grown[p.trail]
 		}
 		read = append(read, p)
 	}
-	g.sixteen.pairs[0] = read
-	c.pairs = append(c.pairs, read...)
+	g.byteSteps.parses[0] = read
+	c.parses = append(c.parses, read...)
 	for _, p := range read {
 		if g.automata.Accepts(lexeme.State(p.at)) {
-			if err := c.reach(p.behind()); err != nil {
+			if err := c.reach(p.afterLexeme()); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return g.node(c.pairs, c.end, false), nil
+	return g.internNode(c.parses, c.end, false), nil
 }
 
-// settleTrail has a pair that reads what follows a unique text remember the text.
-func (g *Grammar) settleTrail(p *pair, w *work) (err error) {
+// recordText records a unique text in the loop's progress, once a parse reads what follows it.
+func (g *Grammar) recordText(p *parse, w *work) (err error) {
 	if p.trail != nil && p.reads != readsUnique {
-		p.memory, err = g.noted(p.memory, p.unique, p.trail, w)
+		p.progress, err = g.withUnique(p.progress, p.unique, p.trail, w)
 		p.trail, p.unique = nil, 0
 	}
 	return err
 }
 
-// behind is the spot where the lexeme that a pair reads has ended.
-func (p *pair) behind() spot {
-	s := spot{at: p.to, memory: p.memory, below: p.below, doubt: p.doubt || p.isBlurred()}
+// afterLexeme is the spot where the lexeme that a parse reads ends.
+func (p *parse) afterLexeme() spot {
+	s := spot{at: p.to, progress: p.progress, below: p.below, doubt: p.doubt || p.isBlurred()}
 	if p.reads == readsUnique {
 		s.trail, s.unique = p.trail, p.unique
 	}
 	return s
 }
 
-// shadow is a node that allows what n does, and perhaps texts again that n has seen. What comes
-// after it remembers none either, so that masks are made of shadows alone.
-func (g *Grammar) shadow(n *node) *node {
+// makeShadow returns a node that allows what n allows, and may allow texts again that n has seen.
+// Nodes after it record no texts either, so masks are made of shadows alone.
+func (g *Grammar) makeShadow(n *node) *node {
 	moved := map[*frame]*frame{nil: nil}
-	pairs := slices.Clone(n.pairs)
-	forget := func(m *memory) *memory {
+	pairs := slices.Clone(n.parses)
+	forget := func(m *progress) *progress {
 		if !m.isPrivate() {
-			return g.memory(m)
+			return g.internProgress(m)
 		}
-		return g.memory(&memory{loop: m.loop, bits: m.bits, count: m.count, seen: forgotten})
+		return g.internProgress(&progress{loop: m.loop, bits: m.bits, count: m.count, seen: forgotten})
 	}
 	for i := range pairs {
 		p := &pairs[i]
 		if p.trail.isKnown() {
-			p.trail = dropped
+			p.trail = unrecorded
 		}
-		p.memory, p.below = forget(p.memory), g.moveFrames(p.below, moved, forget)
+		p.progress, p.below = forget(p.progress), g.rebuildFrames(p.below, moved, forget)
 	}
-	return g.node(pairs, n.end(), true)
+	return g.internNode(pairs, n.end(), true)
 }
 
-// moveFrames makes a stack anew, with memories by another function. What is moved already is known.
-func (g *Grammar) moveFrames(top *frame, moved map[*frame]*frame, of func(*memory) *memory) *frame {
+// rebuildFrames makes a stack anew, with the progresses that of returns. moved has the frames that
+// are made already.
+func (g *Grammar) rebuildFrames(top *frame, moved map[*frame]*frame, of func(*progress) *progress) *frame {
 	var above []*frame
 	f := top
 	for ; moved[f] == nil && f != nil; f = f.below {
@@ -300,14 +305,14 @@ func (g *Grammar) moveFrames(top *frame, moved map[*frame]*frame, of func(*memor
 	}
 	below := moved[f]
 	for _, f := range slices.Backward(above) {
-		below = g.frame(frameKey{f.to, of(f.memory), below})
+		below = g.internFrame(frameKey{f.to, of(f.progress), below})
 		moved[f] = below
 	}
 	return below
 }
 
-// newUnique prepares a Unique to be followed.
-func (b *Builder) newUnique(u *Unique) unique {
+// compileUnique prepares a Unique.
+func (b *Builder) compileUnique(u *Unique) unique {
 	made := unique{Unique: *u, plenty: unknownLength, ample: b.Lexemes.Ample(u.Text, b.mostUnique), word: int(b.bodies[b.Lexeme(u.Text, u.Decoder)].arg)}
 	if n, ok := b.Lexemes.Plenty(u.Text, b.mostUnique+1); ok {
 		made.plenty = n
@@ -315,9 +320,10 @@ func (b *Builder) newUnique(u *Unique) unique {
 	return made
 }
 
-// slack is by how many bytes a text may be shorter than it is taken to be, at any time, as a unique
-// text is to come: never, where more than one may have to come, or is begun or ended by rules.
-func (b *Builder) slack() int {
+// findSlack returns by how many bytes the rest of a text may be shorter than it is taken to be, at
+// any time, where unique texts are to come: never where several may have to come, or where rules
+// stand before or between them.
+func (b *Builder) findSlack() int {
 	slack := 0
 	for i := range b.loops {
 		l := &b.loops[i]
@@ -326,7 +332,7 @@ func (b *Builder) slack() int {
 			if item.Unique == nil {
 				continue
 			}
-			if !b.isPlain(l.Separator) || item.Unique.Before != 0 && !b.isPlain(item.Unique.Before) || slices.ContainsFunc(l.Ends, func(c Condition) bool {
+			if !b.hasNoRules(l.Separator) || item.Unique.Before != 0 && !b.hasNoRules(item.Unique.Before) || slices.ContainsFunc(l.Ends, func(c Condition) bool {
 				return c.Min > 0 && item.Count > 0 || slices.Contains(c.Must, item.Bit)
 			}) {
 				return never
@@ -339,16 +345,16 @@ func (b *Builder) slack() int {
 	return slack
 }
 
-// isPlain reports whether a body surely has no rules and loops in it.
-func (b *Builder) isPlain(is Body) bool {
+// hasNoRules reports whether a body surely contains no rules and loops.
+func (b *Builder) hasNoRules(is Body) bool {
 	n := &b.bodies[is]
 	return n.kind == isLexeme || n.kind <= isAlt && n.kind >= isSeq && !slices.ContainsFunc(n.parts, func(p Body) bool { return b.bodies[p].kind != isLexeme })
 }
 
-// hasShadow reports whether the mask of a node is that of its shadow, but for a few tokens.
+// hasShadow reports whether a node's mask is made of its shadow.
 func (g *Grammar) hasShadow(n *node) bool { return len(g.uniques) > 0 && !n.shadow }
 
-// shadowOf is the shadow of a node.
+// shadowOf returns the shadow of a node.
 func (g *Grammar) shadowOf(n *node, w *work) (to *node, err error) {
 	if err := g.lock(w); err != nil {
 		return nil, err
@@ -357,16 +363,16 @@ func (g *Grammar) shadowOf(n *node, w *work) (to *node, err error) {
 	if known := n.shadowed.Load(); known != nil && known.generation == g.generation {
 		return known, nil
 	}
-	if err := g.prepared(w, n); err != nil {
+	if err := g.prepareStep(w, n); err != nil {
 		return nil, err
 	}
-	if err := w.also(len(n.pairs)); err != nil {
+	if err := w.spendIfBrief(len(n.parses)); err != nil {
 		return nil, err
 	}
-	err = g.withRoom(w, func() error {
-		home, err := g.home(n)
+	err = g.retryWhenFull(w, func() error {
+		home, err := g.rehome(n)
 		if err == nil {
-			to = g.shadow(home)
+			to = g.makeShadow(home)
 			home.shadowed.Store(to)
 			n.shadowed.Store(to)
 		}

@@ -171,7 +171,7 @@ func TestGrammar_Unique_SharesCompletions(t *testing.T) {
 	}
 	s := follow(t, g, g.Start(), `{"another":1,"name":2,"`)
 	r := newCompletions(g, v)
-	if _, err := r.of(s.node); err != nil || r.work.left < maxWork-2000 {
+	if _, err := r.find(s.node); err != nil || r.work.left < maxWork-2000 {
 		t.Errorf("it took %d steps to complete a text like others: %v", maxWork-r.work.left, err)
 	}
 }
@@ -183,7 +183,7 @@ func TestGrammar_Rest_ManyNames(t *testing.T) {
 	for _, text := range []string{"", `{"`, `{"item 7 of the catalogue":1,"other":2,"`, `{"other":1,"oth`} {
 		s := follow(t, g, g.Start(), text)
 		r := newCompletions(g, v)
-		if is, err := r.of(s.node); err != nil || is.tokens == never {
+		if is, err := r.find(s.node); err != nil || is.tokens == never {
 			t.Errorf("after %q: %v", text, err)
 		}
 	}
@@ -198,11 +198,11 @@ func TestGrammar_Unique_MemoryIsBounded(t *testing.T) {
 		if s = follow(t, g, s, fmt.Sprintf(`"text %d",`, i)); i%100 == 0 {
 			held[i] = s
 		}
-		if n := g.private.bytes; n > 2*maxPrivate {
+		if n := g.privateTable.bytes; n > 2*maxPrivateBytes {
 			t.Fatalf("after %d texts the private states take %d bytes", i, n)
 		}
 	}
-	if g.privates == 1 {
+	if g.privateGeneration == 1 {
 		t.Error("nothing was forgotten")
 	}
 	for i, s := range held {
@@ -251,7 +251,7 @@ func TestGrammar_Unique_Hammer(t *testing.T) {
 		}
 	}
 	g := uniqueStrings(t, `.*`)
-	g.mostKept = 1 << 15
+	g.maxStateBytes = 1 << 15
 	var group sync.WaitGroup
 	for k, text := range texts {
 		group.Go(func() {

@@ -153,7 +153,7 @@ func TestGrammar_Within_Hostile_TakesFewSteps(t *testing.T) {
 func TestGrammar_Within_DoesNotWait(t *testing.T) {
 	g := nested(t)
 	v := all()
-	w := unhurried()
+	w := fullWork()
 	if err := g.lock(w); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/penstock/penstock/host/bench"
+	"github.com/penstock/penstock/tools/lab/bench"
 )
 
 // modeEnv says where llama-server's answers come from: "" is the golden files, "live" the program

@@ -18,7 +18,7 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// The probe that tools/trainprobe has trained on the built-in model declines what that knows
+// The probe that tools/lab/trainprobe has trained on the built-in model declines what that knows
 // nothing of, also with questions it was not trained with, and leaves the others' answers as they
 // are.
 func TestProbe_BuiltInModel_DeclinesWhatItDoesNotKnow(t *testing.T) {

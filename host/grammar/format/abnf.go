@@ -9,19 +9,19 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// abnf makes expressions of rules in the notation of RFC 5234, which the standards of the formats
-// use. A rule may not name itself. Its texts in quotes are of either case, in %s"…" of the case
-// that they have (RFC 7405).
+// abnf makes expressions of rules in ABNF (RFC 5234), the notation of the formats' standards. A
+// rule must not refer to itself. Quoted texts match either case, after %s only their own (RFC
+// 7405).
 type abnf struct {
 	a     *lexeme.Arena
 	rules map[string]string
 	made  map[string]lexeme.Expr
 	rest  string
-	fault string // the first rule that could not be read: the tests look at it
+	fault string // the first rule that could not be read, for tests
 }
 
-// newABNF reads the rules of some texts. A rule begins a line, and goes on in lines that begin with
-// a blank.
+// newABNF reads the rules of some texts. A rule begins at the beginning of a line, and goes on in
+// lines that begin with a blank.
 func newABNF(a *lexeme.Arena, texts ...string) *abnf {
 	g := &abnf{a: a, rules: map[string]string{}, made: map[string]lexeme.Expr{}}
 	for _, text := range texts {
@@ -40,7 +40,7 @@ func newABNF(a *lexeme.Arena, texts ...string) *abnf {
 	return g
 }
 
-// rule is the texts of a rule.
+// rule returns the texts of a rule.
 func (g *abnf) rule(name string) lexeme.Expr {
 	if x, ok := g.made[name]; ok {
 		return x
@@ -49,7 +49,7 @@ func (g *abnf) rule(name string) lexeme.Expr {
 	if !ok {
 		return g.fail(name)
 	}
-	delete(g.rules, name) // a rule that names itself finds none
+	delete(g.rules, name) // a rule that refers to itself finds none
 	outer := g.rest
 	g.rest = body
 	x := g.alternatives()
@@ -71,7 +71,7 @@ func (g *abnf) fail(what string) lexeme.Expr {
 	return lexeme.Nothing
 }
 
-// next reports whether the rest begins with a text after blanks, which it reads in any case.
+// next reports whether a text comes next, after blanks and in any case, and reads it.
 func (g *abnf) next(text string) bool {
 	g.rest = strings.TrimLeft(g.rest, " \t\n")
 	rest, ok := strings.CutPrefix(g.rest, text)
@@ -97,7 +97,7 @@ func (g *abnf) sequence() lexeme.Expr {
 	return g.a.Then(parts...)
 }
 
-// repetition is an element with its count: n*m, n, or none.
+// repetition reads an element with its count: n*m, n, or none.
 func (g *abnf) repetition() lexeme.Expr {
 	least, most := 1, 1
 	counted := g.read("0123456789")
@@ -121,7 +121,7 @@ func (g *abnf) repetition() lexeme.Expr {
 	return g.a.Repeat(x, least, most)
 }
 
-// read takes what the rest has at its beginning of some characters.
+// read reads as many characters of a set as come next.
 func (g *abnf) read(set string) string {
 	tail := strings.TrimLeft(g.rest, set)
 	text := g.rest[:len(g.rest)-len(tail)]
@@ -163,7 +163,7 @@ func (g *abnf) quoted() string {
 	return text
 }
 
-// anyCase is a text of ASCII in upper and lower case.
+// anyCase is a text of ASCII in upper or lower case.
 func (g *abnf) anyCase(text string) lexeme.Expr {
 	parts := make([]lexeme.Expr, 0, len(text))
 	for _, r := range strings.ToLower(text) {
@@ -176,7 +176,7 @@ func (g *abnf) anyCase(text string) lexeme.Expr {
 	return g.a.Then(parts...)
 }
 
-// numbers is a range or one character: what stands behind %x.
+// numbers reads what follows %x: a range, or one character.
 func (g *abnf) numbers() lexeme.Expr {
 	read := func() rune {
 		n, err := strconv.ParseUint(g.read("0123456789abcdefABCDEF"), 16, 21)

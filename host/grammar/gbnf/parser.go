@@ -3,10 +3,13 @@
 package gbnf
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/lark"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
@@ -22,7 +25,7 @@ const (
 	reference // to a rule
 	named     // token number
 	other     // any token but number
-	repeated  // its part
+	repeated  // repeats its part
 )
 
 // part is a part of a rule.
@@ -33,13 +36,12 @@ type part struct {
 	ranges           []lexeme.Range
 	not              bool // of a class
 	number           int  // rule or token
-	minimum, maximum int  // of what is repeated
-	product          int  // how often, at most, its innermost part is repeated
+	minimum, maximum int  // of a repetition
+	product          int  // how often its innermost part is repeated at most
 }
 
-// void reports whether a part is one that nothing was written in: a repetition of it has nothing to
-// repeat.
-func (p *part) void() bool {
+// isVoid reports whether nothing was written in a part, so that there is nothing to repeat.
+func (p *part) isVoid() bool {
 	return p.kind == literal && p.text == "" || p.kind == class && len(p.ranges) == 0 || p.kind == repeated && p.maximum == 0
 }
 
@@ -73,7 +75,7 @@ func (p *parser) parse() ([]rule, error) {
 	return p.rules, nil
 }
 
-// peek is the byte that is to be read, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (p *parser) peek() byte {
 	if p.at < len(p.text) {
 		return p.text[p.at]
@@ -108,8 +110,8 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-'
 }
 
-// here quotes what is to be read, for an error.
-func (p *parser) here() string {
+// quoteNext quotes what comes next, for an error.
+func (p *parser) quoteNext() string {
 	rest := p.text[min(p.at, len(p.text)):]
 	if rest == "" {
 		return "the end of the text"
@@ -130,7 +132,7 @@ func (p *parser) name() (int, error) {
 		p.at++
 	}
 	if from == p.at {
-		return 0, fmt.Errorf("the name of a rule is expected, not %s", p.here())
+		return 0, fmt.Errorf("the name of a rule is expected, not %s", p.quoteNext())
 	}
 	name := p.text[from:p.at]
 	i, ok := p.names[name]
@@ -167,7 +169,7 @@ func (p *parser) rule() error {
 	}
 	p.rules[i].is = is
 	if c := p.peek(); p.at < len(p.text) && c != '\n' && c != '\r' {
-		return fmt.Errorf("the end of the rule is expected, not %s", p.here())
+		return fmt.Errorf("the end of the rule is expected, not %s", p.quoteNext())
 	}
 	return nil
 }
@@ -205,8 +207,8 @@ func (p *parser) sequence(nested bool) (*part, error) {
 			p.at++
 			one = &part{kind: anything}
 		case c == '*' || c == '+' || c == '?' || c == '{':
-			if len(all.parts) == 0 || all.parts[len(all.parts)-1].void() {
-				return nil, fmt.Errorf("there is nothing to repeat before %s", p.here())
+			if len(all.parts) == 0 || all.parts[len(all.parts)-1].isVoid() {
+				return nil, fmt.Errorf("there is nothing to repeat before %s", p.quoteNext())
 			}
 			last := &all.parts[len(all.parts)-1]
 			*last, err = p.repetition(*last, nested)
@@ -240,8 +242,132 @@ func (p *parser) group() (*part, error) {
 		return nil, err
 	}
 	if !p.take(')') {
-		return nil, fmt.Errorf(") is expected, not %s", p.here())
+		return nil, fmt.Errorf(") is expected, not %s", p.quoteNext())
 	}
 	p.depth--
 	return is, nil
+}
+
+func (p *parser) literal() (*part, error) {
+	p.at++
+	var text []byte
+	is := &part{kind: literal}
+	for !p.take('"') {
+		r, err := p.character()
+		if err != nil {
+			return nil, err
+		}
+		if !utf8.ValidRune(r) || r == 0 {
+			is.ranges = []lexeme.Range{} // no text contains that character
+			r = utf8.RuneError
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	is.text = string(text)
+	return is, nil
+}
+
+func (p *parser) class() (*part, error) {
+	p.at++
+	is := &part{kind: class, not: p.take('^')}
+	for !p.take(']') {
+		low, err := p.character()
+		if err != nil {
+			return nil, err
+		}
+		high := low
+		if p.peek() == '-' && p.at+1 < len(p.text) && p.text[p.at+1] != ']' {
+			p.at++
+			if high, err = p.character(); err != nil {
+				return nil, err
+			}
+		}
+		is.ranges = append(is.ranges, lexeme.Range{Low: low, High: high})
+	}
+	return is, nil
+}
+
+// character reads a character of a literal or a class.
+func (p *parser) character() (rune, error) {
+	if p.at >= len(p.text) {
+		return 0, errors.New("the text ends within a literal or a class")
+	}
+	if p.text[p.at] != '\\' {
+		r, size := utf8.DecodeRuneInString(p.text[p.at:])
+		p.at += size
+		return r, nil
+	}
+	p.at += 2
+	if p.at > len(p.text) {
+		return 0, errors.New("the text ends within a literal or a class")
+	}
+	switch c := p.text[p.at-1]; c {
+	case 'x':
+		return p.hexadecimal(2)
+	case 'u':
+		return p.hexadecimal(4)
+	case 'U':
+		return p.hexadecimal(8)
+	case 't':
+		return '\t', nil
+	case 'r':
+		return '\r', nil
+	case 'n':
+		return '\n', nil
+	case '\\', '"', '[', ']', '-':
+		return rune(c), nil
+	}
+	p.at -= 2
+	return 0, fmt.Errorf("there is no escape %s", p.quoteNext())
+}
+
+// hexadecimal reads digits. Numbers beyond Unicode become the first such number.
+func (p *parser) hexadecimal(digits int) (rune, error) {
+	if p.at+digits <= len(p.text) {
+		if n, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32); err == nil {
+			p.at += digits
+			return rune(min(n, utf8.MaxRune+1)), nil
+		}
+	}
+	return 0, fmt.Errorf("%d hexadecimal digits are expected, not %s", digits, p.quoteNext())
+}
+
+// token reads <[123]> or <text>, either with ! before it.
+func (p *parser) token() (*part, error) {
+	is := &part{kind: named}
+	if p.take('!') {
+		is.kind = other
+	}
+	from := p.at
+	if p.peek() != '<' {
+		return nil, fmt.Errorf("< is expected, not %s", p.quoteNext())
+	}
+	for !p.take('>') {
+		if p.at++; p.at >= len(p.text) {
+			return nil, errors.New("a token's text has no end, which is >")
+		}
+	}
+	number, err := p.tokens.resolve(p.text[from:p.at])
+	is.number = int(number)
+	return is, err
+}
+
+// resolve returns the token that <[123]>, or a text such as <think>, stands for.
+func (t Tokens) resolve(text string) (int32, error) {
+	if digits, ok := strings.CutPrefix(text, "<["); ok {
+		n, err := strconv.ParseUint(strings.TrimSuffix(digits, "]>"), 10, 31)
+		switch {
+		case err != nil || !strings.HasSuffix(text, "]>"):
+			return 0, errors.New("a token's number is expected, as in <[123]>")
+		case int(n) >= t.Count:
+			return 0, fmt.Errorf("the vocabulary has no token %d", n)
+		}
+		return int32(n), nil
+	}
+	if t.Find != nil {
+		if token, ok := t.Find(text); ok {
+			return token, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not one token of the vocabulary", excerpt.Of(text, 100))
 }

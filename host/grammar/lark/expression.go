@@ -17,13 +17,13 @@ type kind uint8
 const (
 	sequence   kind = iota // of parts; none: the empty text
 	choice                 // of parts
-	both                   // of parts: their intersection, in terminals
-	complement             // of its part, in terminals
-	shortest               // texts of its part that begin with no other of them
-	repeated               // its part
-	word                   // is
+	both                   // the intersection of parts, in terminals
+	complement             // what its part is not, in terminals
+	shortest               // texts of its part that do not begin with another of them
+	repeated               // repeats its part
+	word                   // expression is
 	reference              // to rule number
-	usage                  // of template number, with parts as arguments
+	usage                  // of template number, with parts as its arguments
 	parameter              // number of the template
 	special                // token number
 	jsonValue              // of schema
@@ -33,16 +33,16 @@ const (
 type part struct {
 	kind             kind
 	parts            []*part
-	is               lexeme.Expr // a word
+	is               lexeme.Expr // of a word
 	number           int
 	schema           string
-	minimum, maximum int // of what is repeated
+	minimum, maximum int // of a repetition
 	at               int // in the text, of a reference or usage
-	size             int // words that it consists of; 0: it has rules or tokens, too
-	product          int // how often, at most, its innermost part is repeated
+	size             int // how many words it consists of; 0: it has rules or tokens too
+	product          int // how often its innermost part is repeated at most
 }
 
-// newPart returns a part of others.
+// newPart returns a part made of others.
 func newPart(k kind, parts ...*part) *part {
 	p := &part{kind: k, parts: parts, size: 1, product: 1}
 	for _, of := range parts {
@@ -58,8 +58,8 @@ func newPart(k kind, parts ...*part) *part {
 
 func newWord(is lexeme.Expr) *part { return &part{kind: word, is: is, size: 1, product: 1} }
 
-// joined is one part of some.
-func joined(k kind, parts []*part) *part {
+// joinParts returns one part made of some.
+func joinParts(k kind, parts []*part) *part {
 	if len(parts) == 1 {
 		return parts[0]
 	}
@@ -82,13 +82,13 @@ func (p *parser) alternatives() (*part, error) {
 			p.space()
 		}
 		if !p.take("|") {
-			return joined(choice, all), nil
+			return joinParts(choice, all), nil
 		}
 		p.space()
 	}
 }
 
-// intersection reads sequences with & between them, which llguidance has in terminals.
+// intersection reads sequences with & between them, which llguidance allows in terminals.
 func (p *parser) intersection() (*part, error) {
 	var all []*part
 	for {
@@ -98,7 +98,7 @@ func (p *parser) intersection() (*part, error) {
 		}
 		all = append(all, one)
 		if p.peek() != '&' {
-			return joined(both, all), nil
+			return joinParts(both, all), nil
 		}
 		if err := p.wantTerminal("&"); err != nil {
 			return nil, err
@@ -108,7 +108,7 @@ func (p *parser) intersection() (*part, error) {
 	}
 }
 
-// wantTerminal says that something stands in a rule that only a terminal may have.
+// wantTerminal returns an error where a rule has something that only a terminal may have.
 func (p *parser) wantTerminal(what string) error {
 	if p.inTerminal {
 		return nil
@@ -118,7 +118,7 @@ func (p *parser) wantTerminal(what string) error {
 
 func (p *parser) sequence() (*part, error) {
 	var all []*part
-	for p.at < len(p.text) && !p.defines() {
+	for p.at < len(p.text) && !p.atDefinition() {
 		one, err := p.atom()
 		if err != nil {
 			return nil, err
@@ -132,10 +132,10 @@ func (p *parser) sequence() (*part, error) {
 		}
 		all = append(all, one)
 	}
-	return joined(sequence, all), nil
+	return joinParts(sequence, all), nil
 }
 
-// unsupported is what llguidance, or a reader's habit, has beyond what is taken.
+// unsupported are characters of llguidance's notation, or of other habits, that are not supported.
 var unsupported = map[byte]string{
 	'\'': "texts do not stand in single quotes; write double ones",
 	'@':  "there are no other grammars that @ could name; write their rules here",
@@ -145,7 +145,7 @@ var unsupported = map[byte]string{
 	'{':  "there is nothing to repeat before {",
 }
 
-// atom reads what a sequence consists of; nil: something else follows.
+// atom reads an element of a sequence; nil: something else follows.
 func (p *parser) atom() (*part, error) {
 	if err := p.lexemes.Ask(1); err != nil {
 		return nil, err
@@ -173,12 +173,12 @@ func (p *parser) atom() (*part, error) {
 	}
 }
 
-// negation reads what a text must not be, which llguidance has in terminals.
+// negation reads what a text must not be, which llguidance allows in terminals.
 func (p *parser) negation() (*part, error) {
 	if err := p.wantTerminal("~ before something"); err != nil {
 		return nil, err
 	}
-	if err := p.deeper(); err != nil {
+	if err := p.nest(); err != nil {
 		return nil, err
 	}
 	p.at++
@@ -188,22 +188,22 @@ func (p *parser) negation() (*part, error) {
 		return nil, err
 	}
 	if of == nil {
-		return nil, p.unexpected("what ~ is about")
+		return nil, p.wantError("what ~ is about")
 	}
 	p.depth--
 	return newPart(complement, of), nil
 }
 
-func (p *parser) deeper() error {
+func (p *parser) nest() error {
 	if p.depth++; p.depth > maxParentheses {
 		return fmt.Errorf("parentheses nest more than %d deep", maxParentheses)
 	}
 	return nil
 }
 
-// group reads what stands in parentheses, or in brackets: it may be missing.
+// group reads what stands in parentheses, or in brackets, where it is optional.
 func (p *parser) group() (*part, error) {
-	if err := p.deeper(); err != nil {
+	if err := p.nest(); err != nil {
 		return nil, err
 	}
 	optional, end := p.peek() == '[', ")"
@@ -217,7 +217,7 @@ func (p *parser) group() (*part, error) {
 		return nil, err
 	}
 	if !p.take(end) {
-		return nil, p.unexpected(end)
+		return nil, p.wantError(end)
 	}
 	p.depth--
 	if optional {
@@ -226,7 +226,7 @@ func (p *parser) group() (*part, error) {
 	return is, nil
 }
 
-// use reads a name, and the arguments of a template after it.
+// use reads a name, and a template's arguments after it.
 func (p *parser) use() (*part, error) {
 	at := p.at
 	name, err := p.name()
@@ -236,7 +236,7 @@ func (p *parser) use() (*part, error) {
 	if i := slices.Index(p.parameters, name); i >= 0 {
 		return &part{kind: parameter, number: i, product: 1}, nil
 	}
-	i, err := p.find(name, at)
+	i, err := p.ruleNumber(name, at)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (p *parser) use() (*part, error) {
 }
 
 func (p *parser) arguments() ([]*part, error) {
-	if err := p.deeper(); err != nil {
+	if err := p.nest(); err != nil {
 		return nil, err
 	}
 	var all []*part
@@ -270,7 +270,7 @@ func (p *parser) arguments() ([]*part, error) {
 			return nil, err
 		}
 		if one == nil {
-			return nil, p.unexpected("an argument of a template")
+			return nil, p.wantError("an argument of a template")
 		}
 		all = append(all, one)
 		p.space()
@@ -280,7 +280,7 @@ func (p *parser) arguments() ([]*part, error) {
 			return all, nil
 		}
 		if p.peek() != ',' {
-			return nil, p.unexpected("} after the arguments of a template")
+			return nil, p.wantError("} after the arguments of a template")
 		}
 	}
 }
@@ -289,7 +289,7 @@ func (p *parser) arguments() ([]*part, error) {
 func (p *parser) repetition(of *part) (*part, error) {
 	low, high, err := 0, lexeme.Unbounded, error(nil)
 	switch {
-	case p.peek() == '?' && !p.defines():
+	case p.peek() == '?' && !p.atDefinition():
 		p.at++
 		high = 1
 	case p.take("*"):
@@ -306,7 +306,7 @@ func (p *parser) repetition(of *part) (*part, error) {
 		return nil, err
 	}
 	p.space()
-	if c := p.peek(); (c == '?' || c == '*' || c == '+' || c == '~' || c == '{') && !p.defines() {
+	if c := p.peek(); (c == '?' || c == '*' || c == '+' || c == '~' || c == '{') && !p.atDefinition() {
 		return nil, errors.New("a repetition is repeated; put it in parentheses")
 	}
 	return p.repeat(of, low, high)
@@ -343,7 +343,7 @@ func (p *parser) braces() (low, high int, err error) {
 		}
 	}
 	if p.space(); !p.take("}") {
-		return 0, 0, p.unexpected("}")
+		return 0, 0, p.wantError("}")
 	}
 	return low, high, nil
 }
@@ -354,7 +354,7 @@ func (p *parser) count() (int, error) {
 		p.at++
 	}
 	if from == p.at {
-		return 0, p.unexpected("a number")
+		return 0, p.wantError("a number")
 	}
 	n, err := strconv.Atoi(p.text[from:p.at])
 	if err != nil || n > maxProduct {

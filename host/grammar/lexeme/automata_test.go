@@ -4,9 +4,11 @@ package lexeme
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -295,5 +297,220 @@ func TestAutomata_Room_AllButManyTexts(t *testing.T) {
 		if n := m.Room(s, plain); n != MaxRoom {
 			t.Errorf("there is room for %d characters of class %d", n, plain)
 		}
+	}
+}
+
+// wide is an expression of many states and of large classes.
+func wide(a *Arena) Expr {
+	letters := a.Class(Range{'a', 'z'}, Range{'à', 'ÿ'}, Range{'α', 'ω'}, Range{0x4E00, 0x9FFF})
+	word := a.Repeat(letters, 1, 12)
+	return a.And(a.Repeat(a.Then(word, a.Class(Range{' ', ' '}, Range{'-', '-'})), 0, Unbounded), a.Not(a.Then(All, a.Text("bad"), All)), a.Repeat(Char, 0, 200))
+}
+
+// Peek and Accepts are called without the lock that the others need.
+func TestAutomata_Peek_BesideNext(t *testing.T) {
+	a := NewArena(10_000)
+	x := wide(a)
+	m := NewAutomata(a, 1<<26)
+	var mu sync.Mutex
+	start, err := m.Start(x, JSONString)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		wait.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(worker), 1))
+			texts := []string{"abc ", "bad ", "é-", "漢字 ", `\u00e9`, "ba", "d ", "αβγ-"}
+			for range 300 {
+				s := start
+				for range 20 {
+					for _, b := range []byte(texts[r.IntN(len(texts))]) {
+						next, known := m.Peek(s, b)
+						if !known {
+							mu.Lock()
+							var err error
+							next, err = m.Next(s, b)
+							mu.Unlock()
+							if err != nil {
+								t.Error(err)
+								return
+							}
+						}
+						s = next
+						m.Accepts(s)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// reports how long a byte takes where all states are made already.
+func BenchmarkAutomata_Next_Warm(b *testing.B) {
+	a := NewArena(10_000)
+	x := wide(a)
+	for name, text := range map[string]string{"ASCII": "some words and-some more ", "letters": "été 漢字 αβγ-été "} {
+		b.Run(name, func(b *testing.B) {
+			m := NewAutomata(a, 1<<26)
+			start, err := m.Start(x, JSONString)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			s, at := start, 0
+			for b.Loop() {
+				if s, err = m.Next(s, text[at]); err != nil || s == Dead {
+					b.Fatal(s, err)
+				}
+				if at++; at == len(text) {
+					s, at = start, 0
+				}
+			}
+		})
+	}
+}
+
+// reports how long a byte takes that makes new states.
+func BenchmarkAutomata_Next_Cold(b *testing.B) {
+	a := NewArena(10_000)
+	x := wide(a)
+	const text = "some words and-some more été "
+	b.ReportAllocs()
+	for b.Loop() {
+		m := NewAutomata(a, 1<<26)
+		s, err := m.Start(x, JSONString)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range len(text) {
+			if s, err = m.Next(s, text[i]); err != nil || s == Dead {
+				b.Fatal(s, err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(text)), "ns/byte")
+}
+
+// hostile are expressions that are small to write and large to follow.
+func hostile(a *Arena) map[string]Expr {
+	ab := a.Class(Range{'a', 'b'})
+	letter := Range{'a', 'a'}
+	has := func(r rune) Expr { return a.Then(All, a.Class(Range{r, r}), All) }
+	all := map[string]Expr{
+		"far from the end":      a.Then(a.Repeat(ab, 0, Unbounded), a.Class(letter), a.Repeat(ab, 1000, 1000)),
+		"nested counts":         a.Repeat(a.Repeat(a.Repeat(a.Then(a.Repeat(ab, 1, 100), a.Class(letter)), 1, 100), 2, 100), 2, 100),
+		"nested optional":       Empty,
+		"all letters":           Char,
+		"distinct letters":      All,
+		"many words":            Nothing,
+		"square":                a.Repeat(a.Then(a.Repeat(ab, 0, 1000), a.Class(letter), a.Repeat(ab, 0, 1000)), 0, 1000),
+		"words of equal length": All,
+	}
+	for range 200 {
+		all["nested optional"] = a.Repeat(a.Or(a.Then(all["nested optional"], ab), a.Class(letter)), 0, 2)
+	}
+	var words, lengths []Expr
+	for i := range 26 {
+		all["all letters"] = a.And(all["all letters"], has(rune('a'+i)))
+		if i == 0 {
+			all["all letters"] = has('a')
+		}
+		all["distinct letters"] = a.And(all["distinct letters"], a.Not(a.Then(has(rune('a'+i)), a.Class(Range{rune('a' + i), rune('a' + i)}), All)))
+	}
+	for i := range 5000 {
+		words = append(words, a.Text(fmt.Sprintf("%c%c%x", 'a'+i%26, 'a'+i/26%26, i)))
+	}
+	all["many words"] = a.Or(words...)
+	for _, n := range []int{7, 11, 13, 17, 19, 23} {
+		lengths = append(lengths, a.Repeat(a.Repeat(ab, n, n), 0, Unbounded))
+	}
+	all["words of equal length"] = a.And(append(lengths, a.Repeat(Char, 1, Unbounded))...)
+	for name, x := range all {
+		all["not "+name] = a.Not(x)
+		all["has "+name] = a.Then(All, x, All)
+	}
+	return all
+}
+
+func TestAutomata_Hostile_AreBoundedOrRefused(t *testing.T) {
+	a := NewArena(200_000)
+	a.left = 1 << 24
+	all := hostile(a)
+	if a.Err() != nil {
+		t.Fatal(a.Err())
+	}
+	r := steadytest.Rand(t)
+	const memory = 4 << 20
+	follows := map[string]int{ // how many bytes some must not fail for, whichever they are
+		"far from the end": 400, "has far from the end": 400, "nested counts": 800, "not nested counts": 800, "all letters": 800, "has all letters": 800,
+		"square": 50, "not square": 50, "not many words": 800, "has many words": 800, "not words of equal length": 800,
+	}
+	for name, x := range all {
+		m := NewAutomata(a, memory)
+		s, err := m.Start(x, JSONString)
+		n := 0
+		for ; n < 800 && s != Dead && err == nil; n++ {
+			var next State
+			if next, err = m.Next(s, "ab"[r.IntN(2)]); err == nil {
+				s = next
+			}
+		}
+		if err != nil && !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrFull) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n < follows[name] {
+			t.Errorf("%s: %d bytes were followed, want %d: %v", name, n, follows[name], err)
+		}
+		if m.Size() > memory+memory/4 {
+			t.Errorf("%s: %d bytes are taken, of %d", name, m.Size(), memory)
+		}
+		if _, err := m.Shortest(s); err != nil && !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrFull) {
+			t.Errorf("%s: the shortest rest: %v", name, err)
+		}
+		for plain := range plains {
+			m.Room(s, plain)
+		}
+	}
+}
+
+func TestArena_Bounds_AreErrors(t *testing.T) {
+	few := NewArena(10)
+	if x := few.Text("0123456789abcdef"); x != Nothing || !errors.Is(few.Err(), ErrTooMuch) {
+		t.Errorf("more expressions than the bound are %d, %v", x, few.Err())
+	}
+	short := NewArena(1000)
+	if err := short.Bounded(10, func() { short.Text("a longer text") }); !errors.Is(err, ErrTooMuch) || short.Err() != nil {
+		t.Errorf("more steps than the bound: %v, and of the arena %v", err, short.Err())
+	}
+	before := short.left
+	if err := short.Bounded(1000, func() { short.Text("a longer text") }); err != nil || short.left >= before {
+		t.Errorf("what is bounded counts: %v, %d steps are left of %d", err, short.left, before)
+	}
+	for short.err == nil {
+		short.Or(short.Text("0123456789"), All)
+	}
+	if !errors.Is(short.Err(), ErrTooMuch) {
+		t.Errorf("an arena that was worked on without end: %v", short.Err())
+	}
+	a := NewArena(10_000)
+	lengths := []Expr{a.Repeat(Char, 1, Unbounded)}
+	for _, n := range []int{7, 11, 13, 17, 19, 23} {
+		lengths = append(lengths, a.Repeat(a.Repeat(a.Class(Range{'a', 'b'}), n, n), 0, Unbounded))
+	}
+	hard := a.And(lengths...)
+	if _, err := a.IsVoid(hard, 1000); !errors.Is(err, ErrTooMuch) {
+		t.Errorf("IsVoid took more than 1000 states: %v", err)
+	}
+	if a.Err() != nil {
+		t.Errorf("what one operation could not find out is the arena's error: %v", a.Err())
+	}
+	m := NewAutomata(a, 1<<20)
+	if _, err := m.Start(hard, UTF8); !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrFull) {
+		t.Errorf("Start: %v", err)
+	}
+	if _, err := m.Start(a.Text("later"), UTF8); err == nil {
+		t.Error("an expression that was made after the table has a state")
 	}
 }

@@ -5,27 +5,28 @@ package lexeme
 import (
 	"container/heap"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 )
 
-// Shortest is how many bytes the shortest text takes that completes what led to a state; -1 for
+// Shortest is the number of bytes of the shortest text that completes what led to a state; -1 for
 // Dead.
 //
 // # Errors
-//   - ErrTooMuch: the state is one of intersections and complements, and finding out takes more
-//     than a fixed amount of work.
+//   - ErrTooMuch: the state is one of intersections and complements, and finding out exceeds a
+//     bound of work.
 //   - ErrFull: see Start.
 func (t *Automata) Shortest(s State) (int, error) {
 	if s == Dead {
 		return -1, nil
 	}
 	n := int32(0)
-	err := t.work(func() { n = t.shortestRest(*t.info(s)) })
+	err := t.bounded(func() { n = t.shortestFrom(*t.info(s)) })
 	return int(n), err
 }
 
-func (t *Automata) shortestRest(is state) int32 {
+func (t *Automata) shortestFrom(is state) int32 {
 	a := t.arena
 	if is.form == between {
 		return a.shortest(Expr(is.what), is.decoder)
@@ -40,14 +41,14 @@ func (t *Automata) shortestRest(is state) int32 {
 		return least
 	}
 	if is.form == escape {
-		next := t.next(Expr(is.what))
-		least := min(to(targets(next, 0, firstSurrogate), 5), to(targets(next, lastSurrogate+1, 1<<16-lastSurrogate-1), 5), to(targets(next, 1<<16, 1<<20), 11))
+		next := t.liveDerivative(Expr(is.what))
+		least := min(to(targetsOf(next, 0, firstSurrogate), 5), to(targetsOf(next, lastSurrogate+1, 1<<16-lastSurrogate-1), 5), to(targetsOf(next, 1<<16, 1<<20), 11))
 		for _, r := range meant {
-			least = min(least, to([]target{{0, next.by(r)}}, 1))
+			least = min(least, to([]target{{0, next.after(r)}}, 1))
 		}
 		return least
 	}
-	r := t.rests[is.what]
+	r := t.remainders[is.what]
 	switch {
 	case is.form <= third:
 		return to(r.near, int32(is.form))
@@ -62,7 +63,7 @@ func (t *Automata) shortestRest(is state) int32 {
 	return to(r.near, int32(is.form-pairHex1)+1)
 }
 
-// spelledLength is how many bytes a character takes at least.
+// spelledLength is the fewest bytes that spell a character.
 func spelledLength(r rune, d Decoder) int32 {
 	switch {
 	case d == JSONString && (r == '"' || r == '\\' || r >= '\b' && r <= '\r' && r != '\v'):
@@ -73,13 +74,14 @@ func spelledLength(r rune, d Decoder) int32 {
 	return int32(utf8.RuneLen(r))
 }
 
-// edges are characters that the characters from there on to the next may take as many bytes as.
-var edges = []rune{0, '\b', '\v', '\f', 0x0E, 0x20, '"', '#', '\\', ']', 0x80, 0x800, 1 << 16}
+// spellingBounds are where the fewest bytes of characters change: from each to the next all take
+// the same number.
+var spellingBounds = []rune{0, '\b', '\v', '\f', 0x0E, 0x20, '"', '#', '\\', ']', 0x80, 0x800, 1 << 16}
 
-// spelledShortest is that of the characters of a range.
-func spelledShortest(low, high rune, d Decoder) int32 {
+// shortestSpelling is the fewest bytes any character in [low, high] needs.
+func shortestSpelling(low, high rune, d Decoder) int32 {
 	least := spelledLength(low, d)
-	for _, r := range edges {
+	for _, r := range spellingBounds {
 		if r > low && r <= high {
 			least = min(least, spelledLength(r, d))
 		}
@@ -87,8 +89,8 @@ func spelledShortest(low, high rune, d Decoder) int32 {
 	return least
 }
 
-// shortest is how many bytes an expression's shortest text takes. It is the answer only if the
-// arena has no error afterwards.
+// shortest is the number of bytes of an expression's shortest text. It is valid only if the arena
+// has no error afterwards.
 func (a *Arena) shortest(x Expr, d Decoder) int32 {
 	n := *a.at(x)
 	switch {
@@ -99,14 +101,14 @@ func (a *Arena) shortest(x Expr, d Decoder) int32 {
 	case n.kind == class:
 		least := int32(far)
 		for _, r := range a.rangesOf(x) {
-			least = min(least, spelledShortest(r.Low, r.High, d))
+			least = min(least, shortestSpelling(r.Low, r.High, d))
 		}
 		return least
 	}
 	if size, known := a.sizes[d][x]; known {
 		return size
 	}
-	if !a.spend(1) {
+	if !a.Spend(1) {
 		return far
 	}
 	size := int32(far)
@@ -120,7 +122,7 @@ func (a *Arena) shortest(x Expr, d Decoder) int32 {
 			size = min(size, a.shortest(p, d))
 		}
 	default:
-		return a.shortestPath(x, d)
+		return a.searchShortest(x, d)
 	}
 	a.keepSize(x, d, size)
 	return size
@@ -136,39 +138,39 @@ func (a *Arena) keepSize(x Expr, d Decoder, size int32) {
 	a.sizes[d][x] = size
 }
 
-// path is a way to an expression that is looked at.
-type path struct {
+// candidate is a way to an expression, of which the search has a queue.
+type candidate struct {
 	to       Expr
-	size     int32 // so far, in bytes
-	expected int32 // at least, to the end
+	size     int32 // bytes so far
+	expected int32 // the fewest bytes that the whole text may have
 }
 
-type paths []path
+type candidates []candidate
 
-func (p paths) Len() int { return len(p) }
-func (p paths) Less(i, j int) bool {
+func (p candidates) Len() int { return len(p) }
+func (p candidates) Less(i, j int) bool {
 	return p[i].expected < p[j].expected || p[i].expected == p[j].expected && p[i].size > p[j].size
 }
-func (p paths) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
-func (p *paths) Push(x any)   { *p = append(*p, x.(path)) }
-func (p *paths) Pop() any {
+func (p candidates) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
+func (p *candidates) Push(x any)   { *p = append(*p, x.(candidate)) }
+func (p *candidates) Pop() any {
 	last := len(*p) - 1
 	x := (*p)[last]
 	*p = (*p)[:last]
 	return x
 }
 
-// shortestPath finds a shortest text of what only its derivatives tell about: the least expected
-// way first (A*).
-func (a *Arena) shortestPath(x Expr, d Decoder) int32 {
+// searchShortest finds the shortest text of an expression whose parts do not tell it. It is an A*
+// search (Hart, Nilsson and Raphael 1968) over derivatives, with lowerBound as its heuristic.
+func (a *Arena) searchShortest(x Expr, d Decoder) int32 {
 	best := map[Expr]int32{x: 0}
 	from := map[Expr]Expr{}
 	done := map[Expr]bool{}
-	ahead := &paths{{x, 0, a.atLeast(x, d)}}
+	ahead := &candidates{{x, 0, a.lowerBound(x, d)}}
 	for ahead.Len() > 0 {
-		p := heap.Pop(ahead).(path)
-		if p.to == Empty { // the end, whatever it is called
-			a.keepPath(x, from, best, p.size, d)
+		p := heap.Pop(ahead).(candidate)
+		if p.to == Empty { // the end of every way
+			a.keepSizesOnPath(x, from, best, p.size, d)
 			return p.size
 		}
 		if done[p.to] {
@@ -180,17 +182,17 @@ func (a *Arena) shortestPath(x Expr, d Decoder) int32 {
 			return far
 		}
 		if size, known := a.knownSize(p.to, d); known {
-			if size = plus(p.size, size); size < far && better(best, Empty, size) {
+			if size = plus(p.size, size); size < far && improves(best, Empty, size) {
 				from[Empty] = p.to
-				heap.Push(ahead, path{Empty, size, size})
+				heap.Push(ahead, candidate{Empty, size, size})
 			}
 			continue
 		}
-		next := a.cheapest(p.to, d)
-		for _, y := range sortedKeys(next) {
-			if size := plus(p.size, next[y]); y != Nothing && better(best, y, size) {
+		next := a.cheapestSteps(p.to, d)
+		for _, y := range slices.Sorted(maps.Keys(next)) { // in order, so that every run does the same work
+			if size := plus(p.size, next[y]); y != Nothing && improves(best, y, size) {
 				from[y] = p.to
-				heap.Push(ahead, path{y, size, plus(size, a.atLeast(y, d))})
+				heap.Push(ahead, candidate{y, size, plus(size, a.lowerBound(y, d))})
 			}
 		}
 		if a.err != nil {
@@ -201,8 +203,8 @@ func (a *Arena) shortestPath(x Expr, d Decoder) int32 {
 	return far
 }
 
-// atLeast is a number of bytes that no text of an expression is shorter than.
-func (a *Arena) atLeast(x Expr, d Decoder) int32 {
+// lowerBound is a number of bytes that no text of an expression falls below.
+func (a *Arena) lowerBound(x Expr, d Decoder) int32 {
 	least := a.at(x).least
 	if a.at(x).kind == intersection {
 		for _, p := range a.parts(x) {
@@ -214,7 +216,8 @@ func (a *Arena) atLeast(x Expr, d Decoder) int32 {
 	return least
 }
 
-func better(best map[Expr]int32, x Expr, size int32) bool {
+// improves records a shorter way to x, and reports whether it is one.
+func improves(best map[Expr]int32, x Expr, size int32) bool {
 	if before, seen := best[x]; seen && before <= size {
 		return false
 	}
@@ -222,7 +225,7 @@ func better(best map[Expr]int32, x Expr, size int32) bool {
 	return true
 }
 
-// knownSize is an expression's shortest text where that takes no search.
+// knownSize is shortest where that takes no search.
 func (a *Arena) knownSize(x Expr, d Decoder) (int32, bool) {
 	if n := a.at(x); n.kind == complement || n.kind == intersection || n.kind == machine {
 		if n.nullable {
@@ -234,19 +237,20 @@ func (a *Arena) knownSize(x Expr, d Decoder) (int32, bool) {
 	return a.shortest(x, d), true
 }
 
-// keepPath keeps the sizes of all that lies on the shortest way.
-func (a *Arena) keepPath(x Expr, from map[Expr]Expr, best map[Expr]int32, size int32, d Decoder) {
+// keepSizesOnPath keeps the sizes of all expressions on the shortest way.
+func (a *Arena) keepSizesOnPath(x Expr, from map[Expr]Expr, best map[Expr]int32, size int32, d Decoder) {
 	for y := Empty; y != x; {
 		y = from[y]
 		a.keepSize(y, d, size-best[y])
 	}
 }
 
-// cheapest is each expression that one character leads to, and how many bytes that takes at least.
-func (a *Arena) cheapest(x Expr, d Decoder) map[Expr]int32 {
+// cheapestSteps returns the expressions that one character leads to, with the fewest bytes that
+// takes.
+func (a *Arena) cheapestSteps(x Expr, d Decoder) map[Expr]int32 {
 	next := a.derive(x)
 	sizes := make(map[Expr]int32, len(next.next))
-	a.spend(len(next.cuts))
+	a.Spend(len(next.cuts))
 	for i, c := range next.cuts {
 		high := rune(maxRune)
 		if i+1 < len(next.cuts) {
@@ -260,20 +264,10 @@ func (a *Arena) cheapest(x Expr, d Decoder) map[Expr]int32 {
 			continue
 		}
 		y := next.next[c.class]
-		spelled := spelledShortest(low, high, d)
+		spelled := shortestSpelling(low, high, d)
 		if before, seen := sizes[y]; !seen || spelled < before {
 			sizes[y] = spelled
 		}
 	}
 	return sizes
-}
-
-// sortedKeys are those of a map in order, so that the same work is done each time.
-func sortedKeys(m map[Expr]int32) []Expr {
-	keys := make([]Expr, 0, len(m))
-	for x := range m {
-		keys = append(keys, x)
-	}
-	slices.Sort(keys)
-	return keys
 }

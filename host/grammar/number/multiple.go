@@ -10,12 +10,12 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// maxRemainders are the states of a multiple's machine: some hundred kilobytes.
+// maxRemainders bounds the states of a multiple's machine: some hundred kilobytes.
 const maxRemainders = 4_096
 
-// multiple is the plain numbers, of either sign, that are multiples of one.
-func multiple(a *lexeme.Arena, text string) (lexeme.Expr, error) {
-	d, err := parse(text)
+// multiplesOf is the plain numbers of either sign that are multiples of one.
+func multiplesOf(a *lexeme.Arena, text string) (lexeme.Expr, error) {
+	d, err := parseDecimal(text)
 	if err != nil {
 		return lexeme.Nothing, err
 	}
@@ -25,22 +25,22 @@ func multiple(a *lexeme.Arena, text string) (lexeme.Expr, error) {
 	step := strings.TrimLeft(d.whole+d.fraction, "0")
 	unit := strings.TrimRight(step, "0")
 	if unit == "1" {
-		return a.Then(sign(a), powers(a, len(step)-1, len(d.fraction))), nil
+		return a.Then(optionalSign(a), multiplesOfPower(a, len(step)-1, len(d.fraction))), nil
 	}
 	modulus, ok := new(big.Int).SetString(step, 10)
 	if !ok || !modulus.IsInt64() || modulus.Int64() > maxRemainders || modulus.Int64()*int64(len(d.fraction)+1) > maxRemainders {
 		return lexeme.Nothing, fmt.Errorf("multipleOf %.60s has too many remainders: its digits without the point times the number of decimals is above %d", text, maxRemainders)
 	}
-	t := remainders(modulus.Int64(), len(d.fraction))
-	return a.Then(sign(a), a.Machine(t, 0)), nil
+	t := remainderMachine(modulus.Int64(), len(d.fraction))
+	return a.Then(optionalSign(a), a.Machine(t, 0)), nil
 }
 
-// powers is the multiples of a power of ten: numbers that end in zeros, or have so many decimals,
-// behind which come zeros only.
-func powers(a *lexeme.Arena, zeros, decimals int) lexeme.Expr {
-	whole := wholes(a)
+// multiplesOfPower is the multiples of a power of ten: numbers that end in zeros, or that have so
+// many decimals with only zeros behind them.
+func multiplesOfPower(a *lexeme.Arena, zeros, decimals int) lexeme.Expr {
+	whole := wholeDigits(a)
 	if zeros > 0 {
-		whole = a.Or(a.Text("0"), a.Then(a.Class(positive), digits(a), a.Text(strings.Repeat("0", zeros))))
+		whole = a.Or(a.Text("0"), a.Then(a.Class(positive), anyDigits(a), a.Text(strings.Repeat("0", zeros))))
 	}
 	some := a.Repeat(a.Text("0"), 0, lexeme.Unbounded)
 	fraction := a.Then(a.Text("0"), some)
@@ -58,12 +58,13 @@ const (
 	withRemainder
 )
 
-// point is the symbol behind the ten digits.
+// point is the number of the decimal point's symbol, behind the ten digits.
 const point = 10
 
-// remainders is a machine of the magnitudes that times 10^decimals are multiples of modulus. Its
-// state is the remainder of the digits that were read, and how many of these are decimals.
-func remainders(modulus int64, decimals int) *lexeme.Machine {
+// remainderMachine is a machine of the magnitudes that are, times 10^decimals, multiples of
+// modulus: it divides as on paper. Its state is the remainder of the digits so far, and how many of
+// these are decimals.
+func remainderMachine(modulus int64, decimals int) *lexeme.Machine {
 	t := &lexeme.Machine{}
 	for d := rune('0'); d <= '9'; d++ {
 		t.Symbols = append(t.Symbols, lexeme.Range{Low: d, High: d})
@@ -118,25 +119,25 @@ func remainders(modulus int64, decimals int) *lexeme.Machine {
 			}, lexeme.NoState)
 		}
 	}
-	prune(t, int(state(1, 0)))
+	pruneDead(t, int(state(1, 0)))
 	return t
 }
 
-// prune takes out what leads to states, from a first one on, that no digits end well: each leads to
-// later ones or to zeroTail.
-func prune(t *lexeme.Machine, first int) {
+// pruneDead removes the edges to states from which no digits lead to a multiple, from the last
+// state to first: each leads only to later ones or to zeroTail.
+func pruneDead(t *lexeme.Machine, first int) {
 	const symbols = point + 1
 	for s := len(t.Final) - 1; s >= 0; s-- {
 		for i := s * symbols; i < (s+1)*symbols; i++ {
-			if next := int(t.Next[i]); next >= first && !t.Final[next] && dead(t.Next[next*symbols:(next+1)*symbols]) {
+			if next := int(t.Next[i]); next >= first && !t.Final[next] && isDead(t.Next[next*symbols:(next+1)*symbols]) {
 				t.Next[i] = lexeme.NoState
 			}
 		}
 	}
 }
 
-// dead reports whether a state leads nowhere.
-func dead(row []int32) bool {
+// isDead reports whether a state leads nowhere.
+func isDead(row []int32) bool {
 	for _, next := range row {
 		if next != lexeme.NoState {
 			return false
@@ -145,7 +146,7 @@ func dead(row []int32) bool {
 	return true
 }
 
-// zerosOnly is what follows a digit behind the last decimal.
+// zerosOnly is the next state after a digit behind the last decimal.
 func zerosOnly(d int) int32 {
 	if d == 0 {
 		return zeroTail

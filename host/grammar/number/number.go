@@ -10,16 +10,23 @@
 // where a number below 0 may, so that a model that must not go below 0 is not led to a minus sign.
 package number
 
-import "github.com/penstock/penstock/host/grammar/lexeme"
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
 
-// Bound is a limit of a range: a JSON number, as it stands in the schema.
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// Bound is a limit of a range: a JSON number, as the schema writes it.
 type Bound struct {
 	Value     string
-	Exclusive bool // the limit itself is out of the range
+	Exclusive bool // the range does not contain the limit itself
 }
 
-// Range says which numbers fit. Of several bounds on one side the narrowest counts, and a number is
-// a multiple of each of MultipleOf, JSON numbers above 0.
+// Range says which numbers fit. Of several bounds on one side the narrowest counts. A number must
+// be a multiple of each of MultipleOf, which are JSON numbers above 0.
 type Range struct {
 	Integer    bool
 	Min, Max   []Bound
@@ -34,56 +41,54 @@ var (
 // Any is every JSON number. Exponents are at most 307.
 func Any(a *lexeme.Arena) lexeme.Expr {
 	signs := a.Or(lexeme.Empty, a.Text("+"), a.Text("-"))
-	return a.Then(Plain(a), a.Or(lexeme.Empty, exponent(a, signs, 0, maxExponent)))
+	return a.Then(Plain(a), a.Or(lexeme.Empty, exponentBetween(a, signs, 0, maxExponent)))
 }
 
-// Plain is every JSON number without an exponent: what complements of ranges are intersected with.
+// Plain is every JSON number without an exponent. Complements of ranges are intersected with it.
 func Plain(a *lexeme.Arena) lexeme.Expr {
-	return a.Then(sign(a), wholes(a), fractions(a))
+	return a.Then(optionalSign(a), wholeDigits(a), optionalFraction(a))
 }
 
-// Single is every JSON number, in one spelling each: without an exponent, and with no more digits
+// Single is every JSON number in just one spelling: without an exponent, and with no more digits
 // than it takes.
 func Single(a *lexeme.Arena) lexeme.Expr {
-	fraction := a.Or(lexeme.Empty, a.Then(a.Text("."), digits(a), a.Class(positive)))
-	return a.And(a.Then(sign(a), wholes(a), fraction), a.Not(a.Text("-0")))
+	fraction := a.Or(lexeme.Empty, a.Then(a.Text("."), anyDigits(a), a.Class(positive)))
+	return a.And(a.Then(optionalSign(a), wholeDigits(a), fraction), a.Not(a.Text("-0")))
 }
 
-// Integers is every integer that Range.Integer takes.
-func Integers(a *lexeme.Arena) lexeme.Expr { return a.Then(sign(a), wholes(a)) }
+// Integers is every integer that Range.Integer allows.
+func Integers(a *lexeme.Arena) lexeme.Expr { return a.Then(optionalSign(a), wholeDigits(a)) }
 
-func sign(a *lexeme.Arena) lexeme.Expr { return a.Or(lexeme.Empty, a.Text("-")) }
+func optionalSign(a *lexeme.Arena) lexeme.Expr { return a.Or(lexeme.Empty, a.Text("-")) }
 
-func wholes(a *lexeme.Arena) lexeme.Expr {
-	return a.Or(a.Text("0"), a.Then(a.Class(positive), digits(a)))
+func wholeDigits(a *lexeme.Arena) lexeme.Expr {
+	return a.Or(a.Text("0"), a.Then(a.Class(positive), anyDigits(a)))
 }
 
-// fractions is a fraction, or none.
-func fractions(a *lexeme.Arena) lexeme.Expr {
+func optionalFraction(a *lexeme.Arena) lexeme.Expr {
 	return a.Or(lexeme.Empty, a.Then(a.Text("."), a.Repeat(a.Class(digit), 1, lexeme.Unbounded)))
 }
 
-// digits is any digits, or none.
-func digits(a *lexeme.Arena) lexeme.Expr { return a.Repeat(a.Class(digit), 0, lexeme.Unbounded) }
+func anyDigits(a *lexeme.Arena) lexeme.Expr { return a.Repeat(a.Class(digit), 0, lexeme.Unbounded) }
 
-// Numbers is the expression of the numbers in r; lexeme.Nothing where none fits a bound.
+// Numbers is the expression of the numbers in r; lexeme.Nothing where none lies within the bounds.
 //
 // # Errors
-//   - A bound or a multiple is no JSON number, or has more than 400 digits.
-//   - A multiple is not above 0, or so large that its remainders are too many.
+//   - A bound or a multiple is not a JSON number, or has more than 400 digits.
+//   - A multiple is not above 0, or so large that it has too many remainders.
 func Numbers(a *lexeme.Arena, r Range) (lexeme.Expr, error) {
-	low, err := narrowest(r.Min, func(a, b decimal) bool { return a.compare(b) > 0 })
+	low, err := findNarrowest(r.Min, func(a, b decimal) bool { return a.compare(b) > 0 })
 	if err != nil {
 		return lexeme.Nothing, err
 	}
-	high, err := narrowest(r.Max, func(a, b decimal) bool { return a.compare(b) < 0 })
+	high, err := findNarrowest(r.Max, func(a, b decimal) bool { return a.compare(b) < 0 })
 	if err != nil {
 		return lexeme.Nothing, err
 	}
 	var x lexeme.Expr
 	switch {
 	case low != nil || high != nil:
-		x = bounded(a, low, high, r.Integer, !r.Integer && len(r.MultipleOf) == 0)
+		x = numbersBetween(a, low, high, r.Integer, !r.Integer && len(r.MultipleOf) == 0)
 	case r.Integer:
 		x = Integers(a)
 	case len(r.MultipleOf) == 0:
@@ -92,7 +97,7 @@ func Numbers(a *lexeme.Arena, r Range) (lexeme.Expr, error) {
 		x = Plain(a)
 	}
 	for _, text := range r.MultipleOf {
-		multiples, err := multiple(a, text)
+		multiples, err := multiplesOf(a, text)
 		if err != nil {
 			return lexeme.Nothing, err
 		}
@@ -101,17 +106,17 @@ func Numbers(a *lexeme.Arena, r Range) (lexeme.Expr, error) {
 	return x, a.Err()
 }
 
-// limit is a Bound whose digits were read.
+// limit is a Bound whose digits are read.
 type limit struct {
 	decimal
 	exclusive bool
 }
 
-// narrowest is the bound that no other one is narrower than, nil without bounds.
-func narrowest(bounds []Bound, narrower func(a, b decimal) bool) (*limit, error) {
+// findNarrowest returns the narrowest bound, nil without bounds.
+func findNarrowest(bounds []Bound, narrower func(a, b decimal) bool) (*limit, error) {
 	var found *limit
 	for _, b := range bounds {
-		d, err := parse(b.Value)
+		d, err := parseDecimal(b.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -125,10 +130,10 @@ func narrowest(bounds []Bound, narrower func(a, b decimal) bool) (*limit, error)
 	return found, nil
 }
 
-// bounded is the numbers between two limits, of which one may be nil.
-func bounded(a *lexeme.Arena, low, high *limit, integer, exponents bool) lexeme.Expr {
+// numbersBetween is the numbers between two limits, each of which may be nil.
+func numbersBetween(a *lexeme.Arena, low, high *limit, integer, exponents bool) lexeme.Expr {
 	if integer {
-		low, high = rounded(low), mirrored(rounded(mirrored(high)))
+		low, high = roundUp(low), mirrorLimit(roundUp(mirrorLimit(high)))
 	}
 	span := span{a: a, integer: integer}
 	least, most := &limit{decimal: zero}, &limit{decimal: zero}
@@ -136,12 +141,12 @@ func bounded(a *lexeme.Arena, low, high *limit, integer, exponents bool) lexeme.
 		least = low
 	}
 	if high != nil && high.negative {
-		most = mirrored(high)
+		most = mirrorLimit(high)
 	}
 	magnitudes := func(low, high *limit) lexeme.Expr {
 		x := span.between(low, high)
 		if exponents && x != lexeme.Nothing {
-			x = a.Or(x, scientific(a, low, high))
+			x = a.Or(x, scientificBetween(a, low, high))
 		}
 		return x
 	}
@@ -151,23 +156,23 @@ func bounded(a *lexeme.Arena, low, high *limit, integer, exponents bool) lexeme.
 	}
 	if low == nil || low.negative {
 		if high != nil && high.isZero() && high.exclusive {
-			most = high // so -0 does not fit either
+			most = high // so that -0 does not fit either
 		}
-		negatives = a.Then(a.Text("-"), magnitudes(most, mirrored(low)))
+		negatives = a.Then(a.Text("-"), magnitudes(most, mirrorLimit(low)))
 	}
 	return a.Or(positives, negatives)
 }
 
-// mirrored is the limit of the other sign.
-func mirrored(l *limit) *limit {
+// mirrorLimit returns the limit of the other sign.
+func mirrorLimit(l *limit) *limit {
 	if l == nil {
 		return nil
 	}
 	return &limit{l.negated(), l.exclusive}
 }
 
-// rounded is the least integer that a lower limit takes, as a limit.
-func rounded(l *limit) *limit {
+// roundUp returns the least integer that a lower limit allows, as a limit.
+func roundUp(l *limit) *limit {
 	if l == nil {
 		return nil
 	}
@@ -176,4 +181,305 @@ func rounded(l *limit) *limit {
 		d = d.next()
 	}
 	return &limit{decimal: d}
+}
+
+// maxExponent keeps numbers in the range of 64-bit floats, so that usual readers take them.
+const maxExponent = 307
+
+// exponentBetween is an exponent between two that are not negative, with a sign in front.
+func exponentBetween(a *lexeme.Arena, sign lexeme.Expr, least, most int) lexeme.Expr {
+	span := span{a: a, integer: true}
+	value := span.between(&limit{decimal: decimal{whole: strconv.Itoa(least)}}, &limit{decimal: decimal{whole: strconv.Itoa(most)}})
+	return a.Then(a.Or(a.Text("e"), a.Text("E")), sign, a.Repeat(a.Text("0"), 0, 2), value)
+}
+
+// scientificBetween is the numbers in a range that have an exponent, as far as their digits show
+// that: with one digit, which is not 0, before the point, a number lies between 0 and 1 if its
+// exponent is negative; otherwise its whole part has one digit more than the exponent says. That is
+// how other programs write small and large numbers. The limits are of magnitudes.
+func scientificBetween(a *lexeme.Arena, low, high *limit) lexeme.Expr {
+	mantissa := a.Then(a.Class(positive), optionalFraction(a))
+	var exponents []lexeme.Expr
+	if low.isZero() && (high == nil || high.whole != "0") {
+		exponents = append(exponents, exponentBetween(a, a.Text("-"), 1, maxExponent))
+	}
+	if least := len(low.whole); high == nil && least <= maxExponent {
+		if low.isZero() {
+			least = 0
+		}
+		exponents = append(exponents, exponentBetween(a, a.Or(lexeme.Empty, a.Text("+")), least, maxExponent))
+	}
+	return a.Then(mantissa, a.Or(exponents...))
+}
+
+// maxDigits bounds the digits of a bound or a multiple, without its exponent. The largest 64-bit
+// float has 309, the smallest 324.
+const maxDigits = 400
+
+// decimal is a number as its digits. whole has no leading zeros, except "0" itself, and fraction no
+// trailing ones.
+type decimal struct {
+	negative        bool
+	whole, fraction string
+}
+
+var zero = decimal{whole: "0"}
+
+// parseDecimal reads a JSON number.
+func parseDecimal(text string) (decimal, error) {
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(text), "e")
+	shift := 0
+	if scientific {
+		var err error
+		if shift, err = strconv.Atoi(exponent); err != nil || shift > maxDigits || shift < -maxDigits {
+			return decimal{}, newTooLarge(text)
+		}
+	}
+	magnitude, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(magnitude, ".")
+	if whole == "" || strings.Trim(whole+fraction, "0123456789") != "" {
+		return decimal{}, fmt.Errorf("%.60q is not a JSON number", text)
+	}
+	if shift > 0 {
+		fraction += strings.Repeat("0", max(0, shift-len(fraction)))
+		whole, fraction = whole+fraction[:shift], fraction[shift:]
+	} else if shift < 0 {
+		whole = strings.Repeat("0", max(0, -shift-len(whole))) + whole
+		cut := len(whole) + shift
+		whole, fraction = whole[:cut], whole[cut:]+fraction
+	}
+	d := decimal{negative, strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")}
+	if len(d.whole)+len(d.fraction) > maxDigits {
+		return decimal{}, newTooLarge(text)
+	}
+	if d.whole == "" {
+		d.whole = "0"
+	}
+	if d.isZero() {
+		d.negative = false
+	}
+	return d, nil
+}
+
+// newTooLarge is the error of a number with too many digits.
+func newTooLarge(text string) error {
+	return fmt.Errorf("the number %.60s is too large or too precise: without its exponent it has more than %d digits", text, maxDigits)
+}
+
+func (d decimal) isZero() bool { return d.whole == "0" && d.fraction == "" }
+
+// magnitude is d without its sign.
+func (d decimal) magnitude() decimal { return decimal{whole: d.whole, fraction: d.fraction} }
+
+// compare is negative where d is less than other, and 0 where they are equal.
+func (d decimal) compare(other decimal) int {
+	switch {
+	case d.negative && other.negative:
+		return other.magnitude().compare(d.magnitude())
+	case d.negative:
+		return -1
+	case other.negative:
+		return 1
+	case len(d.whole) != len(other.whole):
+		return len(d.whole) - len(other.whole)
+	case d.whole != other.whole:
+		return strings.Compare(d.whole, other.whole)
+	}
+	return strings.Compare(d.fraction, other.fraction)
+}
+
+// floor is the greatest integer that is not above d.
+func (d decimal) floor() decimal {
+	if d.fraction == "" || !d.negative {
+		return decimal{negative: d.negative && d.whole != "0", whole: d.whole}
+	}
+	n, _ := new(big.Int).SetString(d.whole, 10)
+	return decimal{negative: true, whole: n.Add(n, big.NewInt(1)).String()}
+}
+
+// negated is -d.
+func (d decimal) negated() decimal {
+	return decimal{negative: !d.negative && !d.isZero(), whole: d.whole, fraction: d.fraction}
+}
+
+// ceiling is the least integer that is not below d.
+func (d decimal) ceiling() decimal { return d.negated().floor().negated() }
+
+// next is the integer that comes after d, an integer.
+func (d decimal) next() decimal {
+	n, _ := new(big.Int).SetString(d.whole, 10)
+	if d.negative {
+		n.Neg(n)
+	}
+	n.Add(n, big.NewInt(1))
+	return decimal{negative: n.Sign() < 0, whole: n.Abs(n).String()}
+}
+
+// span makes an expression of the magnitudes between two limits, digit by digit: as long as a
+// text's digits are those of a limit, the limit bounds the next one. No prefix of the expression is
+// a dead end, and it has as many parts as the limits have digits.
+type span struct {
+	a       *lexeme.Arena
+	integer bool
+	// The limits' digits, padded so that whole parts have one length, and fractions one length. A
+	// side bounds a number only while its digits are followed.
+	low, high               side
+	wholeSize, fractionSize int
+}
+
+// side is the digits of one limit.
+type side struct {
+	digits    string // of the whole part, then of the fraction
+	exclusive bool
+}
+
+// between is the magnitudes from low to high; high may be nil. Neither is negative.
+func (s span) between(low, high *limit) lexeme.Expr {
+	if high != nil && low.compare(high.decimal) > 0 {
+		return lexeme.Nothing
+	}
+	shortest, longest := len(low.whole), lexeme.Unbounded
+	if high != nil {
+		longest = len(high.whole)
+	}
+	if shortest == longest {
+		return s.sameLength(low, high)
+	}
+	parts := []lexeme.Expr{s.sameLength(low, nil)}
+	middle := lexeme.Unbounded
+	if high != nil {
+		parts = append(parts, s.sameLength(nil, high))
+		middle = longest - 2
+	}
+	if high == nil || shortest <= middle {
+		more := s.a.Then(s.a.Class(positive), s.a.Repeat(s.a.Class(digit), shortest, middle))
+		parts = append(parts, s.a.Then(more, s.anyFraction()))
+	}
+	return s.a.Or(parts...)
+}
+
+// anyFraction is an optional fraction that nothing bounds.
+func (s span) anyFraction() lexeme.Expr {
+	if s.integer {
+		return lexeme.Empty
+	}
+	return optionalFraction(s.a)
+}
+
+// sameLength is the magnitudes whose whole part is as long as the limits'. One limit may be nil.
+func (s span) sameLength(low, high *limit) lexeme.Expr {
+	for _, l := range []*limit{low, high} {
+		if l != nil {
+			s.wholeSize, s.fractionSize = len(l.whole), max(s.fractionSize, len(l.fraction))
+		}
+	}
+	read := func(l *limit) side {
+		if l == nil {
+			return side{}
+		}
+		return side{l.whole + l.fraction + strings.Repeat("0", s.fractionSize-len(l.fraction)), l.exclusive}
+	}
+	s.low, s.high = read(low), read(high)
+	return s.restAt(0, low != nil, high != nil)
+}
+
+// restAt is what may follow the first at digits, where these equal those of low, of high, or of
+// both.
+func (s span) restAt(at int, followsLow, followsHigh bool) lexeme.Expr {
+	switch {
+	case !followsLow && !followsHigh && at >= s.wholeSize:
+		if at == s.wholeSize {
+			return s.anyFraction()
+		}
+		return anyDigits(s.a)
+	case !followsLow && !followsHigh:
+		return s.a.Then(s.a.Repeat(s.a.Class(digit), s.wholeSize-at, s.wholeSize-at), s.anyFraction())
+	}
+	var parts []lexeme.Expr
+	if at >= s.wholeSize && s.mayEnd(at, followsLow, followsHigh) {
+		parts = append(parts, lexeme.Empty)
+	}
+	if at == s.wholeSize {
+		if !s.integer {
+			parts = append(parts, s.a.Then(s.a.Text("."), s.digitAt(at, followsLow, followsHigh)))
+		}
+		return s.a.Or(parts...)
+	}
+	return s.a.Or(append(parts, s.digitAt(at, followsLow, followsHigh))...)
+}
+
+// mayEnd reports whether a number that ends here lies in the range: it equals a limit of which only
+// zeros are left.
+func (s span) mayEnd(at int, followsLow, followsHigh bool) bool {
+	if followsLow && (strings.Trim(s.low.digits[at:], "0") != "" || s.low.exclusive) {
+		return false
+	}
+	return !followsHigh || !s.high.exclusive || strings.Trim(s.high.digits[at:], "0") != ""
+}
+
+// digitAt is digit number at, and what may follow it. Behind a limit's last digit come zeros.
+func (s span) digitAt(at int, followsLow, followsHigh bool) lexeme.Expr {
+	if at >= s.wholeSize+s.fractionSize {
+		return s.zeros(followsLow, followsHigh)
+	}
+	least, most := rune('0'), rune('9')
+	if at == 0 && s.wholeSize > 1 {
+		least = '1'
+	}
+	if followsLow {
+		least = rune(s.low.digits[at])
+	}
+	if followsHigh {
+		most = rune(s.high.digits[at])
+	}
+	if least > most {
+		return lexeme.Nothing
+	}
+	if least == most && followsLow == followsHigh {
+		return s.a.Then(s.a.Class(lexeme.Range{Low: least, High: least}), s.restAfter(at, followsLow, followsHigh))
+	}
+	var parts []lexeme.Expr
+	if followsLow {
+		parts = append(parts, s.a.Then(s.a.Class(lexeme.Range{Low: least, High: least}), s.restAfter(at, true, followsHigh && least == most)))
+		least++
+	}
+	if followsHigh && least <= most {
+		parts = append(parts, s.a.Then(s.a.Class(lexeme.Range{Low: most, High: most}), s.restAfter(at, false, true)))
+		most--
+	}
+	if least <= most {
+		parts = append(parts, s.a.Then(s.a.Class(lexeme.Range{Low: least, High: most}), s.restAfter(at, false, false)))
+	}
+	return s.a.Or(parts...)
+}
+
+// restAfter is what may follow digit number at. A fraction may end there, unless it has just begun.
+func (s span) restAfter(at int, followsLow, followsHigh bool) lexeme.Expr {
+	if at+1 > s.wholeSize && !followsLow && !followsHigh {
+		return anyDigits(s.a)
+	}
+	if at+1 >= s.wholeSize+s.fractionSize && at+1 > s.wholeSize {
+		tail := s.zeros(followsLow, followsHigh)
+		if s.mayEnd(at+1, followsLow, followsHigh) {
+			return s.a.Or(lexeme.Empty, tail)
+		}
+		return tail
+	}
+	return s.restAt(at+1, followsLow, followsHigh)
+}
+
+// zeros is at least one digit behind those of the limits: zeros keep the number equal to them,
+// other digits raise it.
+func (s span) zeros(followsLow, followsHigh bool) lexeme.Expr {
+	zeros := s.a.Repeat(s.a.Text("0"), 0, lexeme.Unbounded)
+	equal := s.a.Then(s.a.Text("0"), zeros)
+	higher := s.a.Then(zeros, s.a.Class(positive), anyDigits(s.a))
+	var parts []lexeme.Expr
+	if (!followsLow || !s.low.exclusive) && (!followsHigh || !s.high.exclusive) {
+		parts = append(parts, equal)
+	}
+	if !followsHigh {
+		parts = append(parts, higher)
+	}
+	return s.a.Or(parts...)
 }

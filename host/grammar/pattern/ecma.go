@@ -4,7 +4,9 @@ package pattern
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
@@ -34,7 +36,7 @@ func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if !utf8.ValidString(source) {
 		return lexeme.Nothing, &Error{-1, "it is not UTF-8"}
 	}
-	return bounded(a, func() (lexeme.Expr, error) {
+	return withinWork(a, func() (lexeme.Expr, error) {
 		p := parser{source: source, a: a}
 		tree, err := p.choice()
 		if err == nil && p.at < len(source) {
@@ -43,15 +45,15 @@ func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 		if err != nil {
 			return lexeme.Nothing, err
 		}
-		return newCompiler(a, ecmaLines).anywhere(tree)
+		return newCompiler(a, ecmaLines).matchAnywhere(tree)
 	})
 }
 
 // maxWork is how many steps of an arena a pattern may take, some 20 ms.
 const maxWork = 300_000
 
-// bounded leaves the arena as it was where a pattern takes too much.
-func bounded(a *lexeme.Arena, make func() (lexeme.Expr, error)) (lexeme.Expr, error) {
+// withinWork leaves the arena as it was where a pattern takes too much.
+func withinWork(a *lexeme.Arena, make func() (lexeme.Expr, error)) (lexeme.Expr, error) {
 	x, err := lexeme.Nothing, error(nil)
 	if tooMuch := a.Bounded(maxWork, func() { x, err = make() }); tooMuch != nil {
 		return lexeme.Nothing, tooMuch
@@ -79,7 +81,7 @@ func (p *parser) more() bool { return p.at < len(p.source) }
 // peek reports whether a text comes next.
 func (p *parser) peek(text string) bool { return strings.HasPrefix(p.source[p.at:], text) }
 
-// take is peek, and goes on behind it.
+// take is peek, and goes on behind the text.
 func (p *parser) take(text string) bool {
 	is := p.peek(text)
 	if is {
@@ -135,7 +137,7 @@ func (p *parser) sequence() (*node, error) {
 	return newNode(opSequence, at, all...), nil
 }
 
-// term reads an atom and how often it comes. Modifiers for what follows are nil.
+// term reads an atom, and how often it comes. It returns nil for modifiers of what follows.
 func (p *parser) term() (*node, error) {
 	at := p.at
 	part, err := p.atom()
@@ -157,7 +159,7 @@ func (p *parser) term() (*node, error) {
 	return n, nil
 }
 
-// quantifier reads *, +, ? and {low,high}, also lazy ones, which fit the same texts.
+// quantifier reads *, +, ? and {low,high}. Lazy ones fit the same texts.
 func (p *parser) quantifier() (low, high int, found bool, err error) {
 	switch {
 	case p.take("*"):
@@ -178,10 +180,10 @@ func (p *parser) quantifier() (low, high int, found bool, err error) {
 	return low, high, true, nil
 }
 
-// maxCount is the largest number of a quantifier; what is more is without bound.
+// maxCount is the greatest number of a quantifier; more means no bound.
 const maxCount = 1 << 30
 
-// braces reads {low,high}. Braces that are no quantifier stand for themselves.
+// braces reads {low,high}. Braces that are not a quantifier stand for themselves.
 func (p *parser) braces() (low, high int, found bool, err error) {
 	begin := p.at
 	p.at++
@@ -231,7 +233,7 @@ func (p *parser) atom() (*node, error) {
 		return p.group(at)
 	case '[':
 		ranges, err := p.class()
-		return p.counted(classNode(at, ranges), err)
+		return p.countRanges(classNode(at, ranges), err)
 	case '.':
 		if p.flags.dotAll {
 			return classNode(at, lexeme.Complement(nil)), nil
@@ -246,23 +248,23 @@ func (p *parser) atom() (*node, error) {
 		}
 		ranges, err := p.escape(false)
 		if err == nil {
-			ranges, err = p.folded(ranges)
+			ranges, err = p.foldRanges(ranges)
 		}
-		return p.counted(classNode(at, ranges), err)
+		return p.countRanges(classNode(at, ranges), err)
 	case '*', '+', '?':
 		p.at = at
 		return nil, p.fail("nothing is before %c that can be repeated", r)
 	default:
-		ranges, err := p.folded(one(r))
+		ranges, err := p.foldRanges(oneCharacter(r))
 		return classNode(at, ranges), err
 	}
 }
 
-// maxRanges is how many ranges the classes of a pattern may have in all.
+// maxRanges bounds the ranges of all classes of a pattern.
 const maxRanges = 50_000
 
-// counted returns a class, unless there are too many that are large.
-func (p *parser) counted(class *node, err error) (*node, error) {
+// countRanges returns a class, unless a pattern has too many large ones.
+func (p *parser) countRanges(class *node, err error) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -272,15 +274,15 @@ func (p *parser) counted(class *node, err error) (*node, error) {
 	return class, nil
 }
 
-func one(r rune) []lexeme.Range { return []lexeme.Range{{Low: r, High: r}} }
+func oneCharacter(r rune) []lexeme.Range { return []lexeme.Range{{Low: r, High: r}} }
 
-// folded is ranges with the characters that differ from them only in case, under the flag i.
-func (p *parser) folded(ranges []lexeme.Range) ([]lexeme.Range, error) {
+// foldRanges adds the characters that differ from some ranges only in case, under the flag i.
+func (p *parser) foldRanges(ranges []lexeme.Range) ([]lexeme.Range, error) {
 	if !p.flags.fold {
 		return ranges, nil
 	}
 	all, looked := foldCase(ranges)
-	return all, p.spend(looked/16 + len(all)) // a look takes a few instructions
+	return all, p.spend(looked/16 + len(all)) // to look at one takes a few instructions
 }
 
 // spend counts ranges that are copied, compared or sorted.
@@ -289,4 +291,267 @@ func (p *parser) spend(ranges int) error {
 		return p.a.Err()
 	}
 	return nil
+}
+
+// group reads what follows an opening parenthesis. It returns nil for modifiers of the rest of the
+// group around it.
+func (p *parser) group(at int) (*node, error) {
+	kind := opSequence
+	before := p.flags
+	switch {
+	case !p.take("?"):
+	case p.take(":"):
+	case p.take("="):
+		kind = opAhead
+	case p.take("!"):
+		kind = opNotAhead
+	case p.take("<=") || p.take("<!"):
+		return nil, &Error{at, "look-behind is not supported"}
+	case p.take("<") || p.take("P<"):
+		end := strings.IndexByte(p.source[p.at:], '>')
+		if end < 1 || strings.ContainsAny(p.source[p.at:p.at+end], "()[]{}|\\ ") {
+			return nil, p.fail("a group's name is missing")
+		}
+		p.at += end + 1
+	case p.take("P="):
+		return nil, &Error{at, "references to groups are not supported"}
+	default:
+		whole, err := p.modifiers(at)
+		if err != nil || whole {
+			return nil, err
+		}
+	}
+	inside, err := p.choice()
+	if err != nil {
+		return nil, err
+	}
+	if !p.take(")") {
+		return nil, &Error{at, "a group is not closed"}
+	}
+	p.flags = before
+	if kind == opSequence {
+		return inside, nil
+	}
+	return newNode(kind, at, inside), nil
+}
+
+// modifiers reads letters such as i-s, and the : or ) after them. whole reports a ): they are for
+// what follows.
+func (p *parser) modifiers(at int) (whole bool, err error) {
+	on, some := true, false
+	for p.more() {
+		switch c := p.source[p.at]; c {
+		case 'i':
+			p.flags.fold = on
+		case 's':
+			p.flags.dotAll = on
+		case 'm':
+			p.flags.lines = on
+		case 'u': // is always on
+			if !on {
+				return false, &Error{at, "flag u cannot be taken away"}
+			}
+		case '-':
+			if !on {
+				return false, &Error{at, "a group's modifiers have two -"}
+			}
+			on = false
+		case ':', ')':
+			if !some {
+				return false, &Error{at, "a group begins with what ECMA-262 does not have"}
+			}
+			p.at++
+			return c == ')', nil
+		default:
+			return false, &Error{at, "a group begins with what ECMA-262 does not have"}
+		}
+		some = true
+		p.at++
+	}
+	return false, &Error{at, "a group is not closed"}
+}
+
+// Classes with a letter of their own.
+var (
+	digitRanges = []lexeme.Range{{Low: '0', High: '9'}}
+	wordRanges  = []lexeme.Range{{Low: '0', High: '9'}, {Low: 'A', High: 'Z'}, {Low: '_', High: '_'}, {Low: 'a', High: 'z'}}
+	spaceRanges = append(tableRanges(spaces), lexeme.Range{Low: '\t', High: '\r'}, lexeme.Range{Low: 0x2028, High: 0x2029}, lexeme.Range{Low: 0xFEFF, High: 0xFEFF})
+)
+
+var controls = map[rune]rune{'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+
+// escape reads what follows a backslash, except \b and \B outside classes.
+func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
+	at := p.at - 1
+	if !p.more() {
+		return nil, &Error{at, "a backslash stands at the end"}
+	}
+	r := p.rune()
+	if c, ok := controls[r]; ok {
+		return oneCharacter(c), nil
+	}
+	switch r {
+	case 'd':
+		return digitRanges, nil
+	case 'D':
+		return lexeme.Complement(digitRanges), nil
+	case 'w':
+		return p.foldRanges(wordRanges)
+	case 'W':
+		word, err := p.foldRanges(wordRanges)
+		return lexeme.Complement(word), err
+	case 's':
+		return spaceRanges, nil
+	case 'S':
+		return lexeme.Complement(spaceRanges), nil
+	case 'p', 'P':
+		return p.property(at, r == 'P')
+	case 'b':
+		if inClass {
+			return oneCharacter('\b'), nil
+		}
+	case 'x':
+		return p.hexadecimal(at, 2)
+	case 'u':
+		return p.unicode(at)
+	case 'c':
+		if p.more() {
+			if c := p.source[p.at]; c|0x20 >= 'a' && c|0x20 <= 'z' {
+				p.at++
+				return oneCharacter(rune(c & 0x1F)), nil
+			}
+		}
+		return nil, &Error{at, `\c wants a letter`}
+	case 'k':
+		if !inClass {
+			return nil, &Error{at, "references to groups are not supported"}
+		}
+	}
+	switch {
+	case r == '0' && !(p.more() && p.source[p.at] >= '0' && p.source[p.at] <= '9'):
+		return oneCharacter(0), nil
+	case r == '0':
+		return nil, &Error{at, "octal escapes are not in ECMA-262 with flag u"}
+	case r >= '1' && r <= '9' && !inClass:
+		return nil, &Error{at, "references to groups are not supported"}
+	case r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z':
+		return nil, &Error{at, `\` + string(r) + " is not in ECMA-262"}
+	}
+	return oneCharacter(r), nil
+}
+
+// hexadecimal reads a character's number of some digits.
+func (p *parser) hexadecimal(at, digits int) ([]lexeme.Range, error) {
+	if r, ok := p.digits(digits); ok {
+		return oneCharacter(r), nil
+	}
+	return nil, &Error{at, "an escape wants " + strconv.Itoa(digits) + " hexadecimal digits"}
+}
+
+func (p *parser) digits(count int) (rune, bool) {
+	if len(p.source)-p.at < count {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(p.source[p.at:p.at+count], 16, 32)
+	if err != nil {
+		return 0, false
+	}
+	p.at += count
+	return rune(v), true
+}
+
+// unicode reads \u0000, two of them for one character, and \u{0}.
+func (p *parser) unicode(at int) ([]lexeme.Range, error) {
+	if p.take("{") {
+		end := strings.IndexByte(p.source[p.at:], '}')
+		v, err := uint64(0), error(nil)
+		if end > 0 {
+			v, err = strconv.ParseUint(p.source[p.at:p.at+end], 16, 32)
+		}
+		if end < 1 || err != nil || v > 0x10FFFF {
+			return nil, &Error{at, `\u{ wants the hexadecimal number of a character and }`}
+		}
+		p.at += end + 1
+		return oneCharacter(rune(v)), nil
+	}
+	high, ok := p.digits(4)
+	if !ok {
+		return nil, &Error{at, "an escape wants 4 hexadecimal digits"}
+	}
+	if begin := p.at; high >= 0xD800 && high < 0xDC00 && p.take(`\u`) {
+		if low, ok := p.digits(4); ok && low >= 0xDC00 && low < 0xE000 {
+			return oneCharacter(utf16.DecodeRune(high, low)), nil
+		}
+		p.at = begin
+	}
+	return oneCharacter(high), nil
+}
+
+// class reads what follows an opening bracket. Ranges that it names twice, such as a property,
+// count once.
+func (p *parser) class() ([]lexeme.Range, error) {
+	begin := p.at - 1
+	not := p.take("^")
+	var all []lexeme.Range
+	large := map[*lexeme.Range]bool{} // sets of ranges that were added, by their first range
+	add := func(ranges []lexeme.Range) error {
+		if len(ranges) > 16 {
+			if large[&ranges[0]] {
+				return nil
+			}
+			large[&ranges[0]] = true
+		}
+		all = append(all, ranges...)
+		return p.spend(len(ranges))
+	}
+	for !p.take("]") {
+		if !p.more() {
+			return nil, &Error{begin, "a class is not closed"}
+		}
+		at := p.at
+		low, err := p.classAtom()
+		if err != nil {
+			return nil, err
+		}
+		if !p.peek("-") || p.peek("-]") {
+			if err := add(low); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		p.at++
+		if !p.more() {
+			return nil, &Error{begin, "a class is not closed"}
+		}
+		high, err := p.classAtom()
+		if err != nil {
+			return nil, err
+		}
+		parts := [][]lexeme.Range{low, oneCharacter('-'), high} // where the - stands for itself
+		if isOne(low) && isOne(high) {
+			if low[0].Low > high[0].Low {
+				return nil, &Error{at, "a class has a range that ends before it begins"}
+			}
+			parts = [][]lexeme.Range{{{Low: low[0].Low, High: high[0].Low}}}
+		}
+		for _, part := range parts {
+			if err := add(part); err != nil {
+				return nil, err
+			}
+		}
+	}
+	all, err := p.foldRanges(lexeme.Normal(all))
+	if not {
+		all = lexeme.Complement(all)
+	}
+	return all, err
+}
+
+func isOne(ranges []lexeme.Range) bool { return len(ranges) == 1 && ranges[0].Low == ranges[0].High }
+
+func (p *parser) classAtom() ([]lexeme.Range, error) {
+	if p.take(`\`) {
+		return p.escape(true)
+	}
+	return oneCharacter(p.rune()), nil
 }

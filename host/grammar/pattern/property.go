@@ -45,7 +45,7 @@ var categoryNames = map[string]string{
 	"Other": "C", "Control": "Cc", "cntrl": "Cc", "Format": "Cf", "Surrogate": "Cs", "Private_Use": "Co", "Unassigned": "Cn",
 }
 
-// derivedProperties are those that are made of others.
+// derivedProperties are made of other properties.
 var derivedProperties = map[string][]*unicode.RangeTable{
 	"Alphabetic": {unicode.Lu, unicode.Ll, unicode.Lt, unicode.Lm, unicode.Lo, unicode.Nl, unicode.Other_Alphabetic},
 	"Uppercase":  {unicode.Lu, unicode.Other_Uppercase},
@@ -56,8 +56,8 @@ var derivedProperties = map[string][]*unicode.RangeTable{
 // shortProperties are other names of binary properties.
 var shortProperties = map[string]string{"Alpha": "Alphabetic", "Upper": "Uppercase", "Lower": "Lowercase", "space": "White_Space", "AHex": "ASCII_Hex_Digit", "Hex": "Hex_Digit"}
 
-// propertySet is the characters that have a property, or have it not. Those that differ from one
-// that has it only in case have it, too, where it is folded.
+// propertySet is the characters that have a property, or lack it. With fold, characters that differ
+// only in case from one that has it have it too.
 type propertySet struct {
 	name        string
 	not, folded bool
@@ -138,7 +138,7 @@ func categoryRanges(name string) ([]lexeme.Range, bool) {
 	return tableRanges(table), known
 }
 
-// tableRanges are the characters of Go's tables.
+// tableRanges returns the characters of Go's tables.
 func tableRanges(tables ...*unicode.RangeTable) []lexeme.Range {
 	var all []lexeme.Range
 	for _, t := range tables {
@@ -165,13 +165,13 @@ func appendStrided(all []lexeme.Range, low, high, stride rune) []lexeme.Range {
 	return all
 }
 
-// casing is a character and the others that differ from it only in case.
+// casing is a character, and the others that differ from it only in case.
 type casing struct {
 	is     rune
 	others []lexeme.Range
 }
 
-// casings are all that have another case, in order.
+// casings are all characters that have another case, in order.
 var casings = sync.OnceValue(func() []casing {
 	var all []casing
 	for _, c := range unicode.CaseRanges {
@@ -189,8 +189,8 @@ var casings = sync.OnceValue(func() []casing {
 	return all
 })
 
-// foldCase adds the characters that differ from some of the ranges only in case, as Unicode's
-// simple folding has it. looked is how many it looked at.
+// foldCase adds the characters that differ from those of some ranges only in case, by Unicode's
+// simple case folding. looked is how many it visited.
 func foldCase(ranges []lexeme.Range) (_ []lexeme.Range, looked int) {
 	ranges = lexeme.Normal(ranges)
 	all := slices.Clone(ranges)

@@ -11,17 +11,17 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 )
 
-// arguments are those of a tool, once they are asked for.
+// arguments are those of a tool, once they are needed.
 type arguments struct {
 	*schema.Arguments
 	endings [][]schema.Ending // by alternative
 	read    bool
-	inputs  map[string]grammar.Body // that Input is, by how they are spelled
-	free    bool                    // it is not enforced somewhere
+	inputs  map[string]grammar.Body // of Input, by the way in which they are spelled
+	free    bool                    // somewhere its schema is not enforced
 	err     error
 }
 
-func (w *writer) of(tool int) (*arguments, error) {
+func (w *writer) argumentsOf(tool int) (*arguments, error) {
 	t, of := &w.tools[tool], &w.f.Tools[tool]
 	if !t.read {
 		t.read = true
@@ -32,9 +32,9 @@ func (w *writer) of(tool int) (*arguments, error) {
 	return t, t.err
 }
 
-// byOne is the same where arguments are written one by one.
-func (w *writer) byOne(tool int) (*arguments, error) {
-	t, err := w.of(tool)
+// argumentsByOne is argumentsOf where arguments are written one by one.
+func (w *writer) argumentsByOne(tool int) (*arguments, error) {
+	t, err := w.argumentsOf(tool)
 	if err != nil || t.endings != nil {
 		return t, err
 	}
@@ -44,21 +44,23 @@ func (w *writer) byOne(tool int) (*arguments, error) {
 	return t, t.err
 }
 
-// chosen reports whether it is known which of a tool's alternatives the arguments of a node are of.
-func (w *writer) chosen(c context) bool { return c.alternative >= 0 && c.path == "" }
+// isAlternativeChosen reports whether it is known to which of a tool's alternatives the arguments
+// of a node belong.
+func (w *writer) isAlternativeChosen(c context) bool { return c.alternative >= 0 && c.path == "" }
 
 var errNoArguments = errors.New("no arguments that fit the JSON schema can be written in the chat template's format")
 
-// call is a tool's call whose arguments are written one by one: the alternatives of its schema.
-func (w *writer) call(at place) (grammar.Body, error) {
-	t, err := w.byOne(at.tool)
+// writeCall is a call whose arguments are written one by one: the alternatives of the tool's
+// schema.
+func (w *writer) writeCall(at place) (grammar.Body, error) {
+	t, err := w.argumentsByOne(at.tool)
 	if err != nil {
 		return 0, err
 	}
-	fixed, loops := w.outside(at.id)
+	fixed, loops := w.argumentsOutsideLoops(at.id)
 	var parts []grammar.Body
 	for i, endings := range t.endings {
-		if loops == 0 && len(reduced(endings, fixed, nil)) == 0 {
+		if loops == 0 && len(reduceEndings(endings, fixed, nil)) == 0 {
 			continue
 		}
 		c := at.context
@@ -75,7 +77,7 @@ func (w *writer) call(at place) (grammar.Body, error) {
 	return w.b.Alt(parts...), nil
 }
 
-func (w *writer) tag(id uint64, c context) (grammar.Body, error) {
+func (w *writer) writeTag(id uint64, c context) (grammar.Body, error) {
 	n := &w.a.Parsers[id]
 	switch n.Tag {
 	case "tool-open":
@@ -90,7 +92,7 @@ func (w *writer) tag(id uint64, c context) (grammar.Body, error) {
 		case w.texts && c.counts == never:
 			return w.b.Alt(), nil
 		case w.texts:
-			return w.answered()
+			return w.writeAnswer()
 		case w.f.Calls:
 			return w.b.Seq(), nil
 		}
@@ -98,12 +100,12 @@ func (w *writer) tag(id uint64, c context) (grammar.Body, error) {
 		c.arguments = c.tool >= 0
 	case "tool-arg":
 		c.text, c.whole, c.first, c.not = 0, false, false, ""
-		c.path += step(w.a.argument(id))
+		c.path += step(w.a.argumentName(id))
 	case "tool-arg-item":
 		c.path += step(schema.Item)
 	case "tool-arg-value", "tool-arg-string-value":
 		if c.tool >= 0 && c.path != "" {
-			return w.value(id, c)
+			return w.writeValue(id, c)
 		}
 	}
 	return w.write(n.Child, c)
@@ -111,21 +113,21 @@ func (w *writer) tag(id uint64, c context) (grammar.Body, error) {
 
 func step(name string) string { return "\x00" + name }
 
-// value is an argument's value, or one within it.
-func (w *writer) value(id uint64, c context) (grammar.Body, error) {
-	t, err := w.byOne(c.tool)
+// writeValue is the value of an argument, or one within it.
+func (w *writer) writeValue(id uint64, c context) (grammar.Body, error) {
+	t, err := w.argumentsByOne(c.tool)
 	if err != nil {
 		return 0, err
 	}
-	if body, is, err := w.inputValue(id, c); is || err != nil {
+	if body, is, err := w.writeInputValue(id, c); is || err != nil {
 		return body, err
 	}
 	var body grammar.Body
 	path := strings.Split(c.path[1:], "\x00")
 	switch {
 	case w.a.Parsers[id].Tag == "tool-arg-string-value":
-		body, err = t.Text(c.alternative, path, schema.Tag{Ends: w.a.ends(id), Not: c.not, JSON: c.text})
-	case w.a.python(id):
+		body, err = t.Text(c.alternative, path, schema.Tag{Ends: w.a.delimiters(id), Not: c.not, JSON: c.text})
+	case w.a.readsPython(id):
 		body, err = t.Python(c.alternative, path)
 	case c.whole:
 		body, err = t.Value(c.alternative, path, schema.AllKinds&^schema.Strings)
@@ -138,41 +140,41 @@ func (w *writer) value(id uint64, c context) (grammar.Body, error) {
 	return body, nil
 }
 
-// schema is JSON that fits the schema of a tool's arguments, or of the answer.
-func (w *writer) schema(child uint64, c context) (grammar.Body, error) {
+// writeSchema is JSON that fits the schema of a tool's arguments, or of the answer.
+func (w *writer) writeSchema(child uint64, c context) (grammar.Body, error) {
 	if !c.arguments {
-		return w.answered()
+		return w.writeAnswer()
 	}
 	if w.f.Tools[c.tool].Input != (Input{}) {
-		return w.inputObject(c.tool)
+		return w.writeInputObject(c.tool)
 	}
-	t, err := w.of(c.tool)
+	t, err := w.argumentsOf(c.tool)
 	if err != nil {
 		return 0, err
 	}
 	return t.JSON(), nil
 }
 
-// loop is arguments that come in any order, and in llama.cpp's parser any number of times.
+// loop is arguments that come in any order and, in llama.cpp's parser, any number of times.
 type loop struct {
 	items         []uint64
-	before, after []uint64 // each of them
+	before, after []uint64 // what stands around each of them
 	between       []uint64
 	least         int
 }
 
-// loopAt is the loop that a repetition is.
-func (w *writer) loopAt(id uint64) (loop, bool) {
+// findLoop returns the loop that a repetition is.
+func (w *writer) findLoop(id uint64) (loop, bool) {
 	n := &w.a.Parsers[id]
 	if n.Type != "repetition" || n.Min != 0 || n.Max >= 0 {
 		return loop{}, false
 	}
-	if items := w.items(n.Child); items != nil {
+	if items := w.loopArguments(n.Child); items != nil {
 		return loop{items: items}, true
 	}
 	var l loop
-	for _, child := range w.a.within(n.Child) {
-		switch items := w.items(child); {
+	for _, child := range w.a.childrenOf(n.Child) {
+		switch items := w.loopArguments(child); {
 		case w.a.Parsers[n.Child].Type != "sequence" || items != nil && l.items != nil:
 			return loop{}, false
 		case items != nil:
@@ -186,39 +188,39 @@ func (w *writer) loopAt(id uint64) (loop, bool) {
 	return l, l.items != nil
 }
 
-// listAt is the loop that a choice of arguments and the repetition of it behind it are.
-func (w *writer) listAt(children []uint64, i int) (loop, bool) {
+// findList returns the loop that a choice of arguments, followed by its repetition, is.
+func (w *writer) findList(children []uint64, i int) (loop, bool) {
 	if i+1 >= len(children) {
 		return loop{}, false
 	}
-	first := w.items(children[i])
-	l, ok := w.loopAt(children[i+1])
+	first := w.loopArguments(children[i])
+	l, ok := w.findLoop(children[i+1])
 	if first == nil || !ok || len(l.after) > 0 || len(l.before) == 0 || len(first) != len(l.items) {
 		return loop{}, false
 	}
 	for k := range first {
-		if w.a.argument(first[k]) != w.a.argument(l.items[k]) {
+		if w.a.argumentName(first[k]) != w.a.argumentName(l.items[k]) {
 			return loop{}, false
 		}
 	}
 	return loop{items: l.items, between: l.before, least: 1}, true
 }
 
-// items are the arguments that a choice is one of; nil where it is something else.
-func (w *writer) items(id uint64) []uint64 {
-	f := w.a.learn(id, w.named)
+// loopArguments returns the arguments that a choice is of; nil where it is something else.
+func (w *writer) loopArguments(id uint64) []uint64 {
+	f := w.a.findFacts(id, w.named)
 	if f.calls || !f.args {
 		return nil
 	}
 	n := &w.a.Parsers[id]
 	switch {
 	case n.Type == "rule" || n.Type == "tag" && n.Tag == "tool-arg":
-		if w.single(id) {
+		if w.isArgument(id) {
 			return []uint64{id}
 		}
 	case n.Type == "choice":
 		for _, child := range n.Children {
-			if !w.single(child) {
+			if !w.isArgument(child) {
 				return nil
 			}
 		}
@@ -227,8 +229,8 @@ func (w *writer) items(id uint64) []uint64 {
 	return nil
 }
 
-// single reports whether a node is one argument.
-func (w *writer) single(id uint64) bool {
+// isArgument reports whether a node is one argument.
+func (w *writer) isArgument(id uint64) bool {
 	names := 0
 	w.a.visit(id, func(at uint64) (bool, bool) {
 		if n := &w.a.Parsers[at]; n.Type == "tag" && n.Tag == "tool-arg" {
@@ -240,26 +242,26 @@ func (w *writer) single(id uint64) bool {
 	return names == 1
 }
 
-// outside are the arguments of a call that come in no loop, each once, and how many loops there
-// are.
-func (w *writer) outside(call uint64) (names map[string]bool, loops int) {
+// argumentsOutsideLoops returns the arguments of a call that stand outside loops, where each comes
+// once, and the number of loops.
+func (w *writer) argumentsOutsideLoops(call uint64) (names map[string]bool, loops int) {
 	names = map[string]bool{}
 	w.a.visit(call, func(at uint64) (bool, bool) {
 		n := &w.a.Parsers[at]
-		if _, ok := w.loopAt(at); ok {
+		if _, ok := w.findLoop(at); ok {
 			loops++
 			return false, false
 		}
 		if n.Type == "sequence" {
 			for i := range n.Children {
-				if _, ok := w.listAt(n.Children, i); ok {
+				if _, ok := w.findList(n.Children, i); ok {
 					loops++
 					return false, false
 				}
 			}
 		}
 		if n.Type == "tag" && n.Tag == "tool-arg" {
-			names[w.a.argument(at)] = true
+			names[w.a.argumentName(at)] = true
 			return false, false
 		}
 		return true, false
@@ -267,23 +269,23 @@ func (w *writer) outside(call uint64) (names map[string]bool, loops int) {
 	return names, loops
 }
 
-// loop is arguments in any order, each once, so that all of a call fit its schema.
-func (w *writer) loop(l loop, c context) (grammar.Body, error) {
-	c.counts = anyTimes // there is no call in an argument
-	t, err := w.byOne(c.tool)
+// writeLoop is arguments in any order, each at most once, such that all of a call fit its schema.
+func (w *writer) writeLoop(l loop, c context) (grammar.Body, error) {
+	c.counts = anyTimes // an argument contains no call
+	t, err := w.argumentsByOne(c.tool)
 	if err != nil {
 		return 0, err
 	}
 	bits := map[string]int{}
 	for _, id := range l.items {
-		if name := w.a.argument(id); !has(bits, name) {
+		if name := w.a.argumentName(id); !has(bits, name) {
 			bits[name] = len(bits)
 		}
 	}
-	fixed, loops := w.outside(c.call)
+	fixed, loops := w.argumentsOutsideLoops(c.call)
 	ends := []grammar.Condition{{Min: 0, Max: lexeme.Unbounded}}
 	if loops == 1 {
-		ends = reduced(t.endings[c.alternative], fixed, bits)
+		ends = reduceEndings(t.endings[c.alternative], fixed, bits)
 	}
 	if len(ends) == 0 {
 		return w.b.Alt(), nil
@@ -296,18 +298,18 @@ func (w *writer) loop(l loop, c context) (grammar.Body, error) {
 	made := grammar.Loop{Ends: ends}
 	for _, id := range l.items {
 		of := append(append(append([]uint64{}, l.before...), id), l.after...)
-		body, err := w.sequence(of, c)
+		body, err := w.writeSequence(of, c)
 		if err != nil {
 			return 0, err
 		}
-		item := grammar.Item{Is: body, Bit: bits[w.a.argument(id)], Once: true}
+		item := grammar.Item{Is: body, Bit: bits[w.a.argumentName(id)], Once: true}
 		if counts {
 			item.Count = 1
 		}
 		made.Items = append(made.Items, item)
 	}
 	if len(l.between) > 0 {
-		if made.Separator, err = w.sequence(l.between, c); err != nil {
+		if made.Separator, err = w.writeSequence(l.between, c); err != nil {
 			return 0, err
 		}
 	}
@@ -319,9 +321,9 @@ func has(bits map[string]int, name string) bool {
 	return has
 }
 
-// reduced is what endings ask of the arguments of a loop, where fixed ones come besides. Those that
-// cannot be are left out.
-func reduced(endings []schema.Ending, fixed map[string]bool, bits map[string]int) []grammar.Condition {
+// reduceEndings returns what endings demand of a loop's arguments, where fixed ones come besides.
+// It leaves out endings that cannot be met.
+func reduceEndings(endings []schema.Ending, fixed map[string]bool, bits map[string]int) []grammar.Condition {
 	var made []grammar.Condition
 	for _, e := range endings {
 		to := grammar.Condition{Min: max(0, e.Min-len(fixed)), Max: e.Max}

@@ -1,5 +1,35 @@
 // SPDX-License-Identifier: MIT
 
+// Package peg makes grammars of the formats in which chat templates have models answer. llama.cpp
+// knows a format as a parser of answers (common/peg-parser.h), which it writes as JSON: a tree of
+// sequences, choices and repetitions, whose tags say what is a call, an argument or a value.
+//
+// The grammar is what the parser reads, except for its look-aheads. Values of arguments, and
+// answers that must fit a schema, follow the schema: as JSON or, where the format writes a string
+// as the text between two tags, as that text. An argument comes once.
+//
+// Beside calls, the text of an answer may have a format of its own. llama.cpp's parsers cannot say
+// that: a parser that reads a format reads no calls. So two parsers are joined: one of answers that
+// must call, without the text that it takes before a call, and one of answers in text, without
+// calls, in which the format stands in place of the content.
+//
+// A custom tool takes a text. It is a function with one argument, which a grammar or a regular
+// expression may say: that stands in the place of the argument's value.
+//
+// # Why is the grammar of tools' calls not made by llama.cpp?
+//
+// llama.cpp makes it with its converter of JSON schemas, which drops words that it does not know,
+// refuses others, and takes any text for a string between tags. But it writes its parser of
+// answers as JSON, with tags that say what is a call, an argument or a value. host/grammar/peg
+// makes the grammar from that, and puts the rules of the schema in where a value stands. So
+// native/llama.cpp/schema.cpp takes the place of the converter: of a schema it reads only which
+// kinds of values an argument takes, which the parsers ask for.
+//
+// # Why does an answer that may have one call end with it?
+//
+// What could follow is white space, and each token of that is a forward pass. A plugin that
+// forces a text with two calls at once is not at fault either: what comes after the end of the
+// answer is dropped, as where a stop string ends it.
 package peg
 
 import (
@@ -14,39 +44,39 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 )
 
-// Format is how a model answers a conversation, and what a grammar is made from.
+// Format says how a model answers a conversation. A grammar is made from it.
 type Format struct {
-	Parser  string // llama.cpp's, of the answer, as JSON; "": it has no parts but those of Texts
-	Texts   string // llama.cpp's parser of answers in text, where their text is Answer; "": Parser says all
-	Fenced  bool   // that text may stand in a fence, where it is JSON
+	Parser  string // llama.cpp's parser of the answer, as JSON; "": Texts is all
+	Texts   string // llama.cpp's parser of answers in text, which must look like Answer; "": Parser is all
+	Fenced  bool   // the text may stand in a fence, if it is JSON
 	Tools   []Tool
 	Answer  Answer
 	Lazy    bool // the grammar begins with the first call
 	OneCall bool // there is at most one call
-	Calls   bool // Parser's answers are calls, and have no text before them
+	Calls   bool // Parser's answers are calls without text before them
 }
 
-// Answer is what the text of an answer must look like: one of its fields is set, or none.
+// Answer says what the text of an answer must look like. At most one of its fields is set.
 type Answer struct {
-	Schema         // JSON that fits it
+	Schema         // JSON that fits a schema
 	Grammar string // in GBNF
 	Regex   string // in Go's syntax
 }
 
-// Size is how many bytes there are to read.
+// Size is the number of bytes to read.
 func (a *Answer) Size() int { return len(a.JSON) + len(a.Grammar) + len(a.Regex) }
 
-// Tool is a tool and the schema of its arguments.
+// Tool is a tool, with the schema of its arguments.
 type Tool struct {
 	Name string
 	Schema
-	Input Input // which the argument InputName fits, besides
+	Input Input // which the argument InputName has to fit as well
 }
 
 // Schema is a JSON schema of a request, and how it is read.
 type Schema struct {
 	JSON    json.RawMessage
-	Field   string // of the request
+	Field   string // of the request that it stands in
 	Options schema.Options
 }
 
@@ -56,7 +86,7 @@ type Relaxed struct {
 	schema.Relaxed
 }
 
-// Error is what is wrong with a field's schema.
+// Error is an error in a field's schema.
 type Error struct {
 	Field string
 	Err   error
@@ -64,16 +94,16 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Field + ": " + e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error of the schema.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Key is a text that is equal for formats with equal grammars.
+// Key is equal for formats with equal grammars.
 func (f *Format) Key() string {
-	text, _ := json.Marshal(f) // of which nothing can fail
+	text, _ := json.Marshal(f) // cannot fail
 	return string(text)
 }
 
-// Size is how many bytes there are to read.
+// Size is the number of bytes to read.
 func (f *Format) Size() int {
 	n := len(f.Parser) + len(f.Texts) + f.Answer.Size()
 	for _, t := range f.Tools {
@@ -82,16 +112,16 @@ func (f *Format) Size() int {
 	return n
 }
 
-// Whole reports whether an answer is of no use in part, so that it is to be whole within its most
-// tokens: it is calls, or what a grammar says, and has reasoning before it.
+// Whole reports whether an incomplete answer is of no use, so that it should be complete within its
+// limit of tokens: it is calls, or follows a grammar, after its reasoning.
 func (f *Format) Whole() bool {
 	return f != nil && (f.Calls && f.Texts == "" || f.Answer.Grammar != "" || f.Answer.Regex != "")
 }
 
-// anyArguments is the schema of a tool of whose own nothing can be enforced.
+// anyArguments is the schema of a tool whose own cannot be enforced at all.
 var anyArguments = json.RawMessage(`{"type":"object"}`)
 
-// loosen leaves out what the arguments must fit: the input, or else the schema.
+// loosen drops what the arguments must fit: the input if there is one, else the schema.
 func (t *Tool) loosen() {
 	if t.Input == (Input{}) {
 		t.JSON = anyArguments
@@ -99,8 +129,8 @@ func (t *Tool) loosen() {
 	t.Input = Input{}
 }
 
-// Loosen is a format without the schema that an error is about: a tool's that is not strict. False:
-// the error is about another.
+// Loosen returns the format without the schema that an error is about, if that is the schema of a
+// tool that is not strict; else false.
 func (f *Format) Loosen(bad *Error) (*Format, bool) {
 	i := slices.IndexFunc(f.Tools, func(t Tool) bool { return t.Field == bad.Field && t.Options.Loose })
 	if i < 0 || string(f.Tools[i].JSON) == string(anyArguments) {
@@ -112,8 +142,8 @@ func (f *Format) Loosen(bad *Error) (*Format, bool) {
 	return &looser, true
 }
 
-// LoosenAll is a format without the schemas of all tools that are not strict, and the fields of
-// those that it had.
+// LoosenAll returns the format without the schemas of all tools that are not strict, and the fields
+// of those schemas.
 func (f *Format) LoosenAll() (looser *Format, fields []string) {
 	all := *f
 	all.Tools = slices.Clone(f.Tools)
@@ -132,14 +162,14 @@ func (f *Format) LoosenAll() (looser *Format, fields []string) {
 // # Errors
 //   - *Error: a schema cannot be enforced, or no arguments that fit it can be written in the
 //     format.
-//   - What is beyond a bound, as a sentence.
+//   - A sentence about the bound that was exceeded.
 func Add(b *grammar.Builder, f *Format, tokens gbnf.Tokens) (grammar.Rule, []Relaxed, error) {
 	w := &writer{b: b, f: f, tokens: tokens, named: map[string]int{}}
 	for i, t := range f.Tools {
 		w.named[t.Name] = i // as in llama.cpp's parser, of two with one name the last counts
 	}
 	w.tools = make([]arguments, len(f.Tools))
-	root, err := w.root()
+	root, err := w.writeRoot()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -161,7 +191,7 @@ func Add(b *grammar.Builder, f *Format, tokens gbnf.Tokens) (grammar.Rule, []Rel
 	return whole, Told(w.relaxed), nil
 }
 
-// Told is what is told of the parts that are not enforced: no more than of one schema.
+// Told returns what a client is told about parts that are not enforced: no more than of one schema.
 func Told(all []Relaxed) []Relaxed {
 	var told []Relaxed
 	more := 0
@@ -178,7 +208,7 @@ func Told(all []Relaxed) []Relaxed {
 	return told
 }
 
-// writer writes a grammar.
+// writer makes a grammar of a format.
 type writer struct {
 	b       *grammar.Builder
 	f       *Format
@@ -189,7 +219,7 @@ type writer struct {
 	relaxed []Relaxed
 
 	a      *arena
-	texts  bool // it is of answers in text: what counts is the text, and there are no calls
+	texts  bool // answers are in text: the text counts in place of calls, of which there are none
 	rules  map[place]grammar.Rule
 	bodies map[place]grammar.Body
 }
@@ -200,11 +230,11 @@ func (w *writer) relax(field string, all []schema.Relaxed) {
 	}
 }
 
-// root is a whole answer.
-func (w *writer) root() (grammar.Body, error) {
+// writeRoot is a whole answer.
+func (w *writer) writeRoot() (grammar.Body, error) {
 	var parts []grammar.Body
 	if w.f.Parser != "" {
-		calls, err := w.calls()
+		calls, err := w.writeCalls()
 		if err != nil {
 			return 0, err
 		}
@@ -225,19 +255,19 @@ func (w *writer) root() (grammar.Body, error) {
 
 // open begins to write what another of llama.cpp's parsers reads.
 func (w *writer) open(parser string, texts bool) (err error) {
-	w.a, err = open(parser)
+	w.a, err = openArena(parser)
 	w.texts, w.rules, w.bodies = texts, map[place]grammar.Rule{}, map[place]grammar.Body{}
 	return err
 }
 
-// calls are the answers that Parser reads.
-func (w *writer) calls() ([]grammar.Body, error) {
+// writeCalls is the answers that Parser reads.
+func (w *writer) writeCalls() ([]grammar.Body, error) {
 	if err := w.open(w.f.Parser, false); err != nil {
 		return nil, err
 	}
 	begin := []uint64{w.a.Root}
 	if w.f.Lazy {
-		if begin = w.triggers(); len(begin) == 0 {
+		if begin = w.findTriggers(); len(begin) == 0 {
 			return nil, errors.New("llama.cpp's parser has nothing that begins a call")
 		}
 	}
@@ -250,7 +280,7 @@ func (w *writer) calls() ([]grammar.Body, error) {
 	}
 	var parts []grammar.Body
 	for _, id := range begin {
-		w.a.learn(id, w.named)
+		w.a.findFacts(id, w.named)
 		for _, c := range how {
 			body, err := w.write(id, context{tool: nobody, alternative: -1, counts: c})
 			if err != nil {
@@ -262,8 +292,8 @@ func (w *writer) calls() ([]grammar.Body, error) {
 	return parts, nil
 }
 
-// triggers are the rules that may begin a lazy grammar.
-func (w *writer) triggers() []uint64 {
+// findTriggers returns the rules that may begin a lazy grammar.
+func (w *writer) findTriggers() []uint64 {
 	var names []string
 	for name, id := range w.a.Rules {
 		if w.a.Parsers[id].Trigger {
@@ -281,8 +311,8 @@ func (w *writer) triggers() []uint64 {
 // Fence begins what may stand around an answer in JSON.
 const Fence = "```json"
 
-// around is an answer in JSON with what llama.cpp's parsers of such answers take around it.
-func (w *writer) around(is grammar.Body) grammar.Body {
+// wrapJSON is an answer in JSON, with what llama.cpp's parsers of such answers accept around it.
+func (w *writer) wrapJSON(is grammar.Body) grammar.Body {
 	plain := w.b.Seq(w.space(), is)
 	if !w.f.Fenced {
 		return plain
@@ -291,8 +321,8 @@ func (w *writer) around(is grammar.Body) grammar.Body {
 	return w.b.Alt(plain, w.b.Seq(w.space(), mark(Fence), w.space(), is, w.space(), mark("```")))
 }
 
-// answered is an answer's text.
-func (w *writer) answered() (grammar.Body, error) {
+// writeAnswer is the text of an answer.
+func (w *writer) writeAnswer() (grammar.Body, error) {
 	if w.answer != 0 {
 		return w.answer, nil
 	}
@@ -316,7 +346,7 @@ func (w *writer) answered() (grammar.Body, error) {
 			return 0, &Error{of.Field, err}
 		}
 		if w.answer = w.b.Call(rule); w.texts {
-			w.answer = w.around(w.answer)
+			w.answer = w.wrapJSON(w.answer)
 		}
 		w.relax(of.Field, relaxed)
 	default:

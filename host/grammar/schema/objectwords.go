@@ -2,30 +2,28 @@
 
 package schema
 
-import (
-	"github.com/penstock/penstock/host/grammar/lexeme"
-)
+import "github.com/penstock/penstock/host/grammar/lexeme"
 
 var objectWords = []word{
-	{names: []string{"properties", "patternProperties", "additionalProperties"}, hold: each(holdProperties), deny: denyProperties},
-	{names: []string{"propertyNames"}, hold: each(holdNames), deny: each(denyNames), since: 6},
-	{names: []string{"required"}, hold: each(holdRequired), deny: denyRequired},
-	least("minProperties", object, memberCount),
-	most("maxProperties", object, memberCount),
+	{names: []string{"properties", "patternProperties", "additionalProperties"}, hold: eachAlone(holdProperties), deny: denyProperties},
+	{names: []string{"propertyNames"}, hold: eachAlone(holdNames), deny: eachAlone(denyNames), since: 6},
+	{names: []string{"required"}, hold: eachAlone(holdRequired), deny: denyRequired},
+	atLeastWord("minProperties", object, memberCount),
+	atMostWord("maxProperties", object, memberCount),
 	{names: []string{"dependentRequired", "dependentSchemas", "dependencies"}, hold: holdDependencies, deny: denyDependencies},
 }
 
-// part is properties, patternProperties and additionalProperties of one place, or what stands for
+// part is properties, patternProperties and additionalProperties of one schema, or what stands for
 // them.
 type part struct {
 	id       int
 	names    map[string]literal
 	order    []string
 	patterns []patternPart
-	rest     *literal // of names that it has not otherwise
-	under    []*part  // of unevaluatedProperties: rest is of names that these do not have either
-	silent   bool     // within a schema that is denied it does not count as evaluated
-	lists    bool     // it lists properties and says nothing of others
+	rest     *literal // of names that nothing else in it speaks of
+	under    []*part  // of unevaluatedProperties: rest is of names that these do not speak of either
+	silent   bool     // it does not count as evaluated, as it is within a denied schema
+	lists    bool     // it lists properties and says nothing of other names
 }
 
 type patternPart struct {
@@ -38,8 +36,8 @@ func (r *reader) newPart() *part {
 	return &part{id: r.partCount}
 }
 
-// partOf reads the members that a place speaks of.
-func (r *reader) partOf(at *value) (*part, error) {
+// readPart reads what a schema says of members.
+func (r *reader) readPart(at *value) (*part, error) {
 	if known, has := r.parts[at]; has {
 		return known, nil
 	}
@@ -58,7 +56,7 @@ func (r *reader) partOf(at *value) (*part, error) {
 			return nil, wrong(word, "patternProperties must be an object")
 		}
 		for i, pattern := range word.names {
-			x, known, err := r.pattern(word.items[i], pattern)
+			x, known, err := r.compilePattern(word.items[i], pattern)
 			if err != nil {
 				return nil, err
 			}
@@ -76,7 +74,7 @@ func (r *reader) partOf(at *value) (*part, error) {
 }
 
 func holdProperties(r *reader, s *shape, at *value) error {
-	p, err := r.partOf(at)
+	p, err := r.readPart(at)
 	if err != nil {
 		return err
 	}
@@ -92,7 +90,7 @@ func holdProperties(r *reader, s *shape, at *value) error {
 }
 
 func denyProperties(r *reader, all []*shape, at *value) ([]*shape, error) {
-	p, err := r.partOf(at)
+	p, err := r.readPart(at)
 	if err != nil {
 		return nil, err
 	}
@@ -103,16 +101,17 @@ func denyProperties(r *reader, all []*shape, at *value) ([]*shape, error) {
 			s.only(object)
 			change(&s.members)
 		}
-		made, err = r.settle(append(made, more...), at)
+		made, err = r.simplify(append(made, more...), at)
 		return err
 	}
 	listed := make([]string, 0, len(p.order))
 	for _, name := range p.order {
 		listed = append(listed, name)
-		denied := r.deniedMember(name, p.names[name])
-		if denied == nil {
+		fails := literal{p.names[name].at, !p.names[name].not}
+		if r.goal(fails).impossible() {
 			continue
 		}
+		denied := r.memberPart(name, fails)
 		if err := alternative(func(m *members) { r.require(m, name); m.parts = append(m.parts, denied) }); err != nil {
 			return nil, err
 		}
@@ -120,18 +119,18 @@ func denyProperties(r *reader, all []*shape, at *value) ([]*shape, error) {
 	others := []lexeme.Expr{lexeme.All}
 	for _, of := range p.patterns {
 		others = append(others, r.a.Not(of.names))
-		if g := r.goal(literal{of.goal.at, true}); !g.never() {
-			if err := alternative(func(m *members) { m.some = append(m.some, some{of.names, g}) }); err != nil {
+		if g := r.goal(literal{of.goal.at, true}); !g.impossible() {
+			if err := alternative(func(m *members) { m.unnamed = append(m.unnamed, unnamed{of.names, g}) }); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if p.rest != nil {
 		if len(listed) > 0 {
-			others = append(others, r.a.Not(r.words(listed)))
+			others = append(others, r.a.Not(r.anyText(listed)))
 		}
-		if g := r.goal(literal{p.rest.at, !p.rest.not}); !g.never() {
-			if err := alternative(func(m *members) { m.some = append(m.some, some{r.a.And(others...), g}) }); err != nil {
+		if g := r.goal(literal{p.rest.at, !p.rest.not}); !g.impossible() {
+			if err := alternative(func(m *members) { m.unnamed = append(m.unnamed, unnamed{r.a.And(others...), g}) }); err != nil {
 				return nil, err
 			}
 		}
@@ -139,15 +138,7 @@ func denyProperties(r *reader, all []*shape, at *value) ([]*shape, error) {
 	return made, nil
 }
 
-// deniedMember is a part in which a member does not fit; nil where it always does.
-func (r *reader) deniedMember(name string, l literal) *part {
-	if l.not = !l.not; r.goal(l).never() {
-		return nil
-	}
-	return r.memberPart(name, l)
-}
-
-// memberPart is a part that speaks of one member. There is one for equal members, so that equal
+// memberPart returns a part about one member. There is one for equal members, so that equal
 // alternatives are one.
 func (r *reader) memberPart(name string, l literal) *part {
 	key := memberKey{name, l}
@@ -176,15 +167,15 @@ func denyNames(r *reader, s *shape, at *value) error {
 	if s.only(object); s.kinds == 0 {
 		return nil
 	}
-	names, err := r.namesOf(r.goal(literal{at.member("propertyNames"), true}))
-	s.members.some = append(s.members.some, some{names: names})
+	names, err := r.namesFitting(r.goal(literal{at.member("propertyNames"), true}))
+	s.members.unnamed = append(s.members.unnamed, unnamed{names: names})
 	return err
 }
 
-// requiredIn reads a list of names.
-func requiredIn(word *value) ([]string, error) {
+// readNames reads a list of names.
+func readNames(word *value) ([]string, error) {
 	if word.kind == boolean {
-		return nil, nil // draft 3 says in a property that it is required
+		return nil, nil // in draft 3, a property says of itself that it is required
 	}
 	if word.kind != list {
 		return nil, wrong(word, "must be a list of names")
@@ -201,7 +192,7 @@ func requiredIn(word *value) ([]string, error) {
 
 func holdRequired(r *reader, s *shape, at *value) error {
 	word := at.member("required")
-	names, err := requiredIn(word)
+	names, err := readNames(word)
 	r.require(&s.members, names...)
 	if err == nil {
 		err = r.step(word, len(names))
@@ -210,15 +201,15 @@ func holdRequired(r *reader, s *shape, at *value) error {
 }
 
 func denyRequired(r *reader, all []*shape, at *value) ([]*shape, error) {
-	names, err := requiredIn(at.member("required"))
+	names, err := readNames(at.member("required"))
 	if err != nil {
 		return nil, err
 	}
-	return r.absent(all, at, names, nil)
+	return r.eitherAbsent(all, at, names, nil)
 }
 
-// absent makes one of some names absent, and others present.
-func (r *reader) absent(all []*shape, at *value, names, present []string) ([]*shape, error) {
+// eitherAbsent makes one of some names absent, and all of others present.
+func (r *reader) eitherAbsent(all []*shape, at *value, names, present []string) ([]*shape, error) {
 	var made []*shape
 	var err error
 	for _, name := range names {
@@ -228,7 +219,111 @@ func (r *reader) absent(all []*shape, at *value, names, present []string) ([]*sh
 			r.forbid(&s.members, name)
 			r.require(&s.members, present...)
 		}
-		if made, err = r.settle(append(made, more...), at); err != nil {
+		if made, err = r.simplify(append(made, more...), at); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+// dependency is what an object with a member must have or be besides.
+type dependency struct {
+	name   string
+	names  []string
+	schema *value
+}
+
+// readDependencies reads dependentRequired, dependentSchemas, and the older dependencies, which is
+// both.
+func (r *reader) readDependencies(at *value) ([]dependency, error) {
+	var made []dependency
+	for _, name := range []string{"dependentRequired", "dependentSchemas", "dependencies"} {
+		word := at.member(name)
+		if word == nil {
+			continue
+		}
+		if word.kind != object {
+			return nil, wrong(word, "%s must be an object", name)
+		}
+		for i, member := range word.names {
+			d, v := dependency{name: member}, word.items[i]
+			switch {
+			case name == "dependentSchemas" || v.kind == object || v.kind == boolean:
+				d.schema = v
+			case v.kind == text: // draft 3
+				d.names = []string{v.text}
+			default:
+				names, err := readNames(v)
+				if err != nil {
+					return nil, err
+				}
+				d.names = names
+				r.spend(v.weight/bytesPerStep + len(names)/itemsPerStep)
+			}
+			made = append(made, d)
+		}
+	}
+	return made, nil
+}
+
+func holdDependencies(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := r.readDependencies(at)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range of {
+		var made []*shape // without the member, or not an object
+		for _, s := range all {
+			if !s.may(object) || !hasName(s.members.required, d.name) {
+				c := s.copy()
+				r.forbid(&c.members, d.name)
+				made = append(made, c)
+			}
+		}
+		with, err := r.withMember(copies(all), d, false)
+		if err != nil {
+			return nil, err
+		}
+		if all, err = r.simplify(append(made, with...), at); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// withMember makes a member present, and what depends on it hold, or fail.
+func (r *reader) withMember(all []*shape, d dependency, deny bool) ([]*shape, error) {
+	for _, s := range all {
+		s.only(object)
+		r.require(&s.members, d.name)
+		if !deny {
+			r.require(&s.members, d.names...)
+		}
+	}
+	kept := r.dropImpossible(all)
+	if d.schema == nil {
+		return kept, nil
+	}
+	return r.assert(kept, literal{d.schema, deny})
+}
+
+func denyDependencies(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := r.readDependencies(at)
+	if err != nil {
+		return nil, err
+	}
+	var made []*shape
+	for _, d := range of {
+		var more []*shape
+		if d.schema != nil {
+			more, err = r.withMember(copies(all), d, true)
+		} else {
+			more, err = r.eitherAbsent(all, at, d.names, []string{d.name})
+		}
+		if err != nil {
+			return nil, err
+		}
+		if made, err = r.simplify(append(made, more...), at); err != nil {
 			return nil, err
 		}
 	}

@@ -137,9 +137,8 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
 		i.beginStretch()
 	} else { // its fuel bounds how often it can do that
-		waited := time.Since(began)
-		i.waited += waited
-		i.deadline = i.deadline.Add(waited)
+		i.hasWaited(time.Since(began))
+		i.yieldedAt = time.Now()
 	}
 	return ready, nil
 }

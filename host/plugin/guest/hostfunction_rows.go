@@ -194,7 +194,8 @@ func (i *Instance) aside(work func(context.Context)) {
 	if ctx.Err() != nil {
 		panic(Violationf(plugin.CauseCancelled, "the request is over"))
 	}
-	i.deadline = i.deadline.Add(time.Since(began))
+	i.yieldedAt = time.Now()
+	i.deadline = i.deadline.Add(i.yieldedAt.Sub(began))
 }
 
 func hostBranchGrammar(i *Instance, c *call) uint64 {

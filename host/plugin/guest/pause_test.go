@@ -209,6 +209,49 @@ func TestInstance_Call_IsEndedByTheClock(t *testing.T) {
 	}
 }
 
+// A call that waits for others, or whose processor the machine gives to another program, loses none
+// of its time; only what it computes itself can end it.
+func TestInstance_Pause_WaitsDoNotCount(t *testing.T) {
+	h := newTestHost(t, hosttest.Tireless)
+	past := func(idle time.Duration) *Instance {
+		at := time.Now()
+		return &Instance{module: &Module{Env: h}, session: &Session{}, running: Run, started: at.Add(-time.Hour), yieldedAt: at.Add(-idle), deadline: at.Add(-time.Second)}
+	}
+	idle := past(time.Hour)
+	if err := idle.pause(); err != nil {
+		t.Errorf("where the machine did something else: %v", err)
+	}
+	idle.giveSlice()
+	var v *Violation
+	if err := past(0).pause(); !errors.As(err, &v) || v.cause != plugin.CauseTime {
+		t.Errorf("where it computed: %v", err)
+	}
+
+	others := occupy(t, h)
+	late, came := past(0), make(chan error, 1)
+	go func() {
+		if v := late.takeSlice(); v != nil {
+			came <- v
+		}
+		close(came)
+	}()
+	for h.timeSlices.Waiting() == 0 {
+		select {
+		case err := <-came:
+			t.Fatalf("it does not wait for its time slice: %v", err)
+		default:
+			runtime.Gosched()
+		}
+	}
+	for _, give := range others {
+		give()
+	}
+	if err := <-came; err != nil {
+		t.Error(err)
+	}
+	late.giveSlice()
+}
+
 // A plan's time is what it computes: neither the waits for its time slices nor the rests between
 // them count.
 func TestInstance_Pause_PlansHaveTimeOfTheirOwn(t *testing.T) {
@@ -218,7 +261,7 @@ func TestInstance_Pause_PlansHaveTimeOfTheirOwn(t *testing.T) {
 		want           error
 	}{{0, 0, plugin.CauseTime}, {2 * time.Hour, 0, nil}, {0, 2 * time.Hour, nil}, {time.Hour, time.Hour, nil}} {
 		s := &Session{}
-		i := &Instance{module: &Module{Env: h}, session: s, running: Plan, started: time.Now().Add(-150 * time.Minute), waited: tc.waited, rested: tc.rested}
+		i := &Instance{module: &Module{Env: h}, session: s, running: Plan, started: time.Now().Add(-150 * time.Minute), yieldedAt: time.Now(), waited: tc.waited, rested: tc.rested}
 		i.deadline = time.Now().Add(time.Hour)
 		var cause error
 		var v *Violation

@@ -24,8 +24,8 @@ const (
 	freeTime  = 100 * time.Millisecond
 )
 
-// takeSlice waits for a time slice. It returns a violation if the deadline passes or the request is
-// over before.
+// takeSlice waits for a time slice. It returns a violation if the request is over before, or the
+// deadline of a call whose waits count.
 func (i *Instance) takeSlice() *Violation {
 	turn := i.module.Env.timeSlices.Ask(i.session.client())
 	select {
@@ -35,14 +35,17 @@ func (i *Instance) takeSlice() *Violation {
 	default:
 	}
 	began := time.Now()
-	late := time.NewTimer(time.Until(i.deadline))
-	defer late.Stop()
+	var late <-chan time.Time
+	if !i.patient() {
+		late = time.After(time.Until(i.deadline))
+	}
 	select {
 	case <-turn.Came():
 		i.slice, i.sliceSince = turn, time.Now()
-		i.waited += i.sliceSince.Sub(began)
+		i.hasWaited(i.sliceSince.Sub(began))
+		i.yieldedAt = i.sliceSince
 		return nil
-	case <-late.C:
+	case <-late:
 		turn.End()
 		i.waited += time.Since(began)
 		return i.tooLate()

@@ -31,7 +31,7 @@ var _ = penstock.Register[probe](penstock.Manifest{
 		"properties": {
 			"layers": {
 				"type": "array", "minItems": 1, "maxItems": 3,
-				"description": "the network, as tools/trainprobe writes it: rows of weights, one for each output, and a bias for each; ReLU between layers, and one output at the end",
+				"description": "the network, as tools/lab/trainprobe writes it: rows of weights, one for each output, and a bias for each; ReLU between layers, and one output at the end",
 				"items": {
 					"type": "object", "additionalProperties": false, "required": ["weights", "bias"],
 					"properties": {
