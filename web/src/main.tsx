@@ -14,6 +14,8 @@ import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/startingsettings.ts";
 import { CarefulStorage } from "./storage.ts";
 import { AppProvider } from "./view/appcontext.ts";
+import { loadMarkdown } from "./view/chat/markdowncode.ts";
+import { hideComposedKeys } from "./view/composedkeys.ts";
 import { followTheme } from "./view/followtheme.ts";
 import { keepPresses } from "./view/movingbuttons.ts";
 import { Page } from "./view/page.tsx";
@@ -24,6 +26,7 @@ const unkept = signal("");
 const preferences = new Preferences(storage);
 followTheme(preferences.theme);
 keepPresses(document);
+hideComposedKeys(document);
 const store = await openChatStore((problem) => {
   unkept.value = problem;
 });
@@ -46,12 +49,17 @@ effect(() => {
   if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more
 });
 await followAddress(app);
-render(
-  <AppProvider value={app}>
-    <Page />
-  </AppProvider>,
-  document.body,
-);
+const draw = () =>
+  render(
+    <AppProvider value={app}>
+      <Page />
+    </AppProvider>,
+    document.body,
+  );
+// Who has chats sees their texts as they are to look. This module must not wait for the code of
+// that, which waits for this module.
+if (app.chats.list.value.length > 0) void loadMarkdown().then(draw, draw);
+else draw();
 document.addEventListener("visibilitychange", () => app.chats.flush());
 window.addEventListener("beforeunload", () => {
   app.connection.leave(true);

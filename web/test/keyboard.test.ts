@@ -136,6 +136,7 @@ test("Page: steer an answer by keys alone", options, async () => {
   await ask(chat, "Tell me a story.");
   await pressAt(page, /^Steer$/);
   await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+  await chat.answers.getByText(/[1-9]\d* tokens?/).waitFor(); // what is put in comes after the prompt
   await pressAt(page, /^Pause$/);
   await page.locator('[data-phase="paused"]').waitFor();
   const { content } = await stored(page, (m) => m.answer?.phase === "paused");

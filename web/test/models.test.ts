@@ -42,8 +42,12 @@ test("Page: models are loaded and unloaded with the admin key", { timeout: 4 * p
   await apple.getByText(/million parameters · \d+ MB/).waitFor();
   if ((await loaded()) === "unloaded") await fetch(`${server.url}/props?model=apple`);
   await apple.getByRole("button", { name: "Unload apple" }).press("Enter");
-  await page.getByLabel("Admin key").fill("secret");
-  await page.getByLabel("Admin key").press("Enter");
+  const key = page.getByRole("textbox", { name: "Admin key" });
+  await key.fill("wrong");
+  await key.press("Enter");
+  await page.getByText("The server did not accept that key.").waitFor();
+  await key.fill("secret");
+  await key.press("Enter");
   await apple.getByText("Not loaded").waitFor();
   assert.equal(await loaded(), "unloaded");
   await apple.getByRole("button", { name: "Load apple" }).press("Enter");

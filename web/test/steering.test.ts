@@ -12,6 +12,7 @@ const server = useServer({ context: 60_000, flags: ["--parallel", "2"] }); // tw
 async function steer(): Promise<{ chat: ChatPage; page: Page }> {
   const chat = await ChatPage.open(server.url, {}, long(server, 50_000, { temperature: 1 }));
   await chat.ask("Tell me a story.");
+  await chat.answers.getByText(/[1-9]\d* tokens?/).waitFor(); // else there is nothing to steer yet
   await chat.page.getByRole("button", { name: "Steer", exact: true }).click();
   return { chat, page: chat.page };
 }

@@ -146,7 +146,7 @@ export function NumberField({ name }: { name: string }) {
     <div class="setting" data-set={value !== undefined}>
       <label for={id}>
         {parameter.label}
-        {parameter.unit !== undefined && <span class="unit">{parameter.unit}</span>}
+        {parameter.unit !== undefined && <span class="unit"> {parameter.unit}</span>}
       </label>
       <Slider name={name} />
       <ResetButton name={name} />
