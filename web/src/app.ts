@@ -25,6 +25,9 @@ import { requestFor } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
+import type { ServerConnections } from "./tools/serverconnections.ts";
+import { ToolCalls } from "./tools/toolcalls.ts";
+import type { ToolServers } from "./tools/toolservers.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 
 /** What fills the page. */
@@ -62,6 +65,8 @@ export class App {
   readonly queue: QuestionQueue;
   readonly watching: LiveSubscription;
   readonly progresses: Progresses;
+  readonly calls: ToolCalls;
+  private connected: Promise<ServerConnections> | undefined;
 
   constructor(
     readonly base: URL,
@@ -70,6 +75,7 @@ export class App {
     readonly layout: Layout,
     readonly store: ChatStore,
     readonly drafts: Drafts,
+    readonly servers: ToolServers,
     tabs?: Tabs,
   ) {
     this.rest = new Rest(base, () => keeper.key);
@@ -101,6 +107,7 @@ export class App {
     this.queue = new QuestionQueue(drafts, this.chats);
     this.traces = new Traces(this.answers.running, openTraces);
     this.traces.follow(this.chats.list);
+    this.calls = new ToolCalls(this.chats, this.answers.running, servers, () => this.connections());
   }
 
   /**
@@ -162,7 +169,19 @@ export class App {
     const abilities = this.abilitiesOf(this.answering(settings, pictures));
     const byDefault = this.plugins.value.filter(isDefault).map((plugin) => plugin.name);
     const asked = { ...settings, ...this.modelOf(settings, pictures) };
-    return requestFor(asked, offered, messages, abilities, byDefault);
+    const functions = this.servers.offered(settings).map(({ definition }) => definition);
+    return requestFor(asked, offered, messages, abilities, byDefault, functions);
+  }
+
+  /** The way to MCP servers. Its code is loaded with the first that is needed. */
+  connections(): Promise<ServerConnections> {
+    this.connected ??= import("./tools/serverconnections.ts").then(
+      ({ ServerConnections }) => new ServerConnections(),
+    );
+    this.connected.catch(() => {
+      this.connected = undefined; // it may be loaded at the next try
+    });
+    return this.connected;
   }
 
   /** Asks the host what it has. */

@@ -13,6 +13,7 @@ import { Layout } from "./layout.ts";
 import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/startingsettings.ts";
 import { CarefulStorage } from "./storage.ts";
+import { ToolServers } from "./tools/toolservers.ts";
 import { AppProvider } from "./view/appcontext.ts";
 import { followTheme } from "./view/followtheme.ts";
 import { keepPresses } from "./view/movingbuttons.ts";
@@ -34,6 +35,7 @@ const app = new App(
   new Layout(preferences, matchMedia),
   store,
   new Drafts(storage),
+  new ToolServers(storage),
   store.lasts ? new Tabs() : undefined, // which tell each other of what is in the store
 );
 effect(() => {

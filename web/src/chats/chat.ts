@@ -16,6 +16,7 @@ import {
   newID,
   type Outcome,
   stopped,
+  type ToolResult,
 } from "./message.ts";
 import { MessageTree } from "./messagetree.ts";
 import type { MessageHandle, RunningAnswer } from "./runninganswer.ts";
@@ -181,6 +182,20 @@ export class Chat {
     return this.answer(message.role === "user" ? id : message.parent, settings);
   }
 
+  /** Keeps what a tool answered to a call of an answer, in place of what it answered before. */
+  keepResult(id: string, result: ToolResult): void {
+    this.tree.change(id, (message) => {
+      const others = (message.results ?? []).filter(({ call }) => call !== result.call);
+      return { ...message, results: [...others, result] };
+    });
+    void this.save(id);
+  }
+
+  /** Has the model go on below an answer, with what tools answered to its calls. */
+  goOnWithResults(id: string): RunningAnswer {
+    return this.answer(id, this.settings.peek());
+  }
+
   /**
    * Another answer beside this one, to the question and the share of what came before it that is
    * newest.
@@ -319,8 +334,9 @@ const mediumSize = 2000; // characters that take about as much of the context as
  * least the last question.
  */
 function newest(messages: readonly Message[], share: number): readonly Message[] {
-  const size = ({ content, files = [] }: Message) =>
-    files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length);
+  const size = ({ content, files = [], results = [] }: Message) =>
+    files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length) +
+    results.reduce((sum, result) => sum + result.content.length, 0);
   let left = share * messages.reduce((sum, message) => sum + size(message), 0);
   let from = messages.length - 1;
   for (let at = from; at >= 0; at--) {

@@ -4,7 +4,7 @@
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
 import { cleanSettings } from "../settings/settings.ts";
 import type { ChatInfo } from "./chatinfo.ts";
-import type { Answering, Attachment, Medium, Message, Outcome } from "./message.ts";
+import type { Answering, Attachment, Medium, Message, Outcome, ToolResult } from "./message.ts";
 
 type Raw = Record<string, unknown>;
 
@@ -45,6 +45,8 @@ export function cleanMessage(stored: unknown): Message | undefined {
   const calls = list(raw.calls, toolCall);
   if (files.length > 0) message.files = files;
   if (calls.length > 0) message.calls = calls;
+  const results = list(raw.results, toolResult);
+  if (results.length > 0) message.results = results;
   const outputs = list(raw.outputs, pluginOutput);
   if (outputs.length > 0) message.outputs = outputs;
   if (typeof raw.reasoning === "string") message.reasoning = raw.reasoning;
@@ -161,6 +163,16 @@ function toolCall(value: unknown): ToolCall | undefined {
   const { name, arguments: given } = record(called);
   if (typeof id !== "string" || typeof name !== "string") return undefined;
   return { id, type: "function", function: { name, arguments: text(given) } };
+}
+
+function toolResult(stored: unknown): ToolResult | undefined {
+  const { call, content, by, failed, open } = record(stored);
+  if (typeof call !== "string") return undefined;
+  const result: ToolResult = { call, content: text(content) };
+  if (typeof by === "string") result.by = by;
+  if (failed === true) result.failed = true;
+  if (open === true) result.open = true;
+  return result;
 }
 
 function pluginOutput(stored: unknown): PluginOutput | undefined {
