@@ -56,7 +56,7 @@ for (const [name, value, want] of [
   ["no JSON", "<html>", /^it is no JSON: /],
   ["an empty file", "", /^it is no JSON: /],
   ["a list", [], /^the file must be an object$/],
-  ["another program's export", { conversations: [] }, /^it has no "penstock": "chats"/],
+  ["another program's export", { conversations: [] }, /^neither Penstock, ChatGPT, /],
   ["no version", { penstock: "chats", chats: [] }, /^version is missing$/],
   ["a newer version", { penstock: "chats", version: 3, chats: [] }, /newer Penstock wrote it, in version 3/],
   ["no chats", { penstock: "chats", version: 1 }, /^chats must be a list$/],
