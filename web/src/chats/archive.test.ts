@@ -202,6 +202,15 @@ test("readArchive: what a file is, its bytes say", async () => {
   assert.equal(read?.files?.size, 1);
 });
 
+test("transcript: calls of tools, with what they answered", () => {
+  const call = { id: "c", type: "function" as const, function: { name: "weather", arguments: '{"a":1}' } };
+  const [question, answer] = whole.messages;
+  assert.ok(question !== undefined && answer !== undefined);
+  const results = [{ call: "c", content: "wet" }];
+  const text = transcript("Rain", [question, { ...answer, content: "", calls: [call], results }]);
+  assert.match(text, /Calls weather:\n\n```\n\{\n {2}"a": 1\n\}\n```\n\nIt answers:\n\n```\nwet\n```\n$/);
+});
+
 test("transcript: pictures are data: URLs at the end, sounds are named", () => {
   const sound = { name: "s.wav", file: "5", type: "audio/wav", size: 9 };
   const text = transcript(

@@ -22,6 +22,7 @@ export const played = [
   "sounds",
   "stored",
   "surprise",
+  "tools",
   "view",
 ].map((name) => `${name}.test.ts`);
 
