@@ -73,7 +73,7 @@ test("Page: a function is written as a form, its call is answered by hand, and t
   second.end();
   await (await chat.finished()).getByText("Yes.").waitFor();
   await page.reload();
-  await page.getByText("Answer of yours").waitFor();
+  await page.getByText("Your answer").waitFor();
   assert.deepEqual(chat.complaints, []);
 });
 

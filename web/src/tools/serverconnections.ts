@@ -3,7 +3,8 @@
 // Talks to MCP servers through the worker that may: the page itself calls its own server only.
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
 
-type Question = Ask extends infer A ? (A extends { id: number } ? Omit<A, "id"> : never) : never;
+type WithoutID<A> = A extends { id: number } ? Omit<A, "id"> : never;
+type Question = WithoutID<Ask>;
 
 /** The MCP servers, as far as this page talks to them. */
 export class ServerConnections {
@@ -13,9 +14,6 @@ export class ServerConnections {
   >();
   private worker: Worker | undefined;
   private count = 0;
-
-  /** make is for tests. */
-  constructor(private readonly make: () => Worker = mcpWorker) {}
 
   /** Connects to a server, and asks what it has. */
   look(at: Address): Promise<ServerOffer> {
@@ -57,7 +55,7 @@ export class ServerConnections {
   }
 
   private start(): Worker {
-    const worker = this.make();
+    const worker = new Worker(new URL("./mcp.worker.ts", import.meta.url), { type: "module" });
     worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => this.settle(data));
     worker.addEventListener("error", () => {
       this.worker = undefined;
@@ -73,10 +71,6 @@ export class ServerConnections {
     if ("problem" in reply) waiting?.reject(new Error(reply.problem));
     else waiting?.resolve(reply.result);
   }
-}
-
-function mcpWorker(): Worker {
-  return new Worker(new URL("./mcp.worker.ts", import.meta.url), { type: "module" });
 }
 
 /** What of a server the worker needs to know. */

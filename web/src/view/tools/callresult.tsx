@@ -58,12 +58,10 @@ export default function CallResult({ chat, id, call }: Props) {
 
 /** What a tool answered. A long text is folded. */
 function Result({ result: { content, by, failed = false } }: { result: ToolResult }) {
-  const title = failed ? "Error" : "Answer";
+  const title = by === undefined ? "Your answer" : `${failed ? "Error" : "Answer"} of ${by}`;
   return (
     <details open={content.length <= long}>
-      <summary class={failed ? "failed" : ""}>
-        {title} of {by ?? "yours"}
-      </summary>
+      <summary class={failed ? "failed" : ""}>{title}</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
       <pre tabIndex={0}>
         {splitControls(content === "" ? "(nothing)" : content).map(({ text, control }) =>

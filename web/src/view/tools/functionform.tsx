@@ -22,9 +22,8 @@ interface Props {
 
 const fresh: FunctionTool = { name: "", description: "", parameters: schemaOf([]) };
 
-/** A function as a form, or as JSON where its schema says more than the form has. */
-export function FunctionForm({ tool = fresh, put, close }: Props) {
-  const id = useId();
+/** What is written of a function: the form's fields, or a text in JSON. */
+function useWriting(tool: FunctionTool, put: Props["put"]) {
   const name = useSignal(tool.name);
   const description = useSignal(tool.description);
   const parameters = useSignal(parametersOf(tool.parameters) ?? []);
@@ -64,6 +63,13 @@ export function FunctionForm({ tool = fresh, put, close }: Props) {
       problem.value = error instanceof Error ? error.message : String(error);
     }
   };
+  return { name, description, parameters, json, problem, submit, swap };
+}
+
+/** A function as a form, or as JSON where its schema says more than the form has. */
+export function FunctionForm({ tool = fresh, put, close }: Props) {
+  const id = useId();
+  const { name, description, parameters, json, problem, submit, swap } = useWriting(tool, put);
   return (
     <form
       class="function-form"
