@@ -2,7 +2,7 @@
 
 // Makes valid chats and messages of what was stored or imported.
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
-import { cleanSettings } from "../settings/settings.ts";
+import { cleanSettings, record } from "../settings/settings.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import type { Answering, Attachment, Medium, Message, Outcome, ToolResult } from "./message.ts";
 
@@ -185,11 +185,7 @@ function list<T>(value: unknown, each: (value: unknown) => T | undefined): T[] {
   return Array.isArray(value) ? value.map(each).filter((item) => item !== undefined) : [];
 }
 
-function record(value: unknown): Raw {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Raw) : {};
-}
-
-function text(value: unknown): string {
+export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

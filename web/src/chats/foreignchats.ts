@@ -4,9 +4,9 @@
 import { fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
 import { sha256 } from "../media/sha256.ts";
-import { defaultSettings } from "../settings/settings.ts";
+import { defaultSettings, record } from "../settings/settings.ts";
 import type { WholeChat } from "./chats.ts";
-import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
+import { cleanChat, cleanMessage, cleanTree, text } from "./cleanchat.ts";
 import { type Attachment, type Message, newID } from "./message.ts";
 
 type Raw = Record<string, unknown>;
@@ -427,18 +427,10 @@ function number(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
 function isRecord(value: unknown): value is Raw {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function record(value: unknown): Raw {
-  return isRecord(value) ? value : {};
 }

@@ -101,7 +101,8 @@ function withScriptAsImported(settings: Settings): Settings {
   return { ...settings, script: { ...script, on: false, imported: true } };
 }
 
-function record(value: unknown): Record<string, unknown> {
+/** An object as its fields; none of what is no object. */
+export function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : {};

@@ -3,7 +3,7 @@
 // The MCP servers that a person has added, what their tools are called, and which may run unasked.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { FunctionDefinition } from "../host/protocol.ts";
-import type { Settings } from "../settings/settings.ts";
+import { record, type Settings } from "../settings/settings.ts";
 import type { SmallStorage } from "../storage.ts";
 
 /** An MCP server, and what a person has said about its tools. */
@@ -128,10 +128,4 @@ function freeName(tool: string, server: string, taken: ReadonlyMap<string, unkno
   let n = 2;
   while (taken.has(`${long}_${n}`)) n++;
   return `${long}_${n}`;
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
 }
