@@ -18,7 +18,9 @@ const server = useServer();
 
 /** A page whose host the test plays, with the tools of its chat open. */
 async function openTools(streams: PlayedStream[]): Promise<ChatPage> {
-  const chat = await ChatPage.open(server.url, {}, (page) => play(page, (stream) => void streams.push(stream)));
+  const chat = await ChatPage.open(server.url, {}, (page) =>
+    play(page, (stream) => void streams.push(stream)),
+  );
   await chat.online();
   await chat.page.getByRole("button", { name: "Settings", exact: true }).click();
   await chat.page.locator("summary", { has: chat.page.getByRole("heading", { name: "Tools" }) }).click();
@@ -83,9 +85,14 @@ async function startEverything(): Promise<{ url: string; child: ChildProcess }> 
   await once(probe, "listening");
   const { port } = probe.address() as AddressInfo;
   probe.close();
-  const main = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
+  const main = createRequire(import.meta.url).resolve(
+    "@modelcontextprotocol/server-everything/dist/index.js",
+  );
   const env = { ...process.env, PORT: String(port) };
-  const child = spawn(process.execPath, [main, "streamableHttp"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, [main, "streamableHttp"], {
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   process.once("exit", () => child.kill("SIGKILL"));
   let said = "";
   for await (const chunk of child.stderr ?? []) {
@@ -121,7 +128,10 @@ test("Page: a tool of an MCP server runs once it is allowed; resources and promp
   await list.getByRole("button", { name: "Show resources and prompts" }).click();
   await list.getByText("Resources", { exact: true }).waitFor();
   await list.getByRole("button", { name: /^Add / }).first().click();
-  await page.getByRole("button", { name: /^Remove .*/ }).first().waitFor();
+  await page
+    .getByRole("button", { name: /^Remove .*/ })
+    .first()
+    .waitFor();
   await list.getByRole("button", { name: /^Use / }).first().click();
   await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>("#question")?.value !== "");
   assert.deepEqual(chat.complaints, []);

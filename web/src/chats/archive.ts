@@ -57,7 +57,9 @@ export async function readArchive(file: Blob): Promise<WholeChat[]> {
     throw new ArchiveError(error instanceof Error ? error.message : String(error));
   });
   if (packed.length === 0)
-    throw new ArchiveError("it has no conversations.json: unpack it, and import the files that hold the chats");
+    throw new ArchiveError(
+      "it has no conversations.json: unpack it, and import the files that hold the chats",
+    );
   const chats: WholeChat[] = [];
   for (const part of packed) chats.push(...(await readChats(part)));
   return chats;
@@ -69,7 +71,9 @@ async function readChats(file: Blob): Promise<WholeChat[]> {
   if (foreign !== undefined) return foreign;
   const archive = object(value, "the file");
   if (archive.penstock !== kind)
-    throw new ArchiveError("neither Penstock, ChatGPT, Open WebUI, llama-server nor LM Studio writes such a file");
+    throw new ArchiveError(
+      "neither Penstock, ChatGPT, Open WebUI, llama-server nor LM Studio writes such a file",
+    );
   if (typeof archive.version !== "number") throw new ArchiveError("version is missing");
   if (archive.version > version)
     throw new ArchiveError(`a newer Penstock wrote it, in version ${archive.version}`);

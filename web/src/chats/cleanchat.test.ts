@@ -38,6 +38,7 @@ const whole: Required<Message> = {
   files: [{ name: "a.txt", text: "x" }],
   reasoning: "hm",
   calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }],
+  results: [{ call: "c", content: "wet", by: "sums", failed: true, open: true }],
   outputs: [{ plugin: "p", tokens: 1, value: { a: [null] } }],
   answer: ended,
 };

@@ -156,7 +156,10 @@ test("readForeign: LM Studio's versions, of which one is shown, and a plain list
 
 for (const [name, nodes] of [
   ["a circle", { a: { message: said("user", "x"), parent: "b" }, b: { message: null, parent: "a" } }],
-  ["a circle of nothing but silence", { a: { message: null, parent: "b" }, b: { message: null, parent: "a" } }],
+  [
+    "a circle of nothing but silence",
+    { a: { message: null, parent: "b" }, b: { message: null, parent: "a" } },
+  ],
   ["nodes that are none", { a: 7, b: { message: { content: [] } }, c: null }],
 ] as const) {
   test(`readForeign: ${name} does no harm`, async () => {

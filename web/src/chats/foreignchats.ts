@@ -208,7 +208,9 @@ function ofChatGPT(message: Raw): Omit<Entry, "id" | "parent"> {
   const at = seconds(message.create_time);
   return {
     role: shown && (kind === "text" || kind === "multimodal_text" || kind === "code") ? said : "other",
-    content: withoutMarks(kind === "code" ? text(told) : list(parts).map(partOf).filter(Boolean).join("\n\n")),
+    content: withoutMarks(
+      kind === "code" ? text(told) : list(parts).map(partOf).filter(Boolean).join("\n\n"),
+    ),
     model: text(model),
     ...(at !== undefined && { at }),
   };
@@ -310,7 +312,8 @@ function llamaServer({ conv, messages }: Raw): Foreign {
 }
 
 function ofLlamaServer(message: Raw, files: Map<string, Blob>): Entry {
-  const { type, role, content, timestamp, thinking, reasoningContent, toolCalls, toolCallId, extra } = message;
+  const { type, role, content, timestamp, thinking, reasoningContent, toolCalls, toolCallId, extra } =
+    message;
   const said = type !== "root" && (role === "user" || role === "assistant") ? role : "other";
   const at = number(timestamp);
   return {
@@ -327,7 +330,10 @@ function ofLlamaServer(message: Raw, files: Map<string, Blob>): Entry {
   };
 }
 
-function ofExtra({ type, name, content, base64Url, base64Data }: Raw, files: Map<string, Blob>): Attachment[] {
+function ofExtra(
+  { type, name, content, base64Url, base64Data }: Raw,
+  files: Map<string, Blob>,
+): Attachment[] {
   const called = text(name) || "file";
   if (type === "imageFile") return picture(called, base64Url, files);
   if (type === "audioFile") return picture(called, `data:;base64,${text(base64Data)}`, files);
@@ -359,10 +365,15 @@ function lmStudio(raw: Raw): Foreign {
 
 function ofLMStudio(version: Raw, id: string, parent: string | null): Entry {
   const { role, content, steps, senderInfo } = version;
-  const blocks = list(steps).map(record).filter(({ type }) => type === "contentBlock");
+  const blocks = list(steps)
+    .map(record)
+    .filter(({ type }) => type === "contentBlock");
   const isThought = ({ style }: Raw) => record(style).type === "thinking";
   const all = (some: readonly Raw[]) =>
-    some.map((block) => spoken(block.content)).filter(Boolean).join("\n\n");
+    some
+      .map((block) => spoken(block.content))
+      .filter(Boolean)
+      .join("\n\n");
   const thought = all(blocks.filter(isThought));
   return {
     id,

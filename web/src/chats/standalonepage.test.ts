@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import type { TokenTrace } from "../host/protocol.ts";
-import type { Message } from "./message.ts";
 import { percent } from "../trace/tokenwords.ts";
+import type { Message } from "./message.ts";
 import { standalonePage } from "./standalonepage.ts";
 
 const hostile = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\u202e';

@@ -21,10 +21,7 @@ export function transcript(
   return [`# ${title}`, ...sections, ...ends].join("\n\n").concat("\n");
 }
 
-function section(
-  message: Message,
-  numbers: ReadonlyMap<string, number>,
-): string {
+function section(message: Message, numbers: ReadonlyMap<string, number>): string {
   const { role, content, files = [], reasoning, answer } = message;
   const name = role === "user" ? "Question" : answer?.model ? `Answer of ${answer.model}` : "Answer";
   const attached = files.map((file) =>

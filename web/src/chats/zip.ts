@@ -55,7 +55,9 @@ async function content(file: Blob, at: number, size: number): Promise<Blob> {
 async function inflated(packed: Blob, method: number, name: string, most: number): Promise<Blob> {
   if (method !== 0 && method !== 8) throw new Error(`${name} is packed in a way that browsers do not know`);
   const stream = packed.stream();
-  const reader = (method === 0 ? stream : stream.pipeThrough(new DecompressionStream("deflate-raw"))).getReader();
+  const reader = (
+    method === 0 ? stream : stream.pipeThrough(new DecompressionStream("deflate-raw"))
+  ).getReader();
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for (let part = await reader.read(); !part.done; part = await reader.read()) {

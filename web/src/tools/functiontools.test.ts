@@ -41,7 +41,11 @@ test("functionsIn: one function or several, as OpenAI's API has them or bare", (
 for (const [name, json, want] of [
   ["no JSON", "{", /^It is no JSON: /],
   ["an empty list", "[]", /^There is no function/],
-  ["a name that the host refuses", '[{"type":"function","function":{"name":"a b"}}]', /^\[0\]\.function\.name /],
+  [
+    "a name that the host refuses",
+    '[{"type":"function","function":{"name":"a b"}}]',
+    /^\[0\]\.function\.name /,
+  ],
   ["a schema that is none", '{"name":"a","parameters":[]}', /^parameters must/],
   ["a number", "7", /^name must/],
 ] as const) {

@@ -59,15 +59,15 @@ export function functionsIn(json: string): FunctionTool[] {
   }
   const list = Array.isArray(value) ? value : [value];
   if (list.length === 0) throw new Error("There is no function in it.");
-  if (list.length > mostInSettings.tools) throw new Error(`A chat can have ${mostInSettings.tools} functions.`);
+  if (list.length > mostInSettings.tools)
+    throw new Error(`A chat can have ${mostInSettings.tools} functions.`);
   return list.map((entry, at) => functionOf(entry, Array.isArray(value) ? `[${at}].` : ""));
 }
 
 function functionOf(entry: unknown, where: string): FunctionTool {
   const outer = isRecord(entry) ? entry : {};
-  const framed = isRecord(outer.function);
-  const { name, description = "", parameters = schemaOf([]) } = framed ? outer.function : outer;
-  const field = framed ? `${where}function` : where.replace(/\.$/, "");
+  const { name, description = "", parameters = schemaOf([]) } = isRecord(outer.function) ? outer.function : outer;
+  const field = isRecord(outer.function) ? `${where}function` : where.replace(/\.$/, "");
   const path = field === "" ? "" : `${field}.`;
   if (typeof name !== "string" || !toolName.test(name))
     throw new Error(`${path}name must be 1 to 64 letters, digits, "_" and "-".`);

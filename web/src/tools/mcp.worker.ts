@@ -5,6 +5,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JsonSchemaValidatorResult, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import { config } from "zod/v4";
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
 
@@ -67,10 +68,10 @@ function keyOf({ url, token }: Address): string {
 }
 
 /** What tools answer goes to the model as it is; a check would have to make code of its schema. */
-const unchecked = {
+const unchecked: jsonSchemaValidator = {
   getValidator:
     <T>() =>
-    (input: unknown) => ({ valid: true as const, data: input as T, errorMessage: undefined }),
+    (input: unknown) => ({ valid: true, data: input as T, errorMessage: undefined }) as JsonSchemaValidatorResult<T>,
 };
 
 async function answer(
@@ -100,9 +101,18 @@ async function answer(
 async function offerOf(client: Client, { url }: Address): Promise<ServerOffer> {
   const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
   const version = client.getServerVersion();
-  const toolList = tools ? await pages((cursor) => client.listTools(cursor), "tools") : [];
-  const resourceList = resources ? await pages((cursor) => client.listResources(cursor), "resources") : [];
-  const promptList = prompts ? await pages((cursor) => client.listPrompts(cursor), "prompts") : [];
+  const toolList = tools ? await pages(async (from) => {
+        const { tools, nextCursor } = await client.listTools(from);
+        return [tools, nextCursor];
+      }) : [];
+  const resourceList = resources ? await pages(async (from) => {
+        const { resources, nextCursor } = await client.listResources(from);
+        return [resources, nextCursor];
+      }) : [];
+  const promptList = prompts ? await pages(async (from) => {
+        const { prompts, nextCursor } = await client.listPrompts(from);
+        return [prompts, nextCursor];
+      }) : [];
   return {
     name: version?.title ?? version?.name ?? new URL(url).host,
     tools: toolList.map(({ name, description = "", inputSchema }) => ({
@@ -120,17 +130,16 @@ async function offerOf(client: Client, { url }: Address): Promise<ServerOffer> {
 }
 
 /** All entries of a list that a server tells page by page, as far as that is bearable. */
-async function pages<K extends string, E>(
-  page: (from: { cursor?: string }) => Promise<{ [key in K]: E[] } & { nextCursor?: string | undefined }>,
-  key: K,
+async function pages<E>(
+  page: (from: { cursor?: string }) => Promise<[entries: E[], next: string | undefined]>,
 ): Promise<E[]> {
   const all: E[] = [];
   let from: { cursor?: string } = {};
   for (let n = 0; n < most.pages && all.length < most.entries; n++) {
-    const told = await page(from);
-    all.push(...told[key]);
-    if (told.nextCursor === undefined) break;
-    from = { cursor: told.nextCursor };
+    const [entries, next] = await page(from);
+    all.push(...entries);
+    if (next === undefined) break;
+    from = { cursor: next };
   }
   return all.slice(0, most.entries);
 }

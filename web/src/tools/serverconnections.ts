@@ -21,12 +21,7 @@ export class ServerConnections {
   }
 
   /** Has a server run one of its tools. */
-  call(
-    at: Address,
-    name: string,
-    given: Record<string, unknown>,
-    signal?: AbortSignal,
-  ): Promise<ToolAnswer> {
+  call(at: Address, name: string, given: Record<string, unknown>, signal?: AbortSignal): Promise<ToolAnswer> {
     return this.ask({ does: "call", at: plain(at), name, arguments: given }, signal) as Promise<ToolAnswer>;
   }
 

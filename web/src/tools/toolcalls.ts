@@ -29,7 +29,9 @@ export class ToolCalls {
       const now = running.value;
       const ended = [...known.values()].filter((run) => !now.has(run.id) && !run.watching);
       known = now;
-      untracked(() => ended.forEach((run) => this.begin(run)));
+      untracked(() => {
+        for (const run of ended) this.begin(run);
+      });
     });
   }
 

@@ -27,7 +27,9 @@ export function QueuedQuestion({ chat, place }: { chat: Chat; place: string }) {
   const { run } = chat;
   const { leaf } = chat.tree;
   const asks = leaf !== undefined && openCalls(leaf).length > 0;
-  const why = asks ? "Not sent: the answer before it asks for a tool" : "Not sent: the answer before it failed";
+  const why = asks
+    ? "Not sent: the answer before it asks for a tool"
+    : "Not sent: the answer before it failed";
   return (
     <section class="queued" aria-label="Your next question">
       <p dir="auto">{draft.text === "" ? "Files" : draft.text}</p>

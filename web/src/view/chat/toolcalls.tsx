@@ -35,9 +35,7 @@ export function ToolCalls({ chat, node, done }: Props) {
             <pre tabIndex={0}>
               {splitControls(
                 done.value ? readableArguments(call.function.arguments) : call.function.arguments,
-              ).map(({ text, control }) =>
-                control ? <span class="control" data-name={control} /> : text,
-              )}
+              ).map(({ text, control }) => (control ? <span class="control" data-name={control} /> : text))}
             </pre>
           </details>
           {answered.value && <Lazy load={result} with={{ chat, id: node.peek().id, call }} />}

@@ -25,7 +25,9 @@ const long = 300; // characters of a result that is folded
 /** The result of a call, or how it gets one. */
 export default function CallResult({ chat, id, call }: Props) {
   const { calls } = useApp();
-  const result = useComputed(() => chat.tree.node(id).value.results?.find((one) => one.call === call.id)).value;
+  const result = useComputed(() =>
+    chat.tree.node(id).value.results?.find((one) => one.call === call.id),
+  ).value;
   const { name } = call.function;
   if (result !== undefined && !result.open) {
     return (
@@ -110,7 +112,12 @@ function Ways({ chat, id, call, tool }: Props & { tool: OfferedTool | undefined 
             <button type="button" class="quiet" onClick={() => run(true)}>
               Always allow
             </button>
-            <button type="button" class="quiet" aria-expanded={writing.value} onClick={() => (writing.value = !writing.peek())}>
+            <button
+              type="button"
+              class="quiet"
+              aria-expanded={writing.value}
+              onClick={() => (writing.value = !writing.peek())}
+            >
               Answer it yourself
             </button>
           </>

@@ -147,7 +147,6 @@ function Parameters({ list }: { list: { value: Parameter[] } }) {
     <fieldset class="function-form">
       <legend>Parameters</legend>
       {list.value.map((parameter, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a parameter is known by its place while its name is typed
         <div class="parameter" key={at}>
           <input
             type="text"

@@ -63,7 +63,12 @@ export function ServerOffers({ server }: { server: ToolServer }) {
             {offer.value.resources.map(({ uri, name, description }) => (
               <li key={uri}>
                 <span>{name}</span>
-                <button type="button" class="link" aria-label={`Add ${name}`} onClick={() => void read(uri, name)}>
+                <button
+                  type="button"
+                  class="link"
+                  aria-label={`Add ${name}`}
+                  onClick={() => void read(uri, name)}
+                >
                   Add
                 </button>
                 <small>{description || uri}</small>

@@ -6,8 +6,8 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import type { FunctionTool } from "../../settings/settings.ts";
 import { cleanTools, type ToolServer } from "../../tools/toolservers.ts";
-import { UseSwitch } from "../useswitch.tsx";
 import { type Edit, useEdit, useSetting } from "../settings/settingsedit.ts";
+import { UseSwitch } from "../useswitch.tsx";
 import { FunctionForm } from "./functionform.tsx";
 import { ServerOffers } from "./serveroffers.tsx";
 
@@ -86,7 +86,15 @@ function Server({ server }: { server: ToolServer }) {
 }
 
 /** One tool of a server: whether the model is told of it, and whether it runs unasked. */
-function ServerTool({ server, name, description }: { server: ToolServer; name: string; description: string }) {
+function ServerTool({
+  server,
+  name,
+  description,
+}: {
+  server: ToolServer;
+  name: string;
+  description: string;
+}) {
   const { servers } = useEdit().app;
   const id = useId();
   const change = (field: "off" | "always", on: boolean) =>
