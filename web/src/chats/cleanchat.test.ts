@@ -72,6 +72,7 @@ test("cleanMessage: wrong fields go, the rest stays", () => {
     content: { html: "<b>" },
     files: [{ name: 1 }, null],
     calls: "none",
+    results: [{ content: "x" }, 7],
     outputs: [{ plugin: "p" }, { value: 1 }, 7],
     reasoning: 3,
     answer: {
