@@ -66,7 +66,11 @@ export function functionsIn(json: string): FunctionTool[] {
 
 function functionOf(entry: unknown, where: string): FunctionTool {
   const outer = isRecord(entry) ? entry : {};
-  const { name, description = "", parameters = schemaOf([]) } = isRecord(outer.function) ? outer.function : outer;
+  const {
+    name,
+    description = "",
+    parameters = schemaOf([]),
+  } = isRecord(outer.function) ? outer.function : outer;
   const field = isRecord(outer.function) ? `${where}function` : where.replace(/\.$/, "");
   const path = field === "" ? "" : `${field}.`;
   if (typeof name !== "string" || !toolName.test(name))

@@ -5,16 +5,28 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { JsonSchemaValidatorResult, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
+import type {
+  JsonSchemaValidatorResult,
+  jsonSchemaValidator,
+} from "@modelcontextprotocol/sdk/validation/types.js";
 import { config } from "zod/v4";
+import { record } from "../settings/settings.ts";
+import { BoundedFetch } from "./boundedfetch.ts";
+import { cleanTools } from "./toolservers.ts";
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
 
 config({ jitless: true }); // the page's policy lets nothing make code of a text
 
-const most = { pages: 20, characters: 100_000, entries: 500 };
+const most = { pages: 20, entries: 500, parameters: 32 };
+const letters = { answer: 100_000, problem: 500, name: 80, uri: 2000, description: 4000 }; // at most
 const callTimeout = 300_000; // milliseconds
 
-const clients = new Map<string, Promise<Client>>(); // by address and token
+interface Connection {
+  client: Promise<Client>;
+  bounded: BoundedFetch;
+}
+
+const connections = new Map<string, Connection>(); // by address and token
 const running = new Map<number, AbortController>();
 
 self.addEventListener("message", async ({ data: ask }: MessageEvent<Ask>) => {
@@ -36,31 +48,40 @@ self.addEventListener("message", async ({ data: ask }: MessageEvent<Ask>) => {
 
 /** Does something with a server. One that has forgotten this page since is asked once more. */
 async function withClient<T>(at: Address, work: (client: Client) => Promise<T>): Promise<T> {
-  const known = clients.has(keyOf(at));
+  const known = connections.has(keyOf(at));
+  const connection = connectionTo(at);
+  connection.bounded.renew();
   try {
-    return await work(await connected(at));
+    return await work(await connection.client);
   } catch (error) {
+    const { problem } = connection.bounded;
+    if (problem !== undefined) throw new Error(problem);
     if (!known || statusOf(error) !== 404) throw error;
-    clients.delete(keyOf(at));
-    return work(await connected(at));
+    forget(at, connection);
+    return work(await connectionTo(at).client);
   }
 }
 
-function connected(at: Address): Promise<Client> {
-  const key = keyOf(at);
-  const client = clients.get(key) ?? connect(at);
-  clients.set(key, client);
-  client.catch(() => clients.delete(key));
-  return client;
+function connectionTo(at: Address): Connection {
+  const known = connections.get(keyOf(at));
+  if (known !== undefined) return known;
+  const client = new Client({ name: "penstock-page", version: "1" }, { jsonSchemaValidator: unchecked });
+  const bounded = new BoundedFetch(() => void client.close());
+  const headers: Record<string, string> = at.token === "" ? {} : { Authorization: `Bearer ${at.token}` };
+  const transport = new StreamableHTTPClientTransport(new URL(at.url), {
+    fetch: bounded.fetch,
+    requestInit: { headers },
+  });
+  const connected = client.connect(transport as Transport).then(() => client);
+  const connection = { client: connected, bounded };
+  client.onclose = () => forget(at, connection);
+  connected.catch(() => forget(at, connection));
+  connections.set(keyOf(at), connection);
+  return connection;
 }
 
-async function connect(at: Address): Promise<Client> {
-  const client = new Client({ name: "penstock-page", version: "1" }, { jsonSchemaValidator: unchecked });
-  const headers: Record<string, string> = at.token === "" ? {} : { Authorization: `Bearer ${at.token}` };
-  const transport = new StreamableHTTPClientTransport(new URL(at.url), { requestInit: { headers } });
-  client.onclose = () => clients.delete(keyOf(at));
-  await client.connect(transport as Transport);
-  return client;
+function forget(at: Address, connection: Connection): void {
+  if (connections.get(keyOf(at)) === connection) connections.delete(keyOf(at));
 }
 
 function keyOf({ url, token }: Address): string {
@@ -71,7 +92,8 @@ function keyOf({ url, token }: Address): string {
 const unchecked: jsonSchemaValidator = {
   getValidator:
     <T>() =>
-    (input: unknown) => ({ valid: true, data: input as T, errorMessage: undefined }) as JsonSchemaValidatorResult<T>,
+    (input: unknown) =>
+      ({ valid: true, data: input as T, errorMessage: undefined }) as JsonSchemaValidatorResult<T>,
 };
 
 async function answer(
@@ -99,49 +121,62 @@ async function answer(
 }
 
 async function offerOf(client: Client, { url }: Address): Promise<ServerOffer> {
-  const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
+  const has = client.getServerCapabilities() ?? {};
   const version = client.getServerVersion();
-  const toolList = tools ? await pages(async (from) => {
-        const { tools, nextCursor } = await client.listTools(from);
-        return [tools, nextCursor];
-      }) : [];
-  const resourceList = resources ? await pages(async (from) => {
-        const { resources, nextCursor } = await client.listResources(from);
-        return [resources, nextCursor];
-      }) : [];
-  const promptList = prompts ? await pages(async (from) => {
-        const { prompts, nextCursor } = await client.listPrompts(from);
-        return [prompts, nextCursor];
-      }) : [];
+  const tools = await pages(has.tools, async (from) => {
+    const { tools, nextCursor } = await client.listTools(from);
+    return [tools, nextCursor];
+  });
+  const resources = await pages(has.resources, async (from) => {
+    const { resources, nextCursor } = await client.listResources(from);
+    return [resources, nextCursor];
+  });
+  const prompts = await pages(has.prompts, async (from) => {
+    const { prompts, nextCursor } = await client.listPrompts(from);
+    return [prompts, nextCursor];
+  });
   return {
-    name: version?.title ?? version?.name ?? new URL(url).host,
-    tools: toolList.map(({ name, description = "", inputSchema }) => ({
+    name: named(version?.title ?? version?.name ?? "") || new URL(url).host,
+    tools: cleanTools(
+      tools.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema })),
+    ),
+    resources: resources
+      .filter(({ uri }) => uri.length <= letters.uri)
+      .map(({ uri, name, description }) => ({ uri, name: named(name), description: described(description) })),
+    prompts: prompts.map(({ name, description, arguments: given = [] }) => ({
       name,
-      description,
-      parameters: inputSchema,
-    })),
-    resources: resourceList.map(({ uri, name, description = "" }) => ({ uri, name, description })),
-    prompts: promptList.map(({ name, description = "", arguments: given = [] }) => ({
-      name,
-      description,
-      parameters: given.map((parameter) => ({ name: parameter.name, required: parameter.required === true })),
+      description: described(description),
+      parameters: given.slice(0, most.parameters).map(({ name, required = false }) => ({ name, required })),
     })),
   };
 }
 
 /** All entries of a list that a server tells page by page, as far as that is bearable. */
 async function pages<E>(
+  offered: unknown, // undefined: it has no such list
   page: (from: { cursor?: string }) => Promise<[entries: E[], next: string | undefined]>,
 ): Promise<E[]> {
-  const all: E[] = [];
+  let all: E[] = [];
   let from: { cursor?: string } = {};
-  for (let n = 0; n < most.pages && all.length < most.entries; n++) {
+  for (let n = 0; offered !== undefined && n < most.pages && all.length < most.entries; n++) {
     const [entries, next] = await page(from);
-    all.push(...entries);
+    all = all.concat(entries);
     if (next === undefined) break;
     from = { cursor: next };
   }
   return all.slice(0, most.entries);
+}
+
+/** A name as it is shown: short, and without characters that turn what stands beside it. */
+function named(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cf}]/gu, "")
+    .trim()
+    .slice(0, letters.name);
+}
+
+function described(text = ""): string {
+  return text.slice(0, letters.description);
 }
 
 function toolAnswer(result: Record<string, unknown>): ToolAnswer {
@@ -162,8 +197,8 @@ function textOf(part: unknown): string {
 }
 
 function cut(text: string): string {
-  const more = text.length - most.characters;
-  return more <= 0 ? text : `${text.slice(0, most.characters)}\n… (${more} more characters are left out)`;
+  const more = text.length - letters.answer;
+  return more <= 0 ? text : `${text.slice(0, letters.answer)}\n… (${more} more characters are left out)`;
 }
 
 /** Why something failed, in words that help. */
@@ -173,14 +208,10 @@ function problemOf(error: unknown): string {
   if (status === 404 || status === 405) return "there is no MCP server for Streamable HTTP at this address";
   if (error instanceof TypeError)
     return `it does not answer this page: it is not running, or does not allow pages of ${self.location.origin} (CORS)`;
-  return error instanceof Error ? error.message : String(error);
+  return (error instanceof Error ? error.message : String(error)).slice(0, letters.problem);
 }
 
 function statusOf(error: unknown): number | undefined {
   const { code } = record(error);
   return typeof code === "number" ? code : undefined;
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -67,4 +67,10 @@ test("cleanTools: a server can tell of few tools only, of bounded size", () => {
   assert.deepEqual(cleanTools([large, { ...tool("long"), description: "x".repeat(9999) }]), [
     { ...tool("long"), description: "x".repeat(4000) },
   ]);
+  const half = { description: "x".repeat(1 << 16) };
+  const halves = ["a", "b", "c"].map((name) => ({ ...tool(name), parameters: half }));
+  assert.equal(cleanTools(halves).length, 1, "all together are bounded, too");
+  assert.deepEqual(cleanTools([tool("a"), tool("a"), tool("a\u202eb"), tool("x".repeat(129)), tool("")]), [
+    tool("a"),
+  ]);
 });

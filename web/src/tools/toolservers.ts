@@ -24,7 +24,8 @@ export interface OfferedTool {
 }
 
 const item = "penstock.servers";
-const most = { servers: 16, tools: 128, offered: 512, description: 4000, schema: 64 << 10 };
+const most = { servers: 16, tools: 128, offered: 512, description: 4000, letters: 128 << 10 };
+const toolNames = /^[^\p{Cc}\p{Cf}]{1,128}$/u; // of servers: any that cannot turn what stands beside it
 
 /** The MCP servers of this browser, kept from one visit to the next. */
 export class ToolServers {
@@ -90,16 +91,19 @@ export class ToolServers {
 
 /** What is valid of the tools that a server tells of. */
 export function cleanTools(told: unknown): FunctionDefinition[] {
-  const tools: FunctionDefinition[] = [];
-  for (const entry of Array.isArray(told) ? told : []) {
+  const tools = new Map<string, FunctionDefinition>();
+  let letters = 0; // of all
+  for (const entry of Array.isArray(told) ? told.slice(0, most.tools) : []) {
     const { name, description, parameters } = record(entry);
-    if (tools.length >= most.tools || typeof name !== "string" || name === "") continue;
-    const schema = record(parameters);
-    if (JSON.stringify(schema).length > most.schema) continue;
+    if (typeof name !== "string" || !toolNames.test(name) || tools.has(name)) continue;
     const said = typeof description === "string" ? description.slice(0, most.description) : "";
-    tools.push({ name, description: said, parameters: schema });
+    const schema = record(parameters);
+    const length = said.length + JSON.stringify(schema).length;
+    if (letters + length > most.letters) continue;
+    letters += length;
+    tools.set(name, { name, description: said, parameters: schema });
   }
-  return tools;
+  return [...tools.values()];
 }
 
 function cleanServer(stored: unknown): ToolServer[] {
