@@ -6,7 +6,7 @@ import { Answers } from "./chats/answers.ts";
 import { Chats } from "./chats/chats.ts";
 import type { ChatStore } from "./chats/chatstore.ts";
 import type { Drafts } from "./chats/drafts.ts";
-import { type Message, mediaOf } from "./chats/message.ts";
+import { type Message, mediaOf, openCalls } from "./chats/message.ts";
 import { QuestionQueue } from "./chats/questionqueue.ts";
 import type { Tabs } from "./chats/tabs.ts";
 import type { KeyKeeper } from "./host/apikeys.ts";
@@ -26,7 +26,7 @@ import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
 import type { ServerConnections } from "./tools/serverconnections.ts";
-import { ToolCalls } from "./tools/toolcalls.ts";
+import type { ToolCalls } from "./tools/toolcalls.ts";
 import type { ToolServers } from "./tools/toolservers.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 
@@ -54,7 +54,6 @@ export class App {
   readonly view: Signal<View> = signal("chat");
   readonly drawer: Signal<Drawer | undefined> = signal(undefined);
   readonly notice = signal(""); // what went wrong outside of any answer
-  readonly sought: Signal<string | undefined> = signal(undefined); // the message of the chat to bring into sight
   readonly offer: Signal<Offer | undefined> = signal(undefined);
   readonly beside: Signal<string | undefined> = signal(undefined); // the answer that is shown beside another version of it
   readonly rest: Rest;
@@ -65,7 +64,7 @@ export class App {
   readonly queue: QuestionQueue;
   readonly watching: LiveSubscription;
   readonly progresses: Progresses;
-  readonly calls: ToolCalls;
+  private calls: Promise<ToolCalls> | undefined;
   private connected: Promise<ServerConnections> | undefined;
 
   constructor(
@@ -107,19 +106,27 @@ export class App {
     this.queue = new QuestionQueue(drafts, this.chats);
     this.traces = new Traces(this.answers.running, openTraces);
     this.traces.follow(this.chats.list);
-    this.calls = new ToolCalls(this.chats, this.answers.running, servers, () => this.connections());
+    this.answers.whenEnded = (run) => {
+      if (openCalls(run.message.peek()).length === 0) return;
+      this.toolCalls().then(
+        (calls) => calls.begin(run),
+        () => {}, // the calls wait for a person
+      );
+    };
   }
 
   /**
-   * The model that answers with these settings. A host with several wants its name: the first
-   * one's, or where pictures are sent and that reads text only, the name of one that sees.
+   * The model that answers with these settings. A host with several wants its name: that of the
+   * first that can be loaded, or where pictures are sent and that reads text only, the name of one
+   * that sees.
    */
   modelOf({ model }: Settings, pictures = false): { model?: string } {
-    const [first, ...others] = this.served.value;
+    const served = this.served.value;
+    const first = served.find(({ failed }) => failed === "") ?? served[0];
     if (model !== undefined) return { model };
-    if (first === undefined || others.length === 0) return {};
+    if (first === undefined || served.length < 2) return {};
     const reads = first.abilities ?? allAbilities;
-    const sees = pictures && !reads.sees && !reads.hears && others.find(({ abilities }) => abilities?.sees);
+    const sees = pictures && !reads.sees && !reads.hears && served.find(({ abilities }) => abilities?.sees);
     return { model: (sees || first).name };
   }
 
@@ -171,6 +178,17 @@ export class App {
     const asked = { ...settings, ...this.modelOf(settings, pictures) };
     const functions = this.servers.offered(settings).map(({ definition }) => definition);
     return requestFor(asked, offered, messages, abilities, byDefault, functions);
+  }
+
+  /** What answers the calls of tools. Its code is loaded with the first. */
+  toolCalls(): Promise<ToolCalls> {
+    this.calls ??= import("./tools/toolcalls.ts").then(
+      ({ ToolCalls }) => new ToolCalls(this.chats, this.servers, () => this.connections()),
+    );
+    this.calls.catch(() => {
+      this.calls = undefined; // it may be loaded at the next try
+    });
+    return this.calls;
   }
 
   /** The way to MCP servers. Its code is loaded with the first that is needed. */

@@ -57,7 +57,8 @@ function setUp(always: string[] = []) {
     );
     return Promise.race([serve(given), stopped]);
   };
-  const calls = new ToolCalls({ of: () => chat }, answers.running, servers, async () => ({ call }));
+  const calls = new ToolCalls({ of: () => chat }, servers, async () => ({ call }));
+  answers.whenEnded = (run) => calls.begin(run);
   /** The model ends its answer with calls of add. */
   const asksFor = async (...given: string[]) => {
     const speaker = listeners.at(-1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Answers the calls of tools that an answer ends with, and has the model go on.
-import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 import type { Chat } from "../chats/chat.ts";
 import type { Chats } from "../chats/chats.ts";
 import { callsOf, type Message, openCalls } from "../chats/message.ts";
@@ -20,20 +20,9 @@ export class ToolCalls {
   /** open is called once a tool of a server is wanted. */
   constructor(
     private readonly chats: Pick<Chats, "of">,
-    running: ReadonlySignal<ReadonlyMap<string, RunningAnswer>>,
     private readonly servers: ToolServers,
     private readonly open: () => Promise<Pick<ServerConnections, "call">>,
-  ) {
-    let known: ReadonlyMap<string, RunningAnswer> = new Map();
-    effect(() => {
-      const now = running.value;
-      const ended = [...known.values()].filter((run) => !now.has(run.id) && !run.watching);
-      known = now;
-      untracked(() => {
-        for (const run of ended) this.begin(run);
-      });
-    });
-  }
+  ) {}
 
   /** Who answers a call, as the chat's settings are now; undefined: the chat has no such tool. */
   toolOf(chat: Chat, { function: { name } }: ToolCall): OfferedTool | undefined {
@@ -87,7 +76,7 @@ export class ToolCalls {
   }
 
   /** Runs what needs no permission of an answer that has ended. */
-  private begin({ chat: name, id }: RunningAnswer): void {
+  begin({ chat: name, id }: Pick<RunningAnswer, "chat" | "id">): void {
     const chat = this.chats.of({ chat: name });
     if (chat === undefined || !chat.tree.has(id)) return;
     const open = openCalls(chat.tree.node(id).peek());

@@ -10,6 +10,7 @@ export const played = [
   "accessible",
   "asking",
   "budget",
+  "covering",
   "docs",
   "errors",
   "form",
@@ -19,10 +20,12 @@ export const played = [
   "plugins",
   "reading",
   "script",
+  "sight",
   "sounds",
   "stored",
   "surprise",
   "tools",
+  "typing",
   "view",
 ].map((name) => `${name}.test.ts`);
 

@@ -31,6 +31,7 @@ export default function SettingsView() {
         <LimitField />
         <FormatPart />
         <ToolsPart />
+        <OtherPluginsPart />
         <Advanced />
         <div class="settings-foot">
           <p class="hint">Changes count from the next answer on, in this chat alone.</p>
@@ -67,7 +68,6 @@ function Advanced() {
   return (
     <FoldingPart title="Advanced" now="sampler chain, end, reasoning, request" begin="closed">
       <ChainPart />
-      <OtherPluginsPart />
       <LengthPart />
       <ReasoningPart />
       <OtherPart />

@@ -34,8 +34,10 @@ export function SteeringPanel({ run }: { run: RunningAnswer }) {
         </div>
         <Standing run={run} phase={phase} />
         {phase.value === "paused" && <RewindList run={run} />}
-        <InjectField run={run} />
-        <Tuning run={run} />
+        <div class="steering-fields">
+          <InjectField run={run} />
+          <Tuning run={run} />
+        </div>
       </fieldset>
     </section>
   );
@@ -58,10 +60,12 @@ function Hold({ run, phase }: Props) {
 
 /** Says where the answer stands, and to a screen reader when that changes. */
 function Standing({ run, phase }: Props) {
+  const { beside, chats } = useApp();
   const words = useComputed(() => {
-    if (phase.value === "paused")
-      return `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Its place goes to others that wait for one.`;
-    return standing[phase.value];
+    const which =
+      beside.value !== undefined && chats.of(run)?.run === run ? "This is the second answer. " : "";
+    const paused = `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Others may use its slot meanwhile.`;
+    return which + (phase.value === "paused" ? paused : (standing[phase.value] ?? ""));
   });
   return (
     <p class="hint" role="status">

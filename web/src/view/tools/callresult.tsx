@@ -9,11 +9,12 @@ import type { Chat } from "../../chats/chat.ts";
 import { openCalls, type ToolResult } from "../../chats/message.ts";
 import type { ToolCall } from "../../host/protocol.ts";
 import { splitControls } from "../../text/bidi.ts";
+import type { ToolCalls } from "../../tools/toolcalls.ts";
 import type { OfferedTool } from "../../tools/toolservers.ts";
-import { useApp } from "../appcontext.ts";
 import { focusField } from "../chat/focus.ts";
 
 interface Props {
+  calls: ToolCalls;
   chat: Chat;
   id: string; // of the answer
   call: ToolCall;
@@ -23,8 +24,7 @@ const declined = "The user declined this call.";
 const long = 300; // characters of a result that is folded
 
 /** The result of a call, or how it gets one. */
-export default function CallResult({ chat, id, call }: Props) {
-  const { calls } = useApp();
+export function CallResult({ calls, chat, id, call }: Props) {
   const result = useComputed(() =>
     chat.tree.node(id).value.results?.find((one) => one.call === call.id),
   ).value;
@@ -33,7 +33,7 @@ export default function CallResult({ chat, id, call }: Props) {
     return (
       <div class="call-result">
         <Result result={result} />
-        <GoOn chat={chat} id={id} call={call} />
+        <GoOn calls={calls} chat={chat} id={id} call={call} />
       </div>
     );
   }
@@ -53,7 +53,7 @@ export default function CallResult({ chat, id, call }: Props) {
     <fieldset class="call-result">
       <legend class="hidden">Answer to {name}</legend>
       {result !== undefined && <Trouble result={result} />}
-      <Ways chat={chat} id={id} call={call} tool={calls.toolOf(chat, call)} />
+      <Ways calls={calls} chat={chat} id={id} call={call} tool={calls.toolOf(chat, call)} />
     </fieldset>
   );
 }
@@ -84,8 +84,7 @@ function Trouble({ result: { by = "The server", content } }: { result: ToolResul
 }
 
 /** The ways to an answer that a person can choose from. */
-function Ways({ chat, id, call, tool }: Props & { tool: OfferedTool | undefined }) {
-  const { calls } = useApp();
+function Ways({ calls, chat, id, call, tool }: Props & { tool: OfferedTool | undefined }) {
   const server = tool?.server;
   const writing = useSignal(server === undefined);
   const run = (always: boolean) => {
@@ -100,7 +99,8 @@ function Ways({ chat, id, call, tool }: Props & { tool: OfferedTool | undefined 
     <>
       {server !== undefined && (
         <p>
-          May <strong>{server.name}</strong> run <code>{tool?.tool}</code> with these arguments?
+          May <strong>{server.name}</strong> ({new URL(server.url).host}) run <code>{tool?.tool}</code> with
+          these arguments?
         </p>
       )}
       <p class="ways">
@@ -126,13 +126,12 @@ function Ways({ chat, id, call, tool }: Props & { tool: OfferedTool | undefined 
           Decline
         </button>
       </p>
-      {writing.value && <OwnAnswer chat={chat} id={id} call={call} />}
+      {writing.value && <OwnAnswer calls={calls} chat={chat} id={id} call={call} />}
     </>
   );
 }
 
-function OwnAnswer({ chat, id, call }: Props) {
-  const { calls } = useApp();
+function OwnAnswer({ calls, chat, id, call }: Props) {
   const field = useId();
   const text = useSignal("");
   const { name } = call.function;
@@ -166,8 +165,7 @@ function OwnAnswer({ chat, id, call }: Props) {
 }
 
 /** The way on where all calls are answered and the model was not asked, as after a reload. */
-function GoOn({ chat, id, call }: Props) {
-  const { calls } = useApp();
+function GoOn({ calls, chat, id, call }: Props) {
   const waits = useComputed(() => {
     const message = chat.tree.node(id).value;
     const last = message.calls?.at(-1)?.id === call.id;
