@@ -47,17 +47,20 @@ effect(() => {
 await app.chats.load().catch((error) => {
   app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
 });
-const drawsMarkdown = app.chats.list.value.length > 0 && loadMarkdown().catch(() => {}); // which tries again
+const kept = app.chats.list.value.length > 0;
+const drawsMarkdown = kept ? loadMarkdown().catch(() => {}) : Promise.resolve(); // which tries again
 effect(() => {
   if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more
 });
 await followAddress(app);
-await drawsMarkdown;
-render(
-  <AppProvider value={app}>
-    <Page />
-  </AppProvider>,
-  document.body,
+// Not awaited here: what is loaded uses parts of this file, and so waits until it has run.
+void drawsMarkdown.then(() =>
+  render(
+    <AppProvider value={app}>
+      <Page />
+    </AppProvider>,
+    document.body,
+  ),
 );
 document.addEventListener("visibilitychange", () => app.chats.flush());
 window.addEventListener("beforeunload", () => {

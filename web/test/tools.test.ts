@@ -89,7 +89,8 @@ async function startEverything(): Promise<{ url: string; child: ChildProcess }> 
     "@modelcontextprotocol/server-everything/dist/index.js",
   );
   const env = { ...process.env, PORT: String(port) };
-  const child = spawn(process.execPath, [main, "streamableHttp"], {
+  const old = globalThis.crypto === undefined ? ["--experimental-global-webcrypto"] : []; // Node 18
+  const child = spawn(process.execPath, [...old, main, "streamableHttp"], {
     env,
     stdio: ["ignore", "ignore", "pipe"],
   });
