@@ -7,18 +7,20 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import type { RequestMessage } from "../src/host/protocol.ts";
+import { findings } from "./axe.ts";
 import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
+import { sizes } from "./sizes.ts";
 
 useBrowser();
 const server = useServer();
 
 /** A page whose host the test plays, with the tools of its chat open. */
-async function openTools(streams: PlayedStream[]): Promise<ChatPage> {
-  const chat = await ChatPage.open(server.url, {}, (page) =>
+async function openTools(streams: PlayedStream[], size: BrowserContextOptions = {}): Promise<ChatPage> {
+  const chat = await ChatPage.open(server.url, size, (page) =>
     play(page, (stream) => void streams.push(stream)),
   );
   await chat.online();
@@ -37,6 +39,17 @@ async function nth(page: Page, streams: readonly PlayedStream[], at: number): Pr
   throw new Error(`the page has not asked ${at + 1} times`);
 }
 
+/** Nothing is wrong with what is shown, in either theme, and it is no wider than the window. */
+async function looksRight({ page }: ChatPage): Promise<void> {
+  assert.deepEqual(await findings(page), []);
+  const wide = await page.evaluate(() =>
+    [document.documentElement, ...document.querySelectorAll(".drawer")]
+      .map((element) => element.scrollWidth - element.clientWidth)
+      .reduce((most, more) => Math.max(most, more)),
+  );
+  assert.ok(wide <= 0, `something is ${wide} pixels too wide`);
+}
+
 /** Ends an answer with a call of a tool. */
 function calls(stream: PlayedStream, name: string, given: unknown): void {
   stream.parts({ calls: [{ index: 0, id: "c1", function: { name, arguments: JSON.stringify(given) } }] });
@@ -51,15 +64,17 @@ test("Page: a function is written as a form, its call is answered by hand, and t
   timeout: 2 * patience,
 }, async () => {
   const streams: PlayedStream[] = [];
-  const chat = await openTools(streams);
+  const chat = await openTools(streams, sizes.phone);
   const { page } = chat;
   await page.getByRole("button", { name: "Add a function" }).click();
   await page.getByLabel("Name", { exact: true }).fill("weather");
   await page.getByLabel("What it does").fill("The weather of a city.");
   await page.getByRole("button", { name: "Add a parameter" }).click();
   await page.getByLabel("Name of parameter 1").fill("city");
+  await looksRight(chat);
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByRole("switch", { name: /weather/ }).waitFor();
+  await page.getByRole("button", { name: "Close Settings" }).click();
   await chat.ask("Rain in Bonn?");
   const first = await nth(page, streams, 0);
   const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
@@ -68,6 +83,7 @@ test("Page: a function is written as a form, its call is answered by hand, and t
   ]);
   calls(first, "weather", { city: "Bonn" });
   await page.getByLabel("What weather answers").fill("wet");
+  await looksRight(chat);
   await page.getByRole("button", { name: "Send answer" }).click();
   const second = await nth(page, streams, 1);
   assert.deepEqual(told(second), { role: "tool", tool_call_id: "c1", content: "wet" });
@@ -119,6 +135,8 @@ test("Page: a tool of an MCP server runs once it is allowed; resources and promp
   const offered = (first.request.tools as { function: { name: string } }[]).map((tool) => tool.function.name);
   assert.ok(offered.includes("echo"), offered.join(" "));
   calls(first, "echo", { message: "hi" });
+  await page.getByRole("button", { name: "Allow once" }).waitFor();
+  await looksRight(chat);
   await page.getByRole("button", { name: "Allow once" }).click();
   const second = await nth(page, streams, 1);
   assert.deepEqual(told(second), { role: "tool", tool_call_id: "c1", content: "Echo: hi" });
@@ -128,6 +146,8 @@ test("Page: a tool of an MCP server runs once it is allowed; resources and promp
 
   await list.getByRole("button", { name: "Show resources and prompts" }).click();
   await list.getByText("Resources", { exact: true }).waitFor();
+  await list.getByText("Its tools").click();
+  await looksRight(chat);
   await list.getByRole("button", { name: /^Add / }).first().click();
   await page
     .getByRole("button", { name: /^Remove .*/ })
