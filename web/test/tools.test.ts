@@ -4,8 +4,10 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer as serveHTTP } from "node:http";
 import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import type { RequestMessage } from "../src/host/protocol.ts";
@@ -160,7 +162,11 @@ test("Page: a tool of an MCP server runs once it is allowed; resources and promp
   await once(child, "exit");
 });
 
-test("Page: an MCP server that is not there is named, with what may be wrong", {
+function* spaces(): Generator<Buffer> {
+  for (;;) yield Buffer.alloc(1 << 16, " ");
+}
+
+test("Page: an MCP server that is not there, or answers without end, is not added, and why is said", {
   timeout: 2 * patience,
 }, async () => {
   const chat = await openTools([]);
@@ -175,4 +181,17 @@ test("Page: an MCP server that is not there is named, with what may be wrong", {
   await page.getByLabel("Address").fill("localhost");
   await page.getByRole("button", { name: "Add server" }).click();
   await page.getByText("The address must begin with http:// or https://.").waitFor();
+
+  const endless = serveHTTP((request, response) => {
+    response.setHeader("Access-Control-Allow-Origin", "*").setHeader("Access-Control-Allow-Headers", "*");
+    response.setHeader("Content-Type", "application/json");
+    if (request.method === "OPTIONS") response.end();
+    else Readable.from(spaces()).pipe(response);
+  }).listen(0, "127.0.0.1");
+  await once(endless, "listening");
+  await page.getByLabel("Address").fill(`http://127.0.0.1:${(endless.address() as AddressInfo).port}/mcp`);
+  await page.getByRole("button", { name: "Add server" }).click();
+  await page.getByText("The server was not added: it sends more than 8 MB.").waitFor();
+  endless.closeAllConnections();
+  endless.close();
 });
