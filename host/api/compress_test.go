@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -95,6 +96,20 @@ func TestCompress_OfAPart_IsAsItIs(t *testing.T) {
 	}
 }
 
+// The length of what was to be sent is not the length of what is.
+func TestCompress_Length_IsOfWhatIsSent(t *testing.T) {
+	handler := func(c echo.Context) error {
+		c.Response().Header().Set("Content-Length", strconv.Itoa(len(longText)))
+		return says("application/json", longText)(c)
+	}
+	for accept, want := range map[string]string{"gzip": "", "identity": strconv.Itoa(len(longText))} {
+		w := packing(&service{packers: newPackers()}, handler, "Accept-Encoding", accept)
+		if got := w.Header().Get("Content-Length"); got != want {
+			t.Errorf("%s: Content-Length %q, want %q", accept, got, want)
+		}
+	}
+}
+
 // What is flushed before there is much of it is a stream, of which each piece comes at once.
 func TestCompress_Flushed_IsNotHeldBack(t *testing.T) {
 	w := httptest.NewRecorder()
@@ -154,6 +169,10 @@ func TestAPI_Page_PackedFiles(t *testing.T) {
 		if body != want || !strings.HasPrefix(header.Get("Content-Type"), "text/javascript") || header.Get("Vary") != "Accept-Encoding" ||
 			!strings.Contains(header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: %q %v", accept, body, header)
+		}
+		status, header, body := r.call(http.MethodHead, "/assets/a.js", "", "Accept-Encoding", accept)
+		if status != http.StatusOK || body != "" || header.Get("Content-Length") != strconv.Itoa(len(want)) {
+			t.Errorf("HEAD, %s: %d %q, Content-Length %q, want %d", accept, status, body, header.Get("Content-Length"), len(want))
 		}
 	}
 }

@@ -72,7 +72,8 @@ test("Page: the first load is small and comes from the host alone", { timeout: 2
 });
 
 /**
- * What each view loads when it is opened first, as it is sent, besides what the views before it have.
+ * What each view loads when it is opened first, as it is sent, besides what the views before it
+ * have.
  */
 const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown> }> = {
   settings: {

@@ -3,8 +3,8 @@
 // Measures how smoothly the page draws: the time between two frames while the last 400 of an
 // answer's 10,000 tokens come, 100 a second, or 300 of a mixed one, and while a reader scrolls
 // through the answer. An endless list, table or block of code is the worst that a model can write.
-// Then the processor time of what a reader waits for: a long chat that is opened, a long text that is
-// pasted, in the page and in a bare field. npm run frames
+// Then the processor time of what a reader waits for: a long chat that is opened, a long text that
+// is pasted, in the page and in a bare field. npm run frames
 import type { Page } from "playwright-core";
 import { importFile, longChat } from "./archive.ts";
 import { ChatPage, launch } from "./browser.ts";

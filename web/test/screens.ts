@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Compares what the page looks like with stored pictures, so that a broken card is seen before its
-// users see it: views, cards and dialogs, in four sizes, light and dark. The pictures are a third as
-// large as the page. npm run screens -- -update stores them anew; names after it store some.
+// users see it: views, cards and dialogs, in four sizes, light and dark. The pictures are a third
+// as large as the page. npm run screens -- -update stores them anew; names after it store some.
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -53,7 +53,7 @@ async function settled({ page }: ChatPage): Promise<void> {
   });
 }
 
-/** Whether the reader sees the beginning of an element: it is within the window, with nothing over it. */
+/** Whether the reader sees where an element begins: it is in the window, with nothing over it. */
 function isSeen(element: Locator): Promise<boolean> {
   return element.evaluate((it) => {
     const window = document.querySelector("#scroller")?.getBoundingClientRect();
@@ -138,7 +138,10 @@ for (const [size, device] of Object.entries(devices)) {
           await scrollTo(chat, place);
           await showSidebar(chat);
           await chat.page.getByRole("searchbox", { name: "Search chats" }).fill(`needle${at}.`);
-          await chat.page.locator(".result").getByRole("link").click();
+          await chat.page
+            .locator(".result", { hasText: `needle${at}.` })
+            .getByRole("link")
+            .click();
           await settled(chat);
           const hit = chat.page.locator(`[data-message]`, { hasText: `needle${at}.` }).last();
           assert.ok(

@@ -25,7 +25,7 @@ async function open(device = {}) {
   return { chat, page: chat.page, streams };
 }
 
-/** Presses Enter as Safari tells of it when it ends a composition: no part of one, with the code 229. */
+/** Presses Enter as Safari tells of it at the end of a composition: no part of it, code 229. */
 function endComposition(field: Locator): Promise<unknown> {
   return field.evaluate((it) =>
     it.dispatchEvent(

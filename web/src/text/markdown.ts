@@ -13,8 +13,8 @@ import { tasks } from "./tasklists.ts";
 
 /**
  * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped but for
- * the few of harmlesstags.ts, which have no attributes; only links to the web and to mail are links,
- * and an image becomes a link, so that a text cannot make the browser load anything.
+ * the few of harmlesstags.ts, which have no attributes; only links to the web and to mail are
+ * links, and an image becomes a link, so that a text cannot make the browser load anything.
  */
 export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true })
   .use(math)

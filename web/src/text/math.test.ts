@@ -24,7 +24,7 @@ for (const { text, formulas } of [
 ]) {
   test(`math: ${JSON.stringify(text.slice(0, 40))}`, () => {
     const found: string[] = [];
-    const spans = /<(?:span|p) class="math" data-kind="(\w+)">([^<]*)</g;
+    const spans = /<(?:span|p) class="math" data-kind="(\w+)"(?: tabindex="0")?>([^<]*)</g;
     for (const [, kind, source] of renderMarkdown(text).matchAll(spans)) found.push(`${kind} ${source}`);
     assert.deepEqual(found, formulas);
   });

@@ -14,7 +14,7 @@ export function parsedJSON(text: string): { value?: unknown; problem?: string } 
 
 const deepest = 20; // levels that are laid out: each line of a level begins with as many spaces
 
-/** JSON with a line for each value. One that is nested deeper than people read stays on one line. */
+/** JSON with a line for each value. One nested deeper than people read stays on one line. */
 export function laidOutJSON(value: unknown): string {
   return isDeeper(value, deepest) ? JSON.stringify(value) : JSON.stringify(value, undefined, 2);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Loads the code that draws Markdown. It is a third of the page's, and a fresh page has no use for it.
+// Loads the code that draws Markdown, a third of the page's. A fresh page has no use for it.
 
 /** The code that draws Markdown. */
 export type MarkdownCode = typeof import("./markdowndrawing.ts");
