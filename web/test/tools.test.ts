@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Tools in the page: functions whose calls a person answers, and those of MCP's official test server.
+// Tools in the page: functions whose calls a person answers, and those of MCP servers, as of its
+// official one for tests.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

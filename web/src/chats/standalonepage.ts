@@ -155,7 +155,9 @@ details { margin: .6rem 0; }
 .detail { padding: .6rem .8rem; border: 1px solid var(--line); border-radius: .5rem; }
 `;
 
-/** What the page does: it tells of the token that is chosen. It makes text of the facts, never HTML. */
+/**
+ * What the page does: it tells of the token that is chosen. It makes text of the facts, never HTML.
+ */
 const viewer = `
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const add = (to, tag, text) => { const made = document.createElement(tag); made.textContent = text; to.append(made); return made; };

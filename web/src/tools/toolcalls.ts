@@ -69,7 +69,9 @@ export class ToolCalls {
     this.goOn(chat, id);
   }
 
-  /** Has the model go on once all calls of an answer are answered, if nothing else was asked since. */
+  /**
+   * Has the model go on once all calls of an answer are answered, if nothing else was asked since.
+   */
   goOn(chat: Chat, id: string): void {
     if (!chat.tree.has(id) || chat.tree.leaf?.id !== id || chat.run !== undefined) return;
     if (openCalls(chat.tree.node(id).peek()).length === 0) chat.goOnWithResults(id);

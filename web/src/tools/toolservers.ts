@@ -39,7 +39,7 @@ export class ToolServers {
     return this.kept;
   }
 
-  /** Adds a server, or puts it in the place of the one with its address. False: there are too many. */
+  /** Adds a server, or replaces the one with its address. False: there are too many. */
   put(server: ToolServer): boolean {
     const list = this.read();
     const at = list.findIndex(({ url }) => url === server.url);

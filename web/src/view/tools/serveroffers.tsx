@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// What an MCP server has besides tools: resources to add to a message, and prompts to begin it with.
+// What an MCP server has besides tools: resources and prompts, which go to the message field.
 import { useSignal } from "@preact/signals";
 import type { Draft } from "../../chats/drafts.ts";
 import { cleanTools, type ToolServer } from "../../tools/toolservers.ts";
