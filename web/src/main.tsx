@@ -47,21 +47,21 @@ effect(() => {
 await app.chats.load().catch((error) => {
   app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
 });
-const kept = app.chats.list.value.length > 0;
-const drawsMarkdown = kept ? loadMarkdown().catch(() => {}) : Promise.resolve(); // which tries again
 effect(() => {
   if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more
 });
 await followAddress(app);
-// Not awaited here: what is loaded uses parts of this file, and so waits until it has run.
-void drawsMarkdown.then(() =>
+const draw = () =>
   render(
     <AppProvider value={app}>
       <Page />
     </AppProvider>,
     document.body,
-  ),
-);
+  );
+// Who has chats sees their texts as they are to look. This module must not wait for the code of
+// that, which waits for this module.
+if (app.chats.list.value.length > 0) void loadMarkdown().then(draw, draw);
+else draw();
 document.addEventListener("visibilitychange", () => app.chats.flush());
 window.addEventListener("beforeunload", () => {
   app.connection.leave(true);

@@ -105,6 +105,17 @@ const scenes: Record<string, Scene> = {
       await openSettings(chat);
       await chat.page.getByRole("heading", { name: "Advanced" }).click();
       await chat.page.getByRole("heading", { name: "Sampler chain" }).waitFor();
+      await chat.page
+        .getByRole("heading", { name: "Advanced" })
+        .evaluate((heading) => heading.scrollIntoView({ block: "start" }));
+    },
+  },
+  plugins: {
+    async play({ page }) {
+      await page.evaluate(() => {
+        location.hash = "#/plugins";
+      });
+      await page.locator("main.plugins").waitFor();
     },
   },
   inspector: {

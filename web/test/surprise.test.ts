@@ -53,7 +53,9 @@ for (const [size, options] of Object.entries(sizes)) {
   });
 }
 
-const forbidden = /\b(KV cache|host|dist|Hold|Fresh words|Top-K)\b/;
+// Slots and ticks have these names alone, as in the API, in metrics and in llama-server's pages, so
+// that they can be looked up; the live view says in a line what each is.
+const forbidden = /\b(Places?|Steps?|KV cache|host|dist|Hold|Fresh words|Top-K)\b/;
 // Experts find the field's own terms where each has a line of explanation.
 const explained = /\(KV cache\)|\(forward pass\)/g;
 

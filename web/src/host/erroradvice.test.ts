@@ -26,6 +26,11 @@ for (const { error, said, help } of [
   { error: { ...invalid, param: "temperature" }, said: /^No\.$/, help: "settings" },
   { error: { ...invalid, param: "plugins[0].config" }, said: /^No\.$/, help: "settings" },
   { error: { ...invalid, param: "json_schema" }, said: /^No\.$/, help: "settings" },
+  {
+    error: { ...invalid, param: "json_schema", message: "json_schema cannot be used: #: it is a text" },
+    said: /^json_schema cannot be used: it is a text\.$/,
+    help: "settings",
+  },
   { error: { ...invalid, param: "messages[0]" }, said: /^No\.$/, help: "again" },
   {
     error: { code: "shutting_down", type: "unavailable_error" },

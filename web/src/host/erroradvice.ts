@@ -22,7 +22,7 @@ export interface Advice {
  */
 export function advice(error: HostError, limit?: number): Advice {
   const about = `${error.type ?? ""} ${error.code ?? ""} ${error.param ?? ""}`;
-  const told = withoutPaths(sentence(error.message));
+  const told = withoutPaths(sentence(error.message.replace(": #: ", ": "))); // #: all of a schema
   if (/ timeout/.test(about) && limit !== undefined)
     return { said: `It took longer than your limit of ${duration(limit)}.`, help: "settings", details: told };
   const known = problems.find(([errors]) => errors.test(about));
