@@ -30,7 +30,7 @@ const packed: Plugin = {
 
 const host = process.env.PENSTOCK_URL ?? "http://127.0.0.1:8080";
 
-const entities = fileURLToPath(new URL("src/text/entities.ts", import.meta.url));
+const ours = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
  * What the page needs first is one file, however many of its parts use modules of it as well: many
@@ -43,7 +43,12 @@ const firstLoad = (id: string, { getModuleInfo }: Rollup.ManualChunkMeta) =>
 export default defineConfig({
   base: "./", // works below any path a reverse proxy may choose
   plugins: [oneFontFormat, packed],
-  resolve: { alias: [{ find: /^entities$/, replacement: entities }] },
+  resolve: {
+    alias: [
+      { find: /^entities$/, replacement: ours("src/text/entities.ts") },
+      { find: /^ajv(-formats)?$/, replacement: ours("src/tools/novalidator.ts") },
+    ],
+  },
   build: {
     target: "es2022",
     assetsInlineLimit: 0,

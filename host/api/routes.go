@@ -264,12 +264,21 @@ func (s *service) health(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// pagePolicy is the Content Security Policy of the page, the only one. It needs nothing but its
-// own files and its own host; text that a model writes is never a reason to load something from
-// elsewhere. A blob: is a picture or a sound that a person has added: only the page's own script
-// can make one. Nothing is shown by a data: URL, which a text could have.
+// pagePolicy is the Content Security Policy of the page and of all its files but one. It needs
+// nothing but its own files and its own host; text that a model writes is never a reason to load
+// something from elsewhere. A blob: is a picture or a sound that a person has added: only the
+// page's own script can make one. Nothing is shown by a data: URL, which a text could have.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// mcpPolicy is that of the only file of the page that may call other servers: the worker that
+// speaks MCP with those that a person has added. A worker has the policy that it was sent with,
+// not that of the page which starts it. So it can load and run nothing besides, and the page
+// itself, with all text that a model writes, still calls its own server only.
+const mcpPolicy = "default-src 'none'; connect-src http: https:; frame-ancestors 'none'"
+
+// mcpWorker begins the name of that file; the rest is a hash (web/src/tools/mcp.worker.ts).
+const mcpWorker = "assets/mcp.worker-"
 
 // pageRoute takes what no other route does.
 const pageRoute = "/*"
@@ -318,6 +327,9 @@ func setPageHeaders(h http.Header, name string) {
 		h.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
 	}
 	h.Set(echo.HeaderContentSecurityPolicy, pagePolicy)
+	if strings.HasPrefix(name, mcpWorker) {
+		h.Set(echo.HeaderContentSecurityPolicy, mcpPolicy)
+	}
 	h.Set(echo.HeaderReferrerPolicy, "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }

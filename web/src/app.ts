@@ -6,7 +6,7 @@ import { Answers } from "./chats/answers.ts";
 import { Chats } from "./chats/chats.ts";
 import type { ChatStore } from "./chats/chatstore.ts";
 import type { Drafts } from "./chats/drafts.ts";
-import { type Message, mediaOf } from "./chats/message.ts";
+import { type Message, mediaOf, openCalls } from "./chats/message.ts";
 import { QuestionQueue } from "./chats/questionqueue.ts";
 import type { Tabs } from "./chats/tabs.ts";
 import type { KeyKeeper } from "./host/apikeys.ts";
@@ -25,6 +25,9 @@ import { requestFor } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
+import type { ServerConnections } from "./tools/serverconnections.ts";
+import type { ToolCalls } from "./tools/toolcalls.ts";
+import type { ToolServers } from "./tools/toolservers.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 
 /** What fills the page. */
@@ -61,6 +64,8 @@ export class App {
   readonly queue: QuestionQueue;
   readonly watching: LiveSubscription;
   readonly progresses: Progresses;
+  private calls: Promise<ToolCalls> | undefined;
+  private connected: Promise<ServerConnections> | undefined;
 
   constructor(
     readonly base: URL,
@@ -69,6 +74,7 @@ export class App {
     readonly layout: Layout,
     readonly store: ChatStore,
     readonly drafts: Drafts,
+    readonly servers: ToolServers,
     tabs?: Tabs,
   ) {
     this.rest = new Rest(base, () => keeper.key);
@@ -100,6 +106,13 @@ export class App {
     this.queue = new QuestionQueue(drafts, this.chats);
     this.traces = new Traces(this.answers.running, openTraces);
     this.traces.follow(this.chats.list);
+    this.answers.whenEnded = (run) => {
+      if (openCalls(run.message.peek()).length === 0) return;
+      this.toolCalls().then(
+        (calls) => calls.begin(run),
+        () => {}, // the calls wait for a person
+      );
+    };
   }
 
   /**
@@ -163,7 +176,30 @@ export class App {
     const abilities = this.abilitiesOf(this.answering(settings, pictures));
     const byDefault = this.plugins.value.filter(isDefault).map((plugin) => plugin.name);
     const asked = { ...settings, ...this.modelOf(settings, pictures) };
-    return requestFor(asked, offered, messages, abilities, byDefault);
+    const functions = this.servers.offered(settings).map(({ definition }) => definition);
+    return requestFor(asked, offered, messages, abilities, byDefault, functions);
+  }
+
+  /** What answers the calls of tools. Its code is loaded with the first. */
+  toolCalls(): Promise<ToolCalls> {
+    this.calls ??= import("./tools/toolcalls.ts").then(
+      ({ ToolCalls }) => new ToolCalls(this.chats, this.servers, () => this.connections()),
+    );
+    this.calls.catch(() => {
+      this.calls = undefined; // it may be loaded at the next try
+    });
+    return this.calls;
+  }
+
+  /** The way to MCP servers. Its code is loaded with the first that is needed. */
+  connections(): Promise<ServerConnections> {
+    this.connected ??= import("./tools/serverconnections.ts").then(
+      ({ ServerConnections }) => new ServerConnections(),
+    );
+    this.connected.catch(() => {
+      this.connected = undefined; // it may be loaded at the next try
+    });
+    return this.connected;
   }
 
   /** Asks the host what it has. */

@@ -13,6 +13,7 @@ import { Layout } from "./layout.ts";
 import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/startingsettings.ts";
 import { CarefulStorage } from "./storage.ts";
+import { ToolServers } from "./tools/toolservers.ts";
 import { AppProvider } from "./view/appcontext.ts";
 import { loadMarkdown } from "./view/chat/markdowncode.ts";
 import { hideComposedKeys } from "./view/composedkeys.ts";
@@ -37,6 +38,7 @@ const app = new App(
   new Layout(preferences, matchMedia),
   store,
   new Drafts(storage),
+  new ToolServers(storage),
   store.lasts ? new Tabs() : undefined, // which tell each other of what is in the store
 );
 effect(() => {

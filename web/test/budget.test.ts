@@ -83,6 +83,13 @@ const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown>
       await page.getByLabel("Instructions").waitFor();
     },
   },
+  tools: {
+    most: 8 * 1024, // the SDK of MCP is loaded with the first server
+    go: async ({ page }) => {
+      await page.locator("summary", { has: page.getByRole("heading", { name: "Tools" }) }).click();
+      await page.getByRole("button", { name: "Add server" }).waitFor();
+    },
+  },
   answer: {
     most: 36 * 1024, // Markdown
     go: async (chat) => {

@@ -163,7 +163,10 @@ test("Page: a file that is no export is refused in words", options, async () => 
   const { page } = chat;
   for (const [text, want] of [
     ["<html>", /^bad\.json is no export of chats: it is no JSON: /],
-    ['{"conversations":[]}', /: it has no "penstock": "chats"/],
+    [
+      '{"conversations":[]}',
+      /: neither Penstock, ChatGPT, Open WebUI, llama-server nor LM Studio writes such a file/,
+    ],
     ['{"penstock":"chats","version":9,"chats":[]}', /a newer Penstock wrote it/],
     [
       '{"penstock":"chats","version":1,"chats":[{"id":"a","messages":[{"id":"b","role":"user","content":5}]}]}',

@@ -44,14 +44,15 @@ for (const [size, options] of Object.entries(devices)) {
   });
 }
 
-test("Page: settings begin with four things, the rest is under Advanced, and no switch contradicts its line", {
+test("Page: settings begin with what most chats need, the rest is under Advanced, and no switch contradicts its line", {
   timeout: 2 * patience,
 }, async () => {
   const { page } = await openSettings(server);
   const top = await page
     .locator(".settings > *")
-    .evaluateAll((parts) => parts.map((part) => part.querySelector("h3, label")?.textContent));
-  assert.deepEqual(top.slice(0, 5), ["Instructions", "Creativity", "Length", "Format", "Advanced"]);
+    .evaluateAll((parts) => parts.map((part) => part.querySelector("h3, label")?.textContent?.trim()));
+  assert.deepEqual(top.slice(0, 5), ["Instructions", "Creativity", "Length", "Format", "Tools"]);
+  assert.equal(top.filter((name) => name !== undefined).at(-1), "Advanced");
   await page.getByText("no effect at this value").first().waitFor();
   const quiet = page.locator('.stage[data-quiet="true"]');
   assert.equal(

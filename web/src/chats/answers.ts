@@ -11,6 +11,7 @@ import { type AnswerSharing, onlyTab } from "./tabs.ts";
 /** The answers that run, of all chats. */
 export class Answers {
   private readonly runs = signal<ReadonlyMap<string, RunningAnswer>>(new Map());
+  whenEnded: (run: RunningAnswer) => void = () => {}; // is told of answers that this tab followed
   private readonly claims = new Map<RunningAnswer, () => void>(); // gives an answer up to other tabs
 
   constructor(
@@ -125,5 +126,6 @@ export class Answers {
     const runs = new Map(this.runs.peek());
     runs.delete(run.id);
     this.runs.value = runs;
+    if (!run.watching) this.whenEnded(run);
   }
 }

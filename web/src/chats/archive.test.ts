@@ -56,7 +56,7 @@ for (const [name, value, want] of [
   ["no JSON", "<html>", /^it is no JSON: /],
   ["an empty file", "", /^it is no JSON: /],
   ["a list", [], /^the file must be an object$/],
-  ["another program's export", { conversations: [] }, /^it has no "penstock": "chats"/],
+  ["another program's export", { conversations: [] }, /^neither Penstock, ChatGPT, /],
   ["no version", { penstock: "chats", chats: [] }, /^version is missing$/],
   ["a newer version", { penstock: "chats", version: 3, chats: [] }, /newer Penstock wrote it, in version 3/],
   ["no chats", { penstock: "chats", version: 1 }, /^chats must be a list$/],
@@ -200,6 +200,15 @@ test("readArchive: what a file is, its bytes say", async () => {
   assert.deepEqual(read?.messages[0]?.files, [picture]);
   assert.equal(read?.files?.get(hash)?.type, "image/png");
   assert.equal(read?.files?.size, 1);
+});
+
+test("transcript: calls of tools, with what they answered", () => {
+  const call = { id: "c", type: "function" as const, function: { name: "weather", arguments: '{"a":1}' } };
+  const [question, answer] = whole.messages;
+  assert.ok(question !== undefined && answer !== undefined);
+  const results = [{ call: "c", content: "wet" }];
+  const text = transcript("Rain", [question, { ...answer, content: "", calls: [call], results }]);
+  assert.match(text, /Calls weather:\n\n```\n\{\n {2}"a": 1\n\}\n```\n\nIt answers:\n\n```\nwet\n```\n$/);
 });
 
 test("transcript: pictures are data: URLs at the end, sounds are named", () => {

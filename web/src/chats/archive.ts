@@ -7,7 +7,9 @@ import { sha256 } from "../media/sha256.ts";
 import { asImported } from "../settings/settings.ts";
 import type { WholeChat } from "./chats.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
+import { readForeign } from "./foreignchats.ts";
 import { type Attachment, isMedium, type Message, mediaOf, newID, stopped } from "./message.ts";
+import { isZip, unzip } from "./zip.ts";
 
 const kind = "chats";
 const version = 2; // that of archives with pictures and sounds; those without are of version 1
@@ -41,14 +43,37 @@ export async function writeArchive(
   return [...parts, `\n],"version":${files.length > 0 ? version : 1}}\n`];
 }
 
+/** The files of chats in a ZIP archive, as ChatGPT packs them, and LM Studio's if somebody does. */
+const chatFiles = /(^|\/)(conversations[-\w]*|[^/]*\.conversation)\.json$/;
+
 /**
- * Reads an archive. Throws an ArchiveError that names what is wrong. Pictures and sounds whose
- * bytes it has not are left out.
+ * Reads an export of this page or of another program, or the chats of a ZIP archive. Throws an
+ * ArchiveError that names what is wrong. Pictures and sounds whose bytes it has not are left out.
  */
 export async function readArchive(file: Blob): Promise<WholeChat[]> {
   if (file.size > largest) throw new ArchiveError(`it is larger than ${largest / 2 ** 20} MiB`);
-  const archive = object(parse(await file.text()), "the file");
-  if (archive.penstock !== kind) throw new ArchiveError('it has no "penstock": "chats", as an export has');
+  if (!(await isZip(file))) return readChats(file);
+  const packed = await unzip(file, chatFiles, largest).catch((error) => {
+    throw new ArchiveError(error instanceof Error ? error.message : String(error));
+  });
+  if (packed.length === 0)
+    throw new ArchiveError(
+      "it has no conversations.json: unpack it, and import the files that hold the chats",
+    );
+  const chats: WholeChat[] = [];
+  for (const part of packed) chats.push(...(await readChats(part)));
+  return chats;
+}
+
+async function readChats(file: Blob): Promise<WholeChat[]> {
+  const value = parse(await file.text());
+  const foreign = readForeign(value);
+  if (foreign !== undefined) return foreign;
+  const archive = object(value, "the file");
+  if (archive.penstock !== kind)
+    throw new ArchiveError(
+      "neither Penstock, ChatGPT, Open WebUI, llama-server nor LM Studio writes such a file",
+    );
   if (typeof archive.version !== "number") throw new ArchiveError("version is missing");
   if (archive.version > version)
     throw new ArchiveError(`a newer Penstock wrote it, in version ${archive.version}`);

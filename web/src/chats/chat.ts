@@ -16,6 +16,7 @@ import {
   newID,
   type Outcome,
   stopped,
+  type ToolResult,
 } from "./message.ts";
 import { MessageTree } from "./messagetree.ts";
 import type { MessageHandle, RunningAnswer } from "./runninganswer.ts";
@@ -192,6 +193,20 @@ export class Chat {
     return this.answer(message.role === "user" ? id : message.parent, settings);
   }
 
+  /** Keeps what a tool answered to a call of an answer, in place of what it answered before. */
+  keepResult(id: string, result: ToolResult): void {
+    this.tree.change(id, (message) => {
+      const others = (message.results ?? []).filter(({ call }) => call !== result.call);
+      return { ...message, results: [...others, result] };
+    });
+    void this.save(id);
+  }
+
+  /** Has the model go on below an answer, with what tools answered to its calls. */
+  goOnWithResults(id: string): RunningAnswer {
+    return this.answer(id, this.settings.peek());
+  }
+
   /**
    * Another answer beside this one, to the question and the share of what came before it that is
    * newest.
@@ -337,8 +352,11 @@ export function titleOf(question: string): string {
 const mediumSize = 2000; // characters that take about as much of the context as a picture or a sound
 
 /** How long a message is, in characters. */
-function sizeOf({ content, files = [] }: Message): number {
-  return files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length);
+function sizeOf({ content, files = [], results = [] }: Message): number {
+  return (
+    files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length) +
+    results.reduce((sum, result) => sum + result.content.length, 0)
+  );
 }
 
 /**

@@ -38,6 +38,7 @@ const whole: Required<Message> = {
   files: [{ name: "a.txt", text: "x" }],
   reasoning: "hm",
   calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }],
+  results: [{ call: "c", content: "wet", by: "sums", failed: true, open: true }],
   outputs: [{ plugin: "p", tokens: 1, value: { a: [null] } }],
   answer: ended,
 };
@@ -71,6 +72,7 @@ test("cleanMessage: wrong fields go, the rest stays", () => {
     content: { html: "<b>" },
     files: [{ name: 1 }, null],
     calls: "none",
+    results: [{ content: "x" }, 7],
     outputs: [{ plugin: "p" }, { value: 1 }, 7],
     reasoning: 3,
     answer: {

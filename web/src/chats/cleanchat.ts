@@ -2,9 +2,9 @@
 
 // Makes valid chats and messages of what was stored or imported.
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
-import { cleanSettings } from "../settings/settings.ts";
+import { cleanSettings, record } from "../settings/settings.ts";
 import type { ChatInfo } from "./chatinfo.ts";
-import type { Answering, Attachment, Medium, Message, Outcome } from "./message.ts";
+import type { Answering, Attachment, Medium, Message, Outcome, ToolResult } from "./message.ts";
 
 type Raw = Record<string, unknown>;
 
@@ -45,6 +45,8 @@ export function cleanMessage(stored: unknown): Message | undefined {
   const calls = list(raw.calls, toolCall);
   if (files.length > 0) message.files = files;
   if (calls.length > 0) message.calls = calls;
+  const results = list(raw.results, toolResult);
+  if (results.length > 0) message.results = results;
   const outputs = list(raw.outputs, pluginOutput);
   if (outputs.length > 0) message.outputs = outputs;
   if (typeof raw.reasoning === "string") message.reasoning = raw.reasoning;
@@ -163,6 +165,16 @@ function toolCall(value: unknown): ToolCall | undefined {
   return { id, type: "function", function: { name, arguments: text(given) } };
 }
 
+function toolResult(stored: unknown): ToolResult | undefined {
+  const { call, content, by, failed, open } = record(stored);
+  if (typeof call !== "string") return undefined;
+  const result: ToolResult = { call, content: text(content) };
+  if (typeof by === "string") result.by = by;
+  if (failed === true) result.failed = true;
+  if (open === true) result.open = true;
+  return result;
+}
+
 function pluginOutput(stored: unknown): PluginOutput | undefined {
   const { plugin, tokens, value } = record(stored);
   if (typeof plugin !== "string" || value === undefined) return undefined;
@@ -173,11 +185,7 @@ function list<T>(value: unknown, each: (value: unknown) => T | undefined): T[] {
   return Array.isArray(value) ? value.map(each).filter((item) => item !== undefined) : [];
 }
 
-function record(value: unknown): Raw {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Raw) : {};
-}
-
-function text(value: unknown): string {
+export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

@@ -57,8 +57,30 @@ export interface Message {
   files?: Attachment[]; // of a question
   reasoning?: string;
   calls?: ToolCall[];
+  results?: ToolResult[]; // what tools answered to its calls
   outputs?: PluginOutput[]; // what plugins told of an answer
   answer?: Answering; // of an answer
+}
+
+/** What a tool answered to a call. */
+export interface ToolResult {
+  call: string; // its id
+  content: string;
+  by?: string; // the MCP server that ran it; absent: a person answered
+  failed?: boolean; // content says why
+  open?: boolean; // the call still waits: for the tool, or for a person where content says what went wrong
+}
+
+/** The calls that an answer ended with, for tools to answer. */
+export function callsOf({ calls = [], answer }: Message): ToolCall[] {
+  return answer?.outcome?.reason === "tool_calls" ? calls : [];
+}
+
+/** Those calls of an answer that have no result yet. */
+export function openCalls(message: Message): ToolCall[] {
+  const { results = [] } = message;
+  const done = new Set(results.filter(({ open }) => !open).map(({ call }) => call));
+  return callsOf(message).filter(({ id }) => !done.has(id));
 }
 
 /** waiting: for a slot. lost: the connection is, and the host goes on meanwhile. */

@@ -5,10 +5,11 @@ import { effect, signal, untracked } from "@preact/signals";
 import type { Chat } from "./chat.ts";
 import type { Chats } from "./chats.ts";
 import type { Draft, Drafts } from "./drafts.ts";
+import { openCalls } from "./message.ts";
 
 /**
  * Questions that were asked while an answer is written. Each is sent once that has ended; one
- * behind a failed answer waits for a person.
+ * behind a failed answer, or behind calls of tools that are not answered, waits for a person.
  */
 export class QuestionQueue {
   private readonly waiting = signal<ReadonlySet<string>>(new Set()); // ids of chats
@@ -20,7 +21,7 @@ export class QuestionQueue {
     effect(() => {
       for (const id of this.waiting.value) {
         const chat = chats.of({ chat: id });
-        if (chat !== undefined && chat.run === undefined && !failed(chat))
+        if (chat !== undefined && chat.run === undefined && !halted(chat))
           untracked(() => this.send(chat, true));
       }
     });
@@ -58,7 +59,8 @@ export class QuestionQueue {
 
 const place = (chat: string) => `next ${chat}`;
 
-function failed(chat: Chat): boolean {
-  const leaf = chat.tree.leaf;
-  return leaf !== undefined && chat.tree.node(leaf.id).value.answer?.outcome?.reason === "error";
+/** Whether the last answer is one that a person has to look at. */
+function halted(chat: Chat): boolean {
+  const { leaf } = chat.tree;
+  return leaf !== undefined && (leaf.answer?.outcome?.reason === "error" || openCalls(leaf).length > 0);
 }

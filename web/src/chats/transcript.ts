@@ -3,6 +3,7 @@
 // A chat as Markdown, to be saved or read elsewhere.
 import { eachOnce, isPicture } from "../media/medialimits.ts";
 import { isMedium, type Medium, type Message, mediaOf } from "./message.ts";
+import { readableArguments } from "./toolarguments.ts";
 
 /**
  * A chat as a text in Markdown, for people. urls has the data: URLs of its pictures, which stand
@@ -20,16 +21,24 @@ export function transcript(
   return [`# ${title}`, ...sections, ...ends].join("\n\n").concat("\n");
 }
 
-function section(
-  { role, content, files = [], reasoning, answer }: Message,
-  numbers: ReadonlyMap<string, number>,
-): string {
+function section(message: Message, numbers: ReadonlyMap<string, number>): string {
+  const { role, content, files = [], reasoning, answer } = message;
   const name = role === "user" ? "Question" : answer?.model ? `Answer of ${answer.model}` : "Answer";
   const attached = files.map((file) =>
     isMedium(file) ? medium(file, numbers.get(file.file)) : `${file.name}:\n\n${fenced(file.text)}`,
   );
   const thought = reasoning === undefined || reasoning === "" ? [] : [quoted(reasoning)];
-  return [`## ${name}`, ...attached, ...thought, content].filter((part) => part !== "").join("\n\n");
+  const parts = [`## ${name}`, ...attached, ...thought, content, ...calls(message)];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** The calls of tools of an answer, with what they answered. */
+function calls({ calls = [], results = [] }: Message): string[] {
+  return calls.map(({ id, function: { name, arguments: given } }) => {
+    const result = results.find(({ call, open }) => call === id && !open);
+    const called = `Calls ${name}:\n\n${fenced(readableArguments(given))}`;
+    return result === undefined ? called : `${called}\n\nIt answers:\n\n${fenced(result.content)}`;
+  });
 }
 
 /** A picture that is shown, or what is known of a file that a text cannot show. */

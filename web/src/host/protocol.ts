@@ -10,6 +10,13 @@ export interface ToolCall {
   function: { name: string; arguments: string };
 }
 
+/** A function that the model may call, as a request tells it. */
+export interface FunctionDefinition {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>; // a JSON schema of an object
+}
+
 /** A part of a message with pictures or sounds. */
 export type ContentPart =
   | { type: "text"; text: string }

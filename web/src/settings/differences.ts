@@ -21,6 +21,8 @@ export function differences({
   templateArgs,
   trace,
   script,
+  tools = [],
+  servers = [],
 }: Settings): string[] {
   const words: string[] = [];
   if (system.trim() !== "") words.push("Instructions");
@@ -28,6 +30,7 @@ export function differences({
     words.push(answerFormats.find(({ kind }) => kind === format.kind)?.label ?? format.kind);
   for (const { name } of plugins) if (!off.includes(`plugin:${name}`)) words.push(name);
   if (script?.on) words.push("Script");
+  if (servers.length > 0 || tools.some((tool) => !tool.off)) words.push("Tools");
   for (const [name, value] of Object.entries(sampling)) {
     const parameter = parameterNamed(name);
     if (parameter !== undefined) words.push(`${parameter.label} ${valueWords(parameter, value)}`.trim());

@@ -131,3 +131,33 @@ test("requestFor: a model is told of what it cannot see or hear, and not sent it
   const plain = requestFor(defaultSettings, none, asked, { sees: false, hears: false });
   assert.equal(plain.messages[0]?.content, `(p.png: a picture that you cannot perceive)\n\n${told}`);
 });
+
+const call = { id: "c1", type: "function" as const, function: { name: "weather", arguments: "{}" } };
+const calling = (more: Partial<Message>) =>
+  message("assistant", "", {
+    calls: [call],
+    answer: { phase: "done", model: "m", seq: 1, tokens: 1, asked: 0, outcome: { reason: "tool_calls" } },
+    ...more,
+  });
+
+test("requestFor: functions that the model may call, its calls, and what came of them", () => {
+  const functions = [{ name: "weather", description: "Of a city.", parameters: { type: "object" } }];
+  const results = [{ call: "c1", content: "wet" }];
+  const asked = [message("user", "Rain?"), calling({ reasoning: "Look.", results })];
+  const body = requestFor(defaultSettings, none, asked, undefined, [], functions);
+  assert.deepEqual(body.tools, [{ type: "function", function: functions[0] }]);
+  assert.deepEqual(body.messages, [
+    { role: "user", content: "Rain?" },
+    { role: "assistant", content: "", reasoning_content: "Look.", tool_calls: [call] },
+    { role: "tool", tool_call_id: "c1", content: "wet" },
+  ]);
+});
+
+test("requestFor: a call that nobody answered gets an answer, and one that was cut off is left out", () => {
+  const results = [{ call: "c1", content: "it does not answer", failed: true, open: true }];
+  const { messages } = requestFor(defaultSettings, none, [message("user", "Rain?"), calling({ results })]);
+  assert.match(String(messages[2]?.content), /was not answered/);
+  const stopped = message("assistant", "", { calls: [call] });
+  const cut = requestFor(defaultSettings, none, [message("user", "Rain?"), stopped, message("user", "And?")]);
+  assert.deepEqual(cut.messages, [{ role: "user", content: "And?" }]);
+});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 // Makes the request for an answer from a chat's settings and messages.
-import { isMedium, type Message, type TextFile } from "../chats/message.ts";
+import { callsOf, isMedium, type Message, type TextFile } from "../chats/message.ts";
 import { frameURL } from "../host/fileframes.ts";
-import type { ContentPart, GenerateRequest, RequestMessage } from "../host/protocol.ts";
+import type { ContentPart, FunctionDefinition, GenerateRequest, RequestMessage } from "../host/protocol.ts";
 import { type Abilities, allAbilities, isPicture, takesMedium } from "../media/medialimits.ts";
 import { entryOf, pluginOf } from "./chain.ts";
 import type { Format, PluginChoice, Settings } from "./settings.ts";
@@ -11,7 +11,7 @@ import type { Format, PluginChoice, Settings } from "./settings.ts";
 /**
  * The request for an answer to messages. Only plugins that the host offers are named, and of
  * pictures and sounds those that the model takes. Plugins that the host uses by default are
- * switched off by name.
+ * switched off by name. functions are those that the model may call.
  */
 export function requestFor(
   settings: Settings,
@@ -19,6 +19,7 @@ export function requestFor(
   messages: readonly Message[],
   abilities: Abilities = allAbilities,
   byDefault: readonly string[] = [],
+  functions: readonly FunctionDefinition[] = [],
 ): GenerateRequest {
   const body: GenerateRequest = {
     messages: requestMessages(settings.system, messages, abilities),
@@ -36,6 +37,7 @@ export function requestFor(
     ...scriptUse(settings),
   ];
   if (used.length > 0) body.plugins = used;
+  if (functions.length > 0) body.tools = functions.map((f) => ({ type: "function", function: f }));
   if (settings.chain !== undefined) {
     const named = new Set(plugins.map(({ name }) => entryOf(name)));
     body.samplers = settings.chain.filter((stage) =>
@@ -69,13 +71,31 @@ function requestMessages(
   messages.forEach((message, at) => {
     const next = messages[at + 1];
     if (message.role === "user") {
-      if (next === undefined || next.content !== "")
+      if (next === undefined || said(next).length > 0)
         list.push({ role: "user", content: question(message, abilities) });
-    } else if (message.content !== "") {
-      list.push({ role: "assistant", content: message.content });
+    } else {
+      list.push(...said(message));
     }
   });
   return list;
+}
+
+const notAnswered = "This call was not answered: the user went on without it.";
+
+/**
+ * What an answer says, with the calls that it ended with and what tools answered. A call that has
+ * no answer gets one, as templates take none without.
+ */
+function said(message: Message): RequestMessage[] {
+  const { content, reasoning = "", results = [] } = message;
+  const calls = message.role === "user" ? [] : callsOf(message);
+  if (calls.length === 0) return content === "" ? [] : [{ role: "assistant", content }];
+  const thought = reasoning === "" ? {} : { reasoning_content: reasoning }; // some templates want it before a call
+  const answers = calls.map(({ id }): RequestMessage => {
+    const result = results.find(({ call, open }) => call === id && !open);
+    return { role: "tool", tool_call_id: id, content: result?.content ?? notAnswered };
+  });
+  return [{ role: "assistant", content, ...thought, tool_calls: calls }, ...answers];
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cleanSettings, defaultSettings, type Settings } from "./settings.ts";
+import { asImported, cleanSettings, defaultSettings, type Settings } from "./settings.ts";
 import { StartingSettings } from "./startingsettings.ts";
 
 for (const stored of [
@@ -90,4 +90,14 @@ test("StartingSettings: they come back, and a broken entry or a full storage is 
     },
   });
   full.keep(all);
+});
+
+test("cleanSettings: of tools what the host takes; a file switches on no server", () => {
+  const tool = { name: "weather", description: "Of a city.", parameters: { type: "object" } };
+  const tools = [tool, { name: "a b" }, 7, { ...tool, name: "off", off: true, more: 1 }];
+  const cleaned = cleanSettings({ tools, servers: ["http://x/mcp", 7] });
+  assert.deepEqual(cleaned.tools, [tool, { ...tool, name: "off", off: true }]);
+  assert.deepEqual(cleaned.servers, ["http://x/mcp"]);
+  assert.equal(asImported(cleaned).servers, undefined);
+  assert.equal("tools" in cleanSettings({ tools: [], servers: [] }), false);
 });

@@ -10,6 +10,14 @@ export interface PluginChoice {
   on_error?: "skip"; // a fault of it does not end the answer
 }
 
+/** A function that the model may call. A person answers its calls. */
+export interface FunctionTool {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>; // a JSON schema of an object
+  off?: true; // it is kept, and not told to the model
+}
+
 /** A script that steers the answers of a chat. */
 export interface Script {
   source: string; // JavaScript
@@ -37,6 +45,8 @@ export interface Settings {
   templateArgs?: Record<string, unknown>; // what the chat template is told besides
   trace: boolean; // keep how each token was chosen
   script?: Script;
+  tools?: FunctionTool[];
+  servers?: string[]; // the MCP servers whose tools the model may call, by their addresses
 }
 
 export const defaultSettings: Settings = {
@@ -50,7 +60,7 @@ export const defaultSettings: Settings = {
 };
 
 /** What the host takes at most. */
-export const mostInSettings = { stages: 32, plugins: 16, stops: 64 };
+export const mostInSettings = { stages: 32, plugins: 16, stops: 64, tools: 64, servers: 16 };
 
 /** Takes what is valid of stored or imported settings, which can be of any age and any shape. */
 export function cleanSettings(stored: unknown): Settings {
@@ -70,17 +80,29 @@ export function cleanSettings(stored: unknown): Settings {
     settings.script = { source, config: typeof config === "string" ? config : "", on: on === true };
   if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, mostInSettings.stages);
   if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
-  return imported === true ? asImported(settings) : settings;
+  const tools = functionTools(raw.tools);
+  if (tools.length > 0) settings.tools = tools;
+  const servers = texts(raw.servers).slice(0, mostInSettings.servers);
+  if (servers.length > 0) settings.servers = servers;
+  return imported === true ? withScriptAsImported(settings) : settings;
 }
 
-/** Settings of a file, whose script anybody may have written: it runs once a person has it run. */
-export function asImported(settings: Settings): Settings {
+/**
+ * Settings of a file, which anybody may have written: its script runs once a person has it run,
+ * and it switches on no server whose tools may do something.
+ */
+export function asImported({ servers: _, ...settings }: Settings): Settings {
+  return withScriptAsImported(settings);
+}
+
+function withScriptAsImported(settings: Settings): Settings {
   const { script } = settings;
   if (script === undefined || script.source.trim() === "") return settings;
   return { ...settings, script: { ...script, on: false, imported: true } };
 }
 
-function record(value: unknown): Record<string, unknown> {
+/** An object as its fields; none of what is no object. */
+export function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : {};
@@ -120,6 +142,24 @@ function plugins(value: unknown): PluginChoice[] {
     named.set(name, choice);
   }
   return [...named.values()].slice(0, mostInSettings.plugins);
+}
+
+/** What the host takes as the name of a function. */
+export const toolName = /^[\w-]{1,64}$/;
+
+function functionTools(value: unknown): FunctionTool[] {
+  const named = new Map<string, FunctionTool>();
+  for (const entry of Array.isArray(value) ? value : []) {
+    const { name, description, parameters, off } = record(entry);
+    if (typeof name !== "string" || !toolName.test(name)) continue;
+    const tool: FunctionTool = {
+      name,
+      description: typeof description === "string" ? description : "",
+      parameters: record(parameters),
+    };
+    named.set(name, off === true ? { ...tool, off } : tool);
+  }
+  return [...named.values()].slice(0, mostInSettings.tools);
 }
 
 function format(value: unknown): Format {

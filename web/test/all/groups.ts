@@ -24,6 +24,7 @@ export const played = [
   "sounds",
   "stored",
   "surprise",
+  "tools",
   "typing",
   "view",
 ].map((name) => `${name}.test.ts`);

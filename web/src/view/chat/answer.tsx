@@ -46,7 +46,7 @@ export function Answer(props: MessageProps) {
     >
       <Reasoning node={node} done={done} />
       {editing.value === id ? <AnswerEditor {...props} /> : <Prose text={text} done={done} />}
-      <ToolCalls node={node} done={done} />
+      <ToolCalls chat={chat} node={node} done={done} />
       <PluginOutputs node={node} />
       {error.value !== undefined && <AnswerProblem {...props} error={error.value} />}
       <div class="tools">

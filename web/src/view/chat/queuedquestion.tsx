@@ -2,6 +2,7 @@
 
 // The question that waits for the answer before it.
 import type { Chat } from "../../chats/chat.ts";
+import { openCalls } from "../../chats/message.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 
@@ -24,12 +25,15 @@ export function QueuedQuestion({ chat, place }: { chat: Chat; place: string }) {
     focusField();
   };
   const { run } = chat;
+  const { leaf } = chat.tree;
+  const asks = leaf !== undefined && openCalls(leaf).length > 0;
+  const why = asks
+    ? "Not sent: the answer before it asks for a tool"
+    : "Not sent: the answer before it failed";
   return (
     <section class="queued" aria-label="Your next question">
       <p dir="auto">{draft.text === "" ? "Files" : draft.text}</p>
-      <small>
-        {run === undefined ? "Not sent: the answer before it failed" : "Sent when this answer ends"}
-      </small>
+      <small>{run === undefined ? why : "Sent when this answer ends"}</small>
       {run === undefined && (
         <button type="button" class="link" onClick={() => queue.send(chat)}>
           Send now

@@ -4,11 +4,11 @@
 import type { App } from "../../app.ts";
 import { writeArchive } from "../../chats/archive.ts";
 import type { WholeChat } from "../../chats/chats.ts";
-import { mediaOf } from "../../chats/message.ts";
+import { type Message, mediaOf } from "../../chats/message.ts";
 import { MessageTree } from "../../chats/messagetree.ts";
 import { transcript } from "../../chats/transcript.ts";
 import { dataURL } from "../../media/dataurl.ts";
-import { isPicture } from "../../media/medialimits.ts";
+import type { Piece } from "../../trace/tokenitems.ts";
 
 /** Saves chats as a file that can be imported. */
 export async function saveArchive(app: App, ids: readonly string[], name: string): Promise<void> {
@@ -25,17 +25,38 @@ export async function saveArchive(app: App, ids: readonly string[], name: string
 
 /** Saves what is shown of a chat as a text for people. */
 export async function saveTranscript(app: App, id: string): Promise<void> {
+  const shown = await shownOf(app, id);
+  if (shown === undefined) return;
+  const { title, messages, urls } = shown;
+  save(`${fileName(title)}.md`, "text/markdown", [transcript(title, messages, urls)]);
+}
+
+/** Saves what is shown of a chat as a page of its own, with how its tokens were chosen. */
+export async function saveStandalone(app: App, id: string): Promise<void> {
+  const shown = await shownOf(app, id);
+  if (shown === undefined) return;
+  const { standalonePage } = await import("../../chats/standalonepage.ts");
+  const pieces = new Map<string, readonly Piece[]>();
+  for (const message of shown.messages) {
+    const { id, role } = message;
+    if (role === "assistant") pieces.set(id, await app.traces.pieces(id));
+  }
+  save(`${fileName(shown.title)}.html`, "text/html", [standalonePage({ ...shown, pieces })]);
+}
+
+/** What is shown of a chat, with the bytes of its pictures and sounds as data: URLs. */
+async function shownOf(app: App, id: string) {
   const chat = await app.chats.whole(id);
-  if (chat === undefined) return;
+  if (chat === undefined) return undefined;
   const tree = new MessageTree(chat.messages);
   tree.branches.value = chat.info.branches;
-  const shown = tree.path.value.map((message) => tree.node(message).value);
+  const messages: Message[] = tree.path.value.map((message) => tree.node(message).value);
   const urls = new Map<string, string>();
-  for (const { file } of mediaOf(shown).filter(isPicture)) {
+  for (const { file } of mediaOf(messages)) {
     const bytes = await app.store.file(file);
-    if (bytes !== undefined) urls.set(file, await dataURL(bytes));
+    if (bytes !== undefined && !urls.has(file)) urls.set(file, await dataURL(bytes));
   }
-  save(`${fileName(chat.info.title)}.md`, "text/markdown", [transcript(chat.info.title, shown, urls)]);
+  return { title: chat.info.title, messages, urls };
 }
 
 async function* whole(app: App, ids: readonly string[]): AsyncGenerator<WholeChat> {

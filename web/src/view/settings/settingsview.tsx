@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 // The settings of the chat that is shown.
+import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { defaultSettings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
+import { Lazy } from "../lazy.tsx";
 import { FormatPart, LengthPart, LimitField, OtherPart, ReasoningPart } from "./answersettings.tsx";
 import { ChainPart } from "./chainpart.tsx";
 import { FoldingPart } from "./foldingpart.tsx";
@@ -11,7 +13,9 @@ import { ModelField, SystemField } from "./modelandsystem.tsx";
 import { OtherPluginsPart } from "./otherplugins.tsx";
 import { PresetsPart } from "./presetspart.tsx";
 import { RequestPart } from "./requestpart.tsx";
-import { Edit, EditProvider } from "./settingsedit.ts";
+import { Edit, EditProvider, useEdit } from "./settingsedit.ts";
+
+const toolSettings = () => import("../tools/toolsettings.tsx");
 
 /** The settings of the chat that is shown. Each change counts from the next answer on. */
 export default function SettingsView() {
@@ -26,6 +30,7 @@ export default function SettingsView() {
         <PresetsPart />
         <LimitField />
         <FormatPart />
+        <ToolsPart />
         <OtherPluginsPart />
         <Advanced />
         <div class="settings-foot">
@@ -43,6 +48,18 @@ export default function SettingsView() {
         </div>
       </div>
     </EditProvider>
+  );
+}
+
+/** What the model may call. */
+function ToolsPart() {
+  const { app, chat } = useEdit();
+  const count = useComputed(() => app.servers.offered(chat.settings.value).length).value;
+  const now = count === 0 ? "" : count === 1 ? "1 tool" : `${count} tools`;
+  return (
+    <FoldingPart title="Tools" now={now} begin="closed">
+      <Lazy load={toolSettings} />
+    </FoldingPart>
   );
 }
 

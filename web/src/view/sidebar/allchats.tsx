@@ -28,7 +28,7 @@ export function AllChats() {
       <input
         ref={picker}
         type="file"
-        accept=".json,application/json"
+        accept=".json,.zip,application/json,application/zip"
         multiple
         hidden
         aria-label="Import chats"

@@ -51,6 +51,10 @@ export function ChatEntry({ chat }: { chat: ChatInfo }) {
             run: () => void withFiles(app, (files) => files.saveTranscript(app, id)),
           },
           {
+            name: "Export as HTML",
+            run: () => void withFiles(app, (files) => files.saveStandalone(app, id)),
+          },
+          {
             name: "Export as JSON",
             run: () => void withFiles(app, (files) => files.saveArchive(app, [id], chat.title)),
           },

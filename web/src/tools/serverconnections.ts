@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+// Talks to MCP servers through the worker that may: the page itself calls its own server only.
+import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
+
+type WithoutID<A> = A extends { id: number } ? Omit<A, "id"> : never;
+type Question = WithoutID<Ask>;
+
+/** The MCP servers, as far as this page talks to them. */
+export class ServerConnections {
+  private readonly waiting = new Map<
+    number,
+    { resolve(result: unknown): void; reject(problem: Error): void }
+  >();
+  private worker: Worker | undefined;
+  private count = 0;
+
+  /** Connects to a server, and asks what it has. */
+  look(at: Address): Promise<ServerOffer> {
+    return this.ask({ does: "look", at: plain(at) }) as Promise<ServerOffer>;
+  }
+
+  /** Has a server run one of its tools. */
+  call(at: Address, name: string, given: Record<string, unknown>, signal?: AbortSignal): Promise<ToolAnswer> {
+    return this.ask({ does: "call", at: plain(at), name, arguments: given }, signal) as Promise<ToolAnswer>;
+  }
+
+  /** The text of a resource. */
+  read(at: Address, uri: string): Promise<string> {
+    return this.ask({ does: "read", at: plain(at), uri }) as Promise<string>;
+  }
+
+  /** The text that a prompt makes of its arguments. */
+  prompt(at: Address, name: string, given: Record<string, string>): Promise<string> {
+    return this.ask({ does: "prompt", at: plain(at), name, arguments: given }) as Promise<string>;
+  }
+
+  private ask(question: Question, signal?: AbortSignal): Promise<unknown> {
+    const id = ++this.count;
+    this.worker ??= this.start();
+    const { worker } = this;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      signal?.addEventListener("abort", () => {
+        worker.postMessage({ id, does: "stop" } satisfies Ask);
+        this.settle({ id, problem: "it was stopped" });
+      });
+      worker.postMessage({ ...question, id });
+    });
+  }
+
+  private start(): Worker {
+    const worker = new Worker(new URL("./mcp.worker.ts", import.meta.url), { type: "module" });
+    worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => this.settle(data));
+    worker.addEventListener("error", () => {
+      this.worker = undefined;
+      for (const id of [...this.waiting.keys()])
+        this.settle({ id, problem: "the part of this page that talks to MCP servers could not be loaded" });
+    });
+    return worker;
+  }
+
+  private settle(reply: Reply): void {
+    const waiting = this.waiting.get(reply.id);
+    this.waiting.delete(reply.id);
+    if ("problem" in reply) waiting?.reject(new Error(reply.problem));
+    else waiting?.resolve(reply.result);
+  }
+}
+
+/** What of a server the worker needs to know. */
+function plain({ url, token }: Address): Address {
+  return { url, token };
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+// What an MCP server has besides tools: resources and prompts, which go to the message field.
+import { useSignal } from "@preact/signals";
+import type { Draft } from "../../chats/drafts.ts";
+import { cleanTools, type ToolServer } from "../../tools/toolservers.ts";
+import type { ServerOffer } from "../../tools/workerprotocol.ts";
+import { focusField } from "../chat/focus.ts";
+import { useEdit } from "../settings/settingsedit.ts";
+
+/** Asks a server anew what it has, and shows its resources and prompts. */
+export function ServerOffers({ server }: { server: ToolServer }) {
+  const { app, chat } = useEdit();
+  const offer = useSignal<ServerOffer | undefined>(undefined);
+  const said = useSignal("");
+  /** Does something with the server, and says what went wrong. */
+  const attempt = async (doing: string, work: () => Promise<string>) => {
+    said.value = doing;
+    try {
+      said.value = await work();
+    } catch (error) {
+      said.value = `${server.name}: ${error instanceof Error ? error.message : error}.`;
+    }
+  };
+  const look = () =>
+    attempt("Connecting…", async () => {
+      const told = await (await app.connections()).look(server);
+      offer.value = told;
+      app.servers.change(server.url, (kept) => ({ ...kept, name: told.name, tools: cleanTools(told.tools) }));
+      return told.resources.length + told.prompts.length > 0 ? "" : "It has neither resources nor prompts.";
+    });
+  const add = (change: (draft: Draft) => Partial<Draft>) => {
+    const place = chat.tree.path.peek().length === 0 ? "" : chat.id;
+    app.drafts.change(place, change(app.drafts.of(place).peek()));
+    focusField();
+  };
+  const read = (uri: string, name: string) =>
+    attempt("Reading…", async () => {
+      const text = await (await app.connections()).read(server, uri);
+      add(({ files }) => ({ files: [...files, { name, text }] }));
+      return `${name} is added to the message.`;
+    });
+  const use = (name: string, given: Record<string, string>) =>
+    attempt("Reading…", async () => {
+      const text = await (await app.connections()).prompt(server, name, given);
+      add((draft) => ({ text: draft.text === "" ? text : `${draft.text}\n\n${text}` }));
+      return `${name} is in the message field.`;
+    });
+  return (
+    <>
+      <div class="links">
+        <button type="button" class="link" onClick={() => void look()}>
+          {offer.value === undefined ? "Show resources and prompts" : "Refresh"}
+        </button>
+      </div>
+      <p class="hint" role="status">
+        {said}
+      </p>
+      {offer.value !== undefined && offer.value.resources.length > 0 && (
+        <details open>
+          <summary>Resources</summary>
+          <ul class="tools-of">
+            {offer.value.resources.map(({ uri, name, description }) => (
+              <li key={uri}>
+                <span>{name}</span>
+                <button
+                  type="button"
+                  class="link"
+                  aria-label={`Add ${name}`}
+                  onClick={() => void read(uri, name)}
+                >
+                  Add
+                </button>
+                <small>{description || uri}</small>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {offer.value !== undefined && offer.value.prompts.length > 0 && (
+        <details open>
+          <summary>Prompts</summary>
+          <ul class="tools-of">
+            {offer.value.prompts.map((prompt) => (
+              <Prompt key={prompt.name} prompt={prompt} use={(given) => void use(prompt.name, given)} />
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+interface PromptProps {
+  prompt: ServerOffer["prompts"][number];
+  use(given: Record<string, string>): void;
+}
+
+/** A prompt with the fields that it takes. */
+function Prompt({ prompt: { name, description, parameters }, use }: PromptProps) {
+  const given = useSignal<Readonly<Record<string, string>>>({});
+  const lacks = parameters.some((parameter) => parameter.required && !given.value[parameter.name]);
+  return (
+    <li>
+      <span>{name}</span>
+      <button
+        type="button"
+        class="link"
+        aria-label={`Use ${name}`}
+        disabled={lacks}
+        onClick={() => use({ ...given.peek() })}
+      >
+        Use
+      </button>
+      <small>{description}</small>
+      {parameters.map((parameter) => (
+        <input
+          key={parameter.name}
+          type="text"
+          autocomplete="off"
+          aria-label={`${parameter.name} of ${name}`}
+          placeholder={parameter.required ? parameter.name : `${parameter.name} (optional)`}
+          value={given.value[parameter.name] ?? ""}
+          onInput={(event) => {
+            given.value = { ...given.peek(), [parameter.name]: event.currentTarget.value };
+          }}
+        />
+      ))}
+    </li>
+  );
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+
+// The tools of a chat in its settings: MCP servers, and functions whose calls a person answers.
+import "../../style/toolparts.css";
+import { useComputed, useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
+import type { FunctionTool } from "../../settings/settings.ts";
+import { cleanTools, type ToolServer } from "../../tools/toolservers.ts";
+import { type Edit, useEdit, useSetting } from "../settings/settingsedit.ts";
+import { UseSwitch } from "../useswitch.tsx";
+import { FunctionForm } from "./functionform.tsx";
+import { ServerOffers } from "./serveroffers.tsx";
+
+/** The tools that the model may call in this chat. */
+export default function ToolSettings() {
+  const { app } = useEdit();
+  const knows = useComputed(() => app.props.value.template.supports_tools !== false).value;
+  return (
+    <>
+      {!knows && <p class="hint">The chat template of this model knows no tools: it is not told of them.</p>}
+      <Servers />
+      <Functions />
+    </>
+  );
+}
+
+/** Switches a server on or off in the chat. */
+function turnServer(edit: Edit, url: string, on: boolean): void {
+  edit.change(({ servers = [], ...settings }) => {
+    const others = servers.filter((other) => other !== url);
+    const used = on ? [...others, url] : others;
+    return used.length > 0 ? { ...settings, servers: used } : settings;
+  });
+}
+
+function Servers() {
+  const { app } = useEdit();
+  return (
+    <section>
+      <h4>MCP servers</h4>
+      <p class="hint">Their tools answer what the model calls. You are asked before each runs.</p>
+      <ul class="tool-list" aria-label="MCP servers">
+        {app.servers.list.value.map((server) => (
+          <Server key={server.url} server={server} />
+        ))}
+      </ul>
+      <AddServer />
+    </section>
+  );
+}
+
+function Server({ server }: { server: ToolServer }) {
+  const edit = useEdit();
+  const { servers } = edit.app;
+  const { url, name, tools } = server;
+  const used = useSetting((settings) => settings.servers?.includes(url) === true);
+  const count = tools.length === 1 ? "1 tool" : `${tools.length} tools`;
+  return (
+    <li>
+      <UseSwitch label={name} help={`${url} · ${count}`} on={used} turn={(on) => turnServer(edit, url, on)} />
+      {tools.length > 0 && (
+        <details>
+          <summary>Its tools</summary>
+          <ul class="tools-of">
+            {tools.map(({ name, description }) => (
+              <ServerTool key={name} server={server} name={name} description={description} />
+            ))}
+          </ul>
+        </details>
+      )}
+      <ServerOffers server={server} />
+      <div class="links">
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            turnServer(edit, url, false);
+            servers.remove(url);
+          }}
+        >
+          Remove {name}
+        </button>
+      </div>
+    </li>
+  );
+}
+
+/** One tool of a server: whether the model is told of it, and whether it runs unasked. */
+function ServerTool({
+  server,
+  name,
+  description,
+}: {
+  server: ToolServer;
+  name: string;
+  description: string;
+}) {
+  const { servers } = useEdit().app;
+  const id = useId();
+  const change = (field: "off" | "always", on: boolean) =>
+    servers.change(server.url, (kept) => {
+      const others = kept[field].filter((other) => other !== name);
+      return { ...kept, [field]: on ? [...others, name] : others };
+    });
+  const unasked = server.always.includes(name);
+  return (
+    <li>
+      <label for={id}>
+        <code>{name}</code>
+      </label>
+      <input
+        id={id}
+        type="checkbox"
+        role="switch"
+        class="switch"
+        checked={!server.off.includes(name)}
+        aria-checked={!server.off.includes(name)}
+        onChange={(event) => change("off", !event.currentTarget.checked)}
+      />
+      <small>{description}</small>
+      {unasked && (
+        <small>
+          It runs without a question.{" "}
+          <button type="button" class="link" onClick={() => change("always", false)}>
+            Ask before {name} runs
+          </button>
+        </small>
+      )}
+    </li>
+  );
+}
+
+function AddServer() {
+  const edit = useEdit();
+  const { app } = edit;
+  const id = useId();
+  const address = useSignal("");
+  const token = useSignal("");
+  const state = useSignal<{ busy: boolean; problem: string }>({ busy: false, problem: "" });
+  const add = async () => {
+    const url = addressOf(address.peek());
+    if (url === undefined) {
+      state.value = { busy: false, problem: "The address must begin with http:// or https://." };
+      return;
+    }
+    state.value = { busy: true, problem: "" };
+    const at = { url, token: token.peek().trim() };
+    try {
+      const { name, tools } = await (await app.connections()).look(at);
+      const added = app.servers.put({ ...at, name, tools: cleanTools(tools), off: [], always: [] });
+      if (!added) throw new Error("this browser keeps 16 servers: remove one first");
+      turnServer(edit, url, true);
+      address.value = "";
+      token.value = "";
+      state.value = { busy: false, problem: "" };
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      state.value = { busy: false, problem: `The server was not added: ${said}.` };
+    }
+  };
+  return (
+    <form
+      class="function-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!state.peek().busy) void add();
+      }}
+    >
+      <label for={`${id}-address`}>
+        Address
+        <input
+          id={`${id}-address`}
+          type="text"
+          inputMode="url"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="http://localhost:3001/mcp"
+          aria-describedby={`${id}-problem`}
+          value={address}
+          onInput={(event) => {
+            address.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <label for={`${id}-token`}>
+        Token, if it wants one
+        <input
+          id={`${id}-token`}
+          type="text"
+          autocomplete="off"
+          spellcheck={false}
+          value={token}
+          onInput={(event) => {
+            token.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <div class="links">
+        <button type="submit" class="small-primary" disabled={state.value.busy}>
+          {state.value.busy ? "Connecting…" : "Add server"}
+        </button>
+      </div>
+      <p id={`${id}-problem`} class="wrong" role="alert">
+        {state.value.problem}
+      </p>
+    </form>
+  );
+}
+
+/** The address of a server as it is kept; undefined where it is none. */
+function addressOf(typed: string): string | undefined {
+  try {
+    const url = new URL(typed.trim());
+    return url.protocol === "http:" || url.protocol === "https:" ? url.href : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function Functions() {
+  const edit = useEdit();
+  const tools = useSetting((settings) => settings.tools) ?? [];
+  const editing = useSignal<string | undefined>(undefined); // the name of a function; "": of none yet
+  const keep = (list: readonly FunctionTool[]) =>
+    edit.change(({ tools: _, ...settings }) =>
+      list.length > 0 ? { ...settings, tools: [...list] } : settings,
+    );
+  const put = (written: readonly FunctionTool[]) => {
+    const names = new Set([editing.peek(), ...written.map(({ name }) => name)]);
+    keep([...tools.filter(({ name }) => !names.has(name)), ...written]);
+    editing.value = undefined;
+  };
+  const turn = (tool: FunctionTool, on: boolean) => {
+    const { off: _, ...rest } = tool;
+    keep(tools.map((other) => (other === tool ? (on ? rest : { ...rest, off: true }) : other)));
+  };
+  return (
+    <section>
+      <h4>Functions</h4>
+      <p class="hint">You answer what the model calls, below its answer.</p>
+      <ul class="tool-list" aria-label="Functions">
+        {tools.map((tool) => (
+          <li key={tool.name}>
+            {editing.value === tool.name ? (
+              <FunctionForm tool={tool} put={put} close={() => (editing.value = undefined)} />
+            ) : (
+              <>
+                <UseSwitch
+                  label={tool.name}
+                  help={tool.description}
+                  on={!tool.off}
+                  turn={(on) => turn(tool, on)}
+                />
+                <div class="links">
+                  <button type="button" class="link" onClick={() => (editing.value = tool.name)}>
+                    Edit {tool.name}
+                  </button>
+                  <button
+                    type="button"
+                    class="link"
+                    onClick={() => keep(tools.filter((other) => other !== tool))}
+                  >
+                    Remove {tool.name}
+                  </button>
+                </div>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      {editing.value === "" ? (
+        <FunctionForm put={put} close={() => (editing.value = undefined)} />
+      ) : (
+        <button type="button" class="link" onClick={() => (editing.value = "")}>
+          Add a function
+        </button>
+      )}
+    </section>
+  );
+}
