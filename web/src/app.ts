@@ -24,6 +24,7 @@ import { isDefault } from "./plugins/pluginchoice.ts";
 import { requestFor } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
+import { programsIn } from "./settings/strategies.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 
@@ -53,7 +54,6 @@ export class App {
   readonly notice = signal(""); // what went wrong outside of any answer
   readonly sought: Signal<string | undefined> = signal(undefined); // the message of the chat to bring into sight
   readonly offer: Signal<Offer | undefined> = signal(undefined);
-  readonly beside: Signal<string | undefined> = signal(undefined); // the answer that is shown beside another version of it
   readonly rest: Rest;
   readonly connection: Connection;
   readonly answers: Answers;
@@ -155,13 +155,22 @@ export class App {
     this.served.value = await this.rest.models();
   }
 
-  /** What is sent to the host for an answer to messages. */
+  /**
+   * Whether a record is kept of an answer's tokens. Where nobody has said so: on this machine,
+   * where it costs no network, and of a program, whose branches can be seen growing then.
+   */
+  records(settings: Settings): boolean {
+    return settings.trace ?? (isLocal(this.base) || programsIn(settings, this.plugins.value).length > 0);
+  }
+
+  /** What is sent to the host for an answer to messages. A request has one program at most. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
+    for (const name of programsIn(settings, this.plugins.value).slice(0, -1)) offered.delete(name);
     const pictures = mediaOf(messages).some(isPicture);
     const abilities = this.abilitiesOf(this.answering(settings, pictures));
     const byDefault = this.plugins.value.filter(isDefault).map((plugin) => plugin.name);
-    const asked = { ...settings, ...this.modelOf(settings, pictures) };
+    const asked = { ...settings, ...this.modelOf(settings, pictures), trace: this.records(settings) };
     return requestFor(asked, offered, messages, abilities, byDefault);
   }
 
@@ -177,4 +186,9 @@ export class App {
       () => {}, // the page shows less of the defaults; and where several models are served, one may still have to be loaded
     );
   }
+}
+
+/** Whether an address is one of this machine. */
+export function isLocal({ hostname }: Pick<URL, "hostname">): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

@@ -18,6 +18,22 @@ export interface Script {
   imported?: true; // it came in a file, and nobody has said yet that it may run
 }
 
+/** What answers have to obey, as a person wrote it, and what the page made of that. */
+export interface Rule {
+  text: string; // "never say frog"
+  on: boolean;
+  source?: string; // a script that sees to it
+  config?: Record<string, unknown>; // of the script
+  format?: Format; // or what the answers are bound to
+}
+
+/** One of several answers to a question, which stand side by side. What is absent is the chat's. */
+export interface Column {
+  model?: string;
+  temperature?: number;
+  plugin?: string;
+}
+
 /** What the answers of a chat are bound to. */
 export type Format =
   | { kind: "text" }
@@ -35,8 +51,10 @@ export interface Settings {
   plugins: PluginChoice[];
   format: Format;
   templateArgs?: Record<string, unknown>; // what the chat template is told besides
-  trace: boolean; // keep how each token was chosen
+  trace?: boolean; // keep how each token was chosen; absent: as the page does by itself
   script?: Script;
+  rules?: Rule[];
+  columns?: Column[]; // each question gets an answer of each; fewer than two: it gets one
 }
 
 export const defaultSettings: Settings = {
@@ -46,11 +64,10 @@ export const defaultSettings: Settings = {
   off: [],
   plugins: [],
   format: { kind: "text" },
-  trace: false,
 };
 
 /** What the host takes at most. */
-export const mostInSettings = { stages: 32, plugins: 16, stops: 64 };
+export const mostInSettings = { stages: 32, plugins: 16, stops: 64, rules: 8, columns: 4 };
 
 /** Takes what is valid of stored or imported settings, which can be of any age and any shape. */
 export function cleanSettings(stored: unknown): Settings {
@@ -62,22 +79,33 @@ export function cleanSettings(stored: unknown): Settings {
     off: texts(raw.off),
     plugins: plugins(raw.plugins),
     format: format(raw.format),
-    trace: raw.trace === true,
   };
+  if (typeof raw.trace === "boolean") settings.trace = raw.trace;
   if (typeof raw.model === "string" && raw.model !== "") settings.model = raw.model;
   const { source, config, on, imported } = record(raw.script);
   if (typeof source === "string")
     settings.script = { source, config: typeof config === "string" ? config : "", on: on === true };
   if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, mostInSettings.stages);
   if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
+  const rules = each(raw.rules, rule).slice(0, mostInSettings.rules);
+  if (rules.length > 0) settings.rules = rules;
+  const columns = each(raw.columns, column).slice(0, mostInSettings.columns);
+  if (columns.length > 0) settings.columns = columns;
   return imported === true ? asImported(settings) : settings;
 }
 
-/** Settings of a file, whose script anybody may have written: it runs once a person has it run. */
+/**
+ * Settings of a file, whose scripts anybody may have written: one runs once a person has it run,
+ * and a rule that is a script is off until it is switched on.
+ */
 export function asImported(settings: Settings): Settings {
-  const { script } = settings;
-  if (script === undefined || script.source.trim() === "") return settings;
-  return { ...settings, script: { ...script, on: false, imported: true } };
+  const { script, rules } = settings;
+  const safe = { ...settings };
+  if (rules !== undefined)
+    safe.rules = rules.map((one) => (one.source === undefined ? one : { ...one, on: false }));
+  if (script !== undefined && script.source.trim() !== "")
+    safe.script = { ...script, on: false, imported: true };
+  return safe;
 }
 
 function record(value: unknown): Record<string, unknown> {
@@ -120,6 +148,29 @@ function plugins(value: unknown): PluginChoice[] {
     named.set(name, choice);
   }
   return [...named.values()].slice(0, mostInSettings.plugins);
+}
+
+function rule(value: unknown): Rule | undefined {
+  const { text, on, source, config, format: bound } = record(value);
+  if (typeof text !== "string" || text.trim() === "") return undefined;
+  const clean: Rule = { text, on: on === true };
+  if (typeof source === "string" && source.trim() !== "")
+    return { ...clean, source, ...(config !== undefined && { config: record(config) }) };
+  const { kind } = format(bound);
+  return kind === "text" ? undefined : { ...clean, format: format(bound) };
+}
+
+function column(value: unknown): Column {
+  const { model, temperature, plugin } = record(value);
+  const clean: Column = {};
+  if (typeof model === "string" && model !== "") clean.model = model;
+  if (typeof temperature === "number" && Number.isFinite(temperature)) clean.temperature = temperature;
+  if (typeof plugin === "string" && plugin !== "") clean.plugin = plugin;
+  return clean;
+}
+
+function each<T>(value: unknown, clean: (entry: unknown) => T | undefined): T[] {
+  return Array.isArray(value) ? value.map(clean).filter((entry) => entry !== undefined) : [];
 }
 
 function format(value: unknown): Format {

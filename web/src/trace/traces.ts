@@ -60,6 +60,13 @@ export class Traces {
     }
   }
 
+  /** Keeps the beginning that an answer has from another one. */
+  async begin(message: string, chat: string, pieces: readonly Piece[]): Promise<void> {
+    await this.open()
+      .then((store) => store.write(message, chat, pieces, 0))
+      .catch(() => {}); // there is no room, or this browser keeps nothing
+  }
+
   /** Writes what is not written yet: the page is left. */
   flush(): void {
     for (const recording of this.recordings.values()) void recording.write();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 // An answer in the chat: text, reasoning, tool calls, and the buttons below.
-import { type ReadonlySignal, useComputed } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
 import { canGoOn } from "../../chats/answerfacts.ts";
 import { type Message, mediaOf } from "../../chats/message.ts";
 import { cannot } from "../../media/medianotice.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
+import { Lazy } from "../lazy.tsx";
 import { Menu } from "../menu.tsx";
 import { AnswerProblem, problemOf } from "./answerproblem.tsx";
 import { FactsLine } from "./factsline.tsx";
@@ -33,6 +34,7 @@ export function Answer(props: MessageProps) {
   const done = useComputed(() => phase.value === "done");
   const app = useApp();
   const error = useComputed(() => problemOf(app, node.value));
+  const roads = useSignal(false); // the words that might have been others are shown
   return (
     // A screen reader waits for the end instead of reading single tokens.
     <article
@@ -45,26 +47,51 @@ export function Answer(props: MessageProps) {
     >
       <Reasoning node={node} done={done} />
       {editing.value === id ? <AnswerEditor {...props} /> : <Prose text={text} done={done} />}
+      {!done.value && <Growth id={id} node={node} />}
+      {done.value && roads.value && (
+        <Lazy load={roadsView} with={{ chat, id, close: () => (roads.value = false) }} />
+      )}
       <ToolCalls node={node} done={done} />
       <PluginOutputs node={node} />
       {error.value !== undefined && <AnswerProblem chat={chat} id={id} error={error.value} />}
       <div class="tools">
         <FactsLine node={node} />
         <Versions chat={chat} id={id} />
-        {done.value && editing.value !== id && <AnswerTools {...props} />}
+        {done.value && editing.value !== id && <AnswerTools {...props} roads={roads} />}
         {!done.value && <Watch id={id} node={node} />}
       </div>
     </article>
   );
 }
 
-/** While a program writes an answer: the way to its branches, which grow. */
-function Watch({ id, node }: { id: string; node: ReadonlySignal<Message> }) {
-  const { answers, drawer } = useApp();
-  const branches = useComputed(() => {
+const roadsView = () => import("../roads/roadsview.tsx");
+const growingTree = () => import("../inspector/growingtree.tsx");
+
+interface Running {
+  id: string;
+  node: ReadonlySignal<Message>;
+}
+
+/** Whether a program writes the answer, of whose branches something is known. */
+function useBranches({ id, node }: Running): ReadonlySignal<boolean> {
+  const { answers } = useApp();
+  return useComputed(() => {
     void node.value; // changes with what its run is told
     return (answers.running.value.get(id)?.changes.length ?? 0) > 0;
   });
+}
+
+/** While a program has shown nothing of an answer: its branches, which grow. */
+function Growth({ id, node }: Running) {
+  const branches = useBranches({ id, node });
+  const empty = useComputed(() => node.value.content === "" && (node.value.reasoning ?? "") === "");
+  return branches.value && empty.value ? <Lazy load={growingTree} with={{ id }} /> : null;
+}
+
+/** While a program writes an answer: the way to its branches. */
+function Watch({ id, node }: Running) {
+  const { drawer } = useApp();
+  const branches = useBranches({ id, node });
   const inspect = () => {
     drawer.value = { kind: "inspector", message: id, token: 0 };
   };
@@ -74,7 +101,7 @@ function Watch({ id, node }: { id: string; node: ReadonlySignal<Message> }) {
   );
 }
 
-function AnswerTools({ chat, id, editing }: MessageProps) {
+function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signal<boolean> }) {
   const app = useApp();
   const { drawer } = app;
   const { content, reasoning = "", calls = [], answer } = chat.tree.node(id).value;
@@ -127,9 +154,26 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
           onClick={inspect}
         />
       )}
+      {answer?.traced && answer.edited !== true && content + reasoning !== "" && (
+        <MessageAction
+          icon="roads"
+          name={backedWords(answer.backed)}
+          words={(answer.backed ?? 0) > 0}
+          title="Words that the model was unsure of, and what it might have written instead"
+          onClick={() => {
+            roads.value = !roads.peek();
+          }}
+        />
+      )}
       <MessageAction icon="trash" name="Delete" apart onClick={remove} />
     </span>
   );
+}
+
+/** What stands on the button for other words: that some were taken back, where they were. */
+function backedWords(backed = 0): string {
+  if (backed === 0) return "Other words";
+  return backed === 1 ? "Backed up once" : `Backed up ${backed} times`;
 }
 
 function AnswerEditor({ chat, id, editing }: MessageProps) {

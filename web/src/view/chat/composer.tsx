@@ -94,7 +94,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           onKeyDown={keys}
           onPaste={(event) => attaching.paste(event)}
         />
-        <SendButton run={run} ready={ready || attaching.reading.value > 0} />
+        <SendButton chat={chat} running={run !== undefined} ready={ready || attaching.reading.value > 0} />
       </form>
       <Keys running={run !== undefined} />
     </footer>
@@ -166,8 +166,8 @@ function Recording({ attaching }: { attaching: DraftFiles }) {
   return <Lazy load={recorder} with={props} />;
 }
 
-function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
-  if (run !== undefined) {
+function SendButton({ chat, running, ready }: { chat: Chat; running: boolean; ready: boolean }) {
+  if (running) {
     return (
       <>
         {ready && (
@@ -175,7 +175,7 @@ function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
             <Icon name="up" />
           </button>
         )}
-        <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => run.stop()}>
+        <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => chat.stop()}>
           <Icon name="stop" />
         </button>
       </>
@@ -192,7 +192,7 @@ function useStopKey(chat: Chat): void {
   useLayoutEffect(() => {
     const stop = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
-      if (document.querySelector("dialog[open]") === null) chat.run?.stop();
+      if (document.querySelector("dialog[open]") === null) chat.stop();
     };
     document.addEventListener("keydown", stop);
     return () => document.removeEventListener("keydown", stop);

@@ -106,7 +106,7 @@ function TakeBack({ run }: { run: RunningAnswer }) {
 }
 
 function Fork({ run }: { run: RunningAnswer }) {
-  const { chats, beside } = useApp();
+  const { chats } = useApp();
   const elsewhere = run.watching;
   return (
     <button
@@ -118,9 +118,7 @@ function Fork({ run }: { run: RunningAnswer }) {
           ? "Another tab follows this answer. Fork it there."
           : "A second answer goes on from here, beside this one"
       }
-      onClick={() => {
-        if (chats.of(run)?.fork(run.id) !== undefined) beside.value = run.id;
-      }}
+      onClick={() => void chats.of(run)?.fork(run.id)}
     >
       <Icon name="fork" />
       Fork

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+// Strategies: how an answer is written, token by token or by a program, once or side by side.
+import type { Plugin } from "../host/rest.ts";
+import { entryOf, rolesOf } from "./chain.ts";
+import type { Column, PluginChoice, Settings } from "./settings.ts";
+
+/** What a person calls a program whose name says too little. */
+const titles: Readonly<Record<string, string>> = {
+  "best-of": "Best of",
+  cot: "Chain of thought",
+  smc: "Monte Carlo",
+  heal: "Token healing",
+  consensus: "Vote",
+  lookahead: "Look-ahead",
+};
+
+/** The plugins that write a whole answer themselves. A request can have one of them. */
+export function programsOf(plugins: readonly Plugin[]): Plugin[] {
+  return plugins.filter((plugin) => rolesOf(plugin).program);
+}
+
+/** The programs that settings have switched on. The last of them counts. */
+export function programsIn(settings: Settings, plugins: readonly Plugin[]): string[] {
+  const programs = new Set(programsOf(plugins).map(({ name }) => name));
+  return settings.plugins
+    .map(({ name }) => name)
+    .filter((name) => programs.has(name) && !settings.off.includes(entryOf(name)));
+}
+
+/** A program as people read of it: "Best of 4". */
+export function strategyTitle({ name, schema }: Plugin, config: PluginChoice["config"] = {}): string {
+  const title = titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
+  if (name !== "best-of") return title;
+  const fields = (schema as { properties?: { n?: { default?: unknown } } } | undefined)?.properties;
+  return `${title} ${config.n ?? fields?.n?.default ?? "several"}`;
+}
+
+/** How the next answer is written, in a word or two. */
+export function strategyWords(settings: Settings, plugins: readonly Plugin[]): string {
+  const { columns = [] } = settings;
+  if (columns.length > 1) return `${columns.length} side by side`;
+  const name = programsIn(settings, plugins).at(-1);
+  const plugin = plugins.find((offered) => offered.name === name);
+  if (plugin === undefined) return "Normal";
+  return strategyTitle(plugin, settings.plugins.find((choice) => choice.name === name)?.config);
+}
+
+/**
+ * The settings with this program and no other, or with none. The others keep their configurations.
+ * ready: it has all that it requires; else it stays off until it has.
+ */
+export function withStrategy(
+  settings: Settings,
+  name: string | undefined,
+  plugins: readonly Plugin[],
+  ready = true,
+): Settings {
+  const { columns: _, ...rest } = settings;
+  const programs = programsOf(plugins).map((program) => entryOf(program.name));
+  const off = settings.off.filter((entry) => !programs.includes(entry));
+  const known = settings.plugins.some((choice) => choice.name === name);
+  const choices = known || name === undefined ? settings.plugins : [...settings.plugins, { name }];
+  const stays = choices.map((choice) => entryOf(choice.name)).filter((entry) => programs.includes(entry));
+  const idle = stays.filter((entry) => !ready || name === undefined || entry !== entryOf(name));
+  return { ...rest, plugins: choices, off: [...off, ...idle] };
+}
+
+/** The settings with which the answer of a column is written. */
+export function columnSettings(settings: Settings, { model, temperature, plugin }: Column): Settings {
+  const { columns: _, ...rest } = settings;
+  const changed: Settings = { ...rest };
+  if (model !== undefined) changed.model = model;
+  if (temperature !== undefined) changed.sampling = { ...settings.sampling, temperature };
+  if (plugin !== undefined) {
+    const choice = settings.plugins.find(({ name }) => name === plugin) ?? { name: plugin };
+    changed.plugins = [...settings.plugins.filter(({ name }) => name !== plugin), choice]; // the last counts
+    changed.off = settings.off.filter((entry) => entry !== entryOf(plugin));
+  }
+  return changed;
+}
+
+/** What a column is called. */
+export function columnTitle({ model, temperature, plugin }: Column): string {
+  const words = [
+    model,
+    temperature === undefined ? undefined : `temperature ${temperature}`,
+    plugin === undefined ? undefined : `with ${plugin}`,
+  ].filter((word) => word !== undefined);
+  return words.length > 0 ? words.join(" · ") : "as this chat is set";
+}
