@@ -95,7 +95,8 @@ export class App {
     this.progresses = new Progresses(this.connection, this.watching, waits);
     const around = {
       answers: this.answers,
-      request: (settings: Settings, messages: readonly Message[]) => this.request(settings, messages),
+      request: (settings: Settings, messages: readonly Message[]) =>
+        this.request({ ...settings, trace: this.records(settings) }, messages),
     };
     this.chats = new Chats(store, around, starting, tabs);
     this.queue = new QuestionQueue(drafts, this.chats);
@@ -156,8 +157,8 @@ export class App {
   }
 
   /**
-   * Whether a record is kept of an answer's tokens. Where nobody has said so: on this machine,
-   * where it costs no network, and of a program, whose branches can be seen growing then.
+   * Whether a record is kept of the tokens of a chat's answers. Where nobody has said so: on this
+   * machine, where it costs no network, and of a program, whose branches can be seen growing then.
    */
   records(settings: Settings): boolean {
     return settings.trace ?? (isLocal(this.base) || programsIn(settings, this.plugins.value).length > 0);
@@ -170,7 +171,7 @@ export class App {
     const pictures = mediaOf(messages).some(isPicture);
     const abilities = this.abilitiesOf(this.answering(settings, pictures));
     const byDefault = this.plugins.value.filter(isDefault).map((plugin) => plugin.name);
-    const asked = { ...settings, ...this.modelOf(settings, pictures), trace: this.records(settings) };
+    const asked = { ...settings, ...this.modelOf(settings, pictures) };
     return requestFor(asked, offered, messages, abilities, byDefault);
   }
 

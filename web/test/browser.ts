@@ -79,7 +79,10 @@ export async function words(message: Locator): Promise<string> {
  */
 export function withSettings(settings: Partial<Settings>): (page: Page) => Promise<unknown> {
   return (page) =>
-    page.addInitScript((kept) => localStorage.setItem("penstock.settings", kept), JSON.stringify(settings));
+    page.addInitScript(
+      (kept) => localStorage.setItem("penstock.settings", kept),
+      JSON.stringify({ trace: false, ...settings }),
+    );
 }
 
 /**
@@ -155,6 +158,11 @@ export class ChatPage {
   ): Promise<ChatPage> {
     const context = await browser.newContext(options);
     const page = await context.newPage();
+    // The page keeps token records on this machine. Tests see requests as elsewhere, unless they say.
+    await page.addInitScript((kept) => {
+      if (localStorage.getItem("penstock.settings") === null)
+        localStorage.setItem("penstock.settings", kept);
+    }, '{"trace":false}');
     await prepare(page);
     const chat = new ChatPage(page);
     await page.goto(url);

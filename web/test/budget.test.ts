@@ -94,6 +94,22 @@ const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown>
       await page.getByRole("textbox", { name: "Script" }).waitFor();
     },
   },
+  strategies: {
+    most: 8 * 1024,
+    go: async ({ page }) => {
+      await page.getByRole("button", { name: /^Strategy:/ }).click();
+      await page.getByRole("radio", { name: "Side by side" }).waitFor();
+      await page.keyboard.press("Escape");
+    },
+  },
+  rules: {
+    most: 8 * 1024,
+    go: async ({ page }) => {
+      await page.getByRole("button", { name: "Rules", exact: true }).click();
+      await page.getByLabel("A rule").waitFor();
+      await page.keyboard.press("Escape");
+    },
+  },
   models: { most: 4 * 1024, go: (chat) => open(chat, "Models") },
   plugins: { most: 16 * 1024, go: (chat) => open(chat, "Plugins") },
   live: { most: 16 * 1024, go: (chat) => open(chat, "Live") },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Versions of an answer side by side.
-import { type Signal, useComputed } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import { useApp } from "../appcontext.ts";
@@ -44,7 +44,7 @@ export function Columns({ chat, shown, versions, editing }: Props) {
       {versions.map((id, i) => (
         <div key={id} class="column" data-shown={id === shown}>
           <header>
-            <strong>{chat.tree.node(id).value.answer?.column ?? `Version ${i + 1}`}</strong>
+            <strong>{chat.tree.node(id).peek().answer?.column ?? `Version ${i + 1}`}</strong>
             <button type="button" class="quiet" aria-label={`Keep version ${i + 1}`} onClick={() => keep(id)}>
               Keep this one
             </button>
@@ -60,10 +60,7 @@ export function Columns({ chat, shown, versions, editing }: Props) {
 function useDifferences(chat: Chat, versions: readonly string[]): void {
   const { answers } = useApp();
   const all = versions.join(" ");
-  const done = useComputed(() => {
-    const running = answers.running.value;
-    return !all.split(" ").some((id) => running.has(id));
-  }).value;
+  const done = !versions.some((id) => answers.running.value.has(id));
   const texts = done ? versions.map((id) => (chat.tree.has(id) ? chat.tree.node(id).value.content : "")) : [];
   const written = texts.join("\n");
   useEffect(() => {

@@ -9,8 +9,8 @@ import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
 import { SteerButton } from "../steering/steerbutton.tsx";
+import { Ways } from "../strategy/ways.tsx";
 import { AttachButton } from "./attachbutton.tsx";
-import { ChangedSettings } from "./changedsettings.tsx";
 import { type DraftFiles, useDraftFiles } from "./draftfiles.ts";
 import { DropZone } from "./dropzone.tsx";
 import { focusField } from "./focus.ts";
@@ -70,7 +70,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </button>
       )}
       <Problems attaching={attaching} awaited={awaited} />
-      <ChangedSettings chat={chat} />
+      <Ways chat={chat} />
       {run !== undefined && <SteerButton id={run.id} />}
       <QueuedQuestion chat={chat} place={place.value} />
       {attaching.recording.value && <Recording attaching={attaching} />}

@@ -44,10 +44,12 @@ export function OtherPluginsPart() {
   );
 }
 
-function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
+/** A switch for a plugin, and below it its form. */
+export function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
   const edit = useEdit();
   const { name, summary } = plugin;
-  const { template } = rolesOf(plugin);
+  const { template, program, stage } = rolesOf(plugin);
+  const kind = program ? "program" : template ? "template" : stage ? "sampler" : "stop rule";
   const asked = useSignal(false); // it is to be switched on once it has what it requires
   const change = (on: boolean) =>
     edit.change((settings) => {
@@ -65,7 +67,7 @@ function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
         <div class="stage-name">
           <span>
             {name}
-            <em>{template ? "template" : "stop rule"}</em>
+            <em>{kind}</em>
           </span>
           {asked.value && !used && <small class="bad">fill in what is required first</small>}
           {!shown && summary !== "" && <small>{sentence(summary)}</small>}

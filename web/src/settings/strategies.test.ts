@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Plugin } from "../host/rest.ts";
+import { defaultSettings, type Settings } from "./settings.ts";
+import { columnSettings, columnTitle, programsIn, strategyWords, withStrategy } from "./strategies.ts";
+
+const plugin = (name: string, call: string, schema?: unknown): Plugin => ({
+  name,
+  summary: "",
+  fields: [],
+  exports: [`penstock_${call}`],
+  place: "first",
+  view: "none",
+  ...(schema !== undefined && { schema }),
+});
+const plugins = [
+  plugin("beam", "run"),
+  plugin("best-of", "run", { properties: { n: { default: 4 } } }),
+  plugin("ban", "accept"),
+];
+const using = (...names: string[]): Settings => ({
+  ...defaultSettings,
+  plugins: names.map((name) => ({ name, config: { of: name } })),
+});
+
+test("withStrategy: one program is on, and the others keep their configurations", () => {
+  const beam = withStrategy(using("ban"), "beam", plugins);
+  assert.deepEqual(programsIn(beam, plugins), ["beam"]);
+  const best = withStrategy(beam, "best-of", plugins);
+  assert.deepEqual(programsIn(best, plugins), ["best-of"]);
+  const normal = withStrategy(best, undefined, plugins);
+  assert.deepEqual(programsIn(normal, plugins), []);
+  assert.deepEqual(
+    normal.plugins.map(({ name }) => name),
+    ["ban", "beam", "best-of"],
+  );
+  assert.deepEqual(normal.off, ["plugin:beam", "plugin:best-of"], "ban stays on");
+  assert.deepEqual(programsIn(withStrategy(normal, "beam", plugins), plugins), ["beam"]);
+});
+
+test("withStrategy: a program that lacks something stays off", () => {
+  const settings = withStrategy(using("best-of"), "beam", plugins, false);
+  assert.deepEqual(programsIn(settings, plugins), []);
+  assert.deepEqual(settings.off, ["plugin:best-of", "plugin:beam"]);
+});
+
+test("strategyWords: what writes the next answer", () => {
+  assert.equal(strategyWords(using("ban"), plugins), "Normal");
+  assert.equal(strategyWords(using("beam"), plugins), "Beam");
+  assert.equal(strategyWords(using("best-of"), plugins), "Best of 4");
+  const eight = { ...defaultSettings, plugins: [{ name: "best-of", config: { n: 8 } }] };
+  assert.equal(strategyWords(eight, plugins), "Best of 8");
+  assert.equal(strategyWords(using("gone"), plugins), "Normal");
+  assert.equal(strategyWords({ ...using("beam"), columns: [{}, {}, {}] }, plugins), "3 side by side");
+});
+
+test("columnSettings: what the column says, and else the chat's", () => {
+  const settings = { ...using("beam", "ban"), columns: [{}], off: ["plugin:ban"], model: "a" };
+  const column = columnSettings(settings, { model: "b", temperature: 0.5, plugin: "ban" });
+  assert.deepEqual(
+    [column.model, column.sampling, column.columns, column.off],
+    ["b", { temperature: 0.5 }, undefined, []],
+  );
+  assert.deepEqual(column.plugins.at(-1), { name: "ban", config: { of: "ban" } });
+  const { columns: _, ...rest } = settings;
+  assert.deepEqual(columnSettings(settings, {}), rest);
+  assert.equal(
+    columnTitle({ model: "b", temperature: 0, plugin: "beam" }),
+    "b · temperature 0 · with beam",
+  );
+  assert.equal(columnTitle({}), "as this chat is set");
+});
