@@ -21,7 +21,14 @@ const panel = (page: Page, name: string) => page.getByRole("dialog", { name });
 test("Strategies: a program is one click at the message field, has its form, and its tree grows in the chat", {
   timeout,
 }, async () => {
-  const chat = await ChatPage.open(server.url, {}, withSettings({ sampling: { max_tokens: 60 } }));
+  const chat = await ChatPage.open(server.url, {}, async (page) => {
+    page.once("close", server.slow());
+    const sampling = { max_tokens: 400, ignore_eos: true };
+    await page.addInitScript(
+      (kept) => localStorage.setItem("penstock.settings", kept),
+      JSON.stringify({ sampling }), // and nothing of token records
+    );
+  });
   const { page } = chat;
   await chat.online();
   await strategy(page).filter({ hasText: "Normal" }).click();
@@ -31,15 +38,12 @@ test("Strategies: a program is one click at the message field, has its form, and
   await panel(page, "Strategy").getByLabel("Width").fill("3");
   await page.keyboard.press("Escape");
   await panel(page, "Strategy").waitFor({ state: "hidden" });
-  await page.evaluate(() => {
-    new MutationObserver(() => {
-      if (document.querySelector('[role="tree"][aria-label="Branches so far"] [role="treeitem"]') !== null)
-        document.body.dataset.grew = "true";
-    }).observe(document.body, { childList: true, subtree: true });
-  });
   await chat.ask(question);
+  const rows = page.getByRole("tree", { name: "Branches so far" }).getByRole("treeitem");
+  await rows.nth(1).waitFor();
+  assert.deepEqual(await findings(page), [], "tree");
+  await chat.stop.click();
   await chat.finished();
-  await page.locator("body[data-grew]").waitFor({ state: "attached" });
   await strategy(page).click();
   const choice = panel(page, "Strategy").getByRole("radio", { name: "Choice" });
   await choice.check();
@@ -153,8 +157,9 @@ test("Rules: a rule in plain words holds, and the answer shows where it backed u
   const words = page.getByRole("region", { name: "Other words" });
   await words.getByText(/backed up at \d+ places?/).waitFor();
   assert.ok((await page.evaluate(() => CSS.highlights.get("backed-up")?.size ?? 0)) > 0, "nothing is marked");
-  for (const next = words.getByRole("button", { name: "Next word" }); !(await words.getByText("rule-never-say-frog").isVisible()); )
-    await next.click();
+  const backed = words.getByText("rule-never-say-frog");
+  for (let n = 0; n < 80 && !(await backed.isVisible()); n++)
+    await words.getByRole("button", { name: "Next word" }).click();
   await words.locator("s", { hasText: /frog/i }).waitFor();
   assert.deepEqual(chat.complaints, []);
 });

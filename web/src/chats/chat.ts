@@ -173,7 +173,8 @@ export class Chat {
     const { parent, answer } = this.tree.node(id).peek();
     const { model = "" } = answer ?? {};
     const settings = this.settings.peek();
-    const message: Message = { ...this.fresh(parent, "assistant", content), reasoning };
+    const message = this.fresh(parent, "assistant", content);
+    if (reasoning !== "") message.reasoning = reasoning;
     const request = this.around.request(
       model === "" ? settings : { ...settings, model },
       this.tree.upTo(parent),
