@@ -158,7 +158,8 @@ export class ChatPage {
   ): Promise<ChatPage> {
     const context = await browser.newContext(options);
     const page = await context.newPage();
-    // The page keeps token records on this machine. Tests see requests as elsewhere, unless they say.
+    // The page keeps token records on this machine. Tests see requests as they are elsewhere, unless
+    // they say otherwise.
     await page.addInitScript((kept) => {
       if (localStorage.getItem("penstock.settings") === null)
         localStorage.setItem("penstock.settings", kept);

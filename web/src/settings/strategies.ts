@@ -74,7 +74,8 @@ export function columnSettings(settings: Settings, { model, temperature, plugin 
   if (temperature !== undefined) changed.sampling = { ...settings.sampling, temperature };
   if (plugin !== undefined) {
     const choice = settings.plugins.find(({ name }) => name === plugin) ?? { name: plugin };
-    changed.plugins = [...settings.plugins.filter(({ name }) => name !== plugin), choice]; // the last counts
+    const others = settings.plugins.filter(({ name }) => name !== plugin);
+    changed.plugins = [...others, choice]; // of several programs the last counts
     changed.off = settings.off.filter((entry) => entry !== entryOf(plugin));
   }
   return changed;

@@ -2,7 +2,7 @@
 
 // Which words of several texts differ.
 
-const mostCells = 4_000_000; // of the table for two texts; of longer ones only ends that are alike are found
+const mostCells = 4_000_000; // of a table; of longer texts only ends that are alike are found
 
 /**
  * Which words of each text are not in the same order in the first one, and of the first one, which

@@ -108,7 +108,7 @@ interface ForkProps {
   close(): void;
 }
 
-/** One word: how likely it was, what came before it and was taken back, and what it might have been. */
+/** One word: how likely it was, what was taken back before it, and what it might have been. */
 function ForkView({ chat, id, fork, pieces, close }: ForkProps) {
   const app = useApp();
   const { place, p, roads, instead } = fork;

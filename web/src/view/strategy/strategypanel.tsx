@@ -36,7 +36,7 @@ const sideBySide = "/"; // no plugin has this name
 
 function Strategies() {
   const { app, chat, host } = useEdit();
-  const wanted = useSignal<string | undefined>(undefined); // a program that lacks something required
+  const wanted = useSignal<string | undefined>(undefined); // a program that lacks something
   const plugins = app.plugins.value;
   const settings = chat.settings.value;
   const several = (settings.columns ?? []).length > 0;
