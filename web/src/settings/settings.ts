@@ -91,7 +91,8 @@ export function cleanSettings(stored: unknown): Settings {
   if (rules.length > 0) settings.rules = rules;
   const columns = each(raw.columns, column).slice(0, mostInSettings.columns);
   if (columns.length > 0) settings.columns = columns;
-  return imported === true ? asImported(settings) : settings;
+  if (imported === true && settings.script !== undefined) settings.script = heldScript(settings.script);
+  return settings;
 }
 
 /**
@@ -103,9 +104,12 @@ export function asImported(settings: Settings): Settings {
   const safe = { ...settings };
   if (rules !== undefined)
     safe.rules = rules.map((one) => (one.source === undefined ? one : { ...one, on: false }));
-  if (script !== undefined && script.source.trim() !== "")
-    safe.script = { ...script, on: false, imported: true };
+  if (script !== undefined) safe.script = heldScript(script);
   return safe;
+}
+
+function heldScript(script: Script): Script {
+  return script.source.trim() === "" ? script : { ...script, on: false, imported: true };
 }
 
 function record(value: unknown): Record<string, unknown> {

@@ -192,7 +192,7 @@ function useStopKey(chat: Chat): void {
   useLayoutEffect(() => {
     const stop = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
-      if (document.querySelector("dialog[open]") === null) chat.stop();
+      if (document.querySelector("dialog[open], :popover-open") === null) chat.stop();
     };
     document.addEventListener("keydown", stop);
     return () => document.removeEventListener("keydown", stop);

@@ -52,7 +52,8 @@ function change(chat: Chat, next: (rules: readonly Rule[]) => Rule[]): void {
 }
 
 function RuleRow({ chat, rule, at }: { chat: Chat; rule: Rule; at: number }) {
-  const { text, on, format } = rule;
+  const { text, on, format, source } = rule;
+  const foreign = source !== undefined && !gallery.some((script) => script.source === source);
   return (
     <li>
       <label class="use">
@@ -80,6 +81,12 @@ function RuleRow({ chat, rule, at }: { chat: Chat; rule: Rule; at: number }) {
       >
         Remove
       </button>
+      {foreign && (
+        <details>
+          <summary>Its script is not the one that this page would write</summary>
+          <pre>{source}</pre>
+        </details>
+      )}
     </li>
   );
 }
