@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { beginningAt, forksOf, piecesWith } from "./roads.ts";
+import { beginningAt, forksOf, piecesWith, textsOf } from "./roads.ts";
 import { drawnCat, insteadOfFrog, left } from "./sampletraces.ts";
 import { itemsOf, type Piece } from "./tokenitems.ts";
 
@@ -68,6 +68,20 @@ test("beginningAt: the text up to the token, of the answer or of its reasoning",
     { name: "elsewhere", message: { content: "", reasoning: "" }, of: thinking.slice(0, 1), place: 0, want: undefined },
   ])
     assert.deepEqual(beginningAt(message, of, place, " owl"), want, name);
+});
+
+test("textsOf: text that was sent late belongs to its own token, where the record knows it", () => {
+  const named = (text: string, token: string): Piece => ({ text, trace: { ...drawnCat(), token } });
+  const end = named("", "<|im_end|>");
+  const late = [named("", "A"), named("A cat", " cat"), end];
+  assert.deepEqual(textsOf(late), ["A", " cat", "<|im_end|>"]);
+  assert.deepEqual(textsOf([named("A", " A"), named(" cat", " cat")]), ["A", " cat"], "a space is left out");
+  assert.deepEqual(textsOf([named("", "\ufffd"), named("é", "\ufffd")]), ["", "é"]);
+  assert.deepEqual(beginningAt({ content: "A cat" }, late, 1, " dog"), {
+    content: "A dog",
+    reasoning: "",
+    tokens: 2,
+  });
 });
 
 test("piecesWith: the record ends with the token that a person chose", () => {

@@ -55,6 +55,16 @@ function isText(token: string): boolean {
 }
 
 /**
+ * The text of each token. The host may hold text back and send it with a later token, so what the
+ * record calls a token counts, where that makes up the same text.
+ */
+export function textsOf(pieces: readonly Piece[]): string[] {
+  const sent = pieces.map(({ text }) => text);
+  const named = pieces.map(({ text, trace }) => trace?.token ?? text);
+  return named.join("").startsWith(sent.join("")) ? named : sent;
+}
+
+/**
  * How an answer begins that has another text in the place of a token. undefined where that is no
  * part of what is shown, such as in a tool call.
  */
@@ -65,10 +75,7 @@ export function beginningAt(
   text: string,
 ): Beginning | undefined {
   const written = pieces.map((piece) => piece.text).join("");
-  const before = pieces
-    .slice(0, place)
-    .map((piece) => piece.text)
-    .join("");
+  const before = textsOf(pieces).slice(0, place).join("");
   const tokens = place + 1;
   // The record of an answer that was continued may have lost its beginning.
   if (content.endsWith(written))

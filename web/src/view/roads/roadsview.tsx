@@ -9,7 +9,7 @@ import type { Chat } from "../../chats/chat.ts";
 import type { Candidate } from "../../host/protocol.ts";
 import { count } from "../../text/numberformat.ts";
 import { alignment, spanOf } from "../../trace/align.ts";
-import { beginningAt, type Fork, forksOf, piecesWith } from "../../trace/roads.ts";
+import { beginningAt, type Fork, forksOf, piecesWith, textsOf } from "../../trace/roads.ts";
 import type { Piece } from "../../trace/tokenitems.ts";
 import { actor, percent, visibleToken } from "../../trace/tokenwords.ts";
 import { useApp } from "../appcontext.ts";
@@ -177,8 +177,8 @@ function useMarks(
   }, [id, drawn]);
   useEffect(() => {
     const text = new DrawnText(proseOf(id));
-    const places = alignment(pieces.map((piece) => piece.text).join(""), text.text);
-    const spans = spansOf(pieces, forks, places);
+    const texts = textsOf(pieces);
+    const spans = spansOf(texts, forks, alignment(texts.join(""), text.text));
     latest.current.drawn = text;
     latest.current.spans = spans;
     const ranges = (fits: (fork: Fork) => boolean) =>
@@ -208,13 +208,13 @@ function useMarks(
 
 /** Where the tokens of forks stand in the text that is drawn, without the spaces around them. */
 function spansOf(
-  pieces: readonly Piece[],
+  texts: readonly string[],
   forks: readonly Fork[],
   places: Int32Array,
 ): (readonly [number, number] | undefined)[] {
   const starts: number[] = [];
   let length = 0;
-  for (const { text } of pieces) {
+  for (const text of texts) {
     starts.push(length);
     length += text.length;
   }
