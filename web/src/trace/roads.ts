@@ -102,5 +102,7 @@ export function piecesWith(pieces: readonly Piece[], place: number, road: Candid
     text: token,
     trace: { id, token, how: "injected", by: "client", before, stages: [] },
   };
-  return [...pieces.slice(0, place), chosen];
+  const texts = textsOf(pieces);
+  const same = pieces.slice(0, place).map((piece, i) => ({ ...piece, text: texts[i] ?? "" }));
+  return [...same, chosen];
 }
