@@ -5,10 +5,12 @@ import { effect, signal } from "@preact/signals";
 import type { App, View } from "./app.ts";
 
 /**
- * What the part of the address behind # names: "#/chat/ID", "#/models", "#/plugins", "#/live", or
- * a new chat.
+ * What the part of the address behind # names: "#/chat/ID", "#/models", "#/plugins", "#/live",
+ * "#/script/TEXT" with a script that was shared, or a new chat.
  */
-export function parseAddress(hash: string): { view: View; chat?: string } {
+export function parseAddress(hash: string): { view: View; chat?: string; script?: string } {
+  const [, script] = /^#\/script\/([\w-]+)$/.exec(hash) ?? [];
+  if (script !== undefined) return { view: "chat", script };
   const [, view, id] = /^#\/(\w+)(?:\/(\w+))?$/.exec(hash) ?? [];
   if (view === "models" || view === "plugins" || view === "live") return { view };
   return view === "chat" && id !== undefined ? { view: "chat", chat: id } : { view: "chat" };
@@ -51,13 +53,27 @@ export async function followAddress(app: App): Promise<void> {
 }
 
 async function go(app: App): Promise<void> {
-  const { view, chat } = parseAddress(location.hash);
+  const { view, chat, script } = parseAddress(location.hash);
   app.view.value = view;
   if (view !== "chat") return;
+  if (script !== undefined) return beginWith(app, script);
   if (chat === undefined) {
     if (app.chats.current.peek().tree.path.peek().length > 0) app.chats.begin();
   } else if (!(await app.chats.show(chat))) {
     app.notice.value = "The chat of this address is not in this browser. It may have been deleted.";
     app.chats.begin();
   }
+}
+
+/** Shows a new chat with the script of a link beside it, which is off. */
+async function beginWith(app: App, text: string): Promise<void> {
+  const { readShared } = await import("./scripts/sharedscript.ts");
+  const script = readShared(text);
+  if (script === undefined) {
+    app.notice.value = "This link holds no script. It may have been cut off.";
+    app.chats.begin();
+    return;
+  }
+  app.chats.begin({ ...app.starting.get(), script });
+  app.drawer.value = { kind: "script" };
 }

@@ -129,6 +129,33 @@ for (const [size, options] of Object.entries({ desktop: sizes.desktop, phone }))
   });
 }
 
+test("Strategies: a script gets a name, is chosen in another chat, and goes to somebody else as a link", {
+  timeout,
+}, async () => {
+  const chat = await ChatPage.open(server.url, {}, withSettings({ sampling: { max_tokens: 20 } }));
+  const { page } = chat;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await chat.online();
+  await page.getByRole("button", { name: "Script", exact: true }).click();
+  const editor = page.getByRole("textbox", { name: "Script" });
+  await editor.fill("export function stop() { return undefined; } // frogs");
+  await page.getByLabel("Name", { exact: true }).fill("My way");
+  await page.getByRole("button", { name: "Keep as a strategy" }).click();
+  await page.getByText("“My way” is a strategy now").waitFor();
+  await page.getByRole("button", { name: "Copy a link" }).click();
+  await page.getByText("A link is copied.").waitFor();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  await page.getByRole("button", { name: "New chat" }).first().click();
+  await strategy(page).click();
+  await panel(page, "Strategy").getByRole("radio", { name: "My way" }).check();
+  await page.keyboard.press("Escape");
+  await strategy(page).filter({ hasText: "My way" }).waitFor();
+  const other = await ChatPage.open(link);
+  await other.page.getByText("This script came in an imported file or a link").waitFor();
+  assert.match(await other.page.getByRole("textbox", { name: "Script" }).inputValue(), /frogs/);
+  assert.deepEqual([...chat.complaints, ...other.complaints], []);
+});
+
 test("Rules: a rule in plain words holds, and the answer shows where it backed up", { timeout }, async () => {
   const chat = await ChatPage.open(server.url, {}, withSettings({ trace: true, sampling: { temperature: 0, max_tokens: 80 } }));
   const { page } = chat;

@@ -12,6 +12,7 @@ export interface PluginChoice {
 
 /** A script that steers the answers of a chat. */
 export interface Script {
+  name?: string; // as a strategy; none: it is this chat's alone
   source: string; // JavaScript
   config: string; // JSON as it was typed, which may be none; empty: the script gets no configuration
   on: boolean; // the chat's requests have it
@@ -82,9 +83,11 @@ export function cleanSettings(stored: unknown): Settings {
   };
   if (typeof raw.trace === "boolean") settings.trace = raw.trace;
   if (typeof raw.model === "string" && raw.model !== "") settings.model = raw.model;
-  const { source, config, on, imported } = record(raw.script);
-  if (typeof source === "string")
+  const { name, source, config, on, imported } = record(raw.script);
+  if (typeof source === "string") {
     settings.script = { source, config: typeof config === "string" ? config : "", on: on === true };
+    if (typeof name === "string" && name !== "") settings.script.name = name;
+  }
   if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, mostInSettings.stages);
   if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
   const rules = each(raw.rules, rule).slice(0, mostInSettings.rules);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Plugin } from "../host/rest.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
-import { columnSettings, columnTitle, programsIn, strategyWords, withStrategy } from "./strategies.ts";
+import { columnSettings, columnTitle, programsIn, strategyWords, withNamedScript, withStrategy } from "./strategies.ts";
 
 const plugin = (name: string, call: string, schema?: unknown): Plugin => ({
   name,
@@ -43,6 +43,17 @@ test("withStrategy: a program that lacks something stays off", () => {
   const settings = withStrategy(using("best-of"), "beam", plugins, false);
   assert.deepEqual(programsIn(settings, plugins), []);
   assert.deepEqual(settings.off, ["plugin:best-of", "plugin:beam"]);
+});
+
+test("withNamedScript: a script is the strategy until another is chosen", () => {
+  const script = { name: "Vote", source: "x", config: "" };
+  const settings = withNamedScript(using("beam"), script, plugins);
+  assert.deepEqual([settings.script?.on, programsIn(settings, plugins)], [true, []]);
+  assert.equal(strategyWords(settings, plugins), "Vote");
+  const normal = withStrategy(settings, undefined, plugins);
+  assert.deepEqual(normal.script, { ...script, on: false });
+  const own = { ...defaultSettings, script: { source: "x", config: "", on: true } };
+  assert.equal(withStrategy(own, "beam", plugins).script?.on, true, "the chat's own script goes with any");
 });
 
 test("strategyWords: what writes the next answer", () => {

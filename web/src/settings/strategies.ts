@@ -3,7 +3,7 @@
 // Strategies: how an answer is written, token by token or by a program, once or side by side.
 import type { Plugin } from "../host/rest.ts";
 import { entryOf, rolesOf } from "./chain.ts";
-import type { Column, PluginChoice, Settings } from "./settings.ts";
+import type { Column, PluginChoice, Script, Settings } from "./settings.ts";
 
 /** What a person calls a program whose name says too little. */
 const titles: Readonly<Record<string, string>> = {
@@ -42,12 +42,13 @@ export function strategyWords(settings: Settings, plugins: readonly Plugin[]): s
   if (columns.length > 1) return `${columns.length} side by side`;
   const name = programsIn(settings, plugins).at(-1);
   const plugin = plugins.find((offered) => offered.name === name);
-  if (plugin === undefined) return "Normal";
+  if (plugin === undefined) return (settings.script?.on && settings.script.name) || "Normal";
   return strategyTitle(plugin, settings.plugins.find((choice) => choice.name === name)?.config);
 }
 
 /**
- * The settings with this program and no other, or with none. The others keep their configurations.
+ * The settings with this program and no other, or with none. The others keep their configurations,
+ * and a script that is a strategy is switched off.
  * ready: it has all that it requires; else it stays off until it has.
  */
 export function withStrategy(
@@ -57,6 +58,7 @@ export function withStrategy(
   ready = true,
 ): Settings {
   const { columns: _, ...rest } = settings;
+  if (rest.script?.name !== undefined) rest.script = { ...rest.script, on: false };
   const programs = programsOf(plugins).map((program) => entryOf(program.name));
   const off = settings.off.filter((entry) => !programs.includes(entry));
   const known = settings.plugins.some((choice) => choice.name === name);
@@ -64,6 +66,16 @@ export function withStrategy(
   const stays = choices.map((choice) => entryOf(choice.name)).filter((entry) => programs.includes(entry));
   const idle = stays.filter((entry) => !ready || name === undefined || entry !== entryOf(name));
   return { ...rest, plugins: choices, off: [...off, ...idle] };
+}
+
+/** The settings with a script that has a name as the strategy, and no program. */
+export function withNamedScript(
+  settings: Settings,
+  { name, source, config }: Omit<Script, "on">,
+  plugins: readonly Plugin[],
+): Settings {
+  const script = { ...(name !== undefined && { name }), source, config, on: true };
+  return { ...withStrategy(settings, undefined, plugins), script };
 }
 
 /** The settings with which the answer of a column is written. */

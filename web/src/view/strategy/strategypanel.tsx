@@ -6,12 +6,20 @@ import "../../style/strategy.css";
 import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
 import type { App } from "../../app.ts";
+import type { Plugin } from "../../host/rest.ts";
 import { needsConfig } from "../../settings/addstage.ts";
 import { entryOf, rolesOf } from "../../settings/chain.ts";
 import type { Column, Settings } from "../../settings/settings.ts";
-import { programsIn, programsOf, strategyTitle, withStrategy } from "../../settings/strategies.ts";
+import {
+  programsIn,
+  programsOf,
+  strategyTitle,
+  withNamedScript,
+  withStrategy,
+} from "../../settings/strategies.ts";
 import { sentence } from "../../text/sentence.ts";
 import { useApp } from "../appcontext.ts";
+import { namedScripts } from "../script/keepscript.tsx";
 import { Beside } from "../settings/otherplugins.tsx";
 import { PluginConfig } from "../settings/pluginconfig.tsx";
 import { Edit, EditProvider, useEdit } from "../settings/settingsedit.ts";
@@ -32,7 +40,8 @@ export default function StrategyPanel() {
   );
 }
 
-const sideBySide = "/"; // no plugin has this name
+const sideBySide = "/"; // no plugin has this name,
+const ofScript = "script:"; // or one that begins like this
 
 function Strategies() {
   const { app, chat, host } = useEdit();
@@ -40,11 +49,17 @@ function Strategies() {
   const plugins = app.plugins.value;
   const settings = chat.settings.value;
   const several = (settings.columns ?? []).length > 0;
-  const chosen = several ? sideBySide : (wanted.value ?? programsIn(settings, plugins).at(-1) ?? "");
+  const chosen = several ? sideBySide : (wanted.value ?? writerOf(settings, plugins));
   const choose = (way: string) => {
     const before = chat.settings.peek();
     if (way === sideBySide) {
       chat.settings.value = { ...before, columns: firstColumns(app) };
+      return;
+    }
+    const script = namedScripts.list.peek().find(({ name }) => way === ofScript + name);
+    if (script !== undefined) {
+      wanted.value = undefined;
+      chat.settings.value = withNamedScript(before, script, plugins);
       return;
     }
     const { config = {} } = before.plugins.find(({ name }) => name === way) ?? {};
@@ -79,6 +94,25 @@ function Strategies() {
           </div>
         );
       })}
+      {namedScripts.list.value.map(({ name }) => (
+        <div key={name} class="named">
+          <Way
+            value={ofScript + name}
+            title={name}
+            help="A script of yours."
+            chosen={chosen}
+            choose={choose}
+          />
+          <button
+            type="button"
+            class="link"
+            aria-label={`Remove the strategy “${name}”`}
+            onClick={() => namedScripts.remove(name)}
+          >
+            Remove
+          </button>
+        </div>
+      ))}
       <Way
         value={sideBySide}
         title="Side by side"
@@ -93,6 +127,13 @@ function Strategies() {
       )}
     </fieldset>
   );
+}
+
+/** The program or the script with a name that writes the answers; "": none. */
+function writerOf(settings: Settings, plugins: readonly Plugin[]): string {
+  const { script } = settings;
+  const program = programsIn(settings, plugins).at(-1);
+  return program ?? (script?.on && script.name !== undefined ? ofScript + script.name : "");
 }
 
 interface WayProps {
