@@ -80,7 +80,7 @@ function Workshop({ chat }: { chat: Chat }) {
       <RunView rehearsal={rehearsal} />
       {!wrong && refusal === undefined && !script.imported && <Inspect app={app} chat={chat} />}
       <CopyRequest app={app} request={() => app.request(withScript(chat), asked(chat, question.peek()))} />
-      <KeepScript script={script} change={change} />
+      {!script.imported && <KeepScript script={script} change={change} />}
       <SavePart source={script.source} />
     </div>
   );
