@@ -161,8 +161,7 @@ export class ChatPage {
     // The page keeps token records on this machine. Tests see requests as they are elsewhere, unless
     // they say otherwise.
     await page.addInitScript((kept) => {
-      if (localStorage.getItem("penstock.settings") === null)
-        localStorage.setItem("penstock.settings", kept);
+      if (localStorage.getItem("penstock.settings") === null) localStorage.setItem("penstock.settings", kept);
     }, '{"trace":false}');
     await prepare(page);
     const chat = new ChatPage(page);

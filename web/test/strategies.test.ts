@@ -11,7 +11,11 @@ import { useServer } from "./server.ts";
 import { phone, sizes } from "./sizes.ts";
 
 useBrowser();
-const server = useServer({ context: 8000, plugins: ["beam", "best-of", "choice"], flags: ["--parallel", "4"] });
+const server = useServer({
+  context: 8000,
+  plugins: ["beam", "best-of", "choice"],
+  flags: ["--parallel", "4"],
+});
 const timeout = 4 * patience;
 const question = "Tell me a story about a frog.";
 
@@ -75,7 +79,10 @@ test("Other words: an uncertain word is pressed, another is chosen, and the answ
   assert.ok(tinted.length > 0, "nothing is tinted");
   // The last one that is tinted is pressed in the text.
   const place = await page.evaluate(() => {
-    const [range] = [...(CSS.highlights.get("unsure-1") ?? []), ...(CSS.highlights.get("unsure-2") ?? [])].slice(-1);
+    const [range] = [
+      ...(CSS.highlights.get("unsure-1") ?? []),
+      ...(CSS.highlights.get("unsure-2") ?? []),
+    ].slice(-1);
     const box = (range as Range).getBoundingClientRect();
     return { x: box.x + box.width / 2, y: box.y + box.height / 2, word: String(range) };
   });
@@ -157,7 +164,11 @@ test("Strategies: a script gets a name, is chosen in another chat, and goes to s
 });
 
 test("Rules: a rule in plain words holds, and the answer shows where it backed up", { timeout }, async () => {
-  const chat = await ChatPage.open(server.url, {}, withSettings({ trace: true, sampling: { temperature: 0, max_tokens: 80 } }));
+  const chat = await ChatPage.open(
+    server.url,
+    {},
+    withSettings({ trace: true, sampling: { temperature: 0, max_tokens: 80 } }),
+  );
   const { page } = chat;
   await chat.online();
   const button = page.getByRole("button", { name: /^Rules$|^\d rules?$/ });

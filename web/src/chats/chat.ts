@@ -265,9 +265,7 @@ export class Chat {
     this.add(files.length > 0 ? { ...message, files } : message);
     const settings = this.settings.peek();
     const { columns = [] } = settings;
-    return columns.length > 1
-      ? this.answerInColumns(message.id, columns)
-      : this.answer(message.id, settings);
+    return columns.length > 1 ? this.answerInColumns(message.id, columns) : this.answer(message.id, settings);
   }
 
   /** An answer of each column, which the host computes together and the page shows side by side. */

@@ -89,14 +89,7 @@ function answering(raw: Raw): Answering {
     asked: time(raw.asked),
   };
   if (typeof raw.stream === "string" && answer.phase !== "done") answer.stream = raw.stream;
-  for (const field of [
-    "seed",
-    "promptTokens",
-    "cachedTokens",
-    "first",
-    "reasonedUntil",
-    "backed",
-  ] as const) {
+  for (const field of ["seed", "promptTokens", "cachedTokens", "first", "reasonedUntil", "backed"] as const) {
     const value = whole(raw[field]);
     if (value !== undefined) answer[field] = value;
   }

@@ -14,7 +14,10 @@ const regex = (text: string) => ({ kind: "format", format: { kind: "regex", text
 
 for (const [text, want] of [
   ["never say frog", script("ban-phrases", { phrases: ["frog"] })],
-  ["Don’t mention “Paris”, London or New York.", script("ban-phrases", { phrases: ["paris", "london", "new york"] })],
+  [
+    "Don’t mention “Paris”, London or New York.",
+    script("ban-phrases", { phrases: ["paris", "london", "new york"] }),
+  ],
   ["At most 3 sentences", script("sentences", { sentences: 3 })],
   ["no more than two sentences.", script("sentences", { sentences: 2 })],
   ["at most 20 words", regex("\\S+([ \\n]\\S+){0,19}")],
@@ -22,7 +25,10 @@ for (const [text, want] of [
   ["yes or no", regex("Yes|No")],
   ["one of: C++, Go (1.25)", regex("C\\+\\+|Go \\(1\\.25\\)")],
   ["without the letter E", script("lipogram", { letter: "e" })],
-  ["a list of 2 points", { kind: "format", format: { kind: "grammar", text: 'root ::= item item\nitem ::= "- " [^\\n]+ "\\n"' } }],
+  [
+    "a list of 2 points",
+    { kind: "format", format: { kind: "grammar", text: 'root ::= item item\nitem ::= "- " [^\\n]+ "\\n"' } },
+  ],
   ["at most 5000 words", undefined],
   ["one of: red", undefined],
   ["be kind", undefined],
@@ -31,7 +37,10 @@ for (const [text, want] of [
   test(`parseRule: ${JSON.stringify(text)}`, () => assert.deepEqual(parseRule(text), want));
 
 test("parseRule: fields become a schema that requires them", () => {
-  const made = parseRule("JSON with name, age (number) and tags (a list)") as Extract<Made, { kind: "format" }>;
+  const made = parseRule("JSON with name, age (number) and tags (a list)") as Extract<
+    Made,
+    { kind: "format" }
+  >;
   const schema = JSON.parse(made.format.text);
   assert.deepEqual(schema.required, ["name", "age", "tags"]);
   assert.equal(schema.properties.age.type, "number");

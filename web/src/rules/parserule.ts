@@ -41,7 +41,8 @@ const kinds: readonly Kind[] = [
     make: () => script("no-digits"),
   },
   {
-    pattern: /^(?:never|do not|don['’]t|without)(?: (?:say|saying|write|writing|use|using|mention|mentioning))? (.+)$/i,
+    pattern:
+      /^(?:never|do not|don['’]t|without)(?: (?:say|saying|write|writing|use|using|mention|mentioning))? (.+)$/i,
     make: ([words = ""]) => {
       const phrases = listed(words).map((word) => word.toLowerCase());
       return phrases.length > 0 ? script("ban-phrases", { phrases }) : undefined;
@@ -91,16 +92,23 @@ const kinds: readonly Kind[] = [
     make: ([fields = ""]) => schemaOf(fields),
   },
   {
-    pattern: new RegExp(`^(?:an? )?(?:list of |exactly )?${amount} (?:bullet )?(?:points|bullets|items)$`, "i"),
+    pattern: new RegExp(
+      `^(?:an? )?(?:list of |exactly )?${amount} (?:bullet )?(?:points|bullets|items)$`,
+      "i",
+    ),
     make: ([n = ""]) => {
       const items = numberOf(n);
       if (items > mostPoints) return undefined;
       return format("grammar", `root ::= ${"item ".repeat(items).trim()}\nitem ::= "- " [^\\n]+ "\\n"`);
     },
   },
-  { pattern: /^(?:an? |only an? )?(?:bulleted )?list$|^bullets$|^bullet points$/i, make: () => script("bullets") },
   {
-    pattern: /^(?:only )?(latin|cyrillic|greek|han|hangul|arabic|hebrew) (?:letters|script|alphabet)(?: only)?$/i,
+    pattern: /^(?:an? |only an? )?(?:bulleted )?list$|^bullets$|^bullet points$/i,
+    make: () => script("bullets"),
+  },
+  {
+    pattern:
+      /^(?:only )?(latin|cyrillic|greek|han|hangul|arabic|hebrew) (?:letters|script|alphabet)(?: only)?$/i,
     make: ([name = ""]) =>
       script("one-alphabet", { script: name.charAt(0).toUpperCase() + name.slice(1).toLowerCase() }),
   },
@@ -175,11 +183,17 @@ const types: Readonly<Record<string, unknown>> = {
 function schemaOf(fields: string): Made | undefined {
   const properties: Record<string, unknown> = {};
   for (const field of fields.split(/\s*(?:,|;)\s*(?:and )?|\s+and\s+/)) {
-    const [, name, type = "text"] = /^([\p{L}_][\p{L}\p{N}_ -]*?)(?: ?\(([^)]*)\))?$/u.exec(field.trim()) ?? [];
+    const [, name, type = "text"] =
+      /^([\p{L}_][\p{L}\p{N}_ -]*?)(?: ?\(([^)]*)\))?$/u.exec(field.trim()) ?? [];
     const known = types[type.toLowerCase().replace(/^an? /, "")];
     if (name === undefined || known === undefined) return undefined;
     properties[name] = known;
   }
-  const schema = { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
+  const schema = {
+    type: "object",
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  };
   return format("schema", JSON.stringify(schema, undefined, 2));
 }

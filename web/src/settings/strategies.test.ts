@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Plugin } from "../host/rest.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
-import { columnSettings, columnTitle, programsIn, strategyWords, withNamedScript, withStrategy } from "./strategies.ts";
+import {
+  columnSettings,
+  columnTitle,
+  programsIn,
+  strategyWords,
+  withNamedScript,
+  withStrategy,
+} from "./strategies.ts";
 
 const plugin = (name: string, call: string, schema?: unknown): Plugin => ({
   name,
@@ -76,9 +83,6 @@ test("columnSettings: what the column says, and else the chat's", () => {
   assert.deepEqual(column.plugins.at(-1), { name: "ban", config: { of: "ban" } });
   const { columns: _, ...rest } = settings;
   assert.deepEqual(columnSettings(settings, {}), rest);
-  assert.equal(
-    columnTitle({ model: "b", temperature: 0, plugin: "beam" }),
-    "b · temperature 0 · with beam",
-  );
+  assert.equal(columnTitle({ model: "b", temperature: 0, plugin: "beam" }), "b · temperature 0 · with beam");
   assert.equal(columnTitle({}), "as this chat is set");
 });

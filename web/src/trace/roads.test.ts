@@ -65,7 +65,13 @@ test("beginningAt: the text up to the token, of the answer or of its reasoning",
       place: 2,
       want: { content: "", reasoning: "Hm owl", tokens: 3 },
     },
-    { name: "elsewhere", message: { content: "", reasoning: "" }, of: thinking.slice(0, 1), place: 0, want: undefined },
+    {
+      name: "elsewhere",
+      message: { content: "", reasoning: "" },
+      of: thinking.slice(0, 1),
+      place: 0,
+      want: undefined,
+    },
   ])
     assert.deepEqual(beginningAt(message, of, place, " owl"), want, name);
 });

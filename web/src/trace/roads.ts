@@ -85,8 +85,7 @@ export function beginningAt(
       tokens,
     };
   const from = content === "" ? written.length : written.lastIndexOf(content);
-  if (from >= 0 && before.length >= from)
-    return { content: before.slice(from) + text, reasoning, tokens };
+  if (from >= 0 && before.length >= from) return { content: before.slice(from) + text, reasoning, tokens };
   const thought = reasoning === "" ? -1 : written.indexOf(reasoning);
   if (thought < 0 || before.length < thought || before.length > thought + reasoning.length) return undefined;
   return { content: "", reasoning: before.slice(thought) + text, tokens };

@@ -45,7 +45,17 @@ export default function RoadsView({ chat, id, close }: Props) {
       </p>
     );
   return (
-    <section class="roads" aria-label="Other words" onKeyDown={(event) => steps(event, () => go(shown - 1), () => go(shown + 1))}>
+    <section
+      class="roads"
+      aria-label="Other words"
+      onKeyDown={(event) =>
+        steps(
+          event,
+          () => go(shown - 1),
+          () => go(shown + 1),
+        )
+      }
+    >
       <header>
         <p role="status">{said(reader.state.value === "none", forks)}</p>
         <button type="button" class="quiet" aria-label="Close other words" title="Close" onClick={close}>
@@ -63,7 +73,8 @@ export default function RoadsView({ chat, id, close }: Props) {
 }
 
 function said(lost: boolean, forks: readonly Fork[]): string {
-  if (lost) return "This answer has no token record any more: this browser keeps those of the newest answers.";
+  if (lost)
+    return "This answer has no token record any more: this browser keeps those of the newest answers.";
   const unsure = forks.filter(({ shade }) => shade > 0).length;
   const backed = forks.filter(({ instead }) => instead.length > 0).length;
   if (unsure + backed === 0) return "The model was sure of every word.";
@@ -87,13 +98,27 @@ function steps(event: KeyboardEvent, back: () => void, on: () => void): void {
 function Stepper({ at, of, go }: { at: number; of: number; go(to: number): void }) {
   return (
     <p class="stepper">
-      <button type="button" class="quiet" aria-label="Previous word" title="Previous word (←)" aria-disabled={at === 0} onClick={() => go(at - 1)}>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Previous word"
+        title="Previous word (←)"
+        aria-disabled={at === 0}
+        onClick={() => go(at - 1)}
+      >
         <Icon name="left" />
       </button>
       <span>
         {count(at + 1)} of {count(of)}
       </span>
-      <button type="button" class="quiet" aria-label="Next word" title="Next word (→)" aria-disabled={at === of - 1} onClick={() => go(at + 1)}>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Next word"
+        title="Next word (→)"
+        aria-disabled={at === of - 1}
+        onClick={() => go(at + 1)}
+      >
         <Icon name="right" />
       </button>
     </p>
@@ -117,7 +142,8 @@ function ForkView({ chat, id, fork, pieces, close }: ForkProps) {
   const take = (road: Candidate) => {
     const begun = beginningAt(chat.tree.node(id).peek(), pieces, place, road.token);
     if (begun === undefined) {
-      app.notice.value = "This word is no part of the text that is shown, so the answer cannot go on from it.";
+      app.notice.value =
+        "This word is no part of the text that is shown, so the answer cannot go on from it.";
       return;
     }
     close();
@@ -135,7 +161,13 @@ function ForkView({ chat, id, fork, pieces, close }: ForkProps) {
       <ul>
         {roads.map((road) => (
           <li key={road.id}>
-            <button type="button" class="road" disabled={!online} title="Write the answer again from this word" onClick={() => take(road)}>
+            <button
+              type="button"
+              class="road"
+              disabled={!online}
+              title="Write the answer again from this word"
+              onClick={() => take(road)}
+            >
               <code>{visibleToken(road.token)}</code> <small>{percent(road.p)}</small>
             </button>
           </li>
@@ -153,8 +185,8 @@ function BackedUp({ fork: { instead }, word }: { fork: Fork; word: string }) {
   const by = [...new Set(instead.map(({ takenBy = "" }) => actor(takenBy).replace(/^plugin:/, "")))];
   return (
     <p>
-      <strong>{by.join(", ")}</strong> backed up here: <s>{visibleToken(instead.map(({ text }) => text).join(""))}</s>,
-      then <code>{visibleToken(word)}</code>.
+      <strong>{by.join(", ")}</strong> backed up here:{" "}
+      <s>{visibleToken(instead.map(({ text }) => text).join(""))}</s>, then <code>{visibleToken(word)}</code>.
     </p>
   );
 }
@@ -167,12 +199,17 @@ function useMarks(
   shown: number,
   go: (to: number) => void,
 ): void {
-  const latest = useRef({ go, spans: [] as (readonly [number, number] | undefined)[], drawn: new DrawnText([]) });
+  const latest = useRef({
+    go,
+    spans: [] as (readonly [number, number] | undefined)[],
+    drawn: new DrawnText([]),
+  });
   latest.current.go = go;
   const drawn = useSignal(0); // how often the text was drawn since
   useEffect(() => {
     const again = new MutationObserver(() => drawn.value++);
-    for (const prose of proseOf(id)) again.observe(prose, { childList: true, characterData: true, subtree: true });
+    for (const prose of proseOf(id))
+      again.observe(prose, { childList: true, characterData: true, subtree: true });
     return () => again.disconnect();
   }, [id, drawn]);
   useEffect(() => {
@@ -186,9 +223,19 @@ function useMarks(
         const fork = forks[i];
         return span !== undefined && fork !== undefined && fits(fork) ? text.range(...span) : undefined;
       });
-    for (const [i, name] of tints.entries()) highlight(name, ranges(({ shade }) => shade === i + 1));
-    highlight(backedUp, ranges(({ instead }) => instead.length > 0));
-    highlight(here, ranges((fork) => fork === forks[shown]));
+    for (const [i, name] of tints.entries())
+      highlight(
+        name,
+        ranges(({ shade }) => shade === i + 1),
+      );
+    highlight(
+      backedUp,
+      ranges(({ instead }) => instead.length > 0),
+    );
+    highlight(
+      here,
+      ranges((fork) => fork === forks[shown]),
+    );
   }, [id, pieces, forks, shown, drawn.value]);
   useEffect(() => {
     const press = (event: MouseEvent) => {

@@ -40,7 +40,8 @@ export function KeepScript({ script, change }: Props) {
     else if (text === "") said.value = "There is no script to share yet.";
     else
       said.value = await copyText(new URL(`#/script/${text}`, base).href).then(
-        () => "A link is copied. It holds the script, not the chat, and whoever opens it is asked before it runs.",
+        () =>
+          "A link is copied. It holds the script, not the chat, and whoever opens it is asked before it runs.",
         () => "The browser does not let this page copy.",
       );
   };

@@ -31,7 +31,9 @@ export function ColumnsForm() {
           Add an answer
         </button>
       )}
-      <p class="hint">What is left open is as this chat is set. The server computes them in the same passes.</p>
+      <p class="hint">
+        What is left open is as this chat is set. The server computes them in the same passes.
+      </p>
     </>
   );
 }

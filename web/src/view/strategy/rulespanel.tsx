@@ -70,7 +70,9 @@ function RuleRow({ chat, rule, at }: { chat: Chat; rule: Rule; at: number }) {
         />
         <span>
           {text}
-          <small>{format === undefined ? "a policy, at each word" : `binds the whole answer: ${format.kind}`}</small>
+          <small>
+            {format === undefined ? "a policy, at each word" : `binds the whole answer: ${format.kind}`}
+          </small>
         </span>
       </label>
       <button
