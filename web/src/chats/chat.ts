@@ -271,17 +271,9 @@ export class Chat {
   /** An answer of each column, which the host computes together and the page shows side by side. */
   private answerInColumns(parent: string, columns: readonly Column[]): RunningAnswer {
     const settings = this.settings.peek();
-    const runs = columns.map((column, i) => {
-      const run = this.answer(parent, columnSettings(settings, column));
-      const title = columnTitle(column);
-      this.tree.change(run.id, (m) => ({
-        ...m,
-        created: m.created + i, // so that their order outlives a reload
-        ...(m.answer && { answer: { ...m.answer, column: title } }),
-      }));
-      void this.save(run.id);
-      return run;
-    });
+    const runs = columns.map((column, i) =>
+      this.answer(parent, columnSettings(settings, column), undefined, { title: columnTitle(column), at: i }),
+    );
     this.beside.value = runs.map(({ id }) => id);
     const first = runs[0] as RunningAnswer; // columns are several
     this.tree.show(first.id);
@@ -292,14 +284,15 @@ export class Chat {
     parent: string | null,
     settings: Settings,
     messages: readonly Message[] = this.tree.upTo(parent),
+    column?: { title: string; at: number },
   ): RunningAnswer {
     const request = this.around.request(settings, messages);
     const message = this.fresh(parent, "assistant", "");
     const asked = message.created;
-    this.add({
-      ...message,
-      answer: { phase: "waiting", model: settings.model ?? "", seq: -1, tokens: 0, asked },
-    });
+    const answer: Answering = { phase: "waiting", model: settings.model ?? "", seq: -1, tokens: 0, asked };
+    if (column !== undefined) answer.column = column.title;
+    // Columns are made at once, and keep their order by when they were made.
+    this.add({ ...message, created: asked + (column?.at ?? 0), answer });
     return this.around.answers.start(this.place(message.id), request);
   }
 
