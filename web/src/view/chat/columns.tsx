@@ -45,8 +45,8 @@ export function Columns({ chat, shown, versions, editing }: Props) {
         <div key={id} class="column" data-shown={id === shown}>
           <header>
             <strong>{chat.tree.node(id).peek().answer?.column ?? `Version ${i + 1}`}</strong>
-            <button type="button" class="quiet" aria-label={`Keep version ${i + 1}`} onClick={() => keep(id)}>
-              Keep this one
+            <button type="button" class="quiet" onClick={() => keep(id)}>
+              Keep version {i + 1}
             </button>
           </header>
           <MessageView chat={chat} id={id} editing={editing} />
