@@ -14,7 +14,7 @@ useBrowser();
 const server = useServer({
   context: 8000,
   plugins: ["beam", "best-of", "choice"],
-  flags: ["--parallel", "4"],
+  flags: ["--parallel", "8"],
 });
 const timeout = 4 * patience;
 const question = "Tell me a story about a frog.";
