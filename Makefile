@@ -421,6 +421,10 @@ bench-page: build ## how smoothly the page draws answers of 10,000 tokens
 screenshots: build plugins ## the pictures of the page in docs/images (ARGS="inspector dark" for some)
 	cd web && npm run --silent screenshot -- $(ARGS)
 
+.PHONY: test-screenshots
+test-screenshots: build ## compare the page with stored pictures (ARGS="-update welcome" stores some)
+	cd web && npm run --silent screens -- $(ARGS)
+
 .PHONY: clean
 clean: ## remove all that was built, llama.cpp's source too
 	rm -rf bin build share web/node_modules host/api/clients/node_modules tests/agents/node_modules native/zz_stamp.go

@@ -7,6 +7,7 @@
 package api
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
 	"io/fs"
@@ -127,22 +128,23 @@ func (o *Options) complete() {
 // service answers requests. Its methods are the handlers.
 type service struct {
 	Options
-	sinks  []func(operation.Record) // Sinks and the log
-	memory *wire.Memory
-	loads  *loads
+	sinks   []func(operation.Record) // Sinks and the log
+	memory  *wire.Memory
+	loads   *loads
+	packers chan *gzip.Writer // that are free
 }
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
 	o.complete()
-	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o)}
+	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o), packers: newPackers()}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // what matters goes to slog
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = clientOf(o.Proxies)
-	e.Use(s.pace, s.follow, s.rescue, s.limitBody, s.sameOrigin, unescape)
+	e.Use(s.pace, s.compress, s.follow, s.rescue, s.limitBody, s.sameOrigin, unescape)
 
 	e.GET("/health", s.health)
 	e.GET("/v1/health", s.health)
@@ -304,7 +306,9 @@ func ServePage(w http.ResponseWriter, r *http.Request, files fs.FS, own bool) bo
 	if path.Base(name) == "index.html" {
 		return serveFile(w, files, name)
 	}
-	http.ServeFileFS(w, r, files, name)
+	if !servePacked(w, r, files, name) {
+		http.ServeFileFS(w, r, files, name)
+	}
 	return true
 }
 

@@ -52,7 +52,6 @@ export class App {
   readonly view: Signal<View> = signal("chat");
   readonly drawer: Signal<Drawer | undefined> = signal(undefined);
   readonly notice = signal(""); // what went wrong outside of any answer
-  readonly sought: Signal<string | undefined> = signal(undefined); // the message of the chat to bring into sight
   readonly offer: Signal<Offer | undefined> = signal(undefined);
   readonly rest: Rest;
   readonly connection: Connection;
@@ -105,15 +104,17 @@ export class App {
   }
 
   /**
-   * The model that answers with these settings. A host with several wants its name: the first
-   * one's, or where pictures are sent and that reads text only, the name of one that sees.
+   * The model that answers with these settings. A host with several wants its name: that of the
+   * first that can be loaded, or where pictures are sent and that reads text only, the name of one
+   * that sees.
    */
   modelOf({ model }: Settings, pictures = false): { model?: string } {
-    const [first, ...others] = this.served.value;
+    const served = this.served.value;
+    const first = served.find(({ failed }) => failed === "") ?? served[0];
     if (model !== undefined) return { model };
-    if (first === undefined || others.length === 0) return {};
+    if (first === undefined || served.length < 2) return {};
     const reads = first.abilities ?? allAbilities;
-    const sees = pictures && !reads.sees && !reads.hears && others.find(({ abilities }) => abilities?.sees);
+    const sees = pictures && !reads.sees && !reads.hears && served.find(({ abilities }) => abilities?.sees);
     return { model: (sees || first).name };
   }
 

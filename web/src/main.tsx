@@ -14,6 +14,8 @@ import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/startingsettings.ts";
 import { CarefulStorage } from "./storage.ts";
 import { AppProvider } from "./view/appcontext.ts";
+import { loadMarkdown } from "./view/chat/markdowncode.ts";
+import { hideComposedKeys } from "./view/composedkeys.ts";
 import { followTheme } from "./view/followtheme.ts";
 import { keepPresses } from "./view/movingbuttons.ts";
 import { Page } from "./view/page.tsx";
@@ -24,6 +26,7 @@ const unkept = signal("");
 const preferences = new Preferences(storage);
 followTheme(preferences.theme);
 keepPresses(document);
+hideComposedKeys(document);
 const store = await openChatStore((problem) => {
   unkept.value = problem;
 });
@@ -42,10 +45,12 @@ effect(() => {
 await app.chats.load().catch((error) => {
   app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
 });
+const drawsMarkdown = app.chats.list.value.length > 0 && loadMarkdown().catch(() => {}); // which tries again
 effect(() => {
   if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more
 });
 await followAddress(app);
+await drawsMarkdown;
 render(
   <AppProvider value={app}>
     <Page />

@@ -156,7 +156,7 @@ test("Chain: what a plugin lacks or where it cannot stand is said before the hos
 test("Chain: stop rules and templates are a list apart", { timeout }, async () => {
   const opened = await open();
   const { chat, page, requests } = opened;
-  await page.getByRole("heading", { name: "Templates and stop rules" }).click();
+  await page.getByRole("heading", { name: "Programs, templates, stop rules" }).click();
   await page.getByRole("switch", { name: "Use regex-stop" }).click();
   await page.getByLabel("Pattern").fill("[.!]");
   assert.doesNotMatch(await ask(chat), /[.!]/);

@@ -149,7 +149,7 @@ test("Page: questions and answers have versions to walk between, and can be dele
   await chat.finished();
   await chat.answers.last().getByRole("button", { name: "Edit" }).click();
   await page.getByRole("textbox", { name: "Edit the answer" }).fill("Once upon a");
-  await page.getByRole("button", { name: "Keep" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("3 of 3").waitFor();
   await page.getByText("written by you").waitFor();
   await chat.answers.last().getByRole("button", { name: "Continue" }).click();

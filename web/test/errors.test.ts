@@ -42,7 +42,9 @@ test("Page: a chat that is too long offers a shorter history and a new chat", {
 }, async () => {
   const message = "request (4000 tokens) exceeds the available context size (2000 tokens)";
   const { chat, streams, problem } = await failing({ code: "context_length_exceeded", message });
-  await problem.getByText("This chat has become longer than the model can hold.").waitFor();
+  await problem
+    .getByText("The chat is longer than the model can hold: it has 4,000 tokens, and 2,000 fit.")
+    .waitFor();
   assert.equal(await chat.page.getByRole("button", { name: "Try again" }).count(), 0);
   await problem.getByRole("button", { name: "Answer with a shorter history" }).press("Enter");
   await chat.page.getByText("answer 4").waitFor();

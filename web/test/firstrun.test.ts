@@ -98,3 +98,21 @@ test("Page: with several models a chat has one of them", options, async () => {
   assert.deepEqual(Object.fromEntries(states), { apple: "loaded", pear: "loaded" });
   assert.deepEqual(chat.complaints, []);
 });
+
+test("Page: a model that the server could not load is not the one that answers", options, async () => {
+  const chat = await ChatPage.open(several.url, {}, async (page) => {
+    await page.route(/\/v1\/models$/, async (route) => {
+      const response = await route.fetch();
+      const models = await response.json();
+      const [first] = models.data;
+      first.status = { value: "unloaded", error: "the file is damaged" };
+      await route.fulfill({ response, json: models });
+    });
+  });
+  await chat.online();
+  assert.equal(await chat.page.getByRole("combobox", { name: "Model" }).inputValue(), "pear");
+  await chat.page
+    .locator(".welcome")
+    .getByText(/^pear answers/)
+    .waitFor();
+});

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 
 // Measures how smoothly the page draws: the time between two frames while the last 400 of an
-// answer's 10,000 tokens come, 100 a second, and while a reader scrolls through the answer. An
-// endless list, table or block of code is the worst that a model can write. npm run frames
+// answer's 10,000 tokens come, 100 a second, or 300 of a mixed one, and while a reader scrolls
+// through the answer. An endless list, table or block of code is the worst that a model can write.
+// Then the processor time of what a reader waits for: a long chat that is opened, a long text that is
+// pasted, in the page and in a bare field. npm run frames
 import type { Page } from "playwright-core";
+import { importFile, longChat } from "./archive.ts";
 import { ChatPage, launch } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { Server } from "./server.ts";
+import { sum, tasksOf } from "./tasks.ts";
 
 const tokens = 10_000;
 const streamed = 400; // of them; the others come at once
-const rate = 100; // tokens a second
+const usualRate = 100; // tokens a second
+const rates: Record<string, number> = { mixed: 300 };
+const pasted = "a few words ".repeat(83_334); // a million characters
 const scrolled = 4; // seconds
 
 const prose = "A frog sat by the pond and waited for the rain that the wind had told of. ";
@@ -34,8 +40,8 @@ function pieces(kind: string): string[] {
   return whole.match(/[\s\S]{1,4}/g)?.slice(0, tokens) ?? [];
 }
 
-/** Streams pieces at the rate. */
-async function tell(stream: PlayedStream, all: readonly string[]): Promise<void> {
+/** Streams pieces at a rate. */
+async function tell(stream: PlayedStream, all: readonly string[], rate: number): Promise<void> {
   const begun = Date.now();
   for (let sent = 0; sent < all.length; ) {
     const due = Math.min(all.length, Math.floor(((Date.now() - begun) / 1000) * rate));
@@ -87,6 +93,34 @@ function row(kind: string, what: string, list: number[]): string {
   return `| ${kind} | ${what} | ${perSecond.toFixed(1)} | ${at(0.5)} | ${at(0.95)} | ${at(1)} |`;
 }
 
+/** Milliseconds of the main thread until the end of a chat of 300 messages can be read. */
+async function opening({ page }: ChatPage): Promise<number> {
+  await importFile(page, longChat(300));
+  await page.getByRole("link", { name: "A short chat" }).click();
+  await page.getByRole("heading", { name: "A short chat", level: 1 }).waitFor();
+  const tasks = await tasksOf(page, async () => {
+    await page.getByRole("link", { name: "A long chat" }).click();
+    await page.getByText("Answer 299 ").waitFor();
+  });
+  await page.getByRole("button", { name: "New chat" }).first().click();
+  return sum(tasks);
+}
+
+/** Milliseconds of the main thread for a paste into a field. */
+async function pasting(page: Page, field: string): Promise<number> {
+  const tasks = await tasksOf(page, () =>
+    page.locator(field).evaluate((element, text) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", text);
+      (element as HTMLElement).focus();
+      const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+      if (element.dispatchEvent(event)) document.execCommand("insertText", false, text);
+      return new Promise<void>((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn())));
+    }, pasted),
+  );
+  return sum(tasks);
+}
+
 const browser = await launch();
 const server = await Server.start();
 try {
@@ -101,7 +135,8 @@ try {
     const all = pieces(kind);
     for (const piece of all.slice(0, -streamed)) stream.token(piece);
     const before = await settled(chat);
-    const telling = tell(stream, all.slice(-streamed));
+    const rate = rates[kind] ?? usualRate;
+    const telling = tell(stream, all.slice(-streamed), rate);
     console.log(row(kind, "grows", await frames(chat.page, streamed / rate, pause)));
     await telling;
     const grown = (await settled(chat)) - before;
@@ -116,6 +151,15 @@ try {
     if (end - (await place()) < 1000) throw new Error(`${kind}: it was not scrolled`);
     await chat.close();
   }
+  const chat = await ChatPage.open(server.url, {}, undefined, browser);
+  await chat.online();
+  console.log("\n| | ms of the main thread |\n|---|---|");
+  console.log(`| a chat of 300 messages, until its end is there | ${(await opening(chat)).toFixed(0)} |`);
+  console.log(`| a million characters pasted | ${(await pasting(chat.page, "#question")).toFixed(0)} |`);
+  await chat.page.goto("about:blank");
+  await chat.page.setContent("<textarea></textarea>");
+  console.log(`| the same into a bare field | ${(await pasting(chat.page, "textarea")).toFixed(0)} |`);
+  await chat.close();
 } finally {
   await browser.close();
   await server.stop();

@@ -19,7 +19,7 @@ async function showLive(page: Page): Promise<void> {
   await page.evaluate(() => {
     location.hash = "#/live";
   });
-  await page.getByRole("region", { name: "Steps" }).waitFor();
+  await page.getByRole("region", { name: "Ticks" }).waitFor();
 }
 
 /** A page whose answers do not end by themselves. */
@@ -46,7 +46,7 @@ async function stopOwn(chat: ChatPage, link: Locator): Promise<void> {
 }
 
 const busy = (page: Page) => page.locator(".slot");
-const slider = (page: Page) => page.getByRole("slider", { name: /steps of the last seconds/ });
+const slider = (page: Page) => page.getByRole("slider", { name: /ticks of the last seconds/ });
 
 /** The number of the newest tick that the page knows of. */
 async function newest(page: Page): Promise<number> {
@@ -75,17 +75,17 @@ test("Live: two pages see the same slots, each its own answer by its chat and no
   const others = await mine.page.locator('.slot[data-own="false"]').innerText();
   assert.match(others, /Another client[\s\S]*of 50,000 tokens/);
   assert.doesNotMatch(await mine.page.locator("main").innerText(), /toad/);
-  assert.match(await mine.page.locator('[data-figure="places"]').innerText(), /2 of 2 in use/);
+  assert.match(await mine.page.locator('[data-figure="slots"]').innerText(), /2 of 2 in use/);
 
   const before = await newest(mine.page);
   await ticksAfter(mine.page, before + 20);
   await own.getByText(/tokens\/s/).waitFor();
 
   await third.ask("Tell me of the third.");
-  await mine.page.getByText("1 answer waits: 1 for a place.").waitFor();
+  await mine.page.getByText("1 answer waits: 1 for a slot.").waitFor();
   await showLive(third.page);
   const waiting = third.page.getByRole("region", { name: "Queue" }).getByRole("listitem");
-  await waiting.getByText(/Place 1, for .*All places are taken\./).waitFor();
+  await waiting.getByText(/Place 1, for .*All slots are taken\./).waitFor();
   assert.match(await waiting.getByRole("link").innerText(), /the third/);
   await stopOwn(third, waiting.getByRole("link"));
   await mine.page.getByText("The queue is empty.").waitFor();
@@ -104,7 +104,7 @@ test("Live: says in words what an answer waits for, and who waits in the queue",
   timeout: 2 * patience,
 }, async () => {
   const viewer = await ChatPage.open(`${server.url}/#/live`);
-  await viewer.page.getByText(/All 2 places are free\. Ask something in a chat/).waitFor();
+  await viewer.page.getByText(/All 2 slots are free\. Ask something in a chat/).waitFor();
   await viewer.page.getByText("The queue is empty.").waitFor();
   const other = await ChatPage.open(server.url);
   await other.online();
@@ -119,9 +119,9 @@ test("Live: says in words what an answer waits for, and who waits in the queue",
   });
   await viewer.page.getByText("Its reader has paused it.").waitFor();
   assert.match(await busy(viewer.page).innerText(), /^\d\s+Another client\s+Paused/);
-  assert.equal(await viewer.page.getByText(/1 place is free/).count(), 1);
+  assert.equal(await viewer.page.getByText(/1 slot is free/).count(), 1);
   await other.close(); // its connection cancels the answer
-  await viewer.page.getByText(/All 2 places are free/).waitFor();
+  await viewer.page.getByText(/All 2 slots are free/).waitFor();
   assert.deepEqual(viewer.complaints, []);
   await viewer.close();
 });
@@ -134,10 +134,10 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   await showLive(chat.page);
   await ticksAfter(chat.page, await newest(chat.page));
   const chart = slider(chat.page);
-  assert.equal(await chart.getAttribute("aria-valuetext"), "No step is chosen");
+  assert.equal(await chart.getAttribute("aria-valuetext"), "No tick is chosen");
   await chart.focus();
   await chat.page.keyboard.press("ArrowLeft");
-  await chat.page.locator('[role="slider"][aria-valuetext^="Step"]').waitFor();
+  await chat.page.locator('[role="slider"][aria-valuetext^="Tick"]').waitFor();
   const at = Number(await chart.getAttribute("aria-valuenow"));
   for (const [key, tick] of [
     ["ArrowLeft", at - 1],
@@ -148,17 +148,17 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   }
   assert.match(
     (await chart.getAttribute("aria-valuetext")) ?? "",
-    /^Step \d+: tokens \d+ (decoded|of prompts)( and \d+ of prompts)?; \d+ pass(es)?; model [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
+    /^Tick \d+: tokens \d+ (decoded|of prompts)( and \d+ of prompts)?; \d+ pass(es)?; model [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
   );
   await chat.page.keyboard.press("Escape");
-  await chat.page.locator('[role="slider"][aria-valuetext="No step is chosen"]').waitFor();
+  await chat.page.locator('[role="slider"][aria-valuetext="No tick is chosen"]').waitFor();
   await chart.hover({ position: { x: 300, y: 100 } });
   await chat.page
     .locator(".reading")
-    .getByText(/^Step \d+:/)
+    .getByText(/^Tick \d+:/)
     .waitFor();
-  await chat.page.getByText("The last steps as a table").click();
-  const rows = chat.page.getByRole("region", { name: "The last steps" }).locator("tbody tr");
+  await chat.page.getByText("The last ticks as a table").click();
+  const rows = chat.page.getByRole("region", { name: "The last ticks" }).locator("tbody tr");
   await rows.nth(11).waitFor();
   assert.equal(await rows.count(), 12);
   assert.ok(Number(await rows.first().locator("th").innerText()) > at);

@@ -33,9 +33,9 @@ for (const [size, options] of Object.entries(sizes)) {
       await chat.finished();
     }
     const last = chat.answers.last();
-    assert.match(await last.innerText(), /71\.4 tok\/s/);
+    assert.match(await last.innerText(), /71\.4 tokens\/s/);
     assert.doesNotMatch(await last.innerText(), /first after/);
-    await last.getByText("71.4 tok/s").click();
+    await last.locator(".figures summary").click();
     await last.getByText(/7 tokens · 71\.4 tokens\/s · first after/).waitFor();
     assert.match(await words(chat.answers.first()), /first after/);
 

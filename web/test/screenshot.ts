@@ -7,10 +7,11 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions } from "playwright-core";
 import { ChatPage, launch, withSettings } from "./browser.ts";
 import { scenes } from "./scenes.ts";
 import { Server } from "./server.ts";
+import { webp } from "./webp.ts";
 
 const devices: Record<string, BrowserContextOptions> = {
   desktop: { viewport: { width: 1180, height: 820 }, deviceScaleFactor: 2 },
@@ -21,21 +22,6 @@ const images = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const models = fileURLToPath(new URL("../../build/models/", import.meta.url));
 const built = fileURLToPath(new URL("../../build/plugins/", import.meta.url));
 const examples = ["banned-phrases", "dynamic-temperature", "json-schema", "min-p", "regex-stop", "watermark"];
-
-/** The picture as WebP, which is several times smaller than PNG. Chromium has an encoder. */
-async function webp(page: Page, png: Buffer): Promise<Buffer> {
-  const url = await page.evaluate(async (base64) => {
-    const image = new Image();
-    image.src = `data:image/png;base64,${base64}`;
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    canvas.width = image.width;
-    canvas.height = image.height;
-    canvas.getContext("2d")?.drawImage(image, 0, 0);
-    return canvas.toDataURL("image/webp", 0.8);
-  }, png.toString("base64"));
-  return Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
-}
 
 const wanted = process.argv.slice(2);
 

@@ -139,7 +139,7 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   assert.deepEqual([requests[0]?.temperature, requests[0]?.max_tokens], [0, 8]);
 
   await page.getByLabel("Instructions").fill("Be brief.");
-  await page.getByRole("button", { name: "Save…" }).click();
+  await page.getByRole("button", { name: "Save as preset…" }).click();
   await page.getByLabel("Name of the preset").fill("Precise");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("A built-in preset has this name.").waitFor();
@@ -148,7 +148,7 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   await page.getByText("Saved as “Mine”.").waitFor();
   await pressed("Mine");
   await page.getByLabel("Seed", { exact: true }).fill("5");
-  await page.getByRole("button", { name: "Save…" }).click();
+  await page.getByRole("button", { name: "Save as preset…" }).click();
   await page.getByLabel("Name of the preset").fill("Mine");
   await page.getByRole("button", { name: "Overwrite" }).click();
   await page.getByRole("button", { name: "Rename…" }).click();
@@ -179,13 +179,12 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
 test("Settings: an answer is bound to a schema or an expression, and a mistake in one is said", {
   timeout,
 }, async () => {
-  // Text is read as it is drawn: a schema allows blank lines and indents, which drawn as Markdown
-  // are a block of code.
   const opened = await open({ sampling: { max_tokens: 300, temperature: 0 } });
   const { chat, page } = opened;
   await page.getByRole("radio", { name: "JSON schema" }).check();
   await page.getByRole("button", { name: "A choice" }).click();
-  const { sentiment } = JSON.parse(await ask(chat, "Hello!"));
+  await ask(chat, "Hello!");
+  const { sentiment } = JSON.parse(await chat.answers.last().locator("code").innerText()); // it is shown as code
   assert.match(sentiment, /^(positive|neutral|negative)$/);
   const field = page.getByRole("textbox", { name: "JSON schema" });
   await field.fill("{ nonsense");

@@ -59,7 +59,7 @@ test("Page: chats, settings and drafts that an earlier page has stored are there
   await page.getByRole("link", { name: "Tell me a story about a frog." }).click();
   await page.getByText("2 of 2").waitFor();
   assert.equal(await chat.answers.count(), 2);
-  assert.match(await chat.answers.first().textContent().then(String), /frog named Rosa[\s\S]*561 tok\/s/);
+  assert.match(await chat.answers.first().textContent().then(String), /frog named Rosa[\s\S]*561 tokens\/s/);
   assert.match(await differs.innerText(), /Instructions/);
   await chat.ask("And then?");
   await chat.answers.nth(2).waitFor();

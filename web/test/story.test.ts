@@ -127,7 +127,7 @@ async function allIsThere(chat: ChatPage, ended: string, sentence: string): Prom
   assert.equal(await finishedText(chat), ended);
   await page.getByRole("button", { name: "Settings", exact: true }).click();
   await openAdvanced(page);
-  await drawerOf(page).getByRole("heading", { name: "Templates and stop rules" }).click();
+  await drawerOf(page).getByRole("heading", { name: "Programs, templates, stop rules" }).click();
   assert.equal(await drawerOf(page).getByRole("switch", { name: "Use regex-stop" }).isChecked(), true);
   await chatsOf(page).getByRole("link", { name: question }).click();
   await page.getByText("2 of 2").waitFor();

@@ -53,9 +53,9 @@ for (const [size, options] of Object.entries(sizes)) {
   });
 }
 
-const forbidden = /\b(slots?|ticks?|KV cache|host|dist|Hold|Fresh words|Top-K)\b/;
+const forbidden = /\b(KV cache|host|dist|Hold|Fresh words|Top-K)\b/;
 // Experts find the field's own terms where each has a line of explanation.
-const explained = /\(ticks?\)|\(slots?\)|\(KV cache\)|\(forward pass\)/g;
+const explained = /\(KV cache\)|\(forward pass\)/g;
 
 async function wordsOf(page: Page): Promise<string> {
   const all = await page.evaluate(() =>
@@ -82,7 +82,7 @@ for (const [size, options] of Object.entries(devices)) {
     await check("settings");
     for (const [view, seen] of [
       ["models", "A question loads"],
-      ["live", "Places"],
+      ["live", "Slots"],
       ["plugins", "Sandboxed"],
     ] as const) {
       await page.goto(`${server.url}/#/${view}`);

@@ -54,7 +54,7 @@ export function answerFigure(answer: Answering, several: boolean): string {
   const { outcome, phase } = answer;
   if (phase !== "done" || outcome === undefined) return "";
   const { predicted_per_second: perSecond = 0 } = outcome.timings ?? {};
-  const speed = perSecond > 0 ? `${rate(perSecond)} tok/s` : tokens(tokensOf(answer));
+  const speed = perSecond > 0 ? `${rate(perSecond)} tokens/s` : tokens(tokensOf(answer));
   const made = answer.edited && tokensOf(answer) === 0 ? "written by you" : speed;
   return [several ? answer.model : "", made, endings[outcome.reason] ?? ""]
     .filter((part) => part !== "")

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { mostFileBytes } from "../media/medialimits.ts";
-import { type AttachContext, attach } from "./attachments.ts";
+import { type AttachContext, attach, attachText } from "./attachments.ts";
 import type { Medium } from "./message.ts";
 
 const file = (name: string, content: string | Uint8Array, type = "") =>
@@ -118,4 +118,14 @@ test("attach: as many pictures and bytes as a connection keeps, those of the cha
   assert.match((await add([medium("large", mostBytes - 7)])).problems.join(), /can have 16 MB together/);
   const twice = [medium("large", mostBytes - 8), medium("large", mostBytes - 8)];
   assert.equal((await add(twice)).files.length, 1, "a picture that is there twice is sent once");
+});
+
+test("attachText: each has a name of its own, and not more than all may have together", () => {
+  const first = attachText("one", []);
+  assert.deepEqual(first, { name: "Pasted text.txt", text: "one" });
+  assert.deepEqual(attachText("two", [{ name: "Pasted text.txt", text: "one" }]), {
+    name: "Pasted text 2.txt",
+    text: "two",
+  });
+  assert.match(String(attachText("x".repeat(4 << 20), [{ name: "a", text: "a" }])), /4 MB together/);
 });

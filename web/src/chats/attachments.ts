@@ -6,11 +6,13 @@ import { headLength, type MediaType, typeOf } from "../media/mediatype.ts";
 import { readPicture } from "../media/picture.ts";
 import { sha256 } from "../media/sha256.ts";
 import { readSound } from "../media/sound.ts";
-import { type Attachment, isMedium, type Medium } from "./message.ts";
+import { type Attachment, isMedium, type Medium, type TextFile } from "./message.ts";
 
 const largest = 1 << 20; // bytes of one text file
 const largestSum = 4 << 20; // characters of all text files of a question
 const largestMedium = 100 << 20; // bytes of a picture or a sound, before it is made smaller
+
+const tooMuchText = `the text files of a message can have ${megabytes(largestSum)} together.`;
 
 /** A file as the browser gives it. */
 export type PickedFile = Pick<File, "name" | "size" | "type" | "arrayBuffer"> & {
@@ -53,6 +55,19 @@ export async function attach(
   return { files, problems };
 }
 
+/** A text that was pasted, as a file of a name that no other has; in words if it is not taken. */
+export function attachText(text: string, present: readonly Attachment[]): TextFile | string {
+  if (textLength(present) + text.length > largestSum) return `The text was not added: ${tooMuchText}`;
+  const named = (n: number) => (n === 1 ? "Pasted text.txt" : `Pasted text ${n}.txt`);
+  let n = 1;
+  while (present.some(({ name }) => name === named(n))) n++;
+  return { name: named(n), text };
+}
+
+function textLength(files: readonly Attachment[]): number {
+  return files.reduce((sum, file) => sum + (isMedium(file) ? 0 : file.text.length), 0);
+}
+
 /** A file, or in words why it is not taken. */
 async function readAny(
   file: PickedFile,
@@ -71,10 +86,8 @@ async function readAny(
   const general = /^(image|audio)\/(?!svg)/.exec(type ?? file.type)?.[0];
   if (general !== undefined) return readMedium(file, head, type, general, present, taking, by);
   const text = await readText(file);
-  const before = present.reduce((sum, other) => sum + (isMedium(other) ? 0 : other.text.length), 0);
   if (typeof text !== "string") return text.problem;
-  if (before + text.length > largestSum)
-    return `the text files of a message can have ${megabytes(largestSum)} together.`;
+  if (textLength(present) + text.length > largestSum) return tooMuchText;
   return { name: file.name, text };
 }
 

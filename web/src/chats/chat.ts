@@ -29,6 +29,9 @@ export interface ChatServices {
   request(settings: Settings, messages: readonly Message[]): GenerateRequest;
 }
 
+/** What is to be brought into sight: the end of the chat, or the beginning of a message. */
+export type Sought = "end" | { message: string };
+
 const saveEvery = 1000; // milliseconds between two writes of an answer that grows
 
 /**
@@ -42,6 +45,7 @@ export class Chat {
   readonly tree: MessageTree;
   /** Versions of one answer that are shown side by side, where the shown path has one of them. */
   readonly beside: Signal<readonly string[]> = signal([]);
+  readonly sought: Signal<Sought | undefined> = signal(undefined);
   private readonly created: number;
   private changed: number;
   private closed = false;
@@ -130,9 +134,15 @@ export class Chat {
     this.stopKeeping();
   }
 
-  /** Asks below the last message that is shown. */
-  ask(text: string, files: Attachment[] = []): RunningAnswer {
-    return this.question(this.tree.leaf?.id ?? null, text, files);
+  /**
+   * Asks below the last message that is shown. quietly: no person asks now, and who reads elsewhere
+   * stays there.
+   */
+  ask(text: string, files: Attachment[] = [], quietly = false): RunningAnswer {
+    const sought = this.sought.peek();
+    const run = this.question(this.tree.leaf?.id ?? null, text, files);
+    if (quietly) this.sought.value = sought;
+    return run;
   }
 
   /** Asks otherwise than in this question, beside it. */
@@ -162,6 +172,7 @@ export class Chat {
     const again: Answering = { phase: "waiting", model, seq: -1, tokens, asked: Date.now(), earlier };
     this.tree.change(id, (m) => ({ ...m, answer: edited ? { ...again, edited } : again }));
     void this.save(id);
+    if (this.tree.leaf?.id === id) this.sought.value = "end";
     return this.around.answers.start(this.place(id), request);
   }
 
@@ -215,6 +226,14 @@ export class Chat {
   answerShorter(id: string, share: number): RunningAnswer {
     const { parent } = this.tree.node(id).peek();
     return this.answer(parent, this.settings.peek(), newest(this.tree.upTo(parent), share));
+  }
+
+  /** How much of what an answer is asked with is its question, by characters. */
+  shareOfLast(id: string): number {
+    const messages = this.tree.upTo(this.tree.node(id).peek().parent);
+    const all = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+    const last = messages.at(-1);
+    return last === undefined || all === 0 ? 1 : sizeOf(last) / all;
   }
 
   /**
@@ -322,7 +341,10 @@ export class Chat {
   }
 
   private add(message: Message): void {
-    this.tree.add(message);
+    batch(() => {
+      this.tree.add(message);
+      this.sought.value = "end"; // who has asked for it wants to see it
+    });
     void this.save(message.id);
   }
 
@@ -379,19 +401,22 @@ export function titleOf(question: string): string {
 
 const mediumSize = 2000; // characters that take about as much of the context as a picture or a sound
 
+/** How long a message is, in characters. */
+function sizeOf({ content, files = [] }: Message): number {
+  return files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length);
+}
+
 /**
  * The newest messages, from a question on, that have at most this share of all characters; at
  * least the last question.
  */
 function newest(messages: readonly Message[], share: number): readonly Message[] {
-  const size = ({ content, files = [] }: Message) =>
-    files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length);
-  let left = share * messages.reduce((sum, message) => sum + size(message), 0);
+  let left = share * messages.reduce((sum, message) => sum + sizeOf(message), 0);
   let from = messages.length - 1;
   for (let at = from; at >= 0; at--) {
     const message = messages[at];
     if (message === undefined) break;
-    left -= size(message);
+    left -= sizeOf(message);
     if (left < 0) break;
     if (message.role === "user") from = at;
   }

@@ -20,7 +20,8 @@ export class QuestionQueue {
     effect(() => {
       for (const id of this.waiting.value) {
         const chat = chats.of({ chat: id });
-        if (chat !== undefined && chat.run === undefined && !failed(chat)) untracked(() => this.send(chat));
+        if (chat !== undefined && chat.run === undefined && !failed(chat))
+          untracked(() => this.send(chat, true));
       }
     });
   }
@@ -48,10 +49,10 @@ export class QuestionQueue {
     return draft;
   }
 
-  /** Asks now. */
-  send(chat: Chat): void {
+  /** Asks now. quietly: not because a person has just said so. */
+  send(chat: Chat, quietly = false): void {
     const { text, files } = this.take(chat.id);
-    chat.ask(text, [...files]);
+    chat.ask(text, [...files], quietly);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The arguments of a tool call, laid out for people.
+import { laidOutJSON } from "../text/parsedjson.ts";
 
 /**
  * The arguments of a tool call to be read: JSON with a line for each value, or as the model wrote
@@ -8,7 +9,7 @@
  */
 export function readableArguments(given: string): string {
   try {
-    return JSON.stringify(JSON.parse(given), undefined, 2);
+    return laidOutJSON(JSON.parse(given));
   } catch {
     return given;
   }

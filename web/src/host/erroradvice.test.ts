@@ -9,7 +9,16 @@ for (const { error, said, help } of [
   { error: { type: "connection_lost" }, said: /reconnects/, help: "again" },
   {
     error: { code: "context_length_exceeded", param: "messages" },
-    said: /longer than the model can hold/,
+    said: /longer than the model can hold\.$/,
+    help: "shorter",
+  },
+  {
+    error: {
+      code: "context_length_exceeded",
+      message:
+        "request (40007 tokens) exceeds the available context size (15104 tokens), the answer included",
+    },
+    said: /: it has 40,007 tokens, and 15,104 fit\.$/,
     help: "shorter",
   },
   { error: { code: "queue_full", type: "rate_limit_error" }, said: /wait a moment/, help: "again" },

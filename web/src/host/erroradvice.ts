@@ -2,7 +2,7 @@
 
 // What a person is told of an error, and which button helps.
 import { parameterNamed } from "../settings/parameters.ts";
-import { duration } from "../text/numberformat.ts";
+import { count, duration, tokens } from "../text/numberformat.ts";
 import { sentence, withoutPaths } from "../text/sentence.ts";
 import type { HostError } from "./protocol.ts";
 
@@ -28,8 +28,23 @@ export function advice(error: HostError, limit?: number): Advice {
   const known = problems.find(([errors]) => errors.test(about));
   if (known === undefined)
     return { said: told, help: isSetting(error.param ?? "") ? "settings" : "again", details: "" };
-  const [, said, help] = known;
+  const [, begins, help] = known;
+  const said = help === "shorter" ? `${begins}${excess(error)}` : begins;
   return said === "" ? { said: told, help, details: "" } : { said, help, details: told };
+}
+
+/**
+ * How many tokens were sent, and how many there is room for, as the host's words tell: "request
+ * (40007 tokens) exceeds … (15104 tokens…"; undefined if they do not.
+ */
+export function sizesOf({ message }: HostError): { sent: number; room: number } | undefined {
+  const [sent = 0, room = 0] = [...message.matchAll(/(\d+) tokens/g)].map(([, n]) => Number(n));
+  return sent > room && room > 0 ? { sent, room } : undefined;
+}
+
+function excess(error: HostError): string {
+  const sizes = sizesOf(error);
+  return sizes === undefined ? "." : `: it has ${tokens(sizes.sent)}, and ${count(sizes.room)} fit.`;
 }
 
 /**
@@ -54,7 +69,7 @@ const problems: readonly [RegExp, string, HelpfulButton][] = [
   [/connection_lost/, "The connection was lost; the page reconnects by itself.", "again"],
   [/answer_gone/, "The server no longer has the rest of this answer; what had arrived is kept.", "goOn"],
   [/file_gone/, "", "none"],
-  [/context/, "This chat has become longer than the model can hold.", "shorter"],
+  [/context/, "The chat is longer than the model can hold", "shorter"],
   [/body_too_large/, "The question is too large to send; attach fewer or smaller files.", "none"],
   [/429|overloaded|queue|rate_limit|bodies_too_large|plugins_busy|no_slot|too_many_/, busy, "again"],
   [

@@ -30,10 +30,10 @@ test("waitWords: every one of the host's has words, and a new one is not lost", 
 
 test("queueWords: who waits, and for what", () => {
   assert.equal(queueWords({ waiting: 0, for: {} }), "The queue is empty.");
-  assert.equal(queueWords({ waiting: 1, for: { slot: 1 } }), "1 answer waits: 1 for a place.");
+  assert.equal(queueWords({ waiting: 1, for: { slot: 1 } }), "1 answer waits: 1 for a slot.");
   assert.equal(
     queueWords({ waiting: 4, for: { cells: 1, slot: 2, tea: 1, paused: 0 } }),
-    "4 answers wait: 2 for a place, 1 for room in the memory and 1 for tea.",
+    "4 answers wait: 2 for a slot, 1 for room in the memory and 1 for tea.",
   );
 });
 
@@ -51,7 +51,7 @@ test("tickWords: all numbers of a tick", () => {
   };
   assert.equal(
     tickWords(tick),
-    "Step 7: tokens 2 decoded and 30 of prompts; 2 passes; model 12 ms, sampling 500 µs, in all 13 ms.",
+    "Tick 7: tokens 2 decoded and 30 of prompts; 2 passes; model 12 ms, sampling 500 µs, in all 13 ms.",
   );
   assert.match(tickWords({ ...tick, decode: 0, prefill: 0, plugin: 3 }), /tokens none;.*plugins 3 ms/);
 });

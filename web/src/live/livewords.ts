@@ -30,12 +30,12 @@ export function stateWords(slot: LiveSlot): string {
 
 const reasons: Record<string, string> = {
   paused: "Its reader has paused it.",
-  reader: "Its reader takes the tokens too slowly, so it waits until they are read.",
+  reader: "Its tokens are read too slowly, or by nobody just now, so it waits.",
   quota: "Its plugins have used up their processor time, and rest for a moment.",
   turn: "The prompts of other answers are computed first.",
   cells: "The memory has no room for it now.",
   program: "Its program does not ask for it now.",
-  slot: "All places are taken.",
+  slot: "All slots are taken.",
   disk: "The beginning of its prompt is read from the disk.",
   prefix: "Another answer computes the beginning of the same prompt, which both will share.",
 };
@@ -49,7 +49,7 @@ export function waitWords(waitsFor: string | undefined, plugins: readonly string
 }
 
 const waits: Record<string, string> = {
-  slot: "for a place",
+  slot: "for a slot",
   cells: "for room in the memory",
   prefix: "for another to compute the same prompt",
   paused: "because they are paused",
@@ -80,7 +80,7 @@ export function tickWords(tick: Tick): string {
     `in all ${duration(tick.total)}`,
   ];
   const passes = tick.passes === 1 ? "1 pass" : `${tick.passes} passes`;
-  return `Step ${tick.number}: tokens ${joinWords(tokens) || "none"}; ${passes}; ${times.join(", ")}.`;
+  return `Tick ${tick.number}: tokens ${joinWords(tokens) || "none"}; ${passes}; ${times.join(", ")}.`;
 }
 
 /**
@@ -99,7 +99,7 @@ export function ticksSummary(ticks: Ticks): string {
     total += tick?.total ?? 0;
   }
   const on = `${(decode / n).toFixed(1)} tokens of answers and ${count(prefill / n)} of prompts`;
-  return `The last ${n === 1 ? "step" : `${count(n)} steps`} computed ${on} each, in ${duration(total / n)} on average.`;
+  return `The last ${n === 1 ? "tick" : `${count(n)} ticks`} computed ${on} each, in ${duration(total / n)} on average.`;
 }
 
 /** "a", "a and b", "a, b and c" */

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { effect } from "@preact/signals";
+import { AdminAccess, type KeyQuestion } from "../host/adminaccess.ts";
 import type { UploadOptions } from "../host/pluginroutes.ts";
 import { Refused } from "../host/rest.ts";
-import { Catalog, type KeyQuestion, type Upload } from "./catalog.ts";
+import { Catalog, type Upload } from "./catalog.ts";
 import { type PluginFile, pluginFile } from "./pluginfile.ts";
 
 function described(name: string, version: string, state = "ready"): PluginFile {
@@ -74,10 +75,12 @@ function open(folder: Folder, ...keys: (string | undefined)[]) {
     },
   };
   const offered: string[][] = [];
-  const catalog = new Catalog(folder, admin, (plugins) => offered.push(plugins.map((plugin) => plugin.name)));
+  const catalog = new Catalog(folder, new AdminAccess(admin), (plugins) =>
+    offered.push(plugins.map((plugin) => plugin.name)),
+  );
   const asked: KeyQuestion[] = [];
   effect(() => {
-    const question = catalog.keyQuestion.value;
+    const question = catalog.admin.question.value;
     if (question === undefined) return;
     asked.push(question);
     queueMicrotask(() => question.answer(keys.shift(), false));
@@ -179,7 +182,7 @@ test("Catalog.remove: a host without an admin key is told apart", async () => {
   catalog.remove("a");
   catalog.add([file("a 1")]); // which waits for its turn
   await settled(catalog, "failed");
-  assert.equal(catalog.closed.value, true);
+  assert.equal(catalog.admin.closed.value, true);
   assert.equal(catalog.notes.value.get("a"), "The server has none.");
   assert.deepEqual(asked, []);
 });

@@ -2,7 +2,7 @@
 
 // The plugins of the host, their uploads, and what is asked about them.
 import { type Signal, signal } from "@preact/signals";
-import type { AdminKey } from "../host/apikeys.ts";
+import type { AdminAccess } from "../host/adminaccess.ts";
 import type { PluginRoutes } from "../host/pluginroutes.ts";
 import { KeyNeeded, Refused } from "../host/rest.ts";
 import type { PluginFile } from "./pluginfile.ts";
@@ -18,24 +18,14 @@ export interface Upload {
   replaces?: { before: PluginFile | undefined; after: PluginFile }; // of phase asking
 }
 
-/** The dialog that asks for the admin key. */
-export interface KeyQuestion {
-  refused: boolean; // a key was given, and is not the host's
-  answer(key: string | undefined, remember: boolean): void; // undefined: never mind
-}
-
 type Routes = Pick<PluginRoutes, "list" | "upload" | "remove" | "reset">;
-
-const noKey = "Nothing was changed: that needs the admin key.";
 
 /** The host's plugin folder as the page shows it, and what a person can do with it. */
 export class Catalog {
   readonly files: Signal<readonly PluginFile[] | undefined> = signal(undefined); // undefined: not known yet
   readonly problem = signal(""); // why the list cannot be had
   readonly unsupported = signal(false); // the host runs no plugins
-  readonly closed = signal(false); // nobody can change the folder over the network
   readonly uploads: Signal<readonly Upload[]> = signal([]);
-  readonly keyQuestion: Signal<KeyQuestion | undefined> = signal(undefined);
   readonly notes: Signal<ReadonlyMap<string, string>> = signal(new Map()); // by plugin: why something did not work
   private readonly answers = new Map<number, (replace: boolean) => void>(); // by upload
   private last = Promise.resolve(); // of what waits for its turn
@@ -47,7 +37,7 @@ export class Catalog {
   /** offer gets the plugins that a request can use, whenever they change. */
   constructor(
     private readonly routes: Routes,
-    private readonly admin: Pick<AdminKey, "key" | "keep" | "forget">,
+    readonly admin: AdminAccess,
     private readonly offer: (plugins: readonly PluginFile[]) => void,
   ) {}
 
@@ -104,7 +94,7 @@ export class Catalog {
     this.note(name, "");
     this.inTurn(async () => {
       try {
-        await this.asAdmin(act);
+        await this.admin.act(act);
       } catch (error) {
         this.note(name, wordsOf(error));
       }
@@ -119,7 +109,7 @@ export class Catalog {
   /** Asks the host what an upload would do, and then a person, before it replaces anything. */
   private async send(id: number, file: File): Promise<void> {
     const attempt = (dryRun: boolean) =>
-      this.asAdmin((key) => {
+      this.admin.act((key) => {
         this.progress(id, { phase: "sending", share: 0 });
         const sent = (share: number) =>
           this.progress(id, { phase: share < 1 ? "sending" : "loading", share });
@@ -149,35 +139,6 @@ export class Catalog {
   private mayReplace(id: number, before: PluginFile | undefined, after: PluginFile): Promise<boolean> {
     this.progress(id, { phase: "asking", replaces: { before, after } });
     return new Promise((resolve) => this.answers.set(id, resolve));
-  }
-
-  /** Does what needs the admin key, and asks for the key until it is right or a person gives up. */
-  private async asAdmin<T>(act: (key: string) => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        const result = await act(this.admin.key);
-        this.closed.value = false;
-        return result;
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error;
-        if (error.error.code === "admin_disabled") this.closed.value = true;
-        if (error.status !== 401) throw error;
-        const refused = this.admin.key !== "";
-        this.admin.forget();
-        if (!(await this.askKey(refused))) throw new Error(noKey);
-      }
-    }
-  }
-
-  private askKey(refused: boolean): Promise<boolean> {
-    return new Promise((resolve) => {
-      const answer = (key: string | undefined, remember: boolean) => {
-        this.keyQuestion.value = undefined;
-        if (key !== undefined) this.admin.keep(key, remember);
-        resolve(key !== undefined);
-      };
-      this.keyQuestion.value = { refused, answer };
-    });
   }
 
   private progress(id: number, change: Partial<Upload>): void {

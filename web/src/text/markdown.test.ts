@@ -12,6 +12,12 @@ for (const [name, text] of [
   ["a formula", "$<img src=x onerror=alert(1)>$ $$<b>x</b>$$"],
   ["an image", '![alt "text" <b>](https://example.org/track.png)'],
   ["an attribute in a fence", '```"onload="alert(1)\nx\n```'],
+  [
+    "an attribute of a harmless tag",
+    '<sub onclick="alert(1)">a</sub> <details ontoggle="alert(2)" open>\n\nx',
+  ],
+  ["a tag in a harmless tag", "<sup><img src=x onerror=alert(1)></sup>"],
+  ["a tag in a summary", "<details>\n<summary><img src=x onerror=alert(1)></summary>\n\nx\n</details>"],
   ["an entity", "&lt;script&gt;alert(1)&lt;/script&gt;"],
 ] as const) {
   test(`renderMarkdown: ${name} is inert`, () => {
@@ -48,6 +54,49 @@ test("renderMarkdown: tasks", () => {
   const html = renderMarkdown("- [ ] one\n- [x] two\n- [y] three\n\n[x] four");
   assert.equal(html.match(/<input type="checkbox" disabled/g)?.length, 2);
   assert.match(html, /checked aria-label="Done"> two/);
+});
+
+for (const [text, want] of [
+  ["H<sub>2</sub>O, x<SUP>*n*</SUP>", "<p>H<sub>2</sub>O, x<sup><em>n</em></sup></p>"],
+  ["Press <kbd>Ctrl</kbd>+<kbd>`K`</kbd>", "<p>Press <kbd>Ctrl</kbd>+<kbd><code>K</code></kbd></p>"],
+  ["one<br>two<br/>three `<br>`", "<p>one<br>\ntwo<br>\nthree <code>&lt;br&gt;</code></p>"],
+  ["a <sub>never ends", "<p>a &lt;sub&gt;never ends</p>"],
+  ["\\<sub>a</sub>", "<p>&lt;sub&gt;a&lt;/sub&gt;</p>"],
+] as const) {
+  test(`renderMarkdown: ${text}`, () => assert.equal(renderMarkdown(text).trim(), want));
+}
+
+test("renderMarkdown: what is folded away has its summary, and Markdown in both", () => {
+  const inner =
+    "<details>\n<summary>*More*</summary>\n\n- one\n\n<details>\n\ntwo\n\n</details>\n\n</details>\n\nafter";
+  const html = renderMarkdown(inner).replace(/\s*\n\s*/g, "");
+  assert.match(
+    html,
+    /^<details><summary><em>More<\/em><\/summary><ul dir="auto"><li>one<\/li><\/ul><details><summary>Details<\/summary><p>two<\/p><\/details><\/details><p>after<\/p>$/,
+  );
+  assert.match(renderMarkdown("<details>\n\nno end"), /<details>[\s\S]*no end[\s\S]*<\/details>\s*$/);
+  assert.equal(renderMarkdown("<details>\n".repeat(5000)).length > 0, true);
+});
+
+for (const [text, bold] of [
+  ["**「文」**の意味", "「文」"],
+  ["これは**“重要”**です", "“重要”"],
+  ["这是**重要。**然后", "重要。"],
+  ["한국어**(강조)**입니다", "(강조)"],
+] as const) {
+  test(`renderMarkdown: ${text}`, () =>
+    assert.match(renderMarkdown(text), new RegExp(`<strong>${bold.replace(/[()]/g, "\\$&")}</strong>`)));
+}
+
+test("renderMarkdown: of a picture within the text only the name is shown", () => {
+  for (const end of [")", ""]) {
+    const html = renderMarkdown(`See ![a chart](data:image/png;base64,${"A".repeat(1000)}${end}`);
+    assert.match(html, /^<p>See a chart \(data, not shown\)<\/p>$/m);
+  }
+});
+
+test("renderMarkdown: marks beside spaces are no emphasis", () => {
+  assert.doesNotMatch(renderMarkdown("三 * 四 * 五, 2 * 3 * 4"), /<em>/);
 });
 
 test("renderMarkdown: controls of direction are shown by their names, in text and in code", () => {

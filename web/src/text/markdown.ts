@@ -3,21 +3,27 @@
 // Markdown to HTML that is safe to insert.
 import MarkdownIt, { type Token } from "markdown-it";
 import { visibleHTML, withoutControls } from "./bidi.ts";
+import { cjkEmphasis } from "./cjkemphasis.ts";
+import { dataImages } from "./dataimages.ts";
 import { footnotes } from "./footnotes.ts";
+import { harmlessTags } from "./harmlesstags.ts";
 import { blocks } from "./markdownblocks.ts";
 import { math } from "./math.ts";
 import { tasks } from "./tasklists.ts";
 
 /**
- * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped, only
- * links to the web and to mail are links, and an image becomes a link, so that a text cannot make
- * the browser load anything.
+ * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped but for
+ * the few of harmlesstags.ts, which have no attributes; only links to the web and to mail are links,
+ * and an image becomes a link, so that a text cannot make the browser load anything.
  */
 export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true })
   .use(math)
   .use(footnotes)
   .use(tasks)
-  .use(blocks);
+  .use(blocks)
+  .use(harmlessTags)
+  .use(dataImages)
+  .use(cjkEmphasis);
 
 const { escapeHtml } = markdown.utils;
 const { rules } = markdown.renderer;

@@ -21,11 +21,12 @@ export function math(markdown: MarkdownIt): void {
   const { escapeHtml } = markdown.utils;
   markdown.renderer.rules.math_inline = (tokens, index) => {
     const { content = "", info } = tokens[index] ?? {};
-    return `<span class="math" data-kind="${info}">${escapeHtml(content)}</span>`;
+    const keys = info === "display" ? ' tabindex="0"' : ""; // it scrolls where it is wide, also by keys
+    return `<span class="math" data-kind="${info}"${keys}>${escapeHtml(content)}</span>`;
   };
   markdown.renderer.rules.math_block = (tokens, index) => {
     const { content = "" } = tokens[index] ?? {};
-    return `<p class="math" data-kind="display">${escapeHtml(content)}</p>\n`;
+    return `<p class="math" data-kind="display" tabindex="0">${escapeHtml(content)}</p>\n`;
   };
   markdown.renderer.rules.math_open = (tokens, index) =>
     `<p>${escapeHtml(tokens[index]?.content ?? "")}</p>\n`;

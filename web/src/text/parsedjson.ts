@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Reads JSON that people wrote, and lays JSON out for them.
+
 /** A text as JSON, or why it is none. An empty one has no value. */
 export function parsedJSON(text: string): { value?: unknown; problem?: string } {
   if (text.trim() === "") return {};
@@ -8,4 +10,16 @@ export function parsedJSON(text: string): { value?: unknown; problem?: string } 
   } catch (error) {
     return { problem: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
+}
+
+const deepest = 20; // levels that are laid out: each line of a level begins with as many spaces
+
+/** JSON with a line for each value. One that is nested deeper than people read stays on one line. */
+export function laidOutJSON(value: unknown): string {
+  return isDeeper(value, deepest) ? JSON.stringify(value) : JSON.stringify(value, undefined, 2);
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }

@@ -4,6 +4,7 @@
 import type { ComponentChildren } from "preact";
 import { useApp } from "./appcontext.ts";
 import { useCover } from "./cover.ts";
+import { onEscape } from "./escape.ts";
 import { Icon } from "./icon.tsx";
 import { Lazy } from "./lazy.tsx";
 
@@ -46,13 +47,8 @@ interface FrameProps {
 }
 
 function Beside({ title, close, children }: FrameProps) {
-  const leave = (event: KeyboardEvent) => {
-    if (event.key !== "Escape" || event.defaultPrevented) return;
-    event.stopPropagation(); // it stops no answer
-    close();
-  };
   return (
-    <aside class="drawer" aria-label={title} onKeyDown={leave}>
+    <aside class="drawer" aria-label={title} onKeyDown={onEscape(close)}>
       {children}
     </aside>
   );

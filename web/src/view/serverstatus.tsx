@@ -91,10 +91,11 @@ function Loads({ done }: { done: number }) {
   const percent = Math.round(100 * Math.min(1, Math.max(0, done)));
   return (
     <div class="outage loads" role="status">
-      The server loads its model{" "}
-      <progress max={100} value={percent} aria-label="The server loads its model" />{" "}
+      {percent === 0 ? "The server is starting. " : "The server loads its model "}
+      {percent > 0 && <progress max={100} value={percent} aria-label="The server loads its model" />}
       {/* Not for screen readers: they would read out each step. */}
-      <span aria-hidden="true">{percent} %</span>. You can write your question meanwhile.
+      {percent > 0 && <span aria-hidden="true"> {percent} %. </span>}
+      You can write your question meanwhile.
     </div>
   );
 }

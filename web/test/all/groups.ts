@@ -10,6 +10,7 @@ export const played = [
   "accessible",
   "asking",
   "budget",
+  "covering",
   "docs",
   "errors",
   "form",
@@ -19,9 +20,11 @@ export const played = [
   "plugins",
   "reading",
   "script",
+  "sight",
   "sounds",
   "stored",
   "surprise",
+  "typing",
   "view",
 ].map((name) => `${name}.test.ts`);
 

@@ -5,6 +5,7 @@ import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preac
 import { canGoOn } from "../../chats/answerfacts.ts";
 import { type Message, mediaOf } from "../../chats/message.ts";
 import { cannot } from "../../media/medianotice.ts";
+import { jsonAsCode } from "../../text/jsoncode.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
@@ -29,9 +30,9 @@ import { stepOnArrow, Versions } from "./versions.tsx";
 export function Answer(props: MessageProps) {
   const { chat, id, editing } = props;
   const node = chat.tree.node(id);
-  const text = useComputed(() => node.value.content);
   const phase = useComputed(() => node.value.answer?.phase ?? "done");
   const done = useComputed(() => phase.value === "done");
+  const text = useComputed(() => jsonAsCode(node.value.content, done.value));
   const app = useApp();
   const error = useComputed(() => problemOf(app, node.value));
   const roads = useSignal(false); // the words that might have been others are shown
@@ -53,12 +54,13 @@ export function Answer(props: MessageProps) {
       )}
       <ToolCalls node={node} done={done} />
       <PluginOutputs node={node} />
-      {error.value !== undefined && <AnswerProblem chat={chat} id={id} error={error.value} />}
+      {error.value !== undefined && <AnswerProblem {...props} error={error.value} />}
       <div class="tools">
-        <FactsLine node={node} />
-        <Versions chat={chat} id={id} />
         {done.value && editing.value !== id && <AnswerTools {...props} roads={roads} />}
+        <Versions chat={chat} id={id} />
+        {done.value && editing.value !== id && <GoOn {...props} />}
         {!done.value && <Watch id={id} node={node} />}
+        <FactsLine node={node} />
       </div>
     </article>
   );
@@ -101,10 +103,28 @@ function Watch({ id, node }: Running) {
   );
 }
 
+/** Has the model go on with an answer that was cut. */
+function GoOn({ chat, id }: MessageProps) {
+  const app = useApp();
+  const message = chat.tree.node(id).value;
+  const { content, reasoning = "", calls = [], answer } = message;
+  if (problemOf(app, message) !== undefined) return null; // the button stands with the problem
+  if (answer === undefined || calls.length > 0 || !canGoOn(answer, content + reasoning)) return null;
+  const goOn = () => {
+    chat.goOn(id);
+    focusField();
+  };
+  return <MessageAction icon="goOn" name="Continue" words onClick={goOn} />;
+}
+
+/**
+ * What can be done with an answer. It comes first in its line, and what is always there before what
+ * is not: a button stays under the pointer that has pressed it.
+ */
 function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signal<boolean> }) {
   const app = useApp();
   const { drawer } = app;
-  const { content, reasoning = "", calls = [], answer } = chat.tree.node(id).value;
+  const { content, reasoning = "", answer } = chat.tree.node(id).value;
   const failed = problemOf(app, chat.tree.node(id).value) !== undefined; // then the buttons stand with the problem
   const remove = useRemove(chat, id);
   const models = app.models.value;
@@ -115,10 +135,6 @@ function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signa
     chat.answerAgain(id);
     focusField();
   };
-  const goOn = () => {
-    chat.goOn(id);
-    focusField();
-  };
   const edit = () => {
     editing.value = id;
   };
@@ -127,9 +143,6 @@ function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signa
   };
   return (
     <span class="actions">
-      {!failed && answer !== undefined && calls.length === 0 && canGoOn(answer, content + reasoning) && (
-        <MessageAction icon="goOn" name="Continue" words onClick={goOn} />
-      )}
       {!failed && <MessageAction icon="again" name="Regenerate" onClick={again} />}
       {others.length > 0 && (
         <Menu
@@ -184,7 +197,7 @@ function AnswerEditor({ chat, id, editing }: MessageProps) {
   return (
     <MessageEditor
       label="Edit the answer"
-      action="Keep"
+      action="Save"
       text={chat.tree.node(id).peek().content}
       files={[]}
       lines

@@ -5,10 +5,11 @@ import type { App } from "../../app.ts";
 import { contextUsed } from "../../chats/answerfacts.ts";
 import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
-import { advice, type HelpfulButton } from "../../host/erroradvice.ts";
+import { advice, type HelpfulButton, sizesOf } from "../../host/erroradvice.ts";
 import type { HostError } from "../../host/protocol.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
+import type { MessageProps } from "./messageprops.ts";
 
 /**
  * What went wrong with an answer; undefined if nothing did. One that was cut because the chat is
@@ -25,15 +26,18 @@ export function problemOf(app: App, { answer }: Message): HostError | undefined 
 const never = { phase: "done", model: "", seq: -1, tokens: 0, asked: 0 } as const;
 
 /** What went wrong, in a sentence, and the button that helps. */
-export function AnswerProblem({ chat, id, error }: { chat: Chat; id: string; error: HostError }) {
+export function AnswerProblem({ chat, id, editing, error }: MessageProps & { error: HostError }) {
   const app = useApp();
+  const edit = () => {
+    editing.value = chat.tree.upTo(id).findLast(({ role }) => role === "user")?.id;
+  };
   const { timeout_ms: limit } = chat.settings.value.sampling;
   const { said, help, details } = advice(error, typeof limit === "number" ? limit : undefined);
   return (
     <div class="problem" role="alert">
       <strong>{said}</strong>
       <p class="helps">
-        {helps(app, chat, id, help, error).map(({ name, run }) => (
+        {helps(app, chat, id, help, error, edit).map(({ name, run }) => (
           <button key={name} type="button" class="quiet" onClick={run}>
             {name}
           </button>
@@ -55,7 +59,14 @@ interface Offered {
 }
 
 /** The buttons that help with an answer. */
-function helps(app: App, chat: Chat, id: string, help: HelpfulButton, error: HostError): Offered[] {
+function helps(
+  app: App,
+  chat: Chat,
+  id: string,
+  help: HelpfulButton,
+  error: HostError,
+  edit: () => void,
+): Offered[] {
   const { content, reasoning = "" } = chat.tree.node(id).value;
   const does = (name: string, act: () => void): Offered => ({
     name,
@@ -69,9 +80,10 @@ function helps(app: App, chat: Chat, id: string, help: HelpfulButton, error: Hos
     case "goOn":
       return content + reasoning === "" ? [again] : [does("Continue", () => chat.goOn(id)), again];
     case "shorter": {
+      const share = shareOf(error);
+      if (chat.shareOfLast(id) > share) return [{ name: "Shorten the question", run: edit }]; // all else would fail again
       const anew = does("New chat with this question", () => ownChat(app, chat, id));
-      const shorter = does("Answer with a shorter history", () => chat.answerShorter(id, shareOf(error)));
-      return chat.tree.upTo(id).length > 2 ? [shorter, anew] : [anew];
+      return [does("Answer with a shorter history", () => chat.answerShorter(id, share)), anew];
     }
     case "settings":
       return [{ name: "Open Settings", run: () => (app.drawer.value = { kind: "settings" }) }, again];
@@ -86,13 +98,10 @@ function helps(app: App, chat: Chat, id: string, help: HelpfulButton, error: Hos
   }
 }
 
-/**
- * How much of the history fits, as the host's words tell: "request (40007 tokens) exceeds … (15104
- * tokens…"; with room for an answer.
- */
-function shareOf({ message }: HostError): number {
-  const [asked = 0, fits = 0] = [...message.matchAll(/(\d+) tokens/g)].map(([, n]) => Number(n));
-  return asked > fits && fits > 0 ? (0.7 * fits) / asked : 0.5;
+/** How much of the history fits, with room for an answer. */
+function shareOf(error: HostError): number {
+  const sizes = sizesOf(error);
+  return sizes === undefined ? 0.5 : (0.7 * sizes.room) / sizes.sent;
 }
 
 /** A new chat with the settings of this one, and its last question to be sent. */

@@ -14,6 +14,7 @@ import { AttachButton } from "./attachbutton.tsx";
 import { type DraftFiles, useDraftFiles } from "./draftfiles.ts";
 import { DropZone } from "./dropzone.tsx";
 import { focusField } from "./focus.ts";
+import { loadMarkdown } from "./markdowncode.ts";
 import { QuestionFiles } from "./questionfiles.tsx";
 import { QueuedQuestion } from "./queuedquestion.tsx";
 
@@ -39,6 +40,9 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const touch = layout.touch.value;
 
   useEffect(() => field.current?.focus(), []); // once nothing covers the page any more
+  useEffect(() => {
+    if (written) loadMarkdown().catch(() => {}); // for the answer, which tries again
+  }, [written]);
   useGrowing(field, draft.text);
   useStopKey(chat);
   const send = () => {
@@ -47,11 +51,9 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
     attaching.problems.value = [];
     if (run === undefined) chat.ask(question.text, question.files);
     else queue.add(chat.id, question);
-    toEnd();
   };
   const { submit, awaited } = useSubmit(ready, attaching, send);
   const keys = (event: KeyboardEvent) => {
-    if (event.isComposing) return;
     if (event.key === "Enter" && !event.shiftKey && !touch) submit(event);
     if (event.key !== "ArrowUp" || written || run !== undefined) return;
     const last = chat.tree.path.peek().findLast((id) => chat.tree.node(id).peek().role === "user");
@@ -175,7 +177,15 @@ function SendButton({ chat, running, ready }: { chat: Chat; running: boolean; re
             <Icon name="up" />
           </button>
         )}
-        <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => chat.stop()}>
+        <button
+          type="button"
+          class="round"
+          aria-label="Stop"
+          title="Stop (Esc)"
+          onClick={({ detail }) => {
+            if (detail < 2) chat.stop(); // else it is the second click of those that sent the question
+          }}
+        >
           <Icon name="stop" />
         </button>
       </>
@@ -191,7 +201,7 @@ function SendButton({ chat, running, ready }: { chat: Chat; running: boolean; re
 function useStopKey(chat: Chat): void {
   useLayoutEffect(() => {
     const stop = (event: KeyboardEvent) => {
-      if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+      if (event.key !== "Escape" || event.defaultPrevented) return;
       if (document.querySelector("dialog[open], :popover-open") === null) chat.stop();
     };
     document.addEventListener("keydown", stop);

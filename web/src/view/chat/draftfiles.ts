@@ -8,7 +8,11 @@ import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
 import { type MediaNotice, noticeOf } from "../../media/medianotice.ts";
 import { useApp } from "../appcontext.ts";
+import { withFiles } from "../files/withfiles.ts";
 import { focusField } from "./focus.ts";
+
+const longPaste = 8_000; // characters: more make a field slow, and hide what is asked
+const offered = 100_000; // characters of a text that a field can have without standing still
 
 export interface DraftFiles {
   problems: Signal<readonly string[]>; // why files were not added
@@ -17,7 +21,7 @@ export interface DraftFiles {
   notice: ReadonlySignal<MediaNotice | undefined>; // about the pictures and sounds of the draft and the chat
   model: ReadonlySignal<string>; // that would answer
   add(files: readonly File[]): Promise<void>;
-  paste(event: ClipboardEvent): void; // adds the files that it has
+  paste(event: ClipboardEvent): void; // adds the files that it has, and a long text as one
   remove(file: Attachment): void;
 }
 
@@ -42,9 +46,11 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
     model,
     paste(event) {
       const files = event.clipboardData?.files ?? [];
-      if (files.length === 0) return;
+      const text = event.clipboardData?.getData("text/plain") ?? "";
+      if (files.length === 0 && text.length < longPaste) return;
       event.preventDefault();
-      void attaching.add([...files]);
+      if (files.length > 0) void attaching.add([...files]);
+      else void addText(text);
     },
     async add(picked) {
       const at = place.peek();
@@ -68,6 +74,22 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
       focusField();
     },
   };
+  /** Adds a text as a file, and offers to have it in the message after all. */
+  const addText = (text: string) =>
+    withFiles(app, async ({ attachText }) => {
+      const at = place.peek();
+      const file = attachText(text, of(at));
+      problems.value = typeof file === "string" ? [file] : [];
+      if (typeof file === "string") return;
+      drafts.change(at, { files: [...of(at), file] });
+      focusField();
+      if (text.length > offered) return;
+      const run = () => {
+        attaching.remove(file);
+        drafts.change(at, { text: drafts.of(at).peek().text + text });
+      };
+      app.offer.value = { text: "The long text is added as a file.", action: "Put it into the message", run };
+    });
   return attaching;
 }
 

@@ -72,8 +72,7 @@ function useSpeed(node: ReadonlySignal<Message>): ReadonlySignal<number> {
       if (first !== undefined)
         speed.value = Math.max(0, (1000 * (now.tokens - first.tokens)) / (now.time - first.time));
     };
-    look();
-    const clock = setInterval(look, every);
+    const clock = setInterval(look, every); // what a fork or a reload is told of before comes at once
     return () => clearInterval(clock);
   });
   return speed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Keeps the end of the chat in sight while an answer grows.
-import { type ReadonlySignal, useSignal } from "@preact/signals";
+// Keeps in sight what was asked for: the end of the chat while an answer grows, or a message.
+import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useCallback, useLayoutEffect, useRef } from "preact/hooks";
 
@@ -11,22 +11,23 @@ interface Follower {
   scroller: RefObject<HTMLElement | null>;
   content: RefObject<HTMLDivElement | null>;
   away: ReadonlySignal<boolean>; // the reader is not at the end
-  toEnd(): void;
+  show(goal: Goal): void;
 }
 
+/** What the window is to show: the end of the chat, or the beginning of a message. */
+type Goal = "end" | Element;
+
 /**
- * Keeps the end of a text in sight while it grows, but only for a reader who is there; any other
- * keeps the message that is read, however wide the text becomes. Another shown begins at its end,
- * and an empty one at its top.
+ * Keeps what was asked for in sight while the text changes, until the reader scrolls. Who reads the
+ * end follows it; any other keeps the message that is read, however wide the text becomes. Another
+ * chat begins at its end, and an empty one at its top.
  */
-export function useFollower(shown: unknown, empty: boolean): Follower {
+export function useFollower(chat: unknown, empty: boolean): Follower {
   const scroller = useRef<HTMLElement>(null);
   const content = useRef<HTMLDivElement>(null);
+  const place = useRef<Place | undefined>(undefined);
   const away = useSignal(false);
-  const toEnd = useCallback(() => {
-    away.value = false;
-    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
-  }, [away]);
+  const show = useCallback((goal: Goal) => place.current?.show(goal), []);
   useLayoutEffect(() => {
     const { current: box } = scroller;
     const { current: text } = content;
@@ -36,32 +37,84 @@ export function useFollower(shown: unknown, empty: boolean): Follower {
       box.scrollTo({ top: 0 });
       return;
     }
-    let read: { message: Element; top: number } | undefined; // what is at the top of the window
-    let width = box.clientWidth;
-    const look = () => {
-      if (box.clientWidth !== width) return; // it is laid out anew: the place is found again first
-      away.value = box.scrollHeight - box.scrollTop - box.clientHeight >= near;
-      read = messageAt(box, text);
-    };
-    const resized = () => {
-      if (!away.peek()) toEnd();
-      else if (box.clientWidth !== width && read !== undefined)
-        box.scrollTop += topIn(box, read.message) - read.top;
-      width = box.clientWidth;
-      look();
-    };
+    const here = new Place(box, text, away);
+    place.current = here;
     // The space changes too when the window, the keyboard of a phone or the message field does.
-    const sizes = new ResizeObserver(resized);
+    const sizes = new ResizeObserver(() => here.resized());
     sizes.observe(box);
     sizes.observe(text);
-    box.addEventListener("scroll", look, { passive: true });
-    toEnd();
+    const scrolled = () => here.scrolled();
+    box.addEventListener("scroll", scrolled, { passive: true });
+    here.show("end");
     return () => {
       sizes.disconnect();
-      box.removeEventListener("scroll", look);
+      box.removeEventListener("scroll", scrolled);
+      place.current = undefined;
     };
-  }, [shown, empty, away, toEnd]);
-  return { scroller, content, away, toEnd };
+  }, [chat, empty, away]);
+  return { scroller, content, away, show };
+}
+
+/** Where the window stands in the text. */
+class Place {
+  private goal: Goal | undefined = "end"; // undefined: where the reader has scrolled to
+  private read: { message: Element; top: number } | undefined; // what is at the top of the window then
+  private known = { top: 0, width: 0, height: 0, text: 0, first: null as Element | null };
+
+  constructor(
+    private readonly box: HTMLElement,
+    private readonly text: HTMLElement,
+    private readonly away: Signal<boolean>,
+  ) {}
+
+  /** Brings something into sight, where it stays until the reader scrolls. */
+  show(goal: Goal): void {
+    this.goal = goal;
+    this.resized();
+  }
+
+  /** The layout has changed. */
+  resized(): void {
+    const { box, goal, read, known } = this;
+    if (goal === "end") box.scrollTop = box.scrollHeight;
+    else if (goal?.isConnected) box.scrollTop += topIn(box, goal) - box.clientTop;
+    else if (read?.message.isConnected && (box.clientWidth !== known.width || this.isPushedDown()))
+      box.scrollTop += topIn(box, read.message) - read.top;
+    this.note();
+  }
+
+  /** Messages came at the beginning, and the browser has not made up for them. */
+  private isPushedDown(): boolean {
+    const anchors = CSS.supports("overflow-anchor", "auto") && this.known.top > 0;
+    return !anchors && this.text.firstElementChild !== this.known.first;
+  }
+
+  /**
+   * The window was scrolled: by the reader, if the layout is the same as before. Else the browser
+   * may have done it, and resized is called before anything is drawn.
+   */
+  scrolled(): void {
+    const { box, text, known } = this;
+    const { width, height, text: before } = known;
+    if (box.clientWidth !== width || box.clientHeight !== height || heightOf(text) !== before) return;
+    if (Math.abs(box.scrollTop - known.top) > 1) this.goal = undefined;
+    this.note();
+  }
+
+  private note(): void {
+    const { box, text } = this;
+    this.known = {
+      top: box.scrollTop,
+      width: box.clientWidth,
+      height: box.clientHeight,
+      text: heightOf(text),
+      first: text.firstElementChild,
+    };
+    const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < near;
+    if (this.goal === undefined && atEnd) this.goal = "end";
+    this.away.value = !atEnd;
+    this.read = this.goal === undefined ? messageAt(box, text) : undefined;
+  }
 }
 
 /** The first message, or block of one, that reaches into the window, and where it begins there. */
@@ -76,4 +129,8 @@ function messageAt(box: HTMLElement, text: HTMLElement): { message: Element; top
 
 function topIn(box: HTMLElement, element: Element): number {
   return element.getBoundingClientRect().top - box.getBoundingClientRect().top;
+}
+
+function heightOf(element: Element): number {
+  return element.getBoundingClientRect().height;
 }

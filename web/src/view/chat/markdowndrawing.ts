@@ -42,7 +42,7 @@ export class MarkdownDrawing {
     if (growth !== undefined) this.drawTail(growth);
     const whole = this.drawn.length === text.length && this.ended === done;
     if (whole) this.show();
-    void this.element.offsetHeight; // lays it out now, so that the caller knows what it costs
+    if (!done || !whole) void this.element.offsetHeight; // laid out now: the caller is to know what it costs
     return whole && !this.readAgain();
   }
 

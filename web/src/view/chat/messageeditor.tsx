@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Attachment } from "../../chats/message.ts";
+import { onEscape } from "../escape.ts";
 import { QuestionFiles } from "./questionfiles.tsx";
 
 interface Props {
@@ -32,12 +33,10 @@ export function MessageEditor({ label, action, text, files, lines = false, onCan
     event.preventDefault();
     if (!empty) onDone(draft.peek().trim(), kept.peek());
   };
+  const leave = onEscape(onCancel);
   const keys = (event: KeyboardEvent) => {
-    if (event.isComposing) return;
     if (event.key === "Enter" && (lines ? event.ctrlKey || event.metaKey : !event.shiftKey)) done(event);
-    if (event.key !== "Escape") return;
-    event.stopPropagation(); // it would stop the answer
-    onCancel();
+    leave(event);
   };
   return (
     <form class="editor" onSubmit={done}>

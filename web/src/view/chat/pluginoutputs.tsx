@@ -4,9 +4,12 @@
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
 import { splitControls } from "../../text/bidi.ts";
+import { tokens } from "../../text/numberformat.ts";
+import { laidOutJSON } from "../../text/parsedjson.ts";
+import { Icon } from "../icon.tsx";
 
 const none: NonNullable<Message["outputs"]> = [];
-const most = 100; // lines: more would make the page slow
+const most = 100; // values: more would make the page slow
 
 /** What plugins told of an answer, as JSON. */
 export function PluginOutputs({ node }: { node: ReadonlySignal<Message> }) {
@@ -17,6 +20,7 @@ export function PluginOutputs({ node }: { node: ReadonlySignal<Message> }) {
     <div class="calls">
       <details>
         <summary>
+          <Icon name="right" />
           {length === 1 ? "A value" : `${length} values`} of {names(outputs.value)}
         </summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
@@ -37,7 +41,11 @@ function names(outputs: typeof none): string {
 function lines(outputs: typeof none): string {
   const shown = outputs
     .slice(0, most)
-    .map((it) => `${it.plugin}, token ${it.tokens}: ${JSON.stringify(it.value)}`);
+    .map(({ plugin, tokens: n, value }) => `${plugin}${after(n)}:\n${laidOutJSON(value)}`);
   if (outputs.length > most) shown.push(`… and ${outputs.length - most} more`);
-  return shown.join("\n");
+  return shown.join("\n\n");
+}
+
+function after(n: number): string {
+  return n === 0 ? "" : `, after ${tokens(n)}`;
 }

@@ -4,7 +4,7 @@
 import { effect, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { copyText } from "../clipboard.ts";
-import { MarkdownDrawing } from "./markdowndrawing.ts";
+import { loadMarkdown, type MarkdownCode, markdownCode } from "./markdowncode.ts";
 import { paced } from "./paced.ts";
 
 interface Props {
@@ -14,23 +14,44 @@ interface Props {
 
 /**
  * A text in Markdown that grows. However fast the tokens come, only its end is drawn anew, at most
- * once a frame.
+ * once a frame. Until the code for it is there, the text is shown as it is written.
  */
 export function Prose({ text, done }: Props) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (element.current === null) return;
     const { current: page } = element;
-    const drawing = new MarkdownDrawing(page);
+    const begin = (code: MarkdownCode) => {
+      delete page.dataset.plain;
+      return new code.MarkdownDrawing(page);
+    };
+    const code = markdownCode();
+    let drawing = code && begin(code);
     let shown = true;
     const work = () => {
       if (!shown) return true;
+      if (drawing === undefined) {
+        page.dataset.plain = "";
+        page.textContent = text.peek();
+        return true;
+      }
       const whole = drawing.draw(text.peek(), done.peek());
       page.ariaBusy = String(!whole);
       return whole;
     };
     const draw = paced(work);
     if (!work()) draw();
+    if (drawing === undefined) {
+      loadMarkdown().then(
+        (code) => {
+          drawing = begin(code);
+          draw();
+        },
+        () => {
+          page.ariaBusy = "false"; // it stays as it is written
+        },
+      );
+    }
     const stop = effect(() => {
       void text.value;
       void done.value;

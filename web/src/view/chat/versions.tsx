@@ -51,10 +51,10 @@ interface StepProps {
 }
 
 function Step({ chat, to, name, icon }: StepProps) {
-  const step = () => {
+  const step = ({ currentTarget }: { currentTarget: Element }) => {
     if (to === undefined) return;
+    focusMessage(to, name, currentTarget);
     chat.tree.show(to);
-    focusMessage(to, name);
   };
   return (
     <button
@@ -80,7 +80,7 @@ export function stepOnArrow(chat: Chat, id: string): (event: KeyboardEvent) => v
     const to = siblings[siblings.indexOf(id) + by];
     if (to === undefined) return;
     event.preventDefault();
+    focusMessage(to, by < 0 ? "Previous version" : "Next version", event.target);
     chat.tree.show(to);
-    focusMessage(to, by < 0 ? "Previous version" : "Next version");
   };
 }

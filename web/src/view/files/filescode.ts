@@ -2,7 +2,7 @@
 
 // What the page loads once there is a file: to be read, shown, recorded, exported or imported. One
 // part, as several would share much of it with each other.
-export { attach } from "../../chats/attachments.ts";
+export { attach, attachText } from "../../chats/attachments.ts";
 export { FileList } from "./filelist.tsx";
 export { importArchives } from "./importarchives.ts";
 export { Recorder } from "./recorder.tsx";

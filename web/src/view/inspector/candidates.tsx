@@ -16,6 +16,7 @@ export function CandidateTable({ trace }: { trace: TokenTrace }) {
   const { columns, rows } = useMemo(() => matrixOf(trace), [trace]);
   const all = useSignal(false);
   const idle = columns.filter(({ same }) => same);
+  const draw = columns.at(-1)?.left === 1 ? columns.length - 1 : -1; // the column of what was drawn
   const shown = columns.map((column, i) => ({ column, i })).filter(({ column }) => all.value || !column.same);
   return (
     <div class="candidates">
@@ -37,7 +38,7 @@ export function CandidateTable({ trace }: { trace: TokenTrace }) {
           </thead>
           <tbody>
             {rows.map((row) => (
-              <TableRow key={row.id} row={row} at={shown.map(({ i }) => i)} />
+              <TableRow key={row.id} row={row} at={shown.map(({ i }) => i)} draw={draw} />
             ))}
           </tbody>
         </table>
@@ -80,7 +81,7 @@ function Head({ column: { name, left, ms, share } }: { column: Column }) {
   );
 }
 
-function TableRow({ row, at }: { row: CandidateRow; at: number[] }) {
+function TableRow({ row, at, draw }: { row: CandidateRow; at: number[]; draw: number }) {
   return (
     <tr class={row.chosen ? "chosen" : undefined}>
       <th scope="row">
@@ -92,6 +93,7 @@ function TableRow({ row, at }: { row: CandidateRow; at: number[] }) {
           key={i}
           cell={row.cells[i]}
           gone={row.cells[at[at.indexOf(i) - 1] ?? -1]?.state === "cut"}
+          draw={i === draw}
         />
       ))}
     </tr>
@@ -101,13 +103,21 @@ function TableRow({ row, at }: { row: CandidateRow; at: number[] }) {
 interface CellProps {
   cell: Cell | undefined;
   gone: boolean; // it was cut before
+  draw: boolean; // one was drawn here, and all others were not
 }
 
-function CandidateCell({ cell, gone }: CellProps) {
+function CandidateCell({ cell, gone, draw }: CellProps) {
   if (cell === undefined || (cell.state === "cut" && gone)) {
     return (
       <td class="behind">
         <span class="hidden">cut before</span>
+      </td>
+    );
+  }
+  if (cell.state === "cut" && draw) {
+    return (
+      <td>
+        <small class="hint">not drawn</small>
       </td>
     );
   }

@@ -9,7 +9,7 @@ import { SideScroll } from "./sidescroll.tsx";
 const most = 12;
 
 /**
- * The last steps as a table, for those who read numbers better than a picture. It is that of the
+ * The last ticks as a table, for those who read numbers better than a picture. It is that of the
  * moment when it was opened.
  */
 export function LastTicks({ ticks }: { ticks: Ticks }) {
@@ -21,12 +21,12 @@ export function LastTicks({ ticks }: { ticks: Ticks }) {
   };
   return (
     <details onToggle={(event) => event.currentTarget.open && read()}>
-      <summary>The last steps as a table</summary>
-      <SideScroll label="The last steps">
+      <summary>The last ticks as a table</summary>
+      <SideScroll label="The last ticks">
         <table>
           <thead>
             <tr>
-              <th scope="col">Step</th>
+              <th scope="col">Tick</th>
               <th scope="col">Tokens of answers</th>
               <th scope="col">Tokens of prompts</th>
               <th scope="col">Passes</th>

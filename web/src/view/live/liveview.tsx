@@ -110,7 +110,7 @@ function Loading({ frame }: { frame: LiveFrame | undefined }) {
   if (frame.models.length === 0)
     return (
       <p class="note">
-        No model is loaded. The first question in a chat loads one, and then its places are shown here.
+        No model is loaded. The first question in a chat loads one, and then its slots are shown here.
       </p>
     );
   return frame.models

@@ -20,9 +20,9 @@ export function SlotPanel({ model, rates }: Props) {
   const busy = model.slots.filter((slot) => slot.state !== "idle");
   const free = model.slots.length - busy.length;
   return (
-    <section class="slots" aria-label="Places">
-      <h3>Places</h3>
-      <p class="hint">Each place (slot) holds one answer; answers beyond them wait in the queue.</p>
+    <section class="slots" aria-label="Slots">
+      <h3>Slots</h3>
+      <p class="hint">Each slot holds one answer; answers beyond them wait in the queue.</p>
       {busy.length > 0 && (
         <ul>
           {busy.map((slot) => (
@@ -32,13 +32,13 @@ export function SlotPanel({ model, rates }: Props) {
       )}
       {busy.length === 0 ? (
         <p class="note">
-          All {free} places are free. <a href="#/">Ask something in a chat</a>: its prompt is read and its
-          answer is written in one of them, and each step of that shows here.
+          All {free} slots are free. <a href="#/">Ask something in a chat</a>: its prompt is read and its
+          answer is written in one of them, and each tick of that shows here.
         </p>
       ) : (
         free > 0 && (
           <p class="note">
-            {free} {free === 1 ? "place is" : "places are"} free.
+            {free} {free === 1 ? "slot is" : "slots are"} free.
           </p>
         )
       )}
@@ -53,7 +53,7 @@ function Slot({ slot, rate }: { slot: LiveSlot; rate: number | undefined }) {
   return (
     <li class="slot" data-standing={standing(slot)} data-own={slot.id !== undefined}>
       <header>
-        <b title={`Place ${slot.slot}`}>{slot.slot}</b>
+        <b title={`Slot ${slot.slot}`}>{slot.slot}</b>
         {slot.id === undefined ? <span>Another client</span> : <ChatLink run={run} />}
         <span class="state">{stateWords(slot)}</span>
       </header>

@@ -22,9 +22,9 @@ export function StripPanel({ ticks, watch }: Props) {
   const paused = useSignal(false);
   const empty = ticks.size === 0;
   return (
-    <section class="panel strip" aria-label="Steps">
+    <section class="panel strip" aria-label="Ticks">
       <header>
-        <h3>Steps</h3>
+        <h3>Ticks</h3>
         <button
           type="button"
           class="quiet"
@@ -38,8 +38,8 @@ export function StripPanel({ ticks, watch }: Props) {
         </button>
       </header>
       <p class="hint">
-        In each step (tick) the model is run once for all: every answer gains a token, and a piece of the
-        prompts is read.
+        In each tick the model is run once for all: every answer gains a token, and a piece of the prompts is
+        read.
       </p>
       <Chart ticks={ticks} watch={watch} chosen={chosen} paused={paused.value} />
       {empty ? (
@@ -110,11 +110,11 @@ function Chart({ ticks, watch, chosen, paused }: ChartProps) {
         ref={canvas}
         role="slider"
         tabIndex={0}
-        aria-label="The steps of the last seconds; step through them with the arrow keys"
+        aria-label="The ticks of the last seconds; step through them with the arrow keys"
         aria-valuemin={ticks.at(0)?.number ?? 0}
         aria-valuemax={ticks.last?.number ?? 0}
         aria-valuenow={tick?.number ?? ticks.last?.number ?? 0}
-        aria-valuetext={tick === undefined ? "No step is chosen" : tickWords(tick)}
+        aria-valuetext={tick === undefined ? "No tick is chosen" : tickWords(tick)}
         onPointerMove={point}
         onPointerDown={point}
         onPointerLeave={leave}
@@ -158,7 +158,7 @@ function Legend({ legend }: { legend: { current: HTMLDivElement | null } }) {
     ));
   return (
     <div class="keys" ref={legend}>
-      <p>Tokens in a step</p>
+      <p>Tokens in a tick</p>
       <ul class="legend">{part(0, 2)}</ul>
       <p>Its time</p>
       <ul class="legend">{part(2, 6)}</ul>

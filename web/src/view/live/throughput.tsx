@@ -18,8 +18,8 @@ export function Throughput({ model, rates }: Props) {
     <dl class="figures">
       <Figure name="generated" value={count(generated)} unit="tokens/s" />
       <Figure name="prompts" value={count(prompt)} unit="tokens/s" />
-      <Figure name="steps" value={count(ticks)} unit="a second" />
-      <Figure name="places" value={String(taken)} unit={`of ${model.slots.length} in use`} />
+      <Figure name="ticks" value={count(ticks)} unit="a second" />
+      <Figure name="slots" value={String(taken)} unit={`of ${model.slots.length} in use`} />
     </dl>
   );
 }

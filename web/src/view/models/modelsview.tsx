@@ -3,14 +3,13 @@
 // The models view: what is loaded, and how large each model is.
 import "../../style/models.css";
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { AdminKey } from "../../host/apikeys.ts";
-import { KeyNeeded, type Model, Refused } from "../../host/rest.ts";
-import { CarefulStorage } from "../../storage.ts";
+import { useEffect, useMemo } from "preact/hooks";
+import { NoKey } from "../../host/adminaccess.ts";
+import type { Model } from "../../host/rest.ts";
 import { count, parameterWords } from "../../text/numberformat.ts";
 import { sentence, withoutPaths } from "../../text/sentence.ts";
+import { AdminDialog, adminAccess } from "../adminkeydialog.tsx";
 import { useApp } from "../appcontext.ts";
-import { KeyField } from "../keyfield.tsx";
 
 const lookEvery = 2000; // milliseconds
 
@@ -20,24 +19,23 @@ type Act = "load" | "unload";
 export default function ModelsView() {
   const app = useApp();
   const problem = useSignal("");
-  const wanted = useSignal<{ act: Act; model: string } | undefined>(undefined); // it waits for the admin key
   const busy = useSignal<ReadonlySet<string>>(new Set());
-  const admin = adminKey();
+  const admin = useMemo(adminAccess, []);
   useLook(problem);
   const change = async (act: Act, model: string) => {
     problem.value = "";
-    wanted.value = undefined;
     busy.value = new Set(busy.peek()).add(model);
     try {
-      await app.rest.call(`models/${act}`, {
-        method: "POST",
-        body: { model },
-        key: admin.key,
-        signal: new AbortController().signal, // loading takes as long as it takes
-      });
+      await admin.act((key) =>
+        app.rest.call(`models/${act}`, {
+          method: "POST",
+          body: { model },
+          key,
+          signal: new AbortController().signal, // loading takes as long as it takes
+        }),
+      );
     } catch (error) {
-      if (wantsKey(error)) wanted.value = { act, model };
-      else problem.value = wordsOf(error);
+      if (!(error instanceof NoKey)) problem.value = wordsOf(error);
     }
     const left = new Set(busy.peek());
     left.delete(model);
@@ -56,20 +54,12 @@ export default function ModelsView() {
           <strong>{problem.value}</strong>
         </p>
       )}
-      {wanted.value !== undefined && (
-        <AskKey
-          given={(key) => {
-            admin.keep(key, false);
-            const { act, model } = wanted.peek() ?? {};
-            if (act !== undefined && model !== undefined) void change(act, model);
-          }}
-        />
-      )}
       <ul class="model-list" aria-label="Models">
         {models.map((model) => (
           <Entry key={model.name} model={model} busy={busy.value.has(model.name)} change={change} />
         ))}
       </ul>
+      <AdminDialog admin={admin} purpose="To load and unload the models" />
     </main>
   );
 }
@@ -146,33 +136,6 @@ function sizes({ size, parameters, context }: Model): string {
 
 function bytes(n: number): string {
   return n >= 1e9 ? `${(n / 1e9).toFixed(1)} GB` : `${Math.max(1, Math.round(n / 1e6))} MB`;
-}
-
-function AskKey({ given }: { given(key: string): void }) {
-  const key = useSignal("");
-  return (
-    <form
-      class="ask-key"
-      onSubmit={(event) => {
-        event.preventDefault();
-        given(key.peek().trim());
-      }}
-    >
-      <p class="hint">To load and unload models takes the admin key that the server was started with.</p>
-      <KeyField label="Admin key" value={key} refused={false} autocomplete="off" />
-      <button type="submit" class="primary">
-        Continue
-      </button>
-    </form>
-  );
-}
-
-function adminKey(): AdminKey {
-  return new AdminKey(new CarefulStorage(() => sessionStorage), new CarefulStorage(() => localStorage));
-}
-
-function wantsKey(error: unknown): boolean {
-  return error instanceof KeyNeeded || (error instanceof Refused && error.status === 401);
 }
 
 function wordsOf(error: unknown): string {

@@ -4,10 +4,9 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { App } from "../../app.ts";
-import { AdminKey } from "../../host/apikeys.ts";
 import { PluginRoutes } from "../../host/pluginroutes.ts";
 import { Catalog } from "../../plugins/catalog.ts";
-import { CarefulStorage } from "../../storage.ts";
+import { adminAccess } from "../adminkeydialog.tsx";
 
 const Context = createContext<Catalog | undefined>(undefined);
 export const CatalogProvider = Context.Provider;
@@ -20,11 +19,7 @@ export function useCatalog(): Catalog {
 
 /** The plugin folder of the host. What a request can use of it is the app's to know. */
 export function catalogOf(app: App): Catalog {
-  const admin = new AdminKey(
-    new CarefulStorage(() => sessionStorage),
-    new CarefulStorage(() => localStorage),
-  );
-  return new Catalog(new PluginRoutes(app.rest), admin, (plugins) => {
+  return new Catalog(new PluginRoutes(app.rest), adminAccess(), (plugins) => {
     app.plugins.value = plugins;
   });
 }

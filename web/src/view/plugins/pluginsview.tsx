@@ -6,8 +6,8 @@ import "../../style/workbench.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Catalog } from "../../plugins/catalog.ts";
+import { AdminDialog } from "../adminkeydialog.tsx";
 import { useApp } from "../appcontext.ts";
-import { AdminDialog } from "./adminkeydialog.tsx";
 import { BrokenFiles } from "./brokenfiles.tsx";
 import { CatalogProvider, catalogOf } from "./catalogcontext.ts";
 import { ClosedFolder, EmptyFolder, NoPlugins } from "./emptyfolder.tsx";
@@ -35,7 +35,7 @@ export default function PluginsView() {
   return (
     <CatalogProvider value={catalog}>
       <Folder catalog={catalog} />
-      <AdminDialog />
+      <AdminDialog admin={catalog.admin} purpose="To change the plugins" />
     </CatalogProvider>
   );
 }
@@ -72,7 +72,7 @@ function Folder({ catalog }: { catalog: Catalog }) {
           </p>
           {!unsupported.value && <UploadButton />}
         </header>
-        {catalog.closed.value && <ClosedFolder />}
+        {catalog.admin.closed.value && <ClosedFolder />}
         <Uploads />
         {catalog.problem.value !== "" && !unsupported.value && (
           <p class="notice" role="alert">

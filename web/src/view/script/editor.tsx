@@ -62,9 +62,7 @@ export function Editor({ field, value, error, change }: Props) {
             onBlur={() => {
               leaving.value = false;
             }}
-            onKeyDown={(event) => {
-              if (!event.isComposing) onKey(event, leaving);
-            }}
+            onKeyDown={(event) => onKey(event, leaving)}
           />
         </div>
       </div>

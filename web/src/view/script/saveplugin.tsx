@@ -5,8 +5,8 @@ import "../../style/plugins.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { scriptType } from "../../host/uploadfile.ts";
+import { AdminDialog } from "../adminkeydialog.tsx";
 import { useApp } from "../appcontext.ts";
-import { AdminDialog } from "../plugins/adminkeydialog.tsx";
 import { CatalogProvider, catalogOf } from "../plugins/catalogcontext.ts";
 import { Uploads } from "../plugins/uploads.tsx";
 
@@ -50,7 +50,7 @@ export default function SavePlugin({ source }: { source: string }) {
       <p class="wrong" id="plugin-name-problem" role="alert">
         {tried.value ? wrong : ""}
       </p>
-      {catalog.closed.value && (
+      {catalog.admin.closed.value && (
         <p class="hint">
           Nobody can add plugins over the network here: the server was started without an admin key (
           <code>--admin-key</code>). Save the script as a file in its plugin folder.
@@ -59,7 +59,7 @@ export default function SavePlugin({ source }: { source: string }) {
       <div class="plugins">
         <Uploads />
       </div>
-      <AdminDialog />
+      <AdminDialog admin={catalog.admin} purpose="To change the plugins" />
     </CatalogProvider>
   );
 }

@@ -33,7 +33,7 @@ export function Chips({ label, help, texts, most, placeholder = "", change }: Pr
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const last = texts.at(-1);
-    if (event.key === "Enter" && !event.isComposing) {
+    if (event.key === "Enter") {
       event.preventDefault();
       add();
     } else if (event.key === "Backspace" && draft.peek() === "" && last !== undefined) {

@@ -145,8 +145,7 @@ export function NumberField({ name }: { name: string }) {
   return (
     <div class="setting" data-set={value !== undefined}>
       <label for={id}>
-        {parameter.label}
-        {parameter.unit !== undefined && <span class="unit">{parameter.unit}</span>}
+        {parameter.label} {parameter.unit !== undefined && <span class="unit">{parameter.unit}</span>}
       </label>
       <Slider name={name} />
       <ResetButton name={name} />

@@ -3,6 +3,7 @@
 // The plugins of a chat that are no stages of its chain.
 import { useComputed, useSignal } from "@preact/signals";
 import type { Plugin } from "../../host/rest.ts";
+import { kindsOf } from "../../plugins/pluginfile.ts";
 import { needsConfig } from "../../settings/addstage.ts";
 import { entryOf, rolesOf, stagesOf, withStageSwitched } from "../../settings/chain.ts";
 import { sentence } from "../../text/sentence.ts";
@@ -11,8 +12,8 @@ import { PluginConfig } from "./pluginconfig.tsx";
 import { useEdit } from "./settingsedit.ts";
 
 /**
- * The plugins that are no stages: chat templates and stop rules. And those that the server no
- * longer has.
+ * The plugins that are no stages: programs, chat templates and stop rules. And those that the
+ * server no longer has.
  */
 export function OtherPluginsPart() {
   const { app, chat, host } = useEdit();
@@ -32,8 +33,15 @@ export function OtherPluginsPart() {
   if (plugins.length === 0 && gone.length === 0) return null;
   const now = used.map(({ name }) => name).join(", ");
   return (
-    <FoldingPart title="Templates and stop rules" now={now} begin={gone.length > 0 ? "open" : "closed"}>
-      <p class="lead">Plugins that write the prompt or end the answer. They have no place in the chain.</p>
+    <FoldingPart
+      title="Programs, templates, stop rules"
+      now={now}
+      begin={gone.length > 0 ? "open" : "closed"}
+    >
+      <p class="lead">
+        Plugins that write the whole answer or the prompt, or that end the answer. They have no place in the
+        chain.
+      </p>
       {plugins.map((plugin) => (
         <Beside key={plugin.name} plugin={plugin} used={used.includes(plugin)} />
       ))}
@@ -48,8 +56,6 @@ export function OtherPluginsPart() {
 export function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
   const edit = useEdit();
   const { name, summary } = plugin;
-  const { template, program, stage } = rolesOf(plugin);
-  const kind = program ? "program" : template ? "template" : stage ? "sampler" : "stop rule";
   const asked = useSignal(false); // it is to be switched on once it has what it requires
   const change = (on: boolean) =>
     edit.change((settings) => {
@@ -67,7 +73,11 @@ export function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
         <div class="stage-name">
           <span>
             {name}
-            <em>{kind}</em>
+            {kindsOf(plugin).map((kind) => (
+              <em key={kind.name} title={kind.title}>
+                {kind.name}
+              </em>
+            ))}
           </span>
           {asked.value && !used && <small class="bad">fill in what is required first</small>}
           {!shown && summary !== "" && <small>{sentence(summary)}</small>}

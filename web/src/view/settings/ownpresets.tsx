@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
 import { Presets } from "../../settings/presets.ts";
 import { CarefulStorage } from "../../storage.ts";
+import { onEscape } from "../escape.ts";
 import { useEdit } from "./settingsedit.ts";
 
 /** A person's own presets. */
@@ -55,10 +56,10 @@ export function OwnPresets({ now, last, said }: ManageProps) {
   }
   return (
     <div class="links">
-      <Link text="Save…" run={() => (naming.value = "save")} />
+      <Link text="Save as preset…" run={() => (naming.value = "save")} />
       {now !== undefined && <Link text="Rename…" run={() => (naming.value = "rename")} />}
       {now !== undefined && <Link text="Delete" run={() => remove(now)} />}
-      {own.length > 0 && <Link text="Export" run={download} />}
+      {own.length > 0 && <Link text="Export presets" run={download} />}
       <Import said={said} />
     </div>
   );
@@ -94,11 +95,7 @@ function NameForm({ name, action, taken, submit, close }: NameProps) {
         problem.value = submit(draft.peek());
         if (problem.peek() === "") close();
       }}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        close();
-      }}
+      onKeyDown={onEscape(close)}
     >
       <label for={id} class="hidden">
         Name of the preset
@@ -141,7 +138,7 @@ function Import({ said }: { said: { value: string } }) {
   };
   return (
     <>
-      <Link text="Import…" run={() => field.current?.click()} />
+      <Link text="Import presets…" run={() => field.current?.click()} />
       <input
         ref={field}
         type="file"

@@ -26,6 +26,7 @@ export default function SettingsView() {
         <PresetsPart />
         <LimitField />
         <FormatPart />
+        <OtherPluginsPart />
         <Advanced />
         <div class="settings-foot">
           <p class="hint">Changes count from the next answer on, in this chat alone.</p>
@@ -50,7 +51,6 @@ function Advanced() {
   return (
     <FoldingPart title="Advanced" now="sampler chain, end, reasoning, request" begin="closed">
       <ChainPart />
-      <OtherPluginsPart />
       <LengthPart />
       <ReasoningPart />
       <OtherPart />

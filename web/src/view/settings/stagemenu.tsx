@@ -2,12 +2,13 @@
 
 // The menu of stages that can be added to the chain.
 import { useComputed, useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import { withStage } from "../../settings/addstage.ts";
 import { addable, entryOf } from "../../settings/chain.ts";
 import { nativeNamed } from "../../settings/nativestages.ts";
 import { mostInSettings } from "../../settings/settings.ts";
 import { sentence } from "../../text/sentence.ts";
+import { onEscape } from "../escape.ts";
 import { Icon } from "../icon.tsx";
 import { useEdit } from "./settingsedit.ts";
 
@@ -22,6 +23,7 @@ interface Choice {
 export function StageMenu({ added }: { added(name: string): void }) {
   const edit = useEdit();
   const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
   const open = useSignal(false);
   const choices = useComputed(() => choicesOf(addable(edit.chat.settings.value, edit.host.value)));
   const full = useComputed(() => (edit.chat.settings.value.chain?.length ?? 0) >= mostInSettings.stages);
@@ -31,10 +33,16 @@ export function StageMenu({ added }: { added(name: string): void }) {
     open.value = false;
     added(name);
   };
+  const leave = onEscape(() => {
+    open.value = false;
+    button.current?.focus();
+  });
   return (
-    <div class="add-stage">
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys of the buttons within come up to here
+    <div class="add-stage" onKeyDown={(event) => open.peek() && leave(event)}>
       <button
         type="button"
+        ref={button}
         class="quiet"
         aria-expanded={open.value}
         aria-controls={id}

@@ -14,7 +14,6 @@ const key = (pressed: Partial<Pressed>): Pressed => ({
   metaKey: false,
   altKey: false,
   defaultPrevented: false,
-  isComposing: false,
   ...pressed,
 });
 const free = { typing: false, letters: true };
@@ -30,7 +29,6 @@ for (const [name, pressed, where, want] of [
   ["with ⌘", { key: "/", metaKey: true }, free, "help"],
   ["AltGr", { key: "/", ctrlKey: true, altKey: true }, free, undefined],
   ["handled already", { defaultPrevented: true }, free, undefined],
-  ["a part of a character", { isComposing: true }, free, undefined],
   ["an unknown key", { key: "x" }, free, undefined],
 ] as const) {
   test(`shortcutOf: ${name}`, () => assert.equal(shortcutOf(shortcuts, key(pressed), where)?.name, want));

@@ -9,10 +9,7 @@ export interface Shortcut {
   run(): void;
 }
 
-export type Pressed = Pick<
-  KeyboardEvent,
-  "key" | "ctrlKey" | "metaKey" | "altKey" | "defaultPrevented" | "isComposing"
->;
+export type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "defaultPrevented">;
 
 /**
  * The shortcut that a key means, if any. Letters mean one only where nothing is typed, and where
@@ -24,7 +21,7 @@ export function shortcutOf(
   pressed: Pressed,
   { typing, letters }: { typing: boolean; letters: boolean },
 ): Shortcut | undefined {
-  if (pressed.defaultPrevented || pressed.isComposing || pressed.altKey) return undefined;
+  if (pressed.defaultPrevented || pressed.altKey) return undefined;
   const ctrl = pressed.ctrlKey || pressed.metaKey;
   if (!ctrl && (typing || !letters)) return undefined;
   const key = pressed.key.toLowerCase();

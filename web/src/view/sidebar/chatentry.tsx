@@ -6,6 +6,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { ChatInfo } from "../../chats/chatinfo.ts";
 import { useApp } from "../appcontext.ts";
+import { onEscape } from "../escape.ts";
 import { withFiles } from "../files/withfiles.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
@@ -92,12 +93,7 @@ function Rename({ chat, done }: { chat: ChatInfo; done(): void }) {
           defaultValue={chat.title}
           maxLength={200}
           onBlur={() => finish(true)}
-          onKeyDown={(event) => {
-            if (event.key !== "Escape") return;
-            event.preventDefault(); // does not close the sidebar
-            event.stopPropagation();
-            finish(false);
-          }}
+          onKeyDown={onEscape(() => finish(false))}
         />
       </form>
     </li>

@@ -39,15 +39,16 @@ function words(count: number, done: boolean): string {
 }
 
 function Result({ hit: { chat, message, passage } }: { hit: Hit }) {
-  const { chats, layout, sought, view } = useApp();
+  const { chats, layout, view } = useApp();
   const open = async (event: Event) => {
     event.preventDefault();
     view.value = "chat";
     layout.chosen();
     const shown = await chats.show(chat.id);
     if (!shown || message === undefined) return;
-    chats.current.peek().tree.reveal(message);
-    sought.value = message;
+    const found = chats.current.peek();
+    found.tree.reveal(message);
+    found.sought.value = { message };
   };
   return (
     <li class="entry result">

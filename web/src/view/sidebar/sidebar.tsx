@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 // The sidebar: views, search and chats.
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import type { View } from "../../app.ts";
 import { useApp } from "../appcontext.ts";
 import { useCover } from "../cover.ts";
+import { onEscape } from "../escape.ts";
 import { Icon } from "../icon.tsx";
 import { Toast } from "../toast.tsx";
 import { AllChats } from "./allchats.tsx";
@@ -21,7 +22,7 @@ export function Sidebar() {
   if (!layout.sidebar.value) return null;
   if (layout.narrow.value) return <Cover />;
   return (
-    <nav class="sidebar" aria-label="Chats and views">
+    <nav class="sidebar" aria-label="Chats and views" onKeyDown={walk}>
       <Content />
     </nav>
   );
@@ -39,7 +40,7 @@ function Cover() {
       onClose={close}
       onPointerDown={(event) => event.target === dialog.current && close()} // beside its content is its backdrop
     >
-      <nav class="sidebar" aria-label="Chats and views">
+      <nav class="sidebar" aria-label="Chats and views" onKeyDown={walk}>
         <Content />
       </nav>
       <Toast />
@@ -88,6 +89,7 @@ function Content() {
           onInput={(event) => {
             query.value = event.currentTarget.value;
           }}
+          onKeyDown={leaveSearch(query)}
         />
       </label>
       {query.value.trim() === "" ? <ChatList /> : <SearchResults query={query} />}
@@ -102,6 +104,29 @@ function Content() {
       </footer>
     </>
   );
+}
+
+/** Escape empties the field, and leaves one that is empty: the next letter is a shortcut again. */
+function leaveSearch(query: Signal<string>) {
+  return (event: KeyboardEvent & { currentTarget: HTMLElement }) => {
+    const field = event.currentTarget;
+    if (query.peek() === "" && field.closest("dialog") !== null) return; // it closes the sidebar
+    onEscape(() => {
+      if (query.peek() === "") field.blur();
+      query.value = "";
+    })(event);
+  };
+}
+
+/** The arrows walk from the field for the search through the chats below it, and back. */
+function walk(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const stops = [...event.currentTarget.querySelectorAll<HTMLElement>("#search, .entry > a")];
+  const at = stops.indexOf(event.target as HTMLElement);
+  const next = by === undefined || at < 0 ? undefined : stops[at + by];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
 }
 
 function ViewLink({ view, name, icon }: { view: View; name: string; icon: "models" | "plug" | "pulse" }) {

@@ -18,27 +18,29 @@ export function InjectField({ run }: { run: RunningAnswer }) {
   };
   return (
     <form class="inject" onSubmit={submit}>
-      <label for={id}>Write into the answer</label>
+      <label for={id} class="hidden">
+        Write into the answer
+      </label>
       <div class="inject-line">
         <textarea
           id={id}
           rows={1}
           autocomplete="off"
-          placeholder="But then"
+          placeholder="Write into the answer"
           aria-describedby={`${id}-help`}
           value={draft}
           onInput={(event) => {
             draft.value = event.currentTarget.value;
           }}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+            if (event.key === "Enter" && !event.shiftKey) submit(event);
           }}
         />
         <button type="submit" class="quiet insert" disabled={draft.value === ""}>
           Insert
         </button>
       </div>
-      <small id={`${id}-help`}>
+      <small id={`${id}-help`} class="hidden">
         It is added at the end as if the model had written it, with a space before it where a new word begins.
       </small>
     </form>

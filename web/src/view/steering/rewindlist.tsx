@@ -31,7 +31,7 @@ export function RewindList({ run }: { run: RunningAnswer }) {
   };
   return (
     <div class="place">
-      <p id={id}>Or choose where it is to go on: the token and all after it are taken back.</p>
+      <p id={id}>Click a token to take it back, with all that follow.</p>
       <div role="toolbar" aria-labelledby={id} class="pieces" ref={list} onKeyDown={go}>
         {run.pieces.slice(from).map(({ text }, i) => {
           const back = length - from - i;

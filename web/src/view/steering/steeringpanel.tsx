@@ -34,8 +34,10 @@ export function SteeringPanel({ run }: { run: RunningAnswer }) {
         </div>
         <Standing run={run} phase={phase} />
         {phase.value === "paused" && <RewindList run={run} />}
-        <InjectField run={run} />
-        <Tuning run={run} />
+        <div class="steering-fields">
+          <InjectField run={run} />
+          <Tuning run={run} />
+        </div>
       </fieldset>
     </section>
   );
@@ -58,10 +60,12 @@ function Hold({ run, phase }: Props) {
 
 /** Says where the answer stands, and to a screen reader when that changes. */
 function Standing({ run, phase }: Props) {
+  const { chats } = useApp();
   const words = useComputed(() => {
-    if (phase.value === "paused")
-      return `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Its place goes to others that wait for one.`;
-    return standing[phase.value];
+    const at = chats.of(run)?.beside.value.indexOf(run.id) ?? -1;
+    const which = at < 0 ? "" : `This is the ${ordinals[at]} answer. `;
+    const paused = `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Others may use its slot meanwhile.`;
+    return which + (phase.value === "paused" ? paused : (standing[phase.value] ?? ""));
   });
   return (
     <p class="hint" role="status">
@@ -69,6 +73,8 @@ function Standing({ run, phase }: Props) {
     </p>
   );
 }
+
+const ordinals = ["first", "second", "third", "fourth"];
 
 const standing: Partial<Record<Phase, string>> = {
   waiting: "It waits for its turn. What is inserted now is there when it begins.",

@@ -3,16 +3,28 @@
 // The dialog that asks for the admin key.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { KeyField } from "../keyfield.tsx";
-import { useCatalog } from "./catalogcontext.ts";
+import { AdminAccess } from "../host/adminaccess.ts";
+import { AdminKey } from "../host/apikeys.ts";
+import { CarefulStorage } from "../storage.ts";
+import { KeyField } from "./keyfield.tsx";
+
+/** What a person may do at the host with the admin key that this browser has, or is given. */
+export function adminAccess(): AdminAccess {
+  const key = new AdminKey(new CarefulStorage(() => sessionStorage), new CarefulStorage(() => localStorage));
+  return new AdminAccess(key);
+}
+
+interface Props {
+  admin: AdminAccess;
+  purpose: string; // what the key is wanted for, as in "To change the plugins"
+}
 
 /** Asks for the admin key when the host wants it for what a person did. */
-export function AdminDialog() {
-  const { keyQuestion } = useCatalog();
+export function AdminDialog({ admin, purpose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const key = useSignal("");
   const remember = useSignal(false);
-  const question = keyQuestion.value;
+  const question = admin.question.value;
   useLayoutEffect(() => {
     if (question === undefined) dialog.current?.close();
     else if (dialog.current?.open === false) dialog.current.showModal();
@@ -39,8 +51,7 @@ export function AdminDialog() {
       >
         <h2 id="admin-key-title">Admin key</h2>
         <p class="hint">
-          To change the plugins of this server takes the key that it was started with (
-          <code>--admin-key</code>).
+          {purpose} of this server you need the key that it was started with (<code>--admin-key</code>).
         </p>
         <KeyField label="Admin key" value={key} refused={question?.refused === true} autocomplete="off" />
         <label class="check">
