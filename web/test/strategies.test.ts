@@ -19,7 +19,8 @@ const server = useServer({
 const timeout = 4 * patience;
 const question = "Tell me a story about a frog.";
 
-const strategy = (page: Page) => page.getByRole("button", { name: /^Strategy:/ });
+const strategy = (page: Page) => page.getByRole("button", { name: /^Strategy: |^More strategies$/ });
+const atHand = (page: Page, name: string) => page.getByRole("button", { name, exact: true, pressed: true });
 const panel = (page: Page, name: string) => page.getByRole("dialog", { name });
 
 test("Strategies: a program is one click at the message field, has its form, and its tree grows in the chat", {
@@ -35,25 +36,27 @@ test("Strategies: a program is one click at the message field, has its form, and
   });
   const { page } = chat;
   await chat.online();
-  await strategy(page).filter({ hasText: "Normal" }).click();
-  await panel(page, "Strategy").getByRole("radio", { name: "Best of 4" }).check();
-  await strategy(page).filter({ hasText: "Best of 4" }).waitFor();
-  await panel(page, "Strategy").getByRole("radio", { name: "Beam" }).check();
-  await panel(page, "Strategy").getByLabel("Width").fill("3");
-  await page.keyboard.press("Escape");
-  await panel(page, "Strategy").waitFor({ state: "hidden" });
+  await atHand(page, "Normal").waitFor();
+  await page.getByRole("button", { name: "Best of 4" }).click();
+  await atHand(page, "Best of 4").waitFor();
+  await page.getByRole("button", { name: "Beam" }).click();
+  await atHand(page, "Beam").waitFor();
+  assert.deepEqual(await findings(page), []);
   await chat.ask(question);
-  const rows = page.getByRole("tree", { name: "Branches so far" }).getByRole("treeitem");
-  await rows.nth(1).waitFor();
-  assert.deepEqual(await findings(page), [], "tree");
-  await chat.stop.click();
+  const tree = page.getByRole("tree", { name: "Branches so far" });
+  await tree.getByRole("treeitem").nth(1).waitFor();
   await chat.finished();
+  await tree.waitFor({ state: "detached" });
   await strategy(page).click();
+  await panel(page, "Strategy").getByRole("radio", { name: "Beam" }).and(page.locator(":checked")).waitFor();
+  await panel(page, "Strategy").getByLabel("Width").fill("3");
   const choice = panel(page, "Strategy").getByRole("radio", { name: "Choice" });
   await choice.check();
   await panel(page, "Strategy").getByText("Fill in what is required; then it counts.").waitFor();
-  await strategy(page).filter({ hasText: "Normal" }).waitFor();
-  assert.deepEqual(await findings(page), []);
+  assert.deepEqual(await findings(page), [], "form");
+  await page.keyboard.press("Escape");
+  await panel(page, "Strategy").waitFor({ state: "hidden" });
+  await atHand(page, "Normal").waitFor();
   assert.deepEqual(chat.complaints, []);
 });
 
@@ -153,10 +156,8 @@ test("Strategies: a script gets a name, is chosen in another chat, and goes to s
   await page.getByText("A link is copied.").waitFor();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   await page.getByRole("button", { name: "New chat" }).first().click();
-  await strategy(page).click();
-  await panel(page, "Strategy").getByRole("radio", { name: "My way" }).check();
-  await page.keyboard.press("Escape");
-  await strategy(page).filter({ hasText: "My way" }).waitFor();
+  await page.getByRole("button", { name: "My way" }).click();
+  await atHand(page, "My way").waitFor();
   const other = await ChatPage.open(link);
   await other.page.getByText("This script came in an imported file or a link").waitFor();
   assert.match(await other.page.getByRole("textbox", { name: "Script" }).inputValue(), /frogs/);

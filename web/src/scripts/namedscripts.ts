@@ -2,6 +2,7 @@
 
 // Scripts under a name, which are strategies of every chat.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { CarefulStorage } from "../storage.ts";
 
 /** A script with a name. */
 export interface NamedScript {
@@ -17,9 +18,8 @@ const most = 50;
 /** A person's scripts under their names, kept in the browser. */
 export class NamedScripts {
   private readonly kept: Signal<readonly NamedScript[]> = signal([]);
-  private lost = false; // the browser keeps nothing: they are there until the page is left
 
-  constructor(private readonly storage: Pick<Storage, "getItem" | "setItem">) {
+  constructor(private readonly storage: Pick<CarefulStorage, "getItem" | "setItem">) {
     this.kept.value = this.read();
   }
 
@@ -44,21 +44,16 @@ export class NamedScripts {
 
   private write(list: readonly NamedScript[]): void {
     this.kept.value = [...list].sort((a, b) => a.name.localeCompare(b.name));
-    try {
-      this.storage.setItem(item, JSON.stringify(this.kept.peek()));
-    } catch {
-      this.lost = true;
-    }
+    this.storage.setItem(item, JSON.stringify(this.kept.peek()));
   }
 
   /** Another tab may have changed them meanwhile. */
   private read(): readonly NamedScript[] {
-    if (this.lost) return this.kept.peek();
     try {
       const list: unknown = JSON.parse(this.storage.getItem(item) ?? "[]");
       return Array.isArray(list) ? list.filter(isNamed).slice(0, most) : [];
     } catch {
-      return []; // not written by this page, or the browser keeps nothing
+      return []; // not written by this page
     }
   }
 }
@@ -67,3 +62,6 @@ function isNamed(value: unknown): value is NamedScript {
   const { name, source, config } = (value ?? {}) as Record<string, unknown>;
   return typeof name === "string" && name !== "" && typeof source === "string" && typeof config === "string";
 }
+
+/** The scripts with names of this browser. */
+export const namedScripts = new NamedScripts(new CarefulStorage(() => localStorage));

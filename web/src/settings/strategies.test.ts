@@ -7,9 +7,12 @@ import {
   columnSettings,
   columnTitle,
   programsIn,
+  strategiesAtHand,
   strategyWords,
+  withAtHand,
   withNamedScript,
   withStrategy,
+  writes,
 } from "./strategies.ts";
 
 const plugin = (name: string, call: string, schema?: unknown): Plugin => ({
@@ -61,6 +64,26 @@ test("withNamedScript: a script is the strategy until another is chosen", () => 
   assert.deepEqual(normal.script, { ...script, on: false });
   const own = { ...defaultSettings, script: { source: "x", config: "", on: true } };
   assert.equal(withStrategy(own, "beam", plugins).script?.on, true, "the chat's own script goes with any");
+});
+
+test("strategiesAtHand: normal, a person's own, and programs that need nothing", () => {
+  const required = plugin("form", "run", { required: ["template"] });
+  const either = plugin("smc", "run", { anyOf: [{ required: ["grammar"] }] });
+  const all = [plugin("alike", "run"), required, either, ...plugins];
+  const scripts = ["a", "b", "c"].map((name) => ({ name, source: "x", config: "" }));
+  const titles = (own: typeof scripts) => strategiesAtHand(using(), all, own).map(({ title }) => title);
+  assert.deepEqual(titles([]), ["Normal", "Beam", "Best of 4", "Alike"]);
+  assert.deepEqual(titles(scripts), ["Normal", "a", "b", "Beam"]);
+  const atHand = strategiesAtHand(using(), all, scripts);
+  for (const strategy of atHand) {
+    const settings = withAtHand({ ...using("best-of"), columns: [{}, {}] }, strategy, all);
+    assert.deepEqual(
+      atHand.filter((other) => writes(other, settings, all)),
+      [strategy],
+    );
+  }
+  const others = [using("best-of"), { ...using(), columns: [{}, {}] }];
+  for (const settings of others) assert.ok(!atHand.some((strategy) => writes(strategy, settings, all)));
 });
 
 test("strategyWords: what writes the next answer", () => {

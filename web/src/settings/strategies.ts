@@ -2,8 +2,70 @@
 
 // Strategies: how an answer is written, token by token or by a program, once or side by side.
 import type { Plugin } from "../host/rest.ts";
+import type { NamedScript } from "../scripts/namedscripts.ts";
 import { entryOf, rolesOf } from "./chain.ts";
 import type { Column, PluginChoice, Script, Settings } from "./settings.ts";
+
+const mostAtHand = 4;
+const asked = ["beam", "best-of", "guidance", "cot"]; // the programs that people ask for come first
+
+/** A strategy that is one press away. Normal has neither a program nor a script. */
+export interface Strategy {
+  title: string;
+  program?: string;
+  script?: NamedScript;
+}
+
+/**
+ * The strategies that stand beside the message field: normal, two of a person's scripts, and
+ * programs that need not be told anything first.
+ */
+export function strategiesAtHand(
+  { plugins: choices }: Settings,
+  plugins: readonly Plugin[],
+  scripts: readonly NamedScript[],
+): Strategy[] {
+  const rank = ({ name }: Plugin) => (asked.includes(name) ? asked.indexOf(name) : asked.length);
+  const programs = programsOf(plugins)
+    .filter(({ schema }) => !requires(schema as Requirements | undefined))
+    .sort((a, b) => rank(a) - rank(b))
+    .map((plugin): Strategy => {
+      const { name } = plugin;
+      const config = choices.find((choice) => choice.name === name)?.config;
+      return { title: strategyTitle(plugin, config), program: name };
+    });
+  const own = scripts.slice(0, 2).map((script): Strategy => ({ title: script.name, script }));
+  return [{ title: "Normal" }, ...own, ...programs].slice(0, mostAtHand);
+}
+
+type Requirements = { required?: unknown[]; anyOf?: unknown; oneOf?: unknown };
+
+/** Whether a schema may want to be told something; the whole check would make the first load large. */
+function requires({ required = [], anyOf, oneOf }: Requirements = {}): boolean {
+  return required.length > 0 || anyOf !== undefined || oneOf !== undefined;
+}
+
+/** Whether a strategy writes the next answer. */
+export function writes(
+  { program, script }: Strategy,
+  settings: Settings,
+  plugins: readonly Plugin[],
+): boolean {
+  if ((settings.columns ?? []).length > 1) return false;
+  const named = settings.script?.on ? settings.script.name : undefined;
+  const running = programsIn(settings, plugins).at(-1);
+  return running === program && (running !== undefined || named === script?.name);
+}
+
+/** The settings with a strategy that is at hand. */
+export function withAtHand(
+  settings: Settings,
+  { program, script }: Strategy,
+  plugins: readonly Plugin[],
+): Settings {
+  if (script !== undefined) return withNamedScript(settings, script, plugins);
+  return withStrategy(settings, program, plugins);
+}
 
 /** What a person calls a program whose name says too little. */
 const titles: Readonly<Record<string, string>> = {

@@ -3,15 +3,11 @@
 // Keeps a script under a name, as a strategy of every chat, and shares it as a link.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { NamedScripts } from "../../scripts/namedscripts.ts";
+import { namedScripts } from "../../scripts/namedscripts.ts";
 import { shared } from "../../scripts/sharedscript.ts";
 import type { Script } from "../../settings/settings.ts";
-import { CarefulStorage } from "../../storage.ts";
 import { useApp } from "../appcontext.ts";
 import { copyText } from "../clipboard.ts";
-
-/** A person's scripts that have names. */
-export const namedScripts = new NamedScripts(new CarefulStorage(() => localStorage));
 
 interface Props {
   script: Script;

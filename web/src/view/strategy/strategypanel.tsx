@@ -7,6 +7,7 @@ import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { Plugin } from "../../host/rest.ts";
+import { namedScripts } from "../../scripts/namedscripts.ts";
 import { needsConfig } from "../../settings/addstage.ts";
 import { entryOf, rolesOf } from "../../settings/chain.ts";
 import type { Column, Settings } from "../../settings/settings.ts";
@@ -19,7 +20,6 @@ import {
 } from "../../settings/strategies.ts";
 import { sentence } from "../../text/sentence.ts";
 import { useApp } from "../appcontext.ts";
-import { namedScripts } from "../script/keepscript.tsx";
 import { Beside } from "../settings/otherplugins.tsx";
 import { PluginConfig } from "../settings/pluginconfig.tsx";
 import { Edit, EditProvider, useEdit } from "../settings/settingsedit.ts";
