@@ -133,7 +133,7 @@ for (const [size, options] of Object.entries({ desktop: sizes.desktop, phone }))
     await page.getByText("2 of 3").waitFor();
     await page.reload();
     await page.getByText("2 of 3").waitFor();
-    await page.getByRole("button", { name: "Side by side" }).press("Enter");
+    await page.getByRole("button", { name: "Side by side", exact: true }).press("Enter");
     await columns.getByText("with best-of", { exact: true }).waitFor();
     assert.deepEqual(chat.complaints, []);
   });

@@ -17,19 +17,12 @@ test("differences: what is set, in a few words each", () => {
     stop: ["x"],
     trace: true,
     script: { source: "a", config: "", on: true },
-    rules: [
-      { text: "never say a", on: true, source: "x" },
-      { text: "a date", on: false, format: { kind: "regex", text: "a" } },
-    ],
-    columns: [{}, { temperature: 0 }],
   });
   const want = [
     "Instructions",
     "JSON",
     "a",
     "Script",
-    "“never say a”",
-    "2 side by side",
     "Temperature 0.5",
     "Go on to the limit on",
     "1 stop string",

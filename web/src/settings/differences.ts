@@ -21,8 +21,6 @@ export function differences({
   templateArgs,
   trace,
   script,
-  rules = [],
-  columns = [],
 }: Settings): string[] {
   const words: string[] = [];
   if (system.trim() !== "") words.push("Instructions");
@@ -30,8 +28,6 @@ export function differences({
     words.push(answerFormats.find(({ kind }) => kind === format.kind)?.label ?? format.kind);
   for (const { name } of plugins) if (!off.includes(`plugin:${name}`)) words.push(name);
   if (script?.on) words.push("Script");
-  for (const { on, text } of rules) if (on) words.push(`“${text}”`);
-  if (columns.length > 1) words.push(`${columns.length} side by side`);
   for (const [name, value] of Object.entries(sampling)) {
     const parameter = parameterNamed(name);
     if (parameter !== undefined) words.push(`${parameter.label} ${valueWords(parameter, value)}`.trim());
