@@ -158,11 +158,12 @@ export class App {
   }
 
   /**
-   * Whether a record is kept of the tokens of a chat's answers. Where nobody has said so: on this
-   * machine, where it costs no network, and of a program, whose branches can be seen growing then.
+   * Whether a record is kept of the tokens of a chat's answers: where somebody has said so, of a
+   * program, whose branches can be seen growing then, and of rules, to show where they held.
    */
   records(settings: Settings): boolean {
-    return settings.trace ?? (isLocal(this.base) || programsIn(settings, this.plugins.value).length > 0);
+    const { trace, rules = [] } = settings;
+    return trace || rules.some(({ on }) => on) || programsIn(settings, this.plugins.value).length > 0;
   }
 
   /** What is sent to the host for an answer to messages. A request has one program at most. */
@@ -188,9 +189,4 @@ export class App {
       () => {}, // the page shows less of the defaults; and where several models are served, one may still have to be loaded
     );
   }
-}
-
-/** Whether an address is one of this machine. */
-export function isLocal({ hostname }: Pick<URL, "hostname">): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

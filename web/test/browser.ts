@@ -79,10 +79,7 @@ export async function words(message: Locator): Promise<string> {
  */
 export function withSettings(settings: Partial<Settings>): (page: Page) => Promise<unknown> {
   return (page) =>
-    page.addInitScript(
-      (kept) => localStorage.setItem("penstock.settings", kept),
-      JSON.stringify({ trace: false, ...settings }),
-    );
+    page.addInitScript((kept) => localStorage.setItem("penstock.settings", kept), JSON.stringify(settings));
 }
 
 /**
@@ -158,11 +155,6 @@ export class ChatPage {
   ): Promise<ChatPage> {
     const context = await browser.newContext(options);
     const page = await context.newPage();
-    // The page keeps token records on this machine. Tests see requests as they are elsewhere, unless
-    // they say otherwise.
-    await page.addInitScript((kept) => {
-      if (localStorage.getItem("penstock.settings") === null) localStorage.setItem("penstock.settings", kept);
-    }, '{"trace":false}');
     await prepare(page);
     const chat = new ChatPage(page);
     await page.goto(url);

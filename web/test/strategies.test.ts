@@ -29,10 +29,7 @@ test("Strategies: a program is one click at the message field, has its form, and
   const chat = await ChatPage.open(server.url, {}, async (page) => {
     page.once("close", server.slow());
     const sampling = { max_tokens: 400, ignore_eos: true };
-    await page.addInitScript(
-      (kept) => localStorage.setItem("penstock.settings", kept),
-      JSON.stringify({ sampling }), // and nothing of token records
-    );
+    await withSettings({ sampling })(page);
   });
   const { page } = chat;
   await chat.online();
@@ -63,11 +60,11 @@ test("Strategies: a program is one click at the message field, has its form, and
 test("Other words: an uncertain word is pressed, another is chosen, and the answer goes on from there beside it", {
   timeout,
 }, async () => {
-  // As for somebody who has never set anything: a server of this machine keeps token records.
-  const chat = await ChatPage.open(server.url, {}, (page) =>
-    page.addInitScript(() =>
-      localStorage.setItem("penstock.settings", '{"sampling":{"temperature":1.3,"seed":7,"max_tokens":60}}'),
-    ),
+  // Without a token record: the answer is computed again.
+  const chat = await ChatPage.open(
+    server.url,
+    {},
+    withSettings({ sampling: { temperature: 1.3, seed: 7, max_tokens: 60 } }),
   );
   const { page } = chat;
   await chat.ask(question);
@@ -168,7 +165,7 @@ test("Rules: a rule in plain words holds, and the answer shows where it backed u
   const chat = await ChatPage.open(
     server.url,
     {},
-    withSettings({ trace: true, sampling: { temperature: 0, max_tokens: 80 } }),
+    withSettings({ sampling: { temperature: 0, max_tokens: 80 } }),
   );
   const { page } = chat;
   await chat.online();

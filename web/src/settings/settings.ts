@@ -52,7 +52,7 @@ export interface Settings {
   plugins: PluginChoice[];
   format: Format;
   templateArgs?: Record<string, unknown>; // what the chat template is told besides
-  trace?: boolean; // keep how each token was chosen; absent: as the page does by itself
+  trace: boolean; // keep how each token was chosen
   script?: Script;
   rules?: Rule[];
   columns?: Column[]; // each question gets an answer of each; fewer than two: it gets one
@@ -65,6 +65,7 @@ export const defaultSettings: Settings = {
   off: [],
   plugins: [],
   format: { kind: "text" },
+  trace: false,
 };
 
 /** What the host takes at most. */
@@ -80,8 +81,8 @@ export function cleanSettings(stored: unknown): Settings {
     off: texts(raw.off),
     plugins: plugins(raw.plugins),
     format: format(raw.format),
+    trace: raw.trace === true,
   };
-  if (typeof raw.trace === "boolean") settings.trace = raw.trace;
   if (typeof raw.model === "string" && raw.model !== "") settings.model = raw.model;
   const { name, source, config, on, imported } = record(raw.script);
   if (typeof source === "string") {

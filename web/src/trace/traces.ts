@@ -60,8 +60,9 @@ export class Traces {
     }
   }
 
-  /** Keeps the beginning that an answer has from another one. */
-  async begin(message: string, chat: string, pieces: readonly Piece[]): Promise<void> {
+  /** Keeps the record that an answer has from another one, of its beginning or of all of it. */
+  async keep(message: string, chat: string, pieces: readonly Piece[]): Promise<void> {
+    this.finished.delete(message);
     await this.open()
       .then((store) => store.write(message, chat, pieces, 0))
       .catch(() => {}); // there is no room, or this browser keeps nothing

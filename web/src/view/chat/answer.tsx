@@ -167,17 +167,19 @@ function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signa
           onClick={inspect}
         />
       )}
-      {answer?.traced && answer.edited !== true && content + reasoning !== "" && (
-        <MessageAction
-          icon="roads"
-          name={backedWords(answer.backed)}
-          words={(answer.backed ?? 0) > 0}
-          title="Words that the model was unsure of, and what it might have written instead"
-          onClick={() => {
-            roads.value = !roads.peek();
-          }}
-        />
-      )}
+      {(answer?.traced || answer?.seed !== undefined) &&
+        answer.edited !== true &&
+        content + reasoning !== "" && (
+          <MessageAction
+            icon="roads"
+            name={backedWords(answer.backed)}
+            words={(answer.backed ?? 0) > 0}
+            title="Words that the model was unsure of, and what it might have written instead"
+            onClick={() => {
+              roads.value = !roads.peek();
+            }}
+          />
+        )}
       <MessageAction icon="trash" name="Delete" apart onClick={remove} />
     </span>
   );

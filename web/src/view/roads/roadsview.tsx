@@ -12,10 +12,12 @@ import { alignment, spanOf } from "../../trace/align.ts";
 import { beginningAt, type Fork, forksOf, piecesWith, textsOf } from "../../trace/roads.ts";
 import type { Piece } from "../../trace/tokenitems.ts";
 import { actor, percent, visibleToken } from "../../trace/tokenwords.ts";
+import { tracedAgain } from "../../trace/variations.ts";
 import { useApp } from "../appcontext.ts";
 import { DrawnText, highlight, proseOf } from "../drawntext.ts";
 import { Icon } from "../icon.tsx";
 import { useReader } from "../inspector/answerreader.ts";
+import { ComputedAgain, type Standing } from "./computedagain.ts";
 
 interface Props {
   chat: Chat;
@@ -27,8 +29,18 @@ const tints = ["unsure-1", "unsure-2", "unsure-3"]; // highlights of the style s
 const backedUp = "backed-up";
 const here = "unsure-here";
 
-/** The words of an answer that might have been others. */
-export default function RoadsView({ chat, id, close }: Props) {
+/** The words of an answer that might have been others. An answer without a record is computed again. */
+export default function RoadsView(props: Props) {
+  const kept = useSignal(0); // how often a record was kept since
+  return <Roads key={kept.value} {...props} again={kept.value === 0} done={() => kept.value++} />;
+}
+
+interface RoadsProps extends Props {
+  again: boolean; // it may be computed again
+  done(): void; // and was
+}
+
+function Roads({ chat, id, close, again, done }: RoadsProps) {
   const reader = useReader(id);
   const forks = useMemo(() => forksOf(reader.items.value), [reader.items.value]);
   const at = useSignal(0); // the fork that is looked at
@@ -44,6 +56,7 @@ export default function RoadsView({ chat, id, close }: Props) {
         Looking for the token record…
       </p>
     );
+  if (reader.state.value === "none" && again) return <Again chat={chat} id={id} close={close} done={done} />;
   return (
     <section
       class="roads"
@@ -58,9 +71,7 @@ export default function RoadsView({ chat, id, close }: Props) {
     >
       <header>
         <p role="status">{said(reader.state.value === "none", forks)}</p>
-        <button type="button" class="quiet" aria-label="Close other words" title="Close" onClick={close}>
-          <Icon name="close" />
-        </button>
+        <Close close={close} />
       </header>
       {fork !== undefined && (
         <>
@@ -72,9 +83,59 @@ export default function RoadsView({ chat, id, close }: Props) {
   );
 }
 
+function Close({ close }: { close(): void }) {
+  return (
+    <button type="button" class="quiet" aria-label="Close other words" title="Close" onClick={close}>
+      <Icon name="close" />
+    </button>
+  );
+}
+
+/** Computes an answer again, for the record of its tokens. */
+function Again({ chat, id, close, done }: Omit<RoadsProps, "again">) {
+  const app = useApp();
+  const computed = useMemo(() => new ComputedAgain(app, chat, id), [app, chat, id]);
+  const online = app.connection.status.value.kind === "online";
+  const standing = computed.standing.value;
+  useEffect(() => {
+    if (online) computed.start();
+  }, [computed, online]);
+  useEffect(() => () => computed.stop(), [computed]);
+  useEffect(() => {
+    if (standing === "done") done();
+  }, [standing]);
+  const { tokens, of } = computed.progress;
+  const another = () => {
+    close();
+    chat.answerAgain(id, tracedAgain(chat.settings.peek(), chat.tree.node(id).peek().answer?.seed));
+  };
+  return (
+    <section class="roads" aria-label="Other words">
+      <header>
+        <p role="status">{standings[standing]}</p>
+        <Close close={close} />
+      </header>
+      {standing === "running" && <progress aria-label="Tokens" max={of} value={tokens} />}
+      {standing === "otherwise" && (
+        <button type="button" class="quiet" disabled={!online} onClick={another}>
+          Write another answer with a record
+        </button>
+      )}
+    </section>
+  );
+}
+
+const standings: Record<Standing, string> = {
+  idle: "For this the answer is computed again, once the server is reached.",
+  running: "Computing the answer again, to see of which words the model was unsure…",
+  done: "Computing the answer again, to see of which words the model was unsure…",
+  failed: "The server could not compute the answer again.",
+  otherwise:
+    "The server writes this answer otherwise now, perhaps because settings were changed since. So of which words the model was unsure is not known.",
+};
+
 function said(lost: boolean, forks: readonly Fork[]): string {
-  if (lost)
-    return "This answer has no token record any more: this browser keeps those of the newest answers.";
+  if (lost) return "This browser does not keep the record of what the model was unsure of.";
   const unsure = forks.filter(({ shade }) => shade > 0).length;
   const backed = forks.filter(({ instead }) => instead.length > 0).length;
   if (unsure + backed === 0) return "The model was sure of every word.";
@@ -148,7 +209,7 @@ function ForkView({ chat, id, fork, pieces, close }: ForkProps) {
     }
     close();
     const run = chat.goOnFrom(id, begun);
-    void app.traces.begin(run.id, chat.id, piecesWith(pieces, place, road));
+    void app.traces.keep(run.id, chat.id, piecesWith(pieces, place, road));
   };
   return (
     <div class="fork" aria-live="polite">

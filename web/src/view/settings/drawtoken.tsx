@@ -12,7 +12,7 @@ import { useEdit, useParameter, useSetting } from "./settingsedit.ts";
 /** The end of every chain: one of the tokens that are left is drawn. */
 export function DrawToken() {
   const edit = useEdit();
-  const trace = useSetting((settings) => edit.app.records(settings));
+  const trace = useSetting((settings) => settings.trace);
   return (
     <div class="draw">
       <h4>Then one token is drawn</h4>
