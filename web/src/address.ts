@@ -56,7 +56,7 @@ async function go(app: App): Promise<void> {
   const { view, chat, script } = parseAddress(location.hash);
   app.view.value = view;
   if (view !== "chat") return;
-  if (script !== undefined) return beginWith(app, script);
+  if (script !== undefined) void beginWith(app, script);
   if (chat === undefined) {
     if (app.chats.current.peek().tree.path.peek().length > 0) app.chats.begin();
   } else if (!(await app.chats.show(chat))) {
@@ -65,7 +65,10 @@ async function go(app: App): Promise<void> {
   }
 }
 
-/** Shows a new chat with the script of a link beside it, which is off. */
+/**
+ * Shows a new chat with the script of a link beside it, which is off. Nobody waits for it before
+ * the page is drawn: the code that is loaded here itself waits for the page's to have run.
+ */
 async function beginWith(app: App, text: string): Promise<void> {
   const reading = await import("./scripts/sharedscript.ts").catch(() => undefined);
   const script = reading?.readShared(text);
@@ -74,7 +77,6 @@ async function beginWith(app: App, text: string): Promise<void> {
       reading === undefined
         ? "The script of this link could not be shown, as the server was not reached. Reload the page."
         : "This link holds no script. It may have been cut off.";
-    app.chats.begin();
     return;
   }
   app.chats.begin({ ...app.starting.get(), script });

@@ -20,61 +20,56 @@ import { followTheme } from "./view/followtheme.ts";
 import { keepPresses } from "./view/movingbuttons.ts";
 import { Page } from "./view/page.tsx";
 
-/**
- * Shows the page. It is no top-level await: code that is loaded here imports from this file's, and
- * each would wait for the other.
- */
-async function start(): Promise<void> {
-  const base = new URL(".", location.href);
-  const storage = new CarefulStorage(() => localStorage);
-  const unkept = signal("");
-  const preferences = new Preferences(storage);
-  followTheme(preferences.theme);
-  keepPresses(document);
-  hideComposedKeys(document);
-  const store = await openChatStore((problem) => {
-    unkept.value = problem;
-  });
-  const app = new App(
-    base,
-    new KeyKeeper(storage),
-    new StartingSettings(storage),
-    new Layout(preferences, matchMedia),
-    store,
-    new Drafts(storage),
-    store.lasts ? new Tabs() : undefined, // which tell each other of what is in the store
-  );
-  effect(() => {
-    if (unkept.value !== "") app.notice.value = unkept.value;
-  });
-  await app.chats.load().catch((error) => {
-    app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
-  });
-  const drawsMarkdown = app.chats.list.value.length > 0 && loadMarkdown().catch(() => {}); // which tries again
-  effect(() => {
-    if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more
-  });
-  await followAddress(app);
-  await drawsMarkdown;
+const base = new URL(".", location.href);
+const storage = new CarefulStorage(() => localStorage);
+const unkept = signal("");
+const preferences = new Preferences(storage);
+followTheme(preferences.theme);
+keepPresses(document);
+hideComposedKeys(document);
+const store = await openChatStore((problem) => {
+  unkept.value = problem;
+});
+const app = new App(
+  base,
+  new KeyKeeper(storage),
+  new StartingSettings(storage),
+  new Layout(preferences, matchMedia),
+  store,
+  new Drafts(storage),
+  store.lasts ? new Tabs() : undefined, // which tell each other of what is in the store
+);
+effect(() => {
+  if (unkept.value !== "") app.notice.value = unkept.value;
+});
+await app.chats.load().catch((error) => {
+  app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
+});
+effect(() => {
+  if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more
+});
+await followAddress(app);
+const draw = () =>
   render(
     <AppProvider value={app}>
       <Page />
     </AppProvider>,
     document.body,
   );
-  document.addEventListener("visibilitychange", () => app.chats.flush());
-  window.addEventListener("beforeunload", () => {
-    app.connection.leave(true);
-    setTimeout(() => app.connection.leave(false), 2000); // the page stays after all, as with a download
-  });
-  window.addEventListener("pageshow", ({ persisted }) => persisted && app.connection.leave(false));
-  window.addEventListener("pagehide", () => {
-    app.connection.leave(true);
-    app.traces.flush();
-    app.answers.leave();
-    app.chats.flush();
-  });
-  void app.connection.connect();
-}
-
-void start();
+// Who has chats sees their texts as they are to look. This module must not wait for the code of
+// that, which waits for this module.
+if (app.chats.list.value.length > 0) void loadMarkdown().then(draw, draw);
+else draw();
+document.addEventListener("visibilitychange", () => app.chats.flush());
+window.addEventListener("beforeunload", () => {
+  app.connection.leave(true);
+  setTimeout(() => app.connection.leave(false), 2000); // the page stays after all, as with a download
+});
+window.addEventListener("pageshow", ({ persisted }) => persisted && app.connection.leave(false));
+window.addEventListener("pagehide", () => {
+  app.connection.leave(true);
+  app.traces.flush();
+  app.answers.leave();
+  app.chats.flush();
+});
+void app.connection.connect();
