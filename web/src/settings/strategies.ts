@@ -40,7 +40,9 @@ export function strategiesAtHand(
 
 type Requirements = { required?: unknown[]; anyOf?: unknown; oneOf?: unknown };
 
-/** Whether a schema may want to be told something; the whole check would make the first load large. */
+/**
+ * Whether a schema may want to be told something. The whole check would make the first load large.
+ */
 function requires({ required = [], anyOf, oneOf }: Requirements = {}): boolean {
   return required.length > 0 || anyOf !== undefined || oneOf !== undefined;
 }

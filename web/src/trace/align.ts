@@ -30,7 +30,7 @@ export function spanOf(
   return first === undefined || last === undefined ? undefined : { from: first, to: last + 1 };
 }
 
-/** Where each character of the source stands in the drawn text, up to the given one; −1: nowhere. */
+/** Where each character of the source stands in the drawn text, up to one; −1: nowhere. */
 export function alignment(source: string, drawn: string, to = source.length): Int32Array {
   const places = new Int32Array(to).fill(-1);
   let at = 0; // in drawn

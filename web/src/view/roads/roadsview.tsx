@@ -29,7 +29,9 @@ const tints = ["unsure-1", "unsure-2", "unsure-3"]; // highlights of the style s
 const backedUp = "backed-up";
 const here = "unsure-here";
 
-/** The words of an answer that might have been others. An answer without a record is computed again. */
+/**
+ * The words of an answer that might have been others. An answer without a record is computed again.
+ */
 export default function RoadsView(props: Props) {
   const kept = useSignal(0); // how often a record was kept since
   return <Roads key={kept.value} {...props} again={kept.value === 0} done={() => kept.value++} />;
