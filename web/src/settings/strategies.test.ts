@@ -11,6 +11,7 @@ import {
   strategyWords,
   withAtHand,
   withNamedScript,
+  withoutStrategy,
   withStrategy,
   writes,
 } from "./strategies.ts";
@@ -37,6 +38,7 @@ const using = (...names: string[]): Settings => ({
 test("withStrategy: one program is on, and the others keep their configurations", () => {
   const beam = withStrategy(using("ban"), "beam", plugins);
   assert.deepEqual(programsIn(beam, plugins), ["beam"]);
+  assert.deepEqual(withoutStrategy(beam, plugins).plugins, using("ban").plugins);
   const best = withStrategy(beam, "best-of", plugins);
   assert.deepEqual(programsIn(best, plugins), ["best-of"]);
   const normal = withStrategy(best, undefined, plugins);
@@ -60,6 +62,7 @@ test("withNamedScript: a script is the strategy until another is chosen", () => 
   const settings = withNamedScript(using("beam"), script, plugins);
   assert.deepEqual([settings.script?.on, programsIn(settings, plugins)], [true, []]);
   assert.equal(strategyWords(settings, plugins), "Vote");
+  assert.equal(withoutStrategy(settings, plugins).script, undefined);
   const normal = withStrategy(settings, undefined, plugins);
   assert.deepEqual(normal.script, { ...script, on: false });
   const own = { ...defaultSettings, script: { source: "x", config: "", on: true } };

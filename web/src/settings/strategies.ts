@@ -132,6 +132,17 @@ export function withStrategy(
   return { ...rest, plugins: choices, off: [...off, ...idle] };
 }
 
+/** The settings without the program or the script that is their strategy. */
+export function withoutStrategy(settings: Settings, plugins: readonly Plugin[]): Settings {
+  const programs = programsIn(settings, plugins);
+  const { script, ...rest } = settings;
+  return {
+    ...rest,
+    plugins: settings.plugins.filter(({ name }) => !programs.includes(name)),
+    ...(script !== undefined && script.name === undefined && { script }),
+  };
+}
+
 /** The settings with a script that has a name as the strategy, and no program. */
 export function withNamedScript(
   settings: Settings,
