@@ -9,6 +9,7 @@ for (const [hash, want] of [
   ["#/chat/a1", { view: "chat", chat: "a1" }],
   ["#/plugins", { view: "plugins" }],
   ["#/live", { view: "live" }],
+  ["#/script/a-_1", { view: "chat", script: "a-_1" }],
   ["#/chat/../x", { view: "chat" }],
   ["#/other/a1", { view: "chat" }],
   ["#question", { view: "chat" }],

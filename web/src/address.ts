@@ -5,10 +5,12 @@ import { effect, signal } from "@preact/signals";
 import type { App, View } from "./app.ts";
 
 /**
- * What the part of the address behind # names: "#/chat/ID", "#/models", "#/plugins", "#/live", or
- * a new chat.
+ * What the part of the address behind # names: "#/chat/ID", "#/models", "#/plugins", "#/live",
+ * "#/script/TEXT" with a script that was shared, or a new chat.
  */
-export function parseAddress(hash: string): { view: View; chat?: string } {
+export function parseAddress(hash: string): { view: View; chat?: string; script?: string } {
+  const [, script] = /^#\/script\/([\w-]+)$/.exec(hash) ?? [];
+  if (script !== undefined) return { view: "chat", script };
   const [, view, id] = /^#\/(\w+)(?:\/(\w+))?$/.exec(hash) ?? [];
   if (view === "models" || view === "plugins" || view === "live") return { view };
   return view === "chat" && id !== undefined ? { view: "chat", chat: id } : { view: "chat" };
@@ -51,13 +53,32 @@ export async function followAddress(app: App): Promise<void> {
 }
 
 async function go(app: App): Promise<void> {
-  const { view, chat } = parseAddress(location.hash);
+  const { view, chat, script } = parseAddress(location.hash);
   app.view.value = view;
   if (view !== "chat") return;
+  if (script !== undefined) void beginWith(app, script);
   if (chat === undefined) {
     if (app.chats.current.peek().tree.path.peek().length > 0) app.chats.begin();
   } else if (!(await app.chats.show(chat))) {
     app.notice.value = "The chat of this address is not in this browser. It may have been deleted.";
     app.chats.begin();
   }
+}
+
+/**
+ * Shows a new chat with the script of a link beside it, which is off. Nobody waits for it before
+ * the page is drawn: the code that is loaded here itself waits for the page's to have run.
+ */
+async function beginWith(app: App, text: string): Promise<void> {
+  const reading = await import("./scripts/sharedscript.ts").catch(() => undefined);
+  const script = reading?.readShared(text);
+  if (script === undefined) {
+    app.notice.value =
+      reading === undefined
+        ? "The script of this link could not be shown, as the server was not reached. Reload the page."
+        : "This link holds no script. It may have been cut off.";
+    return;
+  }
+  app.chats.begin({ ...app.starting.get(), script });
+  app.drawer.value = { kind: "script" };
 }

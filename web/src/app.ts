@@ -24,6 +24,7 @@ import { isDefault } from "./plugins/pluginchoice.ts";
 import { requestFor } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
+import { programsIn } from "./settings/strategies.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
 import type { ServerConnections } from "./tools/serverconnections.ts";
 import type { ToolCalls } from "./tools/toolcalls.ts";
@@ -55,7 +56,6 @@ export class App {
   readonly drawer: Signal<Drawer | undefined> = signal(undefined);
   readonly notice = signal(""); // what went wrong outside of any answer
   readonly offer: Signal<Offer | undefined> = signal(undefined);
-  readonly beside: Signal<string | undefined> = signal(undefined); // the answer that is shown beside another version of it
   readonly rest: Rest;
   readonly connection: Connection;
   readonly answers: Answers;
@@ -100,7 +100,8 @@ export class App {
     this.progresses = new Progresses(this.connection, this.watching, waits);
     const around = {
       answers: this.answers,
-      request: (settings: Settings, messages: readonly Message[]) => this.request(settings, messages),
+      request: (settings: Settings, messages: readonly Message[]) =>
+        this.request({ ...settings, trace: this.records(settings) }, messages),
     };
     this.chats = new Chats(store, around, starting, tabs);
     this.queue = new QuestionQueue(drafts, this.chats);
@@ -169,9 +170,19 @@ export class App {
     this.served.value = await this.rest.models();
   }
 
-  /** What is sent to the host for an answer to messages. */
+  /**
+   * Whether a record is kept of the tokens of a chat's answers: where somebody has said so, of a
+   * program, whose branches can be seen growing then, and of rules, to show where they held.
+   */
+  records(settings: Settings): boolean {
+    const { trace, rules = [] } = settings;
+    return trace || rules.some(({ on }) => on) || programsIn(settings, this.plugins.value).length > 0;
+  }
+
+  /** What is sent to the host for an answer to messages. A request has one program at most. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
+    for (const name of programsIn(settings, this.plugins.value).slice(0, -1)) offered.delete(name);
     const pictures = mediaOf(messages).some(isPicture);
     const abilities = this.abilitiesOf(this.answering(settings, pictures));
     const byDefault = this.plugins.value.filter(isDefault).map((plugin) => plugin.name);

@@ -98,7 +98,7 @@ const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown>
     },
   },
   inspector: {
-    most: 16 * 1024,
+    most: 24 * 1024, // with its style
     go: async (chat) => {
       await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
       await chat.page.getByText("This answer has no token record.").waitFor();
@@ -117,6 +117,22 @@ const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown>
     go: async ({ page }) => {
       await page.getByRole("button", { name: "Script", exact: true }).click();
       await page.getByRole("textbox", { name: "Script" }).waitFor();
+    },
+  },
+  strategies: {
+    most: 8 * 1024,
+    go: async ({ page }) => {
+      await page.getByRole("button", { name: /^Strategy:/ }).click();
+      await page.getByRole("radio", { name: "Side by side" }).waitFor();
+      await page.keyboard.press("Escape");
+    },
+  },
+  rules: {
+    most: 8 * 1024,
+    go: async ({ page }) => {
+      await page.getByRole("button", { name: "Rules", exact: true }).click();
+      await page.getByLabel("A rule").waitFor();
+      await page.keyboard.press("Escape");
     },
   },
   models: { most: 4 * 1024, go: (chat) => open(chat, "Models") },

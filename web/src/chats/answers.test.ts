@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { signal } from "@preact/signals";
 import type { ClientFrame } from "../host/protocol.ts";
 import { Stream, type StreamListener } from "../host/streams.ts";
+import { drawnCat, insteadOfFrog } from "../trace/sampletraces.ts";
 import { Answers } from "./answers.ts";
 import type { Message } from "./message.ts";
 import type { MessageHandle } from "./runninganswer.ts";
@@ -55,6 +56,18 @@ function setUp(message: Partial<Message["answer"]> = {}, sharing?: AnswerSharing
 }
 
 const request = { messages: [] };
+
+test("Answers: an answer knows whether its tokens are recorded, and how often some were taken back", () => {
+  const { answers, place, state, started, speaker } = setUp();
+  answers.start(place, request);
+  speaker().started(started);
+  speaker().token({ seq: 1, text: "On" });
+  assert.deepEqual([state.message.answer?.traced, state.message.answer?.backed], [undefined, undefined]);
+  speaker().token({ seq: 2, text: " toad", trace: insteadOfFrog() });
+  speaker().token({ seq: 3, text: " cat", trace: drawnCat() });
+  speaker().token({ seq: 4, text: " toad", trace: insteadOfFrog() });
+  assert.deepEqual([state.message.answer?.traced, state.message.answer?.backed], [true, 2]);
+});
 
 /** What was read from the store is taken over. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -102,6 +102,43 @@ test("Chat.edit and Chat.rewrite: a new message stands beside the old one", () =
   assert.equal(path[1]?.answer?.edited, true);
 });
 
+test("Chat.goOnFrom: another version begins with the words, and both are shown", () => {
+  const { chat, asked } = setUp();
+  const { id } = chat.goOnFrom("a", { content: "Hey", reasoning: "", tokens: 1 });
+  assert.deepEqual(asked[0]?.messages.at(-1), { role: "assistant", content: "Hey" });
+  assert.equal(asked[0]?.continue_final_message, "content");
+  assert.equal(asked[0]?.model, "m");
+  assert.deepEqual(chat.tree.siblings("a"), ["a", id]);
+  assert.equal(chat.tree.leaf?.content, "Hey");
+  assert.deepEqual(chat.beside.value, ["a", id]);
+});
+
+test("Chat.ask: each column gets an answer, the first is shown, and all are stopped together", () => {
+  const { chat, asked, stopped } = setUp();
+  const columns = [{ temperature: 0 }, {}, { model: "n" }];
+  chat.settings.value = { ...chat.settings.peek(), columns };
+  const run = chat.ask("And?");
+  assert.deepEqual(
+    asked.map(({ temperature, model }) => [temperature, model]),
+    [
+      [0, undefined],
+      [undefined, undefined],
+      [undefined, "n"],
+    ],
+  );
+  assert.equal(chat.tree.leaf?.id, run.id);
+  const versions = chat.tree.siblings(run.id);
+  assert.deepEqual(chat.beside.value, versions);
+  const answers = versions.map((id) => chat.tree.node(id).peek());
+  assert.deepEqual(
+    answers.map(({ answer }) => answer?.column),
+    ["temperature 0", "as this chat is set", "n"],
+  );
+  assert.equal(new Set(answers.map(({ created }) => created)).size, 3, "their order outlives a reload");
+  chat.stop();
+  assert.deepEqual(stopped, ["cancel", "cancel", "cancel"]);
+});
+
 test("Chat.remove: takes what follows too, stops what runs, and can be undone", () => {
   const { chat, kept, stopped, speaker } = setUp();
   chat.ask("And?");

@@ -4,7 +4,8 @@
 import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
 import type { GenerateRequest, RequestMessage, Sampling } from "../host/protocol.ts";
 import { detachFor } from "../host/streams.ts";
-import type { Settings } from "../settings/settings.ts";
+import type { Column, Settings } from "../settings/settings.ts";
+import { columnSettings, columnTitle } from "../settings/strategies.ts";
 import type { Answers } from "./answers.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import type { ChatStore } from "./chatstore.ts";
@@ -43,6 +44,8 @@ export class Chat {
   readonly title: Signal<string>;
   readonly settings: Signal<Settings>;
   readonly tree: MessageTree;
+  /** Versions of one answer that are shown side by side, where the shown path has one of them. */
+  readonly beside: Signal<readonly string[]> = signal([]);
   readonly sought: Signal<Sought | undefined> = signal(undefined);
   private readonly created: number;
   private changed: number;
@@ -174,6 +177,30 @@ export class Chat {
     return this.around.answers.start(this.place(id), request);
   }
 
+  /**
+   * Another answer beside this one, that begins with these words and goes on from there. Both are
+   * shown.
+   */
+  goOnFrom(id: string, { content, reasoning, tokens }: Beginning): RunningAnswer {
+    const { parent, answer } = this.tree.node(id).peek();
+    const { model = "" } = answer ?? {};
+    const settings = this.settings.peek();
+    const message = this.fresh(parent, "assistant", content);
+    if (reasoning !== "") message.reasoning = reasoning;
+    const request = this.around.request(
+      model === "" ? settings : { ...settings, model },
+      this.tree.upTo(parent),
+    );
+    const earlier = { content: content.length, reasoning: reasoning.length, tokens };
+    const asked = message.created;
+    this.add({
+      ...message,
+      answer: { phase: "waiting", model, seq: -1, tokens, asked, earlier, traced: true },
+    });
+    this.beside.value = [id, message.id];
+    return this.around.answers.start(this.place(message.id), continuation(request, message));
+  }
+
   /** Takes out a message with all that follows it. The result puts them back. */
   remove(id: string): () => void {
     const gone = this.tree.remove(id);
@@ -240,13 +267,29 @@ export class Chat {
       ...message,
       answer: { phase: "waiting", model, seq: -1, tokens: 0, asked, set: { ...set, ...sampling } },
     });
+    this.beside.value = [id, message.id];
     return answers.fork(of, this.place(message.id), sampling);
   }
 
-  /** The run of the last answer that is shown, while it runs. */
+  /** The run of the last answer that is shown, or of one beside it, while one runs. */
   get run(): RunningAnswer | undefined {
+    const running = this.around.answers.running.value;
+    return this.last().flatMap((id) => running.get(id) ?? [])[0];
+  }
+
+  /** Stops the last answer that is shown, and those beside it. */
+  stop(): void {
+    const running = this.around.answers.running.peek();
+    for (const id of this.last()) running.get(id)?.stop();
+  }
+
+  /** The last message that is shown, and the versions of it that stand beside it. */
+  private last(): string[] {
     const { leaf } = this.tree;
-    return leaf && this.around.answers.running.value.get(leaf.id);
+    if (leaf === undefined) return [];
+    const shown = this.beside.value;
+    const siblings = shown.includes(leaf.id) ? this.tree.siblings(leaf.id) : [];
+    return [leaf.id, ...siblings.filter((id) => id !== leaf.id && shown.includes(id))];
   }
 
   private question(parent: string | null, text: string, files: Attachment[]): RunningAnswer {
@@ -254,21 +297,36 @@ export class Chat {
     if (this.title.peek() === "") this.title.value = titleOf(text || (files[0]?.name ?? ""));
     this.changed = message.created;
     this.add(files.length > 0 ? { ...message, files } : message);
-    return this.answer(message.id, this.settings.peek());
+    const settings = this.settings.peek();
+    const { columns = [] } = settings;
+    return columns.length > 1 ? this.answerInColumns(message.id, columns) : this.answer(message.id, settings);
+  }
+
+  /** An answer of each column, which the host computes together and the page shows side by side. */
+  private answerInColumns(parent: string, columns: readonly Column[]): RunningAnswer {
+    const settings = this.settings.peek();
+    const runs = columns.map((column, i) =>
+      this.answer(parent, columnSettings(settings, column), undefined, { title: columnTitle(column), at: i }),
+    );
+    this.beside.value = runs.map(({ id }) => id);
+    const first = runs[0] as RunningAnswer; // columns are several
+    this.tree.show(first.id);
+    return first;
   }
 
   private answer(
     parent: string | null,
     settings: Settings,
     messages: readonly Message[] = this.tree.upTo(parent),
+    column?: { title: string; at: number },
   ): RunningAnswer {
     const request = this.around.request(settings, messages);
     const message = this.fresh(parent, "assistant", "");
     const asked = message.created;
-    this.add({
-      ...message,
-      answer: { phase: "waiting", model: settings.model ?? "", seq: -1, tokens: 0, asked },
-    });
+    const answer: Answering = { phase: "waiting", model: settings.model ?? "", seq: -1, tokens: 0, asked };
+    if (column !== undefined) answer.column = column.title;
+    // Columns are made at once, and keep their order by when they were made.
+    this.add({ ...message, created: asked + (column?.at ?? 0), answer });
     return this.around.answers.start(this.place(message.id), request);
   }
 
@@ -330,6 +388,13 @@ export class Chat {
     this.due.delete(id);
     if (!this.closed && this.tree.has(id)) await this.around.store.keepMessage(this.tree.node(id).peek());
   };
+}
+
+/** What an answer is to begin with. */
+export interface Beginning {
+  content: string;
+  reasoning: string;
+  tokens: number; // that this is
 }
 
 /** The request to go on with a message in the place of its last one. */

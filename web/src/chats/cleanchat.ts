@@ -91,7 +91,7 @@ function answering(raw: Raw): Answering {
     asked: time(raw.asked),
   };
   if (typeof raw.stream === "string" && answer.phase !== "done") answer.stream = raw.stream;
-  for (const field of ["seed", "promptTokens", "cachedTokens", "first", "reasonedUntil"] as const) {
+  for (const field of ["seed", "promptTokens", "cachedTokens", "first", "reasonedUntil", "backed"] as const) {
     const value = whole(raw[field]);
     if (value !== undefined) answer[field] = value;
   }
@@ -104,6 +104,8 @@ function answering(raw: Raw): Answering {
     };
   }
   if (raw.edited === true) answer.edited = true;
+  if (raw.traced === true) answer.traced = true;
+  if (typeof raw.column === "string" && raw.column !== "") answer.column = raw.column;
   if (raw.set !== undefined) answer.set = record(raw.set);
   if (answer.phase === "done") answer.outcome = outcome(record(raw.outcome));
   return answer;

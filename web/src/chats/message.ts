@@ -102,6 +102,9 @@ export interface Answering {
   reasonedUntil?: number; // when its reasoning ended, which began with the first token
   earlier?: Earlier; // it goes on with what the message had
   edited?: boolean; // a person wrote it, not the model
+  column?: string; // of several side by side: what it was asked with
+  traced?: boolean; // a record of its tokens was kept
+  backed?: number; // how often tokens were taken back before anybody saw them
   outcome?: Outcome; // of phase done
 }
 

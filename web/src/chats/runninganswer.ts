@@ -203,8 +203,12 @@ export class RunningAnswer implements StreamListener {
     const { phase, tokens, first, seq: seen } = this.answering;
     if (phase === "stopping" || seq <= seen) return;
     if (this.pieces.length === 0) this.before = tokens;
-    this.pieces.push(piece(text, this.before + this.pieces.length < mostTraced ? trace : undefined));
+    const come = piece(text, this.before + this.pieces.length < mostTraced ? trace : undefined);
+    this.pieces.push(come);
     const change: Partial<Answering> = { seq, tokens: tokens + 1, first: first ?? this.now() };
+    if (come.trace !== undefined) change.traced = true;
+    const backed = come.trace?.taken_back?.length ?? 0;
+    if (backed > 0) change.backed = (this.answering.backed ?? 0) + backed;
     if (phase !== "paused") change.phase = "streaming";
     this.note(change);
   }

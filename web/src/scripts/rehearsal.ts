@@ -123,7 +123,8 @@ export interface Refusal {
   help: "allow" | "update" | "again";
 }
 
-function refusalOf(error: unknown): Refusal {
+/** What an error of the check says of why. */
+export function refusalOf(error: unknown): Refusal {
   if (error instanceof KeyNeeded)
     return { said: "The server wants a key. Reload the page to enter it.", help: "again" };
   const said = withoutPaths(sentence(error instanceof Error ? error.message : String(error)));

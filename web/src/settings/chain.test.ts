@@ -49,12 +49,15 @@ test("rolesOf: what a plugin does", () => {
     stage: true,
     stop: true,
     template: false,
+    program: false,
   });
   assert.deepEqual(rolesOf({ exports: ["penstock_template"] }), {
     stage: false,
     stop: false,
     template: true,
+    program: false,
   });
+  assert.equal(rolesOf({ exports: ["penstock_run"] }).program, true);
 });
 
 test("stagesOf: the host's chain, with plugins where their manifests say", () => {

@@ -22,12 +22,14 @@ export function rolesOf({ exports }: Pick<Plugin, "exports">): {
   stage: boolean;
   stop: boolean;
   template: boolean;
+  program: boolean;
 } {
   const has = (name: string) => exports.includes(`penstock_${name}`);
   return {
     stage: has("prepare") || has("sample") || has("accept"),
     stop: has("stop"),
     template: has("template"),
+    program: has("run"),
   };
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../chats/message.ts";
-import { requestFor } from "./request.ts";
+import { requestFor, ruleNames } from "./request.ts";
 import { cleanSettings, defaultSettings, type Settings } from "./settings.ts";
 
 const none = new Set<string>();
@@ -39,6 +39,27 @@ test("requestFor: a script that is on goes with the plugins, also where its conf
   assert.deepEqual(body({ script: { ...script, config: "{" } }).plugins, [{ script: "a", config: "{" }]);
   assert.equal(body({ script: { ...script, on: false } }).plugins, undefined);
   assert.equal(body({ script: { ...script, source: " \n" } }).plugins, undefined);
+});
+
+test("requestFor: rules are scripts with names of their own, or the format of the answer", () => {
+  const rules: Settings["rules"] = [
+    { text: "Never say “frog”!", on: true, source: "a", config: { phrases: ["frog"] } },
+    { text: "never say frog", on: true, source: "b" },
+    { text: "never say toad", on: false, source: "c" },
+    { text: "蛙", on: true, source: "d" },
+    { text: "a date", on: true, format: { kind: "regex", text: "\\d" } },
+    { text: "yes or no", on: false, format: { kind: "regex", text: "Yes|No" } },
+  ];
+  assert.deepEqual(body({ rules, format: { kind: "json" } }), {
+    messages: [],
+    plugins: [
+      { script: "a", name: "rule-never-say-frog", config: { phrases: ["frog"] } },
+      { script: "b", name: "rule-never-say-frog-2" },
+      { script: "d", name: "rule" },
+    ],
+    regex: "\\d",
+  });
+  assert.match(ruleNames([{ text: "x".repeat(99) }])[0] ?? "", /^rule-x{35}$/);
 });
 
 test("requestFor: a plugin that the host uses by default is switched off by name", () => {

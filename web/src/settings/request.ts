@@ -6,7 +6,7 @@ import { frameURL } from "../host/fileframes.ts";
 import type { ContentPart, FunctionDefinition, GenerateRequest, RequestMessage } from "../host/protocol.ts";
 import { type Abilities, allAbilities, isPicture, takesMedium } from "../media/medialimits.ts";
 import { entryOf, pluginOf } from "./chain.ts";
-import type { Format, PluginChoice, Settings } from "./settings.ts";
+import type { Format, PluginChoice, Rule, Settings } from "./settings.ts";
 
 /**
  * The request for an answer to messages. Only plugins that the host offers are named, and of
@@ -35,6 +35,7 @@ export function requestFor(
     ...plugins.map((choice) => (isPlain(choice) ? choice.name : choice)),
     ...byDefault.filter((name) => off.has(entryOf(name))).map((name) => ({ name, enabled: false })),
     ...scriptUse(settings),
+    ...ruleUses(settings),
   ];
   if (used.length > 0) body.plugins = used;
   if (functions.length > 0) body.tools = functions.map((f) => ({ type: "function", function: f }));
@@ -44,11 +45,47 @@ export function requestFor(
       pluginOf(stage) === undefined ? !off.has(stage) : named.has(stage),
     );
   }
-  return { ...body, ...formatFields(settings.format) };
+  return { ...body, ...formatFields(formatOf(settings)) };
+}
+
+/** What the answer is bound to: by the last rule that says so, or else by the settings. */
+function formatOf({ rules = [], format }: Settings): Format {
+  return rules.findLast(({ on, format: bound }) => on && bound !== undefined)?.format ?? format;
+}
+
+/** The rules that are scripts, as a request names them. */
+function ruleUses({ rules = [] }: Settings): ScriptUse[] {
+  const names = ruleNames(rules);
+  return rules.flatMap(({ on, source, config }, i) =>
+    on && source !== undefined
+      ? [{ script: source, name: names[i] ?? "", ...(config !== undefined && { config }) }]
+      : [],
+  );
+}
+
+const longestName = 40; // characters; the host takes 64
+
+/** What rules are called in a request, in errors and in traces: "rule-never-say-frog". */
+export function ruleNames(rules: readonly Pick<Rule, "text">[]): string[] {
+  const taken = new Set<string>();
+  return rules.map(({ text }) => {
+    const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+    const name = ["rule", ...words].join("-").slice(0, longestName);
+    let free = name;
+    for (let n = 2; taken.has(free); n++) free = `${name}-${n}`;
+    taken.add(free);
+    return free;
+  });
+}
+
+interface ScriptUse {
+  script: string;
+  name?: string;
+  config?: unknown;
 }
 
 /** The script as a request names it, where it is switched on. */
-function scriptUse({ script }: Settings): { script: string; config?: unknown }[] {
+function scriptUse({ script }: Settings): ScriptUse[] {
   if (script === undefined || !script.on || script.source.trim() === "") return [];
   const { source, config } = script;
   return [{ script: source, ...(config.trim() !== "" && { config: jsonOr(config) }) }];

@@ -28,6 +28,8 @@ for (const stored of [
     format: { kind: "schema" },
     templateArgs: [],
     trace: 1,
+    rules: [1, { text: " ", on: true, source: "x" }, { text: "a", on: true }],
+    columns: {},
   },
 ]) {
   test(`cleanSettings: ${JSON.stringify(stored)} is the defaults`, () =>
@@ -45,7 +47,23 @@ const all: Settings = {
   format: { kind: "regex", text: "a+" },
   templateArgs: { enable_thinking: false },
   trace: true,
+  rules: [
+    { text: "never say a", on: true, source: "x", config: { phrases: ["a"] } },
+    { text: "a date", on: false, format: { kind: "regex", text: "\\d" } },
+  ],
+  columns: [{ model: "tiny", temperature: 0 }, { plugin: "a" }],
 };
+
+test("asImported: what is a script is off", () => {
+  const { rules = [], script } = asImported({ ...all, script: { source: "x", config: "", on: true } });
+  assert.deepEqual(
+    rules.map(({ on }) => on),
+    [false, false],
+  );
+  assert.deepEqual([script?.on, script?.imported], [false, true]);
+  const bound = { text: "a date", on: true, format: { kind: "regex", text: "a" } } as const;
+  assert.deepEqual(asImported({ ...all, rules: [bound] }).rules, [bound], "a format harms nobody");
+});
 
 test("cleanSettings: what is valid stays, and what stands twice or is too much goes", () => {
   assert.deepEqual(cleanSettings(structuredClone(all)), all);

@@ -20,10 +20,27 @@ export interface FunctionTool {
 
 /** A script that steers the answers of a chat. */
 export interface Script {
+  name?: string; // as a strategy; none: it is this chat's alone
   source: string; // JavaScript
   config: string; // JSON as it was typed, which may be none; empty: the script gets no configuration
   on: boolean; // the chat's requests have it
   imported?: true; // it came in a file, and nobody has said yet that it may run
+}
+
+/** What answers have to obey, as a person wrote it, and what the page made of that. */
+export interface Rule {
+  text: string; // "never say frog"
+  on: boolean;
+  source?: string; // a script that sees to it
+  config?: Record<string, unknown>; // of the script
+  format?: Format; // or what the answers are bound to
+}
+
+/** One of several answers to a question, which stand side by side. What is absent is the chat's. */
+export interface Column {
+  model?: string;
+  temperature?: number;
+  plugin?: string;
 }
 
 /** What the answers of a chat are bound to. */
@@ -47,6 +64,8 @@ export interface Settings {
   script?: Script;
   tools?: FunctionTool[];
   servers?: string[]; // the MCP servers whose tools the model may call, by their addresses
+  rules?: Rule[];
+  columns?: Column[]; // each question gets an answer of each; fewer than two: it gets one
 }
 
 export const defaultSettings: Settings = {
@@ -60,7 +79,15 @@ export const defaultSettings: Settings = {
 };
 
 /** What the host takes at most. */
-export const mostInSettings = { stages: 32, plugins: 16, stops: 64, tools: 64, servers: 16 };
+export const mostInSettings = {
+  stages: 32,
+  plugins: 16,
+  stops: 64,
+  tools: 64,
+  servers: 16,
+  rules: 8,
+  columns: 4,
+};
 
 /** Takes what is valid of stored or imported settings, which can be of any age and any shape. */
 export function cleanSettings(stored: unknown): Settings {
@@ -75,30 +102,41 @@ export function cleanSettings(stored: unknown): Settings {
     trace: raw.trace === true,
   };
   if (typeof raw.model === "string" && raw.model !== "") settings.model = raw.model;
-  const { source, config, on, imported } = record(raw.script);
-  if (typeof source === "string")
+  const { name, source, config, on, imported } = record(raw.script);
+  if (typeof source === "string") {
     settings.script = { source, config: typeof config === "string" ? config : "", on: on === true };
+    if (typeof name === "string" && name !== "") settings.script.name = name;
+  }
   if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, mostInSettings.stages);
   if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
   const tools = functionTools(raw.tools);
   if (tools.length > 0) settings.tools = tools;
   const servers = texts(raw.servers).slice(0, mostInSettings.servers);
   if (servers.length > 0) settings.servers = servers;
-  return imported === true ? withScriptAsImported(settings) : settings;
+  const rules = each(raw.rules, rule).slice(0, mostInSettings.rules);
+  if (rules.length > 0) settings.rules = rules;
+  const columns = each(raw.columns, column).slice(0, mostInSettings.columns);
+  if (columns.length > 0) settings.columns = columns;
+  if (imported === true && settings.script !== undefined) settings.script = heldScript(settings.script);
+  return settings;
 }
 
 /**
- * Settings of a file, which anybody may have written: its script runs once a person has it run,
- * and it switches on no server whose tools may do something.
+ * Settings of a file, which anybody may have written: its script runs once a person has it run, a
+ * rule that is a script is off until it is switched on, and no server is whose tools may do
+ * something.
  */
 export function asImported({ servers: _, ...settings }: Settings): Settings {
-  return withScriptAsImported(settings);
+  const { script, rules } = settings;
+  const safe = { ...settings };
+  if (rules !== undefined)
+    safe.rules = rules.map((one) => (one.source === undefined ? one : { ...one, on: false }));
+  if (script !== undefined) safe.script = heldScript(script);
+  return safe;
 }
 
-function withScriptAsImported(settings: Settings): Settings {
-  const { script } = settings;
-  if (script === undefined || script.source.trim() === "") return settings;
-  return { ...settings, script: { ...script, on: false, imported: true } };
+function heldScript(script: Script): Script {
+  return script.source.trim() === "" ? script : { ...script, on: false, imported: true };
 }
 
 /** An object as its fields; none of what is no object. */
@@ -160,6 +198,29 @@ function functionTools(value: unknown): FunctionTool[] {
     named.set(name, off === true ? { ...tool, off } : tool);
   }
   return [...named.values()].slice(0, mostInSettings.tools);
+}
+
+function rule(value: unknown): Rule | undefined {
+  const { text, on, source, config, format: bound } = record(value);
+  if (typeof text !== "string" || text.trim() === "") return undefined;
+  const clean: Rule = { text, on: on === true };
+  if (typeof source === "string" && source.trim() !== "")
+    return { ...clean, source, ...(config !== undefined && { config: record(config) }) };
+  const { kind } = format(bound);
+  return kind === "text" ? undefined : { ...clean, format: format(bound) };
+}
+
+function column(value: unknown): Column {
+  const { model, temperature, plugin } = record(value);
+  const clean: Column = {};
+  if (typeof model === "string" && model !== "") clean.model = model;
+  if (typeof temperature === "number" && Number.isFinite(temperature)) clean.temperature = temperature;
+  if (typeof plugin === "string" && plugin !== "") clean.plugin = plugin;
+  return clean;
+}
+
+function each<T>(value: unknown, clean: (entry: unknown) => T | undefined): T[] {
+  return Array.isArray(value) ? value.map(clean).filter((entry) => entry !== undefined) : [];
 }
 
 function format(value: unknown): Format {

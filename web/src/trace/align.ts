@@ -15,22 +15,34 @@ export function aligned(
   from: number,
   to: number,
 ): { from: number; to: number } | undefined {
+  return spanOf(alignment(source, drawn, to), from, to);
+}
+
+/** Where a part of the source stands, of which the places are known. */
+export function spanOf(
+  places: Int32Array,
+  from: number,
+  to: number,
+): { from: number; to: number } | undefined {
+  const found = places.subarray(from, to).filter((place) => place >= 0);
+  const [first] = found;
+  const last = found.at(-1);
+  return first === undefined || last === undefined ? undefined : { from: first, to: last + 1 };
+}
+
+/** Where each character of the source stands in the drawn text, up to one; −1: nowhere. */
+export function alignment(source: string, drawn: string, to = source.length): Int32Array {
+  const places = new Int32Array(to).fill(-1);
   let at = 0; // in drawn
-  let first = -1;
-  let last = -1;
   for (let i = 0; i < to && at < drawn.length; i++) {
     if (isSpace(source, i)) continue;
     while (at < drawn.length && isSpace(drawn, at)) at++;
     const found = source[i] === drawn[at] ? at : nearby(source, i, drawn, at);
     if (found === -1) continue;
-    at = found;
-    if (i >= from) {
-      if (first === -1) first = at;
-      last = at;
-    }
-    at++;
+    places[i] = found;
+    at = found + 1;
   }
-  return first === -1 ? undefined : { from: first, to: last + 1 };
+  return places;
 }
 
 /**

@@ -60,6 +60,14 @@ export class Traces {
     }
   }
 
+  /** Keeps the record that an answer has from another one, of its beginning or of all of it. */
+  async keep(message: string, chat: string, pieces: readonly Piece[]): Promise<void> {
+    this.finished.delete(message);
+    await this.open()
+      .then((store) => store.write(message, chat, pieces, 0))
+      .catch(() => {}); // there is no room, or this browser keeps nothing
+  }
+
   /** Writes what is not written yet: the page is left. */
   flush(): void {
     for (const recording of this.recordings.values()) void recording.write();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 // An answer in the chat: text, reasoning, tool calls, and the buttons below.
-import { type ReadonlySignal, useComputed } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
 import { canGoOn } from "../../chats/answerfacts.ts";
 import { type Message, mediaOf } from "../../chats/message.ts";
 import { cannot } from "../../media/medianotice.ts";
 import { jsonAsCode } from "../../text/jsoncode.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
+import { Lazy } from "../lazy.tsx";
 import { Menu } from "../menu.tsx";
 import { AnswerProblem, problemOf } from "./answerproblem.tsx";
 import { FactsLine } from "./factsline.tsx";
@@ -34,6 +35,7 @@ export function Answer(props: MessageProps) {
   const text = useComputed(() => jsonAsCode(node.value.content, done.value));
   const app = useApp();
   const error = useComputed(() => problemOf(app, node.value));
+  const roads = useSignal(false); // the words that might have been others are shown
   return (
     // A screen reader waits for the end instead of reading single tokens.
     <article
@@ -46,11 +48,15 @@ export function Answer(props: MessageProps) {
     >
       <Reasoning node={node} done={done} />
       {editing.value === id ? <AnswerEditor {...props} /> : <Prose text={text} done={done} />}
+      {!done.value && <Growth id={id} node={node} />}
+      {done.value && roads.value && (
+        <Lazy load={roadsView} with={{ chat, id, close: () => (roads.value = false) }} />
+      )}
       <ToolCalls chat={chat} node={node} done={done} />
       <PluginOutputs node={node} />
       {error.value !== undefined && <AnswerProblem {...props} error={error.value} />}
       <div class="tools">
-        {done.value && editing.value !== id && <AnswerTools {...props} />}
+        {done.value && editing.value !== id && <AnswerTools {...props} roads={roads} />}
         <Versions chat={chat} id={id} />
         {done.value && editing.value !== id && <GoOn {...props} />}
         {!done.value && <Watch id={id} node={node} />}
@@ -60,13 +66,34 @@ export function Answer(props: MessageProps) {
   );
 }
 
-/** While a program writes an answer: the way to its branches, which grow. */
-function Watch({ id, node }: { id: string; node: ReadonlySignal<Message> }) {
-  const { answers, drawer } = useApp();
-  const branches = useComputed(() => {
+const roadsView = () => import("../roads/roadsview.tsx");
+const growingTree = () => import("../inspector/growingtree.tsx");
+
+interface Running {
+  id: string;
+  node: ReadonlySignal<Message>;
+}
+
+/** Whether a program writes the answer, of whose branches something is known. */
+function useBranches({ id, node }: Running): ReadonlySignal<boolean> {
+  const { answers } = useApp();
+  return useComputed(() => {
     void node.value; // changes with what its run is told
     return (answers.running.value.get(id)?.changes.length ?? 0) > 0;
   });
+}
+
+/** While a program has shown nothing of an answer: its branches, which grow. */
+function Growth({ id, node }: Running) {
+  const branches = useBranches({ id, node });
+  const empty = useComputed(() => node.value.content === "" && (node.value.reasoning ?? "") === "");
+  return branches.value && empty.value ? <Lazy load={growingTree} with={{ id }} /> : null;
+}
+
+/** While a program writes an answer: the way to its branches. */
+function Watch({ id, node }: Running) {
+  const { drawer } = useApp();
+  const branches = useBranches({ id, node });
   const inspect = () => {
     drawer.value = { kind: "inspector", message: id, token: 0 };
   };
@@ -94,7 +121,7 @@ function GoOn({ chat, id }: MessageProps) {
  * What can be done with an answer. It comes first in its line, and what is always there before what
  * is not: a button stays under the pointer that has pressed it.
  */
-function AnswerTools({ chat, id, editing }: MessageProps) {
+function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signal<boolean> }) {
   const app = useApp();
   const { drawer } = app;
   const { content, reasoning = "", answer } = chat.tree.node(id).value;
@@ -140,9 +167,28 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
           onClick={inspect}
         />
       )}
+      {(answer?.traced || answer?.seed !== undefined) &&
+        answer.edited !== true &&
+        content + reasoning !== "" && (
+          <MessageAction
+            icon="roads"
+            name={backedWords(answer.backed)}
+            words={(answer.backed ?? 0) > 0}
+            title="Words that the model was unsure of, and what it might have written instead"
+            onClick={() => {
+              roads.value = !roads.peek();
+            }}
+          />
+        )}
       <MessageAction icon="trash" name="Delete" apart onClick={remove} />
     </span>
   );
+}
+
+/** What stands on the button for other words: that some were taken back, where they were. */
+function backedWords(backed = 0): string {
+  if (backed === 0) return "Other words";
+  return backed === 1 ? "Backed up once" : `Backed up ${backed} times`;
 }
 
 function AnswerEditor({ chat, id, editing }: MessageProps) {

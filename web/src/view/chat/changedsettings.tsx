@@ -4,6 +4,7 @@
 import { useComputed } from "@preact/signals";
 import type { Chat } from "../../chats/chat.ts";
 import { differences } from "../../settings/differences.ts";
+import { withoutStrategy } from "../../settings/strategies.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 
@@ -14,8 +15,9 @@ const most = 4; // that are told by name
  * by it, and the way to change it.
  */
 export function ChangedSettings({ chat }: { chat: Chat }) {
-  const { drawer } = useApp();
-  const words = useComputed(() => differences(chat.settings.value)).value;
+  const { drawer, plugins } = useApp();
+  // The strategy stands beside this.
+  const words = useComputed(() => differences(withoutStrategy(chat.settings.value, plugins.value))).value;
   if (words.length === 0) return null;
   const rest = words.length - most;
   const shown = rest > 1 ? [...words.slice(0, most), `${rest} more`] : words;

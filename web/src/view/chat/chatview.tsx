@@ -2,30 +2,18 @@
 
 // The chat view: its messages, and the field for the next one.
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat, Sought } from "../../chats/chat.ts";
 import { useApp } from "../appcontext.ts";
+import { Columns } from "./columns.tsx";
 import { Composer } from "./composer.tsx";
 import { useFollower } from "./followend.ts";
 import { MessageView } from "./messageview.tsx";
 import { Welcome } from "./welcome.tsx";
 
-/** Two versions of an answer beside each other, as after a fork. */
-function Pair({ children, close }: { children: ComponentChildren; close(): void }) {
-  return (
-    <section class="pair" aria-label="Two versions of this answer">
-      <button type="button" class="link" onClick={close}>
-        Show one of them
-      </button>
-      {children}
-    </section>
-  );
-}
-
 /** The messages of the chat that is shown, and the field for the next one. */
 export function ChatView() {
-  const { chats, beside } = useApp();
+  const { chats } = useApp();
   const chat = chats.current.value;
   const editing = useSignal<string | undefined>(undefined);
   const path = chat.tree.path.value;
@@ -54,16 +42,14 @@ export function ChatView() {
           ref={content}
         >
           {drawn.map((id) => {
-            const other = beside.value;
-            const pair = other !== undefined && other !== id && chat.tree.siblings(id).includes(other);
-            const message = <MessageView key={id} chat={chat} id={id} editing={editing} />;
-            return pair ? (
-              <Pair key={id} close={() => (beside.value = undefined)}>
-                <MessageView key={other} chat={chat} id={other} editing={editing} />
-                {message}
-              </Pair>
+            const beside = chat.beside.value;
+            const versions = beside.includes(id)
+              ? chat.tree.siblings(id).filter((version) => beside.includes(version))
+              : [];
+            return versions.length > 1 ? (
+              <Columns key={versions[0]} chat={chat} shown={id} versions={versions} editing={editing} />
             ) : (
-              message
+              <MessageView key={id} chat={chat} id={id} editing={editing} />
             );
           })}
         </div>

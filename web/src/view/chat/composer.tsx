@@ -9,8 +9,8 @@ import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
 import { SteerButton } from "../steering/steerbutton.tsx";
+import { Ways } from "../strategy/ways.tsx";
 import { AttachButton } from "./attachbutton.tsx";
-import { ChangedSettings } from "./changedsettings.tsx";
 import { type DraftFiles, useDraftFiles } from "./draftfiles.ts";
 import { DropZone } from "./dropzone.tsx";
 import { focusField } from "./focus.ts";
@@ -72,7 +72,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </button>
       )}
       <Problems attaching={attaching} awaited={awaited} />
-      <ChangedSettings chat={chat} />
+      <Ways chat={chat} />
       {run !== undefined && <SteerButton id={run.id} />}
       <QueuedQuestion chat={chat} place={place.value} />
       {attaching.recording.value && <Recording attaching={attaching} />}
@@ -96,7 +96,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           onKeyDown={keys}
           onPaste={(event) => attaching.paste(event)}
         />
-        <SendButton run={run} ready={ready || attaching.reading.value > 0} />
+        <SendButton chat={chat} running={run !== undefined} ready={ready || attaching.reading.value > 0} />
       </form>
       <Keys running={run !== undefined} />
     </footer>
@@ -168,8 +168,8 @@ function Recording({ attaching }: { attaching: DraftFiles }) {
   return <Lazy load={recorder} with={props} />;
 }
 
-function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
-  if (run !== undefined) {
+function SendButton({ chat, running, ready }: { chat: Chat; running: boolean; ready: boolean }) {
+  if (running) {
     return (
       <>
         {ready && (
@@ -183,7 +183,7 @@ function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
           aria-label="Stop"
           title="Stop (Esc)"
           onClick={({ detail }) => {
-            if (detail < 2) run.stop(); // else it is the second click of those that sent the question
+            if (detail < 2) chat.stop(); // else it is the second click of those that sent the question
           }}
         >
           <Icon name="stop" />
@@ -202,7 +202,7 @@ function useStopKey(chat: Chat): void {
   useLayoutEffect(() => {
     const stop = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented) return;
-      if (document.querySelector("dialog[open]") === null) chat.run?.stop();
+      if (document.querySelector("dialog[open], :popover-open") === null) chat.stop();
     };
     document.addEventListener("keydown", stop);
     return () => document.removeEventListener("keydown", stop);

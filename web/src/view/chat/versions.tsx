@@ -2,6 +2,7 @@
 
 // The way between the versions of a message: "2 of 3".
 import type { Chat } from "../../chats/chat.ts";
+import { mostInSettings } from "../../settings/settings.ts";
 import { Icon } from "../icon.tsx";
 import { focusMessage } from "./focus.ts";
 
@@ -10,6 +11,8 @@ export function Versions({ chat, id }: { chat: Chat; id: string }) {
   const siblings = chat.tree.siblings(id);
   if (siblings.length < 2) return null;
   const at = siblings.indexOf(id);
+  const answers = chat.tree.node(id).peek().role === "assistant";
+  const beside = chat.beside.value;
   return (
     <span class="branches">
       <Step chat={chat} to={siblings[at - 1]} name="Previous version" icon="left" />
@@ -17,8 +20,27 @@ export function Versions({ chat, id }: { chat: Chat; id: string }) {
         {at + 1} of {siblings.length}
       </span>
       <Step chat={chat} to={siblings[at + 1]} name="Next version" icon="right" />
+      {answers && !beside.includes(id) && (
+        <button
+          type="button"
+          class="action"
+          aria-label="Side by side"
+          title="Show the versions side by side"
+          onClick={() => {
+            chat.beside.value = around(siblings, at);
+          }}
+        >
+          <Icon name="columns" />
+        </button>
+      )}
     </span>
   );
+}
+
+/** As many versions as fit beside each other, the one at this place among them. */
+function around(versions: readonly string[], at: number): readonly string[] {
+  const from = Math.max(0, Math.min(at, versions.length - mostInSettings.columns));
+  return versions.slice(from, from + mostInSettings.columns);
 }
 
 interface StepProps {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 // The inspector: how each token of an answer was chosen.
+import "../../style/inspector.css";
+import "../../style/tokens.css";
+import "../../style/candidates.css";
 import "../../style/tree.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";

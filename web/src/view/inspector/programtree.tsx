@@ -19,11 +19,7 @@ function standingWords(standing: BranchStanding, running: boolean): string {
 
 /** The branches of a program as a tree, which grows while it works. */
 export function ProgramTree({ changes, running }: { changes: readonly BranchChange[]; running: boolean }) {
-  const tree = useMemo(() => new BranchTree(), []);
-  const rows = useMemo(() => {
-    tree.update(changes);
-    return rowsOf(tree);
-  }, [tree, changes]);
+  const { tree, rows } = useRows(changes);
   const withDropped = useSignal(true);
   const shown = withDropped.value ? rows : rows.filter(({ standing }) => standing !== "dropped");
   const focus = useSignal<string | undefined>(undefined);
@@ -48,6 +44,24 @@ export function ProgramTree({ changes, running }: { changes: readonly BranchChan
       {inFocus !== undefined && <RowDetail row={inFocus} running={running} />}
     </div>
   );
+}
+
+/** The branches alone, while a program works. */
+export function BranchRows({ changes, label }: { changes: readonly BranchChange[]; label: string }) {
+  const rows = useRows(changes).rows;
+  const focus = useSignal<string | undefined>(undefined);
+  const inFocus = rows.find(({ key }) => key === focus.value) ?? rows.findLast(({ leaf }) => leaf);
+  return <Rows rows={rows} focus={focus} inFocus={inFocus?.key} running label={label} />;
+}
+
+/** The rows of a tree that grows. */
+function useRows(changes: readonly BranchChange[]): { tree: BranchTree; rows: readonly BranchRow[] } {
+  const tree = useMemo(() => new BranchTree(), []);
+  const rows = useMemo(() => {
+    tree.update(changes);
+    return rowsOf(tree);
+  }, [tree, changes]);
+  return { tree, rows };
 }
 
 interface SummaryProps {
@@ -81,13 +95,14 @@ interface RowsProps {
   focus: Signal<string | undefined>;
   inFocus: string | undefined;
   running: boolean;
+  label?: string;
 }
 
 /**
  * The rows, of which one has the focus. They scroll along as the tree grows, for a reader at their
  * end.
  */
-function Rows({ rows, focus, inFocus, running }: RowsProps) {
+function Rows({ rows, focus, inFocus, running, label = "Branches" }: RowsProps) {
   const list = useRef<HTMLDivElement>(null);
   const most = useSignal(atOnce);
   const atEnd = useRef(true);
@@ -132,7 +147,7 @@ function Rows({ rows, focus, inFocus, running }: RowsProps) {
       <div
         class="tree"
         role="tree"
-        aria-label="Branches"
+        aria-label={label}
         ref={list}
         onKeyDown={onKeyDown}
         onScroll={({ currentTarget: box }) => {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 // The live view: what the host is doing.
+import "../../style/inspector.css";
+import "../../style/tokens.css";
+import "../../style/candidates.css";
 import "../../style/live.css";
 import "../../style/slots.css";
 import { useSignal } from "@preact/signals";

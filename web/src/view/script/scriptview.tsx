@@ -22,6 +22,7 @@ import { UseSwitch } from "../useswitch.tsx";
 import { CopyRequest } from "./copyrequest.tsx";
 import { Editor } from "./editor.tsx";
 import { Gallery } from "./gallerylist.tsx";
+import { KeepScript } from "./keepscript.tsx";
 import { RefusedScript } from "./refusedscript.tsx";
 import { RunView } from "./runview.tsx";
 import { SavePart } from "./savepart.tsx";
@@ -79,6 +80,7 @@ function Workshop({ chat }: { chat: Chat }) {
       <RunView rehearsal={rehearsal} />
       {!wrong && refusal === undefined && !script.imported && <Inspect app={app} chat={chat} />}
       <CopyRequest app={app} request={() => app.request(withScript(chat), asked(chat, question.peek()))} />
+      {!script.imported && <KeepScript script={script} change={change} />}
       <SavePart source={script.source} />
     </div>
   );
@@ -88,7 +90,7 @@ function Workshop({ chat }: { chat: Chat }) {
 function ImportedScript({ run }: { run(): void }) {
   return (
     <p class="imported">
-      This script came in an imported file and has not run here. Read it first.
+      This script came in an imported file or a link and has not run here. Read it first.
       <button type="button" class="quiet" onClick={run}>
         Run it
       </button>

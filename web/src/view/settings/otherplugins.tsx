@@ -52,7 +52,8 @@ export function OtherPluginsPart() {
   );
 }
 
-function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
+/** A switch for a plugin, and below it its form. */
+export function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
   const edit = useEdit();
   const { name, summary } = plugin;
   const asked = useSignal(false); // it is to be switched on once it has what it requires

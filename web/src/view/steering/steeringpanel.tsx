@@ -60,10 +60,10 @@ function Hold({ run, phase }: Props) {
 
 /** Says where the answer stands, and to a screen reader when that changes. */
 function Standing({ run, phase }: Props) {
-  const { beside, chats } = useApp();
+  const { chats } = useApp();
   const words = useComputed(() => {
-    const which =
-      beside.value !== undefined && chats.of(run)?.run === run ? "This is the second answer. " : "";
+    const at = chats.of(run)?.beside.value.indexOf(run.id) ?? -1;
+    const which = at < 0 ? "" : `This is the ${ordinals[at]} answer. `;
     const paused = `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Others may use its slot meanwhile.`;
     return which + (phase.value === "paused" ? paused : (standing[phase.value] ?? ""));
   });
@@ -73,6 +73,8 @@ function Standing({ run, phase }: Props) {
     </p>
   );
 }
+
+const ordinals = ["first", "second", "third", "fourth"];
 
 const standing: Partial<Record<Phase, string>> = {
   waiting: "It waits for its turn. What is inserted now is there when it begins.",
@@ -110,7 +112,7 @@ function TakeBack({ run }: { run: RunningAnswer }) {
 }
 
 function Fork({ run }: { run: RunningAnswer }) {
-  const { chats, beside } = useApp();
+  const { chats } = useApp();
   const elsewhere = run.watching;
   return (
     <button
@@ -122,9 +124,7 @@ function Fork({ run }: { run: RunningAnswer }) {
           ? "Another tab follows this answer. Fork it there."
           : "A second answer goes on from here, beside this one"
       }
-      onClick={() => {
-        if (chats.of(run)?.fork(run.id) !== undefined) beside.value = run.id;
-      }}
+      onClick={() => void chats.of(run)?.fork(run.id)}
     >
       <Icon name="fork" />
       Fork

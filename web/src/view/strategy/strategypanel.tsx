@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+
+// Chooses how the next answers of the chat are written: word by word, by a program, or several
+// side by side.
+import "../../style/strategy.css";
+import { useSignal } from "@preact/signals";
+import { useId, useMemo } from "preact/hooks";
+import type { App } from "../../app.ts";
+import type { Plugin } from "../../host/rest.ts";
+import { namedScripts } from "../../scripts/namedscripts.ts";
+import { needsConfig } from "../../settings/addstage.ts";
+import { entryOf, rolesOf } from "../../settings/chain.ts";
+import type { Column, Settings } from "../../settings/settings.ts";
+import {
+  programsIn,
+  programsOf,
+  strategyTitle,
+  withNamedScript,
+  withStrategy,
+} from "../../settings/strategies.ts";
+import { sentence } from "../../text/sentence.ts";
+import { useApp } from "../appcontext.ts";
+import { Beside } from "../settings/otherplugins.tsx";
+import { PluginConfig } from "../settings/pluginconfig.tsx";
+import { Edit, EditProvider, useEdit } from "../settings/settingsedit.ts";
+import { ColumnsForm } from "./columnsform.tsx";
+
+/** How the next answers of the chat are written. */
+export default function StrategyPanel() {
+  const app = useApp();
+  const chat = app.chats.current.value;
+  const edit = useMemo(() => new Edit(app, chat), [app, chat]);
+  return (
+    <EditProvider value={edit}>
+      <div class="settings strategy">
+        <Strategies key={chat.id} />
+        <OtherPlugins />
+      </div>
+    </EditProvider>
+  );
+}
+
+const sideBySide = "/"; // no plugin has this name,
+const ofScript = "script:"; // or one that begins like this
+
+function Strategies() {
+  const { app, chat, host } = useEdit();
+  const wanted = useSignal<string | undefined>(undefined); // a program that lacks something
+  const plugins = app.plugins.value;
+  const settings = chat.settings.value;
+  const several = (settings.columns ?? []).length > 0;
+  const chosen = several ? sideBySide : (wanted.value ?? writerOf(settings, plugins));
+  const choose = (way: string) => {
+    const before = chat.settings.peek();
+    if (way === sideBySide) {
+      chat.settings.value = { ...before, columns: firstColumns(app) };
+      return;
+    }
+    const script = namedScripts.list.peek().find(({ name }) => way === ofScript + name);
+    if (script !== undefined) {
+      wanted.value = undefined;
+      chat.settings.value = withNamedScript(before, script, plugins);
+      return;
+    }
+    const { config = {} } = before.plugins.find(({ name }) => name === way) ?? {};
+    const lacks = way !== "" && needsConfig(way, config, host.peek());
+    wanted.value = lacks ? way : undefined;
+    chat.settings.value = withStrategy(before, way === "" ? undefined : way, plugins, !lacks);
+  };
+  return (
+    <fieldset class="strategies">
+      <legend>How the next answers are written</legend>
+      <Way value="" title="Normal" help="One answer, word by word." chosen={chosen} choose={choose} />
+      {programsOf(plugins).map((plugin) => {
+        const { name, summary } = plugin;
+        const config = settings.plugins.find((choice) => choice.name === name)?.config;
+        return (
+          <div key={name}>
+            <Way
+              value={name}
+              title={strategyTitle(plugin, config)}
+              help={sentence(summary)}
+              chosen={chosen}
+              choose={choose}
+            />
+            {chosen === name && (
+              <div class="way-form">
+                {wanted.value === name && programsIn(settings, plugins).length === 0 && (
+                  <p class="hint">Fill in what is required; then it counts.</p>
+                )}
+                <PluginConfig name={name} />
+              </div>
+            )}
+          </div>
+        );
+      })}
+      {namedScripts.list.value.map(({ name }) => (
+        <div key={name} class="named">
+          <Way
+            value={ofScript + name}
+            title={name}
+            help="A script of yours."
+            chosen={chosen}
+            choose={choose}
+          />
+          <button
+            type="button"
+            class="link"
+            aria-label={`Remove the strategy “${name}”`}
+            onClick={() => namedScripts.remove(name)}
+          >
+            Remove
+          </button>
+        </div>
+      ))}
+      <Way
+        value={sideBySide}
+        title="Side by side"
+        help="Up to four answers to each question, with other models, temperatures or plugins, computed together."
+        chosen={chosen}
+        choose={choose}
+      />
+      {several && (
+        <div class="way-form">
+          <ColumnsForm />
+        </div>
+      )}
+    </fieldset>
+  );
+}
+
+/** The program or the script with a name that writes the answers; "": none. */
+function writerOf(settings: Settings, plugins: readonly Plugin[]): string {
+  const { script } = settings;
+  const program = programsIn(settings, plugins).at(-1);
+  return program ?? (script?.on && script.name !== undefined ? ofScript + script.name : "");
+}
+
+interface WayProps {
+  value: string;
+  title: string;
+  help: string;
+  chosen: string;
+  choose(value: string): void;
+}
+
+function Way({ value, title, help, chosen, choose }: WayProps) {
+  const id = useId();
+  return (
+    <label class="way">
+      <input
+        type="radio"
+        name="strategy"
+        value={value}
+        checked={chosen === value}
+        aria-describedby={id}
+        onChange={() => choose(value)}
+      />
+      <span>
+        <strong>{title}</strong>
+        <small id={id}>{help}</small>
+      </span>
+    </label>
+  );
+}
+
+/** Two columns to begin with: two models where there are several, else two temperatures. */
+function firstColumns(app: App): Column[] {
+  const [one, other] = app.models.peek();
+  if (one !== undefined && other !== undefined) return [{ model: one }, { model: other }];
+  return [{ temperature: 0.2 }, { temperature: 1.2 }];
+}
+
+/** The plugins that take part in an answer, and write none themselves. */
+function OtherPlugins() {
+  const { app, chat } = useEdit();
+  const others = app.plugins.value.filter((plugin) => !rolesOf(plugin).program);
+  if (others.length === 0) return null;
+  const used = (settings: Settings, name: string) =>
+    settings.plugins.some((choice) => choice.name === name) && !settings.off.includes(entryOf(name));
+  const settings = chat.settings.value;
+  return (
+    <details class="takers">
+      <summary>Plugins that take part in each answer</summary>
+      {others.map((plugin) => (
+        <Beside key={plugin.name} plugin={plugin} used={used(settings, plugin.name)} />
+      ))}
+    </details>
+  );
+}
