@@ -140,7 +140,7 @@ func TestHead_Follow_AsTokenByToken(t *testing.T) {
 		}
 		same := func(what string, got, want HeadAsk) {
 			t.Helper()
-			if !slices.Equal(got.Draft, want.Draft) || math.Abs(float64(got.Gap-want.Gap)) > 0.02*math.Abs(float64(want.Gap))+1e-4 {
+			if !alike(got, want) {
 				t.Errorf("%s: %s: %v with a gap of %v, token by token %v with %v", name, what, got.Draft, got.Gap, want.Draft, want.Gap)
 			}
 		}
@@ -174,6 +174,103 @@ func TestHead_Follow_AsTokenByToken(t *testing.T) {
 			if got := h.guess(t, 1, HeadAsk{Sequence: 2, Token: 5, Position: 5}, HeadAsk{Sequence: 3, Token: 5, Position: 5}); len(got[0].Draft) > 0 || len(got[1].Draft) != 1 {
 				t.Errorf("%s: a guess at a place where the sequence is not, and one in a sequence of which nothing is known: %v", name, got)
 			}
+		}
+	}
+}
+
+// alike reports whether two guesses are the same, but for rounding.
+func alike(got, want HeadAsk) bool {
+	return slices.Equal(got.Draft, want.Draft) && math.Abs(float64(got.Gap-want.Gap)) <= 0.02*math.Abs(float64(want.Gap))+1e-4
+}
+
+// A head guesses after a sequence was put away and back as before, also after one that was cut on
+// the way or went through a file. A state without anything of a head's, or with a part of it, leaves
+// it to begin anew, and is restored all the same.
+func TestHead_RestoreState_GuessesAsBefore(t *testing.T) {
+	text, end := []int32{11, 45, 7, 90, 33, 21, 64, 18, 77}, 8
+	for name, m := range map[string]*Model{"attention": loopHead(t, -1), "hybrid": hybridHead(t)} {
+		for _, unified := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, unified %v", name, unified), func(t *testing.T) {
+				o := ContextOptions{Cells: 4 * 256, Sequences: 4, Rows: 16, UBatch: 8, Unified: unified}
+				if m.Info().Hybrid {
+					o.Snapshots = 3
+				}
+				c, h := feeding(t, m, o)
+				save := func() *State {
+					t.Helper()
+					s, err := h.SaveState(0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { closing(t, s) })
+					return s
+				}
+				after := func(seq int32) HeadAsk {
+					return h.guess(t, 3, HeadAsk{Sequence: seq, Token: text[end], Position: end})[0]
+				}
+				h.run(t, []int{0}, 1, text[:5])
+				h.guess(t, 2, HeadAsk{Token: text[5], Position: 5})
+				h.run(t, []int{5}, 1, text[5:end])
+				unread := save()
+				want := after(0)
+				read := save()
+				if err := h.Cut(0, 0); err != nil { // while it is copied
+					t.Fatal(err)
+				}
+				h.run(t, []int{end, 0}, 1, nil, text[2:])
+				h.guess(t, 3, HeadAsk{Sequence: 1, Token: 5, Position: len(text) - 2})
+				c.FinishCopy()
+				copied := func(size int) *State {
+					t.Helper()
+					s, err := NewState(size, end)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { closing(t, s) })
+					copy(s.Contents(), read.Contents())
+					return s
+				}
+				size := len(read.Contents())
+				for what, s := range map[string]*State{"unread": unread, "read": read, "from a file": copied(size)} {
+					if err := h.RestoreState(2, s, end); err != nil {
+						t.Fatal(err)
+					}
+					if got := after(2); !alike(got, want) {
+						t.Errorf("%s: %v with a gap of %v, before %v with %v", what, got.Draft, got.Gap, want.Draft, want.Gap)
+					}
+				}
+				anew := func(s *State, err error) HeadAsk {
+					t.Helper()
+					if err == nil {
+						t.Cleanup(func() { closing(t, s) })
+						err = h.RestoreState(2, s, end)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, last, err := c.Range(2); err != nil || last != end-1 {
+						t.Errorf("the sequence ends at %d: %v", last, err)
+					}
+					return after(2)
+				}
+				cold := anew(c.SaveState(2))
+				if alike(cold, want) {
+					t.Fatal("a head that ignores the text tests nothing")
+				}
+				if got := anew(copied(size-1), nil); !alike(got, cold) {
+					t.Errorf("of a damaged state it guesses %v with a gap of %v, of none %v with %v", got.Draft, got.Gap, cold.Draft, cold.Gap)
+				}
+				if m.Info().Hybrid {
+					return // it is not cut
+				}
+				if err := errors.Join(h.RestoreState(2, read, 6), h.RestoreState(3, read, end), c.Remove(3, 6, -1), h.Cut(3, 6)); err != nil {
+					t.Fatal(err)
+				}
+				if got := h.guess(t, 3, HeadAsk{Sequence: 2, Token: 5, Position: 6}, HeadAsk{Sequence: 3, Token: 5, Position: 6}); !alike(got[0], got[1]) {
+					t.Errorf("of the beginning of a state it guesses %v with a gap of %v, of a state that was cut %v with %v",
+						got[0].Draft, got[0].Gap, got[1].Draft, got[1].Gap)
+				}
+			})
 		}
 	}
 }

@@ -85,9 +85,11 @@
 // guess. After 64 tokens for which nobody asked it forgets the text and goes on from there.
 //
 // The head follows what happens to sequences: dropped drafts, rewinds and splices cut what it has
-// read, shared prefixes and forks share it. Where it cannot know the state before a token, as
-// after a picture, a restored conversation or a checkpoint, it reads zeros in its place. All that
-// this can do is to make a guess worse: each token is still drawn from the model's own row.
+// read, shared prefixes and forks share it, and a conversation that is put away, in main memory or
+// on a disk, has it behind the model's own cells: it is read back with them. Where it cannot know
+// the state before a token, as after a picture or where a text was cut, it reads zeros in its
+// place. All that this can do is to make a guess worse: each token is still drawn from the model's
+// own row.
 //
 // llama.cpp computes a pass in parts and leaves the states in the order of these parts, and tells
 // nobody that order. So the shim divides the batch a second time with llama.cpp's own code, and

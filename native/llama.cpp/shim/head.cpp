@@ -2,6 +2,7 @@
 #include "head.h"
 
 #include "context.h"
+#include "state_layout.h"
 
 #include "llama-context.h"
 #include "llama-ext.h"
@@ -35,6 +36,12 @@ template struct reveal<reserve_tag, &llama_context::sched_need_reserve>;
 constexpr size_t most_unread = 64;
 
 constexpr size_t positions_of_text = 1;  // of a token, also where pictures have coordinates
+
+// What a state begins with that is a head's. The tokens follow, then their hidden states, and then
+// the head's cells.
+struct saved_head {
+    int32_t first, decoded, n_tokens; // see followed
+};
 
 using clock = std::chrono::steady_clock;
 
@@ -151,6 +158,9 @@ head::head(ps_context * context)
 
 void head::remove(int32_t sequence, int32_t from) {
     context->copy.finish();
+    if (state_copy && (state_copy->source < 0 || state_copy->target < 0)) { // else it is between sequences, of the model's cells alone
+        state_copy->finish_before_change(sequence, from);
+    }
     llama_memory_seq_rm(llama_get_memory(context->context), sequence, from, -1);
 }
 
@@ -173,7 +183,7 @@ void head::trim(followed & s) {
 }
 
 // Has what follows a position be the next that the head reads. Where the state before is not known,
-// as after a restored prefix or a picture, it reads zeros in its place: worse guesses.
+// as after a picture, it reads zeros in its place: worse guesses.
 void head::begin(int32_t sequence, int32_t position) {
     auto & s = sequences[static_cast<size_t>(sequence)];
     cut(sequence, position);
@@ -185,6 +195,14 @@ void head::begin(int32_t sequence, int32_t position) {
         s.decoded = position;
         s.tokens.assign(1, 0);
         s.states.assign(width, 0);
+    }
+}
+
+// Drops the token that the head has read before the model, if any.
+void head::drop_ahead(int32_t sequence) {
+    if (auto & s = sequences[static_cast<size_t>(sequence)]; s.decoded > s.end()) {
+        s.decoded = s.end();
+        remove(sequence, s.decoded);
     }
 }
 
@@ -272,9 +290,8 @@ void head::follow(const passed_states & passed, size_t n, const int32_t * tokens
             seen.push_back(ids[i]);
             begin(ids[i], positions[i]);
         }
-        if (s.decoded > s.end() && s.ahead != tokens[i]) {
-            s.decoded = s.end();
-            remove(ids[i], s.decoded);
+        if (s.ahead != tokens[i]) {
+            drop_ahead(ids[i]);
         }
         s.prompt = s.prompt || !outputs[i];
         s.tokens.push_back(tokens[i]);
@@ -363,6 +380,49 @@ void head::share(int32_t from, int32_t to, int32_t n) {
     drop_read(s);
 }
 
+void head::save(int32_t sequence, int32_t n_positions, state_layout & state, cell_copy & copy) {
+    const auto & s = sequences[static_cast<size_t>(sequence)];
+    if (s.tokens.empty() || s.end() != n_positions) {
+        return;
+    }
+    context->copy.finish();
+    drop_ahead(sequence);
+    const saved_head about{ s.first, s.decoded, static_cast<int32_t>(s.tokens.size()) };
+    state.write(&about, sizeof(about));
+    state.write(s.tokens.data(), s.tokens.size() * sizeof(int32_t));
+    state.write(s.states.data(), s.states.size() * sizeof(float));
+    memory_of(context)->state_write(state, sequence);
+    state_copy = &copy;
+}
+
+void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & state, cell_copy & copy) {
+    forget(sequence);
+    saved_head about{};
+    state.read(&about, sizeof(about));
+    if (about.n_tokens < 1 || about.n_tokens > static_cast<int32_t>(most_unread) + 1 || about.first < -1 || about.first != n_positions - about.n_tokens ||
+        about.decoded <= about.first || about.decoded > n_positions) {
+        throw fault(PS_INVALID, "the state has a head's at other positions");
+    }
+    std::vector<int32_t> tokens(static_cast<size_t>(about.n_tokens));
+    std::vector<float>   values(tokens.size() * width);
+    state.read(tokens.data(), tokens.size() * sizeof(int32_t));
+    state.read(values.data(), values.size() * sizeof(float));
+    if (std::any_of(tokens.begin(), tokens.end(), [this](int32_t t) { return t < 0 || t >= context->model->n_vocab; })) {
+        throw fault(PS_INVALID, "the state has tokens that the model has not");
+    }
+    auto * memory = memory_of(context);
+    memory->state_read(state, sequence);
+    if (const int32_t last = memory->seq_pos_max(sequence); last >= 0 && last + 1 != about.decoded) {
+        throw fault(PS_INVALID, "the state has another number of a head's cells");
+    }
+    auto & s = sequences[static_cast<size_t>(sequence)];
+    s.first   = about.first;
+    s.decoded = about.decoded;
+    s.tokens  = std::move(tokens);
+    s.states  = std::move(values);
+    state_copy = &copy;
+}
+
 // Whether the sequence ends where the guess begins. What the head has read of that place goes.
 bool head::is_there(ps_head_ask & a) {
     a.drafted = 0;
@@ -377,10 +437,7 @@ bool head::is_there(ps_head_ask & a) {
     if (s.end() != a.position) {
         return false;
     }
-    if (s.decoded > s.end()) {
-        s.decoded = s.end();
-        remove(a.sequence, s.decoded);
-    }
+    drop_ahead(a.sequence);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "shim.h"
 
 #include "llama-batch.h"
+#include "llama-io.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,9 @@
 struct ps_context;
 
 namespace ps {
+
+class cell_copy;
+class state_layout;
 
 // Whether a model has one head that llama.cpp computes.
 bool has_head(const llama_model & model);
@@ -82,10 +86,17 @@ class head {
     void draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least);
     void cut(int32_t sequence, int32_t n);
     void share(int32_t from, int32_t to, int32_t n);
+    // Appends what it knows of a sequence with so many positions to the model's state of that,
+    // which the model's context copies to main memory, or nothing.
+    void save(int32_t sequence, int32_t n_positions, state_layout & state, cell_copy & copy);
+    // Knows of a sequence what was saved of one with so many positions. Its cells are to be copied
+    // as the model's are. Throws where that is nothing that was saved; it has to be forgotten then.
+    void restore(int32_t sequence, int32_t n_positions, llama_io_read_i & state, cell_copy & copy);
 
   private:
     void      forget(int32_t sequence);
     void      begin(int32_t sequence, int32_t position);
+    void      drop_ahead(int32_t sequence);
     void      drop_read(followed & s);
     void      trim(followed & s);
     void      add_pending(int32_t sequence, const followed & s);
@@ -99,6 +110,7 @@ class head {
     ps_context *          context;
     size_t                width;
     const bool            apart; // what has no logits is read in passes of its own
+    cell_copy *           state_copy = nullptr; // of the model's context, once that was of a head's cells, too
     uint64_t              passes = 0;
     std::vector<followed> sequences;
     std::vector<int32_t>  seen, list;
