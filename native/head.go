@@ -11,14 +11,15 @@ import (
 	"unsafe"
 )
 
-// Head guesses how texts go on, with the layers in a model's own file that were trained for that
-// (llama.cpp calls them MTP or nextn). It reads each token together with the hidden state that the
-// model had at the one before, so it follows every pass of the context that feeds it. Guesses are
-// only guesses: what a Head knows less of, it guesses worse.
+// Head guesses how texts go on, with layers that were trained for that: in a model's own file
+// (llama.cpp calls them MTP or nextn), or in another (Gemma 4's assistant). It reads each token
+// together with the hidden state that the model had at the one before, so it follows every pass of
+// the context that feeds it. Guesses are only guesses: what a Head knows less of, it guesses worse.
 //
 // # Notes
 //
-//   - It has cells of its own, one layer of them, and the sequences of its context.
+//   - It has cells of its own, one layer of them, and the sequences of its context. Gemma 4's
+//     assistant has none: it reads those of the context.
 //   - Its methods do not run concurrently, nor beside a pass of its context.
 type Head struct {
 	target, context *Context
@@ -31,8 +32,18 @@ type Head struct {
 //
 //   - ErrUnsupported: the model has none, or llama.cpp cannot compute it.
 func NewHead(target *Context, o ContextOptions) (*Head, error) {
+	return NewHeadFrom(target.model, target, o)
+}
+
+// NewHeadFrom makes the head of a context, as NewHead does, of a model that is nothing but a head.
+// That may be closed before it. Both have the same tokens: what they stand for is not compared.
+//
+// # Errors
+//
+//   - ErrUnsupported: the model is no head, or one for other models.
+func NewHeadFrom(head *Model, target *Context, o ContextOptions) (*Head, error) {
 	o.FeedsHead, o.Snapshots, o.Rows, o.Output = false, 0, 0, Logits
-	c, err := makeContext(target.model, o, true)
+	c, err := makeContext(head, o, target)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}

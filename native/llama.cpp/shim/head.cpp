@@ -66,8 +66,21 @@ bool has_head(const llama_model & model) {
     return h.n_embd_out() == h.n_embd && nextn.eh_proj && nextn.enorm && nextn.hnorm;
 }
 
+bool is_head_for(const llama_model & model, const llama_model & target) {
+    if (&model == &target) {
+        return has_head(model);
+    }
+    const auto & h = model.hparams;
+    return model.arch == LLM_ARCH_GEMMA4_ASSISTANT && target.arch == LLM_ARCH_GEMMA4 && h.n_layer_nextn > 0 && h.n_layer() == 0 &&
+           target.hparams.n_layer() >= 2 && h.n_embd_out() == target.hparams.n_embd && model.vocab.n_tokens() == target.vocab.n_tokens();
+}
+
+bool feeds_heads(const llama_model & model) { return has_head(model) || model.arch == LLM_ARCH_GEMMA4; }
+
+bool reads_targets_cells(const llama_model & model) { return model.arch == LLM_ARCH_GEMMA4_ASSISTANT; }
+
 bool gives_output_states(const llama_model & model) {
-    return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2;
+    return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2 || model.arch == LLM_ARCH_GEMMA4_ASSISTANT;
 }
 
 void give_states(llama_context * context, bool all) {
@@ -152,14 +165,18 @@ void head_batch::add(int32_t token, int32_t position, int32_t sequence, bool out
     states.insert(states.end(), state, state + width);
 }
 
-head::head(ps_context * context)
-    : context(context), width(static_cast<size_t>(llama_model_n_embd_out(context->model->model))),
-      apart(gives_output_states(*context->model->model)), sequences(static_cast<size_t>(context->limits.sequences)) {}
+head::head(ps_context * context, ps_context * target)
+    : context(context), width(static_cast<size_t>(llama_model_n_embd_out(context->model->model))), target_copy(target->copy),
+      apart(gives_output_states(*context->model->model)), shares(reads_targets_cells(*context->model->model)),
+      sequences(static_cast<size_t>(context->limits.sequences)) {}
 
 void head::remove(int32_t sequence, int32_t from) {
+    if (shares) {
+        return;
+    }
     context->copy.finish();
-    if (state_copy && (state_copy->source < 0 || state_copy->target < 0)) { // else it is between sequences, of the model's cells alone
-        state_copy->finish_before_change(sequence, from);
+    if (target_copy.source < 0 || target_copy.target < 0) { // else it is between sequences, of the model's cells alone
+        target_copy.finish_before_change(sequence, from);
     }
     llama_memory_seq_rm(llama_get_memory(context->context), sequence, from, -1);
 }
@@ -289,6 +306,10 @@ void head::follow(const passed_states & passed, size_t n, const int32_t * tokens
             s.prompt = false;
             seen.push_back(ids[i]);
             begin(ids[i], positions[i]);
+            if (shares) {
+                s.decoded = s.end();
+                drop_read(s);
+            }
         }
         if (s.ahead != tokens[i]) {
             drop_ahead(ids[i]);
@@ -300,7 +321,11 @@ void head::follow(const passed_states & passed, size_t n, const int32_t * tokens
     list.clear();
     for (const int32_t sequence : seen) {
         auto & s = sequences[static_cast<size_t>(sequence)];
-        if (s.end() - s.decoded <= static_cast<int32_t>(most_unread)) {
+        if (shares) { // what a rejected guess may go back to
+            s.decoded = std::max(s.decoded, s.end() - static_cast<int32_t>(most_unread));
+            drop_read(s);
+            trim(s);
+        } else if (s.end() - s.decoded <= static_cast<int32_t>(most_unread)) {
             drop_read(s);
         } else if (s.prompt) {
             list.push_back(sequence);
@@ -354,11 +379,11 @@ void head::share(int32_t from, int32_t to, int32_t n) {
     }
     forget(to);
     const int32_t read = std::min(source.decoded, n);
-    if (source.tokens.empty() || source.end() < n || read < 1) {
+    if (source.tokens.empty() || source.end() < n || (read < 1 && !shares)) {
         return;
     }
     const auto first = llama_memory_seq_pos_min(llama_get_memory(context->context), from);
-    if (first >= 0 && first < read) {
+    if (!shares && first >= 0 && first < read) {
         ps_error err{};
         if (ps_memory_share(context, from, to, read, &err) != PS_OK) {
             return;
@@ -380,7 +405,7 @@ void head::share(int32_t from, int32_t to, int32_t n) {
     drop_read(s);
 }
 
-void head::save(int32_t sequence, int32_t n_positions, state_layout & state, cell_copy & copy) {
+void head::save(int32_t sequence, int32_t n_positions, state_layout & state) {
     const auto & s = sequences[static_cast<size_t>(sequence)];
     if (s.tokens.empty() || s.end() != n_positions) {
         return;
@@ -392,10 +417,9 @@ void head::save(int32_t sequence, int32_t n_positions, state_layout & state, cel
     state.write(s.tokens.data(), s.tokens.size() * sizeof(int32_t));
     state.write(s.states.data(), s.states.size() * sizeof(float));
     memory_of(context)->state_write(state, sequence);
-    state_copy = &copy;
 }
 
-void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & state, cell_copy & copy) {
+void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & state) {
     forget(sequence);
     saved_head about{};
     state.read(&about, sizeof(about));
@@ -412,7 +436,7 @@ void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & stat
     }
     auto * memory = memory_of(context);
     memory->state_read(state, sequence);
-    if (const int32_t last = memory->seq_pos_max(sequence); last >= 0 && last + 1 != about.decoded) {
+    if (const int32_t last = memory->seq_pos_max(sequence); !shares && last >= 0 && last + 1 != about.decoded) {
         throw fault(PS_INVALID, "the state has another number of a head's cells");
     }
     auto & s = sequences[static_cast<size_t>(sequence)];
@@ -420,7 +444,6 @@ void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & stat
     s.decoded = about.decoded;
     s.tokens  = std::move(tokens);
     s.states  = std::move(values);
-    state_copy = &copy;
 }
 
 // Whether the sequence ends where the guess begins. What the head has read of that place goes.
@@ -443,11 +466,14 @@ bool head::is_there(ps_head_ask & a) {
 
 // Prepares the first pass of a guess; false: it has no room.
 bool head::begin(const ps_head_ask & a) {
-    const auto & s = sequences[static_cast<size_t>(a.sequence)];
-    if (batch.size() + static_cast<size_t>(s.end() - s.decoded) + 1 > static_cast<size_t>(context->limits.batch)) {
+    const auto & s       = sequences[static_cast<size_t>(a.sequence)];
+    const auto   pending = shares ? 0 : static_cast<size_t>(s.end() - s.decoded);
+    if (batch.size() + pending + 1 > static_cast<size_t>(context->limits.batch)) {
         return false;
     }
-    add_pending(a.sequence, s);
+    if (pending > 0) {
+        add_pending(a.sequence, s);
+    }
     batch.add(a.token, a.position, a.sequence, true, s.states.data() + s.states.size() - width, width);
     return true;
 }
@@ -480,7 +506,7 @@ bool head::take(ps_head_ask & a, int32_t row, float least) {
     if (a.drafted == a.most || position >= context->limits.positions) {
         return false;
     }
-    next.add(token, position, a.sequence, true, state, width);
+    next.add(token, shares ? a.position : position, a.sequence, true, state, width);
     return true;
 }
 
@@ -496,7 +522,7 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least)
         }
     }
     try {
-        if (apart) {
+        if (apart && !shares) {
             list.clear();
             for (const size_t i : all) {
                 if (const auto & s = sequences[static_cast<size_t>(asks[i].sequence)]; s.end() > s.decoded) {
@@ -522,7 +548,7 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least)
             for (size_t k = 0; k < active.size(); k++) {
                 auto & a = asks[active[k]];
                 auto & s = sequences[static_cast<size_t>(a.sequence)];
-                if (a.drafted == 0) {
+                if (a.drafted == 0 && !shares) {
                     s.decoded = s.end() + 1;
                     s.ahead   = a.token;
                     drop_read(s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Heads: layers in a model's own file that guess further tokens (llama.cpp calls them nextn or
-// MTP). A head is a context of the same model. It reads each token together with the hidden state
-// that the model had at the one before, and gives the logits of the token after.
+// Heads: layers that guess further tokens (llama.cpp calls them nextn or MTP). A head is a context
+// of the same model, where they are in the model's own file, or of another. It reads each token
+// together with the hidden state that the model had at the one before, and gives the logits of the
+// token after. Gemma's reads only the last one, and the cells of the model itself.
 #pragma once
 
 #include "shim.h"
@@ -22,6 +23,15 @@ class state_layout;
 
 // Whether a model has one head that llama.cpp computes.
 bool has_head(const llama_model & model);
+
+// Whether a model can be the head of another one, or has a head itself.
+bool is_head_for(const llama_model & model, const llama_model & target);
+
+// Whether a model gives what a head reads, its own or that of another file.
+bool feeds_heads(const llama_model & model);
+
+// Whether a head has no cells of its own.
+bool reads_targets_cells(const llama_model & model);
 
 // Whether its passes give the states of the tokens with logits alone. The others give those of all
 // tokens whatever they are asked for, and copy too few of them where they are asked for less.
@@ -80,7 +90,8 @@ struct head_batch {
 
 class head {
   public:
-    explicit head(ps_context * context);
+    // Makes the head of a context, whose copies of states copy its cells, too.
+    head(ps_context * context, ps_context * target);
     void follow(const passed_states & passed, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
                 const bool * outputs, bool padded);
     void draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least);
@@ -88,10 +99,10 @@ class head {
     void share(int32_t from, int32_t to, int32_t n);
     // Appends what it knows of a sequence with so many positions to the model's state of that,
     // which the model's context copies to main memory, or nothing.
-    void save(int32_t sequence, int32_t n_positions, state_layout & state, cell_copy & copy);
+    void save(int32_t sequence, int32_t n_positions, state_layout & state);
     // Knows of a sequence what was saved of one with so many positions. Its cells are to be copied
     // as the model's are. Throws where that is nothing that was saved; it has to be forgotten then.
-    void restore(int32_t sequence, int32_t n_positions, llama_io_read_i & state, cell_copy & copy);
+    void restore(int32_t sequence, int32_t n_positions, llama_io_read_i & state);
 
   private:
     void      forget(int32_t sequence);
@@ -109,8 +120,9 @@ class head {
 
     ps_context *          context;
     size_t                width;
+    cell_copy &           target_copy; // of the context that feeds it
     const bool            apart; // what has no logits is read in passes of its own
-    cell_copy *           state_copy = nullptr; // of the model's context, once that was of a head's cells, too
+    const bool            shares; // it has no cells: it reads nothing ahead, and guesses all tokens at one position
     uint64_t              passes = 0;
     std::vector<followed> sequences;
     std::vector<int32_t>  seen, list;

@@ -73,15 +73,15 @@ std::vector<ps::extent> restrict_to_sequence(llama_memory_t memory, int32_t seq,
 
 // Has the head know the first n positions of what it has saved, if anything, and appends what its
 // cells are filled with. A head that cannot read it has forgotten the sequence.
-void restore_head(ps_context * head, ps_context * c, int32_t seq, const ps_state * state, int32_t n, state_reader & reader) {
+void restore_head(ps_context * head, int32_t seq, const ps_state * state, int32_t n, state_reader & reader) {
     const auto of_model = std::move(reader.extents);
     reader.extents.clear();
     try {
         if (reader.n_bytes() < state->memory->size()) {
-            head->head->restore(seq, state->n_positions, reader, c->copy);
+            head->head->restore(seq, state->n_positions, reader);
             head->head->cut(seq, n);
         }
-        if (n < state->n_positions) {
+        if (n < state->n_positions && !reader.extents.empty()) {
             reader.extents = restrict_to_sequence(ps::memory_of(head), seq, reader.extents);
         }
     } catch (const std::exception &) {
@@ -102,7 +102,7 @@ int32_t ps_state_save(ps_context * c, ps_context * head, int32_t seq, ps_state *
         auto             state = std::make_unique<ps_state>();
         state->n_positions     = llama_memory_seq_pos_max(memory, seq) + 1;
         if (head) {
-            head->head->save(seq, state->n_positions, layout, c->copy);
+            head->head->save(seq, state->n_positions, layout);
         }
         state->memory = std::make_shared<ps::pages>(layout.size());
         std::vector<ps::extent> extents;
@@ -149,7 +149,7 @@ int32_t ps_state_restore(ps_context * c, ps_context * head, int32_t seq, const p
             throw ps::fault(PS_FAILED, capture.reason(e.what()));
         }
         if (head) {
-            restore_head(head, c, seq, state, n, reader);
+            restore_head(head, seq, state, n, reader);
         }
         c->copy.begin(memory, -1, seq, std::min(n, state->n_positions), state->memory, std::move(reader.extents));
     });
