@@ -12,7 +12,7 @@ import (
 )
 
 // Head guesses how texts go on, with layers that were trained for that: in a model's own file
-// (llama.cpp calls them MTP or nextn), or in another (Gemma 4's assistant). It reads each token
+// (llama.cpp calls them MTP or nextn), or in ModelOptions.Head (Gemma 4's assistant). It reads each token
 // together with the hidden state that the model had at the one before, so it follows every pass of
 // the context that feeds it. Guesses are only guesses: what a Head knows less of, it guesses worse.
 //
@@ -32,18 +32,12 @@ type Head struct {
 //
 //   - ErrUnsupported: the model has none, or llama.cpp cannot compute it.
 func NewHead(target *Context, o ContextOptions) (*Head, error) {
-	return NewHeadFrom(target.model, target, o)
-}
-
-// NewHeadFrom makes the head of a context, as NewHead does, of a model that is nothing but a head.
-// That may be closed before it. Both have the same tokens: what they stand for is not compared.
-//
-// # Errors
-//
-//   - ErrUnsupported: the model is no head, or one for other models.
-func NewHeadFrom(head *Model, target *Context, o ContextOptions) (*Head, error) {
 	o.FeedsHead, o.Snapshots, o.Rows, o.Output = false, 0, 0, Logits
-	c, err := makeContext(head, o, target)
+	m := target.model
+	if m.head != nil {
+		m = m.head
+	}
+	c, err := makeContext(m, o, target)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}

@@ -53,7 +53,7 @@ func headFile(t *testing.T, write func(f *os.File) error) string {
 
 func openedHead(t *testing.T, path string, o Options) *Engine {
 	t.Helper()
-	o.Path, o.DraftRows, o.Snapshots, o.Model = path, 16, 4, native.ModelOptions{LoadMTP: true}
+	o.Path, o.DraftRows, o.Snapshots, o.Model.LoadMTP = path, 16, 4, true
 	e := openedFile(t, o)
 	if e.HeadDrafter(nil) == nil {
 		t.Fatal("the model has no head")
@@ -70,15 +70,16 @@ func TestHeadDrafter_Draft_SameGreedyText(t *testing.T) {
 	ruled := free
 	ruled.Grammar = `root ::= [^e]*`
 	for name, c := range map[string]struct {
-		path         string
+		path, head   string  // the second: in a file of its own
 		least, below float64 // which part of the guesses is right
 	}{
-		"always right": {loopWithHead(t, 100), 0.9, 1.1}, "often": {loopWithHead(t, 75), 0.3, 0.95}, "never": {loopWithHead(t, 0), 0, 0.1},
-		"hybrid": {hybridWithHead(t, true), 0, 1.1}, "hybrid, random": {hybridWithHead(t, false), 0, 0.5},
+		"always right": {loopWithHead(t, 100), "", 0.9, 1.1}, "often": {loopWithHead(t, 75), "", 0.3, 0.95}, "never": {loopWithHead(t, 0), "", 0, 0.1},
+		"hybrid": {hybridWithHead(t, true), "", 0, 1.1}, "hybrid, random": {hybridWithHead(t, false), "", 0, 0.5},
+		"another file": {smallOf(t, "gemma4"), smallOf(t, "gemma4-assistant"), 0, 1.1},
 	} {
 		for _, layout := range []string{"split", "shared"} {
 			t.Run(name+" "+layout, func(t *testing.T) {
-				e := openedHead(t, c.path, Options{Slots: 4, CacheSequences: 4, ContextSize: 8 * 256, KVLayout: layout})
+				e := openedHead(t, c.path, Options{Slots: 4, CacheSequences: 4, ContextSize: 8 * 256, KVLayout: layout, Model: native.ModelOptions{Head: c.head}})
 				prompts := randomPrompts(steadytest.InLongTest(32, 6), e.Info().Vocabulary)
 				for _, p := range []sampling.Params{free, ruled} {
 					want, _, _ := answersOf(t, e, nil, 4, prompts, p, most)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
@@ -85,9 +86,20 @@ func contextOptions(c config.Model) native.ContextOptions {
 // of 128,256 takes half a megabyte.
 const mostDraftRows = 32
 
-// loadsHead reports whether the head in the model's own file is to guess, and there is one.
-func loadsHead(c config.Config, path string) bool {
-	return c.Speculation.ByHead() && len(c.Workers.RPC) == 0 && model.HasHead(path, model.CheckOptions{Folder: c.Models.Dir})
+// useHead has the model at a path loaded with the head that is to guess for it, if there is one:
+// the configured draft model, if that is a head and not a model by itself, or what is in the
+// model's own file.
+func useHead(c *config.Config, o *native.ModelOptions, path string) {
+	if len(c.Workers.RPC) > 0 {
+		return
+	}
+	s, options := &c.Speculation, model.CheckOptions{Folder: c.Models.Dir}
+	if s.ByModel() && slices.Contains(s.Type, "draft-mtp") {
+		if o.Head = model.HeadFile(s.DraftModel, options); o.Head != "" {
+			s.DraftModel = ""
+		}
+	}
+	o.LoadMTP = s.ByHead() && (o.Head != "" || model.HasHead(path, options))
 }
 
 // draftRows is how many of them there are.

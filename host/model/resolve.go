@@ -117,6 +117,23 @@ func HasHead(arg string, o CheckOptions) bool {
 	return errors.Join(err, file.Close()) == nil && in.whole.HasHead()
 }
 
+// HeadFile is the path of a model's file if that is nothing but a head for another model; else it
+// is empty.
+func HeadFile(arg string, o CheckOptions) string {
+	if arg == "" || IsBuiltIn(arg) {
+		return ""
+	}
+	file, err := Resolve(arg, o)
+	if err != nil {
+		return "" // which opening it tells
+	}
+	in, err := inspect(file.Path)
+	if errors.Join(err, file.Close()) != nil || !in.whole.IsHead() {
+		return ""
+	}
+	return file.Path
+}
+
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

@@ -35,6 +35,7 @@ type architecture struct {
 	name    string // for llama.cpp; empty: that of the kind
 	numbers map[string]uint32
 	floats  map[string]float32
+	lists   map[string][]uint32
 	outer   []smallTensor // besides the embedding; nil: a norm at the end
 	layer   []smallTensor // each layer's, without "blk.N."
 	encoder bool          // each token sees all
@@ -152,6 +153,9 @@ var architectures = map[string]architecture{
 			{"ffn_up.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
 		},
 	},
+	"gemma4":           gemma4(),
+	"gemma4-assistant": gemma4Assistant(),
+
 	"t5":       encoderDecoder(),
 	"bert":     bert(poolMean),
 	"reranker": bert(poolRank, append(biased("cls", nil, smallDim, smallDim), biased("cls.output", nil, smallDim, 1)...)...).adding("bos", "eos", "sep"),
@@ -176,7 +180,8 @@ var architectures = map[string]architecture{
 // Llama, with random weights and a byte-level vocabulary: "mamba" has a state in place of a cache,
 // "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
 // "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what
-// its encoder gives. Other kinds are the names in archs, some megabytes each and without a usable
+// its encoder gives. "gemma4" attends to a window in each second layer, and "gemma4-assistant" is a
+// head for it. Other kinds are the names in archs, some megabytes each and without a usable
 // vocabulary: "llama-moe". The same arguments give the same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)
@@ -203,6 +208,9 @@ func writeSmall(w io.Writer, kind string, seed uint64) error {
 	for _, key := range slices.Sorted(maps.Keys(a.floats)) {
 		h.Set(name+"."+key, gguf.NewFloat32(a.floats[key]))
 	}
+	for _, key := range slices.Sorted(maps.Keys(a.lists)) {
+		h.Set(name+"."+key, gguf.NewUint32s(a.lists[key]...))
+	}
 	setBytes(h, smallVocabulary)
 	if a.encoder {
 		h.Set(name+".attention.causal", gguf.NewBool(false))
@@ -217,7 +225,7 @@ func writeSmall(w io.Writer, kind string, seed uint64) error {
 	if a.outer == nil {
 		a.outer = []smallTensor{{"output_norm.weight", one, []uint64{smallDim}}}
 	}
-	tensors := slices.Concat([]smallTensor{{"token_embd.weight", nil, []uint64{smallDim, smallVocabulary}}}, a.outer)
+	tensors := slices.Concat([]smallTensor{{"token_embd.weight", nil, []uint64{uint64(numbers["embedding_length"]), smallVocabulary}}}, a.outer)
 	for i := range smallLayers {
 		for _, t := range a.layer {
 			t.name = fmt.Sprintf("blk.%d.%s", i, t.name)

@@ -497,7 +497,7 @@ bool head::take(ps_head_ask & a, int32_t row, float least) {
         }
     }
     const float gap = first - second;
-    if (a.drafted > 0 && !(gap >= least)) {
+    if (!(gap >= (a.drafted > 0 ? least : 0))) { // or it is not a number
         return false;
     }
     a.gap                 = std::min(a.gap, gap);
@@ -578,6 +578,8 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least)
 }
 
 }  // namespace ps
+
+bool ps_model_is_head_for(const ps_model * head, const ps_model * model) noexcept { return ps::is_head_for(*head->model, *model->model); }
 
 int32_t ps_head_follow(ps_context * h, const ps_context * target, size_t n, const int32_t * tokens, const int32_t * positions,
                        const int32_t * sequences, const bool * outputs, bool padded, ps_error * err) noexcept {

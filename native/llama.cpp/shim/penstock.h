@@ -218,9 +218,13 @@ int32_t ps_context_memory(const ps_context *context, ps_device_memory *out, size
 
 // ---- heads --------------------------------------------------------------------------------------
 
-// A head guesses how a text goes on. It is a context of the same model with the same sizes, whose
-// own passes nobody asks for; the context that it follows feeds it.
+// A head guesses how a text goes on. It is a context of the same model with the same sizes, or of
+// another model that is a head, whose own passes nobody asks for; the context that it follows feeds
+// it.
 enum { PS_MOST_DRAFTED = 256 };
+
+// Whether a model can be the head of another one.
+bool ps_model_is_head_for(const ps_model *head, const ps_model *model) PS_NOEXCEPT;
 
 typedef struct ps_head_ask {
     int32_t sequence, token, position, most; // the token that comes next, which the model has not computed, and how many are to follow
