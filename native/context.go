@@ -78,6 +78,9 @@ func makeContext(m *Model, o ContextOptions, target *Context) (*Context, error) 
 	if err != nil {
 		return nil, fmt.Errorf("context: %w", err)
 	}
+	if o.FeedsHead && m.head != nil {
+		params.head = m.head.c()
+	}
 	if target != nil {
 		if err := target.enterAlone(); err != nil {
 			return nil, fmt.Errorf("context: of the target: %w", err)

@@ -75,7 +75,7 @@ func TestHeadDrafter_Draft_SameGreedyText(t *testing.T) {
 	}{
 		"always right": {loopWithHead(t, 100), "", 0.9, 1.1}, "often": {loopWithHead(t, 75), "", 0.3, 0.95}, "never": {loopWithHead(t, 0), "", 0, 0.1},
 		"hybrid": {hybridWithHead(t, true), "", 0, 1.1}, "hybrid, random": {hybridWithHead(t, false), "", 0, 0.5},
-		"another file": {smallOf(t, "gemma4"), smallOf(t, "gemma4-assistant"), 0, 1.1},
+		"Gemma's": {smallOf(t, "gemma4"), smallOf(t, "gemma4-assistant"), 0, 1.1}, "EAGLE-3": {smallOf(t, "qwen3"), smallOf(t, "eagle3"), 0, 1.1},
 	} {
 		for _, layout := range []string{"split", "shared"} {
 			t.Run(name+" "+layout, func(t *testing.T) {

@@ -177,7 +177,9 @@ func (h *Header) hasTensor(names ...string) bool {
 }
 
 // IsHead reports whether the model is nothing but a head, which guesses further tokens for another.
-func (h *Header) IsHead() bool { return h.Architecture() == "gemma4-assistant" }
+func (h *Header) IsHead() bool {
+	return slices.Contains([]string{"gemma4-assistant", "eagle3"}, h.Architecture())
+}
 
 // HasHead reports whether there is one layer that guesses further tokens (MTP), with what makes it
 // one.

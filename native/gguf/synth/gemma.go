@@ -34,11 +34,11 @@ func gemmaOuter(dim uint64) []smallTensor {
 	return []smallTensor{{"output_norm.weight", one, []uint64{dim}}, {"rope_freqs.weight", one, []uint64{gemmaHead / 2}}}
 }
 
-var gemmaFloats = map[string]float32{"attention.layer_norm_rms_epsilon": 1e-5, "rope.freq_base": 10000}
+var ropeFloats = map[string]float32{"attention.layer_norm_rms_epsilon": 1e-5, "rope.freq_base": 10000}
 
 func gemma4() architecture {
 	return architecture{
-		numbers: gemmaNumbers(), floats: gemmaFloats, lists: gemmaLists, outer: gemmaOuter(smallDim),
+		numbers: gemmaNumbers(), floats: ropeFloats, lists: gemmaLists, outer: gemmaOuter(smallDim),
 		layer: slices.Concat(gemmaLayer(smallDim), []smallTensor{{"attn_k.weight", nil, []uint64{smallDim, 2 * gemmaHead}},
 			{"attn_v.weight", nil, []uint64{smallDim, 2 * gemmaHead}}, {"attn_k_norm.weight", one, []uint64{gemmaHead}}}),
 	}
@@ -47,7 +47,7 @@ func gemma4() architecture {
 // gemma4Assistant is a head for gemma4: all of its layers guess.
 func gemma4Assistant() architecture {
 	a := architecture{
-		numbers: gemmaNumbers(), floats: gemmaFloats, lists: gemmaLists, layer: gemmaLayer(gemmaDim),
+		numbers: gemmaNumbers(), floats: ropeFloats, lists: gemmaLists, layer: gemmaLayer(gemmaDim),
 		outer: slices.Concat(gemmaOuter(gemmaDim), []smallTensor{{"nextn.pre_projection.weight", nil, []uint64{2 * smallDim, gemmaDim}},
 			{"nextn.post_projection.weight", nil, []uint64{gemmaDim, smallDim}}}),
 	}

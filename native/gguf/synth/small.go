@@ -159,21 +159,9 @@ var architectures = map[string]architecture{
 	"t5":       encoderDecoder(),
 	"bert":     bert(poolMean),
 	"reranker": bert(poolRank, append(biased("cls", nil, smallDim, smallDim), biased("cls.output", nil, smallDim, 1)...)...).adding("bos", "eos", "sep"),
-	"embedder": {
-		name: "qwen3",
-		numbers: map[string]uint32{"attention.head_count": 4, "attention.head_count_kv": 2, "attention.key_length": 16, "attention.value_length": 16,
-			"feed_forward_length": smallFFN, "pooling_type": poolLast},
-		floats: map[string]float32{"attention.layer_norm_rms_epsilon": 1e-5, "rope.freq_base": 10000},
-		layer: []smallTensor{
-			{"attn_norm.weight", one, []uint64{smallDim}}, {"attn_q.weight", nil, []uint64{smallDim, smallDim}},
-			{"attn_q_norm.weight", one, []uint64{16}}, {"attn_k_norm.weight", one, []uint64{16}},
-			{"attn_k.weight", nil, []uint64{smallDim, smallDim / 2}}, {"attn_v.weight", nil, []uint64{smallDim, smallDim / 2}},
-			{"attn_output.weight", nil, []uint64{smallDim, smallDim}}, {"ffn_norm.weight", one, []uint64{smallDim}},
-			{"ffn_gate.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_up.weight", nil, []uint64{smallDim, smallFFN}},
-			{"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
-		},
-		adds: []string{"eos"},
-	},
+	"qwen3":    qwen3(nil),
+	"eagle3":   eagle3(),
+	"embedder": qwen3(map[string]uint32{"pooling_type": poolLast}, "eos"),
 }
 
 // SmallFile writes a file with a model of some hundred kilobytes of an architecture other than
@@ -181,7 +169,7 @@ var architectures = map[string]architecture{
 // "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
 // "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what
 // its encoder gives. "gemma4" attends to a window in each second layer, and "gemma4-assistant" is a
-// head for it. Other kinds are the names in archs, some megabytes each and without a usable
+// head for it, as "eagle3" is for "qwen3". Other kinds are the names in archs, some megabytes each and without a usable
 // vocabulary: "llama-moe". The same arguments give the same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)
@@ -226,7 +214,7 @@ func writeSmall(w io.Writer, kind string, seed uint64) error {
 		a.outer = []smallTensor{{"output_norm.weight", one, []uint64{smallDim}}}
 	}
 	tensors := slices.Concat([]smallTensor{{"token_embd.weight", nil, []uint64{uint64(numbers["embedding_length"]), smallVocabulary}}}, a.outer)
-	for i := range smallLayers {
+	for i := range numbers["block_count"] {
 		for _, t := range a.layer {
 			t.name = fmt.Sprintf("blk.%d.%s", i, t.name)
 			tensors = append(tensors, t)

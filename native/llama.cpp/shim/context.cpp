@@ -108,7 +108,7 @@ bool stops_at_embeddings(ggml_tensor * node, bool ask, void *) noexcept {
 
 llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     auto out                = llama_context_default_params();
-    out.ctx_type            = p.target ? LLAMA_CONTEXT_TYPE_MTP : LLAMA_CONTEXT_TYPE_DEFAULT;
+    out.ctx_type            = p.target && !ps::encodes_layers(*self->model->model) ? LLAMA_CONTEXT_TYPE_MTP : LLAMA_CONTEXT_TYPE_DEFAULT;
     out.ctx_other           = p.target ? p.target->context : nullptr;
     out.n_ctx               = p.cells;
     out.n_batch             = p.batch;
@@ -201,9 +201,9 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         if (p->output == PS_SCORES && !model->model->cls && !model->model->cls_out) {
             throw ps::fault(PS_UNSUPPORTED, "the model has no classifier, so it gives no scores");
         }
-        const bool is_head = p->target && ps::is_head_for(*model->model, *p->target->model->model);
-        if (p->target ? !is_head : p->feeds_head && !ps::feeds_heads(*model->model)) {
-            throw ps::fault(PS_UNSUPPORTED, "the model's file has no head that llama.cpp computes, or it was not loaded");
+        const auto & head = p->head ? *p->head->model : *model->model;
+        if (p->target ? !ps::is_head_for(*model->model, *p->target->model->model) : p->feeds_head && !ps::is_head_for(head, *model->model)) {
+            throw ps::fault(PS_UNSUPPORTED, "the model has no head that llama.cpp computes, or it was not loaded");
         }
         ps::log_capture capture;
         capture.expect("model default pooling_type is");  // the caller pools
@@ -226,10 +226,14 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
             ps::use_huge_pages(llama_get_memory(self->context), model->model->hparams.n_layer_all);
         }
         attach_pools(self.get(), *p);
-        if (is_head || p->feeds_head) {
+        if (p->target || p->feeds_head) {
             const std::shared_lock<std::shared_mutex> planning(model->adapters);
-            ps::give_states(self->context, p->feeds_head || !ps::gives_output_states(*model->model));
             self->feeds_head = p->feeds_head;
+            if (p->feeds_head && ps::encodes_layers(head)) {
+                self->passed.read_layers(self->context, head);
+            } else {
+                ps::give_states(self->context, p->feeds_head || !ps::gives_output_states(*model->model));
+            }
         }
 
         auto & l    = self->limits;
@@ -261,7 +265,7 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
 
         self->seq_counts.assign(static_cast<size_t>(l.batch), 1);
         self->seq_ids.resize(static_cast<size_t>(l.batch) + 1);
-        if (is_head) {
+        if (p->target) {
             self->head = std::make_unique<ps::head>(self.get(), p->target);
         }
         *out = self.release();
@@ -325,7 +329,7 @@ static size_t check_batch(const ps_context * c, size_t n, const int32_t * tokens
     return rows;
 }
 
-void ps_context::run(const llama_batch & batch) {
+void ps_context::run(const llama_batch & batch, bool encode) {
     aborted                 = false;
     const auto      kernels = ps::lock_kernel_choice(); // a pass planned with one kernel must run with it
     ps::log_capture capture;
@@ -338,7 +342,7 @@ void ps_context::run(const llama_batch & batch) {
     times                   = {};
     const uint64_t napped   = penstock_stalled();
     const auto     begun    = steady::now();
-    const int32_t  result   = encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
+    const int32_t  result   = encode || encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
     const auto     launched = steady::now();
     switch (result) {
         case 0: break;

@@ -27,13 +27,20 @@ struct order_tag {
 struct reserve_tag {
     friend constexpr auto member(reserve_tag);
 };
+struct layers_tag {
+    friend constexpr auto member(layers_tag);
+};
 template struct reveal<states_tag, &llama_context::embd_nextn>;
 template struct reveal<order_tag, &llama_context::output_swaps>;
 template struct reveal<reserve_tag, &llama_context::sched_need_reserve>;
+template struct reveal<layers_tag, &llama_context::embd_layer_inp>;
 
 // The most tokens that a head has yet to read. Those of answers for which nobody asks it are
 // forgotten then: reading them would cost each answer what a layer costs.
 constexpr size_t most_unread = 64;
+
+// Tokens that an encoder reads in one pass: llama.cpp has room for the logits of each, too.
+constexpr size_t most_encoded = 32;
 
 constexpr size_t positions_of_text = 1;  // of a token, also where pictures have coordinates
 
@@ -71,16 +78,25 @@ bool is_head_for(const llama_model & model, const llama_model & target) {
         return has_head(model);
     }
     const auto & h = model.hparams;
-    return model.arch == LLM_ARCH_GEMMA4_ASSISTANT && target.arch == LLM_ARCH_GEMMA4 && h.n_layer_nextn > 0 && h.n_layer() == 0 &&
-           target.hparams.n_layer() >= 2 && h.n_embd_out() == target.hparams.n_embd && model.vocab.n_tokens() == target.vocab.n_tokens();
+    const auto & t = target.hparams;
+    if (model.vocab.n_tokens() != target.vocab.n_tokens()) {
+        return false;
+    }
+    if (encodes_layers(model)) {
+        const auto & layers = model.target_layer_ids;
+        return h.n_embd_inp_enc() == layers.size() * t.n_embd && (model.tok_embd || h.n_embd == t.n_embd) && (model.output || target.output) &&
+               std::all_of(layers.begin(), layers.end(), [&](int32_t layer) { return layer >= 0 && layer < static_cast<int32_t>(t.n_layer()); });
+    }
+    return model.arch == LLM_ARCH_GEMMA4_ASSISTANT && target.arch == LLM_ARCH_GEMMA4 && h.n_layer_nextn > 0 && h.n_layer() == 0 && t.n_layer() >= 2 &&
+           h.n_embd_out() == t.n_embd;
 }
 
-bool feeds_heads(const llama_model & model) { return has_head(model) || model.arch == LLM_ARCH_GEMMA4; }
+bool encodes_layers(const llama_model & model) { return model.arch == LLM_ARCH_EAGLE3; }
 
 bool reads_targets_cells(const llama_model & model) { return model.arch == LLM_ARCH_GEMMA4_ASSISTANT; }
 
 bool gives_output_states(const llama_model & model) {
-    return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2 || model.arch == LLM_ARCH_GEMMA4_ASSISTANT;
+    return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2 || model.arch == LLM_ARCH_GEMMA4_ASSISTANT || encodes_layers(model);
 }
 
 void give_states(llama_context * context, bool all) {
@@ -92,22 +108,44 @@ void give_states(llama_context * context, bool all) {
 size_t kept_states(const ps_context * c) {
     const auto batch = static_cast<size_t>(c->limits.batch);
     if (c->head) { // llama.cpp's, those of the batch that it reads, and what is unread, in vectors that have doubled
-        return 4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences);
+        const auto & h = c->model->model->hparams;
+        return (4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences)) * std::max<size_t>(h.n_embd_inp_enc() / h.n_embd_out(), 1);
     }
-    return c->feeds_head ? 2 * batch : 0; // llama.cpp's, and their copy
+    return c->feeds_head ? 2 * batch * c->passed.n_layers() : 0; // llama.cpp's, and their copy
+}
+
+void passed_states::read_layers(llama_context * context, const llama_model & head) {
+    for (const int32_t layer : head.target_layer_ids) {
+        if (!context->get_gf_res_reserve() || !context->get_gf_res_reserve()->get_layer_inp(layer)) { // llama.cpp would end the process
+            throw fault(PS_UNSUPPORTED, "llama.cpp does not give the input of this model's layer " + std::to_string(layer) + ", which the head reads");
+        }
+    }
+    layers = head.target_layer_ids;
+    for (const int32_t layer : layers) {
+        llama_set_embeddings_layer_inp(context, static_cast<uint32_t>(layer), true);
+    }
+    context->*member(reserve_tag{}) = true;
+    context->sched_reserve();
 }
 
 void passed_states::take(const ps_context * c, const llama_batch & batch) {
-    const auto   view = c->context->*member(states_tag{});
-    const auto   n    = static_cast<size_t>(batch.n_tokens);
-    width             = static_cast<size_t>(llama_model_n_embd_out(c->model->model));
+    const auto n    = static_cast<size_t>(batch.n_tokens);
+    const auto part = static_cast<size_t>(layers.empty() ? llama_model_n_embd_out(c->model->model) : llama_model_n_embd(c->model->model));
+    width           = part * n_layers();
     values.clear();
-    if (!view.data || view.size < n * width || !find_order(c, batch)) {
+    if (!find_order(c, batch)) {
         return;
     }
     values.resize(n * width);
-    for (size_t i = 0; i < n; i++) {
-        std::copy_n(view.data + i * width, width, values.data() + static_cast<size_t>(order[i]) * width);
+    for (size_t k = 0; k < n_layers(); k++) {
+        const auto & view = layers.empty() ? c->context->*member(states_tag{}) : (c->context->*member(layers_tag{}))[static_cast<size_t>(layers[k])];
+        if (!view.data || view.size < n * part) {
+            values.clear();
+            return;
+        }
+        for (size_t i = 0; i < n; i++) {
+            std::copy_n(view.data + i * part, part, values.data() + static_cast<size_t>(order[i]) * width + k * part);
+        }
     }
 }
 
@@ -155,6 +193,7 @@ void head_batch::clear() {
     sequences.clear();
     outputs.clear();
     states.clear();
+    own = false;
 }
 
 void head_batch::add(int32_t token, int32_t position, int32_t sequence, bool output, const float * state, size_t width) {
@@ -166,7 +205,8 @@ void head_batch::add(int32_t token, int32_t position, int32_t sequence, bool out
 }
 
 head::head(ps_context * context, ps_context * target)
-    : context(context), width(static_cast<size_t>(llama_model_n_embd_out(context->model->model))), target_copy(target->copy),
+    : context(context), width(encodes_layers(*context->model->model) ? context->model->model->hparams.n_embd_inp_enc() : context->model->model->hparams.n_embd_out()),
+      given(context->model->model->hparams.n_embd_out()), target_copy(target->copy),
       apart(gives_output_states(*context->model->model)), shares(reads_targets_cells(*context->model->model)),
       sequences(static_cast<size_t>(context->limits.sequences)) {}
 
@@ -240,15 +280,34 @@ void head::add_pending(int32_t sequence, const followed & s) {
     }
 }
 
+// Makes of what the head reads of tokens what its layers take in. Each token is by itself.
+float * head::encode(head_batch & b) {
+    encoded.resize(b.size() * given);
+    const auto at_once = std::min(most_encoded, static_cast<size_t>(context->limits.ubatch));
+    for (size_t from = 0; from < b.size(); from += at_once) {
+        llama_batch in{};
+        in.n_tokens = static_cast<int32_t>(std::min(at_once, b.size() - from));
+        in.embd     = b.states.data() + from * width;
+        context->run(in, true);
+        const float * out = llama_get_embeddings_nextn(context->context);
+        if (!out) {
+            throw fault(PS_FAILED, "the head's encoder gave nothing");
+        }
+        std::copy_n(out, static_cast<size_t>(in.n_tokens) * given, encoded.data() + from * given);
+    }
+    return encoded.data();
+}
+
 void head::run(head_batch & b) {
     context->copy.finish();
+    float * states = encodes_layers(*context->model->model) && !b.own ? encode(b) : b.states.data();
     for (size_t i = 0; i < b.size(); i++) {
         context->seq_ids[i] = &b.sequences[i];
     }
     llama_batch out{};
     out.n_tokens = static_cast<int32_t>(b.size());
     out.token    = b.tokens.data();
-    out.embd     = b.states.data();
+    out.embd     = states;
     out.pos      = b.positions.data();
     out.n_seq_id = context->seq_counts.data();
     out.seq_id   = context->seq_ids.data();
@@ -506,7 +565,8 @@ bool head::take(ps_head_ask & a, int32_t row, float least) {
     if (a.drafted == a.most || position >= context->limits.positions) {
         return false;
     }
-    next.add(token, shares ? a.position : position, a.sequence, true, state, width);
+    next.add(token, shares ? a.position : position, a.sequence, true, state, given);
+    next.own = true;
     return true;
 }
 

@@ -2,7 +2,8 @@
 // Heads: layers that guess further tokens (llama.cpp calls them nextn or MTP). A head is a context
 // of the same model, where they are in the model's own file, or of another. It reads each token
 // together with the hidden state that the model had at the one before, and gives the logits of the
-// token after. Gemma's reads only the last one, and the cells of the model itself.
+// token after. Gemma's reads only the last one, and the cells of the model itself. EAGLE-3 reads,
+// in place of the hidden state, what an encoder of its own makes of the inputs of some layers.
 #pragma once
 
 #include "shim.h"
@@ -10,6 +11,7 @@
 #include "llama-batch.h"
 #include "llama-io.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -27,11 +29,11 @@ bool has_head(const llama_model & model);
 // Whether a model can be the head of another one, or has a head itself.
 bool is_head_for(const llama_model & model, const llama_model & target);
 
-// Whether a model gives what a head reads, its own or that of another file.
-bool feeds_heads(const llama_model & model);
-
 // Whether a head has no cells of its own.
 bool reads_targets_cells(const llama_model & model);
+
+// Whether a head reads the inputs of layers, through its encoder.
+bool encodes_layers(const llama_model & model);
 
 // Whether its passes give the states of the tokens with logits alone. The others give those of all
 // tokens whatever they are asked for, and copy too few of them where they are asked for less.
@@ -47,6 +49,11 @@ size_t kept_states(const ps_context * c);
 // The hidden states of a context's last pass, for its head.
 class passed_states {
   public:
+    // Has the passes of a context give the inputs of the layers that a head reads, one after the
+    // other, in place of the hidden states.
+    void read_layers(llama_context * context, const llama_model & head);
+    // Of how many layers they are.
+    size_t n_layers() const { return std::max<size_t>(layers.size(), 1); }
     // Copies them after a pass, before anybody looks at its rows: that is when llama.cpp puts rows
     // in order, and these as if they were rows.
     void take(const ps_context * c, const llama_batch & batch);
@@ -59,6 +66,7 @@ class passed_states {
     std::unique_ptr<llama_batch_allocr> splitter;
     std::vector<int8_t>                 all;   // tokens are outputs
     std::vector<int32_t>                order; // tokens of the batch, as they were computed
+    std::vector<int32_t>                layers; // whose inputs they are; empty: they are the states after the last
     std::vector<float>                  values;
     size_t                              width = 0;
 };
@@ -82,6 +90,7 @@ struct head_batch {
     std::vector<int32_t> tokens, positions, sequences;
     std::vector<int8_t>  outputs;
     std::vector<float>   states;
+    bool                 own = false; // the states are the head's
 
     size_t size() const { return tokens.size(); }
     void   clear();
@@ -114,12 +123,14 @@ class head {
     void      read(const std::vector<int32_t> & list);
     void      remove(int32_t sequence, int32_t from);
     void      run(head_batch & batch);
+    float *   encode(head_batch & batch);
     bool      is_there(ps_head_ask & a);
     bool      begin(const ps_head_ask & a);
     bool      take(ps_head_ask & a, int32_t row, float least);
 
     ps_context *          context;
-    size_t                width;
+    size_t                width;   // of what it reads of a token
+    size_t                given;   // of what it gives of a token, and reads in its place
     cell_copy &           target_copy; // of the context that feeds it
     const bool            apart; // what has no logits is read in passes of its own
     const bool            shares; // it has no cells: it reads nothing ahead, and guesses all tokens at one position
@@ -127,6 +138,7 @@ class head {
     std::vector<followed> sequences;
     std::vector<int32_t>  seen, list;
     head_batch            batch, next;
+    std::vector<float>    encoded;
 };
 
 }  // namespace ps
