@@ -251,7 +251,7 @@ func (l *loader) openDrafter(ctx context.Context, e *engine.Engine) (drafter, er
 	}
 	if d := e.HeadDrafter(lookup); d != nil {
 		l.log.Info("the model's head guesses tokens (speculative decoding)")
-		return drafter{d, "draft-mtp"}, nil
+		return drafter{d, l.head}, nil
 	}
 	if lookup == nil {
 		l.log.Warn("no tokens are guessed (speculative decoding): speculation.type is draft-mtp alone, and there is no head that can be used; add ngram-simple")

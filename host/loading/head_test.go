@@ -105,7 +105,7 @@ func drafterOf(t *testing.T, flags map[string]any, o Options) (name, said string
 func TestOpen_HeadAsDraftModel_Guesses(t *testing.T) {
 	for _, c := range []struct{ path, head, drafter, says string }{
 		{smallModel(t, "gemma4"), "gemma4-assistant", "draft-mtp", "the model's head guesses"},
-		{smallModel(t, "qwen3"), "eagle3", "draft-mtp", "the model's head guesses"}, {tinyModel, "eagle3", "ngram-simple", withoutHead},
+		{smallModel(t, "qwen3"), "eagle3", "draft-eagle3", "the model's head guesses"}, {tinyModel, "eagle3", "ngram-simple", withoutHead},
 	} {
 		flags := map[string]any{"model.path": c.path, "speculation.draft_model": smallModel(t, c.head), "scheduler.slots": "2", "model.ctx_size": "1024"}
 		if got, log := drafterOf(t, flags, Options{}); got != c.drafter || !strings.Contains(log, c.says) {

@@ -60,6 +60,7 @@ type Options struct {
 type loader struct {
 	Options
 	config  config.Config // with what the steps so far have decided
+	head    string        // the type of the head that may guess, by llama-server's name
 	log     *slog.Logger
 	metrics *telemetry.Metrics
 	opened  closers
@@ -86,7 +87,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		}
 	}()
 	wished := engineOptions(c)
-	useHead(&l.config, &wished.Model, c.Model.Path)
+	l.head = useHead(&l.config, &wished.Model, c.Model.Path)
 	if err := native.UseNUMA(c.Model.NUMA); err != nil {
 		return nil, err
 	}

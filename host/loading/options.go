@@ -88,18 +88,25 @@ const mostDraftRows = 32
 
 // useHead has the model at a path loaded with the head that is to guess for it, if there is one:
 // the configured draft model, if that is a head and not a model by itself, or what is in the
-// model's own file.
-func useHead(c *config.Config, o *native.ModelOptions, path string) {
+// model's own file. It returns llama-server's name of its type.
+func useHead(c *config.Config, o *native.ModelOptions, path string) string {
+	const own, eagle = "draft-mtp", "draft-eagle3"
 	if len(c.Workers.RPC) > 0 {
-		return
+		return ""
 	}
 	s, options := &c.Speculation, model.CheckOptions{Folder: c.Models.Dir}
-	if s.ByModel() && slices.Contains(s.Type, "draft-mtp") {
-		if o.Head = model.HeadFile(s.DraftModel, options); o.Head != "" {
-			s.DraftModel = ""
+	if s.ByModel() && (slices.Contains(s.Type, own) || slices.Contains(s.Type, eagle)) {
+		head, architecture := model.HeadFile(s.DraftModel, options)
+		if head != "" {
+			s.DraftModel, o.Head, o.LoadMTP = "", head, true
 		}
+		if architecture == "eagle3" {
+			return eagle
+		}
+		return own
 	}
-	o.LoadMTP = s.ByHead() && (o.Head != "" || model.HasHead(path, options))
+	o.LoadMTP = s.ByHead() && model.HasHead(path, options)
+	return own
 }
 
 // draftRows is how many of them there are.

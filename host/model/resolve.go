@@ -117,21 +117,21 @@ func HasHead(arg string, o CheckOptions) bool {
 	return errors.Join(err, file.Close()) == nil && in.whole.HasHead()
 }
 
-// HeadFile is the path of a model's file if that is nothing but a head for another model; else it
-// is empty.
-func HeadFile(arg string, o CheckOptions) string {
+// HeadFile is the path and the architecture of a model that is nothing but a head for another one;
+// else both are empty.
+func HeadFile(arg string, o CheckOptions) (path, architecture string) {
 	if arg == "" || IsBuiltIn(arg) {
-		return ""
+		return "", ""
 	}
 	file, err := Resolve(arg, o)
 	if err != nil {
-		return "" // which opening it tells
+		return "", "" // which opening it tells
 	}
 	in, err := inspect(file.Path)
 	if errors.Join(err, file.Close()) != nil || !in.whole.IsHead() {
-		return ""
+		return "", ""
 	}
-	return file.Path
+	return file.Path, in.whole.Architecture()
 }
 
 func isFile(path string) bool {

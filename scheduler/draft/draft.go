@@ -74,7 +74,7 @@
 // token, its maps wait for matches of 12 or 24 tokens since their drafts are always long, and
 // neither knows that tokens were taken back.
 //
-// # How does a head in the model's own file guess (MTP)?
+// # How does a head guess (MTP)?
 //
 // A head is one more layer. It reads each token together with the hidden state that the model had
 // at the one before, and its output is the token after. llama.cpp computes it in a second context
@@ -96,11 +96,15 @@
 // compares the outcome with the order of the rows, which is known. If they differ, the head
 // forgets the sequences of that pass.
 //
-// # Why are there no EAGLE3 or DFlash heads, and no chains of several heads?
+// Some heads come in files of their own. Gemma 4's assistant has no cells: it attends to those of
+// the model, and reads only the last token and its state, so there is nothing to read ahead. An
+// EAGLE-3 head reads, in place of the hidden state, the inputs of three layers, which its encoder
+// makes one of. They are kept as they are until they are read: most are never asked for.
 //
-// They come in files of their own and read the inputs of several layers, for which llama.cpp has
-// one more interface; a chain reads the text once for each head. The parts that follow sequences
-// would be the same.
+// # Why are there no DFlash heads, and no chains of several heads?
+//
+// DFlash guesses all tokens of a block in one pass that is not causal; a chain reads the text once
+// for each head. The parts that follow sequences would be the same.
 //
 // # How does a draft model fit in?
 //

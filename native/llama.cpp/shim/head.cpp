@@ -8,6 +8,8 @@
 #include "llama-ext.h"
 #include "llama-model.h"
 
+#include "ggml-backend.h"
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -47,8 +49,23 @@ constexpr size_t positions_of_text = 1;  // of a token, also where pictures have
 // What a state begins with that is a head's. The tokens follow, then their hidden states, and then
 // the head's cells.
 struct saved_head {
-    int32_t first, decoded, n_tokens; // see followed
+    uint32_t print;                    // of the head
+    int32_t  first, decoded, n_tokens; // see followed
 };
+
+// Tells encoders apart by some of their weights; 0 where these were not loaded, or there are none.
+uint32_t print_of(const llama_model & model) {
+    if (!ps::encodes_layers(model) || model.hparams.no_alloc || !model.fc) {
+        return 0;
+    }
+    std::vector<uint8_t> bytes(std::min<size_t>(ggml_nbytes(model.fc), 4096));
+    ggml_backend_tensor_get(model.fc, bytes.data(), 0, bytes.size());
+    uint32_t hash = 2166136261u; // FNV-1a
+    for (const uint8_t b : bytes) {
+        hash = (hash ^ b) * 16777619u;
+    }
+    return hash;
+}
 
 using clock = std::chrono::steady_clock;
 
@@ -108,8 +125,9 @@ void give_states(llama_context * context, bool all) {
 size_t kept_states(const ps_context * c) {
     const auto batch = static_cast<size_t>(c->limits.batch);
     if (c->head) { // llama.cpp's, those of the batch that it reads, and what is unread, in vectors that have doubled
-        const auto & h = c->model->model->hparams;
-        return (4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences)) * std::max<size_t>(h.n_embd_inp_enc() / h.n_embd_out(), 1);
+        const auto & m    = *c->model->model;
+        const auto   wide = encodes_layers(m) ? std::max(m.hparams.n_embd_inp_enc() / m.hparams.n_embd_out(), 1u) : 1u;
+        return wide * (4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences));
     }
     return c->feeds_head ? 2 * batch * c->passed.n_layers() : 0; // llama.cpp's, and their copy
 }
@@ -208,7 +226,7 @@ head::head(ps_context * context, ps_context * target)
     : context(context), width(encodes_layers(*context->model->model) ? context->model->model->hparams.n_embd_inp_enc() : context->model->model->hparams.n_embd_out()),
       given(context->model->model->hparams.n_embd_out()), target_copy(target->copy),
       apart(gives_output_states(*context->model->model)), shares(reads_targets_cells(*context->model->model)),
-      sequences(static_cast<size_t>(context->limits.sequences)) {}
+      sequences(static_cast<size_t>(context->limits.sequences)), print(print_of(*context->model->model)) {}
 
 void head::remove(int32_t sequence, int32_t from) {
     if (shares) {
@@ -471,7 +489,7 @@ void head::save(int32_t sequence, int32_t n_positions, state_layout & state) {
     }
     context->copy.finish();
     drop_ahead(sequence);
-    const saved_head about{ s.first, s.decoded, static_cast<int32_t>(s.tokens.size()) };
+    const saved_head about{ print, s.first, s.decoded, static_cast<int32_t>(s.tokens.size()) };
     state.write(&about, sizeof(about));
     state.write(s.tokens.data(), s.tokens.size() * sizeof(int32_t));
     state.write(s.states.data(), s.states.size() * sizeof(float));
@@ -482,9 +500,9 @@ void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & stat
     forget(sequence);
     saved_head about{};
     state.read(&about, sizeof(about));
-    if (about.n_tokens < 1 || about.n_tokens > static_cast<int32_t>(most_unread) + 1 || about.first < -1 || about.first != n_positions - about.n_tokens ||
+    if (about.print != print || about.n_tokens < 1 || about.n_tokens > static_cast<int32_t>(most_unread) + 1 || about.first < -1 || about.first != n_positions - about.n_tokens ||
         about.decoded <= about.first || about.decoded > n_positions) {
-        throw fault(PS_INVALID, "the state has a head's at other positions");
+        throw fault(PS_INVALID, "the state is of another head, or at other positions");
     }
     std::vector<int32_t> tokens(static_cast<size_t>(about.n_tokens));
     std::vector<float>   values(tokens.size() * width);
@@ -556,7 +574,7 @@ bool head::take(ps_head_ask & a, int32_t row, float least) {
         }
     }
     const float gap = first - second;
-    if (!(gap >= (a.drafted > 0 ? least : 0))) { // or it is not a number
+    if (!(gap >= (a.drafted > 0 ? least : 0.0f))) { // or it is not a number
         return false;
     }
     a.gap                 = std::min(a.gap, gap);

@@ -139,6 +139,7 @@ class head {
     std::vector<int32_t>  seen, list;
     head_batch            batch, next;
     std::vector<float>    encoded;
+    uint32_t              print; // of what computes its cells, where that is in a file of its own
 };
 
 }  // namespace ps
