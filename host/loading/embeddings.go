@@ -254,7 +254,7 @@ func (l *loader) openDrafter(ctx context.Context, e *engine.Engine) (drafter, er
 		return drafter{d, l.head}, nil
 	}
 	if lookup == nil {
-		l.log.Warn("no tokens are guessed (speculative decoding): speculation.type is draft-mtp alone, and there is no head that can be used; add ngram-simple")
+		l.log.Warn("no tokens are guessed (speculative decoding): speculation.type names heads alone, and there is none that can be used; add ngram-simple")
 		return drafter{}, nil
 	}
 	return drafter{lookup, "ngram-simple"}, nil
