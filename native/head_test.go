@@ -58,7 +58,7 @@ func hybridHead(t *testing.T) *Model {
 func otherHead(t *testing.T, kind, of string) *Model {
 	t.Helper()
 	model, head := filepath.Join(t.TempDir(), kind+".gguf"), filepath.Join(t.TempDir(), of+".gguf")
-	if err := errors.Join(synth.SmallFile(model, kind, 1), synth.SmallFile(head, of, 2)); err != nil {
+	if err := errors.Join(synth.SmallFile(model, kind, 1), synth.SmallFile(head, of, 1)); err != nil {
 		t.Fatal(err)
 	}
 	m := load(t, model, ModelOptions{LoadMTP: true, Head: head})
@@ -139,6 +139,21 @@ func TestHead_Draft_RightAsConstructed(t *testing.T) {
 		if hits != right*32/100 {
 			t.Errorf("a head that is to be right for %d of 100 tokens is for %d of 32", right, hits)
 		}
+	}
+}
+
+// A head that reads the inputs of layers reads those of the token before.
+func TestHead_Draft_FromLayersOfTheTokenBefore(t *testing.T) {
+	text := []int32{11, 45, 7, 90, 33}
+	_, h := feeding(t, otherHead(t, "qwen3", "eagle3-echo"), ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
+	h.run(t, []int{0}, 1, text)
+	for i := range 3 {
+		at := len(text) + i
+		if a := h.guess(t, 1, HeadAsk{Token: 5, Position: at})[0]; !slices.Equal(a.Draft, text[at-1:at]) {
+			t.Errorf("after token %d it guesses %v", text[at-1], a.Draft)
+		}
+		text = append(text, int32(60+i))
+		h.run(t, []int{at}, 1, text[at:])
 	}
 }
 
