@@ -54,13 +54,20 @@ func hybridHead(t *testing.T) *Model {
 	return headed(t, func(f *os.File) error { return synth.WithHead(f, plain, false, 2) })
 }
 
-// otherHead is a model of one kind with a head of another, in a file of its own.
-func otherHead(t *testing.T, kind, of string) *Model {
+// headFiles writes a model of one kind, and one of another that is a head for it.
+func headFiles(t *testing.T, kind, of string) (model, head string) {
 	t.Helper()
-	model, head := filepath.Join(t.TempDir(), kind+".gguf"), filepath.Join(t.TempDir(), of+".gguf")
+	model, head = filepath.Join(t.TempDir(), kind+".gguf"), filepath.Join(t.TempDir(), of+".gguf")
 	if err := errors.Join(synth.SmallFile(model, kind, 1), synth.SmallFile(head, of, 1)); err != nil {
 		t.Fatal(err)
 	}
+	return model, head
+}
+
+// otherHead loads a model with a head from a file of its own.
+func otherHead(t *testing.T, kind, of string) *Model {
+	t.Helper()
+	model, head := headFiles(t, kind, of)
 	m := load(t, model, ModelOptions{LoadMTP: true, Head: head})
 	if !m.Info().Head {
 		t.Fatal("the model has no head")
@@ -361,6 +368,34 @@ func TestNewHead_None(t *testing.T) {
 	}
 	if _, err := NewHead(newContext(t, m, ContextOptions{Cells: 64}), ContextOptions{Cells: 64}); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Of a head in a file of its own the dry run counts the weights, too, and cells unless it reads the
+// model's.
+func TestDryRun_Need_CountsTheHeadOfAnotherFile(t *testing.T) {
+	for _, c := range []struct {
+		kind, of string
+		layers   uint64 // of cells, where the model has 4
+	}{{"qwen3", "eagle3", 5}, {"gemma4", "gemma4-assistant", 4}} {
+		model, head := headFiles(t, c.kind, c.of)
+		need := func(o ModelOptions) DeviceMemory {
+			t.Helper()
+			d, err := OpenDryRun(t.Context(), model, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, d)
+			all, err := d.Need(ContextOptions{Cells: 1024, Sequences: 4, Batch: 256, UBatch: 32, Unified: true, FeedsHead: o.LoadMTP})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all[0]
+		}
+		without, with := need(ModelOptions{}), need(ModelOptions{LoadMTP: true, Head: head})
+		if 4*with.Cells != c.layers*without.Cells || with.Plain+with.Weights <= without.Plain+without.Weights || with.Compute <= without.Compute {
+			t.Errorf("%s: with the head %+v, without %+v", c.of, with, without)
+		}
 	}
 }
 
