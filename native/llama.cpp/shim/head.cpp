@@ -6,6 +6,7 @@
 
 #include "llama-context.h"
 #include "llama-ext.h"
+#include "llama-graph.h"
 #include "llama-model.h"
 
 #include "ggml-backend.h"
