@@ -532,6 +532,9 @@ bool head::is_there(ps_head_ask & a) {
     if (a.position < 0 || a.position >= context->limits.positions || a.most < 1) {
         return false;
     }
+    if (target_copy.target == a.sequence) { // it may fill cells that the guess reads
+        target_copy.finish();
+    }
     if (s.tokens.empty()) {
         begin(a.sequence, a.position);
     }
