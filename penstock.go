@@ -88,7 +88,7 @@ type (
 	ModelError    = refusal.ModelError    // why a model could not be opened: Model, Err
 	RequestError  = refusal.RequestError  // what is wrong with a request: Code, Field, Message
 	PromptTooLong = refusal.PromptTooLong // by how much: Tokens, Context
-	PluginFault   = refusal.PluginFault   // a plugin has failed or cannot be used
+	PluginFault   = refusal.PluginFault   // a plugin has failed, or refuses the request
 	Overload      = refusal.Overload      // too much is asked for at a time: Retry says when to try again
 )
 
@@ -638,7 +638,7 @@ func (m *Model) submit(ctx context.Context, p *completion.Prompted, parts bool, 
 		defer answer.End(scheduler.ErrClosed)
 	}
 	m.mu.Unlock()
-	l := &Live{m, ctx, parts, answer}
+	l := &Live{m, parts, answer}
 	runtime.AddCleanup(l, func(answer *completion.Live) { answer.End(nil) }, answer)
 	return l, nil
 }
@@ -681,7 +681,6 @@ func (a Answer) Message() Message {
 // reads at a time. One that is dropped ends.
 type Live struct {
 	model  *Model
-	ctx    context.Context
 	parts  bool // it is taken apart
 	answer *completion.Live
 }
@@ -689,7 +688,12 @@ type Live struct {
 // Tokens reads the answer. A loop that is left ends it; there is nothing to read then.
 func (l *Live) Tokens() iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
-		if err := l.read(func(t Token) bool { return yield(t, nil) }); err != nil {
+		defer runtime.KeepAlive(l)
+		err := l.answer.Read(func(d completion.Delta) bool {
+			t, tells := l.token(d)
+			return !tells || yield(t, nil)
+		})
+		if err != nil {
 			yield(Token{ID: -1}, err)
 		}
 	}
@@ -698,20 +702,12 @@ func (l *Live) Tokens() iter.Seq2[Token, error] {
 // Answer reads what is left of the answer, and returns all of it: as far as it came where there is
 // an error.
 func (l *Live) Answer() (Answer, error) {
-	err := l.read(func(Token) bool { return true })
+	defer runtime.KeepAlive(l)
+	err := l.answer.Read(func(completion.Delta) bool { return true })
 	if errors.Is(err, completion.ErrRead) {
 		return Answer{}, err
 	}
 	return l.whole(err), err
-}
-
-func (l *Live) read(take func(Token) bool) error {
-	defer runtime.KeepAlive(l)
-	err := l.answer.Read(func(d completion.Delta) bool {
-		t, tells := l.token(d)
-		return !tells || take(t)
-	})
-	return completion.Typed(l.ctx, err, l.answer.Choice.Request.PromptField)
 }
 
 // token is what a delta tells, if it tells anything.

@@ -5,6 +5,7 @@ package native
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,17 +16,21 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// headed writes a small model with a head and loads it.
-func headed(t *testing.T, write func(f *os.File) error) *Model {
+// headed writes a small model with a head and returns its path.
+func headed(t *testing.T, write func(w io.Writer) error) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "headed.gguf")
-	f, err := os.Create(path)
+	f, err := os.Create(filepath.Join(t.TempDir(), "headed.gguf"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(write(f), f.Close()); err != nil {
 		t.Fatal(err)
 	}
+	return f.Name()
+}
+
+func loadHead(t *testing.T, path string) *Model {
+	t.Helper()
 	m := load(t, path, ModelOptions{LoadMTP: true})
 	if !m.Info().Head {
 		t.Fatal("the model has no head")
@@ -33,42 +38,28 @@ func headed(t *testing.T, write func(f *os.File) error) *Model {
 	return m
 }
 
-// loopHead is a model that repeats groups of 32 tokens, with a head that guesses so many of a
+// loopHead writes a model that repeats groups of 32 tokens, with a head that guesses so many of a
 // hundred rightly; negative: both are random.
-func loopHead(t *testing.T, right int) *Model {
+func loopHead(t *testing.T, right int) string {
 	t.Helper()
 	s := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 256, Head: true}
 	if right >= 0 {
 		s.Loop, s.Right = 32, uint32(right)
 	}
-	return headed(t, func(f *os.File) error { return synth.Write(f, s, builtIn, synth.Q40, 1) })
+	return headed(t, func(w io.Writer) error { return synth.Write(w, s, builtIn, synth.Q40, 1) })
 }
 
-// hybridHead is a model with recurrent layers and a head of random weights.
-func hybridHead(t *testing.T) *Model {
+// hybridHead writes a model with recurrent layers and a head of random weights.
+func hybridHead(t *testing.T) string {
 	t.Helper()
-	plain := filepath.Join(t.TempDir(), "plain.gguf")
-	if err := synth.SmallFile(plain, "qwen35-dense", 1); err != nil {
-		t.Fatal(err)
-	}
-	return headed(t, func(f *os.File) error { return synth.WithHead(f, plain, false, 2) })
+	plain := small(t, "qwen35-dense")
+	return headed(t, func(w io.Writer) error { return synth.WithHead(w, plain, false, 2) })
 }
 
-// headFiles writes a model of one kind, and one of another that is a head for it.
-func headFiles(t *testing.T, kind, of string) (model, head string) {
-	t.Helper()
-	model, head = filepath.Join(t.TempDir(), kind+".gguf"), filepath.Join(t.TempDir(), of+".gguf")
-	if err := errors.Join(synth.SmallFile(model, kind, 1), synth.SmallFile(head, of, 1)); err != nil {
-		t.Fatal(err)
-	}
-	return model, head
-}
-
-// otherHead loads a model with a head from a file of its own.
+// otherHead loads a small model of one kind, with the head in the file of another.
 func otherHead(t *testing.T, kind, of string) *Model {
 	t.Helper()
-	model, head := headFiles(t, kind, of)
-	m := load(t, model, ModelOptions{LoadMTP: true, Head: head})
+	m := load(t, small(t, kind), ModelOptions{LoadMTP: true, Head: small(t, of)})
 	if !m.Info().Head {
 		t.Fatal("the model has no head")
 	}
@@ -78,8 +69,12 @@ func otherHead(t *testing.T, kind, of string) *Model {
 // headsOf are models with heads of all kinds, with random weights.
 func headsOf(t *testing.T) map[string]*Model {
 	t.Helper()
-	return map[string]*Model{"attention": loopHead(t, -1), "hybrid": hybridHead(t), "Gemma's": otherHead(t, "gemma4", "gemma4-assistant"),
-		"EAGLE-3": otherHead(t, "qwen3", "eagle3")}
+	return map[string]*Model{
+		"attention": loadHead(t, loopHead(t, -1)),
+		"hybrid":    loadHead(t, hybridHead(t)),
+		"Gemma's":   otherHead(t, "gemma4", "gemma4-assistant"),
+		"EAGLE-3":   otherHead(t, "qwen3", "eagle3"),
+	}
 }
 
 // feeding makes a context and its head.
@@ -128,7 +123,7 @@ func (h *Head) guess(t *testing.T, most int, asks ...HeadAsk) []HeadAsk {
 // A constructed head is right as often as it is meant to be.
 func TestHead_Draft_RightAsConstructed(t *testing.T) {
 	for _, right := range []int{100, 75, 0} {
-		m := loopHead(t, right)
+		m := loadHead(t, loopHead(t, right))
 		c, h := feeding(t, m, ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
 		h.run(t, []int{0}, 1, []int32{64})
 		hits := 0
@@ -320,7 +315,7 @@ func TestHead_RestoreState_GuessesAsBefore(t *testing.T) {
 
 // A long text that nobody asks for is not read, and the head goes on from its end.
 func TestHead_Follow_ForgetsWhatNobodyAsksFor(t *testing.T) {
-	m := loopHead(t, 100)
+	m := loadHead(t, loopHead(t, 100))
 	_, h := feeding(t, m, ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
 	h.run(t, []int{0}, 1, []int32{64})
 	for at := 1; at < 80; at++ {
@@ -374,7 +369,7 @@ func TestDryRun_Need_CountsTheHeadOfAnotherFile(t *testing.T) {
 		kind, of string
 		layers   uint64 // of cells, where the model has 4
 	}{{"qwen3", "eagle3", 5}, {"gemma4", "gemma4-assistant", 4}} {
-		model, head := headFiles(t, c.kind, c.of)
+		model, head := small(t, c.kind), small(t, c.of)
 		need := func(o ModelOptions) DeviceMemory {
 			t.Helper()
 			d, err := OpenDryRun(t.Context(), model, o)
@@ -397,16 +392,7 @@ func TestDryRun_Need_CountsTheHeadOfAnotherFile(t *testing.T) {
 
 // The dry run counts what the head takes.
 func TestDryRun_Need_CountsTheHead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "headed.gguf")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 256, Head: true, Loop: 32}
-	if err := errors.Join(synth.Write(f, s, builtIn, synth.Q40, 1), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	d, err := OpenDryRun(t.Context(), path, ModelOptions{LoadMTP: true})
+	d, err := OpenDryRun(t.Context(), loopHead(t, 0), ModelOptions{LoadMTP: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,16 +126,16 @@ func newWorld(t *testing.T, seed uint64) *world {
 	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
 	archive := int64(rng.IntN(3)) << 13
 	w.bytes = archive + checkpoints.Bytes
-	c := scheduler.Config{}
+	c := scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Observer: &w.counts}
 	if rng.IntN(3) == 0 {
-		archive = 0 // so that more is asked for
 		w.cold = schedulertest.NewCold(b)
 		w.cold.Refuses = func() bool { n, _ := w.cold.Kept(); return n > 8 || rng.IntN(4) == 0 }
 		w.bytes += 3 * (int64(8*cells) + checkpoints.Bytes) // of one that is being copied, and those that wait for their request
-		c.Cold, c.LeastCold = w.cold, 16
+		c.Cold, c.LeastCold, c.ArchiveBytes = w.cold, 16, 0 // so that more is asked for
 	}
-	drafter := anyDrafter(b, rng)
-	w.s = newScheduler(t, placed, scheduler.Config{Cold: c.Cold, LeastCold: c.LeastCold, Drafter: drafter, Log: w.log(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
+	c.Drafter = anyDrafter(b, rng)
+	c.Log, c.Strategy = w.log(c.Drafter), strategies[rng.IntN(3)]
+	w.s = newScheduler(t, placed, c)
 	return w
 }
 

@@ -33,7 +33,12 @@ var ErrInUse = errors.New("in use by another process")
 // telling the disk of the new one has failed. The result describes the file as it was written,
 // which another process may have replaced already.
 func Write(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error) {
-	info, err := write(folder, name, mode, fill, (*os.File).Sync)
+	info, err := WriteUnsynced(folder, name, mode, func(file *os.File) error {
+		if err := fill(file); err != nil {
+			return err
+		}
+		return file.Sync()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -42,18 +47,16 @@ func Write(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) 
 
 // WriteUnsynced is Write for a file that may be lost or torn if the machine stops, not the process:
 // it waits for no disk.
-func WriteUnsynced(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error) {
-	return write(folder, name, mode, fill, func(*os.File) error { return nil })
-}
-
-func write(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error, sync func(*os.File) error) (fs.FileInfo, error) {
+func WriteUnsynced(folder *os.Root, name string, mode fs.FileMode, fill func(*os.File) error) (info fs.FileInfo, err error) {
 	file, err := create(folder, mode)
 	if err != nil {
 		return nil, err
 	}
 	temp := filepath.Base(file.Name())
 	defer file.Close() // which ends the lock
-	info, err := fillAndSync(file, fill, sync)
+	if err = fill(file); err == nil {
+		info, err = file.Stat()
+	}
 	if err == nil && closesFirst {
 		err = file.Close()
 	}
@@ -65,16 +68,6 @@ func write(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) 
 		return nil, err
 	}
 	return info, nil
-}
-
-func fillAndSync(file *os.File, fill func(io.Writer) error, sync func(*os.File) error) (fs.FileInfo, error) {
-	if err := fill(file); err != nil {
-		return nil, err
-	}
-	if err := sync(file); err != nil {
-		return nil, err
-	}
-	return file.Stat()
 }
 
 // WriteBytes is Write for contents that are there and a folder given by the file's path.

@@ -56,10 +56,7 @@ func (h *HTTP) Stream(ctx context.Context, r Request, arrived func(at time.Time)
 	// request anew only if it is marked as harmless to repeat; an empty list does that and is not
 	// sent.
 	request.Header["Idempotency-Key"] = nil
-	if h.Key != "" {
-		request.Header.Set("Authorization", "Bearer "+h.Key)
-	}
-	response, err := h.client.Do(request)
+	response, err := h.send(request)
 	if err != nil {
 		return Usage{}, err
 	}
@@ -68,6 +65,14 @@ func (h *HTTP) Stream(ctx context.Context, r Request, arrived func(at time.Time)
 		return Usage{}, refused(response)
 	}
 	return readStream(response.Body, arrived)
+}
+
+// send sends a request with the key.
+func (h *HTTP) send(request *http.Request) (*http.Response, error) {
+	if h.Key != "" {
+		request.Header.Set("Authorization", "Bearer "+h.Key)
+	}
+	return h.client.Do(request)
 }
 
 // refused turns a response that is not an answer into an error.

@@ -39,10 +39,7 @@ func (h *HTTP) tickSums(ctx context.Context) tickSums {
 	if err != nil {
 		return nil
 	}
-	if h.Key != "" {
-		request.Header.Set("Authorization", "Bearer "+h.Key)
-	}
-	response, err := h.client.Do(request)
+	response, err := h.send(request)
 	if err != nil {
 		return nil
 	}

@@ -31,7 +31,7 @@ type Choice struct {
 	calls  bool           // there are tool calls
 	text   []byte         // of the answer so far
 	shares shares
-	shown  *shown // for a receipt; nil: none is wanted
+	shown  *Whole // the parts that its reader was told, for a receipt; nil: none is wanted
 }
 
 // ReasoningTokens is how many of the tokens so far are reasoning, with the marks around it.
@@ -130,7 +130,6 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 		}
 	}
 	d := Delta{Event: e}
-	c.shown.add(e)
 	c.text = append(c.text, e.Text...)
 	if e.Kind == scheduler.KindRewound {
 		return d, d.retell(c)
@@ -190,7 +189,9 @@ func (d *Delta) take(c *Choice, from func() ([]chat.Delta, error)) error {
 			d.Calls = append(d.Calls, *g.Call)
 			c.calls = true
 		}
-		c.shown.take(g)
+	}
+	if c.shown != nil {
+		c.shown.Add(*d)
 	}
 	return err
 }

@@ -41,15 +41,20 @@ func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 	return l
 }
 
-// Read reads the answer to its end, or until take is false. Nothing is left to be read then.
+// Read reads the answer to its end, or until take is false. Nothing is left to be read then. Its
+// errors are those of Typed.
 func (l *Live) Read(take func(Delta) bool) error {
 	if !l.reading.TryLock() {
-		return ErrRead
+		return Typed(context.Background(), ErrRead, "") // even if ctx is done: who reads goes on using the answer
 	}
 	defer l.reading.Unlock()
-	if l.ended {
-		return l.err
+	if !l.ended {
+		l.read(take)
 	}
+	return Typed(l.ctx, l.err, l.Choice.Request.PromptField)
+}
+
+func (l *Live) read(take func(Delta) bool) {
 	defer l.release()
 	l.err = l.Choice.Request.Read(l.ctx, func(_ *Choice, d Delta) error {
 		if err := l.ctx.Err(); err != nil {
@@ -63,7 +68,6 @@ func (l *Live) Read(take func(Delta) bool) error {
 	if errors.Is(l.err, errLeft) {
 		l.err = nil
 	}
-	return l.err
 }
 
 // End ends the answer: why is the error of who reads it later. What it holds is given back now, or

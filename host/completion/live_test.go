@@ -104,3 +104,20 @@ func TestLive_EndsBesideItsReader(t *testing.T) {
 		}
 	})
 }
+
+// Once its context is done, too, an answer that is being read has one reader: others would take it
+// for one that nobody uses any more.
+func TestLive_Read_ContextDone_OneReader(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := newLive(ctx, new(atomic.Int32))
+	var beside error
+	err := l.Read(func(Delta) bool {
+		cancel()
+		beside = l.Read(func(Delta) bool { return true })
+		return false
+	})
+	if !errors.Is(beside, ErrRead) || err != nil {
+		t.Errorf("beside the reader %v, of the reader %v", beside, err)
+	}
+}

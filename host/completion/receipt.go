@@ -3,18 +3,15 @@
 package completion
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
 
-	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/scheduler"
 )
 
 // draft is a receipt until all answers of its request have ended.
@@ -25,35 +22,6 @@ type draft struct {
 	statement *receipt.Statement
 	stated    int // choices
 	signed    string
-}
-
-// shown is what the reader of a choice has been shown, for a receipt; nil: nobody wants to know.
-type shown struct {
-	text  []byte // all of it
-	parts Whole  // where it is taken apart
-}
-
-// add takes the next event of an answer in.
-func (s *shown) add(e scheduler.Event) {
-	if s == nil {
-		return
-	}
-	if e.Kind == scheduler.KindRewound {
-		s.text = bytes.TrimSuffix(s.text, []byte(e.Rewound.Text))
-	}
-	s.text = append(s.text, e.Text...)
-}
-
-// take takes a part of the answer in.
-func (s *shown) take(d chat.Delta) {
-	if s == nil {
-		return
-	}
-	part := Delta{Content: d.Content, Reasoning: d.Reasoning}
-	if d.Call != nil {
-		part.Calls = []CallDelta{*d.Call}
-	}
-	s.parts.Add(part)
 }
 
 // draft begins a receipt if the request asks for one. The first one of a model takes as long as it
@@ -121,7 +89,7 @@ func (r *Submitted) state(ctx context.Context) error {
 		return err
 	}
 	for _, c := range r.Choices {
-		c.shown = &shown{}
+		c.shown = &Whole{}
 		s.Choices = append(s.Choices, receipt.Choice{Prompt: c.Index / r.PerPrompt, Seed: r.choiceParams(c.Index).Seed})
 	}
 	return r.stateAdapters(ctx, s)
@@ -208,12 +176,12 @@ func (c *Choice) Receipt() string {
 
 // state says in a receipt what the choice has become.
 func (c *Choice) state(in *receipt.Choice) {
-	parts := &c.shown.parts
+	parts := c.shown
 	var calls []receipt.Call
 	for _, call := range parts.Calls {
 		calls = append(calls, receipt.Call{Name: call.Name, Arguments: call.Arguments, Custom: call.Custom})
 	}
-	in.Tokens, in.TokensSHA256, in.TextSHA256 = len(c.Tokens), receipt.TokensDigest(c.Tokens), receipt.Digest(c.shown.text)
+	in.Tokens, in.TokensSHA256, in.TextSHA256 = len(c.Tokens), receipt.TokensDigest(c.Tokens), receipt.Digest(c.text)
 	in.ContentSHA256, in.ReasoningSHA256 = receipt.TextDigest(parts.Content.String()), receipt.TextDigest(parts.Reasoning.String())
 	in.CallsSHA256, in.FinishReason = receipt.CallsDigest(calls), c.End.Reason.String()
 }

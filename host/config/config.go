@@ -186,7 +186,7 @@ func (s Speculation) ByModel() bool { return s.Drafts() && s.DraftModel != "" }
 
 // ByHead reports whether a head is to guess them, if there is one.
 func (s Speculation) ByHead() bool {
-	return s.Drafts() && s.DraftModel == "" && slices.Contains(s.Type, "draft-mtp")
+	return s.DraftModel == "" && slices.Contains(s.Type, "draft-mtp")
 }
 
 // ByLookup reports whether they are looked up in the text itself.

@@ -5,7 +5,7 @@
 //
 // A Store is a folder, of all models of a process. Each model has a Tier of it, which is the cold
 // store (kvcache.Cold) of its scheduler. Ticks only ask what there is and hand things over; one
-// goroutine writes, one reads, and one has looked through the folder after the start.
+// goroutine looks through the folder after the start and then writes, and one reads.
 //
 // # Why is a file a whole conversation, and not blocks that several share?
 //
@@ -40,7 +40,6 @@ package diskcache
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -83,7 +82,7 @@ type Store struct {
 	root    *os.Root
 	key     key
 	known   chan struct{} // closed when the folder was looked through
-	create  func(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error)
+	create  func(folder *os.Root, name string, mode fs.FileMode, fill func(*os.File) error) (fs.FileInfo, error)
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed, and made anew, when what somebody waits for may have changed

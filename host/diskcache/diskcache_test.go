@@ -5,7 +5,6 @@ package diskcache
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -129,7 +128,7 @@ func TestStore_RandomScopes_NeverCross(t *testing.T) {
 }
 
 // What grows is written anew when it has grown by a quarter, in the place of what it begins with,
-// and at the end if it has grown at all.
+// and at the end when it has grown by what is worth a file.
 func TestStore_Offer_Growing(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, nil)
@@ -229,7 +228,7 @@ func TestStore_DiskIsFull(t *testing.T) {
 	tier.Offer(w.states.conversation(tokens(600, 1), 1000), false)
 	w.settle()
 	write, tries := w.create, 0
-	w.create = func(*os.Root, string, fs.FileMode, func(io.Writer) error) (fs.FileInfo, error) {
+	w.create = func(*os.Root, string, fs.FileMode, func(*os.File) error) (fs.FileInfo, error) {
 		tries++
 		return nil, &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	}
@@ -260,7 +259,7 @@ func TestTier_Offer_MemoryIsBounded(t *testing.T) {
 	w.settle()
 	written := make(chan struct{})
 	write := w.create
-	w.create = func(r *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error) {
+	w.create = func(r *os.Root, name string, mode fs.FileMode, fill func(*os.File) error) (fs.FileInfo, error) {
 		<-written
 		return write(r, name, mode, fill)
 	}

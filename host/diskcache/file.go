@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/kvcache"
@@ -27,7 +26,8 @@ import (
 //	about      JSON, sealed
 //	contents   chunks of 4 MiB at most, each sealed
 //
-// Numbers are little-endian. A sealed part is 16 bytes longer; its nonce is its number in the file.
+// Numbers are little-endian. A sealed part is 16 bytes longer; its nonce is its number among those
+// with the same key.
 const (
 	magic        = "penstock conversation 1\n"
 	headSize     = len(magic) + 16 + 8 + 32 + 4 + 8
@@ -117,12 +117,12 @@ func (a *about) sound(contents uint64) bool {
 		a.State < 0 || uint64(a.State) > contents {
 		return false
 	}
-	sum, before := uint64(4*a.Tokens)+uint64(a.State), 0
+	before := 0
 	for _, p := range a.Checkpoints {
 		if p.N <= before || p.N > a.Tokens || p.Bytes < 0 || uint64(p.Bytes) > contents {
 			return false
 		}
-		sum, before = sum+uint64(p.Bytes), p.N
+		before = p.N
 	}
 	end := 0
 	for i := range a.Pieces {
@@ -132,7 +132,16 @@ func (a *about) sound(contents uint64) bool {
 		}
 		end = p.At + p.Rows
 	}
-	return sum == contents
+	return a.contents() == contents
+}
+
+// contents is how many bytes the contents have in the clear.
+func (a *about) contents() uint64 {
+	n := uint64(4*a.Tokens) + uint64(a.State)
+	for _, p := range a.Checkpoints {
+		n += uint64(p.Bytes)
+	}
+	return n
 }
 
 // space is what the conversation is found in.
@@ -182,10 +191,7 @@ func (k *key) describe(h *head, a *about) ([]byte, error) {
 	if len(said) > longestAbout {
 		return nil, errLong
 	}
-	h.key, h.about, h.contents = k.name(), uint32(len(said)), uint64(4*a.Tokens+a.State)
-	for _, p := range a.Checkpoints {
-		h.contents += uint64(p.Bytes)
-	}
+	h.key, h.about, h.contents = k.name(), uint32(len(said)), a.contents()
 	return said, nil
 }
 
@@ -233,7 +239,7 @@ func (k *key) readAbout(r io.ReaderAt, size int64) (h head, a about, err error) 
 	switch {
 	case h.key != k.name():
 		return h, a, errForeign
-	case h.about > longestAbout || h.contents > math.MaxInt64 || int64(h.about)+int64(headSize)+sealSize > size:
+	case h.about > longestAbout || h.contents > uint64(size) || int64(h.about)+int64(headSize)+sealSize > size:
 		return h, a, errDamaged
 	}
 	sealed := make([]byte, int(h.about)+sealSize)

@@ -118,10 +118,11 @@ func (t *Tier) Offer(saved *kvcache.Saved, end bool) (more bool) {
 		o.used = t.ends.Add(-partingTime - time.Duration(t.ended)*time.Millisecond)
 	}
 	until := cmp.Or(s.until, t.ends)
-	for end && ok && s.held > 0 && s.held+o.bytes > s.options.Memory && time.Now().Before(until) {
+	full := func() bool { return s.held > 0 && s.held+o.bytes > s.options.Memory }
+	for end && ok && full() && time.Now().Before(until) {
 		s.wait(until)
 	}
-	if more = !end || time.Now().Before(until); !ok || !more || s.closing || s.held > 0 && s.held+o.bytes > s.options.Memory || o.bytes > s.options.Bytes/2 {
+	if more = !end || time.Now().Before(until); !ok || !more || s.closing || full() || o.bytes > s.options.Bytes/2 {
 		s.stats.Dropped++
 		_ = saved.Close() // it is only a copy
 		return more

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -144,9 +143,7 @@ func (s *Store) write() {
 // note notes how writing a conversation has ended. s.mu is held.
 func (s *Store) note(err error) {
 	switch {
-	case err == nil:
-		return
-	case errors.Is(err, errSkip):
+	case err == nil, errors.Is(err, errSkip):
 	case errors.Is(err, errNoRoom), errors.Is(err, errEnd), errors.Is(err, errLong):
 		s.stats.Dropped++
 	default:
@@ -209,8 +206,8 @@ func (s *Store) store(o *offer) error {
 		return errNoRoom
 	}
 	name := hex.EncodeToString(h.id[:]) + ending
-	stat, err := s.create(s.root, name, 0o600, func(w io.Writer) error {
-		return s.key.write(&paced{w: w, file: asFile(w)}, &h, said, o.saved, func() error {
+	stat, err := s.create(s.root, name, 0o600, func(file *os.File) error {
+		return s.key.write(&paced{file: file}, &h, said, o.saved, func() error {
 			if s.timeIsUp() {
 				return errEnd
 			}
@@ -304,14 +301,9 @@ func (s *Store) read() {
 		}
 		f := s.fetches[0]
 		s.fetches = s.fetches[1:]
-		closing := s.closing
 		s.mu.Unlock()
-		var saved *kvcache.Saved
-		err := errGone
 		began := time.Now()
-		if !closing {
-			saved, err = s.load(f)
-		}
+		saved, err := s.load(f)
 		took := time.Since(began)
 		s.mu.Lock()
 		s.reading -= f.entry.bytes
@@ -353,8 +345,11 @@ func (s *Store) took(e *entry, took time.Duration) {
 	e.used, e.about.Continued = time.Now(), true
 }
 
-// load reads a conversation.
+// load reads a conversation, but not at the end of the store.
 func (s *Store) load(f *fetch) (*kvcache.Saved, error) {
+	if s.ends() {
+		return nil, errEnd
+	}
 	file, err := s.root.Open(f.entry.name)
 	if err != nil {
 		return nil, err
@@ -377,14 +372,13 @@ func (s *Store) load(f *fetch) (*kvcache.Saved, error) {
 
 // paced writes a file, and has the page cache keep no more than its last windows.
 type paced struct {
-	w        io.Writer
-	file     *os.File // nil: it is none
+	file     *os.File
 	at, told int64
 }
 
 func (p *paced) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	if p.at += int64(n); p.file != nil && p.at-p.told >= window {
+	n, err := p.file.Write(b)
+	if p.at += int64(n); p.at-p.told >= window {
 		flushed(p.file, p.told, p.at-p.told)
 		if p.told >= window {
 			forget(p.file, p.told-window, window)
@@ -392,12 +386,6 @@ func (p *paced) Write(b []byte) (int, error) {
 		p.told = p.at
 	}
 	return n, err
-}
-
-// asFile is the file behind a writer; nil: there is none.
-func asFile(w io.Writer) *os.File {
-	f, _ := w.(*os.File)
-	return f
 }
 
 // dropped reads a file, and has the page cache forget what was read. It fails at the end of the

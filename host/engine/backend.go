@@ -89,7 +89,7 @@ func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l 
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
 			HiddenState:    l.HiddenState,
 			SeparatePasses: !unified, // llama.cpp computes a mixed pass over cells of their own in parts, too
-			Drafts:         (recurrent && l.Snapshots > 0 || !recurrent && !lacks.Truncating) && !lacks.Together && !lacks.Selecting,
+			Drafts:         o.dropsGuesses(info, l.Snapshots),
 			AlikeDrafts:    recurrent, MostDrafted: l.Snapshots,
 		},
 		passing: passing{

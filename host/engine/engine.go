@@ -170,9 +170,18 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 		c.Snapshots = o.Snapshots
 	}
 	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, o.Shared(info), native.Logits
-	drops := c.Snapshots > 0 || !info.Recurrent && !info.Hybrid && !o.Lacks.Truncating // wrong guesses
-	c.FeedsHead = info.Head && drops && o.Workers == nil && !o.Lacks.Together && !o.Lacks.Selecting && !o.Lacks.Heads
+	c.FeedsHead = info.Head && o.dropsGuesses(info, c.Snapshots) && o.Workers == nil && !o.Lacks.Heads
 	return c
+}
+
+// dropsGuesses reports whether guessed tokens that turn out wrong can be dropped: cut off, or by
+// going back to one of so many earlier states.
+func (o Options) dropsGuesses(info native.ModelInfo, snapshots int) bool {
+	drops := !o.Lacks.Truncating
+	if info.Recurrent || info.Hybrid {
+		drops = snapshots > 0
+	}
+	return drops && !o.Lacks.Together && !o.Lacks.Selecting
 }
 
 func (o Options) cells(info native.ModelInfo) int {

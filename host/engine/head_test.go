@@ -4,11 +4,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -28,7 +26,7 @@ import (
 func loopWithHead(t *testing.T, right uint32) string {
 	t.Helper()
 	s := synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 512, Loop: 32, Head: true, Right: right}
-	return headFile(t, func(f *os.File) error { return synth.Write(f, s, builtIn, synth.Q40, 1) })
+	return written(t, func(w io.Writer) error { return synth.Write(w, s, builtIn, synth.Q40, 1) })
 }
 
 // hybridWithHead writes a model with recurrent layers and a head, which guesses the last token
@@ -36,19 +34,7 @@ func loopWithHead(t *testing.T, right uint32) string {
 func hybridWithHead(t *testing.T, echo bool) string {
 	t.Helper()
 	plain := smallOf(t, "qwen35-dense")
-	return headFile(t, func(f *os.File) error { return synth.WithHead(f, plain, echo, 2) })
-}
-
-func headFile(t *testing.T, write func(f *os.File) error) string {
-	t.Helper()
-	f, err := os.Create(filepath.Join(t.TempDir(), "head.gguf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return f.Name()
+	return written(t, func(w io.Writer) error { return synth.WithHead(w, plain, echo, 2) })
 }
 
 func openedHead(t *testing.T, path string, o Options) *Engine {

@@ -393,7 +393,7 @@ func useError(u *use, err error) error {
 		return &refusal.Error{Kind: refusal.KindPluginFault, Code: "policy_unusable", Field: u.Field, // a reason could tell what is configured
 			Message: fmt.Sprintf("plugin %q, which this server attaches to the request, cannot be used as it is set up here; the server's operator learns why from 'penstock doctor'", u.Name)}
 	case errors.As(err, &refused) && refused.OfConfig():
-		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: u.ConfigField(""), Message: refused.Told(), Public: refused.Error()}
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: refusal.PluginCode, Field: u.ConfigField(""), Message: refused.Told(), Public: refused.Error()}
 	case errors.As(err, &config):
 		return refusal.Invalid(u.ConfigField(config.Field), "plugin %s: %v", u.Name, config)
 	case errors.As(err, &failed):

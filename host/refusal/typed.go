@@ -25,7 +25,7 @@ var ErrClosed = errors.New("the model is closed")
 
 // RequestError says what is wrong with a request, to the program that has made it.
 type RequestError struct {
-	Code    string // what is wrong, in a word that never changes; docs/api.md has them
+	Code    string // what is wrong, in a word that never changes; docs/api.md and docs/library.md have them
 	Field   string // at fault, as the API calls it; "": none
 	Message string
 	Err     error
@@ -52,7 +52,8 @@ type PromptTooLong struct {
 	Tokens, Context int // Tokens is 0 where the text is too long to be tokenised
 }
 
-// PluginFault is the error of a plugin that has failed or cannot be used.
+// PluginFault is the error of a plugin that has failed or refuses the request, and of a module or a
+// script that cannot be used.
 type PluginFault struct{ RequestError }
 
 // Overload says that too much is asked for at a time.

@@ -184,11 +184,7 @@ func (h *Header) IsHead() bool {
 // HasHead reports whether there is one layer that guesses further tokens (MTP), with what makes it
 // one.
 func (h *Header) HasHead() bool {
-	prefix := h.Architecture() + "."
-	heads, _, err := h.scalar(prefix+"nextn_predict_layers", Uint32)
-	layers, _, err2 := h.scalar(prefix+"block_count", Uint32)
-	if err != nil || err2 != nil || heads.Len() == 0 || layers.Len() == 0 || heads.Int(0) != 1 {
-		return false
-	}
-	return h.hasTensor(fmt.Sprintf("blk.%d.nextn.eh_proj.weight", layers.Int(0)-1))
+	p := params{h: h, prefix: h.Architecture() + "."}
+	heads, layers := p.uint("nextn_predict_layers", 1, 1), p.uint("block_count", 1, maxLayers)
+	return heads == 1 && h.hasTensor(fmt.Sprintf("blk.%d.nextn.eh_proj.weight", layers-1))
 }

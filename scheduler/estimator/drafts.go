@@ -99,8 +99,8 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 		}
 		sensible = float64(slots+m*k)*alone.Seconds() > leastGain*float64(slots)*took(k).Seconds()
 	}
-	extra, price := took(1)-alone, took(1)-alone
-	if without == alone { // there are no drafts without it
+	extra := took(1) - alone
+	if price = extra; without == alone { // there are no drafts without it
 		price += d.after()
 	}
 	first := without == alone && !(d.Apart && m < slots) && !d.Estimator.verify.measured(slots+m)

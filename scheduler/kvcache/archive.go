@@ -197,8 +197,8 @@ func (a *archive) reach(e *entry, n int) int {
 type copyInProgress struct {
 	kind     copyKind
 	sequence *Sequence   // copied into or, when it is saved, out of
-	entry    *entry      // of the archive, when it is saved
-	exported func(error) // is told that an export is complete, or has failed
+	entry    *entry      // of the archive, when it is saved there
+	exported func(error) // is told that a copy for others is complete, or has failed: an export, or one for the cold store
 }
 
 // copying is the copy in progress, and how long this tick may go on with it.
@@ -216,7 +216,7 @@ const (
 	sharing              // a prefix from one sequence into another
 	restoring            // from the archive into a sequence
 	saving               // from a sequence into the archive
-	savingAhead          // the same, and no request waits for it
+	savingAhead          // the same, or for the cold store, and no request waits for it
 	exporting            // from a sequence to where nobody looks for prefixes
 )
 
@@ -225,7 +225,7 @@ const (
 type CopyTime struct {
 	Archive time.Duration // to and from the archive
 	Prefix  time.Duration // from one sequence to another
-	Ahead   time.Duration // to the archive, when no request waits for it
+	Ahead   time.Duration // to the archive or the cold store, when no request waits for it
 	Here    bool          // what requests wait for is copied by the tick itself, not by a thread beside passes
 }
 

@@ -42,24 +42,21 @@ type Stored struct {
 const (
 	// restBefore is how long a conversation rests before it is offered.
 	restBefore = 10 * time.Second
-	// LeastCold is how many tokens a conversation has that is offered, or has grown by at the end of
-	// the process, where Options do not say otherwise.
+	// LeastCold is how many tokens a conversation has that is offered, where Options do not say
+	// otherwise, or has grown by at the end of the process.
 	LeastCold = 512
 	// onceFactor is how many times more one has that nobody has continued yet.
 	onceFactor = 4
 )
 
-// covers reports whether what is stored of n tokens is so much of them that the rest is not worth
-// writing all of them again: what grows is written anew when it has grown by a quarter.
-func (s Stored) covers(n int) bool { return s.Common+BlockTokens > n || s.Common/4*5 >= n }
-
-// Covers reports whether a conversation of n tokens need not be written for what it has more than
-// what is stored, and at the end of the process.
+// Covers reports whether what is stored of n tokens is so much of them that the rest is not worth
+// writing all of them again: what grows is written anew when it has grown by a quarter, and at the
+// end of the process by less.
 func (s Stored) Covers(n int, end bool) bool {
 	if end {
 		return n-s.Common < LeastCold
 	}
-	return s.covers(n)
+	return s.Common+BlockTokens > n || s.Common/4*5 >= n
 }
 
 // worthOffering reports whether a conversation is likely to be asked for again, and long enough
@@ -80,8 +77,13 @@ func (c *Cache) forCold(v *conversation, state State) *Saved {
 // retire offers an entry that is about to be dropped.
 func (c *Cache) retire(e *entry) {
 	if c.cold != nil && e.sequence == nil && e.offered != len(e.tokens) && c.worthOffering(&e.conversation) {
-		c.cold.Offer(c.forCold(&e.conversation, e.state.Keep()), false)
+		c.offerEntry(e, false)
 	}
+}
+
+// offerEntry offers an entry of the archive.
+func (c *Cache) offerEntry(e *entry, end bool) (more bool) {
+	return c.cold.Offer(c.forCold(&e.conversation, e.state.Keep()), end)
 }
 
 // OfferIdle offers a conversation that has rested for a while, unless something else is copied.
@@ -98,7 +100,7 @@ func (c *Cache) OfferIdle() {
 	if len(s.digests) < len(s.tokens)/BlockTokens {
 		return // the next tick goes on
 	}
-	if stored, ok := c.cold.Find(s.digests, s.scope); ok && stored.covers(len(s.tokens)) {
+	if stored, ok := c.cold.Find(s.digests, s.scope); ok && stored.Covers(len(s.tokens), false) {
 		s.offered = len(s.tokens)
 		return
 	}
@@ -110,7 +112,7 @@ func (c *Cache) OfferIdle() {
 func (c *Cache) offer(s *Sequence, end bool) (more bool) {
 	if e := s.archived; e != nil {
 		s.offered = len(s.tokens)
-		return c.cold.Offer(c.forCold(&e.conversation, e.state.Keep()), end)
+		return c.offerEntry(e, end)
 	}
 	if c.settle(s); !c.worthOffering(&s.conversation) {
 		return true
@@ -151,16 +153,16 @@ func (c *Cache) nextOffer() (next *Sequence, at time.Time) {
 		return nil, at
 	}
 	for _, s := range c.sequences {
-		if c.offerable(s) && (next == nil || s.rests.Before(at)) {
+		if s.offered != len(s.tokens) && c.offerable(s) && (next == nil || s.rests.Before(at)) {
 			next, at = s, s.rests
 		}
 	}
 	return next, at.Add(restBefore)
 }
 
-// offerable reports whether a sequence is to be offered that nobody uses.
+// offerable reports whether nobody uses a sequence which is worth it to be offered.
 func (c *Cache) offerable(s *Sequence) bool {
-	return !s.running && !s.unsure && !s.dropped && s.offered != len(s.tokens) && c.worthOffering(&s.conversation)
+	return !s.running && !s.unsure && !s.dropped && c.worthOffering(&s.conversation)
 }
 
 // OfferAll offers what is worth it at the end of the process, what was used last first. It takes
@@ -171,15 +173,12 @@ func (c *Cache) OfferAll() {
 	}
 	c.finishCopy()
 	for _, s := range c.byUse() {
-		if s.running || s.unsure || s.dropped || !c.worthOffering(&s.conversation) || c.isStored(&s.conversation) {
-			continue
-		}
-		if !c.offer(s, true) {
+		if c.offerable(s) && !c.isStored(&s.conversation) && !c.offer(s, true) {
 			return
 		}
 	}
 	for _, e := range slices.Backward(c.archive.entries) {
-		if e.sequence == nil && c.worthOffering(&e.conversation) && !c.isStored(&e.conversation) && !c.cold.Offer(c.forCold(&e.conversation, e.state.Keep()), true) {
+		if e.sequence == nil && c.worthOffering(&e.conversation) && !c.isStored(&e.conversation) && !c.offerEntry(e, true) {
 			return
 		}
 	}

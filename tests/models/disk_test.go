@@ -13,13 +13,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
 )
 
 // diskServer is a host with conversations on the disk, which the test restarts.
 type diskServer struct {
-	slotHost
+	*host.Host
+	t    *testing.T
 	stop func()
 }
 
@@ -29,7 +31,7 @@ func openDisk(t *testing.T, dir string, change map[string]any) diskServer {
 	maps.Copy(all, change)
 	h := hosts.Open(t, all)
 	stop := hosts.Run(t, h)
-	return diskServer{slotHost{h, t}, stop}
+	return diskServer{h, t, stop}
 }
 
 // complete gives the greedy answer to a prompt of tokens, and how many of them were found.
@@ -61,8 +63,7 @@ func (s diskServer) send(method, path, key string, body []byte) string {
 }
 
 // Long prompts outlive the server on the disk: after a restart one that begins alike is read, and
-// answered as before. Nobody finds those of another key, of a model with other cells, or of other
-// adapters.
+// answered as before. Nobody finds those of another key, or of a model with other cells.
 func TestHost_Disk_OutlivesTheServer(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "model.gguf")

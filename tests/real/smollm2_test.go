@@ -223,11 +223,21 @@ func answersAsLlamaServer(t *testing.T, model string) {
 	plain := opened(t, model, map[string]any{"speculation.type": "none", "scheduler.slots": "4", "model.ctx_size": "2048"})
 	compare("without drafts", ask(t, plain, 1)[0])
 
-	// Eight answers of up to 120 tokens have cells for two of them.
+	// Eight answers of up to 120 tokens have cells for two of them. Two answers that begin together
+	// and may each be nearly as long as the cells are enough for a preemption, whenever the eight come.
 	small := opened(t, model, map[string]any{"scheduler.slots": "8", "model.ctx_size": "320", "model.kv_layout": "shared"})
+	var group sync.WaitGroup
+	group.Go(func() {
+		status, body := hosts.Post(t, small.URL()+"/v1/completions",
+			`{"prompt":["Once upon a time","There was a king"],"max_tokens":300,"ignore_eos":true,"temperature":0}`)
+		if status != http.StatusOK {
+			t.Errorf("two long answers: %d %s", status, body)
+		}
+	})
 	for _, all := range ask(t, small, 2, `"max_tokens":32`, `"max_tokens":120`, `"n_predict":32`, `"n_predict":120`) {
 		compare("with few cells", all)
 	}
+	group.Wait()
 	if n := hosts.Metric(t, small, "penstock_num_preemptions_total", ".*"); n < 1 {
 		t.Errorf("with few cells there were %v preemptions", n)
 	}

@@ -14,6 +14,9 @@ import (
 // ik is the server of ik_llama.cpp, whose kernels for CPUs are others than llama.cpp's.
 const ik = "ik_llama.cpp"
 
+// ikPart is the part of a run that compares with it.
+const ikPart = "ik"
+
 // ikModels are of the types of weights that people run on CPUs.
 var ikModels = []quantisedModel{
 	{"135m-q4_0", 64}, {"135m-q4_k_m", 64}, {"135m-iq4_xs", 64}, {"135m-q8_0", 64}, {"moe-q4_0", 64},

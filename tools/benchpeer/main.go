@@ -49,11 +49,11 @@ var works = []struct {
 	{readyPart, (*lab).ready},
 	{schemas, (*lab).schemas},
 	{before, (*lab).compareBefore},
-	{ik, (*lab).compareIK},
+	{ikPart, (*lab).compareIK},
 }
 
 // notInWhole are the parts that a whole run leaves out.
-var notInWhole = []string{plugins, readyPart, schemas, before, ik}
+var notInWhole = []string{plugins, readyPart, schemas, before, ikPart}
 
 // These compare Penstock with itself.
 const (

@@ -94,15 +94,12 @@ func readyIn(name, readme string) (readyPlugin, error) {
 	if err := json.Unmarshal([]byte(example), &request); err != nil {
 		return p, fmt.Errorf("its first example: %w", err)
 	}
-	var alone string
-	if len(request.Plugins) == 1 && json.Unmarshal(request.Plugins[0], &alone) == nil {
-		request.Plugins[0] = json.RawMessage(fmt.Sprintf(`{"name":%q}`, alone))
-	}
 	var entry struct {
 		Name   string          `json:"name"`
 		Config json.RawMessage `json:"config"`
 	}
-	if len(request.Plugins) != 1 || json.Unmarshal(request.Plugins[0], &entry) != nil || entry.Name != name {
+	read := func(to any) bool { return json.Unmarshal(request.Plugins[0], to) == nil }
+	if len(request.Plugins) != 1 || !read(&entry.Name) && !read(&entry) || entry.Name != name {
 		return p, errors.New("plugins of its first example must have the plugin, and no other")
 	}
 	var config bytes.Buffer

@@ -128,7 +128,8 @@ func (r report) markdown() string {
 	return b.String()
 }
 
-// output names the files that a whole run writes besides its figures; an empty name means none.
+// output names the files that a run writes besides its figures; an empty name means none. All but
+// ready are of a whole run.
 type output struct{ document, readme, chart, ready string }
 
 func (o output) write(r report) error {

@@ -15,9 +15,9 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// Write writes a Llama model to w. The vocabulary is that of the GGUF file vocabPath, of which
-// only the header is read; llama.cpp's source tree has some under models/. The same arguments give
-// the same bytes.
+// Write writes a model of Llama's architecture to w, or of GLM 4's where the shape has a head. The
+// vocabulary is that of the GGUF file vocabPath, of which only the header is read; llama.cpp's
+// source tree has some under models/. The same arguments give the same bytes.
 func Write(w io.Writer, shape Shape, vocabPath string, quant Quant, seed uint64) error {
 	if err := shape.validate(); err != nil {
 		return err

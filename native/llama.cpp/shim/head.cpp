@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <numeric>
 
 namespace {
@@ -267,18 +268,34 @@ void head::begin(int32_t sequence, int32_t position) {
         forget(sequence);
     }
     if (s.tokens.empty()) {
-        s.first   = position - 1;
         s.decoded = position;
-        s.tokens.assign(1, 0);
-        s.states.assign(width, 0);
+        know_nothing_before(s, position);
     }
 }
 
-// Drops the token that the head has read before the model, if any.
-void head::drop_ahead(int32_t sequence) {
-    if (auto & s = sequences[static_cast<size_t>(sequence)]; s.decoded > s.end()) {
-        s.decoded = s.end();
-        remove(sequence, s.decoded);
+// Begins a sequence at a position, with zeros in place of the state before it.
+void head::know_nothing_before(followed & s, int32_t position) {
+    s.first = position - 1;
+    s.tokens.assign(1, 0);
+    s.states.assign(width, 0);
+}
+
+// Drops the tokens from a position on, whether the head has read them or not.
+void head::drop_from(followed & s, int32_t position) {
+    if (const int32_t kept = position - s.first; kept > 0) {
+        s.tokens.resize(static_cast<size_t>(kept));
+        s.states.resize(static_cast<size_t>(kept) * width);
+    } else {
+        know_nothing_before(s, position);
+    }
+}
+
+// Has the head forget what it has read from a position on.
+void head::unread(int32_t sequence, int32_t position) {
+    auto & s = sequences[static_cast<size_t>(sequence)];
+    if (s.decoded > position) {
+        s.decoded = position;
+        remove(sequence, position);
     }
 }
 
@@ -292,21 +309,22 @@ void head::drop_read(followed & s) {
     }
 }
 
-void head::add_pending(int32_t sequence, const followed & s) {
-    for (int32_t p = s.decoded; p < s.end(); p++) {
+// Adds to the next pass what the head has yet to read before a position.
+void head::add_pending(int32_t sequence, const followed & s, int32_t until) {
+    for (int32_t p = s.decoded; p < until; p++) {
         const auto i = static_cast<size_t>(p - s.first);
         batch.add(s.tokens[i], p, sequence, false, s.states.data() + (i - 1) * width, width);
     }
 }
 
 // Makes of what the head reads of tokens what its layers take in. Each token is by itself.
-float * head::encode(head_batch & b) {
-    encoded.resize(b.size() * given);
+float * head::encode() {
+    encoded.resize(batch.size() * given);
     const auto at_once = std::min(most_encoded, static_cast<size_t>(context->limits.ubatch));
-    for (size_t from = 0; from < b.size(); from += at_once) {
+    for (size_t from = 0; from < batch.size(); from += at_once) {
         llama_batch in{};
-        in.n_tokens = static_cast<int32_t>(std::min(at_once, b.size() - from));
-        in.embd     = b.states.data() + from * width;
+        in.n_tokens = static_cast<int32_t>(std::min(at_once, batch.size() - from));
+        in.embd     = batch.states.data() + from * width;
         context->run(in, true);
         const float * out = llama_get_embeddings_nextn(context->context);
         if (!out) {
@@ -317,22 +335,22 @@ float * head::encode(head_batch & b) {
     return encoded.data();
 }
 
-void head::run(head_batch & b) {
+void head::run() {
     context->copy.finish();
-    float * states = encodes_layers(*context->model->model) && !b.own ? encode(b) : b.states.data();
-    for (size_t i = 0; i < b.size(); i++) {
-        context->seq_ids[i] = &b.sequences[i];
+    float * states = encodes_layers(*context->model->model) && !batch.own ? encode() : batch.states.data();
+    for (size_t i = 0; i < batch.size(); i++) {
+        context->seq_ids[i] = &batch.sequences[i];
     }
     llama_batch out{};
-    out.n_tokens = static_cast<int32_t>(b.size());
-    out.token    = b.tokens.data();
+    out.n_tokens = static_cast<int32_t>(batch.size());
+    out.token    = batch.tokens.data();
     out.embd     = states;
-    out.pos      = b.positions.data();
+    out.pos      = batch.positions.data();
     out.n_seq_id = context->seq_counts.data();
     out.seq_id   = context->seq_ids.data();
-    out.logits   = b.outputs.data();
+    out.logits   = batch.outputs.data();
     context->run(out);
-    if (!apart && b.outputs.back()) {
+    if (!apart && batch.outputs.back()) {
         context->passed.take(context, out);
     }
 }
@@ -344,17 +362,14 @@ void head::read(const std::vector<int32_t> & list) {
     for (size_t next = 0; next < list.size();) {
         const int32_t sequence = list[next];
         auto &        s        = sequences[static_cast<size_t>(sequence)];
-        const int32_t n        = std::min(s.end() - s.decoded, room - static_cast<int32_t>(batch.size()));
-        for (int32_t p = s.decoded; p < s.decoded + n; p++) {
-            const auto i = static_cast<size_t>(p - s.first);
-            batch.add(s.tokens[i], p, sequence, false, s.states.data() + (i - 1) * width, width);
-        }
-        s.decoded += n;
+        const int32_t until    = std::min(s.end(), s.decoded + room - static_cast<int32_t>(batch.size()));
+        add_pending(sequence, s, until);
+        s.decoded = until;
         if (s.decoded == s.end()) {
             next++;
         }
         if (static_cast<int32_t>(batch.size()) == room || next == list.size()) {
-            run(batch);
+            run();
             batch.clear();
         }
     }
@@ -390,7 +405,7 @@ void head::follow(const passed_states & passed, size_t n, const int32_t * tokens
             }
         }
         if (s.ahead != tokens[i]) {
-            drop_ahead(ids[i]);
+            unread(ids[i], s.end());
         }
         s.prompt = s.prompt || !outputs[i];
         s.tokens.push_back(tokens[i]);
@@ -435,18 +450,8 @@ void head::cut(int32_t sequence, int32_t n) {
     if (s.tokens.empty() || n >= s.end()) {
         return;
     }
-    if (s.decoded > n) {
-        remove(sequence, n);
-        s.decoded = n;
-    }
-    if (const int32_t kept = n - s.first; kept > 0) {
-        s.tokens.resize(static_cast<size_t>(kept));
-        s.states.resize(static_cast<size_t>(kept) * width);
-        return;
-    }
-    s.first = n - 1;
-    s.tokens.assign(1, 0);
-    s.states.assign(width, 0);
+    unread(sequence, n);
+    drop_from(s, n);
 }
 
 void head::share(int32_t from, int32_t to, int32_t n) {
@@ -470,16 +475,8 @@ void head::share(int32_t from, int32_t to, int32_t n) {
     auto & s = sequences[static_cast<size_t>(to)];
     s        = source;
     s.pass   = 0;
-    if (n < s.end()) {
-        const int32_t kept = n - s.first;
-        s.tokens.resize(static_cast<size_t>(std::max(kept, 1)));
-        s.states.resize(s.tokens.size() * width);
-        if (kept < 1) {
-            s.first = n - 1;
-            std::fill(s.states.begin(), s.states.end(), 0.0f);
-        }
-    }
     s.decoded = read;
+    drop_from(s, n);
     drop_read(s);
 }
 
@@ -489,7 +486,7 @@ void head::save(int32_t sequence, int32_t n_positions, state_layout & state) {
         return;
     }
     context->copy.finish();
-    drop_ahead(sequence);
+    unread(sequence, s.end());
     const saved_head about{ print, s.first, s.decoded, static_cast<int32_t>(s.tokens.size()) };
     state.write(&about, sizeof(about));
     state.write(s.tokens.data(), s.tokens.size() * sizeof(int32_t));
@@ -541,7 +538,7 @@ bool head::is_there(ps_head_ask & a) {
     if (s.end() != a.position) {
         return false;
     }
-    drop_ahead(a.sequence);
+    unread(a.sequence, s.end());
     return true;
 }
 
@@ -552,8 +549,8 @@ bool head::begin(const ps_head_ask & a) {
     if (batch.size() + pending + 1 > static_cast<size_t>(context->limits.batch)) {
         return false;
     }
-    if (pending > 0) {
-        add_pending(a.sequence, s);
+    if (!shares) {
+        add_pending(a.sequence, s, s.end());
     }
     batch.add(a.token, a.position, a.sequence, true, s.states.data() + s.states.size() - width, width);
     return true;
@@ -621,7 +618,7 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least)
             }
         }
         for (auto before = began; !active.empty();) {
-            run(batch);
+            run();
             next.clear();
             const auto now = clock::now();
             const bool last = now + (now - before) > until;

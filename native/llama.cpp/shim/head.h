@@ -116,14 +116,16 @@ class head {
   private:
     void      forget(int32_t sequence);
     void      begin(int32_t sequence, int32_t position);
-    void      drop_ahead(int32_t sequence);
+    void      know_nothing_before(followed & s, int32_t position);
+    void      drop_from(followed & s, int32_t position);
+    void      unread(int32_t sequence, int32_t position);
     void      drop_read(followed & s);
     void      trim(followed & s);
-    void      add_pending(int32_t sequence, const followed & s);
+    void      add_pending(int32_t sequence, const followed & s, int32_t until);
     void      read(const std::vector<int32_t> & list);
     void      remove(int32_t sequence, int32_t from);
-    void      run(head_batch & batch);
-    float *   encode(head_batch & batch);
+    float *   encode();
+    void      run();
     bool      is_there(ps_head_ask & a);
     bool      begin(const ps_head_ask & a);
     bool      take(ps_head_ask & a, int32_t row, float least);
