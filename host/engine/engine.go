@@ -45,7 +45,8 @@ type Options struct {
 	// row for each slot.
 	Model   native.ModelOptions
 	Context native.ContextOptions
-	// A head guesses tokens if Model.LoadMTP is set and there is one: Model.Head, or in the model's own file.
+	// A head guesses tokens if Model.LoadMTP is set and there is one: Model.Head, or in the model's
+	// own file.
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
 	// Workers are the devices of other machines that compute; nil: only this machine's do.

@@ -107,6 +107,14 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 	return price / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
 }
 
+// Row is what a drafted token adds to the tick where m slots have k of them each.
+func (d *Drafts) Row(m, k int) time.Duration {
+	k = max(min(k, d.Room/m), 1)
+	depth := d.Decode.Cells / d.Decode.Tokens
+	extra := d.passes(m, Pass{m * k, m * k * (depth + k/2)}) - d.Estimator.decode.predict(d.Decode)
+	return max(extra, 0) / time.Duration(m*k)
+}
+
 // allowed reports whether k tokens of each of the first m offers, with which the tick takes t,
 // keep the target and the budgets.
 func (d *Drafts) allowed(m, k int, t time.Duration) bool {

@@ -169,8 +169,8 @@ var architectures = map[string]architecture{
 // "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
 // "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what
 // its encoder gives. "gemma4" attends to a window in each second layer, and "gemma4-assistant" is a
-// head for it, as "eagle3" is for "qwen3", and
-// "eagle3-echo", of the same seed, guesses the last token that was read. Other kinds are the names in archs, some megabytes each and without a usable
+// head for it, as "eagle3" is for "qwen3", and "eagle3-echo", of the same seed, guesses the last
+// token that was read. Other kinds are the names in archs, some megabytes each and without a usable
 // vocabulary: "llama-moe". The same arguments give the same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)
