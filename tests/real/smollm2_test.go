@@ -224,7 +224,7 @@ func answersAsLlamaServer(t *testing.T, model string) {
 	compare("without drafts", ask(t, plain, 1)[0])
 
 	// Eight answers of up to 120 tokens have cells for two of them. Two answers that begin together
-	// and may each be nearly as long as the cells are enough for a preemption, whenever the eight come.
+	// and are each nearly as long as all cells lead to a preemption, whenever the eight come.
 	small := opened(t, model, map[string]any{"scheduler.slots": "8", "model.ctx_size": "320", "model.kv_layout": "shared"})
 	var group sync.WaitGroup
 	group.Go(func() {
