@@ -222,8 +222,8 @@ func alike(got, want HeadAsk) bool {
 }
 
 // A head guesses after a sequence was put away and back as before, also after one that was cut on
-// the way or went through a file. A state without anything of a head's, or with a part of it, leaves
-// it to begin anew, and is restored all the same.
+// the way or went through a file. A state without anything of a head's, or with a part of it,
+// leaves it to begin anew, and is restored all the same.
 func TestHead_RestoreState_GuessesAsBefore(t *testing.T) {
 	text, end := []int32{11, 45, 7, 90, 33, 21, 64, 18, 77}, 8
 	for name, m := range headsOf(t) {

@@ -82,8 +82,8 @@ func sameDrafting(branches []*branch) int {
 }
 
 // speculate adds guessed tokens to the plan, as many as promise the most tokens a second. While
-// prompts wait, whose time that would be, it adds only what besidePrompts allows. It adds none where
-// sets of adapters have passes of their own.
+// prompts wait, whose time that would be, it adds only what besidePrompts allows. It adds none
+// where sets of adapters have passes of their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
 	p.asked, p.foreseen = p.asked[:0], p.foreseen[:0]

@@ -241,8 +241,8 @@ func TestSpeculate_PromptsWait_NoDrafts(t *testing.T) {
 }
 
 // Beside prompts that have passes of their own, an answer whose drafts are right has short ones: it
-// is faster, no tick is longer than the target, and the prompt takes little longer. One whose drafts
-// are wrong has none.
+// is faster, no tick is longer than the target, and the prompt takes little longer. One whose
+// drafts are wrong has none.
 func TestSpeculate_PromptsWait_ShortDrafts(t *testing.T) {
 	const target = 40 * time.Millisecond
 	beside := func(d func(*schedulertest.Backend) draft.Drafter) (ticks *longestTick, prompt time.Duration, written int) {
