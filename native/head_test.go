@@ -221,6 +221,18 @@ func alike(got, want HeadAsk) bool {
 	return slices.Equal(got.Draft, want.Draft) && math.Abs(float64(got.Gap-want.Gap)) <= 0.02*math.Abs(float64(want.Gap))+1e-4
 }
 
+// copyOf is a state of so many positions with the first bytes of another.
+func copyOf(t *testing.T, of *State, bytes, positions int) *State {
+	t.Helper()
+	s, err := NewState(bytes, positions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closing(t, s) })
+	copy(s.Contents(), of.Contents())
+	return s
+}
+
 // A head guesses after a sequence was put away and back as before, also after one that was cut on
 // the way or went through a file. A state without anything of a head's, or with a part of it,
 // leaves it to begin anew, and is restored all the same.
@@ -258,18 +270,8 @@ func TestHead_RestoreState_GuessesAsBefore(t *testing.T) {
 				h.run(t, []int{end, 0}, 1, nil, text[2:])
 				h.guess(t, 3, HeadAsk{Sequence: 1, Token: 5, Position: len(text) - 2})
 				c.FinishCopy()
-				copied := func(size int) *State {
-					t.Helper()
-					s, err := NewState(size, end)
-					if err != nil {
-						t.Fatal(err)
-					}
-					t.Cleanup(func() { closing(t, s) })
-					copy(s.Contents(), read.Contents())
-					return s
-				}
 				size := len(read.Contents())
-				for what, s := range map[string]*State{"unread": unread, "read": read, "from a file": copied(size)} {
+				for what, s := range map[string]*State{"unread": unread, "read": read, "from a file": copyOf(t, read, size, end)} {
 					if err := h.RestoreState(2, s, end); err != nil {
 						t.Fatal(err)
 					}
@@ -295,7 +297,7 @@ func TestHead_RestoreState_GuessesAsBefore(t *testing.T) {
 				if alike(cold, want) {
 					t.Fatal("a head that ignores the text tests nothing")
 				}
-				if got := anew(copied(size-1), nil); !alike(got, cold) {
+				if got := anew(copyOf(t, read, size-1, end), nil); !alike(got, cold) {
 					t.Errorf("of a damaged state it guesses %v with a gap of %v, of none %v with %v", got.Draft, got.Gap, cold.Draft, cold.Gap)
 				}
 				if m.Info().Hybrid {
