@@ -80,39 +80,27 @@ type HeadAsk struct {
 	Position int   // of it; the model has computed all before
 	Most     int   // tokens wanted
 
-	// There are fewer where one more would not save as much as it is likely to take.
-	Saves   time.Duration       // by a token that is right; 0: as many are guessed as are wanted
-	Row     time.Duration       // that it takes to check a token
-	Chances [HeadGrades]float32 // that a token of a grade is right, if those before it are
-
 	Draft []int32 // the guess; the memory is used again
 	Gap   float32 // between the logits of its least sure token and of the next best
 }
 
-// HeadGrades is how many grades of tokens there are, the least sure first.
-const HeadGrades = C.PS_GRADES
-
-// Draft guesses for several sequences at once, in about the time given. A token's grade is the last
-// whose gap is no larger than that between its logit and the next best. After an error there are no
-// guesses, and the head has forgotten these sequences.
-func (h *Head) Draft(asks []HeadAsk, within time.Duration, gaps [HeadGrades]float32) error {
+// Draft guesses for several sequences at once, in about the time given. Of a guess, all tokens but
+// the first are likelier than the next best by least, as a difference of logits. After an error
+// there are no guesses, and the head has forgotten these sequences.
+func (h *Head) Draft(asks []HeadAsk, within time.Duration, least float32) error {
 	h.asks = h.asks[:0]
 	for i := range asks {
 		a := &asks[i]
 		a.Draft = a.Draft[:0]
-		ask := C.ps_head_ask{sequence: C.int32_t(a.Sequence), token: C.int32_t(a.Token), position: C.int32_t(a.Position),
-			most: C.int32_t(min(a.Most, C.PS_MOST_DRAFTED)), saves: C.float(a.Saves), row: C.float(a.Row)}
-		for grade, chance := range a.Chances {
-			ask.chances[grade] = C.float(chance)
-		}
-		h.asks = append(h.asks, ask)
+		h.asks = append(h.asks, C.ps_head_ask{sequence: C.int32_t(a.Sequence), token: C.int32_t(a.Token), position: C.int32_t(a.Position),
+			most: C.int32_t(min(a.Most, C.PS_MOST_DRAFTED))})
 	}
 	if len(asks) == 0 {
 		return nil
 	}
 	err := h.onMemory("draft", func(e *C.ps_error) C.int32_t {
 		h.useThreads()
-		return C.ps_head_draft(h.context.c(), &h.asks[0], C.size_t(len(h.asks)), C.int64_t(within), (*C.float)(&gaps[0]), e)
+		return C.ps_head_draft(h.context.c(), &h.asks[0], C.size_t(len(h.asks)), C.int64_t(within), C.float(least), e)
 	})
 	if err != nil {
 		return err

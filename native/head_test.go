@@ -114,7 +114,7 @@ func (h *Head) guess(t *testing.T, most int, asks ...HeadAsk) []HeadAsk {
 	for i := range asks {
 		asks[i].Most = most
 	}
-	if err := h.Draft(asks, time.Hour, [HeadGrades]float32{}); err != nil {
+	if err := h.Draft(asks, time.Hour, 0); err != nil {
 		t.Fatal(err)
 	}
 	return asks
@@ -414,40 +414,5 @@ func TestDryRun_Need_CountsTheHead(t *testing.T) {
 	const states = 6 * 64 * 4 // of a token, in llama.cpp's buffers, in the copies of the head and in what it has yet to read
 	if more, other := needed(512, true).Compute-with.Compute, needed(512, false).Compute-without.Compute; more != other+256*states {
 		t.Errorf("256 more tokens in a pass take %d bytes more, without a head %d", more, other)
-	}
-}
-
-// A guess goes on while one more token is likely to save more than it takes, and leaves out one
-// that is not worth a row.
-func TestHead_Draft_WorthItsPrice(t *testing.T) {
-	c, h := feeding(t, loadHead(t, loopHead(t, -1)), ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
-	var first, second HeadAsk
-	var token int32
-	for ; token == 0 || second.Gap > 0.9*first.Gap; token++ { // until the second token is less sure
-		if err := errors.Join(c.Remove(0, 0, -1), h.Cut(0, 0)); err != nil || token > 100 {
-			t.Fatal("no second token is less sure than the first: ", err)
-		}
-		h.run(t, []int{0}, 1, []int32{token, 11})
-		first = h.guess(t, 1, HeadAsk{Token: 45, Position: 2})[0]
-		second = h.guess(t, 2, HeadAsk{Token: 45, Position: 2})[0]
-	}
-	even := [HeadGrades]float32{0.5, 0.5, 0.5, 0.5}
-	for name, c := range map[string]struct {
-		saves, row time.Duration
-		chances    [HeadGrades]float32
-		want       int
-	}{
-		"any price":                     {0, time.Hour, even, 4},
-		"two right ones are too seldom": {time.Hour, 20 * time.Minute, even, 1},
-		"three are":                     {time.Hour, 10 * time.Minute, even, 2},
-		"four are":                      {time.Hour, 5 * time.Minute, even, 3},
-		"the second is unlikely":        {time.Hour, 5 * time.Minute, [HeadGrades]float32{0.01, 1, 1, 1}, 1},
-	} {
-		asks := []HeadAsk{{Token: 45, Position: 2, Most: 4, Saves: c.saves, Row: c.row, Chances: c.chances}}
-		far := float32(math.Inf(1))
-		err := h.Draft(asks, time.Hour, [HeadGrades]float32{0, (first.Gap + second.Gap) / 2, far, far})
-		if err != nil || len(asks[0].Draft) != c.want {
-			t.Errorf("%s: %d tokens, want %d: %v", name, len(asks[0].Draft), c.want, err)
-		}
 	}
 }

@@ -314,22 +314,14 @@ func (s *Scheduler) askDrafter() {
 	p.asks = p.asks[:0]
 	longest := 1
 	for _, j := range p.asked {
-		longest = max(longest, j.guess.ask.Most)
-	}
-	if len(p.asked) == 0 {
-		return
-	}
-	row, saves := p.offers.Row(len(p.asked), longest), p.withoutDrafts/time.Duration(s.decoding)
-	for _, j := range p.asked {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
 		a.Within = p.offers.Target - p.withoutDrafts
 		a.Sequence, a.Position = j.branch.seq.ID(), j.branch.seq.Position()+j.branch.pending()-1
-		a.Saves, a.Row = saves, row
-		for grade := range a.Chances {
-			a.Chances[grade] = float32(j.guess.chances.Of(grade, &p.chances))
-		}
-		p.asks = append(p.asks, a)
+		p.asks, longest = append(p.asks, a), max(longest, a.Most)
+	}
+	if len(p.asks) == 0 {
+		return
 	}
 	start := s.config.Clock()
 	if err := panics.Try(func() error { p.drafter.Draft(p.asks); return nil }); err != nil {

@@ -273,48 +273,6 @@ func TestSpeculate_PromptsWait_ShortDrafts(t *testing.T) {
 	}
 }
 
-// listener is a drafter that keeps what it was asked last for so many answers at once, in their
-// middle.
-type listener struct {
-	seer
-	answers int
-	last    draft.Ask
-}
-
-func (d *listener) Draft(asks []*draft.Ask) {
-	if len(asks) == d.answers && len(asks[0].Context) < 300 { // then their ends are near, and drafts shorter
-		d.last = *asks[0]
-	}
-	d.seer.Draft(asks)
-}
-
-// A drafter is told what one more token takes and what a right one saves, for each of the answers
-// that the pass has, and how often tokens of each grade were right.
-func TestSpeculate_AsksTellThePrice(t *testing.T) {
-	for slots, saves := range map[int]time.Duration{1: 5200 * time.Microsecond, 4: 1450 * time.Microsecond} {
-		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14})
-		b.Cost = flat
-		d := &listener{answers: slots, seer: seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: 0.1, sure: true,
-			takes: func(int) time.Duration { return flat(1, 1) / 10 }}}
-		s := newScheduler(t, b, scheduler.Config{Slots: slots, Drafter: d})
-		var streams []*scheduler.Stream
-		for i := range slots {
-			streams = append(streams, submit(t, s, request(20, i, 400)))
-		}
-		finish(t, s, streams...)
-		a, row := d.last, 200*time.Microsecond
-		if far := a.Saves - saves; far.Abs() > saves/10 {
-			t.Errorf("%d slots: a right token saves %v, want %v", slots, a.Saves, saves)
-		}
-		if far := a.Row - row; far.Abs() > row/4 {
-			t.Errorf("%d slots: a row takes %v, want %v", slots, a.Row, row)
-		}
-		if sure := a.Chances[draft.Grades-1]; sure < 0.8 || sure > 1 || a.Chances[0] > 0.2 {
-			t.Errorf("%d slots: the chances are %v, where nine of ten of the surest are right", slots, a.Chances)
-		}
-	}
-}
-
 // A request may have its tokens guessed in smaller steps, or not at all; and a backend that cannot
 // drop tokens is not asked to.
 func TestSpeculate_Limits(t *testing.T) {

@@ -22,23 +22,22 @@ type DraftModel struct {
 	texts   [][]int32 // by slot: the context without pictures and sounds, of which the model sees nothing
 	batch   scheduler.Batch
 	asks    []*draft.Ask  // those that go on, in the order of the rows
-	right   []float32     // of each of them, the chance that all tokens so far are
 	token   time.Duration // that one of many tokens of a context takes; 0: that is not known
 	began   time.Time
 	within  time.Duration // since then
-	step    time.Duration // that a pass takes which computes a token of each ask; 0: that is not known
 }
 
 const (
 	mostCaughtUp = 256 // tokens of contexts that one call computes, if there is time for them
 	firstCatchUp = 16  // the same while it is not known how long they take
+	leastGap     = 0.5 // between the logits of a token and of the next best, for a draft to go on with it
 )
 
-// gradeGap is how much likelier a token of each grade is than the next best (in logits). The grade
-// of a draft is that of its least sure token.
+// gradeGap is how much likelier the least sure token of a draft of each grade is than the next
+// best (in logits).
 var gradeGap = [draft.Grades]float32{0, 1, 2, 4}
 
-// gradeOf is the grade of a token by that gap.
+// gradeOf is the grade of a draft by the least of these gaps.
 func gradeOf(gap float32) int {
 	grade := draft.Grades - 1
 	for grade > 0 && gap < gradeGap[grade] {
@@ -91,12 +90,6 @@ func (d *DraftModel) Draft(asks []*draft.Ask) {
 		if n := d.batch.Len(); first && n >= firstCatchUp { // smaller passes say nothing of large ones
 			d.token = max(took/time.Duration(n), 1)
 		}
-		if !first {
-			if d.step == 0 {
-				d.step = took
-			}
-			d.step += (took - d.step) / 4
-		}
 		d.goOn(time.Since(d.began)+took < d.within)
 	}
 }
@@ -114,7 +107,7 @@ func (d *DraftModel) affordable() int {
 // order of the asks.
 func (d *DraftModel) catchUp(asks []*draft.Ask) {
 	d.batch.Reset()
-	d.asks, d.right = d.asks[:0], d.right[:0]
+	d.asks = d.asks[:0]
 	left := d.affordable()
 	for _, a := range asks {
 		a.Draft, a.Grade = a.Draft[:0], draft.Grades-1
@@ -137,7 +130,7 @@ func (d *DraftModel) catchUp(asks []*draft.Ask) {
 			d.add(a, t, len(*held) == len(text)-1)
 		}
 		if keep+n == len(text) {
-			d.asks, d.right = append(d.asks, a), append(d.right, 1)
+			d.asks = append(d.asks, a)
 		}
 	}
 }
@@ -170,24 +163,20 @@ func (d *DraftModel) pass() error {
 	return d.backend.Wait()
 }
 
-// goOn takes the best token of each row that is worth a row of the model's, and prepares the pass
-// that computes those after which another one is likely to pay, if there is time.
+// goOn takes the best token of each row, and prepares the pass that computes those if there is
+// time for another.
 func (d *DraftModel) goOn(another bool) {
-	asks, price := d.asks, d.step/time.Duration(max(len(d.asks), 1))
+	asks := d.asks
 	d.batch.Reset()
 	d.asks = d.asks[:0]
 	for i, a := range asks {
 		token, gap := likeliest(d.backend.Row(i))
-		chance := a.Chances[gradeOf(gap)]
-		right := d.right[i] * chance
-		if a.Saves > 0 && len(a.Draft) > 0 && right*float32(a.Saves) < float32(a.Row) {
+		if len(a.Draft) > 0 && gap < leastGap {
 			continue
 		}
 		a.Grade = min(a.Grade, gradeOf(gap))
-		a.Draft = append(a.Draft, token)
-		if another && len(a.Draft) < a.Most && (a.Saves == 0 || right*chance*float32(a.Saves) >= float32(a.Row+price)) {
+		if a.Draft = append(a.Draft, token); len(a.Draft) < a.Most && another {
 			d.add(a, token, true)
-			d.right[len(d.asks)] = right
 			d.asks = append(d.asks, a)
 		}
 	}

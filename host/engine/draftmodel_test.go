@@ -76,23 +76,6 @@ func TestDraftModel_Draft_EndsInTime(t *testing.T) {
 	}
 }
 
-// A draft goes on while one more token is likely to save more than it takes.
-func TestDraftModel_Draft_WorthItsPrice(t *testing.T) {
-	target := openedFile(t, Options{Path: builtIn, Slots: 1, ContextSize: 256})
-	d := drafting(t, target, builtIn, 1)
-	text := tokens(t, target, "Once upon a time there was a frog.")
-	a := &draft.Ask{Context: text, Most: 4, Within: time.Hour, Chances: [draft.Grades]float32{0.5, 0.5, 0.5, 0.5}}
-	for len(a.Draft) == 0 { // until the text is computed
-		d.Draft([]*draft.Ask{a})
-	}
-	for row, want := range map[time.Duration]int{20 * time.Minute: 1, 10 * time.Minute: 2, 5 * time.Minute: 3, time.Minute: 4} {
-		a.Saves, a.Row = time.Hour, row
-		if d.Draft([]*draft.Ask{a}); len(a.Draft) != want {
-			t.Errorf("a row takes %v: %d tokens, want %d", row, len(a.Draft), want)
-		}
-	}
-}
-
 // A draft model with other tokens is refused.
 func TestNewDraftModel_OtherTokens(t *testing.T) {
 	target, small := openedFile(t, Options{Path: builtIn, Slots: 1}), openedFile(t, Options{Path: smallModel(t, "cohere2"), Slots: 1})

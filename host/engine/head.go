@@ -73,11 +73,10 @@ func (d *HeadDrafter) Draft(asks []*draft.Ask) {
 		}
 		h := &d.asks[len(d.of)]
 		h.Sequence, h.Position, h.Token, h.Most = a.Sequence, a.Position, a.Context[len(a.Context)-1], a.Most
-		h.Saves, h.Row, h.Chances = a.Saves, a.Row, a.Chances
 		d.of = append(d.of, a)
 	}
 	d.asks = d.asks[:len(d.of)]
-	if err := d.backend.head.Draft(d.asks, asks[0].Within, gradeGap); err != nil {
+	if err := d.backend.head.Draft(d.asks, asks[0].Within, leastGap); err != nil {
 		return
 	}
 	for i, a := range d.of {

@@ -229,7 +229,7 @@ func (t *modelTrial) guessing() (err error) {
 		return errors.Join(t.pass(pieces...), head.Follow(&t.batch, false))
 	}
 	guess := func(at int) error {
-		return head.Draft([]native.HeadAsk{{Sequence: 0, Token: t.token(0, at), Position: at, Most: 2}}, time.Minute, [native.HeadGrades]float32{})
+		return head.Draft([]native.HeadAsk{{Sequence: 0, Token: t.token(0, at), Position: at, Most: 2}}, time.Minute, 0)
 	}
 	err = errors.Join(
 		follow(piece{to: promptLen}, piece{text: 1, sequence: 1, to: chunkLen}), guess(promptLen),

@@ -126,15 +126,11 @@
 // them, and it ends before a pass for which there is no time: other slots wait for it. Its memory
 // is counted with the model's own when the context is fitted (host/loading/plan.go). What a
 // guessed token costs there is measured, and counts when the length is chosen; slots whose
-// guesses do not pay are not asked for.
-//
-// # When does a draft end?
-//
-// The drafts of heads and draft models are greedy. One goes on while the chance that another token
-// is right, with all before it, times what a right one saves is more than it takes to guess it and
-// to check it. The chance is that of the drafts of a grade, which is how far the next best token is
-// behind. A fixed distance would stop too early where rows cost nothing, and too late where they
-// cost a pass each.
+// guesses do not pay are not asked for. The draft is greedy and stops where two tokens are nearly
+// as likely. To stop where the price of one more token, as each pass was timed, is more than it
+// promises was tried, and was slower: on two busy cores (load 12 to 15) a head that is always right
+// made 148 to 154 guesses for 320 tokens instead of 281, and 1.2 to 1.3 times the speed instead of
+// 1.6.
 //
 // # Why is a plugin's guess asked for right after a token, and not when it is wanted?
 //
@@ -165,12 +161,6 @@ type Ask struct {
 	Context  []Token       // what the model sees of prompt and answer so far; not to be changed, nor kept after the call
 	Most     int           // tokens wanted, at least 1
 	Within   time.Duration // the call should take no longer: slots that generate wait for it
-
-	// A drafter that takes time for each token ends where one more would not save as much as it is
-	// likely to take.
-	Saves   time.Duration   // by a token that is right; 0: that is not known
-	Row     time.Duration   // that the model takes for a token of the draft
-	Chances [Grades]float32 // that a token of a grade is right, if those before it are
 
 	Draft []Token // the guess: at most Most tokens
 	Grade int     // how sure it is, below Grades: drafts of one grade are right about as often

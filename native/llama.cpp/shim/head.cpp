@@ -228,7 +228,7 @@ head::head(ps_context * context, ps_context * target)
     : context(context), width(encodes_layers(*context->model->model) ? context->model->model->hparams.n_embd_inp_enc() : context->model->model->hparams.n_embd_out()),
       given(context->model->model->hparams.n_embd_out()), target_copy(target->copy),
       apart(gives_output_states(*context->model->model)), shares(reads_targets_cells(*context->model->model)),
-      sequences(static_cast<size_t>(context->limits.sequences)), right(sequences.size()), print(print_of(*context->model->model)) {}
+      sequences(static_cast<size_t>(context->limits.sequences)), print(print_of(*context->model->model)) {}
 
 void head::remove(int32_t sequence, int32_t from) {
     if (shares) {
@@ -556,9 +556,8 @@ bool head::begin(const ps_head_ask & a) {
     return true;
 }
 
-// Takes the best token of a row of the pass, and prepares the next pass, of which this guess's part
-// takes so long; false: the guess ends.
-bool head::take(ps_head_ask & a, int32_t row, const float * gaps, float price) {
+// Takes the best token of a row of the pass, and prepares the next pass; false: the guess ends.
+bool head::take(ps_head_ask & a, int32_t row, float least) {
     const float * logits = llama_get_logits_ith(context->context, row);
     const float * state  = apart ? llama_get_embeddings_nextn_ith(context->context, row) : context->passed.of(static_cast<size_t>(row));
     if (!logits || !state) {
@@ -576,24 +575,13 @@ bool head::take(ps_head_ask & a, int32_t row, const float * gaps, float price) {
         }
     }
     const float gap = first - second;
-    if (!(gap >= 0.0f)) { // it is not a number
+    if (!(gap >= (a.drafted > 0 ? least : 0.0f))) { // or it is not a number
         return false;
-    }
-    int32_t grade = PS_GRADES - 1;
-    while (grade > 0 && gap < gaps[grade]) {
-        grade--;
-    }
-    const float chance = a.chances[grade];
-    float &     all    = right[static_cast<size_t>(a.sequence)];
-    all                = a.drafted > 0 ? all * chance : chance;
-    const bool  priced = a.saves > 0.0f;
-    if (priced && a.drafted > 0 && all * a.saves < a.row) {
-        return false; // not worth its row
     }
     a.gap                 = std::min(a.gap, gap);
     a.tokens[a.drafted++] = token;
     const int32_t position = a.position + a.drafted;
-    if (a.drafted == a.most || position >= context->limits.positions || (priced && all * chance * a.saves < a.row + price)) {
+    if (a.drafted == a.most || position >= context->limits.positions) {
         return false;
     }
     next.add(token, shares ? a.position : position, a.sequence, true, state, given);
@@ -601,7 +589,7 @@ bool head::take(ps_head_ask & a, int32_t row, const float * gaps, float price) {
     return true;
 }
 
-void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, const float * gaps) {
+void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least) {
     const auto began = clock::now();
     const auto until = began + std::chrono::nanoseconds(std::max<int64_t>(nanoseconds, 0));
     std::vector<size_t>  active;
@@ -629,18 +617,12 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, const float 
                 rows.push_back(static_cast<int32_t>(batch.size()) - 1);
             }
         }
-        bool reads = batch.size() > active.size(); // in the pass what is pending
-        for (auto before = began; !active.empty(); reads = false) {
+        for (auto before = began; !active.empty();) {
             run();
             next.clear();
             const auto now = clock::now();
             const bool last = now + (now - before) > until;
-            const auto took = static_cast<float>(std::chrono::nanoseconds(now - before).count());
             before          = now;
-            if (!reads) {
-                step = step > 0.0f ? step + (took - step) / 4.0f : took;
-            }
-            const float price = step / static_cast<float>(active.size());
             std::vector<size_t> go_on;
             for (size_t k = 0; k < active.size(); k++) {
                 auto & a = asks[active[k]];
@@ -650,7 +632,7 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, const float 
                     s.ahead   = a.token;
                     drop_read(s);
                 }
-                if (take(a, rows[k], gaps, price) && !last) {
+                if (take(a, rows[k], least) && !last) {
                     go_on.push_back(active[k]);
                 }
             }
@@ -683,7 +665,7 @@ int32_t ps_head_follow(ps_context * h, const ps_context * target, size_t n, cons
     return ps::guarded(err, [&] { h->head->follow(target->passed, n, tokens, positions, sequences, outputs, padded); });
 }
 
-int32_t ps_head_draft(ps_context * h, ps_head_ask * asks, size_t n, int64_t nanoseconds, const float gaps[PS_GRADES], ps_error * err) noexcept {
+int32_t ps_head_draft(ps_context * h, ps_head_ask * asks, size_t n, int64_t nanoseconds, float least, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         for (size_t i = 0; i < n; i++) {
             h->check_sequence(asks[i].sequence);
@@ -691,7 +673,7 @@ int32_t ps_head_draft(ps_context * h, ps_head_ask * asks, size_t n, int64_t nano
                 throw ps::fault(PS_INVALID, "token " + std::to_string(asks[i].token) + " or " + std::to_string(asks[i].most) + " tokens to draft are out of range");
             }
         }
-        h->head->draft(asks, n, nanoseconds, gaps);
+        h->head->draft(asks, n, nanoseconds, least);
     });
 }
 

@@ -103,7 +103,7 @@ class head {
     head(ps_context * context, ps_context * target);
     void follow(const passed_states & passed, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
                 const bool * outputs, bool padded);
-    void draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, const float * gaps);
+    void draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least);
     void cut(int32_t sequence, int32_t n);
     void share(int32_t from, int32_t to, int32_t n);
     // Appends what it knows of a sequence with so many positions to the model's state of that,
@@ -128,7 +128,7 @@ class head {
     void      run();
     bool      is_there(ps_head_ask & a);
     bool      begin(const ps_head_ask & a);
-    bool      take(ps_head_ask & a, int32_t row, const float * gaps, float price);
+    bool      take(ps_head_ask & a, int32_t row, float least);
 
     ps_context *          context;
     size_t                width;   // of what it reads of a token
@@ -139,8 +139,6 @@ class head {
     uint64_t              passes = 0;
     std::vector<followed> sequences;
     std::vector<int32_t>  seen, list;
-    std::vector<float>    right; // the chance that all tokens of a guess are, by sequence
-    float                 step = 0; // nanoseconds that a pass takes which reads nothing else; 0: that is not known
     head_batch            batch, next;
     std::vector<float>    encoded;
     uint32_t              print; // of what computes its cells, where that is in a file of its own

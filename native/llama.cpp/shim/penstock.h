@@ -221,15 +221,13 @@ int32_t ps_context_memory(const ps_context *context, ps_device_memory *out, size
 // A head guesses how a text goes on. It is a context of the same model with the same sizes, or of
 // another model that is a head, whose own passes nobody asks for; the context that it follows feeds
 // it.
-enum { PS_MOST_DRAFTED = 256, PS_GRADES = 4 };
+enum { PS_MOST_DRAFTED = 256 };
 
 // Whether a model can be the head of another one.
 bool ps_model_is_head_for(const ps_model *head, const ps_model *model) PS_NOEXCEPT;
 
 typedef struct ps_head_ask {
     int32_t sequence, token, position, most; // the token that comes next, which the model has not computed, and how many are to follow
-    float saves, row;                         // nanoseconds that a right one saves, and that each takes to be checked; saves 0: as many as are wanted
-    float chances[PS_GRADES];                 // that one of a grade is right, if those before it are
     int32_t drafted;                          // that are guessed
     float gap;                                // between the logits of the least sure of them and of the next best
     int32_t tokens[PS_MOST_DRAFTED];
@@ -239,10 +237,9 @@ typedef struct ps_head_ask {
 // padded, what has no logits is padding. After an error the head knows less.
 int32_t ps_head_follow(ps_context *head, const ps_context *target, size_t n, const int32_t *tokens, const int32_t *positions,
                        const int32_t *sequences, const bool *outputs, bool padded, ps_error *err) PS_NOEXCEPT;
-// Guesses for several sequences at once, each at most once, for about so long, and as many tokens
-// as are worth their price. A token's grade is the last whose gap is no larger than that between
-// its logit and the next best.
-int32_t ps_head_draft(ps_context *head, ps_head_ask *asks, size_t n, int64_t nanoseconds, const float gaps[PS_GRADES], ps_error *err) PS_NOEXCEPT;
+// Guesses for several sequences at once, each at most once, for about so long. Of a guess all but
+// the first token are likelier than the next best by least, as a difference of logits.
+int32_t ps_head_draft(ps_context *head, ps_head_ask *asks, size_t n, int64_t nanoseconds, float least, ps_error *err) PS_NOEXCEPT;
 // The model's sequence has its first n positions left, or, where it has fewer, is as it was.
 int32_t ps_head_cut(ps_context *head, int32_t seq, int32_t n, ps_error *err) PS_NOEXCEPT;
 // The sequence to has the first n positions of another.
