@@ -70,15 +70,24 @@ type PassTime struct {
 
 // NewContext makes a context on m, which may be closed before it. The system promises more memory
 // than there is, and kills the process that uses it: ask DryRun.Need first.
-func NewContext(m *Model, o ContextOptions) (*Context, error) { return makeContext(m, o, false) }
+func NewContext(m *Model, o ContextOptions) (*Context, error) { return makeContext(m, o, nil) }
 
-// makeContext makes one that computes with the model, or with its head.
-func makeContext(m *Model, o ContextOptions, head bool) (*Context, error) {
+// makeContext makes one that computes with the model, or with a head that guesses for a target.
+func makeContext(m *Model, o ContextOptions, target *Context) (*Context, error) {
 	params, err := o.params()
 	if err != nil {
 		return nil, fmt.Errorf("context: %w", err)
 	}
-	params.head = C._Bool(head)
+	if o.FeedsHead && m.head != nil {
+		params.head = m.head.c()
+	}
+	if target != nil {
+		if err := target.enterAlone(); err != nil {
+			return nil, fmt.Errorf("context: of the target: %w", err)
+		}
+		defer target.leaveAlone()
+		params.target = target.c()
+	}
 	if err := m.enter(); err != nil {
 		return nil, fmt.Errorf("context: model %w", err)
 	}

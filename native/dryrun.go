@@ -69,7 +69,7 @@ func (d *DryRun) need(o ContextOptions) ([]DeviceMemory, error) {
 	return need, errors.Join(err, c.Close())
 }
 
-// addHead adds what the head of a context takes beside its weights, which are the model's.
+// addHead adds what the head of a context takes: beside its weights, if those are the model's.
 func (d *DryRun) addHead(need []DeviceMemory, c *Context, o ContextOptions) error {
 	h, err := NewHead(c, o)
 	if err != nil {
@@ -78,9 +78,14 @@ func (d *DryRun) addHead(need []DeviceMemory, c *Context, o ContextOptions) erro
 	more, err := h.context.Memory()
 	for _, m := range more {
 		for i := range need {
-			if need[i].Name == m.Name {
-				need[i].Cells += m.Cells
-				need[i].Compute += m.Compute
+			if need[i].Name != m.Name {
+				continue
+			}
+			need[i].Cells += m.Cells
+			need[i].Compute += m.Compute
+			if d.model.head != nil {
+				need[i].Plain += m.Plain
+				need[i].Weights += m.Weights
 			}
 		}
 	}

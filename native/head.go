@@ -11,14 +11,16 @@ import (
 	"unsafe"
 )
 
-// Head guesses how texts go on, with the layers in a model's own file that were trained for that
-// (llama.cpp calls them MTP or nextn). It reads each token together with the hidden state that the
-// model had at the one before, so it follows every pass of the context that feeds it. Guesses are
-// only guesses: what a Head knows less of, it guesses worse.
+// Head guesses how texts go on, with layers that were trained for that: in a model's own file
+// (llama.cpp calls them MTP or nextn), or in ModelOptions.Head (Gemma 4's assistant, EAGLE-3). It
+// reads each token together with the hidden state that the model had at the one before, so it
+// follows every pass of the context that feeds it. Guesses are only guesses: what a Head knows less
+// of, it guesses worse.
 //
 // # Notes
 //
-//   - It has cells of its own, one layer of them, and the sequences of its context.
+//   - It has cells of its own, one layer of them, and the sequences of its context. Gemma 4's
+//     assistant has none: it reads those of the context.
 //   - Its methods do not run concurrently, nor beside a pass of its context.
 type Head struct {
 	target, context *Context
@@ -32,7 +34,11 @@ type Head struct {
 //   - ErrUnsupported: the model has none, or llama.cpp cannot compute it.
 func NewHead(target *Context, o ContextOptions) (*Head, error) {
 	o.FeedsHead, o.Snapshots, o.Rows, o.Output = false, 0, 0, Logits
-	c, err := makeContext(target.model, o, true)
+	m := target.model
+	if m.head != nil {
+		m = m.head
+	}
+	c, err := makeContext(m, o, target)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
@@ -43,14 +49,24 @@ func NewHead(target *Context, o ContextOptions) (*Head, error) {
 // without logits are padding. After an error the head has forgotten the sequences that it was
 // about to read.
 func (h *Head) Follow(b *Batch, padded bool) error {
-	h.useThreads()
-	return h.context.onMemory("follow", func(e *C.ps_error) C.int32_t {
+	return h.onMemory("follow", func(e *C.ps_error) C.int32_t {
+		h.useThreads()
 		return C.ps_head_follow(h.context.c(), h.target.c(), C.size_t(len(b.Tokens)),
 			(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Tokens))),
 			(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Positions))),
 			(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Sequences))),
 			(*C._Bool)(unsafe.Pointer(unsafe.SliceData(b.Outputs))), C._Bool(padded), e)
 	})
+}
+
+// onMemory makes a call that may change the head's cells. A copy that the target makes may be of
+// these, so it is kept waiting.
+func (h *Head) onMemory(what string, call func(e *C.ps_error) C.int32_t) error {
+	if err := h.target.enterAlone(); err != nil {
+		return err
+	}
+	defer h.target.leaveAlone()
+	return h.context.onMemory(what, call)
 }
 
 func (h *Head) useThreads() {
@@ -82,8 +98,8 @@ func (h *Head) Draft(asks []HeadAsk, within time.Duration, least float32) error 
 	if len(asks) == 0 {
 		return nil
 	}
-	h.useThreads()
-	err := h.context.onMemory("draft", func(e *C.ps_error) C.int32_t {
+	err := h.onMemory("draft", func(e *C.ps_error) C.int32_t {
+		h.useThreads()
 		return C.ps_head_draft(h.context.c(), &h.asks[0], C.size_t(len(h.asks)), C.int64_t(within), C.float(least), e)
 	})
 	if err != nil {
@@ -102,14 +118,24 @@ func (h *Head) Draft(asks []HeadAsk, within time.Duration, least float32) error 
 // Cut notes that a sequence has its first n positions left; 0: it is empty, or has others than the
 // head has read.
 func (h *Head) Cut(seq int32, n int) error {
-	return h.context.onMemory("cut", func(e *C.ps_error) C.int32_t { return C.ps_head_cut(h.context.c(), C.int32_t(seq), C.int32_t(n), e) })
+	return h.onMemory("cut", func(e *C.ps_error) C.int32_t { return C.ps_head_cut(h.context.c(), C.int32_t(seq), C.int32_t(n), e) })
 }
 
 // Share notes that a sequence is the first n positions of another.
 func (h *Head) Share(src, dst int32, n int) error {
-	return h.context.onMemory("share", func(e *C.ps_error) C.int32_t {
+	return h.onMemory("share", func(e *C.ps_error) C.int32_t {
 		return C.ps_head_share(h.context.c(), C.int32_t(src), C.int32_t(dst), C.int32_t(n), e)
 	})
+}
+
+// SaveState is the context's, and has what the head knows of the sequence behind the context's own
+// cells.
+func (h *Head) SaveState(seq int32) (*State, error) { return h.target.saveState(seq, h) }
+
+// RestoreState is the context's. Of the sequence the head knows what it knew when the state was
+// saved; where that was without a head, it begins at the end of what is restored.
+func (h *Head) RestoreState(seq int32, s *State, n int) error {
+	return h.target.restoreState(seq, s, n, h)
 }
 
 // Abort makes a running call return soon (on the CPU only). It may be called from any goroutine.

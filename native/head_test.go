@@ -56,6 +56,27 @@ func hybridHead(t *testing.T) string {
 	return headed(t, func(w io.Writer) error { return synth.WithHead(w, plain, false, 2) })
 }
 
+// otherHead loads a small model of one kind, with the head in the file of another.
+func otherHead(t *testing.T, kind, of string) *Model {
+	t.Helper()
+	m := load(t, small(t, kind), ModelOptions{LoadMTP: true, Head: small(t, of)})
+	if !m.Info().Head {
+		t.Fatal("the model has no head")
+	}
+	return m
+}
+
+// headsOf are models with heads of all kinds, with random weights.
+func headsOf(t *testing.T) map[string]*Model {
+	t.Helper()
+	return map[string]*Model{
+		"attention": loadHead(t, loopHead(t, -1)),
+		"hybrid":    loadHead(t, hybridHead(t)),
+		"Gemma's":   otherHead(t, "gemma4", "gemma4-assistant"),
+		"EAGLE-3":   otherHead(t, "qwen3", "eagle3"),
+	}
+}
+
 // feeding makes a context and its head.
 func feeding(t *testing.T, m *Model, o ContextOptions) (*Context, *Head) {
 	t.Helper()
@@ -123,13 +144,27 @@ func TestHead_Draft_RightAsConstructed(t *testing.T) {
 	}
 }
 
+// A head that reads the inputs of layers reads those of the token before.
+func TestHead_Draft_FromLayersOfTheTokenBefore(t *testing.T) {
+	text := []int32{11, 45, 7, 90, 33}
+	_, h := feeding(t, otherHead(t, "qwen3", "eagle3-echo"), ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
+	h.run(t, []int{0}, 1, text)
+	for i := range 3 {
+		at := len(text)
+		if a := h.guess(t, 1, HeadAsk{Token: 5, Position: at})[0]; !slices.Equal(a.Draft, text[at-1:at]) {
+			t.Errorf("after token %d it guesses %v", text[at-1], a.Draft)
+		}
+		text = append(text, int32(60+i))
+		h.run(t, []int{at}, 1, text[at:])
+	}
+}
+
 // What a head guesses depends on the tokens and not on the passes that computed them: pieces of
 // several sequences and lengths, verified drafts that were dropped, and shared prefixes give what
 // token by token gives.
 func TestHead_Follow_AsTokenByToken(t *testing.T) {
 	a, b := []int32{11, 45, 7, 90, 33, 21, 64, 18, 77}, []int32{52, 9, 30, 71, 12, 88}
-	for name, path := range map[string]string{"attention": loopHead(t, -1), "hybrid": hybridHead(t)} {
-		m := loadHead(t, path)
+	for name, m := range headsOf(t) {
 		want := func(text []int32) HeadAsk {
 			_, h := feeding(t, m, ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
 			for i, token := range text[:len(text)-1] {
@@ -143,7 +178,7 @@ func TestHead_Follow_AsTokenByToken(t *testing.T) {
 		}
 		same := func(what string, got, want HeadAsk) {
 			t.Helper()
-			if !slices.Equal(got.Draft, want.Draft) || math.Abs(float64(got.Gap-want.Gap)) > 0.02*math.Abs(float64(want.Gap))+1e-4 {
+			if !alike(got, want) {
 				t.Errorf("%s: %s: %v with a gap of %v, token by token %v with %v", name, what, got.Draft, got.Gap, want.Draft, want.Gap)
 			}
 		}
@@ -181,6 +216,105 @@ func TestHead_Follow_AsTokenByToken(t *testing.T) {
 	}
 }
 
+// alike reports whether two guesses are the same, but for rounding.
+func alike(got, want HeadAsk) bool {
+	return slices.Equal(got.Draft, want.Draft) && math.Abs(float64(got.Gap-want.Gap)) <= 0.02*math.Abs(float64(want.Gap))+1e-4
+}
+
+// copyOf is a state of so many positions with the first bytes of another.
+func copyOf(t *testing.T, of *State, bytes, positions int) *State {
+	t.Helper()
+	s, err := NewState(bytes, positions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closing(t, s) })
+	copy(s.Contents(), of.Contents())
+	return s
+}
+
+// A head guesses after a sequence was put away and back as before, also after one that was cut on
+// the way or went through a file. A state without anything of a head's, or with a part of it,
+// leaves it to begin anew, and is restored all the same.
+func TestHead_RestoreState_GuessesAsBefore(t *testing.T) {
+	text, end := []int32{11, 45, 7, 90, 33, 21, 64, 18, 77}, 8
+	for name, m := range headsOf(t) {
+		for _, unified := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, unified %v", name, unified), func(t *testing.T) {
+				o := ContextOptions{Cells: 4 * 256, Sequences: 4, Rows: 16, UBatch: 8, Unified: unified}
+				if m.Info().Hybrid {
+					o.Snapshots = 3
+				}
+				c, h := feeding(t, m, o)
+				save := func() *State {
+					t.Helper()
+					s, err := h.SaveState(0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { closing(t, s) })
+					return s
+				}
+				after := func(seq int32) HeadAsk {
+					return h.guess(t, 3, HeadAsk{Sequence: seq, Token: text[end], Position: end})[0]
+				}
+				h.run(t, []int{0}, 1, text[:5])
+				h.guess(t, 2, HeadAsk{Token: text[5], Position: 5})
+				h.run(t, []int{5}, 1, text[5:end])
+				unread := save()
+				want := after(0)
+				read := save()
+				if err := h.Cut(0, 0); err != nil { // while it is copied
+					t.Fatal(err)
+				}
+				h.run(t, []int{end, 0}, 1, nil, text[2:])
+				h.guess(t, 3, HeadAsk{Sequence: 1, Token: 5, Position: len(text) - 2})
+				c.FinishCopy()
+				size := len(read.Contents())
+				for what, s := range map[string]*State{"unread": unread, "read": read, "from a file": copyOf(t, read, size, end)} {
+					if err := h.RestoreState(2, s, end); err != nil {
+						t.Fatal(err)
+					}
+					if got := after(2); !alike(got, want) {
+						t.Errorf("%s: %v with a gap of %v, before %v with %v", what, got.Draft, got.Gap, want.Draft, want.Gap)
+					}
+				}
+				anew := func(s *State, err error) HeadAsk {
+					t.Helper()
+					if err == nil {
+						t.Cleanup(func() { closing(t, s) })
+						err = h.RestoreState(2, s, end)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, last, err := c.Range(2); err != nil || last != end-1 {
+						t.Errorf("the sequence ends at %d: %v", last, err)
+					}
+					return after(2)
+				}
+				cold := anew(c.SaveState(2))
+				if alike(cold, want) {
+					t.Fatal("a head that ignores the text tests nothing")
+				}
+				if got := anew(copyOf(t, read, size-1, end), nil); !alike(got, cold) {
+					t.Errorf("of a damaged state it guesses %v with a gap of %v, of none %v with %v", got.Draft, got.Gap, cold.Draft, cold.Gap)
+				}
+				if m.Info().Hybrid {
+					return // it is not cut
+				}
+				if err := errors.Join(h.RestoreState(2, read, 6), h.RestoreState(3, read, end), c.Remove(3, 6, -1), h.Cut(3, 6)); err != nil {
+					t.Fatal(err)
+				}
+				if got := h.guess(t, 3, HeadAsk{Sequence: 2, Token: 5, Position: 6}, HeadAsk{Sequence: 3, Token: 5, Position: 6}); !alike(got[0], got[1]) {
+					t.Errorf("of the beginning of a state it guesses %v with a gap of %v, of a state that was cut %v with %v",
+						got[0].Draft, got[0].Gap, got[1].Draft, got[1].Gap)
+				}
+			})
+		}
+	}
+}
+
 // A long text that nobody asks for is not read, and the head goes on from its end.
 func TestHead_Follow_ForgetsWhatNobodyAsksFor(t *testing.T) {
 	m := loadHead(t, loopHead(t, 100))
@@ -200,6 +334,25 @@ func TestHead_Follow_ForgetsWhatNobodyAsksFor(t *testing.T) {
 	}
 }
 
+// A head in a file of its own is loaded for models that it can guess for.
+func TestLoadModel_Head_OfOtherModels(t *testing.T) {
+	head := filepath.Join(t.TempDir(), "assistant.gguf")
+	if err := synth.SmallFile(head, "gemma4-assistant", 2); err != nil {
+		t.Fatal(err)
+	}
+	for what, o := range map[string]ModelOptions{"another architecture": {LoadMTP: true, Head: head}, "no head": {LoadMTP: true, Head: builtIn}} {
+		if m, err := LoadModel(t.Context(), builtIn, o); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("%s: %v", what, err)
+			if err == nil {
+				closing(t, m)
+			}
+		}
+	}
+	if load(t, builtIn, ModelOptions{Head: head}).Info().Head {
+		t.Error("it is loaded though nobody asks for heads")
+	}
+}
+
 // A model without a head, and one whose head was not loaded, have none.
 func TestNewHead_None(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{LoadMTP: true})
@@ -208,6 +361,34 @@ func TestNewHead_None(t *testing.T) {
 	}
 	if _, err := NewHead(newContext(t, m, ContextOptions{Cells: 64}), ContextOptions{Cells: 64}); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Of a head in a file of its own the dry run counts the weights, too, and cells unless it reads the
+// model's.
+func TestDryRun_Need_CountsTheHeadOfAnotherFile(t *testing.T) {
+	for _, c := range []struct {
+		kind, of string
+		layers   uint64 // of cells, where the model has 4
+	}{{"qwen3", "eagle3", 5}, {"gemma4", "gemma4-assistant", 4}} {
+		model, head := small(t, c.kind), small(t, c.of)
+		need := func(o ModelOptions) DeviceMemory {
+			t.Helper()
+			d, err := OpenDryRun(t.Context(), model, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, d)
+			all, err := d.Need(ContextOptions{Cells: 1024, Sequences: 4, Batch: 256, UBatch: 32, Unified: true, FeedsHead: o.LoadMTP})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all[0]
+		}
+		without, with := need(ModelOptions{}), need(ModelOptions{LoadMTP: true, Head: head})
+		if 4*with.Cells != c.layers*without.Cells || with.Plain+with.Weights <= without.Plain+without.Weights || with.Compute <= without.Compute {
+			t.Errorf("%s: with the head %+v, without %+v", c.of, with, without)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ type Model struct {
 	info  ModelInfo
 	meta  map[string]string // the file's scalar metadata, as text
 	vocab vocabulary
+	head  *Model // from a file of its own; nil: none
 }
 
 // ModelInfo describes a model.
@@ -54,7 +55,7 @@ type ModelKind struct {
 	Recurrent bool // it keeps a state and no KV cache, so that a sequence cannot be truncated
 	Hybrid    bool // some layers are recurrent
 	Diffusion bool
-	Head      bool // its file has a head that guesses further tokens, see Head, and ModelOptions.LoadMTP was set
+	Head      bool // it has a head that guesses further tokens, see Head, which was loaded
 }
 
 // VocabularyInfo describes a model's vocabulary.
@@ -251,7 +252,45 @@ func openModel(ctx context.Context, path string, o ModelOptions, dry bool) (*Mod
 		_ = m.Close()
 		return nil, fmt.Errorf("load %s: %w", path, err)
 	}
+	if o.LoadMTP && o.Head != "" {
+		if m.head, err = m.loadHead(ctx, o, dry); err != nil {
+			_ = m.Close()
+			return nil, fmt.Errorf("the head of %s: %w", path, err)
+		}
+		m.info.Head = true
+	}
 	return m, nil
+}
+
+// loadHead loads the model that is the head of this one.
+func (m *Model) loadHead(ctx context.Context, o ModelOptions, dry bool) (*Model, error) {
+	path := o.Head
+	o.Head, o.KVOverrides, o.TensorOverrides, o.Progress = "", nil, nil, nil // those are of the model
+	head, err := openModel(ctx, path, o, dry)
+	if err != nil {
+		return nil, err
+	}
+	if !bool(C.ps_model_is_head_for(head.c(), m.c())) {
+		err = fmt.Errorf("%w: %s (%s) is no head for a model like this (%s)", ErrUnsupported, path, head.info.Architecture, m.info.Architecture)
+	}
+	for t := int32(0); !dry && err == nil && t < int32(m.info.Vocabulary); t++ {
+		if a, b := head.SpecialPiece(t), m.SpecialPiece(t); a != b {
+			err = fmt.Errorf("%w: token %d of %s is %q, that of the model %q", ErrUnsupported, t, path, a, b)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, head.Close())
+	}
+	return head, nil
+}
+
+// Close frees the model once nothing that was built on it is open. To close again is harmless.
+func (m *Model) Close() error {
+	var err error
+	if m.head != nil {
+		err = m.head.Close()
+	}
+	return errors.Join(err, m.object.Close())
 }
 
 func checkFile(path string) error {
@@ -337,11 +376,12 @@ type ModelOptions struct {
 	MainGPU         int       // index in Devices: what has all of the model in split mode none, and what is not split in mode row
 	TensorSplit     []float32 // share of each device; nil: by the memory that is free
 	KVOverrides     []MetadataOverride
-	VocabOnly       bool // no weights: for tokenising and templates only
-	CheckTensors    bool // look for values that are not numbers
-	NoRepack        bool // leave weights in the file's layout, which fewer kernels compute with
-	NoHost          bool // keep weights of the CPU in its own memory, not in a GPU's host buffers
-	LoadMTP         bool // load the head that guesses further tokens, where the file has one
+	VocabOnly       bool   // no weights: for tokenising and templates only
+	CheckTensors    bool   // look for values that are not numbers
+	NoRepack        bool   // leave weights in the file's layout, which fewer kernels compute with
+	NoHost          bool   // keep weights of the CPU in its own memory, not in a GPU's host buffers
+	LoadMTP         bool   // load the head that guesses further tokens, where there is one
+	Head            string // GGUF file of a model that is nothing but a head for this one, and is loaded by LoadMTP; "": the head is in the model's own file
 	// Progress is called on the loading goroutine with 0..1; nil is fine.
 	Progress func(done float32) `json:"-"`
 }

@@ -79,15 +79,18 @@ func (s *State) Keep() *State {
 }
 
 // SaveState begins a copy of the cells of a sequence to main memory.
-func (c *Context) SaveState(seq int32) (*State, error) {
+func (c *Context) SaveState(seq int32) (*State, error) { return c.saveState(seq, nil) }
+
+// saveState saves what a head knows of the sequence, too; nil: there is none.
+func (c *Context) saveState(seq int32, h *Head) (*State, error) {
 	var state *C.ps_state
 	var bytes C.size_t
 	_, last, err := c.Range(seq)
 	if err != nil {
 		return nil, err
 	}
-	err = c.onMemory("save state", func(e *C.ps_error) C.int32_t {
-		return C.ps_state_save(c.c(), C.int32_t(seq), &state, &bytes, e)
+	err = c.withHead("save state", h, func(head *C.ps_context, e *C.ps_error) C.int32_t {
+		return C.ps_state_save(c.c(), head, C.int32_t(seq), &state, &bytes, e)
 	})
 	if err != nil {
 		return nil, err
@@ -98,12 +101,28 @@ func (c *Context) SaveState(seq int32) (*State, error) {
 // RestoreState replaces a sequence by the first n positions of a state that was saved from a
 // context with the same options. It begins a copy of them.
 func (c *Context) RestoreState(seq int32, s *State, n int) error {
+	return c.restoreState(seq, s, n, nil)
+}
+
+func (c *Context) restoreState(seq int32, s *State, n int, h *Head) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.leave()
-	return c.onMemory("restore state", func(e *C.ps_error) C.int32_t {
-		return C.ps_state_restore(c.c(), C.int32_t(seq), (*C.ps_state)(s.h.c), C.int32_t(n), e)
+	return c.withHead("restore state", h, func(head *C.ps_context, e *C.ps_error) C.int32_t {
+		return C.ps_state_restore(c.c(), head, C.int32_t(seq), (*C.ps_state)(s.h.c), C.int32_t(n), e)
+	})
+}
+
+// withHead makes a call on the memory of the context and of its head, which is null where there is
+// none.
+func (c *Context) withHead(what string, h *Head, call func(head *C.ps_context, e *C.ps_error) C.int32_t) error {
+	return c.onMemory(what, func(e *C.ps_error) C.int32_t {
+		if h == nil || h.context.enterAlone() != nil {
+			return call(nil, e)
+		}
+		defer h.context.leaveAlone()
+		return call(h.context.c(), e)
 	})
 }
 

@@ -35,6 +35,7 @@ type forwardPass struct {
 // that fails is repeated in halves. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
+	s.prompts.took = 0
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
 		n := sameKind(rest)
 		if decoding > 0 && (s.limits.SeparatePasses || s.limits.AlikeDrafts && s.record.Drafted > 0) {
@@ -135,6 +136,9 @@ func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
 // learnCost tells the estimator how long the pass over the batch took. One without drafts next to
 // one with drafts is of another size: that tells what this costs, and not what the pass does.
 func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
+	if !branches[0].generating() {
+		s.prompts.took += took
+	}
 	switch {
 	case s.batch.PromptRows: // so many rows take longer than a prompt does
 	case s.drafting:

@@ -36,6 +36,7 @@ type tickPlan struct {
 // computed. For want of cells it preempts others.
 func (s *Scheduler) plan() {
 	s.awaitsCopy = false
+	s.speculation.beside = 0
 	s.target, s.neighbours = s.share.target(s.config.ITLTarget)
 	each(s, s.order, s.planJob)
 	s.decoding = len(s.planned)
@@ -241,9 +242,10 @@ func (s *Scheduler) chunkSize() int {
 	if short < len(s.prefilling) {
 		short = 0
 	}
+	s.besidePrompts()
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
-		Apart: s.prefilling[0].atPiece(), Split: s.splitCost(), Target: s.target, MinShare: s.config.PrefillShare, Neighbours: s.neighbours, Estimator: s.estimator}
+		Apart: s.prefilling[0].atPiece(), Split: s.splitCost(), Target: s.target - s.speculation.beside, MinShare: s.config.PrefillShare, Neighbours: s.neighbours, Estimator: s.estimator}
 	for _, b := range s.prefilling {
 		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: b.computable(), Depth: b.seq.Len()})
 	}

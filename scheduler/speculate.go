@@ -40,6 +40,7 @@ type speculation struct {
 	withoutDrafts time.Duration // what the tick would take without drafts
 	chosen        time.Duration // and with those that promise something
 	with          time.Duration // the longest pass with drafts that is believed
+	beside        time.Duration // what drafts may take beside the tick's prompts; 0: there are none of both
 }
 
 // guess is what a job has to do with the drafter.
@@ -80,17 +81,21 @@ func sameDrafting(branches []*branch) int {
 	return len(branches)
 }
 
-// speculate adds guessed tokens to the plan, as many as promise the most tokens a second. It adds
-// none while prompts wait, whose time that would be, nor where sets of adapters have passes of
-// their own.
+// speculate adds guessed tokens to the plan, as many as promise the most tokens a second. While
+// prompts wait, whose time that would be, it adds only what besidePrompts allows. It adds none
+// where sets of adapters have passes of their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
 	p.asked, p.foreseen = p.asked[:0], p.foreseen[:0]
-	if p.drafter == nil || s.decoding == 0 || len(s.prefilling) > 0 || sameAdapters(s.planned) < len(s.planned) {
+	prompts := s.planned[s.decoding:]
+	if !s.canDraft() || len(s.prefilling) > 0 && (p.beside == 0 || len(prompts) == 0) {
 		return
 	}
-	p.offers = estimator.Drafts{Decode: passOf(s.planned), Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
-		Most: s.config.MostDrafted, Target: s.target, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart(), Begun: s.drafted}
+	p.offers = s.draftOffers()
+	if len(prompts) > 0 { // the pass over these comes next, and is planned anew in any case
+		p.offers.Target -= s.estimator.Prefill(passOf(prompts))
+		p.offers.Most, p.offers.Begun = mostBeside, true
+	}
 	s.earn()
 	s.chooseAsked()
 	s.askDrafter()
@@ -112,11 +117,57 @@ func (s *Scheduler) speculate() {
 			s.draft(j, length)
 		}
 	}
-	p.with = s.estimator.Verify(passOf(s.planned))
+	p.with = s.estimator.Verify(passOf(s.planned[:s.decoding]))
 	if s.draftsApart() { // those with drafts have one, as many rows each
 		drafts := func(b *branch) int { return min(len(b.job.guess.draft), 1) }
-		slices.SortStableFunc(s.planned, func(a, b *branch) int { return cmp.Compare(drafts(a), drafts(b)) })
+		slices.SortStableFunc(s.planned[:s.decoding], func(a, b *branch) int { return cmp.Compare(drafts(a), drafts(b)) })
 	}
+}
+
+// canDraft reports whether any of the planned branches can have a draft.
+func (s *Scheduler) canDraft() bool {
+	return s.speculation.drafter != nil && s.decoding > 0 && sameAdapters(s.planned[:s.decoding]) == s.decoding
+}
+
+// draftOffers is what drafts beside the planned decode tokens are chosen from.
+func (s *Scheduler) draftOffers() estimator.Drafts {
+	return estimator.Drafts{Decode: passOf(s.planned[:s.decoding]), Room: min(s.limits.Rows, s.limits.Batch) - s.decoding, Most: s.config.MostDrafted,
+		Target: s.target, Estimator: s.estimator, Offers: s.speculation.offers.Offers, Apart: s.draftsApart(), Begun: s.drafted}
+}
+
+const (
+	likelyBeside = 0.6 // chance of a drafted token from which an answer has drafts beside prompts
+	mostBeside   = 2   // tokens of each
+	shareBeside  = 4   // they take at most one of so many parts of the time that prompts would have
+)
+
+// besidePrompts has the tick spare time for drafts beside a chunk of prompts, which is smaller by
+// that: for answers whose drafts were mostly right. A right one saves them a whole tick, which
+// prompts make long. There are none where one pass computes all, nor trials.
+func (s *Scheduler) besidePrompts() {
+	p, n := &s.speculation, 0
+	p.beside = 0
+	if !s.limits.SeparatePasses || !s.canDraft() {
+		return
+	}
+	for _, b := range s.planned[:s.decoding] {
+		if s.draftsBeside(b.job) {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	offers := s.draftOffers()
+	takes := time.Duration(n*mostBeside)*offers.Row(n, mostBeside) + mostBeside*p.costs
+	if takes <= (s.target-s.estimator.Decode(offers.Decode))/shareBeside {
+		p.beside = takes
+	}
+}
+
+// draftsBeside reports whether a job may have a draft beside prompts.
+func (s *Scheduler) draftsBeside(j *job) bool {
+	return j.kind != kindProgram && j.drafted > 0 && s.mostDrafted(j) > 0 && s.chance(j) >= likelyBeside && j.guess.budget.Left() > 0
 }
 
 // draftsApart reports whether slots with drafts have a pass of their own.
@@ -189,9 +240,11 @@ const cheap = 200
 func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	longest := 1
-	for _, b := range s.planned {
-		if j := b.job; j.kind != kindProgram { // nobody knows what a program is about to do
-			j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
+	for i, b := range s.planned {
+		j := b.job
+		j.guess.trial, j.guess.rows = false, 0
+		if i < s.decoding && j.kind != kindProgram && (p.beside == 0 || s.draftsBeside(j)) { // nobody knows what a program is about to do
+			j.guess.ask.Most = min(s.mostDrafted(j), p.offers.Most)
 			longest = max(longest, j.guess.ask.Most)
 			p.asked = append(p.asked, j)
 		}
@@ -237,7 +290,7 @@ func (s *Scheduler) chooseTrials() {
 	if none && s.draftsApart() && s.decoding > 1 {
 		together = len(others)
 	}
-	if len(others) == 0 {
+	if len(others) == 0 || p.beside > 0 {
 		return
 	}
 	price, sensible := p.offers.Trial(together, p.chosen)
@@ -263,7 +316,7 @@ func (s *Scheduler) askDrafter() {
 	for _, j := range p.asked {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
-		a.Within = s.target - p.withoutDrafts
+		a.Within = p.offers.Target - p.withoutDrafts
 		a.Sequence, a.Position = j.branch.seq.ID(), j.branch.seq.Position()+j.branch.pending()-1
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
@@ -381,7 +434,7 @@ func (s *Scheduler) earn() {
 	p.budget.Earn(p.withoutDrafts)
 	p.look -= p.look / 128   // it may have become less, which only another look can tell
 	p.costs -= p.costs / 256 // the same
-	for _, b := range s.planned {
+	for _, b := range s.planned[:s.decoding] {
 		share := p.withoutDrafts / time.Duration(s.decoding)
 		b.job.guess.budget.Earn(share)
 		b.job.guess.looks.Earn(share)
@@ -394,8 +447,9 @@ func (s *Scheduler) earn() {
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
 	var extra time.Duration // of a drafted token
+	took := s.record.Forward - s.prompts.took
 	if s.record.Drafted > 0 {
-		extra = min(max(s.record.Forward-p.withoutDrafts, 0), p.with)
+		extra = min(max(took-p.withoutDrafts, 0), p.with)
 		if !p.offers.Begun {
 			extra += s.estimator.Replan()
 		}
@@ -408,8 +462,8 @@ func (s *Scheduler) chargeDrafts() {
 		g.budget.Settle(-costs)
 		p.budget.Settle(-costs)
 	}
-	if s.record.Drafted > 0 && s.decoding > 0 && s.record.Forward < p.withoutDrafts { // without drafts it would not have taken longer
-		s.estimator.ObserveDecode(p.offers.Decode, s.record.Forward)
+	if s.record.Drafted > 0 && s.decoding > 0 && took < p.withoutDrafts { // without drafts it would not have taken longer
+		s.estimator.ObserveDecode(p.offers.Decode, took)
 	}
 }
 

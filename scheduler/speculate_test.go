@@ -204,16 +204,27 @@ func TestSpeculate_ITLTarget_IsKept(t *testing.T) {
 type longestTick struct {
 	drafting time.Duration // the longest pass with drafts
 	beside   int           // drafted tokens in ticks with prompts
+	most     int           // in one of these
+	written  int           // tokens of answers in ticks with prompts
+
+	longestBeside time.Duration // of these with drafts
 }
 
 func (l *longestTick) Tick(r scheduler.TickRecord) {
+	if r.Prefill > 0 {
+		l.written += r.Decode + r.Accepted
+	}
 	if r.Drafted > 0 {
 		l.drafting = max(l.drafting, r.Forward)
-		l.beside += r.Prefill * r.Drafted
+		if r.Prefill > 0 {
+			l.beside += r.Drafted
+			l.most = max(l.most, r.Drafted)
+			l.longestBeside = max(l.longestBeside, r.Forward)
+		}
 	}
 }
 
-// While prompts wait, ticks are theirs.
+// While prompts wait, ticks are theirs where one pass computes all.
 func TestSpeculate_PromptsWait_NoDrafts(t *testing.T) {
 	ticks := &longestTick{}
 	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14})
@@ -226,7 +237,40 @@ func TestSpeculate_PromptsWait_NoDrafts(t *testing.T) {
 	}
 	finish(t, s, first, submit(t, s, request(4000, 2, 3)))
 	if ticks.drafting == 0 || ticks.beside != 0 {
-		t.Errorf("the longest pass with drafts took %v; prompt tokens times drafted ones: %d", ticks.drafting, ticks.beside)
+		t.Errorf("the longest pass with drafts took %v; drafted tokens beside prompts: %d", ticks.drafting, ticks.beside)
+	}
+}
+
+// Beside prompts that have passes of their own, an answer whose drafts are right has short ones: it
+// is faster, no tick is longer than the target, and the prompt takes little longer. One whose
+// drafts are wrong has none.
+func TestSpeculate_PromptsWait_ShortDrafts(t *testing.T) {
+	const target = 40 * time.Millisecond
+	beside := func(d func(*schedulertest.Backend) draft.Drafter) (ticks *longestTick, prompt time.Duration, written int) {
+		ticks = &longestTick{}
+		b := schedulertest.New(scheduler.Limits{Context: 1 << 14, Cells: 1 << 15, SeparatePasses: true})
+		b.Cost = flat
+		s := newScheduler(t, b, scheduler.Config{Observer: ticks, Drafter: d(b), ITLTarget: target})
+		first := submit(t, s, request(20, 1, 3000))
+		for range 20 {
+			s.Tick()
+		}
+		got := finish(t, s, first, submit(t, s, request(8000, 2, 1)))
+		return ticks, got[1].end.Timing.Prefill, ticks.written
+	}
+	seeing := func(errs float64) func(b *schedulertest.Backend) draft.Drafter {
+		return func(b *schedulertest.Backend) draft.Drafter {
+			return &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: errs, sure: true}
+		}
+	}
+	_, alone, without := beside(noDrafter)
+	ticks, prompt, with := beside(seeing(0))
+	if ticks.longestBeside > target+time.Millisecond || with < without*2 || prompt > alone*115/100 || ticks.most != 2 {
+		t.Errorf("with drafts of up to %d tokens %d tokens beside a prompt that takes %v, without %d and %v; the longest tick takes %v",
+			ticks.most, with, prompt, without, alone, ticks.longestBeside)
+	}
+	if ticks, prompt, _ = beside(seeing(1)); ticks.beside != 0 || prompt > alone*102/100 {
+		t.Errorf("of an answer whose drafts are wrong there are some beside a prompt, or it takes %v instead of %v", prompt, alone)
 	}
 }
 

@@ -32,11 +32,10 @@ func oneOf(names ...string) func(any) bool {
 	return func(v any) bool { return slices.Contains(names, v.(string)) }
 }
 
-// areDrafters knows llama-server's types of speculative decoding, except those that need a file
-// of their own.
+// areDrafters knows llama-server's types of speculative decoding, except those that guess blocks.
 func areDrafters(v any) bool {
 	return !slices.ContainsFunc(v.([]string), func(s string) bool {
-		return !slices.Contains([]string{"none", "draft-simple", "draft-mtp", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"}, s)
+		return !slices.Contains([]string{"none", "draft-simple", "draft-mtp", "draft-eagle3", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"}, s)
 	})
 }
 

@@ -175,7 +175,7 @@ type Scheduler struct {
 // Speculation says what guesses tokens of answers.
 type Speculation struct {
 	Type           []string `koanf:"type"`        // by llama-server's names
-	DraftModel     string   `koanf:"draft_model"` // as Model.Path; empty: none
+	DraftModel     string   `koanf:"draft_model"` // as Model.Path, or a model that is nothing but a head; empty: none
 	DraftGPULayers int      `koanf:"draft_gpu_layers"`
 	DraftNMax      int      `koanf:"draft_n_max"`  // tokens
 	NgramSize      int      `koanf:"ngram_size_n"` // tokens that must be the same
@@ -184,7 +184,7 @@ type Speculation struct {
 // ByModel reports whether a second model guesses them.
 func (s Speculation) ByModel() bool { return s.Drafts() && s.DraftModel != "" }
 
-// ByHead reports whether a head in the model's own file is to guess them, if there is one.
+// ByHead reports whether a head is to guess them, if there is one.
 func (s Speculation) ByHead() bool {
 	return s.DraftModel == "" && slices.Contains(s.Type, "draft-mtp")
 }

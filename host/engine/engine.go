@@ -45,7 +45,8 @@ type Options struct {
 	// row for each slot.
 	Model   native.ModelOptions
 	Context native.ContextOptions
-	// A head in the model's own file guesses tokens if Model.LoadMTP is set and there is one.
+	// A head guesses tokens if Model.LoadMTP is set and there is one: Model.Head, or in the model's
+	// own file.
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
 	// Workers are the devices of other machines that compute; nil: only this machine's do.
@@ -377,10 +378,11 @@ func (o Options) textModel(ctx context.Context, weights *native.Model) (*native.
 // Release frees the weights and the context. The scheduler must have lost its backend, or have
 // ended.
 func (e *Engine) Release() error {
-	err := e.context.Close()
+	var err error
 	if e.backend.head != nil {
-		err = errors.Join(err, e.backend.head.Close())
+		err = e.backend.head.Close()
 	}
+	err = errors.Join(err, e.context.Close())
 	if e.weights != e.model {
 		err = errors.Join(err, e.weights.Close())
 	}

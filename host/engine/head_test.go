@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -39,7 +40,7 @@ func hybridWithHead(t *testing.T, echo bool) string {
 
 func openedHead(t *testing.T, path string, o Options) *Engine {
 	t.Helper()
-	o.Path, o.DraftRows, o.Snapshots, o.Model = path, 16, 4, native.ModelOptions{LoadMTP: true}
+	o.Path, o.DraftRows, o.Snapshots, o.Model.LoadMTP = path, 16, 4, true
 	e := openedFile(t, o)
 	if e.HeadDrafter(nil) == nil {
 		t.Fatal("the model has no head")
@@ -56,15 +57,16 @@ func TestHeadDrafter_Draft_SameGreedyText(t *testing.T) {
 	ruled := free
 	ruled.Grammar = `root ::= [^e]*`
 	for name, c := range map[string]struct {
-		path         string
+		path, head   string  // the second: in a file of its own
 		least, below float64 // which part of the guesses is right
 	}{
-		"always right": {loopWithHead(t, 100), 0.9, 1.1}, "often": {loopWithHead(t, 75), 0.3, 0.95}, "never": {loopWithHead(t, 0), 0, 0.1},
-		"hybrid": {hybridWithHead(t, true), 0, 1.1}, "hybrid, random": {hybridWithHead(t, false), 0, 0.5},
+		"always right": {loopWithHead(t, 100), "", 0.9, 1.1}, "often": {loopWithHead(t, 75), "", 0.3, 0.95}, "never": {loopWithHead(t, 0), "", 0, 0.1},
+		"hybrid": {hybridWithHead(t, true), "", 0, 1.1}, "hybrid, random": {hybridWithHead(t, false), "", 0, 0.5},
+		"Gemma's": {smallOf(t, "gemma4"), smallOf(t, "gemma4-assistant"), 0, 1.1}, "EAGLE-3": {smallOf(t, "qwen3"), smallOf(t, "eagle3"), 0, 1.1},
 	} {
 		for _, layout := range []string{"split", "shared"} {
 			t.Run(name+" "+layout, func(t *testing.T) {
-				e := openedHead(t, c.path, Options{Slots: 4, CacheSequences: 4, ContextSize: 8 * 256, KVLayout: layout})
+				e := openedHead(t, c.path, Options{Slots: 4, CacheSequences: 4, ContextSize: 8 * 256, KVLayout: layout, Model: native.ModelOptions{Head: c.head}})
 				prompts := randomPrompts(steadytest.InLongTest(32, 6), e.Info().Vocabulary)
 				for _, p := range []sampling.Params{free, ruled} {
 					want, _, _ := answersOf(t, e, nil, 4, prompts, p, most)
@@ -206,6 +208,40 @@ func TestHeadDrafter_Draft_WhateverHappens(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A conversation that went through a file is guessed on as it was before.
+func TestHeadDrafter_Draft_GoesOnAfterRestore(t *testing.T) {
+	e := openedHead(t, hybridWithHead(t, false), Options{Slots: 2, ContextSize: 512})
+	text := []int32{11, 45, 7, 90, 33, 21}
+	guess := func() *draft.Ask {
+		a := &draft.Ask{Position: len(text), Context: append(slices.Clone(text), 64), Most: 4, Within: time.Hour}
+		e.HeadDrafter(nil).Draft([]*draft.Ask{a})
+		return a
+	}
+	feed(t, e.Backend(), 0, 0, text...)
+	want := guess()
+	saved, err := e.backend.SaveState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.backend.ContinueCopy(time.Hour, true)
+	read, err := e.NewState(len(saved.Contents()), len(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(read.Contents(), saved.Contents())
+	e.backend.Truncate(0, 0)
+	if err := errors.Join(e.backend.RestoreState(0, read, len(text)), saved.Close(), read.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := guess(); !slices.Equal(got.Draft, want.Draft) || got.Grade != want.Grade {
+		t.Errorf("it guesses %v with grade %d, before %v with %d", got.Draft, got.Grade, want.Draft, want.Grade)
+	}
+	e.backend.headCut(0, 0)
+	if got := guess(); slices.Equal(got.Draft, want.Draft) && got.Grade == want.Grade {
+		t.Error("a head that knows nothing guesses the same")
 	}
 }
 

@@ -17,11 +17,22 @@ func (b *backend) SaveState(seq int32) (kvcache.State, error) {
 	if b.lacks.Saving {
 		return nil, fmt.Errorf("%w: %w", native.ErrUnsupported, kvcache.ErrNoStates)
 	}
-	s, err := b.context.SaveState(seq)
+	s, err := b.saver().SaveState(seq)
 	if err != nil {
 		return nil, err
 	}
 	return b.stateOf(seq, s), nil
+}
+
+// saver is what states are made and read by: the head, which adds what it knows, if there is one.
+func (b *backend) saver() interface {
+	SaveState(seq int32) (*native.State, error)
+	RestoreState(seq int32, s *native.State, n int) error
+} {
+	if b.head != nil {
+		return b.head
+	}
+	return b.context
 }
 
 // stateOf is a state that was just taken of a sequence.
@@ -44,11 +55,10 @@ func (b *backend) RestoreState(seq int32, saved kvcache.State, n int) error {
 		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, whole)
 	}
 	b.borders[seq] = border{}
-	if err := b.context.RestoreState(seq, s.State, n); err != nil {
+	if err := b.saver().RestoreState(seq, s.State, n); err != nil {
 		return err
 	}
 	b.settle(seq, n)
-	b.headCut(seq, 0)
 	b.stale[seq] = whole == b.window
 	return nil
 }

@@ -250,11 +250,11 @@ func (l *loader) openDrafter(ctx context.Context, e *engine.Engine) (drafter, er
 		lookup = draft.NewLookup(s.NgramSize)
 	}
 	if d := e.HeadDrafter(lookup); d != nil {
-		l.log.Info("the head in the model's own file guesses tokens (speculative decoding)")
-		return drafter{d, "draft-mtp"}, nil
+		l.log.Info("the model's head guesses tokens (speculative decoding)")
+		return drafter{d, l.head}, nil
 	}
 	if lookup == nil {
-		l.log.Warn("no tokens are guessed (speculative decoding): speculation.type is draft-mtp alone, and the model's file has no head that can be used; add ngram-simple")
+		l.log.Warn("no tokens are guessed (speculative decoding): speculation.type names heads alone, and there is none that can be used; add ngram-simple")
 		return drafter{}, nil
 	}
 	return drafter{lookup, "ngram-simple"}, nil

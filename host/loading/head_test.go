@@ -72,26 +72,44 @@ func TestOpen_HeadInTheFile_Guesses(t *testing.T) {
 		"no head":            {path: tinyModel, drafter: "ngram-simple"},
 		"no head, but alone": {path: tinyModel, types: "draft-mtp", says: "add ngram-simple"},
 		"not a number":       {path: damaged(t, good, head), drafter: "ngram-simple", says: withoutHead},
-		"too little memory":  {path: good, drafter: "ngram-simple", memory: 4 << 20, says: "no room for the head"},
+		"too little memory":  {path: good, drafter: "ngram-simple", memory: 4 << 20, says: "no room for the model's head"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flags := map[string]any{"model.path": c.path, "scheduler.slots": "2", "model.ctx_size": "1024"}
 			if c.types != "" {
 				flags["speculation.type"] = c.types
 			}
-			var log bytes.Buffer
-			core, err := Open(t.Context(), settings(t, flags), slog.New(slog.NewTextHandler(&log, nil)), Options{memory: c.memory})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := core.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			if got := core.Model.Compute.Drafter; got != c.drafter || !strings.Contains(log.String(), c.says) {
-				t.Errorf("%q guesses; the log says\n%s", got, log.String())
+			if got, log := drafterOf(t, flags, Options{memory: c.memory}); got != c.drafter || !strings.Contains(log, c.says) {
+				t.Errorf("%q guesses; the log says\n%s", got, log)
 			}
 		})
+	}
+}
+
+// drafterOf opens a model and returns what guesses its tokens, and the log.
+func drafterOf(t *testing.T, flags map[string]any, o Options) (name, said string) {
+	t.Helper()
+	var log bytes.Buffer
+	core, err := Open(t.Context(), settings(t, flags), slog.New(slog.NewTextHandler(&log, nil)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := core.Close(); err != nil {
+		t.Error(err)
+	}
+	return core.Model.Compute.Drafter, log.String()
+}
+
+// A draft model that is nothing but a head guesses for the models it is made for. Others are
+// served without it.
+func TestOpen_HeadAsDraftModel_Guesses(t *testing.T) {
+	for _, c := range []struct{ path, head, drafter, says string }{
+		{smallModel(t, "gemma4"), "gemma4-assistant", "draft-mtp", "the model's head guesses"},
+		{smallModel(t, "qwen3"), "eagle3", "draft-eagle3", "the model's head guesses"}, {tinyModel, "eagle3", "ngram-simple", withoutHead},
+	} {
+		flags := map[string]any{"model.path": c.path, "speculation.draft_model": smallModel(t, c.head), "scheduler.slots": "2", "model.ctx_size": "1024"}
+		if got, log := drafterOf(t, flags, Options{}); got != c.drafter || !strings.Contains(log, c.says) {
+			t.Errorf("%s: %q guesses; the log says\n%s", c.path, got, log)
+		}
 	}
 }

@@ -60,6 +60,7 @@ type Options struct {
 type loader struct {
 	Options
 	config  config.Config // with what the steps so far have decided
+	head    string        // the type of the head that may guess, by llama-server's name
 	log     *slog.Logger
 	metrics *telemetry.Metrics
 	opened  closers
@@ -86,7 +87,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		}
 	}()
 	wished := engineOptions(c)
-	wished.Model.LoadMTP = loadsHead(c, c.Model.Path)
+	l.head = useHead(&l.config, &wished.Model, c.Model.Path)
 	if err := native.UseNUMA(c.Model.NUMA); err != nil {
 		return nil, err
 	}
@@ -174,8 +175,8 @@ func (l *loader) openFile(ctx context.Context, o *engine.Options) (*model.File, 
 	return file, err
 }
 
-// withoutHead tells why a model is served without the head in its own file.
-const withoutHead = "the head in the model's own file guesses no tokens: it cannot be loaded"
+// withoutHead tells why a model is served without its head.
+const withoutHead = "the model's head guesses no tokens: it cannot be loaded"
 
 func (l *loader) tryFile(ctx context.Context, o engine.Options) (*model.File, error) {
 	c := l.config

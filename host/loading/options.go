@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
@@ -85,9 +86,27 @@ func contextOptions(c config.Model) native.ContextOptions {
 // of 128,256 takes half a megabyte.
 const mostDraftRows = 32
 
-// loadsHead reports whether the head in the model's own file is to guess, and there is one.
-func loadsHead(c config.Config, path string) bool {
-	return c.Speculation.ByHead() && len(c.Workers.RPC) == 0 && model.HasHead(path, model.CheckOptions{Folder: c.Models.Dir})
+// useHead has the model at a path loaded with the head that is to guess for it, if there is one:
+// the configured draft model, if that is a head and not a model by itself, or what is in the
+// model's own file. It returns llama-server's name of its type.
+func useHead(c *config.Config, o *native.ModelOptions, path string) string {
+	const own, eagle = "draft-mtp", "draft-eagle3"
+	if len(c.Workers.RPC) > 0 {
+		return ""
+	}
+	s, options := &c.Speculation, model.CheckOptions{Folder: c.Models.Dir}
+	if s.ByModel() && (slices.Contains(s.Type, own) || slices.Contains(s.Type, eagle)) {
+		head, architecture := model.HeadFile(s.DraftModel, options)
+		if head != "" {
+			s.DraftModel, o.Head, o.LoadMTP = "", head, true
+		}
+		if architecture == "eagle3" {
+			return eagle
+		}
+		return own
+	}
+	o.LoadMTP = s.ByHead() && model.HasHead(path, options)
+	return own
 }
 
 // draftRows is how many of them there are.

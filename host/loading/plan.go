@@ -21,7 +21,8 @@ import (
 // amount), and what that takes. With model.fit off it is as configured.
 func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p fit.Plan, err error) {
 	o := engineOptions(c)
-	o.Path, o.Model.LoadMTP = path, loadsHead(c, path)
+	o.Path = path
+	useHead(&c, &o.Model, path)
 	o = expectProjector(ctx, c, path).passes(o)
 	layers, text, err := planLayers(ctx, c, o, memory)
 	if err == nil { // else the plan has the same fault
@@ -33,8 +34,8 @@ func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p f
 	return p, err
 }
 
-// planSize finds the context and the slots, the layers being decided. The head in the model's own
-// file is left out where it would leave room for less of them.
+// planSize finds the context and the slots, the layers being decided. The model's head is left out
+// where it would leave room for less of them.
 func planSize(ctx context.Context, c config.Config, o engine.Options, memory uint64) (fit.Plan, error) {
 	p, err := planGiven(ctx, c, o, memory)
 	if !o.Model.LoadMTP || err == nil && !p.Tight && p.Slots == o.Slots && p.ContextSize == o.ContextSize && p.Snapshots == o.Snapshots {
@@ -42,7 +43,7 @@ func planSize(ctx context.Context, c config.Config, o engine.Options, memory uin
 	}
 	o.Model.LoadMTP = false
 	without, err := planGiven(ctx, c, o, memory)
-	without.Text = "no room for the head in the model's own file, which would guess tokens; " + without.Text
+	without.Text = "no room for the model's head, which would guess tokens; " + without.Text
 	return without, err
 }
 

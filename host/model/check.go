@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,6 +91,9 @@ func Check(ctx context.Context, path string, o CheckOptions) (Lacks, error) {
 		return nil, err
 	}
 	with := o.onCPU()
+	if file, err = file.withHead(with.Loading); err != nil {
+		return nil, err
+	}
 	if o.Memory > 0 && file.weights > o.Memory {
 		switch {
 		case o.Workers: // the pages of the file come and go, which takes as long as reading it some times
@@ -115,6 +119,21 @@ func Check(ctx context.Context, path string, o CheckOptions) (Lacks, error) {
 	}
 	note.write(path, lacks)
 	return lacks, nil
+}
+
+// withHead is the inspection together with that of the head which is loaded with the model.
+func (in *inspection) withHead(o native.ModelOptions) (*inspection, error) {
+	if !o.LoadMTP || o.Head == "" {
+		return in, nil
+	}
+	head, err := inspect(o.Head)
+	if err != nil {
+		return nil, err
+	}
+	both := *in
+	both.parts, both.headers = slices.Concat(in.parts, head.parts), slices.Concat(in.headers, head.headers)
+	both.weights += head.weights
+	return &both, nil
 }
 
 // timeout of a trial of the file: several times what it takes on a slow machine, since other

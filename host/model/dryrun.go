@@ -88,6 +88,9 @@ const dryRunTimeout = 2 * time.Minute
 // CacheDir alone counts. Errors are those of Check.
 func OpenDryRun(ctx context.Context, path string, o CheckOptions, m native.ModelOptions) (*DryRun, error) {
 	in, err := inspect(path)
+	if err == nil {
+		in, err = in.withHead(m)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,23 @@ func HasHead(arg string, o CheckOptions) bool {
 	return errors.Join(err, file.Close()) == nil && in.whole.HasHead()
 }
 
+// HeadFile is the path and the architecture of a model that is nothing but a head for another one;
+// else both are empty.
+func HeadFile(arg string, o CheckOptions) (path, architecture string) {
+	if arg == "" || IsBuiltIn(arg) {
+		return "", ""
+	}
+	file, err := Resolve(arg, o)
+	if err != nil {
+		return "", "" // which opening it tells
+	}
+	in, err := inspect(file.Path)
+	if errors.Join(err, file.Close()) != nil || !in.whole.IsHead() {
+		return "", ""
+	}
+	return file.Path, in.whole.Architecture()
+}
+
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

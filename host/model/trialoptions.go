@@ -24,7 +24,7 @@ type options struct {
 // changes nothing but speed.
 func (o CheckOptions) onCPU() options {
 	return options{
-		native.ModelOptions{KVOverrides: o.Loading.KVOverrides, NoRepack: o.Loading.NoRepack, LoadMTP: o.Loading.LoadMTP},
+		native.ModelOptions{KVOverrides: o.Loading.KVOverrides, NoRepack: o.Loading.NoRepack, LoadMTP: o.Loading.LoadMTP, Head: o.Loading.Head},
 		native.ContextOptions{Rope: o.Computing.Rope, FlashAttention: o.Computing.FlashAttention, TypeK: o.Computing.TypeK, TypeV: o.Computing.TypeV,
 			FullWindowCache: o.Computing.FullWindowCache},
 	}

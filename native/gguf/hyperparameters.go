@@ -176,6 +176,11 @@ func (h *Header) hasTensor(names ...string) bool {
 	return slices.ContainsFunc(h.Tensors, func(t Tensor) bool { return slices.Contains(names, t.Name) })
 }
 
+// IsHead reports whether the model is nothing but a head, which guesses further tokens for another.
+func (h *Header) IsHead() bool {
+	return slices.Contains([]string{"gemma4-assistant", "eagle3"}, h.Architecture())
+}
+
 // HasHead reports whether there is one layer that guesses further tokens (MTP), with what makes it
 // one.
 func (h *Header) HasHead() bool {

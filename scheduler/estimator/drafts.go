@@ -107,6 +107,16 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 	return price / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
 }
 
+// Row is what a drafted token adds to the tick where m slots have k of them each, or one if that is
+// less, as where passes with k were never measured and seem dear.
+func (d *Drafts) Row(m, k int) time.Duration {
+	depth, alone := d.Decode.Cells/d.Decode.Tokens, d.Estimator.decode.predict(d.Decode)
+	row := func(k int) time.Duration {
+		return max(d.passes(m, Pass{m * k, m * k * (depth + k/2)})-alone, 0) / time.Duration(m*k)
+	}
+	return min(row(1), row(max(min(k, d.Room/m), 1)))
+}
+
 // allowed reports whether k tokens of each of the first m offers, with which the tick takes t,
 // keep the target and the budgets.
 func (d *Drafts) allowed(m, k int, t time.Duration) bool {

@@ -35,6 +35,7 @@ type architecture struct {
 	name    string // for llama.cpp; empty: that of the kind
 	numbers map[string]uint32
 	floats  map[string]float32
+	lists   map[string][]uint32
 	outer   []smallTensor // besides the embedding; nil: a norm at the end
 	layer   []smallTensor // each layer's, without "blk.N."
 	encoder bool          // each token sees all
@@ -152,31 +153,24 @@ var architectures = map[string]architecture{
 			{"ffn_up.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
 		},
 	},
+	"gemma4":           gemma4(),
+	"gemma4-assistant": gemma4Assistant(),
+
 	"t5":       encoderDecoder(),
 	"bert":     bert(poolMean),
 	"reranker": bert(poolRank, append(biased("cls", nil, smallDim, smallDim), biased("cls.output", nil, smallDim, 1)...)...).adding("bos", "eos", "sep"),
-	"embedder": {
-		name: "qwen3",
-		numbers: map[string]uint32{"attention.head_count": 4, "attention.head_count_kv": 2, "attention.key_length": 16, "attention.value_length": 16,
-			"feed_forward_length": smallFFN, "pooling_type": poolLast},
-		floats: map[string]float32{"attention.layer_norm_rms_epsilon": 1e-5, "rope.freq_base": 10000},
-		layer: []smallTensor{
-			{"attn_norm.weight", one, []uint64{smallDim}}, {"attn_q.weight", nil, []uint64{smallDim, smallDim}},
-			{"attn_q_norm.weight", one, []uint64{16}}, {"attn_k_norm.weight", one, []uint64{16}},
-			{"attn_k.weight", nil, []uint64{smallDim, smallDim / 2}}, {"attn_v.weight", nil, []uint64{smallDim, smallDim / 2}},
-			{"attn_output.weight", nil, []uint64{smallDim, smallDim}}, {"ffn_norm.weight", one, []uint64{smallDim}},
-			{"ffn_gate.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_up.weight", nil, []uint64{smallDim, smallFFN}},
-			{"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
-		},
-		adds: []string{"eos"},
-	},
+	"qwen3":    qwen3(nil),
+	"eagle3":   eagle3(false),
+	"embedder": qwen3(map[string]uint32{"pooling_type": poolLast}, "eos"),
 }
 
 // SmallFile writes a file with a model of some hundred kilobytes of an architecture other than
 // Llama, with random weights and a byte-level vocabulary: "mamba" has a state in place of a cache,
 // "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
 // "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what
-// its encoder gives. Other kinds are the names in archs, some megabytes each and without a usable
+// its encoder gives. "gemma4" attends to a window in each second layer, and "gemma4-assistant" is a
+// head for it, as "eagle3" is for "qwen3", and "eagle3-echo", of the same seed, guesses the last
+// token that was read. Other kinds are the names in archs, some megabytes each and without a usable
 // vocabulary: "llama-moe". The same arguments give the same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)
@@ -189,6 +183,9 @@ func SmallFile(path, kind string, seed uint64) error {
 // writeSmall is SmallFile to a writer.
 func writeSmall(w io.Writer, kind string, seed uint64) error {
 	a, ok := architectures[kind]
+	if kind == "eagle3-echo" { // whose numbers are counted
+		a, ok = eagle3(true), true
+	}
 	if !ok {
 		return writeArch(w, kind, seed)
 	}
@@ -202,6 +199,9 @@ func writeSmall(w io.Writer, kind string, seed uint64) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.floats)) {
 		h.Set(name+"."+key, gguf.NewFloat32(a.floats[key]))
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.lists)) {
+		h.Set(name+"."+key, gguf.NewUint32s(a.lists[key]...))
 	}
 	setBytes(h, smallVocabulary)
 	if a.encoder {
@@ -217,8 +217,8 @@ func writeSmall(w io.Writer, kind string, seed uint64) error {
 	if a.outer == nil {
 		a.outer = []smallTensor{{"output_norm.weight", one, []uint64{smallDim}}}
 	}
-	tensors := slices.Concat([]smallTensor{{"token_embd.weight", nil, []uint64{smallDim, smallVocabulary}}}, a.outer)
-	for i := range smallLayers {
+	tensors := slices.Concat([]smallTensor{{"token_embd.weight", nil, []uint64{uint64(numbers["embedding_length"]), smallVocabulary}}}, a.outer)
+	for i := range numbers["block_count"] {
 		for _, t := range a.layer {
 			t.name = fmt.Sprintf("blk.%d.%s", i, t.name)
 			tensors = append(tensors, t)

@@ -83,7 +83,7 @@ void check(const ps_context_params & p) {
 // models, and for K without flash attention.
 void check_blocks(const ps_model * m, const ps_context_params & p) {
     const auto & h = m->model->hparams;
-    for (uint32_t layer = 0; layer < (p.head ? h.n_layer_all : h.n_layer()); layer++) {
+    for (uint32_t layer = 0; layer < (p.target ? h.n_layer_all : h.n_layer()); layer++) {
         for (const auto & [name, type, width] : { std::tuple{ "keys", p.type_k, h.n_embd_head_k(layer) }, std::tuple{ "values", p.type_v, h.n_embd_head_v(layer) } }) {
             const auto block = static_cast<uint32_t>(ggml_blck_size(static_cast<ggml_type>(type)));
             if (width % block != 0) {
@@ -108,7 +108,8 @@ bool stops_at_embeddings(ggml_tensor * node, bool ask, void *) noexcept {
 
 llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     auto out                = llama_context_default_params();
-    out.ctx_type            = p.head ? LLAMA_CONTEXT_TYPE_MTP : LLAMA_CONTEXT_TYPE_DEFAULT;
+    out.ctx_type            = p.target && !ps::encodes_layers(*self->model->model) ? LLAMA_CONTEXT_TYPE_MTP : LLAMA_CONTEXT_TYPE_DEFAULT;
+    out.ctx_other           = p.target ? p.target->context : nullptr;
     out.n_ctx               = p.cells;
     out.n_batch             = p.batch;
     out.n_ubatch            = p.ubatch == 0 ? p.batch : std::min(p.ubatch, p.batch);
@@ -200,8 +201,9 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         if (p->output == PS_SCORES && !model->model->cls && !model->model->cls_out) {
             throw ps::fault(PS_UNSUPPORTED, "the model has no classifier, so it gives no scores");
         }
-        if ((p->head || p->feeds_head) && !ps::has_head(*model->model)) {
-            throw ps::fault(PS_UNSUPPORTED, "the model's file has no head that llama.cpp computes, or it was not loaded");
+        const auto & head = p->head ? *p->head->model : *model->model;
+        if (p->target ? !ps::is_head_for(*model->model, *p->target->model->model) : p->feeds_head && !ps::is_head_for(head, *model->model)) {
+            throw ps::fault(PS_UNSUPPORTED, "the model has no head that llama.cpp computes, or it was not loaded");
         }
         ps::log_capture capture;
         capture.expect("model default pooling_type is");  // the caller pools
@@ -220,12 +222,18 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
             const bool memory = reason.find("allocate") != std::string::npos;
             throw ps::fault(memory ? PS_NO_MEMORY : PS_FAILED, reason);
         }
-        ps::use_huge_pages(llama_get_memory(self->context), model->model->hparams.n_layer_all);
+        if (!p->target || !ps::reads_targets_cells(*model->model)) {
+            ps::use_huge_pages(llama_get_memory(self->context), model->model->hparams.n_layer_all);
+        }
         attach_pools(self.get(), *p);
-        if (p->head || p->feeds_head) {
+        if (p->target || p->feeds_head) {
             const std::shared_lock<std::shared_mutex> planning(model->adapters);
-            ps::give_states(self->context, p->feeds_head || !ps::gives_output_states(*model->model));
             self->feeds_head = p->feeds_head;
+            if (p->feeds_head && ps::encodes_layers(head)) {
+                self->passed.read_layers(self->context, head);
+            } else {
+                ps::give_states(self->context, p->feeds_head || !ps::gives_output_states(*model->model));
+            }
         }
 
         auto & l    = self->limits;
@@ -257,8 +265,8 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
 
         self->seq_counts.assign(static_cast<size_t>(l.batch), 1);
         self->seq_ids.resize(static_cast<size_t>(l.batch) + 1);
-        if (p->head) {
-            self->head = std::make_unique<ps::head>(self.get());
+        if (p->target) {
+            self->head = std::make_unique<ps::head>(self.get(), p->target);
         }
         *out = self.release();
     });
@@ -321,7 +329,7 @@ static size_t check_batch(const ps_context * c, size_t n, const int32_t * tokens
     return rows;
 }
 
-void ps_context::run(const llama_batch & batch) {
+void ps_context::run(const llama_batch & batch, bool encode) {
     aborted                 = false;
     const auto      kernels = ps::lock_kernel_choice(); // a pass planned with one kernel must run with it
     ps::log_capture capture;
@@ -334,7 +342,7 @@ void ps_context::run(const llama_batch & batch) {
     times                   = {};
     const uint64_t napped   = penstock_stalled();
     const auto     begun    = steady::now();
-    const int32_t  result   = encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
+    const int32_t  result   = encode || encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
     const auto     launched = steady::now();
     switch (result) {
         case 0: break;

@@ -49,8 +49,9 @@ struct ps_context {
     ~ps_context();
     void check_sequence(int32_t seq) const;
     bool has_coordinates() const;  // a position is a time, a row and a column, so that a picture takes fewer positions than cells
-    // Runs a pass that has been checked; throws where it fails.
-    void run(const llama_batch & batch);
+    // Runs a pass that has been checked, of the model's encoder or of the model; throws where it
+    // fails.
+    void run(const llama_batch & batch, bool encode = false);
     // Notes how long the copy of the last pass's logits took, which lie on a device, to there.
     void note_copy(const ggml_tensor * logits, float * to);
 };

@@ -2,10 +2,14 @@
 #include "head.h"
 
 #include "context.h"
+#include "state_layout.h"
 
 #include "llama-context.h"
 #include "llama-ext.h"
+#include "llama-graph.h"
 #include "llama-model.h"
+
+#include "ggml-backend.h"
 
 #include <algorithm>
 #include <chrono>
@@ -27,15 +31,43 @@ struct order_tag {
 struct reserve_tag {
     friend constexpr auto member(reserve_tag);
 };
+struct layers_tag {
+    friend constexpr auto member(layers_tag);
+};
 template struct reveal<states_tag, &llama_context::embd_nextn>;
 template struct reveal<order_tag, &llama_context::output_swaps>;
 template struct reveal<reserve_tag, &llama_context::sched_need_reserve>;
+template struct reveal<layers_tag, &llama_context::embd_layer_inp>;
 
 // The most tokens that a head has yet to read. Those of answers for which nobody asks it are
 // forgotten then: reading them would cost each answer what a layer costs.
 constexpr size_t most_unread = 64;
 
+// Tokens that an encoder reads in one pass: llama.cpp has room for the logits of each, too.
+constexpr size_t most_encoded = 32;
+
 constexpr size_t positions_of_text = 1;  // of a token, also where pictures have coordinates
+
+// What a state begins with that is a head's. The tokens follow, then their hidden states, and then
+// the head's cells.
+struct saved_head {
+    uint32_t print;                    // of the head
+    int32_t  first, decoded, n_tokens; // see followed
+};
+
+// Tells encoders apart by some of their weights; 0 where these were not loaded, or there are none.
+uint32_t print_of(const llama_model & model) {
+    if (!ps::encodes_layers(model) || model.hparams.no_alloc || !model.fc) {
+        return 0;
+    }
+    std::vector<uint8_t> bytes(std::min<size_t>(ggml_nbytes(model.fc), 4096));
+    ggml_backend_tensor_get(model.fc, bytes.data(), 0, bytes.size());
+    uint32_t hash = 2166136261u; // FNV-1a
+    for (const uint8_t b : bytes) {
+        hash = (hash ^ b) * 16777619u;
+    }
+    return hash;
+}
 
 using clock = std::chrono::steady_clock;
 
@@ -60,8 +92,30 @@ bool has_head(const llama_model & model) {
     return h.n_embd_out() == h.n_embd && nextn.eh_proj && nextn.enorm && nextn.hnorm;
 }
 
+bool is_head_for(const llama_model & model, const llama_model & target) {
+    if (&model == &target) {
+        return has_head(model);
+    }
+    const auto & h = model.hparams;
+    const auto & t = target.hparams;
+    if (model.vocab.n_tokens() != target.vocab.n_tokens()) {
+        return false;
+    }
+    if (encodes_layers(model)) {
+        const auto & layers = model.target_layer_ids;
+        return h.n_embd_inp_enc() == layers.size() * t.n_embd && (model.tok_embd || h.n_embd == t.n_embd) && (model.output || target.output) &&
+               std::all_of(layers.begin(), layers.end(), [&](int32_t layer) { return layer >= 0 && layer < static_cast<int32_t>(t.n_layer()); });
+    }
+    return model.arch == LLM_ARCH_GEMMA4_ASSISTANT && target.arch == LLM_ARCH_GEMMA4 && h.n_layer_nextn > 0 && h.n_layer() == 0 && t.n_layer() >= 2 &&
+           h.n_embd_out() == t.n_embd;
+}
+
+bool encodes_layers(const llama_model & model) { return model.arch == LLM_ARCH_EAGLE3; }
+
+bool reads_targets_cells(const llama_model & model) { return model.arch == LLM_ARCH_GEMMA4_ASSISTANT; }
+
 bool gives_output_states(const llama_model & model) {
-    return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2;
+    return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2 || model.arch == LLM_ARCH_GEMMA4_ASSISTANT || encodes_layers(model);
 }
 
 void give_states(llama_context * context, bool all) {
@@ -73,22 +127,45 @@ void give_states(llama_context * context, bool all) {
 size_t kept_states(const ps_context * c) {
     const auto batch = static_cast<size_t>(c->limits.batch);
     if (c->head) { // llama.cpp's, those of the batch that it reads, and what is unread, in vectors that have doubled
-        return 4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences);
+        const auto & m    = *c->model->model;
+        const auto   wide = encodes_layers(m) ? std::max(m.hparams.n_embd_inp_enc() / m.hparams.n_embd_out(), 1u) : 1u;
+        return wide * (4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences));
     }
-    return c->feeds_head ? 2 * batch : 0; // llama.cpp's, and their copy
+    return c->feeds_head ? 2 * batch * c->passed.n_layers() : 0; // llama.cpp's, and their copy
+}
+
+void passed_states::read_layers(llama_context * context, const llama_model & head) {
+    for (const int32_t layer : head.target_layer_ids) {
+        if (!context->get_gf_res_reserve() || !context->get_gf_res_reserve()->get_layer_inp(layer)) { // llama.cpp would end the process
+            throw fault(PS_UNSUPPORTED, "llama.cpp does not give the input of this model's layer " + std::to_string(layer) + ", which the head reads");
+        }
+    }
+    layers = head.target_layer_ids;
+    for (const int32_t layer : layers) {
+        llama_set_embeddings_layer_inp(context, static_cast<uint32_t>(layer), true);
+    }
+    context->*member(reserve_tag{}) = true;
+    context->sched_reserve();
 }
 
 void passed_states::take(const ps_context * c, const llama_batch & batch) {
-    const auto   view = c->context->*member(states_tag{});
-    const auto   n    = static_cast<size_t>(batch.n_tokens);
-    width             = static_cast<size_t>(llama_model_n_embd_out(c->model->model));
+    const auto n    = static_cast<size_t>(batch.n_tokens);
+    const auto part = static_cast<size_t>(layers.empty() ? llama_model_n_embd_out(c->model->model) : llama_model_n_embd(c->model->model));
+    width           = part * n_layers();
     values.clear();
-    if (!view.data || view.size < n * width || !find_order(c, batch)) {
+    if (!find_order(c, batch)) {
         return;
     }
     values.resize(n * width);
-    for (size_t i = 0; i < n; i++) {
-        std::copy_n(view.data + i * width, width, values.data() + static_cast<size_t>(order[i]) * width);
+    for (size_t k = 0; k < n_layers(); k++) {
+        const auto & view = layers.empty() ? c->context->*member(states_tag{}) : (c->context->*member(layers_tag{}))[static_cast<size_t>(layers[k])];
+        if (!view.data || view.size < n * part) {
+            values.clear();
+            return;
+        }
+        for (size_t i = 0; i < n; i++) {
+            std::copy_n(view.data + i * part, part, values.data() + static_cast<size_t>(order[i]) * width + k * part);
+        }
     }
 }
 
@@ -136,6 +213,7 @@ void head_batch::clear() {
     sequences.clear();
     outputs.clear();
     states.clear();
+    own = false;
 }
 
 void head_batch::add(int32_t token, int32_t position, int32_t sequence, bool output, const float * state, size_t width) {
@@ -146,12 +224,20 @@ void head_batch::add(int32_t token, int32_t position, int32_t sequence, bool out
     states.insert(states.end(), state, state + width);
 }
 
-head::head(ps_context * context)
-    : context(context), width(static_cast<size_t>(llama_model_n_embd_out(context->model->model))),
-      apart(gives_output_states(*context->model->model)), sequences(static_cast<size_t>(context->limits.sequences)) {}
+head::head(ps_context * context, ps_context * target)
+    : context(context), width(encodes_layers(*context->model->model) ? context->model->model->hparams.n_embd_inp_enc() : context->model->model->hparams.n_embd_out()),
+      given(context->model->model->hparams.n_embd_out()), target_copy(target->copy),
+      apart(gives_output_states(*context->model->model)), shares(reads_targets_cells(*context->model->model)),
+      sequences(static_cast<size_t>(context->limits.sequences)), print(print_of(*context->model->model)) {}
 
 void head::remove(int32_t sequence, int32_t from) {
+    if (shares) {
+        return;
+    }
     context->copy.finish();
+    if (target_copy.source < 0 || target_copy.target < 0) { // else it is between sequences, of the model's cells alone
+        target_copy.finish_before_change(sequence, from);
+    }
     llama_memory_seq_rm(llama_get_memory(context->context), sequence, from, -1);
 }
 
@@ -174,7 +260,7 @@ void head::trim(followed & s) {
 }
 
 // Has what follows a position be the next that the head reads. Where the state before is not known,
-// as after a restored prefix or a picture, it reads zeros in its place: worse guesses.
+// as after a picture, it reads zeros in its place: worse guesses.
 void head::begin(int32_t sequence, int32_t position) {
     auto & s = sequences[static_cast<size_t>(sequence)];
     cut(sequence, position);
@@ -231,15 +317,34 @@ void head::add_pending(int32_t sequence, const followed & s, int32_t until) {
     }
 }
 
+// Makes of what the head reads of tokens what its layers take in. Each token is by itself.
+float * head::encode() {
+    encoded.resize(batch.size() * given);
+    const auto at_once = std::min(most_encoded, static_cast<size_t>(context->limits.ubatch));
+    for (size_t from = 0; from < batch.size(); from += at_once) {
+        llama_batch in{};
+        in.n_tokens = static_cast<int32_t>(std::min(at_once, batch.size() - from));
+        in.embd     = batch.states.data() + from * width;
+        context->run(in, true);
+        const float * out = llama_get_embeddings_nextn(context->context);
+        if (!out) {
+            throw fault(PS_FAILED, "the head's encoder gave nothing");
+        }
+        std::copy_n(out, static_cast<size_t>(in.n_tokens) * given, encoded.data() + from * given);
+    }
+    return encoded.data();
+}
+
 void head::run() {
     context->copy.finish();
+    float * states = encodes_layers(*context->model->model) && !batch.own ? encode() : batch.states.data();
     for (size_t i = 0; i < batch.size(); i++) {
         context->seq_ids[i] = &batch.sequences[i];
     }
     llama_batch out{};
     out.n_tokens = static_cast<int32_t>(batch.size());
     out.token    = batch.tokens.data();
-    out.embd     = batch.states.data();
+    out.embd     = states;
     out.pos      = batch.positions.data();
     out.n_seq_id = context->seq_counts.data();
     out.seq_id   = context->seq_ids.data();
@@ -294,6 +399,10 @@ void head::follow(const passed_states & passed, size_t n, const int32_t * tokens
             s.prompt = false;
             seen.push_back(ids[i]);
             begin(ids[i], positions[i]);
+            if (shares) {
+                s.decoded = s.end();
+                drop_read(s);
+            }
         }
         if (s.ahead != tokens[i]) {
             unread(ids[i], s.end());
@@ -305,7 +414,11 @@ void head::follow(const passed_states & passed, size_t n, const int32_t * tokens
     list.clear();
     for (const int32_t sequence : seen) {
         auto & s = sequences[static_cast<size_t>(sequence)];
-        if (s.end() - s.decoded <= static_cast<int32_t>(most_unread)) {
+        if (shares) { // what a rejected guess may go back to
+            s.decoded = std::max(s.decoded, s.end() - static_cast<int32_t>(most_unread));
+            drop_read(s);
+            trim(s);
+        } else if (s.end() - s.decoded <= static_cast<int32_t>(most_unread)) {
             drop_read(s);
         } else if (s.prompt) {
             list.push_back(sequence);
@@ -349,11 +462,11 @@ void head::share(int32_t from, int32_t to, int32_t n) {
     }
     forget(to);
     const int32_t read = std::min(source.decoded, n);
-    if (source.tokens.empty() || source.end() < n || read < 1) {
+    if (source.tokens.empty() || source.end() < n || (read < 1 && !shares)) {
         return;
     }
     const auto first = llama_memory_seq_pos_min(llama_get_memory(context->context), from);
-    if (first >= 0 && first < read) {
+    if (!shares && first >= 0 && first < read) {
         ps_error err{};
         if (ps_memory_share(context, from, to, read, &err) != PS_OK) {
             return;
@@ -367,6 +480,47 @@ void head::share(int32_t from, int32_t to, int32_t n) {
     drop_read(s);
 }
 
+void head::save(int32_t sequence, int32_t n_positions, state_layout & state) {
+    const auto & s = sequences[static_cast<size_t>(sequence)];
+    if (s.tokens.empty() || s.end() != n_positions) {
+        return;
+    }
+    context->copy.finish();
+    unread(sequence, s.end());
+    const saved_head about{ print, s.first, s.decoded, static_cast<int32_t>(s.tokens.size()) };
+    state.write(&about, sizeof(about));
+    state.write(s.tokens.data(), s.tokens.size() * sizeof(int32_t));
+    state.write(s.states.data(), s.states.size() * sizeof(float));
+    memory_of(context)->state_write(state, sequence);
+}
+
+void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & state) {
+    forget(sequence);
+    saved_head about{};
+    state.read(&about, sizeof(about));
+    if (about.print != print || about.n_tokens < 1 || about.n_tokens > static_cast<int32_t>(most_unread) + 1 || about.first < -1 || about.first != n_positions - about.n_tokens ||
+        about.decoded <= about.first || about.decoded > n_positions) {
+        throw fault(PS_INVALID, "the state is of another head, or at other positions");
+    }
+    std::vector<int32_t> tokens(static_cast<size_t>(about.n_tokens));
+    std::vector<float>   values(tokens.size() * width);
+    state.read(tokens.data(), tokens.size() * sizeof(int32_t));
+    state.read(values.data(), values.size() * sizeof(float));
+    if (std::any_of(tokens.begin(), tokens.end(), [this](int32_t t) { return t < 0 || t >= context->model->n_vocab; })) {
+        throw fault(PS_INVALID, "the state has tokens that the model has not");
+    }
+    auto * memory = memory_of(context);
+    memory->state_read(state, sequence);
+    if (const int32_t last = memory->seq_pos_max(sequence); !shares && last >= 0 && last + 1 != about.decoded) {
+        throw fault(PS_INVALID, "the state has another number of a head's cells");
+    }
+    auto & s = sequences[static_cast<size_t>(sequence)];
+    s.first   = about.first;
+    s.decoded = about.decoded;
+    s.tokens  = std::move(tokens);
+    s.states  = std::move(values);
+}
+
 // Whether the sequence ends where the guess begins. What the head has read of that place goes.
 bool head::is_there(ps_head_ask & a) {
     a.drafted = 0;
@@ -374,6 +528,9 @@ bool head::is_there(ps_head_ask & a) {
     auto & s  = sequences[static_cast<size_t>(a.sequence)];
     if (a.position < 0 || a.position >= context->limits.positions || a.most < 1) {
         return false;
+    }
+    if (target_copy.target == a.sequence) { // it may fill cells that the guess reads
+        target_copy.finish();
     }
     if (s.tokens.empty()) {
         begin(a.sequence, a.position);
@@ -387,11 +544,14 @@ bool head::is_there(ps_head_ask & a) {
 
 // Prepares the first pass of a guess; false: it has no room.
 bool head::begin(const ps_head_ask & a) {
-    const auto & s = sequences[static_cast<size_t>(a.sequence)];
-    if (batch.size() + static_cast<size_t>(s.end() - s.decoded) + 1 > static_cast<size_t>(context->limits.batch)) {
+    const auto & s       = sequences[static_cast<size_t>(a.sequence)];
+    const auto   pending = shares ? 0 : static_cast<size_t>(s.end() - s.decoded);
+    if (batch.size() + pending + 1 > static_cast<size_t>(context->limits.batch)) {
         return false;
     }
-    add_pending(a.sequence, s, s.end());
+    if (!shares) {
+        add_pending(a.sequence, s, s.end());
+    }
     batch.add(a.token, a.position, a.sequence, true, s.states.data() + s.states.size() - width, width);
     return true;
 }
@@ -415,7 +575,7 @@ bool head::take(ps_head_ask & a, int32_t row, float least) {
         }
     }
     const float gap = first - second;
-    if (a.drafted > 0 && !(gap >= least)) {
+    if (!(gap >= (a.drafted > 0 ? least : 0.0f))) { // or it is not a number
         return false;
     }
     a.gap                 = std::min(a.gap, gap);
@@ -424,7 +584,8 @@ bool head::take(ps_head_ask & a, int32_t row, float least) {
     if (a.drafted == a.most || position >= context->limits.positions) {
         return false;
     }
-    next.add(token, position, a.sequence, true, state, width);
+    next.add(token, shares ? a.position : position, a.sequence, true, state, given);
+    next.own = true;
     return true;
 }
 
@@ -440,7 +601,7 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least)
         }
     }
     try {
-        if (apart) {
+        if (apart && !shares) {
             list.clear();
             for (const size_t i : all) {
                 if (const auto & s = sequences[static_cast<size_t>(asks[i].sequence)]; s.end() > s.decoded) {
@@ -466,7 +627,7 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least)
             for (size_t k = 0; k < active.size(); k++) {
                 auto & a = asks[active[k]];
                 auto & s = sequences[static_cast<size_t>(a.sequence)];
-                if (a.drafted == 0) {
+                if (a.drafted == 0 && !shares) {
                     s.decoded = s.end() + 1;
                     s.ahead   = a.token;
                     drop_read(s);
@@ -496,6 +657,8 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least)
 }
 
 }  // namespace ps
+
+bool ps_model_is_head_for(const ps_model * head, const ps_model * model) noexcept { return ps::is_head_for(*head->model, *model->model); }
 
 int32_t ps_head_follow(ps_context * h, const ps_context * target, size_t n, const int32_t * tokens, const int32_t * positions,
                        const int32_t * sequences, const bool * outputs, bool padded, ps_error * err) noexcept {

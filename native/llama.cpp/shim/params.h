@@ -62,7 +62,8 @@ typedef struct ps_context_params {
     bool no_kv_offload, no_op_offload, swa_full;
     bool unified; // all sequences share one buffer of cells
     bool feeds_head; // passes keep what a head reads
-    bool head; // it is the head in the model's own file that computes
+    const struct ps_model *head; // that one is, with feeds_head; null: the head is in the model's own file
+    struct ps_context *target; // that it is to guess for, with the head in the model's own file or as a model that is a head; null: it is none
 } ps_context_params;
 
 typedef struct ps_context_limits {

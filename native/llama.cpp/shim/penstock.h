@@ -218,9 +218,13 @@ int32_t ps_context_memory(const ps_context *context, ps_device_memory *out, size
 
 // ---- heads --------------------------------------------------------------------------------------
 
-// A head guesses how a text goes on. It is a context of the same model with the same sizes, whose
-// own passes nobody asks for; the context that it follows feeds it.
+// A head guesses how a text goes on. It is a context of the same model with the same sizes, or of
+// another model that is a head, whose own passes nobody asks for; the context that it follows feeds
+// it.
 enum { PS_MOST_DRAFTED = 256 };
+
+// Whether a model can be the head of another one.
+bool ps_model_is_head_for(const ps_model *head, const ps_model *model) PS_NOEXCEPT;
 
 typedef struct ps_head_ask {
     int32_t sequence, token, position, most; // the token that comes next, which the model has not computed, and how many are to follow
@@ -277,12 +281,13 @@ int32_t ps_memory_range(ps_context *context, int32_t seq, int32_t *first, int32_
 // Makes dst, which must be empty or begin with fewer positions of the same, begin with the first n
 // positions of src. Only what it has not got is copied, and after an error it is empty.
 int32_t ps_memory_share(ps_context *context, int32_t src, int32_t dst, int32_t n, ps_error *err) PS_NOEXCEPT;
-// The cells of one sequence in main memory; *bytes is how much memory they take.
+// The cells of one sequence in main memory, and what a head that follows it knows of it; *bytes is
+// how much memory they take. A null head: there is none.
 typedef struct ps_state ps_state;
-int32_t ps_state_save(ps_context *context, int32_t seq, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
+int32_t ps_state_save(ps_context *context, ps_context *head, int32_t seq, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
 // Replaces seq by the first n positions of a state that was saved from a context with the same
-// parameters.
-int32_t ps_state_restore(ps_context *context, int32_t seq, const ps_state *state, int32_t n, ps_error *err) PS_NOEXCEPT;
+// parameters, with or without a head. A head of which it has nothing begins at the end of it.
+int32_t ps_state_restore(ps_context *context, ps_context *head, int32_t seq, const ps_state *state, int32_t n, ps_error *err) PS_NOEXCEPT;
 // A checkpoint: the part of a sequence that cannot be cut, as it is now, which are the states of
 // recurrent layers and the cells of sliding windows. It is copied at once, into the memory of a
 // spent one if that is given and fits; that is not freed. PS_UNSUPPORTED where the memory has no

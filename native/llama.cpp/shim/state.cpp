@@ -36,12 +36,13 @@ class state_reader : public llama_io_read_i {
     }
 };
 
-// Whether the cells of a sequence may be read while a pass works on others: they lie in main
-// memory, and a pass does not move them, as it moves the states of recurrent layers.
-bool readable_during_passes(llama_memory_t memory, const ps::state_layout & layout) {
-    if (!dynamic_cast<llama_kv_cache *>(memory) && !dynamic_cast<llama_kv_cache_iswa *>(memory)) {
-        return false;
-    }
+// Whether a pass leaves the cells of other sequences where they are: it moves the states of
+// recurrent layers.
+bool stays_during_passes(llama_memory_t memory) {
+    return dynamic_cast<llama_kv_cache *>(memory) || dynamic_cast<llama_kv_cache_iswa *>(memory);
+}
+
+bool is_in_main_memory(const ps::state_layout & layout) {
     return std::all_of(layout.parts.begin(), layout.parts.end(),
                        [](const ps::state_part & p) { return !p.tensor || ggml_backend_buffer_is_host(p.tensor->buffer); });
 }
@@ -63,17 +64,47 @@ std::vector<ps::extent> restrict_to(const std::vector<ps::state_part> & left, co
     return i == left.size() ? out : all;
 }
 
+// Restricts what a sequence is filled with, which has been cut since.
+std::vector<ps::extent> restrict_to_sequence(llama_memory_t memory, int32_t seq, const std::vector<ps::extent> & all) {
+    ps::state_layout left(memory, seq);
+    left.drop_header();
+    return restrict_to(left.parts, all);
+}
+
+// Has the head know the first n positions of what it has saved, if anything, and appends what its
+// cells are filled with. A head that cannot read it has forgotten the sequence.
+void restore_head(ps_context * head, int32_t seq, const ps_state * state, int32_t n, state_reader & reader) {
+    const auto of_model = std::move(reader.extents);
+    reader.extents.clear();
+    try {
+        if (reader.n_bytes() < state->memory->size()) {
+            head->head->restore(seq, state->n_positions, reader);
+            head->head->cut(seq, n);
+        }
+        if (n < state->n_positions && !reader.extents.empty()) {
+            reader.extents = restrict_to_sequence(ps::memory_of(head), seq, reader.extents);
+        }
+    } catch (const std::exception &) {
+        head->head->cut(seq, 0);
+        reader.extents.clear();
+    }
+    reader.extents.insert(reader.extents.begin(), of_model.begin(), of_model.end());
+}
+
 }  // namespace
 
-int32_t ps_state_save(ps_context * c, int32_t seq, ps_state ** out, size_t * bytes, ps_error * err) noexcept {
+int32_t ps_state_save(ps_context * c, ps_context * head, int32_t seq, ps_state ** out, size_t * bytes, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         c->check_sequence(seq);
         auto * memory = ps::memory_of(c);
         c->copy.finish();
-        const ps::state_layout layout(memory, seq);
-        auto                   state = std::make_unique<ps_state>();
-        state->memory                = std::make_shared<ps::pages>(layout.size());
-        state->n_positions           = llama_memory_seq_pos_max(memory, seq) + 1;
+        ps::state_layout layout(memory, seq);
+        auto             state = std::make_unique<ps_state>();
+        state->n_positions     = llama_memory_seq_pos_max(memory, seq) + 1;
+        if (head) {
+            head->head->save(seq, state->n_positions, layout);
+        }
+        state->memory = std::make_shared<ps::pages>(layout.size());
         std::vector<ps::extent> extents;
         size_t                  at = 0;
         for (const auto & p : layout.parts) {
@@ -85,18 +116,22 @@ int32_t ps_state_save(ps_context * c, int32_t seq, ps_state ** out, size_t * byt
             at += p.size;
         }
         *bytes = state->memory->allocated();
-        c->copy.begin(memory, seq, -1, state->n_positions, state->memory, std::move(extents), readable_during_passes(memory, layout));
+        const bool on_thread = stays_during_passes(memory) && (!head || stays_during_passes(ps::memory_of(head))) && is_in_main_memory(layout);
+        c->copy.begin(memory, seq, -1, state->n_positions, state->memory, std::move(extents), on_thread);
         *out = state.release();
     });
 }
 
-int32_t ps_state_restore(ps_context * c, int32_t seq, const ps_state * state, int32_t n, ps_error * err) noexcept {
+int32_t ps_state_restore(ps_context * c, ps_context * head, int32_t seq, const ps_state * state, int32_t n, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         c->check_sequence(seq);
         auto * memory = ps::memory_of(c);
         c->copy.finish();
         ps::log_capture capture;
         state_reader    reader(*state->memory);
+        if (head) {
+            head->head->cut(seq, 0);
+        }
         try {
             memory->state_read(reader, seq);
             const int32_t last = llama_memory_seq_pos_max(memory, seq);
@@ -107,13 +142,14 @@ int32_t ps_state_restore(ps_context * c, int32_t seq, const ps_state * state, in
                 if (!memory->seq_rm(seq, n, -1)) {
                     throw ps::fault(PS_FAILED, "this model's memory cannot drop a part of a sequence");
                 }
-                ps::state_layout left(memory, seq);
-                left.drop_header();
-                reader.extents = restrict_to(left.parts, reader.extents);
+                reader.extents = restrict_to_sequence(memory, seq, reader.extents);
             }
         } catch (const std::exception & e) {
             memory->seq_rm(seq, -1, -1);
             throw ps::fault(PS_FAILED, capture.reason(e.what()));
+        }
+        if (head) {
+            restore_head(head, seq, state, n, reader);
         }
         c->copy.begin(memory, -1, seq, std::min(n, state->n_positions), state->memory, std::move(reader.extents));
     });
