@@ -607,7 +607,8 @@ func TestLora_Counts(t *testing.T) {
 	}
 }
 
-// In the steady state a token costs no allocation, neither of the scheduler nor of its reader.
+// In the steady state a token costs no allocation, neither of the scheduler nor of its reader. What
+// else the process does allocates too, so one of five answers has to show it.
 func TestModel_Stream_AllocatesNothing(t *testing.T) {
 	const warm, counted = 100, 400
 	options := []penstock.Option{endless, penstock.Temperature(0)}
@@ -630,21 +631,28 @@ func TestModel_Stream_AllocatesNothing(t *testing.T) {
 			}
 		},
 	} {
-		var before, after runtime.MemStats
-		total, done := 0, false
-		read(func(tokens int) bool {
-			was := total
-			switch total += tokens; {
-			case was < warm && total >= warm:
-				runtime.ReadMemStats(&before)
-			case total >= warm+counted:
-				runtime.ReadMemStats(&after)
-				done = true
+		least := uint64(math.MaxUint64)
+		for range 5 {
+			var before, after runtime.MemStats
+			total, done := 0, false
+			read(func(tokens int) bool {
+				was := total
+				switch total += tokens; {
+				case was < warm && total >= warm:
+					runtime.ReadMemStats(&before)
+				case total >= warm+counted:
+					runtime.ReadMemStats(&after)
+					done = true
+				}
+				return !done
+			})
+			if !done {
+				t.Fatalf("%s: only %d tokens were read", name, total)
 			}
-			return !done
-		})
-		if allocated := after.Mallocs - before.Mallocs; !done || allocated > counted/2 { // some memory grows, ever more seldom
-			t.Errorf("%s: %d tokens took %d allocations; all were read: %v", name, counted, allocated, done)
+			least = min(least, after.Mallocs-before.Mallocs)
+		}
+		if least > counted/2 { // some memory grows, ever more seldom
+			t.Errorf("%s: %d tokens took %d allocations", name, counted, least)
 		}
 	}
 }
