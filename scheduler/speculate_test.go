@@ -250,7 +250,8 @@ func TestSpeculate_PromptsWait_ShortDrafts(t *testing.T) {
 		ticks = &longestTick{}
 		b := schedulertest.New(scheduler.Limits{Context: 1 << 14, Cells: 1 << 15, SeparatePasses: true})
 		b.Cost = flat
-		s := newScheduler(t, b, scheduler.Config{Observer: ticks, Drafter: d(b), ITLTarget: target})
+		s := newScheduler(t, b, scheduler.Config{Drafter: d(b), ITLTarget: target})
+		s.Listen(scheduler.Listener{Tick: ticks.Tick})
 		first := submit(t, s, request(20, 1, 3000))
 		for range 20 {
 			s.Tick()

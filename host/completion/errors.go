@@ -45,13 +45,14 @@ func AsError(err error, prompt string) *refusal.Error {
 // Typed is an error of a request as the program gets it whose own request it is: the context's, or
 // one of the types of package refusal; nil: there is none.
 func Typed(ctx context.Context, err error, prompt string) error {
-	var known *refusal.RequestError
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case ctx.Err() != nil:
+	}
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case errors.As(err, &known), errors.Is(err, refusal.ErrClosed):
+	}
+	var known *refusal.RequestError // allocated here, so not where a stream goes on
+	if errors.As(err, &known) || errors.Is(err, refusal.ErrClosed) {
 		return err
 	}
 	return AsError(err, prompt).Typed(err)

@@ -15,8 +15,8 @@ import (
 // guest returns to Go about every hundred microseconds. Here others may run, the call's deadline
 // is checked, and the call ends if nobody waits for it any more.
 
-// yieldTime is how long a guest keeps a processor from goroutines that wait for one. It computes for
-// about as long between two pauses, and even code that waits for memory at every instruction for
+// yieldTime is how long a guest keeps a processor from goroutines that wait for one. Between two
+// pauses it computes for about as long, and code that waits for memory at every instruction for
 // less than longestGap: beyond that, the machine has given the processor to other programs.
 const (
 	yieldTime  = 100 * time.Microsecond

@@ -71,29 +71,15 @@ function Strategies() {
     <fieldset class="strategies">
       <legend>How the next answers are written</legend>
       <Way value="" title="Normal" help="One answer, word by word." chosen={chosen} choose={choose} />
-      {programsOf(plugins).map((plugin) => {
-        const { name, summary } = plugin;
-        const config = settings.plugins.find((choice) => choice.name === name)?.config;
-        return (
-          <div key={name}>
-            <Way
-              value={name}
-              title={strategyTitle(plugin, config)}
-              help={sentence(summary)}
-              chosen={chosen}
-              choose={choose}
-            />
-            {chosen === name && (
-              <div class="way-form">
-                {wanted.value === name && programsIn(settings, plugins).length === 0 && (
-                  <p class="hint">Fill in what is required; then it counts.</p>
-                )}
-                <PluginConfig name={name} />
-              </div>
-            )}
-          </div>
-        );
-      })}
+      {programsOf(plugins).map((plugin) => (
+        <Program
+          key={plugin.name}
+          plugin={plugin}
+          chosen={chosen}
+          choose={choose}
+          lacks={wanted.value === plugin.name && programsIn(settings, plugins).length === 0}
+        />
+      ))}
       {namedScripts.list.value.map(({ name }) => (
         <div key={name} class="named">
           <Way
@@ -126,6 +112,36 @@ function Strategies() {
         </div>
       )}
     </fieldset>
+  );
+}
+
+interface ProgramProps {
+  plugin: Plugin;
+  chosen: string;
+  choose: (way: string) => void;
+  lacks: boolean; // it is wanted, and its configuration lacks something
+}
+
+/** A program, with its form where it is chosen. */
+function Program({ plugin, chosen, choose, lacks }: ProgramProps) {
+  const { name, summary } = plugin;
+  const config = useEdit().chat.settings.value.plugins.find((choice) => choice.name === name)?.config;
+  return (
+    <div>
+      <Way
+        value={name}
+        title={strategyTitle(plugin, config)}
+        help={sentence(summary)}
+        chosen={chosen}
+        choose={choose}
+      />
+      {chosen === name && (
+        <div class="way-form">
+          {lacks && <p class="hint">Fill in what is required; then it counts.</p>}
+          <PluginConfig name={name} />
+        </div>
+      )}
+    </div>
   );
 }
 

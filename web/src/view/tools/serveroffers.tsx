@@ -57,25 +57,7 @@ export function ServerOffers({ server }: { server: ToolServer }) {
         {said}
       </p>
       {offer.value !== undefined && offer.value.resources.length > 0 && (
-        <details open>
-          <summary>Resources</summary>
-          <ul class="tools-of">
-            {offer.value.resources.map(({ uri, name, description }) => (
-              <li key={uri}>
-                <span>{name}</span>
-                <button
-                  type="button"
-                  class="link"
-                  aria-label={`Add ${name}`}
-                  onClick={() => void read(uri, name)}
-                >
-                  Add
-                </button>
-                <small>{description || uri}</small>
-              </li>
-            ))}
-          </ul>
-        </details>
+        <Resources resources={offer.value.resources} read={(uri, name) => void read(uri, name)} />
       )}
       {offer.value !== undefined && offer.value.prompts.length > 0 && (
         <details open>
@@ -88,6 +70,30 @@ export function ServerOffers({ server }: { server: ToolServer }) {
         </details>
       )}
     </>
+  );
+}
+
+interface ResourcesProps {
+  resources: ServerOffer["resources"];
+  read(uri: string, name: string): void;
+}
+
+function Resources({ resources, read }: ResourcesProps) {
+  return (
+    <details open>
+      <summary>Resources</summary>
+      <ul class="tools-of">
+        {resources.map(({ uri, name, description }) => (
+          <li key={uri}>
+            <span>{name}</span>
+            <button type="button" class="link" aria-label={`Add ${name}`} onClick={() => read(uri, name)}>
+              Add
+            </button>
+            <small>{description || uri}</small>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
