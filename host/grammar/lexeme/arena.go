@@ -46,7 +46,7 @@ const (
 	All                 // any text
 )
 
-// Unbounded, as a maximum of Repeat, is no maximum.
+// Unbounded is no maximum, as that of Repeat.
 const Unbounded = -1
 
 // Arena makes expressions and interns them. Its methods must not run concurrently. What exceeds its

@@ -223,7 +223,7 @@ func TestInstance_Pause_WaitsDoNotCount(t *testing.T) {
 	}
 	idle.giveSlice()
 	var v *Violation
-	if err := past(0).pause(); !errors.As(err, &v) || v.cause != plugin.CauseTime {
+	if err := past(0).pause(); !errors.As(err, &v) || !errors.Is(v.cause, plugin.CauseTime) {
 		t.Errorf("where it computed: %v", err)
 	}
 
