@@ -128,11 +128,6 @@ func (a Address) CheckOpened(got net.Addr) error {
 	return nil
 }
 
-func isHost(v any) bool {
-	_, err := parseHost(v.(string))
-	return v.(string) == "" || err == nil
-}
-
 func isLoopback(address string) bool {
 	a, err := ParseAddress(address)
 	return err == nil && a.Loopback()

@@ -6,6 +6,8 @@
 package config
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -63,6 +65,83 @@ type Model struct {
 	ControlVectorLayerRange Layers   `koanf:"control_vector_layer_range"`
 }
 
+// Compute is how llama.cpp loads a model and computes with it.
+type Compute struct {
+	Device         []string           `koanf:"device"` // names, or none; empty: all GPUs
+	SplitMode      string             `koanf:"split_mode"`
+	TensorSplit    Shares             `koanf:"tensor_split"` // none: by the memory that is free
+	MainGPU        int                `koanf:"main_gpu"`
+	OverrideTensor []TensorOverride   `koanf:"override_tensor"`
+	CPUMoE         bool               `koanf:"cpu_moe"`
+	NCPUMoE        int                `koanf:"n_cpu_moe"`
+	NCPUFFN        int                `koanf:"n_cpu_ffn"`
+	KVOffload      bool               `koanf:"kv_offload"`
+	OpOffload      bool               `koanf:"op_offload"`
+	Repack         bool               `koanf:"repack"`
+	NoHost         bool               `koanf:"no_host"`
+	LoadMode       string             `koanf:"load_mode"`
+	LazyMode       string             `koanf:"lazy_mode"`
+	CheckTensors   bool               `koanf:"check_tensors"`
+	OverrideKV     []MetadataOverride `koanf:"override_kv"`
+	ThreadsBatch   int                `koanf:"threads_batch"` // 0: Model.Threads
+	NUMA           string             `koanf:"numa"`
+	CacheTypeK     string             `koanf:"cache_type_k"`
+	CacheTypeV     string             `koanf:"cache_type_v"`
+	FlashAttn      string             `koanf:"flash_attn"` // on, off, auto
+	SWAFull        bool               `koanf:"swa_full"`
+	RopeScaling    string             `koanf:"rope_scaling"`
+	RopeScale      float64            `koanf:"rope_scale"`
+	RopeFreqBase   float64            `koanf:"rope_freq_base"`
+	RopeFreqScale  float64            `koanf:"rope_freq_scale"`
+	YarnOrigCtx    int                `koanf:"yarn_orig_ctx"`
+	YarnExtFactor  float64            `koanf:"yarn_ext_factor"`
+	YarnAttnFactor float64            `koanf:"yarn_attn_factor"`
+	YarnBetaSlow   float64            `koanf:"yarn_beta_slow"`
+	YarnBetaFast   float64            `koanf:"yarn_beta_fast"`
+}
+
+// hasQuantisedV reports whether the KV cache stores values in blocks, with which only flash
+// attention computes.
+func (c Compute) hasQuantisedV() bool {
+	return c.CacheTypeV != "f32" && c.CacheTypeV != "f16" && c.CacheTypeV != "bf16"
+}
+
+// Projector says with what a model sees and hears.
+type Projector struct {
+	MMProj         string `koanf:"mmproj"`           // a file; empty: what lies beside the model
+	MMProjAuto     bool   `koanf:"mmproj_auto"`      // look for one there
+	MMProjOffload  bool   `koanf:"mmproj_offload"`   // a GPU computes it
+	MMProjDevice   string `koanf:"mmproj_device"`    // which; empty: as the model
+	ImageMinTokens int    `koanf:"image_min_tokens"` // of a picture; 0: as the projector's file says
+	ImageMaxTokens int    `koanf:"image_max_tokens"` // likewise
+}
+
+// tokensInOrder reports whether a picture's least number of tokens is within its most.
+func (p Projector) tokensInOrder() bool {
+	return p.ImageMaxTokens == 0 || p.ImageMinTokens <= p.ImageMaxTokens
+}
+
+// ProjectorDevice names the device that computes the projector of a model, given those that are
+// there besides the CPU, the GPUs first. It is empty if the CPU does.
+func (m Model) ProjectorDevice(gpus []string) string {
+	switch {
+	case m.MMProjDevice == "none", m.MMProjDevice == "" && !m.MMProjOffload:
+		return ""
+	case m.MMProjDevice != "":
+		return m.MMProjDevice
+	}
+	if i := slices.IndexFunc(m.Device, func(name string) bool { return slices.Contains(gpus, name) || name == "none" }); i >= 0 {
+		if m.Device[i] == "none" {
+			return ""
+		}
+		return m.Device[i]
+	}
+	if len(m.Device) > 0 || len(gpus) == 0 {
+		return ""
+	}
+	return gpus[0]
+}
+
 // Models says where models lie and come from, and how many are served.
 type Models struct {
 	Dir    string        `koanf:"dir"`    // empty: library.DefaultFolder, whose models are not all served
@@ -70,8 +149,33 @@ type Models struct {
 	Max    int           `koanf:"max"`    // loaded at once; 0: any number
 	Memory int64         `koanf:"memory"` // bytes of all; 0: nine tenths of what is available
 	Idle   time.Duration `koanf:"idle"`   // 0: never unloaded
-	// IdleMain is that of the model of the section model; 0: never.
+	// IdleMain is Idle for the model of the section model; 0: never unloaded.
 	IdleMain time.Duration `koanf:"idle_main"`
+}
+
+// Workers says which devices of other machines compute the model, and how they are reached.
+type Workers struct {
+	RPC      []string `koanf:"rpc"` // HOST:PORT of each
+	TLSCert  string   `koanf:"tls_cert"`
+	TLSKey   string   `koanf:"tls_key"`
+	TLSCA    string   `koanf:"tls_ca"`
+	Insecure bool     `koanf:"insecure"`
+}
+
+// Encrypted reports whether workers are reached with TLS.
+func (w Workers) Encrypted() bool { return w.TLSCert != "" }
+
+// Check says what is missing to reach a worker, or to be reached as one.
+func (w Workers) Check(address string) error {
+	if w.Encrypted() || w.Insecure || isLoopback(address) {
+		return nil
+	}
+	return fmt.Errorf("%s is not on the loopback interface, and RPC has neither keys nor encryption: name --tls-cert, --tls-key and --tls-ca, or say --insecure where nobody else is on that network", address)
+}
+
+// hasWholeTLS reports whether TLS has all that it needs, or nothing.
+func (w Workers) hasWholeTLS() bool {
+	return (w.TLSCert == "") == (w.TLSKey == "") && (w.TLSCert == "") == (w.TLSCA == "")
 }
 
 // Chat says how conversations become prompts, and what their answers are taken for, unless a
@@ -96,8 +200,7 @@ type Schema struct {
 	WhiteSpace           string `koanf:"white_space"` // free, compact
 }
 
-// Sampling says what requests have that do not say it themselves. The parameters are those of
-// SamplingSaid.
+// Sampling says which parameters requests get that do not set them. SamplingSaid has the others.
 type Sampling struct {
 	FromModel bool `koanf:"from_model"` // those that the model's file brings count
 }
@@ -154,6 +257,13 @@ type Server struct {
 // NeedsKey reports whether clients must send a key.
 func (s Server) NeedsKey() bool { return len(s.APIKeys) > 0 || s.APIKeyFile != "" }
 
+// admitsKeys reports whether the server lets each of the keys in that may do more than others. The
+// keys of a file are not known here.
+func (s Server) admitsKeys(keys []string) bool {
+	return len(s.APIKeys) == 0 || s.APIKeyFile != "" ||
+		!slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(s.APIKeys, key) })
+}
+
 // Scheduler is how requests share the model.
 type Scheduler struct {
 	Slots             int           `koanf:"slots"`
@@ -181,15 +291,15 @@ type Speculation struct {
 	NgramSize      int      `koanf:"ngram_size_n"` // tokens that must be the same
 }
 
-// ByModel reports whether a second model guesses them.
+// ByModel reports whether a second model guesses tokens.
 func (s Speculation) ByModel() bool { return s.Drafts() && s.DraftModel != "" }
 
-// ByHead reports whether a head is to guess them, if there is one.
+// ByHead reports whether a head guesses tokens, if there is one.
 func (s Speculation) ByHead() bool {
 	return s.DraftModel == "" && slices.Contains(s.Type, "draft-mtp")
 }
 
-// ByLookup reports whether they are looked up in the text itself.
+// ByLookup reports whether tokens are looked up in the text itself.
 func (s Speculation) ByLookup() bool {
 	return slices.ContainsFunc(s.Type, func(name string) bool { return strings.HasPrefix(name, "ngram-") })
 }
@@ -235,6 +345,43 @@ type Plugins struct {
 	ModuleTTL  time.Duration `koanf:"module_ttl"`  // from the last use of such a module to its end
 }
 
+// Who may bring code, as plugins.scripts and plugins.modules say it.
+const (
+	CodeOn   = "on"   // everybody who may use the model
+	CodeOff  = "off"  // nobody
+	CodeKeys = "keys" // whoever has one of plugins.script_keys, or of plugins.module_keys
+)
+
+// Scripts tells who may send scripts in requests: CodeOn, CodeOff or CodeKeys. Whether other
+// machines reach the server is judged by server.listen, as in Risks.
+func (c Config) Scripts() string {
+	listen := c.Server.Listen
+	switch {
+	case c.Plugins.Scripts != "auto":
+		return c.Plugins.Scripts
+	case len(c.Plugins.ScriptKeys) > 0:
+		return CodeKeys
+	case len(c.Plugins.Lock) > 0: // the operator has said which code may run
+		return CodeOff
+	case c.Server.NeedsKey(), listen.Socket != "", listen.Loopback():
+		return CodeOn
+	}
+	return CodeOff
+}
+
+// allowsCodeKeys reports whether the keys that may bring code count: the setting for who may bring
+// it says keys, and the server lets each of them in.
+func (s Server) allowsCodeKeys(who string, keys []string) bool {
+	return (len(keys) == 0 || who == CodeKeys) && s.admitsKeys(keys)
+}
+
+// Programs bounds what a program, a plugin that writes an answer itself, may use in a request.
+type Programs struct {
+	Branches int `koanf:"branches"` // at once; 0: a half of the slots, at most 8
+	Tokens   int `koanf:"tokens"`   // that it puts into branches; 0: by the request's prompt and max_tokens
+	Fuel     int `koanf:"fuel"`     // of all its work, in units
+}
+
 // Recordings says what is kept of requests that ask to be recorded.
 type Recordings struct {
 	Enabled bool          `koanf:"enabled"` // requests may ask
@@ -260,8 +407,8 @@ type Telemetry struct {
 	OTLPEndpoint string `koanf:"otlp_endpoint"` // of a collector; empty: what the OTEL_ environment says
 }
 
-// Services are the beginnings of variables that were ignored, since Kubernetes has set them for
-// Services that are named as this program's own variables are.
+// Services lists the prefixes of variables that were ignored: Kubernetes has set them for Services
+// whose names begin as this program's own variables do.
 func (c Config) Services() []string { return c.services }
 
 // Given reports whether a key was set, be it to its default.
@@ -271,3 +418,85 @@ func (c Config) Given(name string) bool {
 
 // Settings returns every key with its value and where that came from, in the table's order.
 func (c Config) Settings() []Setting { return append([]Setting(nil), c.settings...) }
+
+// NamedModels returns the names of the models of the section models, sorted.
+func (c Config) NamedModels() []string { return slices.Sorted(maps.Keys(c.named)) }
+
+// ForModel returns the configuration of another model than that of the section model: for a name of
+// the section models what that says, for the name of a file what applies to every model.
+func (c Config) ForModel(name string) Config {
+	if own, named := c.named[name]; named {
+		return own
+	}
+	l := loader{settings: slices.Clone(c.settings)}
+	l.resetForModel(name)
+	own, err := l.merge()
+	if err != nil {
+		return c // it cannot fail: the settings were merged before
+	}
+	return own
+}
+
+// Changed lists the settings of Compute that differ from the defaults, as KEY=VALUE without the
+// section.
+func (c Config) Changed() []string {
+	var changed []string
+	for _, s := range c.settings {
+		for _, k := range computeKeys {
+			if s.Key.Name == k.Name && formatValue(s.Value) != formatValue(k.Default) {
+				changed = append(changed, k.Name[len("model."):]+"="+s.String())
+			}
+		}
+	}
+	return changed
+}
+
+// SamplingSaid returns the sampling parameters that the configuration sets, as texts by the names
+// of a request.
+func (c Config) SamplingSaid() map[string]string {
+	said := map[string]string{}
+	for _, s := range c.settings {
+		name, is := strings.CutPrefix(s.Key.Name, samplingSection)
+		if !is || s.Origin == "default" || name == "from_model" {
+			continue
+		}
+		said[name] = formatValue(s.Value)
+	}
+	return said
+}
+
+// Risk is something that the configuration allows and that is rarely meant.
+type Risk struct {
+	What   string
+	Remedy string
+}
+
+// Risks lists what is unsafe. Whether other machines reach the server is judged by server.listen
+// alone: a proxy or a container may hide it.
+func (c Config) Risks() []Risk {
+	s := c.Server
+	public := s.Listen.Socket == "" && !s.Listen.Loopback()
+	var risks []Risk
+	isEverywhere := func(n Network) bool { return n.Bits() == 0 }
+	add := func(holds bool, what, remedy string) {
+		if holds {
+			risks = append(risks, Risk{what, remedy})
+		}
+	}
+	add(public && !s.NeedsKey(), "everybody who can reach "+s.Listen.String()+" may use the model", "ask for a key with --api-key or --api-key-file, or listen on 127.0.0.1")
+	add(public && !s.NeedsKey() && c.Plugins.Modules == CodeOn, "everybody who can reach "+s.Listen.String()+" may upload code, which runs in the sandbox of plugins",
+		"ask for a key, or name the keys that may with --modules keys --module-key")
+	add(public && s.SSLCertFile == "" && (s.NeedsKey() || s.AdminKey != ""), "keys and texts cross the network unencrypted",
+		"set --ssl-cert-file and --ssl-key-file, or listen on 127.0.0.1 behind a proxy that has TLS")
+	add(slices.Contains(s.CORSOrigins, "*") && !s.NeedsKey(), "every page that a user of this network visits may use the model",
+		"name the origins in --cors-origins, or ask for a key")
+	short := func(key string) bool { return len(key) < 16 }
+	add(slices.ContainsFunc(s.APIKeys, short) || s.AdminKey != "" && short(s.AdminKey), "a key has fewer than 16 characters and may be guessed",
+		"make one with openssl rand -hex 32")
+	add(slices.Contains(s.APIKeys, s.AdminKey), "an API key is the admin key, so that clients may remove plugins", "use different keys")
+	add(slices.ContainsFunc(s.TrustedProxies, isEverywhere), "every client may claim any address",
+		"name the addresses of the proxies in server.trusted_proxies")
+	add(c.Media.URLs != "off" && slices.ContainsFunc(c.Media.URLNetworks, isEverywhere),
+		"every client may have the server fetch from its own machine and network", "name the addresses of the servers with pictures in media.url_networks")
+	return risks
+}

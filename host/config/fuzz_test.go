@@ -62,7 +62,7 @@ func checkLoaded(t *testing.T, c Config) {
 	t.Helper()
 	for _, name := range append(c.NamedModels(), "in-the-folder") {
 		own := loader{settings: c.ForModel(name).settings}
-		if _, err := own.config(); err != nil {
+		if _, err := own.build(); err != nil {
 			t.Errorf("the model %q: %v", name, err)
 		}
 	}
@@ -72,7 +72,7 @@ func checkLoaded(t *testing.T, c Config) {
 			t.Errorf("%s is a %T", s.Key.Name, s.Value)
 		}
 		if s.Origin != "default" && isSayable(s.Value) {
-			environ = append(environ, s.Key.Variable()+"="+show(s.Value))
+			environ = append(environ, s.Key.Variable()+"="+formatValue(s.Value))
 		}
 	}
 	again, err := Load(Sources{File: os.DevNull, Environ: environ})
@@ -90,7 +90,7 @@ func checkLoaded(t *testing.T, c Config) {
 // none, nor that a text of a list has a comma in it or blanks around it.
 func isSayable(v any) bool {
 	list, _ := v.([]string)
-	return show(v) != "" && !slices.ContainsFunc(list, func(s string) bool { return s == "" || strings.TrimSpace(s) != s || strings.Contains(s, ",") })
+	return formatValue(v) != "" && !slices.ContainsFunc(list, func(s string) bool { return s == "" || strings.TrimSpace(s) != s || strings.Contains(s, ",") })
 }
 
 // plain are texts that YAML takes without quotation marks.
@@ -100,7 +100,7 @@ var plain = regexp.MustCompile(`^[a-zA-Z0-9.+_/]([a-zA-Z0-9.+_/:-]*[a-zA-Z0-9.+_
 // the environment and as a flag.
 func FuzzLoad_Sources(f *testing.F) {
 	for i, key := range table {
-		f.Add(uint8(i), show(key.Default))
+		f.Add(uint8(i), formatValue(key.Default))
 	}
 	path := filepath.Join(f.TempDir(), "penstock.yaml")
 	f.Fuzz(func(t *testing.T, which uint8, text string) {

@@ -310,7 +310,7 @@ func TestKeys_EveryKeyHasAField(t *testing.T) {
 		}
 		if strings.HasPrefix(k.Name, samplingSection) && k.Name != samplingSection+"from_model" {
 			c, err := Load(Sources{Flags: map[string]any{k.Name: k.Default}})
-			if said := c.SamplingSaid(); err != nil || len(said) != 1 || said[strings.TrimPrefix(k.Name, samplingSection)] != show(k.Default) {
+			if said := c.SamplingSaid(); err != nil || len(said) != 1 || said[strings.TrimPrefix(k.Name, samplingSection)] != formatValue(k.Default) {
 				t.Errorf("%s: said %v, %v", k.Name, said, err)
 			}
 		} else if !holds(fields[k.Name], reflect.TypeOf(k.Default)) {
@@ -323,19 +323,6 @@ func TestKeys_EveryKeyHasAField(t *testing.T) {
 	}
 	if len(fields) > 0 {
 		t.Errorf("fields without a key: %v", fields)
-	}
-}
-
-func TestFlagValues_OnlyGivenOnes(t *testing.T) {
-	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	AddFlags(fs)
-	err := fs.Parse([]string{"--api-key", "a,b", "--api-key", "c", "--parallel=3"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{"server.api_keys": "a,b,c", "scheduler.slots": "3"}
-	if diff := cmp.Diff(want, FlagValues(fs)); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -390,6 +377,34 @@ func TestLoad_NamedModels_Wrong(t *testing.T) {
 			if !strings.Contains(err.Error(), text) {
 				t.Errorf("%s: %q does not say %q", file, err, text)
 			}
+		}
+	}
+}
+
+// What is true of a model's settings does not depend on a folder that has gone since.
+func TestForModel_FolderIsGone_IsTheSame(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "page")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(Sources{File: os.DevNull, Flags: map[string]any{"server.ui_dir": folder, "model.path": "main.gguf", "model.lora": "main-lora.gguf"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	if m := c.ForModel("other").Model; m.Path != "other" || len(m.Lora) > 0 {
+		t.Errorf("the other model is %q with %v", m.Path, m.Lora)
+	}
+}
+
+// A wrong value is told once, and blames no other.
+func TestLoad_WrongValue_IsToldOnce(t *testing.T) {
+	for _, flags := range []map[string]any{{"scheduler.batch_size": "256", "scheduler.ubatch_size": "0"}, {"scheduler.batch_size": "0", "scheduler.ubatch_size": "4096"}} {
+		_, err := Load(Sources{File: os.DevNull, Flags: flags})
+		if err == nil || strings.Count(err.Error(), ErrWrongValue.Error()) != 1 {
+			t.Errorf("%v: %v", flags, err)
 		}
 	}
 }

@@ -27,19 +27,18 @@ type namedModel struct {
 
 const modelsSection = "models"
 
-// inherited are the keys of the section model that count for every model, unless it has its own.
-// The others say what one model is, and so do templates and the models for embeddings and scores
-// beside it.
-var inherited = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.fit", "model.fit_target", "model.fit_ctx", "model.kv_layout", "model.kernels", "model.strict",
+// inheritedKeys are the keys of the section model that apply to every model without a value of its
+// own. The others describe one model, as do keysOfOneModel.
+var inheritedKeys = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.fit", "model.fit_target", "model.fit_ctx", "model.kv_layout", "model.kernels", "model.strict",
 	"model.device", "model.split_mode", "model.tensor_split", "model.main_gpu", "model.cpu_moe", "model.kv_offload", "model.op_offload", "model.repack", "model.no_host",
 	"model.load_mode", "model.lazy_mode", "model.check_tensors", "model.threads_batch", "model.numa",
 	"model.mmproj_auto", "model.mmproj_offload", "model.mmproj_device", "model.image_min_tokens", "model.image_max_tokens",
 	"model.cache_type_k", "model.cache_type_v", "model.flash_attn", "model.swa_full"}
 
-// ofAllModels are keys of the section model that no model has a value of its own for.
-var ofAllModels = map[string]bool{"kernels": true, "numa": true}
+// keysOfAllModels are keys of the section model of which no model can have a value of its own.
+var keysOfAllModels = map[string]bool{"kernels": true, "numa": true}
 
-var ofOneModel = []string{"chat.template", "chat.template_file", "embedding.model", "rerank.model"}
+var keysOfOneModel = []string{"chat.template", "chat.template_file", "embedding.model", "rerank.model"}
 
 // readNamedModels finds the entries in the file's own tree: a name may have dots.
 func (l *loader) readNamedModels(file map[string]any, origin string) {
@@ -66,18 +65,18 @@ func (l *loader) isOfNamedModel(key string) bool {
 	})
 }
 
-// namedModels are the configurations of the models that are named. What is wrong with them is
-// noted.
-func (l *loader) namedModels() map[string]Config {
+// buildNamedModels makes the configurations of the named models. What is wrong with them becomes a
+// problem.
+func (l *loader) buildNamedModels() map[string]Config {
 	configs := map[string]Config{}
 	for _, m := range l.models {
 		own := &loader{settings: slices.Clone(l.settings)}
-		own.only(m.name)
+		own.resetForModel(m.name)
 		for _, key := range slices.Sorted(maps.Keys(m.values)) {
-			own.setOf(m, key)
+			own.setModelKey(m, key)
 		}
 		own.fitMicroBatch()
-		c, err := own.config()
+		c, err := own.build()
 		if err = errors.Join(append(own.problems, err)...); err != nil {
 			l.problems = append(l.problems, fmt.Errorf("model %q (%s.%s): %w", m.name, modelsSection, m.name, err))
 		}
@@ -86,11 +85,12 @@ func (l *loader) namedModels() map[string]Config {
 	return configs
 }
 
-// only makes the settings those of another model than the one of the section model.
-func (l *loader) only(name string) {
+// resetForModel makes the settings those of a model by its name, without what the section model
+// says of its own model.
+func (l *loader) resetForModel(name string) {
 	for i := range l.settings {
 		s := &l.settings[i]
-		if strings.HasPrefix(s.Key.Name, "model.") && !slices.Contains(inherited, s.Key.Name) || slices.Contains(ofOneModel, s.Key.Name) {
+		if strings.HasPrefix(s.Key.Name, "model.") && !slices.Contains(inheritedKeys, s.Key.Name) || slices.Contains(keysOfOneModel, s.Key.Name) {
 			s.Value, s.Origin = s.Key.Default, "default"
 		}
 	}
@@ -98,35 +98,17 @@ func (l *loader) only(name string) {
 	path.Value, path.Origin = name, "the model's name"
 }
 
-// setOf sets a key of a model's own section.
-func (l *loader) setOf(m namedModel, key string) {
+// setModelKey sets a key of a model's own section.
+func (l *loader) setModelKey(m namedModel, key string) {
 	for _, section := range []string{"model.", "scheduler.", "chat.", samplingSection} {
-		if !ofAllModels[key] && l.find(section+key) != nil {
+		if !keysOfAllModels[key] && l.find(section+key) != nil {
 			l.set(section+key, m.values[key], m.origin+", "+modelsSection+"."+m.name)
 			return
 		}
 	}
 	want := "keys of the sections model, scheduler, chat and sampling, such as path, ctx_size, slots and temperature"
-	if ofAllModels[key] {
+	if keysOfAllModels[key] {
 		want = "it is the same for all models: model." + key
 	}
-	l.problems = append(l.problems, &Problem{Key: modelsSection + "." + m.name + "." + key, Value: show(m.values[key]), Origin: m.origin, Want: want, kind: ErrUnknownKey})
-}
-
-// NamedModels are the names of the section models, sorted.
-func (c Config) NamedModels() []string { return slices.Sorted(maps.Keys(c.named)) }
-
-// ForModel is the configuration of another model than that of the section model: what the section
-// models says of it, or, for the name of a file in the model folder, what counts for every model.
-func (c Config) ForModel(name string) Config {
-	if own, named := c.named[name]; named {
-		return own
-	}
-	l := loader{settings: slices.Clone(c.settings)}
-	l.only(name)
-	own, err := l.merged()
-	if err != nil {
-		return c // it cannot fail: the settings were merged before
-	}
-	return own
+	l.problems = append(l.problems, &Problem{Key: modelsSection + "." + m.name + "." + key, Value: formatValue(m.values[key]), Origin: m.origin, Want: want, kind: ErrUnknownKey})
 }

@@ -3,13 +3,28 @@
 package config
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 )
+
+func TestFlagValues_OnlyGivenOnes(t *testing.T) {
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	AddFlags(fs)
+	err := fs.Parse([]string{"--api-key", "a,b", "--api-key", "c", "--parallel=3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"server.api_keys": "a,b,c", "scheduler.slots": "3"}
+	if diff := cmp.Diff(want, FlagValues(fs)); diff != "" {
+		t.Error(diff)
+	}
+}
 
 func TestRespell(t *testing.T) {
 	for _, tc := range []struct{ given, want []string }{
@@ -106,6 +121,50 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 		c, err := Load(Sources{Flags: FlagValues(fs)})
 		if err != nil || !tc.want(c) {
 			t.Errorf("%v: %+v, %v", tc.args, c, err)
+		}
+	}
+}
+
+func TestCheckAbsent(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		says string // empty: nothing
+	}{
+		{[]string{"serve", "--logit-bias", "3+1"}, "set them in the request"},
+		{[]string{"serve", "--temp", "0.7"}, ""},
+		{[]string{"serve", "-m", "x", "--spec-draft-p-min=0.5"}, "--spec-type"},
+		{[]string{"serve", "--alias", "-md"}, ""},
+		{[]string{"serve", "--", "--temp"}, ""},
+		{[]string{"serve", "--grammar-file", "x"}, "set them in the request"},
+		{[]string{"serve", "--unknown", "-zz"}, ""},
+		{[]string{"serve", "--log-level", "warn", "-c", "4096", "--no-ui", "--metrics"}, ""},
+		{[]string{"serve", "--log-file", "x"}, "--log-level"},
+		{[]string{"serve", "-sps", "0.5", "--threads-http", "-md"}, ""},
+		{[]string{"serve", "--api-prefix", "/x", "-lv", "4", "--no-slots", "-to", "9", "--log-prefix", "-no-kvu"}, ""},
+		{[]string{"serve", "--kv-unified-per-slot", "9"}, "--kv-layout"},
+	} {
+		err := CheckAbsent(tc.args)
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%v: %v, want %q", tc.args, err, tc.says)
+		}
+	}
+}
+
+// docs/llama-server.md shows the table of flags that are absent.
+func TestAbsent_Documented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/llama-server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range absentFlags {
+		for _, flag := range group.flags {
+			if known, _ := FindFlag(flag); known {
+				t.Errorf("%s is understood, so it is not absent", flag)
+			}
+		}
+		row := "| `" + strings.Join(group.flags, "`, `") + "` | " + group.because + " |\n"
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/llama-server.md lacks the row\n%s", row)
 		}
 	}
 }
