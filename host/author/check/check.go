@@ -15,10 +15,15 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"sync"
+	"text/tabwriter"
+	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/drive"
@@ -37,9 +42,9 @@ type Options struct {
 	CacheDir      string        // compiled code is kept there; empty: it is compiled each time
 }
 
-// loading has one module loaded at a time: of a module that is tried with several configurations
-// at once, the first compiles it, and the others find the code in the cache.
-var loading sync.Mutex
+// loadMutex lets one module be loaded at a time: if one is tried with several configurations at
+// once, the first compiles it, and the others find its code in the cache.
+var loadMutex sync.Mutex
 
 // Module tries a module or a script. The error says why nothing could be tried: it or the
 // configuration is refused.
@@ -53,9 +58,9 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 	tally := &tally{calls: map[string]*Export{}}
 	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits, CacheDir: o.CacheDir, Interpreter: script.Module})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
-	loading.Lock()
+	loadMutex.Lock()
 	p, err := loader.LoadFile(ctx, f)
-	loading.Unlock()
+	loadMutex.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +73,10 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 		return nil, fmt.Errorf("the configuration: %w", err)
 	}
 	defer p.Release()
-	r.warmed(p, words)
-	converse := r.converse
+	r.noteWarmUp(p, words)
+	converse := r.tryConversation
 	if p.IsProgram() {
-		converse = r.write
+		converse = r.tryProgram
 	}
 	for n := range o.Conversations {
 		if err := ctx.Err(); err != nil {
@@ -82,13 +87,13 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 		}
 	}
 	if len(r.Findings) == 0 && !p.IsProgram() {
-		r.soak(p, o)
+		r.tryLongConversation(p, o)
 	}
 	if (p.IsTemplate() || p.Rewrites()) && len(r.Findings) == 0 {
-		r.render(ctx, p, o)
+		r.tryRendering(ctx, p, o)
 	}
 	if len(r.Findings) == 0 {
-		if err := r.weigh(ctx, loader, p, o); err != nil {
+		if err := r.tryRealVocabulary(ctx, loader, p, o); err != nil {
 			return nil, err
 		}
 	}
@@ -96,39 +101,39 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 	return r, nil
 }
 
-// long is the length of the longest conversation, in multiples of the others.
-const long = 100
+// longFactor is how many times as long as the others the longest conversation is.
+const longFactor = 100
 
 // maxGrowth is how many bytes a token the memory may grow by. 64 MiB then last for a conversation
 // of 128k tokens.
 const maxGrowth = 512
 
-// soak holds a long conversation, in which a plugin's memory should hardly grow.
-func (r *Report) soak(p *load.Plugin, o Options) {
+// tryLongConversation holds a long conversation. The plugin's memory should hardly grow in it.
+func (r *Report) tryLongConversation(p *load.Plugin, o Options) {
 	if p.Renders() {
 		return
 	}
-	c := &conversation{plugin: p, tokens: long * o.Tokens, soak: true, words: words, report: r}
+	c := &conversation{plugin: p, tokens: longFactor * o.Tokens, soak: true, words: words, report: r}
 	if err := c.run(o.Config); err != nil {
-		r.find("a long conversation: %v", err)
+		r.addFinding("a long conversation: %v", err)
 	} else if more := c.end - c.early; !c.ended && more > maxGrowth*c.tokens {
-		r.find("memory grows by %d bytes a token: it was %d bytes after %d tokens, and %d after %d", more/c.tokens, c.early, settled, c.end, c.tokens)
+		r.addFinding("memory grows by %d bytes a token: it was %d bytes after %d tokens, and %d after %d", more/c.tokens, c.early, settledTokens, c.end, c.tokens)
 	}
 }
 
-// real is the size of a real model's vocabulary, that of Llama 3.
-const real = 128_256
+// realVocabulary is how many tokens a real model has: Llama 3.
+const realVocabulary = 128_256
 
-var manyWords = sync.OnceValue(func() *drive.Words { return drive.NewWords(real) })
+var manyWords = sync.OnceValue(func() *drive.Words { return drive.NewWords(realVocabulary) })
 
-// warmed notes what the warm-up took, and the plan.
-func (r *Report) warmed(p *load.Plugin, w *drive.Words) {
-	r.used(abi.ExportPlan, stage.Usage{Fuel: p.Module.PlanFuel, Limit: abi.LimitPlanFuel}, w)
-	r.used(abi.ExportWarm, stage.Usage{Fuel: p.Module.WarmFuel, Limit: abi.LimitSetupFuel}, w)
+// noteWarmUp notes the fuel of the warm-up and of the plan.
+func (r *Report) noteWarmUp(p *load.Plugin, w *drive.Words) {
+	r.noteFuel(abi.ExportPlan, stage.Usage{Fuel: p.Module.PlanFuel, Limit: abi.LimitPlanFuel}, w)
+	r.noteFuel(abi.ExportWarm, stage.Usage{Fuel: p.Module.WarmFuel, Limit: abi.LimitSetupFuel}, w)
 }
 
-// weigh notes what calls take with a vocabulary of a real model's size.
-func (r *Report) weigh(ctx context.Context, l *load.Loader, p *load.Plugin, o Options) (err error) {
+// tryRealVocabulary measures the calls with a vocabulary of a real model's size.
+func (r *Report) tryRealVocabulary(ctx context.Context, l *load.Loader, p *load.Plugin, o Options) (err error) {
 	many := manyWords()
 	m := l.Model(plugin.ModelOptions{Vocabulary: many, Grammars: drive.Grammars{Words: many}})
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
@@ -137,7 +142,7 @@ func (r *Report) weigh(ctx context.Context, l *load.Loader, p *load.Plugin, o Op
 	}
 	if err == nil {
 		defer p.Release()
-		r.warmed(p, many)
+		r.noteWarmUp(p, many)
 		switch few := min(o.Tokens, 8); {
 		case p.IsProgram():
 			err = (&writing{plugin: p, words: many, tokens: few, waits: 2, report: r}).run(o.Config)
@@ -146,7 +151,168 @@ func (r *Report) weigh(ctx context.Context, l *load.Loader, p *load.Plugin, o Op
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		r.find("with a vocabulary of %d tokens: %v", real, err)
+		r.addFinding("with a vocabulary of %d tokens: %v", realVocabulary, err)
 	}
 	return ctx.Err()
+}
+
+// tryRendering has a plugin that writes prompts or rewrites messages do so twice with each chat.
+func (r *Report) tryRendering(ctx context.Context, p *load.Plugin, o Options) {
+	chats, err := drive.Chats()
+	if err != nil {
+		r.addFinding("%v", err)
+		return
+	}
+	for i, chat := range chats {
+		var prompts [2]string
+		for n := range prompts {
+			var refusal *plugin.Refusal
+			prompts[n], err = chat.Make(ctx, p, plugin.RequestInfo{Config: o.Config, ContextSize: contextSize})
+			if err != nil && !errors.As(err, &refusal) {
+				r.addFinding("conversation %d (%.60s): %v", i, chat.Messages, err)
+				return
+			}
+		}
+		if prompts[0] != prompts[1] {
+			r.addFinding("conversation %d (%.60s): what it makes of it is something else the second time", i, chat.Messages)
+			return
+		}
+	}
+}
+
+// Report is what came of trying a plugin.
+type Report struct {
+	Plugin   string   `json:"plugin"`
+	Version  string   `json:"version,omitempty"`
+	SHA256   string   `json:"sha256"`
+	Exports  []Export `json:"exports"`
+	Memory   Memory   `json:"memory"`
+	Findings []string `json:"findings"` // empty: all is well
+
+	exports []string         // of the module
+	fuel    map[string]int64 // the most of a call
+}
+
+// Memory is how much guest memory there was after conversations, in bytes.
+type Memory struct {
+	Least int `json:"least"`
+	Most  int `json:"most"`
+}
+
+// Export is what the calls of an export took.
+type Export struct {
+	Name   string        `json:"name"`
+	Calls  int           `json:"calls"`
+	Median time.Duration `json:"median_ns"`
+	Most   time.Duration `json:"most_ns"`
+	Fuel   int64         `json:"fuel"` // units, of the call that used most; 0: not known
+
+	times []time.Duration
+}
+
+func (r *Report) addFinding(format string, args ...any) {
+	for i, arg := range args {
+		if err, ok := arg.(error); ok {
+			args[i] = plugin.Told(err)
+		}
+	}
+	r.Findings = append(r.Findings, fmt.Sprintf(format, args...))
+}
+
+// maxFuelShare is the part of its fuel that no call should exceed: a real vocabulary takes more.
+const maxFuelShare = 0.5
+
+// noteFuel notes the fuel of a call, if the plugin has the export that was to be called.
+func (r *Report) noteFuel(export string, u stage.Usage, w *drive.Words) {
+	if !slices.Contains(r.exports, export) {
+		return
+	}
+	if w == words && float64(u.Fuel) > maxFuelShare*float64(u.Limit) && float64(r.fuel[export]) <= maxFuelShare*float64(u.Limit) {
+		r.addFinding("%s used %d units of fuel; the limit is %d", export, u.Fuel, u.Limit)
+	}
+	r.fuel[export] = max(r.fuel[export], u.Fuel)
+}
+
+// noteMemory notes the memory at the end of a conversation.
+func (r *Report) noteMemory(bytes int) {
+	if r.Memory.Most == 0 {
+		r.Memory.Least = bytes
+	}
+	r.Memory = Memory{min(r.Memory.Least, bytes), max(r.Memory.Most, bytes)}
+}
+
+// tally is a plugin.Observer that times calls.
+type tally struct {
+	mu    sync.Mutex
+	calls map[string]*Export
+}
+
+// PluginCalls implements plugin.Observer.
+func (t *tally) PluginCalls(_, export string) func(took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.calls[export]
+	if e == nil {
+		e = &Export{Name: export}
+		t.calls[export] = e
+	}
+	return func(took time.Duration) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		e.Calls++
+		e.times = append(e.times, took)
+	}
+}
+
+// PluginFault implements plugin.Observer: conversations report their faults themselves.
+func (t *tally) PluginFault(string, string) {}
+
+// list gives the exports by name, with the most fuel of a call.
+func (t *tally) list(fuel map[string]int64) []Export {
+	var list []Export
+	for _, e := range t.calls {
+		slices.Sort(e.times)
+		e.Median, e.Most = e.times[len(e.times)/2], e.times[len(e.times)-1]
+		e.Fuel = fuel[e.Name]
+		list = append(list, *e)
+	}
+	slices.SortFunc(list, func(a, b Export) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Print writes a report for people.
+func (r *Report) Print(to io.Writer) error {
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "%s %s\n", r.Plugin, r.Version)
+	fmt.Fprintf(table, "  export\tcalls\tmedian\tlongest\tmost fuel\tof the limit\n")
+	for _, e := range r.Exports {
+		fmt.Fprintf(table, "  %s\t%d\t%v\t%v\t", e.Name, e.Calls, e.Median, e.Most)
+		if e.Fuel > 0 {
+			fmt.Fprintf(table, "%d\t%.3f%%", e.Fuel, 100*float64(e.Fuel)/fuelLimit(e.Name))
+		} else {
+			fmt.Fprintf(table, "\t")
+		}
+		fmt.Fprintln(table)
+	}
+	if r.Memory.Most > 0 {
+		fmt.Fprintf(table, "  memory at the end of conversations: %d to %d KiB of the %d that an instance may have\n", r.Memory.Least>>10, r.Memory.Most>>10, abi.LimitMemoryPages*64)
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(table, "  wrong: %s\n", f)
+	}
+	if len(r.Findings) == 0 {
+		fmt.Fprintf(table, "  nothing wrong was found\n")
+	}
+	return table.Flush()
+}
+
+// fuelLimit is the default fuel limit of an export.
+func fuelLimit(export string) float64 {
+	switch export {
+	case abi.ExportPlan:
+		return abi.LimitPlanFuel
+	case abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportOpen, abi.ExportMessages, abi.ExportTemplate:
+		return abi.LimitSetupFuel
+	}
+	return abi.LimitHookFuel
 }

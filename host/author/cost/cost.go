@@ -8,7 +8,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
+	"text/tabwriter"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -64,8 +67,8 @@ const (
 	narrowed = "best 256"
 )
 
-// few is how many candidates are left where a stage before has narrowed the row.
-const few = 256
+// narrowedTokens is how many candidates an earlier stage leaves in a narrowed row.
+const narrowedTokens = 256
 
 // Module measures a module or a script. The error says why nothing could be measured: it or the
 // configuration is refused, or a call fails.
@@ -91,21 +94,21 @@ func Module(ctx context.Context, f load.File, o Options) (_ *Report, err error) 
 	request := plugin.RequestInfo{Config: config, Seed: 1, MaxTokens: o.Tokens, ContextSize: 2 * o.Tokens, Time: time.Now(),
 		PromptText: func(_ context.Context, messages []byte) (string, error) { return string(messages), nil }}
 	if p.IsTemplate() || p.Rewrites() {
-		if err := r.render(ctx, p, request); err != nil {
+		if err := r.measureRendering(ctx, p, request); err != nil {
 			return nil, err
 		}
 	}
 	if p.IsProgram() {
-		err = r.write(ctx, p, request)
+		err = r.measureProgram(ctx, p, request)
 	} else if p.IsStage() || p.IsStop() || p.Filters() {
-		err = r.converse(ctx, p, request)
+		err = r.measureConversation(ctx, p, request)
 	} else {
 		return r, nil
 	}
 	if err != nil || o.Alone {
 		return r, err
 	}
-	return r, r.compare(ctx)
+	return r, r.measureBuiltIn(ctx)
 }
 
 // topK is the host's own search for the best of a row.
@@ -113,9 +116,9 @@ func topK(row []float32, k int, ids []int32, logits []float32) int {
 	return native.TopLogits(row, ids[:k], logits[:k])
 }
 
-// render measures what makes prompts or messages. The instance that it needs each time is a part
-// of it.
-func (r *Report) render(ctx context.Context, p *load.Plugin, request plugin.RequestInfo) error {
+// measureRendering measures a plugin that writes prompts or rewrites messages, with the new
+// instance that each call needs.
+func (r *Report) measureRendering(ctx context.Context, p *load.Plugin, request plugin.RequestInfo) error {
 	figure := Figure{Name: abi.ExportMessages}
 	if p.IsTemplate() {
 		figure.Name = abi.ExportTemplate
@@ -127,16 +130,47 @@ func (r *Report) render(ctx context.Context, p *load.Plugin, request plugin.Requ
 		}
 		figure.times = append(figure.times, time.Since(begin))
 	}
-	r.Hooks = append(r.Hooks, figure.done())
+	r.Hooks = append(r.Hooks, figure.summarize())
 	return nil
 }
 
-// done computes what times stand for.
-func (c *Figure) done() Figure {
+// summarize computes the median and the 99th percentile of the times, and drops these.
+func (c *Figure) summarize() Figure {
 	slices.Sort(c.times)
 	if n := len(c.times); n > 0 {
 		c.Median, c.P99 = c.times[n/2], c.times[min(n-1, n*99/100)]
 	}
 	c.times = nil
 	return *c
+}
+
+// Print writes a report for people.
+func (r *Report) Print(to io.Writer) error {
+	fmt.Fprintf(to, "%s, %d tokens of a vocabulary of %d\n", r.Plugin, r.Tokens, r.Vocabulary)
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "  for a token\ton\tmedian\tp99\tmost fuel\tof the limit\n")
+	for _, list := range [][]Figure{r.Hooks, r.BuiltIn} {
+		for _, c := range list {
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t", c.Name, c.Input, formatMicroseconds(c.Median), formatMicroseconds(c.P99))
+			if c.Limit > 0 {
+				fmt.Fprintf(table, "%d\t%.3f%%", c.Fuel, 100*float64(c.Fuel)/float64(c.Limit))
+			} else {
+				fmt.Fprintf(table, "\t")
+			}
+			fmt.Fprintln(table)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if r.Memory.Opened == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(to, "  memory: %d KiB before the first token, and %d KiB more after %d\n", r.Memory.Opened>>10, (r.Memory.End-r.Memory.Opened)>>10, r.Tokens)
+	return err
+}
+
+// formatMicroseconds writes a duration with two decimals.
+func formatMicroseconds(d time.Duration) string {
+	return fmt.Sprintf("%.2f µs", float64(d.Nanoseconds())/1000)
 }

@@ -72,11 +72,11 @@ func (c *Client) put(ctx context.Context, content []byte, file string) (loaded, 
 const lateUpload = "upload_timeout"
 
 const (
-	// patience is how long a host may take to find what was put into its folder. It looks every
+	// loadTimeout is how long a host may take to find what was put into its folder. It looks every
 	// second, and compiles.
-	patience = 2 * time.Minute
-	// again is how often it is asked.
-	again = 50 * time.Millisecond
+	loadTimeout = 2 * time.Minute
+	// pollInterval is how often it is asked.
+	pollInterval = 50 * time.Millisecond
 )
 
 func (c *Client) putIntoFolder(ctx context.Context, content []byte, file string) (loaded, error) {
@@ -84,9 +84,9 @@ func (c *Client) putIntoFolder(ctx context.Context, content []byte, file string)
 	if _, err := atomicfile.WriteBytes(filepath.Join(c.Folder, file), 0o644, content); err != nil {
 		return loaded{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	for ticker := time.NewTicker(again); ; {
+	for ticker := time.NewTicker(pollInterval); ; {
 		var list struct{ Data []loaded }
 		err := c.call(ctx, http.MethodGet, "/v1/plugins", "", nil, c.APIKey, &list)
 		if err != nil && ctx.Err() == nil {
@@ -103,7 +103,7 @@ func (c *Client) putIntoFolder(ctx context.Context, content []byte, file string)
 		}
 		select {
 		case <-ctx.Done():
-			return loaded{}, fmt.Errorf("the host at %s has not loaded %s after %v; is %s the folder of its plugins?", c.URL, file, patience, c.Folder)
+			return loaded{}, fmt.Errorf("the host at %s has not loaded %s after %v; is %s the folder of its plugins?", c.URL, file, loadTimeout, c.Folder)
 		case <-ticker.C:
 		}
 	}
@@ -168,7 +168,7 @@ func (c *Client) call(ctx context.Context, method, path, kind string, body []byt
 		return fmt.Errorf("the host's answer breaks off: %w", err)
 	}
 	if response.StatusCode/100 != 2 {
-		return refusal(text, response)
+		return readRefusal(text, response)
 	}
 	if err := json.Unmarshal(text, to); err != nil {
 		return fmt.Errorf("%s does not answer as Penstock does: %w", where, err)
@@ -176,8 +176,8 @@ func (c *Client) call(ctx context.Context, method, path, kind string, body []byt
 	return nil
 }
 
-// refusal is the error that the API answers with.
-func refusal(body []byte, response *http.Response) error {
+// readRefusal is the error that the API answers with.
+func readRefusal(body []byte, response *http.Response) error {
 	var e struct {
 		Error struct{ Code, Message string }
 	}

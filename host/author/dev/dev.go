@@ -15,10 +15,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 
 	"github.com/penstock/penstock/host/author/lines"
 	"github.com/penstock/penstock/host/author/project"
@@ -74,7 +79,7 @@ func run(ctx context.Context, o Options) error {
 		return err
 	}
 	for {
-		if err := w.look(); err != nil {
+		if err := w.noteSources(); err != nil {
 			return err
 		}
 		r, err := o.round(ctx, tools, before)
@@ -87,7 +92,7 @@ func run(ctx context.Context, o Options) error {
 		if r.After != nil {
 			before = r.After
 		}
-		if err := w.wait(ctx); err != nil {
+		if err := w.awaitChange(ctx); err != nil {
 			return err
 		}
 	}
@@ -104,29 +109,29 @@ func (o Options) round(ctx context.Context, tools toolchain.Toolchain, before *T
 	err := tools.Build(ctx, o.Project, toolchain.Options{Debug: o.Debug, Output: o.Compiler})
 	lap(&r.BuildMS)
 	if err != nil {
-		return r.failed(err, !errors.Is(err, toolchain.ErrFailed))
+		return r.fail(err, !errors.Is(err, toolchain.ErrFailed))
 	}
 	wasm, err := os.ReadFile(o.Project.Module())
 	if err != nil {
-		return r.failed(err, true)
+		return r.fail(err, true)
 	}
 	named := lines.Of(wasm)
 	loaded, err := o.Host.put(ctx, wasm, filepath.Base(o.Project.Module()))
 	lap(&r.LoadMS)
 	if err != nil {
-		return r.failed(named.Err(err), !errors.Is(err, ErrPlugin))
+		return r.fail(named.Err(err), !errors.Is(err, ErrPlugin))
 	}
 	r.Plugin, r.SHA256 = loaded.Name, loaded.SHA256
 	if r.After, err = o.Host.Ask(ctx, o.Question, loaded.Name); err != nil {
-		return r.failed(named.Err(err), !errors.Is(err, ErrPlugin))
+		return r.fail(named.Err(err), !errors.Is(err, ErrPlugin))
 	}
 	lap(&r.AnswerMS)
-	r.Difference = compare(before, r.After, "plugin:"+loaded.Name)
+	r.Difference = findDifference(before, r.After, "plugin:"+loaded.Name)
 	return r, nil
 }
 
-// failed ends a round with what went wrong.
-func (r Round) failed(err error, forGood bool) (Round, error) {
+// fail ends a round with what went wrong.
+func (r Round) fail(err error, forGood bool) (Round, error) {
 	if forGood {
 		return r, err
 	}
@@ -171,4 +176,117 @@ func (q Question) body(plugin string) ([]byte, error) {
 		return nil, fmt.Errorf("the question: %w", err)
 	}
 	return text, nil
+}
+
+const (
+	// quietTime is how long nothing must happen before a change counts as done: editors write a
+	// file in several steps.
+	quietTime = 30 * time.Millisecond
+	// checkInterval is how often sources are checked where the system does not tell of changes, as
+	// on file systems of other machines.
+	checkInterval = time.Second
+)
+
+// watcher finds out when the sources of a project have changed. What the system tells only says
+// when to look.
+type watcher struct {
+	project project.Project
+	notify  *fsnotify.Watcher // nil: this system tells nothing
+	seen    uint64            // what look has found
+}
+
+func newWatcher(p project.Project) (*watcher, error) {
+	w := &watcher{project: p}
+	w.notify, _ = fsnotify.NewWatcher() // without one the clock alone says when to look
+	return w, w.noteSources()
+}
+
+func (w *watcher) close() {
+	if w.notify != nil {
+		_ = w.notify.Close()
+	}
+}
+
+// noteSources notes the sources as they are now.
+func (w *watcher) noteSources() (err error) {
+	w.seen, err = w.hashSources()
+	return err
+}
+
+// awaitChange returns when the sources differ from those that noteSources saw, or with the
+// context's error.
+func (w *watcher) awaitChange(ctx context.Context) error {
+	var events chan fsnotify.Event
+	var lost chan error
+	if w.notify != nil {
+		events, lost = w.notify.Events, w.notify.Errors
+	}
+	timer := time.NewTimer(checkInterval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e := <-events:
+			if w.isSource(e.Name) {
+				timer.Reset(quietTime)
+			}
+			continue
+		case <-lost: //nolint:errcheck // the clock finds what was not told
+			continue
+		case <-timer.C:
+		}
+		now, err := w.hashSources()
+		if err != nil || now != w.seen {
+			return err
+		}
+		timer.Reset(checkInterval)
+	}
+}
+
+// isSource reports whether a path leads to a source of the project.
+func (w *watcher) isSource(path string) bool {
+	name, err := filepath.Rel(w.project.Dir, path)
+	return err == nil && w.project.IsSource(filepath.ToSlash(name))
+}
+
+// hashSources hashes the names, sizes and times of the project's sources, and begins to watch the
+// folders in which they lie.
+func (w *watcher) hashSources() (uint64, error) {
+	h := fnv.New64a()
+	root := w.project.Dir
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path != root {
+			return nil // it went while we looked
+		}
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		switch {
+		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || name == "target"):
+			return fs.SkipDir
+		case entry.IsDir():
+			if w.notify != nil {
+				_ = w.notify.Add(path) // where it cannot be watched, the clock says when to look
+			}
+			return nil
+		case !w.project.IsSource(name):
+			return nil
+		}
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(h, name, info.Size(), info.ModTime().UnixNano())
+		return nil
+	})
+	return h.Sum64(), err
 }

@@ -32,7 +32,7 @@ func TestCompare(t *testing.T) {
 	left := Survey{N: 1, Best: []Candidate{{" c", 1}}}
 	before := &TracedAnswer{Text: "a b", Reason: "length", Tokens: []Token{token("a"), token(" b")}}
 	after := &TracedAnswer{Text: "a c", Reason: "length", Tokens: []Token{token("a"), token(" c", Stage{Name: "top_k", After: best}, Stage{Name: "plugin:x", After: left})}}
-	d := compare(before, after, "plugin:x")
+	d := findDifference(before, after, "plugin:x")
 	if d == nil || d.Token != 2 || d.Before.Piece != " b" || d.Before.Found != nil || d.After.Found.N != 4 || d.After.Left.N != 1 {
 		t.Errorf("%+v", d)
 	}
@@ -45,14 +45,14 @@ func TestCompare(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}
-	if d := compare(before, before, "plugin:x"); d != nil {
+	if d := findDifference(before, before, "plugin:x"); d != nil {
 		t.Errorf("an answer differs from itself: %+v", d)
 	}
 	shorter := &TracedAnswer{Text: "a", Reason: "stop", Tokens: before.Tokens[:1]}
-	if d := compare(before, shorter, "plugin:x"); d == nil || d.Token != 2 || d.After != nil || d.After.String() != "the end" {
+	if d := findDifference(before, shorter, "plugin:x"); d == nil || d.Token != 2 || d.After != nil || d.After.String() != "the end" {
 		t.Errorf("%+v", d)
 	}
-	if d := compare(before, &TracedAnswer{Text: "a", Reason: "stop", Tokens: before.Tokens}, "plugin:x"); d == nil || d.Token != 0 {
+	if d := findDifference(before, &TracedAnswer{Text: "a", Reason: "stop", Tokens: before.Tokens}, "plugin:x"); d == nil || d.Token != 0 {
 		t.Errorf("less of the same tokens: %+v", d)
 	}
 }
@@ -107,10 +107,10 @@ func TestWatcher_Wait(t *testing.T) {
 				func() { _ = os.Remove(file) },
 			} {
 				change()
-				if err := w.wait(t.Context()); err != nil {
+				if err := w.awaitChange(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if err := w.look(); err != nil {
+				if err := w.noteSources(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -128,9 +128,9 @@ func TestWatcher_Wait_OnlyForSources(t *testing.T) {
 	put(t, filepath.Join(p.Dir, "x.wasm"), "built")
 	put(t, filepath.Join(p.Dir, ".git", "x.go"), "package x")
 	put(t, filepath.Join(p.Dir, "main_test.go"), "package main")
-	ctx, cancel := context.WithTimeout(t.Context(), interval+quiet+200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), checkInterval+quietTime+200*time.Millisecond)
 	defer cancel()
-	if err := w.wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := w.awaitChange(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// Lines are those of one module.
+// Lines knows the lines of source code of one module.
 type Lines struct{ data *dwarf.Data } // nil: none are known
 
 // Of reads a module's debug information. Where it has none that can be read, no lines are known.
@@ -74,8 +74,8 @@ func (l Lines) In(text string) string {
 	}
 	return offset.ReplaceAllStringFunc(text, func(found string) string {
 		at, err := strconv.ParseUint(offset.FindStringSubmatch(found)[1], 16, 32)
-		if chain := l.at(at); err == nil && len(chain) > 0 {
-			own := slices.IndexFunc(chain, func(p place) bool { return !fromToolchain(p.file) })
+		if chain := l.linesAt(at); err == nil && len(chain) > 0 {
+			own := slices.IndexFunc(chain, func(p place) bool { return !isOfToolchain(p.file) })
 			return " at " + chain[max(0, own)].String()
 		}
 		return found
@@ -121,15 +121,15 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
 
-// at is the line of the code at an offset, and those of the calls that were inlined around it, the
-// innermost first.
-func (l Lines) at(pc uint64) []place {
+// linesAt finds the line of the code at an offset, and the lines of the calls that were inlined
+// around it, the innermost first.
+func (l Lines) linesAt(pc uint64) []place {
 	r := l.data.Reader()
 	unit, err := r.SeekPC(pc)
 	if err != nil {
 		return nil
 	}
-	chain, files := l.row(unit, pc)
+	chain, files := l.lineAt(unit, pc)
 	if chain == nil {
 		return nil
 	}
@@ -157,8 +157,8 @@ func (l Lines) covers(e *dwarf.Entry, pc uint64) bool {
 	return err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= pc && pc < r[1] })
 }
 
-// row is the line of a unit's code at an offset, and the unit's files.
-func (l Lines) row(unit *dwarf.Entry, pc uint64) ([]place, []*dwarf.LineFile) {
+// lineAt is the line of a unit's code at an offset, and the unit's files.
+func (l Lines) lineAt(unit *dwarf.Entry, pc uint64) ([]place, []*dwarf.LineFile) {
 	lines, err := l.data.LineReader(unit)
 	if err != nil || lines == nil {
 		return nil, nil
@@ -186,7 +186,7 @@ var toolchains = []string{
 	"/sdk/go/", "/sdk/rust/", "/sdk/penstock/", "/sdk/export/", "/sdk/internal/", "/sdk/src/", // Penstock, in its repository and in projects
 }
 
-// fromToolchain reports whether a source file is not the author's own.
-func fromToolchain(path string) bool {
+// isOfToolchain reports whether a source file is not the author's own.
+func isOfToolchain(path string) bool {
 	return slices.ContainsFunc(toolchains, func(part string) bool { return strings.Contains("/"+path, part) })
 }

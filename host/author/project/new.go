@@ -30,8 +30,8 @@ type Options struct {
 // ErrOption marks options that cannot be used. The message names the option and what it may be.
 var ErrOption = errors.New("cannot be used")
 
-// names are those that Go, Cargo and the host all take.
-var names = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+// validName matches the names that Go, Cargo and the host all take.
+var validName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // maxName is the host's limit of a plugin's name.
 const maxName = 64
@@ -44,21 +44,21 @@ var reserved = strings.Fields(`abstract alloc as async await become box break co
 
 func (o Options) check() error {
 	switch {
-	case !names.MatchString(o.Name) || len(o.Name) > maxName:
+	case !validName.MatchString(o.Name) || len(o.Name) > maxName:
 		return fmt.Errorf("the name %q %w: a name is made of lower-case letters and digits, with single hyphens between them, begins with a letter and has at most %d characters",
 			o.Name, ErrOption, maxName)
 	case slices.Contains(reserved, o.Name):
 		return fmt.Errorf("the name %q %w: it means something else to a compiler; choose another one", o.Name, ErrOption)
 	case !slices.Contains(Languages, o.Language):
-		return fmt.Errorf("--lang %q %w: it is %s", o.Language, ErrOption, list(Languages))
+		return fmt.Errorf("--lang %q %w: it is %s", o.Language, ErrOption, joinChoices(Languages))
 	case !slices.Contains(Kinds, o.Kind):
-		return fmt.Errorf("--kind %q %w: it is %s", o.Kind, ErrOption, list(Kinds))
+		return fmt.Errorf("--kind %q %w: it is %s", o.Kind, ErrOption, joinChoices(Kinds))
 	}
 	return nil
 }
 
-// list writes what an option may be.
-func list[T ~string](all []T) string {
+// joinChoices writes what an option may be.
+func joinChoices[T ~string](all []T) string {
 	var texts []string
 	for _, each := range all {
 		texts = append(texts, string(each))
@@ -79,19 +79,19 @@ func Create(dir string, o Options) (Project, error) {
 	if len(entries) > 0 {
 		return Project{}, fmt.Errorf("the folder %s %w: it has files, such as %s; choose another name or folder, or empty it", dir, ErrOption, entries[0].Name())
 	}
-	all, err := files(o)
+	all, err := makeFiles(o)
 	if err != nil {
 		return Project{}, err
 	}
 	for name, text := range all {
-		if err := write(filepath.Join(dir, filepath.FromSlash(name)), text); err != nil {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), text); err != nil {
 			return Project{}, err
 		}
 	}
 	return Project{Dir: dir, Name: o.Name, Language: o.Language}, nil
 }
 
-func write(file string, text []byte) error {
+func writeFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func write(file string, text []byte) error {
 //go:embed all:template
 var templates embed.FS
 
-// files are those of a new project, by their paths in it.
-func files(o Options) (map[string][]byte, error) {
+// makeFiles makes the files of a new project, by their paths in it.
+func makeFiles(o Options) (map[string][]byte, error) {
 	source := map[Language]string{Go: "go", TinyGo: "go", Rust: "rust", JavaScript: "js"}[o.Language]
 	all := map[string][]byte{}
 	for _, folder := range []string{"cases/" + string(o.Kind), source + "/common", source + "/" + string(o.Kind)} {
@@ -114,9 +114,9 @@ func files(o Options) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := collect(below, func(name string, text []byte) (err error) {
+		if err := eachFile(below, func(name string, text []byte) (err error) {
 			name = strings.ReplaceAll(strings.TrimSuffix(name, ".tmpl"), "NAME", o.Name)
-			all[name], err = fill(name, text, o)
+			all[name], err = fillTemplate(name, text, o)
 			return err
 		}); err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func addSDK(all map[string][]byte, l Language) error {
 		all[declarations] = []byte(script.Declarations)
 		return nil
 	case Rust:
-		return collect(sdk.Rust(), func(name string, text []byte) error {
+		return eachFile(sdk.Rust(), func(name string, text []byte) error {
 			all["sdk/"+name] = text
 			return nil
 		})
@@ -146,8 +146,8 @@ func addSDK(all map[string][]byte, l Language) error {
 	return nil
 }
 
-// collect calls add with each file.
-func collect(from fs.FS, add func(name string, text []byte) error) error {
+// eachFile calls add with each file.
+func eachFile(from fs.FS, add func(name string, text []byte) error) error {
 	return fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -160,9 +160,9 @@ func collect(from fs.FS, add func(name string, text []byte) error) error {
 	})
 }
 
-// fill puts the options into a template.
-func fill(name string, text []byte, o Options) ([]byte, error) {
-	t, err := template.New(name).Delims("<<", ">>").Funcs(template.FuncMap{"snake": snake}).Parse(string(text))
+// fillTemplate puts the options into a template.
+func fillTemplate(name string, text []byte, o Options) ([]byte, error) {
+	t, err := template.New(name).Delims("<<", ">>").Funcs(template.FuncMap{"snake": snakeCase}).Parse(string(text))
 	if err != nil {
 		return nil, err
 	}
@@ -171,5 +171,5 @@ func fill(name string, text []byte, o Options) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// snake is a package's name in Rust's code.
-func snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
+// snakeCase turns a package's name into that of Rust's code.
+func snakeCase(name string) string { return strings.ReplaceAll(name, "-", "_") }

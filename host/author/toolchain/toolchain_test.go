@@ -95,7 +95,7 @@ func TestCompile_LeavesWhatLiesAround(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nif [ $1 = env ]; then echo -mod=mod; else echo \"$GOWORK $GOFLAGS\"; exit 1; fi\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	environ, err := alone(t.Context(), program)
+	environ, err := isolateBuild(t.Context(), program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestAtLeast(t *testing.T) {
 		found, least string
 		want         bool
 	}{{"1.24", "1.24", true}, {"1.24.3", "1.24", true}, {"1.9.9", "1.24", false}, {"0.41.1", "0.36", true}, {"0.9", "0.36", false}, {"2.0", "1.63", true}} {
-		if got := atLeast(tc.found, tc.least); got != tc.want {
+		if got := isAtLeast(tc.found, tc.least); got != tc.want {
 			t.Errorf("%s at least %s: %v", tc.found, tc.least, got)
 		}
 	}
@@ -175,7 +175,7 @@ func TestTinyGo_Target_HasOwnLibraries(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("it stays")
 	}
-	if file, _, err := (tinyGo{hasLibraries: true}).target(given); err != nil || file != absolute(given) {
+	if file, _, err := (tinyGo{hasLibraries: true}).target(given); err != nil || file != absolutePath(given) {
 		t.Errorf("Penstock's own TinyGo gets %s %v", file, err)
 	}
 }
