@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/receipt"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -47,7 +49,7 @@ type Model struct {
 
 	Defaults Defaults // of its requests
 
-	Conversations Conversations // saves those of slots; nil: nothing does
+	Conversations Conversations // saves the conversations of slots; nil: nothing does
 	Measures      Measures      // nil in tests that need none
 
 	// What answers requests for embeddings, and for scores of documents; nil: nothing.
@@ -126,7 +128,7 @@ type Compute struct {
 	Drafter string   // what guesses tokens, by llama-server's name of the type; empty: nothing
 }
 
-// Digest tells models apart of whose files nothing better is known. It is not that of the
+// Digest tells models apart if nothing better is known of their files. It is not a digest of the
 // contents, which would take long to read.
 func (i Info) Digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", i.Name, i.Weights.Size, i.Weights.Parameters, i.Created.UnixNano()))
@@ -136,7 +138,7 @@ func (i Info) Digest() string {
 // States are the hidden states that a model gives beside logits.
 type States struct {
 	Width  int // of one; 0: the model gives none
-	Layers int // of which it gives them; 0: those of the last one alone
+	Layers int // that give them; 0: only the last one
 }
 
 // Projector is the file with which a model sees or hears.
@@ -146,7 +148,7 @@ type Projector struct {
 	Unused string // why it is not used, though it lies beside the model; empty: it is
 }
 
-// Engine is a model as far as text is concerned.
+// Engine is what a model does with text.
 type Engine interface {
 	chat.Renderer
 	chat.Tokenizer
@@ -158,27 +160,27 @@ type Engine interface {
 	Shown(t int32) string
 	// NewChain builds the sampler chain of one request.
 	NewChain(p sampling.Params) ([]chain.Stage, error)
-	// Prepare reads the constraint of a request for all its answers, until ctx is done. It returns
-	// it with what was made of it. Errors are those of NewChain.
+	// Prepare reads the constraint of a request for all its answers, until ctx is done, and returns
+	// it with the result. Its errors are as NewChain's.
 	Prepare(ctx context.Context, p sampling.Params) (sampling.Constraint, error)
 	// Relaxed is what of a constraint's JSON schema is not enforced, as the request allows.
 	Relaxed(c sampling.Constraint) ([]schema.Relaxed, error)
-	// Triggers are those of a lazy grammar, as the engine takes them, found until ctx is done.
+	// Triggers finds the triggers of a lazy grammar, as the engine takes them, until ctx is done.
 	Triggers(ctx context.Context, p sampling.Params) ([]sampling.Trigger, error)
-	// PreservedTokens are the control tokens that an answer shows, found until ctx is done.
+	// PreservedTokens finds the control tokens that an answer shows, until ctx is done.
 	PreservedTokens(ctx context.Context, p sampling.Params) ([]int32, error)
 }
 
 // MediaEncoder turns pictures and sounds into what stands for them in a prompt.
 type MediaEncoder interface {
-	// Encode returns the tokens of a picture or a sound: those of the vocabulary that the model
-	// expects around it, and those of pieces, which are below 0. It waits for its turn among
+	// Encode returns the tokens of a picture or a sound: tokens of the vocabulary that the model
+	// expects around it, and tokens below 0 for its pieces. It waits for its turn among
 	// clients; caller says whose turn it is, and salt who shares embeddings. The pieces are held
 	// until the request that has the tokens has ended (scheduler.Request.Pieces). An error that
 	// the client can fix is a *refusal.Error.
 	Encode(ctx context.Context, item media.Item, caller, salt string) (tokens []int32, pieces []*piece.Piece, err error)
-	// Rows encodes as Encode does, and gives the embeddings of each piece as soon as they are there,
-	// row after row. Nobody writes to them, and piece must be quick.
+	// Rows encodes as Encode does, and gives the embeddings of each piece as soon as they are
+	// there, row after row. Nobody writes to them, and piece must be quick.
 	Rows(ctx context.Context, item media.Item, caller, salt string, piece func(values []float32, rows int)) error
 	// Count is how many tokens Encode would return, without an embedding computed.
 	Count(item media.Item) (int, error)
@@ -199,9 +201,9 @@ type Scheduler interface {
 	Load(ctx context.Context) (scheduler.Load, error)
 }
 
-// Conversations are those that the last answers of slots have left in the KV cache. A call waits
-// until its slot is idle. It finds a conversation, and leaves it, with a cache salt. Errors that
-// the client can fix are *refusal.Error.
+// Conversations saves and restores those that the last answers of slots have left in the KV cache,
+// under a cache salt. A call waits until its slot is idle. Errors that the client can fix are
+// *refusal.Error.
 type Conversations interface {
 	// Save saves a slot's to a file and returns how many tokens it has, and bytes the file.
 	Save(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error)
@@ -242,7 +244,7 @@ func (m *Model) Encoder() chat.Encoder {
 // name of a repository, and before the name of a file.
 type FIM struct{ Prefix, Suffix, Middle, Repository, Separator int32 }
 
-// Missing are the names of the tokens that a model lacks to fill in: of prefix, suffix and middle.
+// Missing names those of the tokens prefix, suffix and middle that the model lacks.
 func (f FIM) Missing() (names []string) {
 	for _, t := range []struct {
 		name  string
@@ -261,20 +263,20 @@ type Programs struct {
 	Tokens   int // that it puts into branches; 0: as many as the scheduler lets it
 }
 
-// mostUsually is how many branches a program has at most where nobody says.
-const mostUsually = 8
+// defaultMostBranches is how many branches a program may have if the operator sets no limit.
+const defaultMostBranches = 8
 
-// MostBranches is how many branches a program may have at once: each takes a slot, and where
-// nobody says, half of them stay for others.
+// MostBranches is how many branches a program may have at once. Each takes a slot; without a limit
+// of the operator's, half of the slots stay for others.
 func (i *Info) MostBranches() int {
 	if i.Programs.Branches > 0 {
 		return min(i.Programs.Branches, i.Compute.Slots)
 	}
-	return max(1, min(mostUsually, i.Compute.Slots/2))
+	return max(1, min(defaultMostBranches, i.Compute.Slots/2))
 }
 
-// Kernels tell whose kernels compute on the CPU: "penstock", "amx", "repack" or "ggml"; a device's
-// name stands for a device.
+// Kernels tells whose kernels compute on the CPU: "penstock", "amx", "repack" or "ggml"; on a
+// device, its name.
 type Kernels struct {
 	Attention string          `json:"attention"`
 	Weights   []WeightKernels `json:"weights"` // most bytes first
@@ -282,7 +284,7 @@ type Kernels struct {
 	NoGPU     string          `json:"no_gpu,omitempty"` // why a GPU that is there is not used
 }
 
-// WeightKernels are those of products with weights of one type.
+// WeightKernels tells which kernels multiply with weights of one type.
 type WeightKernels struct {
 	Type    string `json:"type"`
 	Kernels string `json:"kernels"`
@@ -308,8 +310,8 @@ func (k Kernels) String() string {
 	return "attention: " + k.Attention + "; " + strings.Join(parts, ", ")
 }
 
-// Measures tell what a model has done since it was loaded. They may be asked from any goroutine,
-// also after the model was unloaded.
+// Measures tells what a model has done since it was loaded. Any goroutine may ask, also after the
+// model was unloaded.
 type Measures interface {
 	// InterTokenLatency is the time between two tokens of one answer.
 	InterTokenLatency() Histogram
@@ -331,4 +333,174 @@ type PluginMeasures struct {
 	Calls  uint64
 	Time   time.Duration // in calls
 	Faults uint64
+}
+
+// Models finds the models that are served.
+type Models interface {
+	// Use finds a model by the name that a client gave; "" is the default one. It may have to be
+	// loaded first, which ends with ctx. The model stays loaded until release is called, once.
+	// Errors that the client can fix are *refusal.Error.
+	Use(ctx context.Context, name string) (m *Model, release func(), err error)
+	// Seeing returns the name of the model for a request with pictures: the given name, or if the
+	// client leaves the choice to the server, that of a model that sees. It loads none.
+	Seeing(name string) string
+	// Loaded finds a model as Use does, but only in memory; otherwise its error is that of
+	// NotLoaded. It does not count as use: the model is unloaded when it would have been without
+	// it, but not before release is called.
+	Loaded(name string) (m *Model, release func(), err error)
+	// List describes all models that requests may name, the default one first.
+	List() []Listed
+	// Residents are the models in memory, and those that are being loaded. Asking changes nothing:
+	// no model is loaded or kept for it.
+	Residents() []Resident
+	// Unload takes a model out of memory that nobody uses. Errors that the client can fix are
+	// *refusal.Error.
+	Unload(name string) error
+}
+
+// Listed is a model in a list, loaded or not.
+type Listed struct {
+	Info          // Context is 0 unless it is loaded
+	Digest string // tells models apart; hexadecimal
+	State  string // unloaded, loading or loaded
+	Failed error  // why it did not load the last time; nil: it did, or was not asked for
+}
+
+// Resident is a model in memory, or on its way there.
+type Resident struct {
+	Name    string
+	Model   *Model // nil: it is being loaded. It may be unloaded at any time: only Info, Scheduler.Inspect and Load, Adapters.List and Named, and Measures may be used
+	Waiting int    // requests that wait until it is loaded
+}
+
+// NotLoaded refuses a question about a model that only a loaded model can answer, as llama-server
+// does.
+func NotLoaded(name string) *refusal.Error {
+	return &refusal.Error{Kind: refusal.KindInvalid, Code: "model_not_loaded", Field: "model",
+		Message: fmt.Sprintf("the model %q is not loaded, and this route loads none; the first request for an answer does, or POST /models/load with the admin key", name)}
+}
+
+// NotLoadable refuses a model that does not load.
+func NotLoadable(name string, because error) *refusal.Error {
+	return &refusal.Error{Kind: refusal.KindImpossible, Code: "model_not_loadable", Field: "model",
+		Message: "the model " + name + " cannot be loaded: " + because.Error()}
+}
+
+// UnknownModel refuses a name that no model has, and tells which there are.
+func UnknownModel(name string, known ...string) *refusal.Error {
+	quoted := make([]string, len(known))
+	for i, k := range known {
+		quoted[i] = strconv.Quote(k)
+	}
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "model_not_found", Field: "model",
+		Message: fmt.Sprintf("there is no model %q here; this server has %s", name, strings.Join(quoted, ", "))}
+}
+
+// Adapters are the LoRA adapters of a model. Errors that the client can fix are *refusal.Error.
+type Adapters interface {
+	// Choose finds what a prompt is computed with besides the model, and from which position on:
+	// the adapters that a request names, or if it names none those that count for all. It is nil
+	// if there is nothing.
+	Choose(scales []AdapterScale, prompt []scheduler.Token) (_ scheduler.Adapters, from int, _ error)
+	// List describes what is loaded, by number.
+	List() []AdapterInfo
+	// Named are the adapters of a set by its key. It fails if one of them is no longer loaded.
+	Named(key string) (_ []AdapterScale, ok bool)
+	// SetScales sets how strongly the adapters count for requests that name none; those that it
+	// leaves out do not count any more.
+	SetScales(scales []AdapterScale) error
+	// Load loads the adapter of that name in the model folder; it counts for all with a scale, 0
+	// for requests that name it only.
+	Load(ctx context.Context, name string, scale float32) (AdapterInfo, error)
+	// Unload takes an adapter away. Requests that use it go on to their end.
+	Unload(name string) error
+}
+
+// AdapterInfo describes a LoRA adapter.
+type AdapterInfo struct {
+	ID               int // the number by which llama-server's clients name it; never used again for another
+	Name             string
+	Path             string
+	File             receipt.File // as it was when it was loaded
+	Scale            float32      // for requests that name no adapter
+	TaskName         string
+	PromptPrefix     string
+	InvocationTokens []int32 // of an activated LoRA: it counts from where a prompt has them last
+	InvocationText   string
+	Rank             int
+	Bytes            uint64 // of its weights
+}
+
+// AdapterScale is how strongly an adapter is to count.
+type AdapterScale struct {
+	ID    int
+	Name  string // in place of ID; "": by ID
+	Scale float32
+	Field string // of the request, for errors
+}
+
+// MaxAdapterScale is far beyond what makes sense; with more, numbers overflow.
+const MaxAdapterScale = 1000
+
+// UnknownAdapter refuses an adapter that is not loaded.
+func (s AdapterScale) UnknownAdapter(loaded []AdapterInfo) *refusal.Error {
+	field, value := s.Field+".id", fmt.Sprint(s.ID)
+	if s.Name != "" {
+		field, value = s.Field+".name", strconv.Quote(s.Name)
+	}
+	known := "none is"
+	for i, l := range loaded {
+		if i == 0 {
+			known = ""
+		} else {
+			known += ", "
+		}
+		known += fmt.Sprintf("%d (%s)", l.ID, l.Name)
+	}
+	return refusal.Invalid(field, "%s is %s; no such LoRA adapter is loaded: %s", field, value, known)
+}
+
+// Recorder records the requests of a model.
+type Recorder interface {
+	// Begin begins the recording of a caller's request.
+	Begin(caller string) Recording
+}
+
+// Recording is the recording of one request: of what its plugins were asked and answered, and of
+// its answers.
+type Recording interface {
+	ID() string
+	// Rendering is a context with which Plugins.Render is recorded.
+	Rendering(ctx context.Context) context.Context
+	// Watch has the plugins of a choice's policy recorded, as long as they are at work.
+	Watch(of RecordedChoice, p Policy) Policy
+	// Event adds what the client is told of a choice.
+	Event(choice int, e scheduler.Event)
+	// Release ends the recording, once the plugins have ended, too.
+	Release()
+}
+
+// RecordedChoice is a choice before its answer begins.
+type RecordedChoice struct {
+	Index  int
+	Seed   uint32
+	Prompt int // tokens
+	Begun  int // tokens that the answer of a fork begins with
+}
+
+// RecordingInfo describes a recording that is kept.
+type RecordingInfo struct {
+	ID      string   `json:"id"`
+	Created int64    `json:"created"` // in seconds since 1970
+	Model   string   `json:"model"`
+	Plugins []string `json:"plugins"`       // those whose sessions it has
+	Tokens  int      `json:"tokens"`        // of its answers
+	Bytes   int64    `json:"bytes"`         // of the file
+	Cut     string   `json:"cut,omitempty"` // why it ends before the answers did
+}
+
+// RecordingReader is a client that asks for recordings.
+type RecordingReader struct {
+	Caller string // Caller.ID; the recordings of others do not exist for it
+	Admin  bool   // all exist
 }

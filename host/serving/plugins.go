@@ -19,11 +19,11 @@ import (
 // PluginFinder finds the plugins of requests. Errors that the client can fix are *refusal.Error.
 type PluginFinder interface {
 	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names,
-	// and the operator's. Their configuration is checked, and they plan for it until the context ends.
-	// The caller releases them.
+	// and the operator's. Their configuration is checked, and they plan for it until the context
+	// ends. The caller releases them.
 	Resolve(ctx context.Context, asker Asker, uses []PluginUse, chain []string) (Plugins, error)
-	// Plan says what a plugin asks for with a configuration. Resolve needs not compute that again
-	// soon after: of a script it may take long.
+	// Plan says what a plugin asks for with a configuration. A Resolve soon after need not compute
+	// it again, which may take long for a script.
 	Plan(ctx context.Context, client string, use PluginUse) (Plan, error)
 }
 
@@ -76,8 +76,8 @@ type Plan struct {
 // Brought reports whether it is code that the client has brought: a script or a module.
 func (u PluginUse) Brought() bool { return u.Source != "" || u.Module != "" }
 
-// ConfigField is the request's field of a part of the configuration; "" is all of it, then
-// ".threshold", ".list[2]". A script's is what the script is given.
+// ConfigField is the request's field of a part of the configuration: "" is all of it, others are
+// such as ".threshold" and ".list[2]". The configuration of a script is what the script is given.
 func (u PluginUse) ConfigField(part string) string {
 	const source = ".source"
 	in := u.Field + ".config"
@@ -94,7 +94,7 @@ func (u PluginUse) ConfigField(part string) string {
 	return strings.TrimPrefix(u.Field+part, ".")
 }
 
-// Conversing is what plugins that have to do with conversations are told of the request.
+// Conversing is what plugins that write prompts or rewrite messages are told of the request.
 type Conversing struct {
 	Params sampling.Params
 	Time   time.Time // when it came
@@ -124,14 +124,14 @@ type Plugins interface {
 	// Used describes them, in their order, and the samplers of a chain with the plugins in their
 	// places.
 	Used(chain []string) (list []UsedPlugin, samplers []string)
-	// RefuseTemplates refuses those that the operator requires, and if it is so asked those that the
-	// request names: the prompt, or the part of it in the field, is not made of messages.
+	// RefuseTemplates refuses those that the operator requires, and if it is so asked those that
+	// the request names: the prompt, or the part of it in the field, is not made of messages.
 	RefuseTemplates(field string, named bool) error
 	// Filtering is a plugin that the operator requires and that filters what is shown of the
 	// answer, so that nothing else is to tell what that was before; "": there is none.
 	Filtering() string
-	// Again are the same for another request, with those that its chain names besides. It is refused
-	// where the operator has come to require others.
+	// Again are the same for another request, with those that its chain names besides. It is
+	// refused where the operator has come to require others.
 	Again(ctx context.Context, asker Asker, chain []string) (Plugins, error)
 	// Release ends their use. Policies that were built go on.
 	Release()
