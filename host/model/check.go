@@ -4,6 +4,9 @@ package model
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -121,7 +124,7 @@ func Check(ctx context.Context, path string, o CheckOptions) (Lacks, error) {
 	return lacks, nil
 }
 
-// withHead is the inspection together with that of the head which is loaded with the model.
+// withHead adds the inspection of the head that is loaded with the model.
 func (in *inspection) withHead(o native.ModelOptions) (*inspection, error) {
 	if !o.LoadMTP || o.Head == "" {
 		return in, nil
@@ -144,10 +147,6 @@ func (in *inspection) timeout(o CheckOptions) time.Duration {
 	}
 	return 5 * (time.Minute + time.Duration(in.weights/20e6)*time.Second)
 }
-
-// trialOfPicture is what encoding with a projector may take besides: it computes with each weight
-// some thousand times, where the trial of a model does so some ten times.
-func trialOfPicture(bytes uint64) time.Duration { return time.Duration(bytes/1e6) * time.Second }
 
 // tryInChildren tries a file in one child after the other. If an exercise crashes a child, the
 // next one leaves it out.
@@ -176,7 +175,7 @@ func tryInChild(ctx context.Context, path string, lacks Lacks, template Template
 	return lacks, p.stage, err
 }
 
-// inspection is what a file's header told.
+// inspection is what the headers of a model's files say.
 type inspection struct {
 	parts   []string // paths
 	weights uint64   // bytes
@@ -257,7 +256,7 @@ func openRegular(path string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// stem is a path's name without .gguf.
+// stem is the name of a path's file without .gguf.
 func stem(path string) string { return strings.TrimSuffix(filepath.Base(path), ".gguf") }
 
 // size writes bytes for a person.
@@ -277,4 +276,100 @@ func DefaultCache() string {
 		return ""
 	}
 	return filepath.Join(dir, "penstock")
+}
+
+// otherParts returns the paths of parts 2, 3, ... of a model whose first part is path: llama.cpp
+// finds them by name. The header is one that gguf.Check has passed.
+func otherParts(path string, h *gguf.Header) ([]string, error) {
+	n := h.Splits()
+	if n == 1 {
+		return nil, nil
+	}
+	ending := fmt.Sprintf("-00001-of-%05d.gguf", n)
+	prefix, ok := strings.CutSuffix(path, ending)
+	if !ok {
+		return nil, fmt.Errorf("%w: it is one of %d files of its model, so its name must end in %s", gguf.ErrUnsupported, n, ending)
+	}
+	var others []string
+	for i := 2; i <= n; i++ {
+		others = append(others, fmt.Sprintf("%s-%05d-of-%05d.gguf", prefix, i, n))
+	}
+	return others, nil
+}
+
+// trialNote is the path of a file whose existence says that a model has passed its trial, and
+// without what. It is empty where nothing can be noted. Only passing is noted: a failure may be
+// due to the moment, such as a lack of memory, and trying a bad file again hurts nobody.
+type trialNote string
+
+// noteFor names a note after everything the trial depends on: sizes and times of the model's
+// files, their headers, this program, the kernels it uses and the level of the CPU that they are
+// for, and more for a trial on a GPU.
+func noteFor(cacheDir string, in *inspection, more ...any) trialNote {
+	program, err := os.Executable()
+	if err != nil || cacheDir == "" {
+		return ""
+	}
+	hash := sha256.New()
+	for _, path := range append([]string{program}, in.parts...) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return ""
+		}
+		fmt.Fprintf(hash, "%d %d\n", info.Size(), info.ModTime().UnixNano())
+	}
+	hash.Write(in.headers)
+	stamp, _ := native.Build()
+	fmt.Fprintln(hash, native.KernelsInUse(), stamp)
+	if len(more) > 0 {
+		fmt.Fprintf(hash, "%q\n", more)
+	}
+	return trialNote(filepath.Join(cacheDir, "verdicts", hex.EncodeToString(hash.Sum(nil)[:16])))
+}
+
+// noteContent is what the file holds.
+type noteContent struct {
+	Path  string `json:"path"` // of the model, for people
+	Lacks Lacks  `json:"lacks,omitempty"`
+
+	Projector *ProjectorTrial `json:"projector,omitempty"` // of the trial of one; nil: it was none
+}
+
+// read reports whether the model has passed, and without what.
+func (n trialNote) read() (lacks Lacks, passed bool) {
+	content, passed := n.content()
+	return content.Lacks, passed
+}
+
+// content reads the whole note; without one, passed is false.
+func (n trialNote) content() (content noteContent, passed bool) {
+	if n == "" {
+		return content, false
+	}
+	data, err := os.ReadFile(string(n))
+	if err != nil || json.Unmarshal(data, &content) != nil {
+		return noteContent{}, false // damaged: it is written again
+	}
+	return content, true
+}
+
+// write notes that a model has passed. Without the note the next start tries the file again,
+// nothing else.
+func (n trialNote) write(model string, lacks Lacks) { n.keep(noteContent{Path: model, Lacks: lacks}) }
+
+// keep writes a note with all that its trial found.
+func (n trialNote) keep(content noteContent) {
+	if n == "" {
+		return
+	}
+	if data, err := json.Marshal(content); err == nil {
+		_ = writeFile(string(n), data)
+	}
+}
+
+// remove has the next start try the model again.
+func (n trialNote) remove() {
+	if n != "" {
+		_ = os.Remove(string(n)) // it may not be there
+	}
 }

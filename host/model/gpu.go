@@ -16,6 +16,37 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
+// Machine is what llama.cpp finds to compute on.
+type Machine struct {
+	System  string          `json:"system"` // features of the processor that it was built to use
+	Devices []native.Device `json:"devices"`
+}
+
+// Survey asks llama.cpp what it finds to compute on. It asks in a child process: if the driver of
+// a GPU crashes, only the child ends.
+func Survey(ctx context.Context) (Machine, error) {
+	a, err := askOnce(ctx, request{Task: surveyTask, Timeout: time.Minute})
+	return a.Machine, err
+}
+
+func survey() (m Machine, err error) {
+	if m.System, err = native.SystemInfo(); err != nil {
+		return m, err
+	}
+	m.Devices, err = native.Devices()
+	return m, err
+}
+
+// gpus names the devices on which layers can be put.
+func (m Machine) gpus() (names []string) {
+	for _, d := range m.Devices {
+		if d.Kind == "gpu" || d.Kind == "igpu" {
+			names = append(names, d.Name+" "+d.Description)
+		}
+	}
+	return names
+}
+
 // surveyGPUs tells what this build finds beside the CPU, nothing where it knows no GPU.
 func surveyGPUs(ctx context.Context) (Machine, error) {
 	if _, backend := native.Build(); backend == "cpu" {
@@ -81,7 +112,7 @@ func tryGPUInChild(ctx context.Context, path string, timeout time.Duration, with
 	return err
 }
 
-// backendSettings are the variables that change what a GPU is asked to do.
+// backendSettings returns the environment variables that change what a GPU is asked to do.
 func backendSettings() []string {
 	all := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return !strings.HasPrefix(v, "GGML_") && !strings.HasPrefix(v, "VK_") && !strings.HasPrefix(v, "CUDA_")

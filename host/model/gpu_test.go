@@ -4,6 +4,7 @@ package model
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,21 @@ import (
 	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/native"
 )
+
+func TestSurvey_ListsTheCPU(t *testing.T) {
+	m, err := Survey(t.Context())
+	if err != nil || !strings.Contains(m.System, "CPU") ||
+		!slices.ContainsFunc(m.Devices, func(d native.Device) bool { return d.Kind == "cpu" && d.Total > 0 }) {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestSurvey_DriverFaults_IsErrGPU(t *testing.T) {
+	t.Setenv(misbehaviourEnv, "segfault")
+	if m, err := Survey(t.Context()); !errors.Is(err, ErrGPU) || !strings.Contains(err.Error(), "invalid memory address") {
+		t.Errorf("got %+v, %v", m, err)
+	}
+}
 
 // Where there is no GPU the task's pass is the CPU's, which faults as a driver would.
 func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {

@@ -63,7 +63,8 @@ var (
 	version2 = memoryFiles{"memory.max", "memory.current", []string{"file"}, "shmem"}
 )
 
-// leftIn is what a group may still take. Pages of files count as used there, but can be dropped.
+// leftIn returns how many bytes a group may still take. Pages of files count as used there, but can
+// be dropped.
 func leftIn(g cgroup.Group) (left uint64, ok bool) {
 	files := version2
 	if g.V1 {

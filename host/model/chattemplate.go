@@ -3,6 +3,8 @@
 package model
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,8 +12,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 )
 
@@ -21,7 +25,7 @@ type Template struct {
 	From   string `json:"from"`   // the file that it was read from; "": it was given as it is
 }
 
-// name is what errors call it.
+// name names the template in errors.
 func (t Template) name() string {
 	switch {
 	case t.Source == "":
@@ -32,7 +36,7 @@ func (t Template) name() string {
 	return "the chat template " + t.From
 }
 
-// badTemplate is an ErrTemplate that says what can be done.
+// badTemplate makes an ErrTemplate that says what can be done.
 func badTemplate(reason string) error {
 	return fmt.Errorf("%w: %s; fix it, or choose another with --chat-template NAME or --chat-template-file FILE", ErrTemplate, reason)
 }
@@ -76,7 +80,7 @@ func Uses(template string) (tools, thinking bool) {
 // toolsWord is the name by which templates are told of tools.
 var toolsWord = regexp.MustCompile(`\b(tools|functions)\b`)
 
-// templateBeside is NAME.jinja beside NAME.gguf, where NAME is without the number of a part.
+// templateBeside reads NAME.jinja beside NAME.gguf, where NAME lacks the number of a part.
 func templateBeside(path string) (Template, error) {
 	n, ok := library.SplitName(path)
 	if !ok {
@@ -102,4 +106,65 @@ func readTemplate(path string) (Template, error) {
 		return Template{}, badTemplate("the chat template " + path + " is empty")
 	}
 	return Template{Source: strings.TrimPrefix(string(source), byteOrderMark), From: path}, nil
+}
+
+// templateLimits bounds the time of a template. A chat template is a program by the author of the
+// file. It may loop, recurse or fill the memory, and nothing ends it from inside, so the child runs
+// it once before the host does.
+type templateLimits struct {
+	total   time.Duration // to parse and analyse it, and to render a conversation twice
+	oneLine time.Duration // to render one line of conversation: every request pays that
+}
+
+var defaultTemplateLimits = templateLimits{total: 10 * time.Second, oneLine: time.Second}
+
+// badTrial adds the template's name to the error of its trial.
+type badTrial struct {
+	name string
+	error
+}
+
+func (e badTrial) Error() string {
+	return e.name + ": " + strings.TrimPrefix(e.error.Error(), "chat template: ")
+}
+func (e badTrial) Is(target error) bool { return target == errTemplate }
+func (e badTrial) Unwrap() error        { return e.error }
+
+// templateStage is what the child announces before the template is tried.
+const templateStage = "template"
+
+var errTemplate = errors.New("the chat template fails")
+
+// tryTemplate builds a template, the model's own if it is empty, renders a conversation and
+// measures the second time. It ends the process when the time for all is up. That the template
+// refuses this conversation is no fault: others will suit it.
+func tryTemplate(m *native.Model, tried Template, limit templateLimits) (err error) {
+	defer func() {
+		if err != nil {
+			err = badTrial{tried.name(), err}
+		}
+	}()
+	watchdog := time.AfterFunc(limit.total, func() {
+		fmt.Fprintf(os.Stderr, "it renders without end; it was stopped after %v\n", limit.total)
+		os.Exit(1)
+	})
+	defer watchdog.Stop()
+	t, err := template.New(m, tried.Source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	hello := native.Conversation{Messages: json.RawMessage(`[{"role":"user","content":"Hello"}]`), AddGenerationPrompt: true}
+	var took time.Duration
+	for range 2 {
+		begin := time.Now()
+		if _, err := t.Render(context.Background(), hello); errors.Is(err, native.ErrNoMemory) {
+			return err
+		}
+		took = time.Since(begin)
+	}
+	if took > limit.oneLine {
+		return fmt.Errorf("it takes %v for one line; at most %v is accepted", took.Round(time.Millisecond), limit.oneLine)
+	}
+	return nil
 }

@@ -4,7 +4,10 @@
 
 package model
 
-import "syscall"
+import (
+	"os/exec"
+	"syscall"
+)
 
 // limitProcess makes this process, a trial that may crash, leave no core file and allocate no more
 // than bytes (0: no limit). If the system refuses, the trial goes on without.
@@ -33,3 +36,16 @@ func processLimits() (left []uint64) {
 
 // unlimited is less than what systems call infinite, and more than any machine has.
 const unlimited = 1 << 62
+
+// niceness of a trial beside models that answer requests.
+const niceness = 10
+
+// ownGroup gives a child a process group of its own, whose priority can be lowered: for the
+// process, Linux would change one thread only.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// lowerPriority lowers the priority of a child. If it fails, the trial takes time from the streams
+// and all else works.
+func lowerPriority(cmd *exec.Cmd) {
+	_ = syscall.Setpriority(syscall.PRIO_PGRP, cmd.Process.Pid, niceness)
+}
