@@ -37,16 +37,16 @@ send long prompts), pictures (4 streams while 2 clients send new pictures; MODEL
   penstock bench model.gguf --peer llama-server --scenario mixed
   penstock bench model.gguf --scenario batch --rounds 5 --plugins '[{"name": "min-p"}]'`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return measure(cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runBench(cmd, args, f) },
 	}
 	addConfigFlags(cmd, "model", "scheduler", "plugins")
 	f.define(cmd.Flags())
 	return cmd
 }
 
-// measure runs all scenarios on all servers and prints the results.
-func measure(cmd *cobra.Command, args []string, f benchFlags) error {
-	scenarios, err := f.chosen(cmd.Flags())
+// runBench runs all scenarios on all servers and prints the results.
+func runBench(cmd *cobra.Command, args []string, f benchFlags) error {
+	scenarios, err := f.chooseScenarios(cmd.Flags())
 	if err != nil {
 		return usageError{err}
 	}
@@ -61,7 +61,7 @@ func measure(cmd *cobra.Command, args []string, f benchFlags) error {
 	defer servers.close()
 	var runs []bench.Measured
 	for _, s := range scenarios {
-		measured, err := bench.Alternate(ctx, servers.targets, s, f.rounds, func(m bench.Measured) { tell(cmd.ErrOrStderr(), m) })
+		measured, err := bench.Alternate(ctx, servers.targets, s, f.rounds, func(m bench.Measured) { tellRun(cmd.ErrOrStderr(), m) })
 		if err != nil {
 			return err
 		}
@@ -70,8 +70,8 @@ func measure(cmd *cobra.Command, args []string, f benchFlags) error {
 	return f.print(cmd, bench.NewReport(bench.ThisMachine(), scenarios, runs))
 }
 
-// tell shows progress.
-func tell(out io.Writer, m bench.Measured) {
+// tellRun tells of a round that has ended.
+func tellRun(out io.Writer, m bench.Measured) {
 	fmt.Fprintf(out, "%s on %s, round %d: %.1f s, %.1f tokens/s\n", m.Scenario, m.Target, m.Round, m.Seconds, m.Total.TokensPerSecond)
 }
 
@@ -153,13 +153,13 @@ func (f *benchFlags) define(fs *pflag.FlagSet) {
 // mixedFor is how long the mixed scenario is measured.
 const mixedFor = 20 * time.Second
 
-// chosen returns the scenarios to run.
-func (f *benchFlags) chosen(fs *pflag.FlagSet) ([]bench.Scenario, error) {
+// chooseScenarios checks the flags and returns the scenarios to run.
+func (f *benchFlags) chooseScenarios(fs *pflag.FlagSet) ([]bench.Scenario, error) {
 	if err := f.check(fs); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(loadFlags, fs.Changed) {
-		s, err := f.custom(fs)
+		s, err := f.buildLoad(fs)
 		return []bench.Scenario{s}, err
 	}
 	var scenarios []bench.Scenario
@@ -184,7 +184,7 @@ func (f *benchFlags) chosen(fs *pflag.FlagSet) ([]bench.Scenario, error) {
 	return scenarios, nil
 }
 
-func (f *benchFlags) custom(fs *pflag.FlagSet) (bench.Scenario, error) {
+func (f *benchFlags) buildLoad(fs *pflag.FlagSet) (bench.Scenario, error) {
 	if fs.Changed("scenario") {
 		return bench.Scenario{}, errors.New("--scenario and flags of a load of your own exclude each other")
 	}
@@ -282,10 +282,10 @@ func (s *benchServers) startOwn(ctx context.Context, cmd *cobra.Command, args []
 		return err
 	}
 	f.modelName = ""
-	if f.key, err = firstKey(cfg.Server); err != nil {
+	if f.key, err = readFirstKey(cfg.Server); err != nil {
 		return err
 	}
-	if err := s.start(ctx, "penstock", bench.Penstock(self, cfg.Model.Path, size, passedOn(cmd)...), f); err != nil {
+	if err := s.start(ctx, "penstock", bench.Penstock(self, cfg.Model.Path, size, collectPassedFlags(cmd)...), f); err != nil {
 		return err
 	}
 	if f.peer == "" {
@@ -299,8 +299,8 @@ func (s *benchServers) startOwn(ctx context.Context, cmd *cobra.Command, args []
 	return s.start(ctx, "llama-server", bench.LlamaServer(f.peer, cfg.Model.Path, size, projector...), f)
 }
 
-// firstKey is a key that opens the server; "" if it asks for none.
-func firstKey(s config.Server) (string, error) {
+// readFirstKey returns a key that the server accepts; "" if it asks for none.
+func readFirstKey(s config.Server) (string, error) {
 	switch {
 	case len(s.APIKeys) > 0:
 		return s.APIKeys[0], nil
@@ -314,8 +314,9 @@ func firstKey(s config.Server) (string, error) {
 	return keys[0].Key, nil
 }
 
-// passedOn returns the given flags that are configuration keys, for the child process.
-func passedOn(cmd *cobra.Command) []string {
+// collectPassedFlags returns those of the given flags that are configuration keys, for the child
+// process.
+func collectPassedFlags(cmd *cobra.Command) []string {
 	var args []string
 	for _, key := range config.Keys() {
 		flag := cmd.Flags().Lookup(key.Flag)

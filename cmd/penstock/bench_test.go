@@ -117,11 +117,11 @@ func TestFirstKey(t *testing.T) {
 	for want, s := range map[string]config.Server{
 		"": {}, "flag": {APIKeys: []string{"flag", "other"}, APIKeyFile: file}, "one": {APIKeyFile: file},
 	} {
-		if got, err := firstKey(s); got != want || err != nil {
+		if got, err := readFirstKey(s); got != want || err != nil {
 			t.Errorf("%+v: %q %v, want %q", s, got, err, want)
 		}
 	}
-	if _, err := firstKey(config.Server{APIKeyFile: file + "x"}); err == nil {
+	if _, err := readFirstKey(config.Server{APIKeyFile: file + "x"}); err == nil {
 		t.Error("a missing file was read")
 	}
 }

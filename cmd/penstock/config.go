@@ -3,16 +3,16 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/penstock/penstock/host/config"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/penstock/penstock/host/config"
 )
 
 // addConfigFlags defines --config and the flags of the configuration keys in the given sections,
@@ -50,7 +50,7 @@ func warnOfRisks(cmd *cobra.Command, cfg config.Config) {
 }
 
 func newConfig() *cobra.Command {
-	return group("config", "The effective configuration", newConfigPrint(), newConfigCheck())
+	return newGroup("config", "The effective configuration", newConfigPrint(), newConfigCheck())
 }
 
 func newConfigPrint() *cobra.Command {
@@ -111,12 +111,4 @@ func newConfigCheck() *cobra.Command {
 	}
 	addConfigFlags(cmd)
 	return cmd
-}
-
-// printJSON prints a result for scripts.
-func printJSON(cmd *cobra.Command, v any) error {
-	encoder := json.NewEncoder(cmd.OutOrStdout())
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
 }

@@ -56,7 +56,7 @@ func embed(cmd *cobra.Command, cfg config.Config, args []string, asJSON bool) er
 	if cfg.Embedding.Pooling == string(embedding.PoolingRank) {
 		return usageError{errors.New("--pooling rank is for scores of documents, which penstock serve gives with --reranking")}
 	}
-	texts, err := textsOf(args, cmd.InOrStdin())
+	texts, err := readTexts(args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
@@ -68,15 +68,15 @@ func embed(cmd *cobra.Command, cfg config.Config, args []string, asJSON bool) er
 	if err != nil {
 		return err
 	}
-	answer, err := embedded(ctx, m.Model, texts)
+	answer, err := computeEmbeddings(ctx, m.Model, texts)
 	if err == nil {
 		err = answer.print(cmd.OutOrStdout(), asJSON)
 	}
 	return errors.Join(err, m.Close())
 }
 
-// textsOf are the arguments, or without any the lines of the input that is piped in.
-func textsOf(args []string, in io.Reader) ([]string, error) {
+// readTexts returns the arguments, or if there are none the lines of the piped input.
+func readTexts(args []string, in io.Reader) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
 	}
@@ -114,7 +114,7 @@ type embeddedText struct {
 	Embedding any    `json:"embedding"` // a vector; without pooling one for each token
 }
 
-func embedded(ctx context.Context, m *embedding.Model, texts []string) (embeddedTexts, error) {
+func computeEmbeddings(ctx context.Context, m *embedding.Model, texts []string) (embeddedTexts, error) {
 	r := embedding.Task{Pooling: m.OneVector, Normalize: m.Normalize, Inputs: make([][]int32, len(texts))}
 	for i, text := range texts {
 		var err error

@@ -6,12 +6,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
 	"syscall"
+	"unicode"
+
+	"github.com/spf13/cobra"
 
 	local "github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/config"
@@ -92,7 +99,7 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { end(nil) }
 }
 
-// signalled is why a process ends.
+// signalled is the cause of a context that a signal has ended.
 type signalled struct{ os.Signal }
 
 func (s signalled) Error() string {
@@ -100,4 +107,191 @@ func (s signalled) Error() string {
 		return "SIGHUP, which ends the server as SIGTERM does; files of keys and certificates are read again without it"
 	}
 	return "signal: " + s.String()
+}
+
+func newRoot() *cobra.Command {
+	root := newGroup("penstock", "A programmable host for language models",
+		newServe(), newWorker(), newRun(), newEmbed(), newModel(), newPlugin(), newReceipt(), newWatermark(), newBench(), newConfig(), newDoctor(), newHealth(), newVersion())
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(wrongFlags)
+	// Cobra returns what is wrong with flags together, such as two that exclude each other, as any
+	// failure of the command. So it is looked for first.
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+			return wrongFlags(cmd, err)
+		}
+		return nil
+	}
+	showVersion := root.Flags().Bool("version", false, "print the versions, as the command version does")
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *showVersion {
+			return newVersion().RunE(cmd, args)
+		}
+		return help(cmd, args)
+	}
+	return root
+}
+
+// wrongFlags says where the flags of a command are explained.
+func wrongFlags(cmd *cobra.Command, err error) error {
+	return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
+}
+
+// newGroup is a command that only holds others. Alone it prints its help; with anything else it is
+// wrong use.
+func newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := fmt.Sprintf("see '%s --help'", cmd.CommandPath())
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = fmt.Sprintf("did you mean '%s %s'?", cmd.CommandPath(), strings.Join(near, "' or '"))
+			}
+			return usageError{fmt.Errorf("unknown command %q for '%s'; %s", args[0], cmd.CommandPath(), hint)}
+		},
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+	}
+	g.AddCommand(commands...)
+	return g
+}
+
+// atMost allows up to n arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return usageError{fmt.Errorf("unexpected argument %q; usage: %s", args[n], cmd.UseLine())}
+	}
+}
+
+// exactly requires n arguments.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return usageError{fmt.Errorf("an argument is missing; usage: %s", cmd.UseLine())}
+		}
+		return atMost(n)(cmd, args)
+	}
+}
+
+var (
+	// errUsage marks wrong use of a command: exit code 2.
+	errUsage = errors.New("wrong use")
+	// errReported is a failure whose report has been printed already.
+	errReported = errors.New("reported")
+)
+
+// usageError marks err as wrong use without changing its text.
+type usageError struct{ err error }
+
+func (e usageError) Error() string   { return e.err.Error() }
+func (e usageError) Unwrap() []error { return []error{e.err, errUsage} }
+
+// build describes this binary.
+type build struct {
+	Penstock   string `json:"penstock"`
+	LlamaCPP   string `json:"llama_cpp"`
+	Backend    string `json:"backend"`             // of llama.cpp: cpu, cuda, ...
+	OwnKernels bool   `json:"own_kernels"`         // whether it contains Penstock's CPU kernels
+	CPULevel   string `json:"cpu_level,omitempty"` // that the kernels in use are for; empty: the build is for one CPU
+	BuildStamp string `json:"build_stamp"`         // a hash of llama.cpp's source, our shim, flags and compiler
+	Go         string `json:"go"`
+	Wazero     string `json:"wazero,omitempty"` // empty: plugins are not built in
+	Platform   string `json:"platform"`
+}
+
+func describeBuild() build {
+	stamp, backend := native.Build()
+	level, _ := native.Level()
+	return build{
+		Penstock: version, LlamaCPP: native.Version(), Backend: backend, OwnKernels: native.HasOwnKernels(), CPULevel: level.Used, BuildStamp: stamp,
+		Go: runtime.Version(), Wazero: moduleVersion("github.com/tetratelabs/wazero"),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+func kernelsText(own bool) string {
+	if own {
+		return "with Penstock's kernels"
+	}
+	return "without Penstock's kernels (PENSTOCK_KERNELS=OFF)"
+}
+
+// moduleVersion is the version of a module in this binary, or empty if it is not linked.
+func moduleVersion(path string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path == path {
+			return m.Version
+		}
+	}
+	return ""
+}
+
+func newVersion() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of Penstock and what is in it",
+		Args:  atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := describeBuild()
+			if asJSON {
+				return printJSON(cmd, b)
+			}
+			out := cmd.OutOrStdout()
+			fmt.Fprintf(out, "penstock %s %s\n", b.Penstock, b.Platform)
+			fmt.Fprintf(out, "llama.cpp %s, backend %s, %s, build %s\n", b.LlamaCPP, b.Backend, kernelsText(b.OwnKernels), b.BuildStamp)
+			if b.Wazero != "" {
+				fmt.Fprintf(out, "wazero %s\n", b.Wazero)
+			}
+			_, err := fmt.Fprintln(out, b.Go)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// printJSON prints a result for scripts.
+func printJSON(cmd *cobra.Command, v any) error {
+	encoder := json.NewEncoder(cmd.OutOrStdout())
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+// atLeastOne allows one argument or more.
+func atLeastOne(cmd *cobra.Command, args []string) error {
+	return exactly(1)(cmd, args[:min(1, len(args))])
+}
+
+// printable is a text of a stranger as one line, without what a terminal would obey.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) && !unicode.Is(unicode.Zl, r) && !unicode.Is(unicode.Zp, r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
+
+// printableLines is a text of several lines, each of them printable.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

@@ -14,13 +14,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
 	local "github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/author/project"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/telemetry"
-	"github.com/spf13/cobra"
 )
 
 // runFlags are the flags of `run` that are not configuration keys.
@@ -68,7 +70,7 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	files, err := flags.attach()
+	files, err := flags.readMedia()
 	if err != nil {
 		return err
 	}
@@ -89,10 +91,10 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 		if flags.raw {
 			prompt = local.Text(messages[len(messages)-1].Content)
 		}
-		return read(ctx, m, prompt, options, show)
+		return streamAnswer(ctx, m, prompt, options, show)
 	})
 	if chatting {
-		err = converse(cmd, answer, files, stop)
+		err = chatInTerminal(cmd, answer, files, stop)
 	} else {
 		err = answerOnce(ctx, cmd.OutOrStdout(), answer, local.Message{Role: "user", Content: prompt, Media: files})
 	}
@@ -111,8 +113,8 @@ func openAlone(ctx context.Context, cfg config.Config, options ...local.OpenOpti
 	return m, err
 }
 
-// read shows an answer's text, all that the model writes, until its end.
-func read(ctx context.Context, m *local.Model, prompt local.Prompt, options []local.Option, show func(string) error) (string, error) {
+// streamAnswer shows an answer's text, all that the model writes, until its end.
+func streamAnswer(ctx context.Context, m *local.Model, prompt local.Prompt, options []local.Option, show func(string) error) (string, error) {
 	l, err := m.Live(ctx, prompt, options...)
 	if err != nil {
 		return "", err
@@ -130,9 +132,9 @@ func read(ctx context.Context, m *local.Model, prompt local.Prompt, options []lo
 	return all.String(), nil
 }
 
-// converse chats until the user leaves; files stand before the first question. An interrupt has
-// ended the program so far; from release on it ends an answer only.
-func converse(cmd *cobra.Command, answer answerer, files []local.Media, release func()) error {
+// chatInTerminal chats until the user leaves; files stand before the first question. An interrupt
+// has ended the program so far; from release on it ends an answer only.
+func chatInTerminal(cmd *cobra.Command, answer answerer, files []local.Media, release func()) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
@@ -221,4 +223,131 @@ func quietLogger(out io.Writer, cfg config.Config) *slog.Logger {
 		}
 	}
 	return telemetry.NewLogger(out, telemetry.Level(level), cfg.Log.Format)
+}
+
+// readMedia reads the files of --image and --audio.
+func (f runFlags) readMedia() (files []local.Media, err error) {
+	for _, given := range []struct {
+		flag  string
+		paths []string
+	}{{"--image", f.images}, {"--audio", f.sounds}} {
+		for _, path := range given.paths {
+			data, err := readFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", given.flag, err)
+			}
+			files = append(files, local.Media{Name: given.flag + " " + path, Data: data})
+		}
+	}
+	if len(files) > 0 && f.raw {
+		return nil, usageError{errors.New("--raw gives the model a text alone; leave it out where there are files of --image and --audio")}
+	}
+	return files, nil
+}
+
+// mostFile is how many bytes a picture or a sound may have in the terminal.
+const mostFile = 256 << 20
+
+// readFile reads a file up to mostFile bytes.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before Open, which waits on a pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, mostFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	case len(data) == 0:
+		return nil, fmt.Errorf("%s is empty", path)
+	case len(data) > mostFile:
+		return nil, fmt.Errorf("%s has more than %d MiB; scale it down", path, mostFile>>20)
+	}
+	return data, nil
+}
+
+// answerer computes the next turn of a conversation, hands its text to show piece by piece and
+// returns all of it. If ctx ends first, it returns the text until then with ctx's error.
+type answerer func(ctx context.Context, messages []local.Message, show func(text string) error) (string, error)
+
+// repl is a conversation in a terminal.
+type repl struct {
+	readLine   func() (string, error) // io.EOF: the user leaves
+	answer     answerer
+	files      []local.Media    // stand before the first question
+	interrupts <-chan os.Signal // each one ends an answer
+	out        io.Writer        // answers
+	notes      io.Writer        // everything but answers
+}
+
+// run reads and answers until the user leaves. An interrupt during an answer ends that answer only.
+func (r *repl) run(ctx context.Context) error {
+	var messages []local.Message
+	for {
+		line, err := r.readLine()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the terminal: %w", err)
+		}
+		if line == "" {
+			continue
+		}
+		turn := append(messages, local.Message{Role: "user", Content: line})
+		if len(messages) == 0 {
+			turn[0].Media = r.files
+		}
+		text, err := r.interruptible(ctx, turn)
+		fmt.Fprintln(r.out)
+		switch {
+		case errors.Is(err, context.Canceled):
+			fmt.Fprintln(r.notes, "(stopped)")
+		case err != nil: // the question is removed, so that a shorter one may follow
+			fmt.Fprintf(r.notes, "penstock: %v\n", err)
+			continue
+		}
+		messages = append(turn, local.Message{Role: "assistant", Content: text})
+	}
+}
+
+func (r *repl) interruptible(ctx context.Context, messages []local.Message) (string, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-r.interrupts:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return r.answer(ctx, messages, func(text string) error {
+		_, err := io.WriteString(r.out, text)
+		return err
+	})
+}
+
+// terminalLines reads lines with editing and history. The terminal is raw only while a line is
+// read: at the prompt Ctrl-C and Ctrl-D leave, and otherwise Ctrl-C is an interrupt.
+func terminalLines(in *os.File, out io.Writer) func() (string, error) {
+	screen := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{in, out}, "> ")
+	return func() (string, error) {
+		state, err := term.MakeRaw(int(in.Fd()))
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = term.Restore(int(in.Fd()), state) }()
+		return screen.ReadLine()
+	}
 }

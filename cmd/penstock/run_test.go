@@ -3,7 +3,14 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -11,6 +18,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	local "github.com/penstock/penstock"
+	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -126,5 +137,197 @@ func TestRun_Interrupted(t *testing.T) {
 	}
 	if code != exitFailed || !strings.Contains(errOut.String(), "interrupted") || out.text.Len() >= len(whole.out) {
 		t.Errorf("interrupted: exit %d, error %q, answer %q of %q", code, &errOut, &out.text, whole.out)
+	}
+}
+
+// pngFile draws stripes of a colour into a file and returns its path.
+func pngFile(t *testing.T, name string, c color.RGBA) string {
+	t.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, 60, 40))
+	for x := range 60 {
+		for y := range 40 {
+			if (x/8+y/5)%2 == 0 {
+				picture.SetRGBA(x, y, c)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, picture); err != nil {
+		t.Fatal(err)
+	}
+	return inFolder(t, name, b.Bytes())
+}
+
+// wavFile writes a second of sound into a file and returns its path.
+func wavFile(t *testing.T, name string, period int) string {
+	t.Helper()
+	samples := make([]int16, 16000)
+	for i := range samples {
+		samples[i] = int16(i % period * 20000 / period)
+	}
+	b := bytes.NewBufferString("RIFF")
+	le := func(values ...any) {
+		for _, v := range values {
+			_ = binary.Write(b, binary.LittleEndian, v) // into memory
+		}
+	}
+	le(uint32(36 + 2*len(samples)))
+	b.WriteString("WAVEfmt ")
+	le(uint32(16), uint16(1), uint16(1), uint32(16000), uint32(32000), uint16(2), uint16(16))
+	b.WriteString("data")
+	le(uint32(2*len(samples)), samples)
+	return inFolder(t, name, b.Bytes())
+}
+
+func inFolder(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Answers in the terminal depend on the files, and on their order.
+func TestRun_Media(t *testing.T) {
+	both, _, err := synth.MediaPairs[8].WriteFiles(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	red, blue := pngFile(t, "red.png", color.RGBA{255, 0, 0, 255}), pngFile(t, "blue.png", color.RGBA{0, 0, 255, 255})
+	hum := wavFile(t, "hum.wav", 97)
+	seen := map[string]string{}
+	for name, files := range map[string][]string{
+		"none": nil, "red": {"--image", red}, "blue": {"--image", blue}, "red, blue": {"--image", red, "--image", blue}, "blue, red": {"--image", blue, "--image", red},
+		"hum": {"--audio", hum}, "red, hum": {"--image", red, "--audio", hum},
+	} {
+		args := append([]string{"run", both, "What is it?", "--ctx-size", "2048", "--temperature", "0", "--max-tokens", "16"}, files...)
+		got := penstock(t, "", args...)
+		if got.code != exitDone || len(got.out) < 5 {
+			t.Errorf("%s: %+v", name, got)
+		}
+		for other, text := range seen {
+			if text == got.out {
+				t.Errorf("%s and %s: %q", name, other, text)
+			}
+		}
+		seen[name] = got.out
+		if name != "red, hum" { // which has both
+			continue
+		}
+		if again := penstock(t, "", args...); again != got {
+			t.Errorf("%s: %+v, then %+v", name, got, again)
+		}
+	}
+}
+
+func TestRun_Media_Refusals(t *testing.T) {
+	sees, _, err := synth.MediaPairs[2].WriteFiles(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	red, notes, hum := pngFile(t, "red.png", color.RGBA{255, 0, 0, 255}), inFolder(t, "notes.txt", []byte("hello")), wavFile(t, "hum.wav", 97)
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"absent":          {[]string{sees, "hi", "--image", red + ".absent"}, "--image: stat " + red + ".absent"},
+		"a folder":        {[]string{sees, "hi", "--image", t.TempDir()}, "is no file"},
+		"empty":           {[]string{sees, "hi", "--image", inFolder(t, "empty.png", nil)}, "is empty"},
+		"no picture":      {[]string{sees, "hi", "--image", notes}, "--image " + notes + " is no file of a kind that is read here"},
+		"a sound":         {[]string{sees, "hi", "--audio", hum}, "--audio " + hum + " is a sound, and the model"},
+		"text only":       {[]string{"penstock-tiny", "hi", "--image", red}, "reads text only"},
+		"without wrapper": {[]string{sees, "hi", "--raw", "--image", red}, "--raw gives the model a text alone"},
+	} {
+		got := penstock(t, "", append(append([]string{"run"}, c.args...), "--ctx-size", "2048", "--max-tokens", "2")...)
+		if got.code == exitDone || got.out != "" || !strings.Contains(got.err, c.says) {
+			t.Errorf("%s: %+v, want %q", name, got, c.says)
+		}
+	}
+}
+
+// script feeds lines to a REPL, then the end.
+func script(lines ...string) func() (string, error) {
+	return func() (string, error) {
+		if len(lines) == 0 {
+			return "", io.EOF
+		}
+		line := lines[0]
+		lines = lines[1:]
+		return line, nil
+	}
+}
+
+func TestREPL_Run_KeepsTheConversation(t *testing.T) {
+	var asked [][]string
+	var out, notes strings.Builder
+	r := repl{
+		readLine: script("one", "", "two", "stop", "bad", "last"),
+		files:    []local.Media{{Name: "a picture"}},
+		out:      &out,
+		notes:    &notes,
+		answer: func(_ context.Context, messages []local.Message, show func(string) error) (string, error) {
+			var turns []string
+			for _, m := range messages {
+				turns = append(turns, m.Role+": "+strings.Repeat("(a picture) ", len(m.Media))+m.Content)
+			}
+			asked = append(asked, turns)
+			last := messages[len(messages)-1].Content
+			switch last {
+			case "bad":
+				return "", errors.New("no such thing")
+			case "stop":
+				return "half", errors.Join(context.Canceled, show("half"))
+			}
+			return "re " + last, show("re " + last)
+		},
+	}
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"user: (a picture) one"},
+		{"user: (a picture) one", "assistant: re one", "user: two"},
+		{"user: (a picture) one", "assistant: re one", "user: two", "assistant: re two", "user: stop"},
+		{"user: (a picture) one", "assistant: re one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: bad"},
+		{"user: (a picture) one", "assistant: re one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: last"},
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("conversations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("re one\nre two\nhalf\n\nre last\n", out.String()); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("(stopped)\npenstock: no such thing\n", notes.String()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+func TestREPL_Run_InterruptEndsTheAnswerOnly(t *testing.T) {
+	interrupts := make(chan os.Signal, 1)
+	var notes strings.Builder
+	answers := 0
+	r := repl{
+		readLine: script("one", "two"), interrupts: interrupts, out: io.Discard, notes: &notes,
+		answer: func(ctx context.Context, _ []local.Message, _ func(string) error) (string, error) {
+			answers++
+			interrupts <- os.Interrupt
+			<-ctx.Done()
+			return "", ctx.Err()
+		},
+	}
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if answers != 2 || notes.String() != "(stopped)\n(stopped)\n" {
+		t.Errorf("%d answers, notes %q; want 2, both stopped", answers, &notes)
+	}
+}
+
+func TestREPL_Run_BrokenTerminal(t *testing.T) {
+	broken := errors.New("gone")
+	r := repl{readLine: func() (string, error) { return "", broken }}
+	if err := r.run(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("run = %v, want %v", err, broken)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func newWatermark() *cobra.Command {
-	return group("watermark", "The mark that the plugin watermark leaves in texts", newWatermarkDetect())
+	return newGroup("watermark", "The mark that the plugin watermark leaves in texts", newWatermarkDetect())
 }
 
 func newWatermarkDetect() *cobra.Command {
