@@ -303,7 +303,7 @@ var (
 	ropeScalings   = map[string]C.int32_t{"model": -1, "none": 0, "linear": 1, "yarn": 2, "longrope": 3}
 )
 
-// isQuantised tells of a type of the KV cache whether its values are stored in blocks.
+// isQuantised reports whether a type of the KV cache stores values in blocks.
 func isQuantised(kvType C.int32_t) bool {
 	return kvType != kvTypes["f32"] && kvType != kvTypes["f16"] && kvType != kvTypes["bf16"]
 }

@@ -121,7 +121,7 @@ var coresUsable = sync.OnceValue(func() int {
 // threads spend more time waiting for each other than computing.
 const weightsPerThread = 16 << 20
 
-// Threads is how many threads suit a model with so many bytes of weights.
+// Threads is how many threads suit a model by the bytes of its weights.
 func Threads(weights uint64) int { return min(PhysicalCores(), 1+int(weights/weightsPerThread)) }
 
 // Remote is devices of another machine that ggml's RPC backend computes with.

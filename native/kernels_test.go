@@ -4,13 +4,17 @@ package native
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
@@ -251,4 +255,222 @@ func BenchmarkContext_Chunk(b *testing.B) {
 			}
 		}
 	}
+}
+
+// operation finds an operation by its name.
+func operation(t testing.TB, name string) Operation {
+	t.Helper()
+	for o := range Attention + 1 {
+		if strings.EqualFold(o.String(), name) {
+			return o
+		}
+	}
+	t.Fatalf("there is no operation %q", name)
+	return 0
+}
+
+// Who would compute what on an imaginary CPU with AMX.
+func TestKernelChoice_OrderWithAMX(t *testing.T) {
+	has := map[Family][]string{
+		PenstockKernels: {"q4_0", "q8_0", "q4_K", "q5_0", "attention"},
+		AMXKernels:      {"q4_0", "q4_1", "q8_0", "q4_K", "q5_K", "q6_K", "iq4_xs"},
+		RepackKernels:   {"q4_0", "q4_K"},
+	}
+	known := func(k Kernel) bool {
+		return k.Family == PlainKernels || slices.Contains(has[k.Family], k.Operation.String())
+	}
+	for _, c := range []struct {
+		choice    KernelChoice
+		operation string
+		broken    []Family
+		want      []Family // allowed
+	}{
+		{ChoosePenstock, "q4_0", nil, []Family{PenstockKernels, RepackKernels}},
+		{ChoosePenstock, "q8_0", nil, []Family{PenstockKernels}},
+		{ChoosePenstock, "q4_K", nil, []Family{AMXKernels, RepackKernels}},
+		{ChoosePenstock, "q6_K", nil, []Family{AMXKernels}},
+		{ChoosePenstock, "q4_K", []Family{AMXKernels}, []Family{PenstockKernels, RepackKernels}},
+		{ChoosePenstock, "q5_0", nil, []Family{PenstockKernels}},
+		{ChoosePenstock, "q5_1", nil, nil},
+		{ChoosePenstock, "attention", nil, []Family{PenstockKernels}},
+		{ChoosePenstock, "q8_0", []Family{PenstockKernels}, []Family{AMXKernels}},
+		{ChoosePenstock, "q8_0", []Family{PenstockKernels, AMXKernels}, nil},
+		{ChoosePenstock, "q4_0", []Family{RepackKernels}, []Family{PenstockKernels}},
+		{ChooseAMX, "q8_0", nil, []Family{AMXKernels}},
+		{ChooseAMX, "attention", nil, []Family{PenstockKernels}},
+		{ChooseGGML, "q4_0", nil, []Family{AMXKernels, RepackKernels}},
+		{ChooseGGML, "attention", nil, nil},
+		{ChoosePlain, "q4_0", nil, nil},
+	} {
+		o := operation(t, c.operation)
+		var broken []Kernel
+		for _, f := range c.broken {
+			broken = append(broken, Kernel{f, o})
+		}
+		set := allowed(c.choice, "AVX-512 VNNI", known, broken)
+		var got []Family
+		for f := range Family(choices) {
+			if set.Allows(Kernel{f, o}) {
+				got = append(got, f)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s, %s, broken %v: allowed are %v, want %v", c.choice, c.operation, c.broken, got, c.want)
+		}
+	}
+}
+
+// With instructions that Penstock's products were not measured with, ggml's compute them.
+func TestKernelChoice_NotMeasured(t *testing.T) {
+	all := func(k Kernel) bool { return k.Family == PenstockKernels || k.Operation != Attention }
+	for _, choice := range []KernelChoice{ChoosePenstock, ChooseAMX} {
+		set := allowed(choice, "NEON", all, nil)
+		if q := operation(t, "q4_K"); set.Allows(Kernel{PenstockKernels, q}) || !set.Allows(Kernel{AMXKernels, q}) {
+			t.Errorf("%s: allowed for q4_K are %v", choice, set)
+		}
+		if !set.Allows(Kernel{PenstockKernels, Attention}) {
+			t.Errorf("%s: attention is not Penstock's", choice)
+		}
+	}
+}
+
+// Every kernel of this CPU passes the check, and none with an injected fault.
+func TestCheckKernel(t *testing.T) {
+	t.Cleanup(func() { UseKernels(ChoosePenstock.Without()) })
+	var tried int
+	for f := range Family(choices) {
+		for o := range Attention + 1 {
+			k := Kernel{f, o}
+			if !k.Known() {
+				continue
+			}
+			tried++
+			if err := CheckKernel(k); err != nil {
+				t.Errorf("%v: %v", k, err)
+			}
+			InjectFault(InjectedFault{k, WrongResult})
+			err := CheckKernel(k)
+			InjectFault(InjectedFault{k, NoFault})
+			if err == nil || !strings.Contains(err.Error(), "with 1 rows") {
+				t.Errorf("%v with a wrong result: %v", k, err)
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("there is no kernel but the plain ones; attention should be one everywhere")
+	}
+	if err := CheckKernel(Kernel{PenstockKernels, operation(t, "q3_K")}); err == nil {
+		t.Error("a kernel that is not there passed")
+	}
+}
+
+// The choice of kernels does not change during a load or a pass: changing it waits. Threads of one
+// pass that disagree would wait for each other for ever, or read what was not written.
+func TestUseKernels_WhilePassesRun(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 512, Sequences: 1, Threads: 2, FlashAttention: "on"})
+	done := make(chan error, 1)
+	go func() {
+		var failed error
+		for round := 0; round < 200 && failed == nil; round++ {
+			var b Batch
+			for i := range 24 {
+				b.Add(int32(10+i), int32(i), 0, i == 23)
+			}
+			if failed = c.Decode(&b); failed == nil {
+				failed = c.Remove(0, 0, -1)
+			}
+		}
+		done <- failed
+	}()
+	defer useOwnKernels(true)
+	for on := false; ; on = !on {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+			useOwnKernels(on)
+		}
+	}
+}
+
+func TestModel_Weights(t *testing.T) {
+	for _, c := range []struct {
+		choice KernelChoice
+		want   string
+	}{{ChoosePenstock, ChoosePenstock.Order(operation(t, "q8_0"))[0].Family.String()}, {ChoosePlain, "ggml"}} {
+		UseKernels(c.choice.Without())
+		m := loadBuiltIn(t, ModelOptions{})
+		got, err := m.Weights()
+		if err != nil || len(got) != 1 || got[0].Type.String() != "q8_0" || got[0].Kernels != c.want || got[0].Bytes < 1<<20 {
+			t.Errorf("%s: %+v, %v; want all in q8_0 by %s", c.choice, got, err, c.want)
+		}
+	}
+	UseKernels(ChoosePenstock.Without())
+	if AttentionKernels() != "" {
+		t.Errorf("%s before any pass", AttentionKernels())
+	}
+	c := newContext(t, loadBuiltIn(t, ModelOptions{}), ContextOptions{Cells: 64, FlashAttention: "on"})
+	var b Batch
+	b.Add(1, 0, 0, true)
+	want := ChoosePenstock.Order(Attention)[0].Family.String() // ggml's in a build with PENSTOCK_KERNELS=OFF
+	if err := c.Decode(&b); err != nil || AttentionKernels() != want {
+		t.Errorf("attention by %q, want %q: %v", AttentionKernels(), want, err)
+	}
+}
+
+// On a CPU where ggml prefers AMX to all others, weights are laid out for AMX only where AMX is
+// allowed, and the report of who computes says so. The CPU is imaginary: a process with a buffer
+// type of that name.
+func TestKernels_WhereAMXIsFirst(t *testing.T) {
+	ggml := filepath.Join(llamaSource(t), "ggml")
+	binary := filepath.Join(t.TempDir(), "amx")
+	flags := []string{"-std=c++17", "-O1", "-Illama.cpp/shim", "-I" + ggml + "/include", "-I" + ggml + "/src", "-I" + ggml + "/src/ggml-cpu",
+		"testdata/amx.cpp", "-o", binary, "-L../build/llama.cpp/out/lib", "-lpenstock_llama", "-lpthread"}
+	compile := exec.CommandContext(t.Context(), cmp.Or(os.Getenv("CXX"), "c++"), append(flags, linkedWith(t)...)...)
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), binary, builtIn).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "1 ") {
+		t.Fatalf("%s", out)
+	}
+	first, together := PlainKernels, 4 // who computes Q8_0 if AMX may not
+	if lines[0] == "1 1" {
+		first, together = PenstockKernels, 1
+	}
+	var token int
+	if _, err := fmt.Sscanf(lines[1], "1 %d 0 %d", new(int), &token); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	for i, want := range []string{
+		fmt.Sprintf("1 %d 0 %d %d", first, token, together),
+		fmt.Sprintf("1 %d 1 %d 1", AMXKernels, token),
+		fmt.Sprintf("1 %d 0 %d 4", PlainKernels, token),
+	} {
+		if lines[i+1] != want {
+			t.Errorf("choice %d: %q, want %q", i, lines[i+1], want)
+		}
+	}
+}
+
+// linkedWith are the flags that the build of llama.cpp wrote for Go.
+func linkedWith(t *testing.T) []string {
+	t.Helper()
+	written, err := os.ReadFile("zz_stamp.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^// #cgo LDFLAGS: (.*)$`).FindSubmatch(written)
+	if found == nil {
+		t.Fatalf("no flags in\n%s", written)
+	}
+	return strings.Fields(string(found[1]))
 }

@@ -3,8 +3,13 @@
 package native
 
 import (
+	"errors"
+	"math"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 // prefilled is a context of the built-in model whose sequence 0 has n tokens.
@@ -149,5 +154,203 @@ func TestNewState_OfContents(t *testing.T) {
 		if _, err := NewState(size[0], size[1]); err == nil {
 			t.Errorf("a state of %v", size)
 		}
+	}
+}
+
+// readBy is a context of a small model whose sequence 0 has n tokens.
+func readBy(t testing.TB, kind string, n int) *Context {
+	t.Helper()
+	c := contextOf(t, kind, 2)
+	read(t, c, 0, n)
+	return c
+}
+
+// contextOf is an empty context of a small model.
+func contextOf(t testing.TB, kind string, sequences int) *Context {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), kind+".gguf")
+	if err := synth.SmallFile(path, kind, 7); err != nil {
+		t.Fatal(err)
+	}
+	m, err := LoadModel(t.Context(), path, ModelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewContext(m, ContextOptions{Cells: 512, UBatch: 32, Sequences: sequences, Threads: 1, Unified: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(c.Close(), m.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// read computes the tokens of sequence 0 from one position to another and returns the logits after
+// the last.
+func read(t testing.TB, c *Context, from, to int) []float32 {
+	t.Helper()
+	var b Batch
+	for i := from; i < to; i++ {
+		b.Add(int32(20+i*7%200), int32(i), 0, i == to-1)
+	}
+	if err := c.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(c.Row(0))
+}
+
+// A sequence that is cut to a checkpoint goes on to the same bits, however often, and whatever
+// became of the memory of others.
+func TestContext_RestoreCheckpoint(t *testing.T) {
+	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
+		t.Run(kind, func(t *testing.T) {
+			const at, end = 60, 400 // the window of 256 cells moves on
+			c := readBy(t, kind, at)
+			checkpoint, err := c.SaveCheckpoint(0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, checkpoint)
+			want := read(t, c, at, at+1)
+			read(t, c, at+1, end)
+			later, err := c.SaveCheckpoint(0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			latest, err := c.SaveCheckpoint(0, later) // takes its memory
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, latest)
+			for range 2 {
+				if err := c.RestoreCheckpoint(0, checkpoint); err != nil {
+					t.Fatal(err)
+				}
+				if _, last, err := c.Range(0); err != nil || last != at-1 {
+					t.Fatalf("it ends at %d, %v", last, err)
+				}
+				if got := read(t, c, at, at+1); !slices.Equal(got, want) {
+					t.Error("it goes on differently")
+				}
+			}
+		})
+	}
+}
+
+// A spent checkpoint that somebody has kept, as one who saves it does, keeps its memory.
+func TestContext_SaveCheckpoint_SpentButKept(t *testing.T) {
+	c := readBy(t, "mamba", 60)
+	spent, err := c.SaveCheckpoint(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := spent.Keep()
+	defer closing(t, kept)
+	want := slices.Clone(kept.Contents())
+	read(t, c, 60, 100)
+	next, err := c.SaveCheckpoint(0, spent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, next)
+	if !slices.Equal(kept.Contents(), want) || slices.Equal(next.Contents(), want) {
+		t.Error("the next checkpoint is in the memory of one that was kept")
+	}
+}
+
+// An ordinary memory is cut without one.
+func TestContext_SaveCheckpoint_OfOrdinaryCells(t *testing.T) {
+	c := prefilled(t, 10)
+	if s, err := c.SaveCheckpoint(0, nil); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// BenchmarkContext_SaveCheckpoint measures what a checkpoint costs: into new memory, and into that
+// of a spent one.
+func BenchmarkContext_SaveCheckpoint(b *testing.B) {
+	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
+		for _, reuse := range []bool{false, true} {
+			name := kind + "/new"
+			if reuse {
+				name = kind + "/spent"
+			}
+			b.Run(name, func(b *testing.B) {
+				c := readBy(b, kind, 300)
+				var s *State
+				for b.Loop() {
+					last := s
+					if !reuse && last != nil {
+						_, last = last.Close(), nil
+					}
+					var err error
+					if s, err = c.SaveCheckpoint(0, last); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.SetBytes(int64(s.Bytes()))
+				_ = s.Close()
+			})
+		}
+	}
+}
+
+// What is saved and restored between passes over other sequences is copied from and to where it
+// was: a pass moves the states of recurrent layers, and others have their cells then.
+func TestContext_RestoreState_BetweenPasses(t *testing.T) {
+	const n = 40
+	for _, kind := range []string{"mamba", "falcon-h1", "lfm2-dense"} {
+		t.Run(kind, func(t *testing.T) {
+			answers := func(restores bool) (rows [][]float32) {
+				c := contextOf(t, kind, 4)
+				pass := func(at int32, sequences ...int32) {
+					var b Batch
+					for _, seq := range sequences {
+						b.Add(20+(at+13*seq)%100, at, seq, true)
+					}
+					if err := c.Decode(&b); err != nil {
+						t.Fatal(err)
+					}
+					for row := range sequences {
+						rows = append(rows, slices.Clone(c.Row(row)))
+					}
+				}
+				for at := range int32(n) {
+					pass(at, 0, 1, 2)
+				}
+				if restores {
+					saved, err := c.SaveState(1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer closing(t, saved)
+					c.FinishCopy()
+					if err := errors.Join(c.Remove(1, -1, -1), c.RestoreState(3, saved, n)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				pass(n, 0, 2) // side by side, where the state of the third was between them
+				c.FinishCopy()
+				pass(n+1, 0, 2)
+				if restores {
+					if err := c.Share(3, 1, n); err != nil {
+						t.Fatal(err)
+					}
+				}
+				pass(n, 1)
+				return rows
+			}
+			want, got := answers(false), answers(true)
+			for i := range want {
+				for token := range want[i] { // cells of attention are summed in the order in which they lie
+					if d := math.Abs(float64(got[i][token] - want[i][token])); d > 1e-3 {
+						t.Fatalf("row %d of %d: a logit differs by %g", i, len(want), d)
+					}
+				}
+			}
+		})
 	}
 }

@@ -105,3 +105,92 @@ func (v Value) Float(i int) float64 {
 		return 0
 	}
 }
+
+// TensorType is how a tensor's numbers are stored, numbered as in the file.
+type TensorType uint32
+
+// The types this package writes; the table below knows the rest.
+const (
+	F32  TensorType = 0
+	F16  TensorType = 1
+	Q4_0 TensorType = 2
+	Q8_0 TensorType = 8
+)
+
+// block is a storage format: n numbers in size bytes. Weights says whether llama.cpp computes with
+// it as a weight; the integer types and those that exist only inside a computation (Q8_1, Q8_K)
+// make it abort.
+type block struct {
+	name    string
+	n, size uint64
+	weights bool
+}
+
+// tensorTypes is GGML_QUANT_SIZES of llama.cpp's gguf-py. The missing numbers are formats it no
+// longer reads.
+var tensorTypes = map[TensorType]block{
+	0: {"F32", 1, 4, true}, 1: {"F16", 1, 2, true}, 30: {"BF16", 1, 2, true},
+	2: {"Q4_0", 32, 18, true}, 3: {"Q4_1", 32, 20, true}, 6: {"Q5_0", 32, 22, true}, 7: {"Q5_1", 32, 24, true},
+	8: {"Q8_0", 32, 34, true}, 9: {"Q8_1", 32, 36, false},
+	10: {"Q2_K", 256, 84, true}, 11: {"Q3_K", 256, 110, true}, 12: {"Q4_K", 256, 144, true}, 13: {"Q5_K", 256, 176, true},
+	14: {"Q6_K", 256, 210, true}, 15: {"Q8_K", 256, 292, false},
+	16: {"IQ2_XXS", 256, 66, true}, 17: {"IQ2_XS", 256, 74, true}, 18: {"IQ3_XXS", 256, 98, true}, 19: {"IQ1_S", 256, 50, true},
+	20: {"IQ4_NL", 32, 18, true}, 21: {"IQ3_S", 256, 110, true}, 22: {"IQ2_S", 256, 82, true}, 23: {"IQ4_XS", 256, 136, true},
+	29: {"IQ1_M", 256, 56, true},
+	24: {"I8", 1, 1, false}, 25: {"I16", 1, 2, false}, 26: {"I32", 1, 4, false}, 27: {"I64", 1, 8, false}, 28: {"F64", 1, 8, false},
+	34: {"TQ1_0", 256, 54, true}, 35: {"TQ2_0", 256, 66, true}, 39: {"MXFP4", 32, 17, true}, 40: {"NVFP4", 64, 36, true},
+	41: {"Q1_0", 128, 18, true}, 42: {"Q2_0", 64, 18, true},
+}
+
+func (t TensorType) String() string {
+	if b, ok := tensorTypes[t]; ok {
+		return b.name
+	}
+	return fmt.Sprintf("tensor type %d", uint32(t))
+}
+
+// Tensor describes one tensor; its numbers stay in the file.
+type Tensor struct {
+	Name string
+	Type TensorType
+	// Dims are the 1 to 4 dimensions, the fastest-running first.
+	Dims []uint64
+	// Offset is where its data starts, in bytes from Header.DataOffset.
+	Offset uint64
+}
+
+// Elements is the number of numbers it holds.
+func (t Tensor) Elements() uint64 {
+	n := uint64(1)
+	for _, d := range t.Dims {
+		n *= d
+	}
+	return n
+}
+
+// Size is the length of its data in bytes, without padding.
+func (t Tensor) Size() uint64 {
+	b := tensorTypes[t.Type]
+	return t.Elements() / b.n * b.size
+}
+
+// validate refuses what the format does not allow, so that Elements and Size cannot overflow
+// afterwards.
+func (t Tensor) validate() error {
+	b, ok := tensorTypes[t.Type]
+	if !ok {
+		return fmt.Errorf("%w: tensor %q has %v, which llama.cpp does not read", ErrMalformed, t.Name, t.Type)
+	}
+	n := uint64(1)
+	for _, d := range t.Dims {
+		if d == 0 || d > math.MaxInt64/16/n {
+			return fmt.Errorf("%w: tensor %q has the shape %v", ErrMalformed, t.Name, t.Dims)
+		}
+		n *= d
+	}
+	if t.Dims[0]%b.n != 0 {
+		return fmt.Errorf("%w: tensor %q has rows of %d numbers, not a multiple of %d as %v needs",
+			ErrMalformed, t.Name, t.Dims[0], b.n, t.Type)
+	}
+	return nil
+}

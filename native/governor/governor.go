@@ -1,8 +1,32 @@
 // SPDX-License-Identifier: MIT
 
+// Package governor chooses how many threads compute forward passes while other programs take the
+// processors.
+//
+// The threads of a pass meet after each operation. One that loses its processor for a time slice,
+// some milliseconds, holds up all others, and a pass has hundreds of operations. With another
+// program on one of two cores, two threads are slower than one. How many are best depends on what
+// else runs, on the model and on the kernel's scheduler, so the governor tries: it has passes
+// computed with fewer threads and with as many as before in turns, and keeps what was faster. It
+// only does so when threads were seen to wait for one that has no processor, which does not happen
+// on a quiet machine. It goes back the same way once a core was idle: beside busy programs, a
+// single pass by one thread too many can take a second.
+//
+// # Why are there fewer threads on a busy machine?
+//
+// A thread that has lost its processor gets it back after a time slice of some milliseconds, and
+// a pass has hundreds of barriers at which the others wait. Beside one busy program on two cores,
+// one thread is twice as fast as two. native/governor finds out how many threads are fastest by
+// computing passes with two counts in turns. Only naps start such a trial, so nothing is tried on
+// a quiet machine, and more threads are tried once a core was idle. A rule that counts busy
+// programs would need to know their priorities, their cgroups and the kernel's scheduler. What is
+// computed is the same to the bit with any number of threads; where ggml's own attention
+// computes, which adds up in as many parts as there are threads, the number stays.
 package governor
 
 import (
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -55,7 +79,7 @@ type trial struct {
 	passes     int
 }
 
-// New makes a governor of a context that has so many threads.
+// New makes the governor of a context with the given number of threads.
 func New(most int) *Governor {
 	g := &Governor{most: most, now: most, fewer: side{wait: soon}, more: side{wait: soon}, idle: idleCores()}
 	g.told.Store(int64(most))
@@ -65,7 +89,7 @@ func New(most int) *Governor {
 // Now is how many threads compute but for trials. It may be called from any goroutine.
 func (g *Governor) Now() int { return int(g.told.Load()) }
 
-// Threads is how many should compute a pass over so many tokens.
+// Threads is how many should compute a pass over a number of tokens.
 func (g *Governor) Threads(tokens int) int {
 	g.tokens = tokens
 	if g.trial != nil && g.trial.first[tokens] == 0 {
@@ -156,4 +180,36 @@ func (g *Governor) end(won bool) {
 	}
 	this.due, this.last = g.clock+this.wait, g.clock
 	g.trial, g.taken, g.stalled = nil, 0, 0
+}
+
+// idleTicks is how long the wanted processors have been idle since the system started, in ticks,
+// by the text of /proc/stat; -1: it does not say. If niceToo is set, the time of programs with a
+// low priority counts: a thread with the usual one takes it from them.
+func idleTicks(stat string, niceToo bool, wanted func(cpu int) bool) int64 {
+	sum, known := int64(0), false
+	for line := range strings.Lines(stat) {
+		fields := strings.Fields(line)
+		if len(fields) < 6 || !strings.HasPrefix(fields[0], "cpu") {
+			continue
+		}
+		cpu, err := strconv.Atoi(fields[0][len("cpu"):])
+		if err != nil || !wanted(cpu) {
+			continue
+		}
+		free := fields[4:6:6] // idle, and idle but for a disk
+		if niceToo {
+			free = append(free, fields[2])
+		}
+		for _, field := range free {
+			n, err := strconv.ParseInt(field, 10, 64)
+			if err != nil {
+				return -1
+			}
+			sum, known = sum+n, true
+		}
+	}
+	if !known {
+		return -1
+	}
+	return sum
 }

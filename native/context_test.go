@@ -4,6 +4,7 @@ package native
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -370,5 +371,200 @@ func TestContext_Decode_AnyThreads(t *testing.T) {
 		if len(got) != 3 || !slices.EqualFunc(got, want, slices.Equal[[]float32]) {
 			t.Errorf("%d threads compute other logits than %d", n, threads)
 		}
+	}
+}
+
+// Cells go on the same wherever they went: into a state and back, or to another sequence, all or
+// the first of them. So it is with each type of K and V, and with V the other way round, as
+// without flash attention.
+func TestContext_Cells_OfAllTypes(t *testing.T) {
+	for name, o := range map[string]ContextOptions{
+		"q8_0":           {TypeK: "q8_0", TypeV: "q8_0", FlashAttention: "on"},
+		"K and V differ": {TypeK: "q4_0", TypeV: "q5_1", FlashAttention: "on"},
+		"V turned":       {TypeK: "q8_0", TypeV: "bf16", FlashAttention: "off"},
+		"f32 turned":     {TypeK: "f16", TypeV: "f32", FlashAttention: "off"},
+	} {
+		for _, o.Unified = range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/unified=%t", name, o.Unified), func(t *testing.T) { moveCells(t, builtIn, o, 90, 40) })
+		}
+	}
+}
+
+// With all cells of its window layers, a model can go back to any position. A state has those in
+// the window alone, so it is restored as a whole.
+func TestContext_Cells_FullWindow(t *testing.T) {
+	for _, o := range []ContextOptions{{}, {TypeK: "bf16", TypeV: "f32", FlashAttention: "off"}} {
+		for _, o.Unified = range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/unified=%t", o.TypeK, o.Unified), func(t *testing.T) {
+				const n, part = 90, 40
+				o.FullWindowCache = true
+				c := moveCells(t, small(t, "cohere2"), o, n, n)
+				if err := clearSequences(c, 3); err != nil {
+					t.Fatal(err)
+				}
+				fill(t, c, 0, part)
+				fill(t, c, 1, n)
+				if err := c.Remove(1, part, -1); err != nil {
+					t.Fatal(err)
+				}
+				if first, last, err := c.Range(1); first != 0 || last != part-1 {
+					t.Errorf("the sequence that was cut has the positions %d to %d (%v)", first, last, err)
+				}
+				if e := relative(next(t, c, 1, part), next(t, c, 0, part)); e > 1e-2 {
+					t.Errorf("a sequence that was cut goes on differently, by %.2g", e)
+				}
+			})
+		}
+	}
+}
+
+// fill computes n tokens of a sequence.
+func fill(t *testing.T, c *Context, seq, n int32) {
+	t.Helper()
+	vocabulary := int32(c.Model().Info().Vocabulary)
+	var b Batch
+	for i := range n {
+		b.Add(3+i*11%(vocabulary-3), i, seq, false)
+	}
+	decode(t, c, &b)
+}
+
+// moveCells shares, saves and restores a sequence of n positions, and then the first of them.
+func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Context {
+	t.Helper()
+	o.Cells, o.Sequences, o.Threads = 3*256, 3, 1
+	c := newContext(t, load(t, path, ModelOptions{}), o)
+	fill(t, c, 0, n)
+	state, err := c.SaveState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.FinishCopy()
+	t.Cleanup(func() { closing(t, state) })
+	for _, at := range []int32{n, part} {
+		if err := c.Share(0, 1, int(at)); err != nil {
+			t.Fatalf("sharing %d: %v", at, err)
+		}
+		c.FinishCopy()
+		if err := c.RestoreState(2, state, int(at)); err != nil {
+			t.Fatalf("restoring %d: %v", at, err)
+		}
+		c.FinishCopy()
+		if err := c.Remove(0, int(at), -1); err != nil {
+			t.Fatal(err)
+		}
+		want := next(t, c, 0, at)
+		for seq := int32(1); seq < 3; seq++ {
+			if _, last, err := c.Range(seq); err != nil || last != int(at)-1 {
+				t.Errorf("sequence %d ends at %d, want %d (%v)", seq, last, at-1, err)
+			}
+			// Other cells may mean another order of sums, in a shared buffer and where attention
+			// is computed in plain steps.
+			if e := relative(next(t, c, seq, at), want); e > 1e-5 || e > 0 && !o.Unified && o.FlashAttention != "off" {
+				t.Errorf("sequence %d goes on differently from %d on, by %.2g", seq, at, e)
+			}
+			if err := c.Remove(seq, -1, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return c
+}
+
+// next are the logits of one more token in a sequence of n, which is then taken away again.
+func next(t *testing.T, c *Context, seq, n int32) []float32 {
+	t.Helper()
+	row := logits(t, c, seq, n)
+	if err := c.Remove(seq, int(n), -1); err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+// pieces finishes a copy and tells in how many pieces, of 64 KiB each.
+func pieces(c *Context) (n int) {
+	for n = 1; !c.ContinueCopy(0, true); n++ {
+	}
+	return n
+}
+
+// A sequence that has the beginning of another gets the rest of it, in either layout of the cells
+// and however values lie in them: then it goes on to the bit as that one does. What it has already
+// is not copied.
+func TestContext_Share_AddsTheTail(t *testing.T) {
+	const n, kept = 900, 890
+	for name, o := range map[string]ContextOptions{
+		"split": {}, "split, without flash attention": {FlashAttention: "off"}, "shared": {Unified: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Cells, o.Sequences, o.Threads = 3*1024, 3, 1
+			c := newContext(t, loadBuiltIn(t, ModelOptions{}), o)
+			var b Batch
+			extend := func(seq, from, to, first int32) {
+				for i := from; i < to; i++ {
+					b.Add(first+i%400, i, seq, false)
+					if len(b.Tokens) == 256 || i == to-1 {
+						decode(t, c, &b)
+					}
+				}
+			}
+			do := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			extend(0, 0, n, 100)
+			do(c.Share(0, 1, n))
+			whole := pieces(c)
+			for step := range int32(3) { // of a beam search: the other branch is dropped, and forked anew
+				do(c.Remove(1, kept, -1))
+				extend(1, kept, n+20, 30+step)
+				extend(0, n+step, n+step+1, 100)
+				do(c.Remove(1, kept, -1))
+				do(c.Share(0, 1, int(n+step+1)))
+				if tail := pieces(c); !o.Unified && (tail > 1 || whole < 3) {
+					t.Errorf("step %d: the tail was copied in %d pieces, all of it in %d", step, tail, whole)
+				}
+				if _, last, err := c.Range(1); err != nil || last != int(n+step) {
+					t.Fatalf("step %d: the last position is %d, want %d (%v)", step, last, n+step, err)
+				}
+				want, got := logits(t, c, 0, n+step+1), logits(t, c, 1, n+step+1)
+				do(c.Remove(0, int(n+step+1), -1))
+				if !o.Unified && !slices.Equal(got, want) {
+					t.Errorf("step %d: the fork goes on differently", step)
+				}
+				if greedyOf(got) != greedyOf(want) {
+					t.Errorf("step %d: the fork chooses another token", step)
+				}
+			}
+		})
+	}
+}
+
+// greedyOf is the most likely token.
+func greedyOf(row []float32) int { return slices.Index(row, slices.Max(row)) }
+
+// Where the cells that a sequence has are not where the shared ones come to lie, all of them are
+// copied.
+func TestContext_Share_CopiesAllWhereCellsMove(t *testing.T) {
+	const n = 300
+	c := prefilled(t, n)
+	if err := c.Share(0, 1, 100); err != nil {
+		t.Fatal(err)
+	}
+	c.FinishCopy()
+	if err := c.Remove(1, 0, 50); err != nil { // the others lie behind where they are to be
+		t.Fatal(err)
+	}
+	if err := c.Share(0, 1, n); err != nil {
+		t.Fatal(err)
+	}
+	c.FinishCopy()
+	if !slices.Equal(logits(t, c, 0, n), logits(t, c, 1, n)) {
+		t.Error("the fork goes on differently")
+	}
+	if err := c.Share(0, 1, 10); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a sequence of 301 positions is to have 10: %v", err)
 	}
 }
