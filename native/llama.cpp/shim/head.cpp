@@ -529,7 +529,7 @@ void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & stat
     }
     auto * memory = memory_of(context);
     memory->state_read(state, sequence);
-    if (const int32_t last = memory->seq_pos_max(sequence); !shares && last >= 0 && last + 1 != about.decoded) {
+    if (const int32_t last = memory->seq_pos_max(sequence); !shares && last >= 0 && last != about.decoded - 1) {
         throw fault(PS_INVALID, "the state has another number of a head's cells");
     }
     auto & s = sequences[static_cast<size_t>(sequence)];
