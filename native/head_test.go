@@ -364,8 +364,8 @@ func TestLoadModel_Head_OfOtherModels(t *testing.T) {
 	}
 }
 
-// withHead makes the head of a qwen3 in a file like eagle3's, but for what change does to its header
-// and for some tensors that follow the others.
+// withHead makes the head of a qwen3 in a file like eagle3's, but for what change does to its
+// header, with the contents of more tensors.
 func withHead(t *testing.T, change func(h *gguf.Header), more ...int64) error {
 	t.Helper()
 	path := headed(t, func(w io.Writer) error {
