@@ -271,7 +271,9 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 }
 
 // EmbedStream computes an embedding of each of any number of texts, and gives them in their order.
-// Up to 64 are computed at once while the last are read. Whoever leaves the loop ends it.
+// Up to 64 are computed at once while the last are read, so those of texts that come slowly wait for
+// others. texts runs on a goroutine of its own; a loop that is left waits until it has given the
+// next text.
 func (m *Model) EmbedStream(ctx context.Context, texts iter.Seq[string]) iter.Seq2[[]float32, error] {
 	return vectors.Stream(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), OneVector: true}, texts)
 }
