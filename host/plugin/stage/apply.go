@@ -3,10 +3,16 @@
 package stage
 
 import (
+	"bytes"
+	"fmt"
+	"math"
+	"unsafe"
+
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -92,4 +98,274 @@ func (s *Stage) vocabulary() int { return s.module.Env.Vocabulary.Size() }
 // wrongReturn ends the use of the plugin after sample has returned a wrong value.
 func (s *Stage) wrongReturn(format string, args ...any) error {
 	return s.endOnFault(s.instance.Fail(guest.Sample, guest.Violationf(plugin.CauseAnswer, format, args...)))
+}
+
+var errNothingLeft = fmt.Errorf("%w: the stages before a plugin left none", chain.ErrNoToken)
+
+// banned is the logit of a token that must not be chosen.
+var banned = float32(math.Inf(-1))
+
+// applyCandidates shows the plugin the best candidates. Those that it leaves replace all others.
+func (s *Stage) applyCandidates(v *chain.View) error {
+	ids, logits := s.instance.Buffers.Candidates()
+	shown, shownLogits := s.rank(v, s.most())
+	n := len(shown)
+	if n == 0 {
+		return errNothingLeft
+	}
+	ids, logits = ids[:n], logits[:n]
+	copy(ids, shown)
+	copy(logits, shownLogits)
+	left, err := s.sample(n, n, v)
+	switch left {
+	case asIs:
+		return err
+	case edited:
+		return s.takeEdited(v, shown, ids, logits)
+	}
+	v.ID, v.Logit, v.N = append(v.ID[:0], shown[:left]...), append(v.Logit[:0], shownLogits[:left]...), left
+	return nil
+}
+
+// takeEdited makes what the guest left in its buffer the view. Most guests leave the ids as they
+// were shown, and those are tokens.
+func (s *Stage) takeEdited(v *chain.View, shown, ids []int32, logits []float32) error {
+	s.makeScratch()
+	problem, at := "", 0
+	if !bytes.Equal(bytesOf(ids), bytesOf(shown)) {
+		problem, at = s.checkIDs(ids)
+	}
+	kept := 0
+	if problem == "" {
+		if kept, at = compact(s.ids, s.logits, ids, logits); at >= 0 {
+			problem = "neither finite nor −inf"
+		}
+	}
+	switch {
+	case problem != "":
+		return s.wrongReturn("candidate %d of %d, token %d with logit %v: %s", at, len(ids), uint32(ids[at]), logits[at], problem)
+	case kept == 0:
+		return s.wrongReturn("no candidate is left above −inf")
+	}
+	v.ID, v.Logit, v.N = append(v.ID[:0], s.ids[:kept]...), append(v.Logit[:0], s.logits[:kept]...), kept
+	return nil
+}
+
+// rank returns at most k candidates, best first. The guest may not change them: they are the
+// view's own, or lie in s.
+func (s *Stage) rank(v *chain.View, k int) (ids []int32, logits []float32) {
+	if v.N >= 0 && v.N <= k && sorted(v.Logit[:v.N]) {
+		return v.ID[:v.N], v.Logit[:v.N]
+	}
+	if v.N < 0 {
+		if v.Row != nil {
+			s.takeBest(v.Row, k)
+		}
+		return s.ids[:s.taken], s.logits[:s.taken]
+	}
+	s.makeScratch()
+	ids, logits = s.ids, s.logits
+	s.selector.gather(v.Logit[:v.N], k)
+	n := len(s.selector.keys)
+	for i, key := range s.selector.keys {
+		index := ^uint32(key)
+		ids[i], logits[i] = v.ID[index], v.Logit[index]
+	}
+	return ids[:n], logits[:n]
+}
+
+// takeBest finds the k best of a row, and keeps them in s.
+func (s *Stage) takeBest(row []float32, k int) {
+	s.makeScratch()
+	find := s.module.Env.TopK
+	if find == nil {
+		find = s.selector.topK
+	}
+	s.taken = find(row, k, s.ids, s.logits)
+}
+
+// most is how many candidates the guest may be shown.
+func (s *Stage) most() int {
+	ids, _ := s.instance.Buffers.Candidates()
+	return min(s.plugin.Manifest.Candidates, len(ids))
+}
+
+// makeScratch makes what the first call needs.
+func (s *Stage) makeScratch() {
+	if s.seen == nil {
+		s.seen = make([]uint64, s.vocabulary()/64+1)
+		s.ids, s.logits = make([]int32, s.plugin.Manifest.Candidates), make([]float32, s.plugin.Manifest.Candidates)
+	}
+}
+
+// sorted reports whether logits are in falling order and all above −inf. Eight pairs share a
+// branch: this runs for every token.
+func sorted(logits []float32) bool {
+	rest := logits
+	for len(rest) > 8 {
+		l := (*[9]float32)(rest)
+		if !(l[0] >= l[1] && l[1] >= l[2] && l[2] >= l[3] && l[3] >= l[4] && l[4] >= l[5] && l[5] >= l[6] && l[6] >= l[7] && l[7] >= l[8]) {
+			return false
+		}
+		rest = rest[8:]
+	}
+	for i := 1; i < len(rest); i++ {
+		if !(rest[i] <= rest[i-1]) {
+			return false
+		}
+	}
+	return len(rest) > 0 && rest[len(rest)-1] > banned
+}
+
+// This file checks the candidates that a guest has edited, and takes them.
+
+// checkIDs finds the first id that is no token or was there before. If there is none, problem is
+// empty.
+func (s *Stage) checkIDs(ids []int32) (problem string, at int) {
+	size, n := uint32(s.vocabulary()), 0
+	for ; n < len(ids); n++ {
+		id := uint32(ids[n])
+		if id >= size {
+			problem = "not in the vocabulary"
+			break
+		}
+		word, bit := &s.seen[id/64], uint64(1)<<(id%64)
+		if *word&bit != 0 {
+			problem = "twice"
+			break
+		}
+		*word |= bit
+	}
+	for _, id := range ids[:n] { // those whose bit was set
+		s.seen[uint32(id)/64] = 0
+	}
+	return problem, n
+}
+
+// compact copies the candidates above −inf and returns how many there are, and the index of the
+// first logit that is NaN or +inf, or −1. It goes by blocks: most are left as they were, or banned
+// as a whole.
+func compact(toIDs []int32, toLogits []float32, ids []int32, logits []float32) (kept, invalid int) {
+	for from := 0; from < len(ids); from += blockSize {
+		to := min(from+blockSize, len(ids))
+		part := logits[from:to]
+		if to-from == blockSize {
+			switch block := pairsOf(part); {
+			case !hasNonFinite(block):
+				copy(toIDs[kept:], ids[from:to])
+				copy(toLogits[kept:], part)
+				kept += blockSize
+				continue
+			case *block == bannedPairs:
+				continue
+			}
+		}
+		for i, x := range part {
+			if !isLogit(x) {
+				return 0, from + i
+			}
+			toIDs[kept], toLogits[kept] = ids[from+i], x
+			if x > banned {
+				kept++
+			}
+		}
+	}
+	return kept, -1
+}
+
+// bytesOf are the bytes of ids, which compare faster.
+func bytesOf(ids []int32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(ids))), 4*len(ids))
+}
+
+// applyLogits shows the plugin the whole row. The guest's copy is the view from then on. It is not
+// copied back, since this instance is not called again before the chain has chosen.
+func (s *Stage) applyLogits(v *chain.View) error {
+	row := s.row()
+	switch {
+	case v.N < 0 && v.Row == nil: // TakeRow wrote it
+	case v.N < 0:
+		copy(row, v.Row)
+	default:
+		for i := range row {
+			row[i] = banned
+		}
+		for i, id := range v.ID[:v.N] {
+			row[id] = v.Logit[i]
+		}
+	}
+	if left, err := s.sample(len(row), 0, v); left == asIs {
+		return err
+	}
+	find := s.module.Env.FirstInvalid
+	if find == nil {
+		find = firstInvalid
+	}
+	if at := find(row); at >= 0 {
+		return s.wrongReturn("logit %v of token %d: neither finite nor −inf", row[at], at)
+	}
+	if !anyAbove(row) {
+		return s.wrongReturn("no logit is left above −inf")
+	}
+	v.Row, v.N = row, -1
+	return nil
+}
+
+// row is the bound row.
+func (s *Stage) row() []float32 { return s.instance.Buffers.Logits()[:s.vocabulary()] }
+
+func anyAbove(row []float32) bool {
+	for _, x := range row {
+		if x > banned {
+			return true
+		}
+	}
+	return false
+}
+
+var _ chain.Judge = (*Stage)(nil)
+
+// Allows implements chain.Judge. The plugin is shown the token as the only candidate, with the
+// logit 0: a token that comes without a draw has no other. To leave none is no fault here.
+func (s *Stage) Allows(t scheduler.Token) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.canCall(guest.Sample) {
+		return true, nil // its masks are asked for elsewhere, and after a fault the answer has ended
+	}
+	var ids []int32
+	var logits []float32
+	var n, ranked int
+	switch s.plugin.Manifest.View {
+	case load.ViewCandidates:
+		ids, logits = s.instance.Buffers.Candidates()
+		ids, logits, n, ranked = ids[:1], logits[:1], 1, 1
+		ids[0], logits[0] = t, 0
+	case load.ViewLogits:
+		logits = s.row()
+		for i := range logits {
+			logits[i] = banned
+		}
+		logits[t], n = 0, len(logits)
+	}
+	v := chain.View{N: -1, Chosen: -1}
+	left, err := s.sample(n, ranked, &v)
+	switch {
+	case err != nil:
+		return false, err
+	case left != edited && v.Chosen >= 0:
+		return v.Chosen == t, nil
+	case left != edited:
+		for _, b := range v.Bias {
+			if b.Token == t && b.Value == banned {
+				return false, nil
+			}
+		}
+		return true, nil // all candidates, which is one, or what a bias leaves
+	case ids != nil:
+		return ids[0] == t && logits[0] > banned, nil
+	case logits != nil:
+		return logits[t] > banned, nil
+	}
+	return true, nil
 }
