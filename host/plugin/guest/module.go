@@ -1,5 +1,34 @@
 // SPDX-License-Identifier: MIT
 
+// Package guest runs instances of a plugin's module: their memory, the host functions and WASI
+// that they may call, and one call with its fuel and its time.
+//
+//	Environment  what all guests of one model share: limits, memory budget, time slices, vocabulary
+//	Module       a compiled module whose types are checked, with the image its instances begin as
+//	Session      what the host functions tell a guest of the request it serves
+//	Instance     one guest; Call runs one of its exports
+//
+// An instance serves one session and no other. A call is followed through these files:
+//
+//	call.go            fills the meter with the call's fuel, runs the export, and reads the meter afterwards
+//	pause.go           what happens between two slices of a call's fuel: the deadline is checked, and others may run
+//	timeslices.go      which guests compute when several want to
+//	charge.go          what a host function's work costs
+//	memory.go          how a host function reaches guest memory
+//	hostfunction*.go   the ABI's imports; wasi*.go those of WASI
+//	fault.go           why a call trapped
+//
+// # Why do plugins get time slices in open and in long calls?
+//
+// Two clients whose plugins compute in open would occupy both processors of a small machine, and
+// the tick would have to ask for one again and again. So plugins never get more than half of what
+// Go runs at once. Slices last 5 ms, so that a plugin that needs one millisecond gets it soon.
+// After 100 ms a plugin is limited to a quarter of a processor, which is also the share of a
+// request in sampling.
+//
+// A call of another kind needs slices from its fifth millisecond on. Two guests that missed the
+// cache in sample all the time had taken memory bandwidth from the forward pass (gaps of 30 ms,
+// now 17).
 package guest
 
 import (
@@ -7,12 +36,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -160,4 +193,150 @@ func (m *Module) Describe(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s emitted nothing; hand the manifest to emit", plugin.ErrManifest, abi.ExportDescribe)
 	}
 	return bytes.Clone(i.emitted), nil
+}
+
+// Export is a function of a guest that the host calls.
+type Export uint8
+
+// The exports. Up to Template their calls are set-up, with limits of their own.
+const (
+	none Export = iota // instantiation
+	Start
+	Initialize
+	Describe
+	Warm
+	Plan
+	Open
+	Messages
+	Template
+	Close
+	Prepare
+	Sample
+	Accept
+	Stop
+	Rewind
+	Filter
+	Draft
+	Run
+	exports
+)
+
+var exportNames = [exports]string{
+	none: "instantiation", Start: fuel.StartExport, Initialize: abi.ExportInitialize,
+	Describe: abi.ExportDescribe, Warm: abi.ExportWarm, Plan: abi.ExportPlan, Open: abi.ExportOpen, Messages: abi.ExportMessages, Template: abi.ExportTemplate,
+	Close: abi.ExportClose, Prepare: abi.ExportPrepare, Sample: abi.ExportSample, Accept: abi.ExportAccept,
+	Stop: abi.ExportStop, Rewind: abi.ExportRewind, Filter: abi.ExportFilter, Draft: abi.ExportDraft, Run: abi.ExportRun,
+}
+
+// String is the export's name, as errors show it.
+func (e Export) String() string {
+	if e == Start {
+		return "start function"
+	}
+	return exportNames[e]
+}
+
+// setup reports whether a call of e is set-up, with its larger limits.
+func (e Export) setup() bool { return e <= Template }
+
+// checkExports checks the exports' types, and notes which there are.
+func (m *Module) checkExports() error {
+	found := m.code.Compiled.ExportedFunctions()
+	if _, ok := m.code.Compiled.ExportedMemories()["memory"]; !ok {
+		return fmt.Errorf("%w: it exports no memory named \"memory\"", plugin.ErrExport)
+	}
+	for _, want := range abi.Exports {
+		got, ok := found[want.Name]
+		if !ok {
+			continue
+		}
+		if have, need := typeOf(got), typeName(want.Params, want.Results); have != need {
+			return fmt.Errorf("%w: %s has type %s, it must have %s", plugin.ErrExport, want.Name, have, need)
+		}
+		m.Exports = append(m.Exports, want.Name)
+	}
+	if !slices.Contains(m.Exports, abi.ExportDescribe) {
+		return fmt.Errorf("%w: it does not export %s, which gives the manifest", plugin.ErrExport, abi.ExportDescribe)
+	}
+	for e := Start; e < exports; e++ {
+		if f, ok := found[exportNames[e]]; ok {
+			m.has[e], m.answers[e] = true, len(f.ResultTypes()) > 0
+		}
+	}
+	return nil
+}
+
+// offered has the types of all host functions, by module and name.
+var offered = sync.OnceValue(func() map[string]map[string]string {
+	types := map[string]map[string]string{abi.Module: {}, wasiModule: {}}
+	for _, s := range abi.Imports {
+		types[abi.Module][s.Name] = typeName(s.Params, s.Results)
+	}
+	for _, f := range wasi {
+		types[wasiModule][f.name] = typeName(names(wasiTypes(f.params)), names(wasiTypes(f.results)))
+	}
+	return types
+})
+
+// checkImports looks for functions that are unknown or have another type.
+func checkImports(imports []api.FunctionDefinition) error {
+	offered := offered()
+	for _, f := range imports {
+		module, name, _ := f.Import()
+		if module == fuel.ImportModule {
+			continue // the rewriter's own
+		}
+		if module == abi.Optional {
+			if err := checkOptional(f, offered[abi.Module]); err != nil {
+				return err
+			}
+			continue
+		}
+		functions, ok := offered[module]
+		if !ok {
+			return fmt.Errorf("%w: module %q; offered are %s", plugin.ErrImport, module, strings.Join(slices.Sorted(maps.Keys(offered)), " and "))
+		}
+		need, ok := functions[name]
+		if !ok {
+			return fmt.Errorf("%w: %s.%s; see docs/abi/v1.md for what there is", plugin.ErrImport, module, name)
+		}
+		if have := typeOf(f); have != need {
+			return fmt.Errorf("%w: %s.%s with type %s, it has %s", plugin.ErrImport, module, name, have, need)
+		}
+	}
+	return nil
+}
+
+func typeOf(f api.FunctionDefinition) string {
+	return typeName(names(f.ParamTypes()), names(f.ResultTypes()))
+}
+
+func names(types []api.ValueType) []string {
+	list := make([]string, len(types))
+	for i, t := range types {
+		list[i] = api.ValueTypeName(t)
+	}
+	return list
+}
+
+func typeName(params, results []string) string {
+	return "(" + strings.Join(params, " ") + ") → (" + strings.Join(results, " ") + ")"
+}
+
+// missing stands for a function that the host does not have: the plugin should have asked with
+// feature first.
+func missing(name string) rawFunction {
+	return func(*Instance, []uint64) {
+		panic(Violationf(plugin.CauseCall, "this host has no %s; ask feature before calling what is optional", name))
+	}
+}
+
+// checkOptional checks the type of an optional import that the host has. One that it does not have
+// may have any type.
+func checkOptional(f api.FunctionDefinition, need map[string]string) error {
+	_, name, _ := f.Import()
+	if want, ok := need[name]; ok && typeOf(f) != want {
+		return fmt.Errorf("%w: %s.%s with type %s, it has %s", plugin.ErrImport, abi.Optional, name, typeOf(f), want)
+	}
+	return nil
 }

@@ -3,10 +3,17 @@
 package guest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
@@ -97,4 +104,285 @@ func (m *Module) loading(ctx context.Context) *Session {
 		s.log.to = m.Env.Log
 	}
 	return s
+}
+
+// random counts the draws at a position. A draw depends on nothing else than its count, the
+// position, the plugin's index in the chain and the seed, so an answer that is computed again,
+// after tokens were taken back for instance, draws the same.
+type random struct {
+	seed, index uint64
+	position    int
+	nth         uint64
+}
+
+// moveTo moves to a position; a new one begins with its first draw.
+func (r *random) moveTo(position int) {
+	if position != r.position {
+		r.position, r.nth = position, 0
+	}
+}
+
+// next gives 64 random bits.
+func (r *random) next() uint64 {
+	x := abi.Draw(r.seed, r.index, uint64(r.position), r.nth)
+	r.nth++
+	return x
+}
+
+// Output is a value that a guest gave for the client.
+type Output struct {
+	Tokens int             // that the answer had then
+	Value  json.RawMessage // compact JSON
+}
+
+// outputs are what a guest gave in a session. They and their limits outlive an instance, as the
+// session does.
+type outputs struct {
+	Replaying bool // a fresh instance is told what the one before knew: what it gives, the client has
+
+	given        []Output
+	count, bytes int // of all that were ever given
+}
+
+// TakeOutputs returns what the guest has given since the last call.
+func (o *outputs) TakeOutputs() []Output {
+	given := o.given
+	o.given = nil
+	return given
+}
+
+// givesOutput tells in which exports a guest may give values: those of a request whose answer is
+// not over.
+var givesOutput = [exports]bool{Open: true, Prepare: true, Sample: true, Accept: true, Stop: true, Filter: true, Rewind: true, Run: true}
+
+// output takes a value. The error says why it is refused.
+func (i *Instance) output(value []byte) error {
+	s, limits := i.session, i.module.Env.Limits
+	switch {
+	case i.running == Close:
+		return errors.New("output refused: the answer has been sent when penstock_close is called; give the value before, in accept or stop")
+	case !givesOutput[i.running]:
+		return fmt.Errorf("output refused: %s is no place for it", i.running)
+	case s.Replaying:
+		return nil
+	case s.outputs.count == limits.Outputs:
+		return fmt.Errorf("output refused: %d values are the most", limits.Outputs)
+	case len(value) > limits.Output-s.outputs.bytes:
+		return fmt.Errorf("output refused: a value of %d bytes after %d; all may have %d", len(value), s.outputs.bytes, limits.Output)
+	}
+	compact, err := compactJSON(value)
+	if err != nil {
+		return fmt.Errorf("output refused: %w", err)
+	}
+	s.outputs.count++
+	s.outputs.bytes += len(value)
+	s.given = append(s.given, Output{max(0, len(s.History)-int(s.Params[abi.ParamPromptTokens])), compact})
+	return nil
+}
+
+// compactJSON copies one JSON value without its white space, so that it stands on one line.
+func compactJSON(value []byte) ([]byte, error) {
+	if !utf8.Valid(value) {
+		return nil, errors.New("the value is not UTF-8")
+	}
+	if depth(value) > abi.LimitSchemaDepth {
+		return nil, fmt.Errorf("the value is nested more than %d levels deep", abi.LimitSchemaDepth)
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, value); err != nil {
+		return nil, fmt.Errorf("the value is not JSON: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// depth is how deep a JSON value is nested. For invalid JSON the result is arbitrary.
+func depth(value []byte) int {
+	now, most, quoted := 0, 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			most = max(most, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return most
+}
+
+// notes are what a guest has said of the token that is decided. They outlive an instance, as the
+// session does.
+type notes struct {
+	noted  []string
+	logged []string // lines of its log: they take no room from its notes
+	// of tells of which token: how many had been accepted before it.
+	of, accepted int
+}
+
+// TakeNotes returns what the guest has noted and logged of the token that was accepted last, or of
+// the one that comes next.
+func (n *notes) TakeNotes() []string {
+	said := append(n.noted, n.logged...)
+	n.noted, n.logged = nil, nil
+	return said
+}
+
+// Accepting begins the call that tells the guest of the token that was decided.
+func (n *notes) Accepting() { n.accepted++ }
+
+// decides tells whether the call that runs is about a token, whose notes then are those of n.
+func (n *notes) decides(running Export) bool {
+	of := n.accepted
+	switch running {
+	case Prepare, Sample:
+	case Accept:
+		of--
+	default:
+		return false
+	}
+	if of != n.of {
+		n.noted, n.logged, n.of = nil, nil, of // nobody wanted those before
+	}
+	return true
+}
+
+// note takes a note. The error says why it is refused.
+func (i *Instance) note(text []byte) error {
+	n := &i.session.notes
+	if !n.decides(i.running) {
+		return fmt.Errorf("note refused: %s is no place for it", i.running)
+	}
+	switch {
+	case i.session.Replaying || i.session.NoNotes:
+		return nil
+	case len(text) > abi.LimitNoteBytes:
+		return fmt.Errorf("note refused: it has %d bytes, and %d are the most", len(text), abi.LimitNoteBytes)
+	case !utf8.Valid(text):
+		return errors.New("note refused: it is not UTF-8")
+	case len(n.noted) == abi.LimitNotes:
+		return fmt.Errorf("note refused: %d for a token are the most", abi.LimitNotes)
+	}
+	n.noted = append(n.noted, string(text))
+	return nil
+}
+
+func hostNote(i *Instance, c *call) uint64 {
+	c.unseen = i.session.Replaying
+	if err := i.note(c.in[0]); err != nil {
+		i.session.log.add(abi.LogWarn, []byte(err.Error()))
+		return i32(abi.NoteRefused)
+	}
+	return i32(abi.NoteOk)
+}
+
+// noteLine has the trace of the token that is decided tell a line of the log, as far as there is
+// room.
+func (i *Instance) noteLine(line []byte) {
+	n := &i.session.notes
+	if i.session.Replaying || !n.decides(i.running) || len(n.logged) == abi.LimitNotes {
+		return
+	}
+	if len(line) > abi.LimitNoteBytes {
+		line = dropCutCharacter(line[:abi.LimitNoteBytes])
+	}
+	n.logged = append(n.logged, strings.ToValidUTF8(string(line), "\uFFFD"))
+}
+
+// lastLines is how many lines of a guest's log are attached to an error.
+const lastLines = 10
+
+// guestLog takes the log of one request's guest: up to a limit in bytes it goes to the operator's
+// log, if the operator wants that, and the last lines are kept for errors.
+type guestLog struct {
+	to    *slog.Logger // nil: nobody's
+	left  int          // bytes
+	cut   bool
+	lines []string
+	open  [3][]byte // unfinished lines of standard output and error, by file descriptor
+}
+
+var levels = [...]slog.Level{
+	abi.LogDebug: slog.LevelDebug, abi.LogInfo: slog.LevelInfo, abi.LogWarn: slog.LevelWarn, abi.LogError: slog.LevelError,
+}
+
+// lineCost is what a line counts besides its bytes: empty lines are not free.
+const lineCost = 32
+
+// dropCutCharacter drops the beginning of a character at the end of a text that was cut.
+func dropCutCharacter(text []byte) []byte {
+	for n := 1; n <= min(len(text), utf8.UTFMax); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return text[:len(text)-n]
+			}
+			break
+		}
+	}
+	return text
+}
+
+// add takes one line.
+func (l *guestLog) add(level int32, line []byte) {
+	if l.cut {
+		return
+	}
+	if len(line)+lineCost > l.left {
+		line, l.cut = dropCutCharacter(line[:min(len(line), l.left)]), true
+	}
+	l.left = max(0, l.left-len(line)-lineCost)
+	text := strings.ToValidUTF8(string(line), "\uFFFD")
+	if l.cut {
+		text += " (the rest of this request's log is cut)"
+	}
+	l.keep(text)
+	if l.to != nil {
+		l.to.Log(context.Background(), levels[min(max(level, abi.LogDebug), abi.LogError)], text)
+	}
+}
+
+// keep keeps a line for errors, in place of the oldest if they are many. The first lines of a
+// panic stay: what follows them is a stack trace that goes on to the outermost calls.
+func (l *guestLog) keep(text string) {
+	if len(l.lines) == lastLines {
+		if isPanic(l.lines[0]) {
+			return
+		}
+		l.lines = l.lines[:copy(l.lines, l.lines[1:])]
+	}
+	l.lines = append(l.lines, text)
+}
+
+// isPanic reports whether a line begins what a toolchain writes before it traps.
+func isPanic(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panicked at ")
+}
+
+// output takes bytes of standard output (1) or error (2), and logs whole lines.
+func (l *guestLog) output(file int, text []byte) {
+	for !l.cut {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		open := append(l.open[file], line[:min(len(line), max(0, l.left-len(l.open[file])))]...)
+		l.open[file] = open
+		if !whole && len(open) < l.left {
+			return
+		}
+		l.add(abi.LogInfo, open)
+		l.open[file], text = open[:0], rest
+	}
+}
+
+// last returns the last lines, an unfinished one included.
+func (l *guestLog) last() []string {
+	lines := append([]string(nil), l.lines...)
+	for _, open := range l.open {
+		if len(open) > 0 && !l.cut {
+			lines = append(lines, strings.ToValidUTF8(string(open), "\uFFFD"))
+		}
+	}
+	return lines
 }
