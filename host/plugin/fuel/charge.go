@@ -2,6 +2,143 @@
 
 package fuel
 
+// A segment is a stretch of code that one charge pays for. Its number says
+// which charge; three numbers are special.
+const (
+	pending = -1 // a charge is due before the next instruction that costs
+	dead    = -2 // no execution comes here
+	nowhere = -3 // of a join: no edge seen yet
+)
+
+// longSegment is the cost from which control flow starts a new segment even
+// where it need not, so that one arm does not pay for all others.
+const longSegment = 24
+
+// longestSegment is the cost that no segment exceeds by more than an
+// instruction, so that what one charge pays for is soon done.
+const longestSegment = 1000
+
+// checkEvery is how many bytes of code may run before the counter is looked
+// at again. Charges between do without the branch.
+const checkEvery = 1024
+
+// frame is an open block, loop, if, or the function itself.
+type frame struct {
+	opcode  byte // opBlock, opLoop or opIf; after an else it is opBlock
+	entry   int  // segment in which an if was entered, for its other arm
+	checked int  // where the counter was last looked at before the frame
+	refills int  // loops around and including this that were wrapped, see function.loop
+	join    int  // what the edges to the frame's end have in common
+	params  int
+	results int
+	base    int // height of the operand stack below its parameters
+	number  int // of the frame in its function
+}
+
+// ledger keeps track of segments through structured control flow.
+//
+// It holds that on every path to an instruction the charge of the
+// instruction's segment has been paid since the last loop header: a segment
+// goes on past an end only if every edge to that end leaves the same one.
+type ledger struct {
+	now     int     // segment of the code being read
+	checked int     // where the counter was last looked at, on every path to here
+	costs   []int64 // of each segment so far
+	places  []place // where costs are to be written
+	frames  []frame
+}
+
+func (l *ledger) open(f frame) { l.frames = append(l.frames, f) }
+
+// place is a position in the body for the cost of a segment.
+type place struct{ segment, at int }
+
+// begin starts a segment.
+func (l *ledger) begin() {
+	l.now = len(l.costs)
+	l.costs = append(l.costs, 0)
+}
+
+func (l *ledger) pay(cost int64) {
+	if l.now >= 0 {
+		l.costs[l.now] += cost
+	}
+}
+
+// refills is how many wrapped loops are open.
+func (l *ledger) refills() int {
+	if len(l.frames) == 0 {
+		return 0
+	}
+	return l.frames[len(l.frames)-1].refills
+}
+
+// edge notes a jump from here to the end of the frame that label names. The
+// function's own end and loop headers need none: nothing follows the one, and
+// the other charges for itself.
+func (l *ledger) edge(label int) {
+	if i := len(l.frames) - 1 - label; i > 0 && l.frames[i].opcode != opLoop {
+		l.frames[i].meet(l.now)
+	}
+}
+
+func (f *frame) meet(segment int) {
+	switch {
+	case segment == dead:
+	case f.join == nowhere:
+		f.join = segment
+	case f.join != segment:
+		f.join = pending
+	}
+}
+
+// turn handles an else; it reports false where none may stand.
+func (l *ledger) turn() bool {
+	f := &l.frames[len(l.frames)-1]
+	if f.opcode != opIf {
+		return false
+	}
+	f.meet(l.now)
+	f.opcode, l.now, l.checked = opBlock, f.entry, f.checked
+	l.cut()
+	return true
+}
+
+// close handles an end.
+func (l *ledger) close() {
+	top := len(l.frames) - 1
+	f := l.frames[top]
+	l.frames = l.frames[:top]
+	l.checked = f.checked // what is within may have been jumped over
+	if f.opcode == opLoop {
+		return // only its last instruction leads here
+	}
+	f.meet(l.now)
+	if f.opcode == opIf {
+		f.meet(f.entry) // the arm that is not there
+	}
+	if l.now = f.join; l.now == nowhere {
+		l.now = dead
+	}
+	l.cut()
+}
+
+// split ends a segment that would become longer than any may.
+func (l *ledger) split(cost int64) {
+	if l.now >= 0 && l.costs[l.now] > 0 && l.costs[l.now]+cost > longestSegment {
+		l.now = pending
+	}
+}
+
+// cut ends a segment that has become long. It need not after a call: what
+// comes then was paid before it. A branch after each call would only make
+// compiling slower.
+func (l *ledger) cut() {
+	if l.now >= 0 && l.costs[l.now] > longSegment {
+		l.now = pending
+	}
+}
+
 // smallFrame is the largest frame in bytes that a function without calls may
 // have without paying for it: it is the last on the stack.
 const smallFrame = 4096
@@ -173,4 +310,101 @@ func (f *function) loop(at int) {
 func (f *function) check() {
 	f.body = f.unless(op(f.body, opLocalTee, f.fuelLocal()))
 	f.checked = f.in.pos
+}
+
+// A bulk operation on memory is one instruction that may take as long as
+// millions of others: memory that was never touched is made as it is written.
+// So what is larger than bulkBytes runs in pieces, in functions that are
+// appended to the module, with a refill after each piece.
+const bulkBytes = 1 << 17
+
+// Opcodes that only this file writes.
+const (
+	opElse     = 0x05
+	opMemory   = 0x3f // memory.size
+	opI32Const = 0x41
+	opI32GtU   = 0x4b
+	opI64GtU   = 0x56
+	opI32Add   = 0x6a
+	opI32Sub   = 0x6b
+	opMisc     = 0xfc
+	miscCopy   = 10
+	miscFill   = 11
+	pageShift  = 16
+)
+
+// Parameters of the appended functions, which are those of memory.fill and
+// memory.copy.
+const (
+	bulkTo   = 0
+	bulkFrom = 1 // or the byte to fill with
+	bulkLeft = 2
+)
+
+func (m *module) bulkType() uint32 {
+	return uint32(len(m.types)) + m.extraType(signature{params: []byte{typeI32, typeI32, typeI32}})
+}
+
+// bulk hands a large fill or copy to a function that works in pieces. Its
+// size is in sizeLocal; the operands are on the stack.
+func (f *function) bulk(kind immediate, opcode byte, at int, function uint32) {
+	f.operand(kind, opcode)
+	if f.now == dead {
+		return
+	}
+	f.flush(at)
+	f.shape.blocks++
+	b := op(f.body, opLocalGet, f.sizeLocal())
+	b = append(appendSigned(append(b, opI32Const), bulkBytes), opI32GtU, opIf)
+	b = f.store(appendSigned(b, int64(f.bulkType())))
+	f.body = append(f.load(op(b, opCall, function)), opElse)
+	f.flush(f.in.pos)
+	f.body = append(f.body, opEnd)
+}
+
+// fillBody fills piece by piece.
+func (m *module) fillBody() []byte {
+	whole := []byte{opLocalGet, bulkTo, opLocalGet, bulkFrom, opLocalGet, bulkLeft, opMisc, miscFill, 0}
+	piece := appendSigned([]byte{opLocalGet, bulkTo, opLocalGet, bulkFrom, opI32Const}, bulkBytes)
+	piece = append(piece, opMisc, miscFill, 0)
+	return m.pieces([]byte{bulkTo}, append(piece, advance(opI32Add, bulkTo)...), whole)
+}
+
+// copyBody copies piece by piece, from the end where the target lies after
+// the source: what is still to be read is not written over.
+func (m *module) copyBody() []byte {
+	whole := []byte{opLocalGet, bulkTo, opLocalGet, bulkFrom, opLocalGet, bulkLeft, opMisc, miscCopy, 0, 0}
+	size := appendSigned([]byte{opI32Const}, bulkBytes)
+	last := func(local byte) []byte { // where the last piece begins
+		return append(append([]byte{opLocalGet, local, opLocalGet, bulkLeft, opI32Add}, size...), opI32Sub)
+	}
+	b := []byte{opLocalGet, bulkTo, opLocalGet, bulkFrom, opI32GtU, opIf, emptyBlock}
+	b = append(append(b, last(bulkTo)...), last(bulkFrom)...)
+	b = append(append(b, size...), opMisc, miscCopy, 0, 0, opElse, opLocalGet, bulkTo, opLocalGet, bulkFrom)
+	b = append(append(b, size...), opMisc, miscCopy, 0, 0)
+	b = append(append(b, advance(opI32Add, bulkTo)...), advance(opI32Add, bulkFrom)...)
+	return m.pieces([]byte{bulkTo, bulkFrom}, append(b, opEnd), whole)
+}
+
+// advance moves a parameter by a piece.
+func advance(opcode byte, local byte) []byte {
+	b := appendSigned([]byte{opLocalGet, local, opI32Const}, bulkBytes)
+	return append(b, opcode, opLocalSet, local)
+}
+
+// pieces is the body of a function that runs a piece at a time while more
+// than one is left, and then the rest. If an address is out of bounds it
+// runs everything at once, which traps before a byte is written.
+func (m *module) pieces(addresses, piece, rest []byte) []byte {
+	b := []byte{0, opBlock, emptyBlock} // no locals
+	for _, address := range addresses {
+		b = append(b, opLocalGet, address, opI64ExtendU, opLocalGet, bulkLeft, opI64ExtendU, opI64Add,
+			opMemory, 0, opI64ExtendU, opI64Const, pageShift, opI64Shl, opI64GtU, opBrIf, 0)
+	}
+	b = append(append(b, opLoop, emptyBlock), piece...)
+	b = append(b, advance(opI32Sub, bulkLeft)...)
+	b = op(op(op(b, opGlobalGet, m.fuelGlobal()), opCall, m.refill()), opGlobalSet, m.fuelGlobal())
+	b = append(appendSigned(append(b, opLocalGet, bulkLeft, opI32Const), bulkBytes), opI32GtU, opBrIf, 0, opEnd, opEnd)
+	b = append(append(b, rest...), opEnd)
+	return append(appendU32(nil, uint32(len(b))), b...)
 }

@@ -171,3 +171,117 @@ func growth(kind immediate) (shift int, bulk bool) {
 func valueType(t byte) bool { return t >= typeV128 && t <= typeI32 || referenceType(t) }
 
 func referenceType(t byte) bool { return t == typeFuncref || t == typeExternref }
+
+// rise is a range of opcodes that leave so many more values on the operand
+// stack than they take; fewer where it is negative.
+type rise struct{ first, last, by int }
+
+func rises(list []rise) (t [256]int8) {
+	for _, r := range list {
+		for i := r.first; i <= r.last; i++ {
+			t[i] = int8(r.by)
+		}
+	}
+	return t
+}
+
+// Of what changes the height by 0 nothing is listed. Calls, blocks and
+// branches depend on more than the opcode.
+var (
+	coreRise = rises([]rise{
+		{0x1a, 0x1a, -1}, {0x1b, 0x1c, -2}, {0x20, 0x20, 1}, {0x21, 0x21, -1}, {0x23, 0x23, 1}, {0x24, 0x24, -1}, {0x26, 0x26, -2},
+		{0x36, 0x3e, -2}, {0x3f, 0x3f, 1}, {0x41, 0x44, 1}, {0x46, 0x4f, -1}, {0x51, 0x66, -1}, {0x6a, 0x78, -1}, {0x7c, 0x8a, -1},
+		{0x92, 0x98, -1}, {0xa0, 0xa6, -1}, {0xd0, 0xd0, 1}, {0xd2, 0xd2, 1},
+	})
+	miscRise = rises([]rise{
+		{8, 8, -3}, {10, 12, -3}, {14, 14, -3}, {15, 15, -1}, {16, 16, 1}, {17, 17, -3},
+	})
+	vectorRise = rises([]rise{
+		{0x0b, 0x0b, -2}, {0x0c, 0x0c, 1}, {0x0d, 0x0e, -1}, {0x17, 0x17, -1}, {0x1a, 0x1a, -1}, {0x1c, 0x1c, -1}, {0x1e, 0x1e, -1},
+		{0x20, 0x20, -1}, {0x22, 0x22, -1}, {0x23, 0x4c, -1}, {0x4e, 0x51, -1}, {0x52, 0x52, -2}, {0x54, 0x57, -1}, {0x58, 0x5b, -2},
+		{0x65, 0x66, -1}, {0x6b, 0x73, -1}, {0x76, 0x79, -1}, {0x7b, 0x7b, -1}, {0x82, 0x82, -1}, {0x85, 0x86, -1}, {0x8b, 0x93, -1},
+		{0x95, 0x99, -1}, {0x9b, 0x9f, -1}, {0xab, 0xae, -1}, {0xb1, 0xb1, -1}, {0xb5, 0xba, -1}, {0xbc, 0xbf, -1}, {0xcb, 0xce, -1},
+		{0xd1, 0xd1, -1}, {0xd5, 0xdf, -1}, {0xe4, 0xeb, -1}, {0xf0, 0xf7, -1},
+	})
+)
+
+// operand reads the immediates of instructions that are kept as they are.
+func (f *function) operand(kind immediate, opcode byte) {
+	switch kind {
+	case constI32:
+		f.in.signed(32)
+	case constI64:
+		f.in.signed(64)
+	case bytes4:
+		f.in.bytes(4)
+	case bytes8:
+		f.in.bytes(8)
+	case bytes16:
+		f.in.bytes(16)
+	case lane:
+		f.in.byte()
+	case refType:
+		if t := f.in.byte(); !referenceType(t) {
+			f.in.fail(ErrUnsupported, "reference type %#x", t)
+		}
+	case selectTypes:
+		if n, t := f.in.byte(), f.in.byte(); n != 1 || !valueType(t) {
+			f.in.fail(ErrUnsupported, "select of %d types", n)
+		}
+	case unknown:
+		f.in.fail(ErrUnsupported, "opcode %#x", opcode)
+	default:
+		f.access(kind)
+	}
+}
+
+// access reads the immediates of what works on memory, tables and segments.
+func (f *function) access(kind immediate) {
+	switch kind {
+	case memoryAccess, memoryLane:
+		f.memory(f.in.u32() <= 4) // an exponent; higher bits mean other proposals
+		f.in.u32()
+		if kind == memoryLane {
+			f.in.byte()
+		}
+	case memorySize, memoryGrow, memoryFill:
+		f.memory(f.in.byte() == 0)
+	case memoryCopy:
+		to, from := f.in.byte(), f.in.byte()
+		f.memory(to == 0 && from == 0)
+	case memoryInit:
+		f.in.index(f.datas, "data segment")
+		f.memory(f.in.byte() == 0)
+	case dataDrop:
+		f.in.index(f.datas, "data segment")
+	case elemDrop:
+		f.in.index(f.elements, "element segment")
+	case tableIndex:
+		f.in.index(f.tables, "table")
+	case tableInit:
+		f.in.index(f.elements, "element segment")
+		f.changed()
+	case tableCopy:
+		f.in.index(f.tables, "table")
+		f.changed()
+	case tableChange, tableGrow, tableFill:
+		f.changed()
+	}
+}
+
+// memory checks that the module has a memory and that its immediate is the
+// only one that 2.0 allows.
+func (f *function) memory(plain bool) {
+	if f.memories == 0 {
+		f.in.fail(ErrMalformed, "no memory")
+	}
+	if !plain {
+		f.in.fail(ErrUnsupported, "immediate of a memory instruction")
+	}
+}
+
+// changed reads the index of a table that the instruction changes.
+func (f *function) changed() {
+	f.in.index(f.tables, "table")
+	f.immovable = "its code changes a table"
+}
