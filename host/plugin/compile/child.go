@@ -4,23 +4,101 @@ package compile
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
+	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/native/cgroup"
 )
+
+// childError is why a child refused a module, in the words that this process would use.
+type childError struct {
+	kind error
+	text string
+}
+
+func (e *childError) Error() string { return e.text }
+func (e *childError) Unwrap() error { return e.kind }
+
+// compileInChild has a child of low priority fill a folder, so that metering and compiling take no
+// time from the streams. It returns false, with a line in the log, where the child failed.
+func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) (bool, error) {
+	end := runChild(ctx, wasm, compileOrder{Dir: dir, Version: version(), Limits: c.limits, Bounds: c.bounds})
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case exitRefused[end.code] != nil:
+		return false, &childError{exitRefused[end.code], end.stdout}
+	case end.code == 2 && strings.Contains(end.stderr, "out of memory"): // limitData's doing
+		return false, fmt.Errorf("%w: compiling takes too much memory; make the module smaller, or its largest functions", plugin.ErrLimit)
+	case errors.As(end.err, &exit) && end.code != exitFailed: // it crashed, and would take us with it
+		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", plugin.ErrUnsupported, exit, end.stderr)
+	case end.err != nil:
+		c.log.Warn("a child could not compile a plugin, which the server then does itself unless a client brings it", "code", end.code, "error", end.err, "said", end.stderr)
+	}
+	return end.err == nil, nil
+}
+
+// inherited are the environment variables of this process that a child has too: what Go and the
+// loader of shared libraries read. Keys and tokens are not among them.
+var inherited = []string{"GODEBUG", "GOMAXPROCS", "GOCOVERDIR", "GORACE", "PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"}
+
+// childEnd is how a child ended.
+type childEnd struct {
+	code   int // -1 also if it was not started
+	err    error
+	stdout string // why it refused the module
+	stderr string // the beginning
+}
+
+// runChild starts this program to carry out an order, and waits for its end. It is killed when ctx
+// is done.
+func runChild(ctx context.Context, wasm []byte, o compileOrder) childEnd {
+	program, err := os.Executable()
+	if err != nil {
+		return childEnd{code: -1, err: err}
+	}
+	order, err := json.Marshal(o)
+	if err != nil {
+		return childEnd{code: -1, err: err}
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, childCommand)
+	cmd.Env = childEnvironment()
+	cmd.Stdin = io.MultiReader(bytes.NewReader(append(order, '\n')), bytes.NewReader(wasm))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ownGroup(cmd)
+	err = cmd.Run()
+	return childEnd{cmd.ProcessState.ExitCode(), err, stdout.String(), fmt.Sprintf("%.200s", strings.TrimSpace(stderr.String()))}
+}
+
+func childEnvironment() []string {
+	env := []string{spawn.Mark(childCommand), "GOTRACEBACK=none"}
+	for _, name := range inherited {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
 
 // childCommand is the command with which this program starts itself to meter and compile a module.
 // A compileOrder, as a line of JSON, and then the module come on the child's standard input.
@@ -125,4 +203,35 @@ func collectLate(limit uint64) {
 		debug.SetMemoryLimit(int64(limit / 4 * 3))
 		debug.SetGCPercent(100)
 	}, 0)
+}
+
+// lookEvery is how often a child looks at what it has used. In that time it can take some 20 MiB
+// more.
+const lookEvery = 10 * time.Millisecond
+
+// bounds are what a child may use.
+type bounds struct {
+	Time   time.Duration `json:"time"`   // of all processors: a busy machine makes no module larger
+	Memory uint64        `json:"memory"` // bytes that Go has of the system
+}
+
+// keep has refuse called, in a goroutine of its own and for as long as the process lasts, with the
+// first of the bounds that is exceeded from now on. The compiler cannot be stopped, but the
+// process can.
+func (b bounds) keep(refuse func(error)) {
+	begin := processorTime()
+	memory := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	go func() {
+		for range time.Tick(lookEvery) {
+			metrics.Read(memory)
+			switch {
+			case processorTime()-begin > b.Time:
+				refuse(fmt.Errorf("%w: compiling takes more than %v of processor time; make the module smaller", plugin.ErrLimit, b.Time))
+				return
+			case memory[0].Value.Uint64()-memory[1].Value.Uint64() > b.Memory:
+				refuse(fmt.Errorf("%w: compiling takes more than %d MiB of memory; make the module smaller, or its largest functions", plugin.ErrLimit, b.Memory>>20))
+				return
+			}
+		}
+	}()
 }
