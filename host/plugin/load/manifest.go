@@ -17,6 +17,8 @@ import (
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/spelling"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -225,4 +227,130 @@ func isDouble(text string) bool {
 	n, err := strconv.ParseFloat(text, 64)
 	digits, _, _ := strings.Cut(strings.ToLower(text), "e")
 	return err == nil && (n != 0 || !strings.ContainsAny(digits, "123456789"))
+}
+
+// implements reports whether the plugin implements an export: the module, which has exports, has
+// it, and so has the manifest's list, if there is one.
+func (m *Manifest) implements(exports []string, export string) bool {
+	return slices.Contains(exports, export) && (m.Implements == nil || slices.Contains(m.Implements, export))
+}
+
+// checkImplements refuses a list with something that cannot be called, or without something that
+// the plugin cannot do without.
+func (m *Manifest) checkImplements(exports []string) error {
+	for _, name := range m.Implements {
+		switch {
+		case !abi.Has(abi.Exports, name) && slices.Contains(m.Optional, name):
+		case !abi.Has(abi.Exports, name):
+			return fmt.Errorf("%w: implements names %q, which is no export of ABI v1; %s is the nearest. If it is for hosts that know it, name it in optional too",
+				plugin.ErrManifest, name, nearest(name))
+		case !slices.Contains(exports, name):
+			return fmt.Errorf("%w: implements names %s, which the module does not export", plugin.ErrManifest, name)
+		}
+	}
+	binds := ""
+	switch {
+	case m.View != ViewNone:
+		binds = fmt.Sprintf("the view %q", m.View)
+	case m.implements(exports, abi.ExportStop):
+		binds = abi.ExportStop
+	case m.implements(exports, abi.ExportFilter):
+		binds = abi.ExportFilter
+	}
+	if m.Implements != nil && binds != "" && !m.implements(exports, abi.ExportOpen) {
+		return fmt.Errorf("%w: implements lacks %s, which binds the buffer of %s", plugin.ErrManifest, abi.ExportOpen, binds)
+	}
+	return nil
+}
+
+// IsProgram reports whether the plugin owns its request: it has penstock_run.
+func (p *Plugin) IsProgram() bool { return p.Module.Has(guest.Run) }
+
+// Branches is how many branches the plugin has at once in a request with this configuration, which
+// CheckConfig has checked; 0: it is no program. Where the configuration does not say, it is as
+// many as the manifest says.
+func (p *Plugin) Branches(config json.RawMessage) int {
+	m := &p.Manifest
+	if !p.IsProgram() || m.BranchesConfig == "" {
+		return m.Branches
+	}
+	var properties map[string]json.RawMessage
+	asked := 0
+	if json.Unmarshal(config, &properties) != nil || json.Unmarshal(properties[m.BranchesConfig], &asked) != nil {
+		return m.Branches
+	}
+	return max(1, min(asked, m.Branches))
+}
+
+// checkExports checks that what the plugin implements goes together. Of one that plans this is
+// checked for each plan.
+func (p *Plugin) checkExports() error {
+	if !p.Module.Has(guest.Plan) {
+		return p.Manifest.checkProgram(p.Module)
+	}
+	if why := p.Module.Immovable(); why != "" {
+		return fmt.Errorf("%w: %s cannot be called: %s, so no copy of what it leaves in memory can be made; leave it out", plugin.ErrExport, abi.ExportPlan, why)
+	}
+	return p.Manifest.checkBranches(p.Module)
+}
+
+// checkProgram checks the manifest of a program, and that the plugin implements nothing that uses
+// what the program owns.
+func (m *Manifest) checkProgram(module *guest.Module) error {
+	if module.Has(guest.Run) {
+		for _, e := range []guest.Export{guest.Prepare, guest.Sample, guest.Accept, guest.Stop, guest.Filter, guest.Rewind, guest.Template} {
+			if module.Has(e) {
+				return fmt.Errorf("%w: it has %s and %s; a program is called for no token and writes no prompt", plugin.ErrExport, abi.ExportRun, e)
+			}
+		}
+	}
+	return m.checkBranches(module)
+}
+
+// checkBranches checks how many branches a program has, and fills that in.
+func (m *Manifest) checkBranches(module *guest.Module) error {
+	if !module.Has(guest.Run) {
+		if m.Branches != 0 || m.BranchesConfig != "" {
+			return fmt.Errorf("%w: branches are for plugins with %s", plugin.ErrManifest, abi.ExportRun)
+		}
+		return nil
+	}
+	if m.Branches == 0 {
+		m.Branches = 1
+	}
+	if m.Branches < 1 || m.Branches > abi.LimitBranches {
+		return fmt.Errorf("%w: branches is %d; it must be from 1 to %d", plugin.ErrManifest, m.Branches, abi.LimitBranches)
+	}
+	return nil
+}
+
+// exportPrefix begins the names of all exports of this ABI and of later ones.
+const exportPrefix = "penstock_"
+
+// checkSpelling refuses an export with the ABI's prefix that the ABI does not have. It would never
+// be called, and the plugin would seem to do nothing. What the manifest lists as optional may be
+// there, and so may everything if it says what is to be called.
+func checkSpelling(names []string, m *Manifest) error {
+	if m.Implements != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if !strings.HasPrefix(name, exportPrefix) || slices.Contains(m.Optional, name) || abi.Has(abi.Exports, name) {
+			continue
+		}
+		return fmt.Errorf("%w: %s is no export of ABI v1; %s is the nearest. If it is for hosts that know it, name it in the manifest's list optional",
+			plugin.ErrExport, name, nearest(name))
+	}
+	return nil
+}
+
+// nearest is the export of the ABI that takes the fewest edits.
+func nearest(name string) string {
+	best, least := "", 0
+	for _, s := range abi.Exports {
+		if n := spelling.Distance(name, s.Name); best == "" || n < least {
+			best, least = s.Name, n
+		}
+	}
+	return best
 }

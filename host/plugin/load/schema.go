@@ -7,14 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/penstock/penstock/host/plugin"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/penstock/penstock/host/plugin"
 )
 
 // mostValues bounds a schema. Compiling takes time in proportion to the square of its subschemas:
@@ -176,4 +178,238 @@ func isSecret(s *jsonschema.Schema, at []string, left *int) bool {
 		part = named
 	}
 	return part != nil && isSecret(part, at[1:], left)
+}
+
+// mostSteps bounds the work of filling in one configuration: a schema's defaults may lie within
+// each other, even without end. A step is a schema to look at, a value, or some bytes of a text.
+const (
+	mostSteps    = 250_000
+	bytesOfAStep = 64
+)
+
+var errTooMany = errors.New("the schema's defaults, within each other, are too many or too deep")
+
+// filler fills a configuration's gaps with the defaults of a schema.
+type filler struct {
+	left int // steps
+	err  error
+	work budget
+}
+
+// step counts work, and reports whether it may be done.
+func (f *filler) step(n int) bool {
+	if f.left -= n; f.left < 0 {
+		f.err = errTooMany
+	}
+	return f.err == nil
+}
+
+// fill gives the objects of value what they leave out, in place. It looks into properties, items
+// and prefixItems, and follows $ref and allOf. It does not choose: what only one of several
+// alternatives says counts for none.
+func (f *filler) fill(value any, s *jsonschema.Schema) {
+	if s == nil || !f.step(1) {
+		return
+	}
+	f.fill(value, s.Ref)
+	for _, part := range s.AllOf {
+		f.fill(value, part)
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			if _, given := value[name]; !given {
+				d := f.defaultOf(s.Properties[name])
+				if d == nil {
+					continue
+				}
+				value[name] = f.clone(*d)
+			}
+			f.fill(value[name], s.Properties[name])
+		}
+	case []any:
+		for i, item := range value {
+			f.fill(item, itemSchema(s, i))
+		}
+	}
+}
+
+// defaultOf is a schema's default, or that of a schema that it refers to; nil: none.
+func (f *filler) defaultOf(s *jsonschema.Schema) *any {
+	switch {
+	case s == nil || !f.step(1):
+		return nil
+	case s.Default != nil:
+		return s.Default
+	}
+	if d := f.defaultOf(s.Ref); d != nil {
+		return d
+	}
+	for _, part := range s.AllOf {
+		if d := f.defaultOf(part); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// itemSchema is what a schema says of the item at an index; nil: nothing.
+func itemSchema(s *jsonschema.Schema, i int) *jsonschema.Schema {
+	first, rest := s.PrefixItems, s.Items2020
+	switch old := s.Items.(type) { // of drafts before 2020-12
+	case *jsonschema.Schema:
+		rest = old
+	case []*jsonschema.Schema:
+		first = old
+		rest, _ = s.AdditionalItems.(*jsonschema.Schema)
+	}
+	if i < len(first) {
+		return first[i]
+	}
+	return rest
+}
+
+// clone copies a JSON value, so that a schema's own is not written to.
+func (f *filler) clone(value any) any {
+	f.step(1)
+	switch value := value.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(value))
+		for name, v := range value {
+			m[name] = f.clone(v)
+		}
+		return m
+	case []any:
+		list := make([]any, len(value))
+		for i, v := range value {
+			list[i] = f.clone(v)
+		}
+		return list
+	case string:
+		f.step(len(value) / bytesOfAStep)
+	}
+	return value
+}
+
+// filled is a configuration that fits the schema, with the schema's defaults. Where those would
+// make it one that does not fit, it stays as it was given.
+func filled(config []byte, value any, schema *jsonschema.Schema) ([]byte, error) {
+	f := filler{left: mostSteps}
+	if f.fill(value, schema); f.err != nil {
+		return nil, f.err
+	}
+	if err := (&budget{mostWork}).check(schema, value); isMisfit(err) {
+		return config, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	if checkDepth(text.Bytes()) != nil {
+		return nil, errTooMany
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+// checkDefaults refuses a schema with a default that could be filled in and does not fit. It
+// reports whether there is any. Steps and work are as many for all of them as for one
+// configuration: a module with many large ones would hold up the loading of others.
+func checkDefaults(schema *jsonschema.Schema) (has bool, err error) {
+	if schema == nil {
+		return false, nil
+	}
+	f, seen := filler{left: mostSteps, work: budget{mostWork}}, map[*jsonschema.Schema]bool{}
+	for todo := []*jsonschema.Schema{schema}; len(todo) > 0; {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if s == nil || seen[s] {
+			continue
+		}
+		seen[s] = true
+		todo = append(todo, within(s)...)
+		if s.Default == nil {
+			continue
+		}
+		has = true
+		if err := f.checkDefault(s); err != nil {
+			_, place, _ := strings.Cut(s.Location, "#")
+			return has, fmt.Errorf("%w: config_schema: the default at %s: %w", plugin.ErrManifest, place, err)
+		}
+	}
+	if !has {
+		return false, nil
+	}
+	if err := checkTogether(schema); err != nil {
+		return has, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
+	}
+	return has, nil
+}
+
+// within lists the schemas that fill goes on to from s.
+func within(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := slices.Concat([]*jsonschema.Schema{s.Ref, s.Items2020}, s.AllOf, s.PrefixItems)
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		list = append(list, s.Properties[name])
+	}
+	switch old := s.Items.(type) {
+	case *jsonschema.Schema:
+		list = append(list, old)
+	case []*jsonschema.Schema:
+		list = append(list, old...)
+	}
+	if rest, ok := s.AdditionalItems.(*jsonschema.Schema); ok {
+		list = append(list, rest)
+	}
+	return list
+}
+
+// isMisfit reports whether err says that a value does not fit its schema.
+func isMisfit(err error) bool {
+	var invalid *jsonschema.ValidationError
+	return errors.As(err, &invalid)
+}
+
+// checkTogether checks that a request may leave out the configuration, if it may without the
+// defaults.
+func checkTogether(schema *jsonschema.Schema) error {
+	f, value := filler{left: mostSteps, work: budget{mostWork}}, map[string]any{}
+	if err := f.work.check(schema, value); isMisfit(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if f.fill(value, schema); f.err != nil {
+		return f.err
+	}
+	if err := f.validate(schema, value); err != nil {
+		return fmt.Errorf("with its defaults {} does not fit any more: %w", err)
+	}
+	return nil
+}
+
+// validate checks a value, with an error that names the first thing that is wrong.
+func (f *filler) validate(schema *jsonschema.Schema, value any) error {
+	err := f.work.check(schema, value)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	e := describeInvalid(invalid)
+	return errors.New(strings.TrimPrefix(strings.TrimPrefix(e.Field+": ", ".")+e.Message, ": "))
+}
+
+// checkDefault fills a schema's own default as a request's would be, and checks both.
+func (f *filler) checkDefault(s *jsonschema.Schema) error {
+	value := f.clone(*s.Default)
+	if err := f.validate(s, value); err != nil {
+		return err
+	}
+	if f.fill(value, s); f.err != nil {
+		return f.err
+	}
+	return f.validate(s, value)
 }
