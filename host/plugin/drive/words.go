@@ -3,10 +3,21 @@
 package drive
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Words is a made-up vocabulary: an end token, one without text, one that is unused, single bytes,
@@ -106,4 +117,112 @@ func (w *Words) Tokenize(text string, addSpecial, _ bool) ([]int32, error) {
 		tokens, text = append(tokens, w.tokens[text[:n]]), text[n:] // every byte is a token
 	}
 	return tokens, nil
+}
+
+// Chat is a conversation that a template should render or refuse.
+type Chat struct {
+	Messages []byte // JSON
+	Media    []byte // JSON, of what is in them
+}
+
+// Everyday is a conversation of everyday length.
+var Everyday = Chat{Messages: []byte(`[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":"Tell me a story about a frog."},` +
+	`{"role":"assistant","content":"Once upon a time there was a frog."},{"role":"user","content":"And then?"}]`)}
+
+// message is one of a conversation.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// talks are conversations of text.
+var talks = [][]message{
+	{{"user", "Hello"}},
+	{{"system", "You are a frog."}, {"user", "Hello"}, {"assistant", "Ribbit."}, {"user", "Goodbye"}},
+	{{"user", ""}},
+	{{"user", "naïve ☃ 👋 \u0000 \\ \" \n\t </s> <|im_end|>"}},
+	{{"tool", "{}"}, {"user", "x"}},
+	{{"", "no role"}},
+	{{"user", strings.Repeat("long ", 20_000)}},
+	{{"assistant", "first"}, {"assistant", "second"}},
+	{},
+}
+
+// Chats are conversations of many kinds, some with pictures.
+func Chats() ([]Chat, error) {
+	var all []Chat
+	for _, talk := range talks {
+		text, err := json.Marshal(talk)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Chat{Messages: text})
+	}
+	media := []byte("[" + about(`"text":"`+marker+`"`) + "]")
+	for _, text := range seen() {
+		all = append(all, Chat{[]byte(text), media})
+	}
+	return all, nil
+}
+
+// seen are conversations with the picture: once, and in several messages.
+func seen() []string {
+	part, text := about(`"text":"`+marker+`"`), func(text string) string { return fmt.Sprintf(`{"type":"text","text":%q}`, text) }
+	first := `{"role":"user","content":[` + text("What is ") + `,` + part + `,` + text("?") + `]}`
+	return []string{
+		`[` + first + `]`,
+		`[{"role":"system","content":"You are a frog."},` + first + `,{"role":"assistant","content":"A frog."},{"role":"user","content":[` + part + `,` + part + `]}]`,
+	}
+}
+
+// Make is what a plugin makes of a conversation: messages, and then a prompt, if it does both.
+func (c Chat) Make(ctx context.Context, p *load.Plugin, r plugin.RequestInfo) (string, error) {
+	messages := c.Messages
+	r.Media = c.Media
+	if p.Rewrites() {
+		rewritten, err := stage.RewriteMessages(ctx, p, messages, r, nil, func(text []byte) error { return json.Unmarshal(text, &[]map[string]any{}) })
+		if err != nil {
+			return "", err
+		}
+		if rewritten != nil { // nil: it left them as they are
+			messages = rewritten
+		}
+	}
+	if !p.IsTemplate() {
+		return string(messages), nil
+	}
+	return stage.Render(ctx, p, messages, r)
+}
+
+// The picture that some prompts and conversations have. Plugins see nothing of what it shows, so
+// there is nothing.
+var (
+	pieces  = piece.NewTable()
+	picture = &piece.Piece{Shape: piece.Shape{Hash: sha256.Sum256([]byte("a picture")), Rows: 5, Positions: 5}}
+)
+
+// about is what plugins learn about it, with one more member.
+func about(member string) string {
+	return fmt.Sprintf(`{"type":"image",%s,"hash":%q,"width":8,"height":6,"bytes":90,"tokens":%d}`, member, hex.EncodeToString(picture.Hash[:]), picture.Rows)
+}
+
+// marker stands for it in conversations.
+const marker = "<__media_CHECK_0__>"
+
+// Prompt is a prompt of a few tokens. Every second one has a picture, of which media tells.
+func (w *Words) Prompt(seed uint64) (prompt []scheduler.Token, media []byte) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	prompt = make([]scheduler.Token, 1+r.IntN(20))
+	for i := range prompt {
+		prompt[i] = r.Int32N(int32(w.Size()))
+	}
+	if seed%2 == 0 {
+		return prompt, nil
+	}
+	rows, err := pieces.Add(picture)
+	if err != nil {
+		panic(err) // it is the only one
+	}
+	at := r.IntN(len(prompt)) // not at the end
+	return slices.Insert(prompt, at, rows...), []byte("[" + about(fmt.Sprintf(`"at":%d`, at)) + "]")
 }
