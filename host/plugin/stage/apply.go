@@ -16,7 +16,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Apply implements chain.Stage: it shows the plugin its view, and takes back what it made of it.
+// Apply implements chain.Stage: it shows the plugin its view of the row, and reads the result.
 func (s *Stage) Apply(v *chain.View) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,22 +43,22 @@ func (s *Stage) TakeRow(row chain.WholeRow) bool {
 	}
 	switch s.plugin.Manifest.View {
 	case load.ViewCandidates:
-		s.takeBest(row.Logits(), s.most())
+		s.findBest(row.Logits(), s.mostCandidates())
 	case load.ViewLogits:
-		row.WriteTo(s.row())
+		row.WriteTo(s.boundRow())
 	}
 	return true
 }
 
-// What becomes of the view after sample; a positive number is that of the first candidates that
+// What becomes of the view after sample. A positive number says how many of the first candidates
 // stay.
 const (
 	asIs   = 0  // a token is chosen, or there was a fault that the request skips
-	edited = -1 // it is to be read back
+	edited = -1 // the view is to be read back from the guest's memory
 )
 
 // sample calls the plugin with n and returns what becomes of the view. The plugin may keep the
-// first of so many ranked candidates.
+// first of the ranked candidates.
 func (s *Stage) sample(n, ranked int, v *chain.View) (left int, _ error) {
 	returned, err := s.instance.Call(guest.Sample, int32(n), 0)
 	switch {
@@ -66,26 +66,26 @@ func (s *Stage) sample(n, ranked int, v *chain.View) (left int, _ error) {
 		return asIs, s.endOnFault(err)
 	case returned == abi.SampleEdited:
 		return edited, nil
-	case returned >= 0 && int(returned) < s.vocabulary():
+	case returned >= 0 && int(returned) < s.vocabularySize():
 		v.Chosen = returned
 		return asIs, nil
 	case returned == abi.SampleBiased:
-		return asIs, s.takeBias(v)
+		return asIs, s.readSampleBias(v)
 	case returned >= 0 || ranked == 0:
-		return asIs, s.wrongReturn("%d, it must be −1 or a token below %d", returned, s.vocabulary())
+		return asIs, s.failSample("%d, it must be −1 or a token below %d", returned, s.vocabularySize())
 	}
 	if left = abi.SampleEdited - int(returned); left > ranked {
-		return asIs, s.wrongReturn("%d keeps %d of %d candidates", returned, left, ranked)
+		return asIs, s.failSample("%d keeps %d of %d candidates", returned, left, ranked)
 	}
 	return left, nil
 }
 
-// takeBias reads the bias buffer that sample has filled.
-func (s *Stage) takeBias(v *chain.View) error {
+// readSampleBias reads the bias buffer that sample filled.
+func (s *Stage) readSampleBias(v *chain.View) error {
 	if !s.instance.Buffers.Bound(abi.BufferBias) {
-		return s.wrongReturn("%d, but no bias buffer (kind %d) is bound", abi.SampleBiased, abi.BufferBias)
+		return s.failSample("%d, but no bias buffer (kind %d) is bound", abi.SampleBiased, abi.BufferBias)
 	}
-	bias, violation := s.biases(s.instance.Buffers.Bias())
+	bias, violation := s.readBiases(s.instance.Buffers.Bias())
 	if violation != nil {
 		return s.endOnFault(s.instance.Fail(guest.Sample, violation))
 	}
@@ -93,10 +93,10 @@ func (s *Stage) takeBias(v *chain.View) error {
 	return nil
 }
 
-func (s *Stage) vocabulary() int { return s.module.Env.Vocabulary.Size() }
+func (s *Stage) vocabularySize() int { return s.module.Env.Vocabulary.Size() }
 
-// wrongReturn ends the use of the plugin after sample has returned a wrong value.
-func (s *Stage) wrongReturn(format string, args ...any) error {
+// failSample ends the use of the plugin after sample returned a wrong value.
+func (s *Stage) failSample(format string, args ...any) error {
 	return s.endOnFault(s.instance.Fail(guest.Sample, guest.Violationf(plugin.CauseAnswer, format, args...)))
 }
 
@@ -105,10 +105,10 @@ var errNothingLeft = fmt.Errorf("%w: the stages before a plugin left none", chai
 // banned is the logit of a token that must not be chosen.
 var banned = float32(math.Inf(-1))
 
-// applyCandidates shows the plugin the best candidates. Those that it leaves replace all others.
+// applyCandidates shows the plugin the best candidates. The ones that it keeps become the view.
 func (s *Stage) applyCandidates(v *chain.View) error {
 	ids, logits := s.instance.Buffers.Candidates()
-	shown, shownLogits := s.rank(v, s.most())
+	shown, shownLogits := s.rankCandidates(v, s.mostCandidates())
 	n := len(shown)
 	if n == 0 {
 		return errNothingLeft
@@ -121,18 +121,18 @@ func (s *Stage) applyCandidates(v *chain.View) error {
 	case asIs:
 		return err
 	case edited:
-		return s.takeEdited(v, shown, ids, logits)
+		return s.readEdited(v, shown, ids, logits)
 	}
 	v.ID, v.Logit, v.N = append(v.ID[:0], shown[:left]...), append(v.Logit[:0], shownLogits[:left]...), left
 	return nil
 }
 
-// takeEdited makes what the guest left in its buffer the view. Most guests leave the ids as they
-// were shown, and those are tokens.
-func (s *Stage) takeEdited(v *chain.View, shown, ids []int32, logits []float32) error {
+// readEdited makes the candidates in the guest's buffer the view. Ids that are as they were shown
+// need no check, which is so for most guests.
+func (s *Stage) readEdited(v *chain.View, shown, ids []int32, logits []float32) error {
 	s.makeScratch()
 	problem, at := "", 0
-	if !bytes.Equal(bytesOf(ids), bytesOf(shown)) {
+	if !bytes.Equal(asBytes(ids), asBytes(shown)) {
 		problem, at = s.checkIDs(ids)
 	}
 	kept := 0
@@ -143,29 +143,29 @@ func (s *Stage) takeEdited(v *chain.View, shown, ids []int32, logits []float32) 
 	}
 	switch {
 	case problem != "":
-		return s.wrongReturn("candidate %d of %d, token %d with logit %v: %s", at, len(ids), uint32(ids[at]), logits[at], problem)
+		return s.failSample("candidate %d of %d, token %d with logit %v: %s", at, len(ids), uint32(ids[at]), logits[at], problem)
 	case kept == 0:
-		return s.wrongReturn("no candidate is left above −inf")
+		return s.failSample("no candidate is left above −inf")
 	}
 	v.ID, v.Logit, v.N = append(v.ID[:0], s.ids[:kept]...), append(v.Logit[:0], s.logits[:kept]...), kept
 	return nil
 }
 
-// rank returns at most k candidates, best first. The guest may not change them: they are the
-// view's own, or lie in s.
-func (s *Stage) rank(v *chain.View, k int) (ids []int32, logits []float32) {
+// rankCandidates returns at most k candidates, best first. The guest must not change them: they are
+// the view's own, or lie in s.
+func (s *Stage) rankCandidates(v *chain.View, k int) (ids []int32, logits []float32) {
 	if v.N >= 0 && v.N <= k && sorted(v.Logit[:v.N]) {
 		return v.ID[:v.N], v.Logit[:v.N]
 	}
 	if v.N < 0 {
 		if v.Row != nil {
-			s.takeBest(v.Row, k)
+			s.findBest(v.Row, k)
 		}
-		return s.ids[:s.taken], s.logits[:s.taken]
+		return s.ids[:s.found], s.logits[:s.found]
 	}
 	s.makeScratch()
 	ids, logits = s.ids, s.logits
-	s.selector.gather(v.Logit[:v.N], k)
+	s.selector.gatherLargest(v.Logit[:v.N], k)
 	n := len(s.selector.keys)
 	for i, key := range s.selector.keys {
 		index := ^uint32(key)
@@ -174,32 +174,32 @@ func (s *Stage) rank(v *chain.View, k int) (ids []int32, logits []float32) {
 	return ids[:n], logits[:n]
 }
 
-// takeBest finds the k best of a row, and keeps them in s.
-func (s *Stage) takeBest(row []float32, k int) {
+// findBest finds the k best candidates of a row, and keeps them in s.
+func (s *Stage) findBest(row []float32, k int) {
 	s.makeScratch()
 	find := s.module.Env.TopK
 	if find == nil {
 		find = s.selector.topK
 	}
-	s.taken = find(row, k, s.ids, s.logits)
+	s.found = find(row, k, s.ids, s.logits)
 }
 
-// most is how many candidates the guest may be shown.
-func (s *Stage) most() int {
+// mostCandidates is how many candidates the guest may be shown.
+func (s *Stage) mostCandidates() int {
 	ids, _ := s.instance.Buffers.Candidates()
 	return min(s.plugin.Manifest.Candidates, len(ids))
 }
 
-// makeScratch makes what the first call needs.
+// makeScratch allocates the scratch buffers with the first call.
 func (s *Stage) makeScratch() {
 	if s.seen == nil {
-		s.seen = make([]uint64, s.vocabulary()/64+1)
+		s.seen = make([]uint64, s.vocabularySize()/64+1)
 		s.ids, s.logits = make([]int32, s.plugin.Manifest.Candidates), make([]float32, s.plugin.Manifest.Candidates)
 	}
 }
 
-// sorted reports whether logits are in falling order and all above −inf. Eight pairs share a
-// branch: this runs for every token.
+// sorted reports whether logits are in descending order and all above −inf. It runs for every
+// token, so eight comparisons share a branch.
 func sorted(logits []float32) bool {
 	rest := logits
 	for len(rest) > 8 {
@@ -217,12 +217,10 @@ func sorted(logits []float32) bool {
 	return len(rest) > 0 && rest[len(rest)-1] > banned
 }
 
-// This file checks the candidates that a guest has edited, and takes them.
-
-// checkIDs finds the first id that is no token or was there before. If there is none, problem is
-// empty.
+// checkIDs finds the first id that is not in the vocabulary or that appears twice. problem is empty
+// if there is none.
 func (s *Stage) checkIDs(ids []int32) (problem string, at int) {
-	size, n := uint32(s.vocabulary()), 0
+	size, n := uint32(s.vocabularySize()), 0
 	for ; n < len(ids); n++ {
 		id := uint32(ids[n])
 		if id >= size {
@@ -236,14 +234,14 @@ func (s *Stage) checkIDs(ids []int32) (problem string, at int) {
 		}
 		*word |= bit
 	}
-	for _, id := range ids[:n] { // those whose bit was set
+	for _, id := range ids[:n] { // whose bits were set
 		s.seen[uint32(id)/64] = 0
 	}
 	return problem, n
 }
 
-// compact copies the candidates above −inf and returns how many there are, and the index of the
-// first logit that is NaN or +inf, or −1. It goes by blocks: most are left as they were, or banned
+// compact copies the candidates above −inf. It returns how many it kept, and the index of the first
+// logit that is NaN or +inf, or −1. It works block by block, since most blocks are kept or banned
 // as a whole.
 func compact(toIDs []int32, toLogits []float32, ids []int32, logits []float32) (kept, invalid int) {
 	for from := 0; from < len(ids); from += blockSize {
@@ -273,15 +271,15 @@ func compact(toIDs []int32, toLogits []float32, ids []int32, logits []float32) (
 	return kept, -1
 }
 
-// bytesOf are the bytes of ids, which compare faster.
-func bytesOf(ids []int32) []byte {
+// asBytes views ids as bytes, which compare faster.
+func asBytes(ids []int32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(ids))), 4*len(ids))
 }
 
-// applyLogits shows the plugin the whole row. The guest's copy is the view from then on. It is not
-// copied back, since this instance is not called again before the chain has chosen.
+// applyLogits shows the plugin the whole row. The guest's copy becomes the view. It is not copied
+// back, since this instance is not called again before the chain has chosen.
 func (s *Stage) applyLogits(v *chain.View) error {
-	row := s.row()
+	row := s.boundRow()
 	switch {
 	case v.N < 0 && v.Row == nil: // TakeRow wrote it
 	case v.N < 0:
@@ -302,19 +300,20 @@ func (s *Stage) applyLogits(v *chain.View) error {
 		find = firstInvalid
 	}
 	if at := find(row); at >= 0 {
-		return s.wrongReturn("logit %v of token %d: neither finite nor −inf", row[at], at)
+		return s.failSample("logit %v of token %d: neither finite nor −inf", row[at], at)
 	}
-	if !anyAbove(row) {
-		return s.wrongReturn("no logit is left above −inf")
+	if !anyAllowed(row) {
+		return s.failSample("no logit is left above −inf")
 	}
 	v.Row, v.N = row, -1
 	return nil
 }
 
-// row is the bound row.
-func (s *Stage) row() []float32 { return s.instance.Buffers.Logits()[:s.vocabulary()] }
+// boundRow is the bound logits buffer.
+func (s *Stage) boundRow() []float32 { return s.instance.Buffers.Logits()[:s.vocabularySize()] }
 
-func anyAbove(row []float32) bool {
+// anyAllowed reports whether a logit is above −inf.
+func anyAllowed(row []float32) bool {
 	for _, x := range row {
 		if x > banned {
 			return true
@@ -326,12 +325,12 @@ func anyAbove(row []float32) bool {
 var _ chain.Judge = (*Stage)(nil)
 
 // Allows implements chain.Judge. The plugin is shown the token as the only candidate, with the
-// logit 0: a token that comes without a draw has no other. To leave none is no fault here.
+// logit 0, since a token that was not drawn has no logit. Leaving no candidate is not a fault here.
 func (s *Stage) Allows(t scheduler.Token) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.canCall(guest.Sample) {
-		return true, nil // its masks are asked for elsewhere, and after a fault the answer has ended
+		return true, nil // Prepare asks for masks, and after a fault the answer has ended
 	}
 	var ids []int32
 	var logits []float32
@@ -342,7 +341,7 @@ func (s *Stage) Allows(t scheduler.Token) (bool, error) {
 		ids, logits, n, ranked = ids[:1], logits[:1], 1, 1
 		ids[0], logits[0] = t, 0
 	case load.ViewLogits:
-		logits = s.row()
+		logits = s.boundRow()
 		for i := range logits {
 			logits[i] = banned
 		}
@@ -361,7 +360,7 @@ func (s *Stage) Allows(t scheduler.Token) (bool, error) {
 				return false, nil
 			}
 		}
-		return true, nil // all candidates, which is one, or what a bias leaves
+		return true, nil // the plugin kept the only candidate, or no bias bans it
 	case ids != nil:
 		return ids[0] == t && logits[0] > banned, nil
 	case logits != nil:

@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// selector finds the largest logits. Its scratch is reused; it is not for concurrent use.
+// selector finds the largest logits. It reuses its scratch and is not for concurrent use.
 type selector struct {
-	keys []uint64 // a logit's rank above, its index inverted below: larger is better
+	keys []uint64 // a logit's orderedBits in the upper half, its inverted index in the lower: larger is better
 }
 
 // topK is a portable plugin.TopK. It goes over the row once and keeps the logits above a bar.
-// Whenever 2k are kept, the better half stays, and the bar is the k-th best.
+// Whenever 2k are kept, quickselect drops the lower half, and the bar becomes the k-th best.
 func (s *selector) topK(row []float32, k int, ids []int32, logits []float32) int {
-	s.gather(row, k)
+	s.gatherLargest(row, k)
 	for i, key := range s.keys {
 		index := ^uint32(key)
 		ids[i], logits[i] = int32(index), row[index]
@@ -24,8 +24,8 @@ func (s *selector) topK(row []float32, k int, ids []int32, logits []float32) int
 	return len(s.keys)
 }
 
-// gather leaves the keys of the k largest of row in s.keys, largest first.
-func (s *selector) gather(row []float32, k int) {
+// gatherLargest leaves the keys of the k largest logits of row in s.keys, largest first.
+func (s *selector) gatherLargest(row []float32, k int) {
 	s.keys = slices.Grow(s.keys[:0], 2*k)
 	bar := float32(math.Inf(-1))
 	i := 0
@@ -34,37 +34,38 @@ func (s *selector) gather(row []float32, k int) {
 		if b[0] > bar || b[1] > bar || b[2] > bar || b[3] > bar || b[4] > bar || b[5] > bar || b[6] > bar || b[7] > bar {
 			for n, x := range b {
 				if x > bar {
-					bar = s.add(x, i+n, k, bar)
+					bar = s.push(x, i+n, k, bar)
 				}
 			}
 		}
 	}
 	for ; i < len(row); i++ {
 		if row[i] > bar {
-			bar = s.add(row[i], i, k, bar)
+			bar = s.push(row[i], i, k, bar)
 		}
 	}
 	if len(s.keys) > k {
-		split(s.keys, k)
+		selectLargest(s.keys, k)
 		s.keys = s.keys[:k]
 	}
 	slices.Sort(s.keys)
 	slices.Reverse(s.keys)
 }
 
-// add keeps a logit and returns the bar that the next must pass.
-func (s *selector) add(x float32, index, k int, bar float32) float32 {
-	s.keys = append(s.keys, rank(x)<<32|uint64(^uint32(index)))
+// push keeps a logit and returns the bar that the next one must exceed.
+func (s *selector) push(x float32, index, k int, bar float32) float32 {
+	s.keys = append(s.keys, orderedBits(x)<<32|uint64(^uint32(index)))
 	if len(s.keys) < 2*k {
 		return bar
 	}
-	split(s.keys, k)
+	selectLargest(s.keys, k)
 	s.keys = s.keys[:k]
-	return logit(slices.Min(s.keys) >> 32)
+	return fromOrderedBits(slices.Min(s.keys) >> 32)
 }
 
-// rank maps logits to numbers in the same order.
-func rank(x float32) uint64 {
+// orderedBits maps a logit to an integer so that integers are in the order of their logits: the
+// sign bit of a positive float is set, and all bits of a negative one are inverted.
+func orderedBits(x float32) uint64 {
 	bits := math.Float32bits(x)
 	if bits>>31 != 0 {
 		return uint64(^bits)
@@ -72,20 +73,20 @@ func rank(x float32) uint64 {
 	return uint64(bits | 1<<31)
 }
 
-// logit undoes rank.
-func logit(r uint64) float32 {
+// fromOrderedBits undoes orderedBits.
+func fromOrderedBits(r uint64) float32 {
 	if r>>31 != 0 {
 		return math.Float32frombits(uint32(r) &^ (1 << 31))
 	}
 	return math.Float32frombits(^uint32(r))
 }
 
-// split moves the k largest of keys to its front, in no order: quickselect, with the middle of
-// three as the pivot.
-func split(keys []uint64, k int) {
+// selectLargest moves the k largest keys to the front, in no order. It is Hoare's quickselect with
+// the median of three as the pivot.
+func selectLargest(keys []uint64, k int) {
 	from, to := 0, len(keys)-1
 	for from < to {
-		pivot := median(keys[from], keys[(from+to)/2], keys[to])
+		pivot := medianOfThree(keys[from], keys[(from+to)/2], keys[to])
 		i, j := from, to
 		for i <= j {
 			for keys[i] > pivot {
@@ -111,16 +112,16 @@ func split(keys []uint64, k int) {
 	}
 }
 
-func median(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }
+func medianOfThree(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }
 
-// This file looks for logits that a guest must not leave, NaN and +inf. It checks whole blocks,
-// two logits in each addition, and looks at single logits only where a block has an invalid one.
-
+// A guest must not leave NaN or +inf in a row. The functions below look for them in whole blocks,
+// two logits in each 64-bit addition (SIMD within a register), and look at single logits only in a
+// block that has an invalid one.
 const (
-	pairs     = 32                    // of logits in a block
+	pairs     = 32                    // pairs of logits in a block
 	blockSize = 2 * pairs             // logits
 	signs     = 0x8000_0000_8000_0000 // the sign bits of a pair
-	units     = 0x0080_0000_0080_0000 // the least bits of its exponents
+	units     = 0x0080_0000_0080_0000 // the lowest bits of its exponents
 )
 
 // bannedPairs is a block of −inf.
@@ -134,7 +135,7 @@ var bannedPairs = func() (b [pairs]uint64) {
 // isLogit reports whether x is finite or −inf.
 func isLogit(x float32) bool { return x <= math.MaxFloat32 }
 
-// pairsOf reads a whole block as pairs.
+// pairsOf views a whole block as pairs.
 func pairsOf(block []float32) *[pairs]uint64 {
 	_ = block[blockSize-1]
 	return (*[pairs]uint64)(unsafe.Pointer(unsafe.SliceData(block)))
@@ -158,9 +159,8 @@ func firstInvalid(row []float32) int {
 	return -1
 }
 
-// hasNonFinite reports whether a block has −inf, +inf or NaN: their exponents are all ones, so
-// adding one carries into the sign. The four sums do not depend on each other, so that the
-// processor computes them side by side.
+// hasNonFinite reports whether a block has −inf, +inf or NaN. Their exponents are all ones, so
+// adding one carries into the sign. Four independent sums let the processor add in parallel.
 func hasNonFinite(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
 	for i := 0; i < pairs; i += 4 {
@@ -172,8 +172,8 @@ func hasNonFinite(block *[pairs]uint64) bool {
 	return (a|b|c|d)&signs != 0
 }
 
-// hasInvalid reports whether a block has +inf or NaN, and takes twice as long as hasNonFinite. If
-// the sign is set it adds one less, so that −inf does not carry.
+// hasInvalid reports whether a block has +inf or NaN, and takes twice as long as hasNonFinite. For
+// negative logits it adds one less, so that −inf does not carry.
 func hasInvalid(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
 	for i := 0; i < pairs; i += 4 {

@@ -31,7 +31,7 @@ func (s *Stage) Prepare() (chain.Prepared, error) {
 	return p, nil
 }
 
-// readPrepared reads what prepare says it filled.
+// readPrepared reads the buffers that prepare says it filled.
 func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) {
 	const known = abi.PrepareMask | abi.PrepareBias | abi.PrepareForce
 	if bits&^int32(known) != 0 {
@@ -46,13 +46,13 @@ func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) 
 		}
 	}
 	if bits&abi.PrepareMask != 0 {
-		if p.Mask = s.mask(); !chain.AllowsAny(p.Mask) {
+		if p.Mask = s.boundMask(); !chain.AllowsAny(p.Mask) {
 			return p, guest.Violationf(plugin.CauseAnswer, "the mask allows no token")
 		}
 	}
 	var v *guest.Violation
 	if bits&abi.PrepareBias != 0 {
-		if p.Bias, v = s.biases(b.Bias()); v != nil {
+		if p.Bias, v = s.readBiases(b.Bias()); v != nil {
 			return p, v
 		}
 	}
@@ -69,9 +69,9 @@ func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) 
 	return p, nil
 }
 
-// mask is the bound mask, without the bits beyond the vocabulary.
-func (s *Stage) mask() []uint32 {
-	n := s.vocabulary()
+// boundMask is the bound mask buffer, with the bits beyond the vocabulary cleared.
+func (s *Stage) boundMask() []uint32 {
+	n := s.vocabularySize()
 	mask := s.instance.Buffers.Mask(n)
 	if rest := n % 32; rest != 0 {
 		mask[len(mask)-1] &= 1<<rest - 1
@@ -79,8 +79,8 @@ func (s *Stage) mask() []uint32 {
 	return mask
 }
 
-// biases reads the bound bias buffer.
-func (s *Stage) biases(from []byte) ([]chain.Bias, *guest.Violation) {
+// readBiases reads the bound bias buffer.
+func (s *Stage) readBiases(from []byte) ([]chain.Bias, *guest.Violation) {
 	n, room := binary.LittleEndian.Uint32(from), (len(from)-4)/8
 	if uint64(n) > uint64(room) {
 		return nil, guest.Violationf(plugin.CauseAnswer, "%d biases in a buffer for %d", n, room)
@@ -90,8 +90,8 @@ func (s *Stage) biases(from []byte) ([]chain.Bias, *guest.Violation) {
 		entry := from[4+8*i:]
 		token := binary.LittleEndian.Uint32(entry)
 		value := math.Float32frombits(binary.LittleEndian.Uint32(entry[4:]))
-		if uint64(token) >= uint64(s.vocabulary()) || !(value <= math.MaxFloat32) {
-			return nil, guest.Violationf(plugin.CauseAnswer, "bias %d of %d: %v on token %d; it must be finite or −inf, on a token below %d", i, n, value, token, s.vocabulary())
+		if uint64(token) >= uint64(s.vocabularySize()) || !(value <= math.MaxFloat32) {
+			return nil, guest.Violationf(plugin.CauseAnswer, "bias %d of %d: %v on token %d; it must be finite or −inf, on a token below %d", i, n, value, token, s.vocabularySize())
 		}
 		s.bias = append(s.bias, chain.Bias{Token: int32(token), Value: value})
 	}
@@ -104,15 +104,15 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	defer s.mu.Unlock()
 	s.session.History = append(s.session.History, t)
 	s.session.Accepting()
-	effect, err := s.accept(t)
+	effect, err := s.callAccept(t)
 	if err == nil && !effect.Stop && !effect.Splice {
-		err = s.draft()
+		err = s.askDraft()
 	}
 	return effect, err
 }
 
-// accept tells the plugin of a token.
-func (s *Stage) accept(t scheduler.Token) (chain.Effect, error) {
+// callAccept tells the plugin of a token, and reads what it wants done.
+func (s *Stage) callAccept(t scheduler.Token) (chain.Effect, error) {
 	s.drafted = s.drafted[:0]
 	if !s.canCall(guest.Accept) {
 		return chain.Effect{}, nil
@@ -130,30 +130,30 @@ func (s *Stage) accept(t scheduler.Token) (chain.Effect, error) {
 		return chain.Effect{Stop: true}, nil
 	case abi.AcceptSplice:
 		if spliced {
-			return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "a splice in answer to a token that was spliced itself"))
+			return s.failAccept(guest.Violationf(plugin.CauseAnswer, "a splice in answer to a token that was spliced itself"))
 		}
-		return s.readEdit()
+		return s.readSpliceEffect()
 	}
-	return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", returned))
+	return s.failAccept(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", returned))
 }
 
-// acceptFault ends the use of the plugin after accept has returned a wrong value.
-func (s *Stage) acceptFault(v *guest.Violation) (chain.Effect, error) {
+// failAccept ends the use of the plugin after accept returned a wrong value.
+func (s *Stage) failAccept(v *guest.Violation) (chain.Effect, error) {
 	return chain.Effect{}, s.endOnFault(s.instance.Fail(guest.Accept, v))
 }
 
-// readEdit reads the splice that accept wrote.
-func (s *Stage) readEdit() (chain.Effect, error) {
+// readSpliceEffect reads the splice that accept wrote, and takes its tokens out of the history.
+func (s *Stage) readSpliceEffect() (chain.Effect, error) {
 	if !s.instance.Buffers.Bound(abi.BufferSplice) {
-		return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "a splice, but no splice buffer is bound"))
+		return s.failAccept(guest.Violationf(plugin.CauseAnswer, "a splice, but no splice buffer is bound"))
 	}
 	backtrack, tokens, v := s.readSplice()
 	if v != nil {
-		return s.acceptFault(v)
+		return s.failAccept(v)
 	}
 	generated := len(s.session.History) - s.prompt
 	if limit := min(s.instance.Hold(), generated); backtrack > uint32(limit) {
-		return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "%d tokens are taken back; hold is %d and %d were generated",
+		return s.failAccept(guest.Violationf(plugin.CauseAnswer, "%d tokens are taken back; hold is %d and %d were generated",
 			backtrack, s.instance.Hold(), generated))
 	}
 	s.session.History = s.session.History[:len(s.session.History)-int(backtrack)]
@@ -161,7 +161,7 @@ func (s *Stage) readEdit() (chain.Effect, error) {
 	return chain.Effect{Splice: true, Backtrack: int32(backtrack), Tokens: tokens}, nil
 }
 
-// readSplice reads the bound splice buffer.
+// readSplice reads the bound splice buffer: how many tokens to take back, and the new ones.
 func (s *Stage) readSplice() (backtrack uint32, tokens []scheduler.Token, _ *guest.Violation) {
 	b := s.instance.Buffers.Splice()
 	backtrack, n := b[0], b[1]
@@ -170,33 +170,29 @@ func (s *Stage) readSplice() (backtrack uint32, tokens []scheduler.Token, _ *gue
 	}
 	s.tokens = s.tokens[:0]
 	for _, t := range b[2 : 2+n] {
-		if uint64(t) >= uint64(s.vocabulary()) {
-			return 0, nil, guest.Violationf(plugin.CauseAnswer, "token %d in the splice buffer; there are %d", t, s.vocabulary())
+		if uint64(t) >= uint64(s.vocabularySize()) {
+			return 0, nil, guest.Violationf(plugin.CauseAnswer, "token %d in the splice buffer; there are %d", t, s.vocabularySize())
 		}
 		s.tokens = append(s.tokens, int32(t))
 	}
 	return backtrack, s.tokens, nil
 }
 
-// This file has a plugin guess the next tokens. It is asked on the background sampler, right after
-// it was told of a token, since the tick, which wants the guess, does not wait.
-
 var _ chain.Foreseer = (*Stage)(nil)
 
-// Foresee implements chain.Foreseer: what the plugin has guessed after the last token.
+// Foresee implements chain.Foreseer: it returns what the plugin drafted after the last token. The
+// tick asks and does not wait, so the background sampler has the plugin draft right after each
+// token.
 func (s *Stage) Foresee(most int) []scheduler.Token {
 	if !s.mu.TryLock() {
-		return nil // it is being asked
+		return nil // the plugin is being called
 	}
 	defer s.mu.Unlock()
 	return s.drafted[:min(len(s.drafted), most)]
 }
 
-// drafts reports whether the plugin guesses tokens.
-func (s *Stage) drafts() bool { return s.module.Has(guest.Draft) }
-
-// draft asks the plugin for a guess. The error is that of endOnFault.
-func (s *Stage) draft() error {
+// askDraft asks the plugin which tokens it expects next. Errors are those of endOnFault.
+func (s *Stage) askDraft() error {
 	s.drafted = s.drafted[:0]
 	if !s.canCall(guest.Draft) {
 		return nil
@@ -211,21 +207,22 @@ func (s *Stage) draft() error {
 		return s.endOnFault(err)
 	}
 	if returned < 0 || int(returned) > most {
-		return s.draftFault("%d tokens are guessed; from 0 to %d may be", returned, most)
+		return s.failDraft("%d tokens are guessed; from 0 to %d may be", returned, most)
 	}
 	if returned == 0 {
 		return nil
 	}
 	for _, t := range s.instance.Buffers.Splice()[2 : 2+returned] {
-		if uint64(t) >= uint64(s.vocabulary()) {
-			return s.draftFault("token %d is guessed; there are %d", t, s.vocabulary())
+		if uint64(t) >= uint64(s.vocabularySize()) {
+			return s.failDraft("token %d is guessed; there are %d", t, s.vocabularySize())
 		}
 		s.drafted = append(s.drafted, int32(t))
 	}
 	return nil
 }
 
-func (s *Stage) draftFault(format string, args ...any) error {
+// failDraft ends the use of the plugin after draft returned wrong tokens.
+func (s *Stage) failDraft(format string, args ...any) error {
 	s.drafted = s.drafted[:0]
 	return s.endOnFault(s.instance.Fail(guest.Draft, guest.Violationf(plugin.CauseAnswer, format, args...)))
 }
