@@ -32,15 +32,15 @@ func Violationf(cause error, format string, args ...any) *Violation {
 	return &Violation{cause: cause, detail: fmt.Sprintf(format, args...)}
 }
 
-// diagnose tells why a call trapped: as the guest itself has said in this call, where it ended the
-// call by itself.
+// diagnose finds why a call trapped. If the guest ended the call itself, its own words in this call
+// are the reason.
 func (i *Instance) diagnose(err error) *Violation {
 	var v *Violation
 	exits := errors.As(err, &v)
 	if exits && !errors.Is(v.cause, plugin.CauseExit) {
 		switch {
-		case errors.Is(v.cause, plugin.CauseFuel): // in a function of the host's
-			return cmp.Or(i.reported(), v)
+		case errors.Is(v.cause, plugin.CauseFuel): // in a host function
+			return cmp.Or(i.guestReport(), v)
 		case errors.Is(v.cause, plugin.CauseTime): // which is the machine's, too
 			v.said = cleanText(i.refusal)
 		}
@@ -48,12 +48,12 @@ func (i *Instance) diagnose(err error) *Violation {
 	}
 	where := ""
 	if !exits {
-		where = innermost(err, i.module.code.Metered.Moves)
+		where = describeTrap(err, i.module.code.Metered.Moves)
 		switch exhausted := i.meter.Err(); {
 		case errors.Is(exhausted, fuel.ErrStack):
 			return Violationf(plugin.CauseStack, "%s", where)
 		case errors.Is(exhausted, fuel.ErrFuel):
-			return cmp.Or(i.reported(), i.outOfFuel(where+i.growth()+i.hint()))
+			return cmp.Or(i.guestReport(), i.outOfFuel(where+i.describeGrowth()+i.debugHint()))
 		}
 	}
 	if i.region.Refused() { // the guest ended since it got no memory, which is not its fault
@@ -61,21 +61,21 @@ func (i *Instance) diagnose(err error) *Violation {
 	}
 	if !exits {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		v = Violationf(plugin.CauseTrap, "%s, %s%s", strings.TrimPrefix(first, "wasm error: "), where, i.hint())
+		v = Violationf(plugin.CauseTrap, "%s, %s%s", strings.TrimPrefix(first, "wasm error: "), where, i.debugHint())
 	}
-	return cmp.Or(i.reported(), i.outOfMemory(v.Error()), v)
+	return cmp.Or(i.guestReport(), i.outOfMemory(v.Error()), v)
 }
 
-// reported is the violation of a call that has told fail why it would end; nil: it has not.
-func (i *Instance) reported() *Violation {
+// guestReport returns the violation of a call that told fail why it would end; nil: it did not.
+func (i *Instance) guestReport() *Violation {
 	if len(i.refusal) == 0 {
 		return nil
 	}
 	return &Violation{cause: plugin.CauseError, said: cleanText(i.refusal)}
 }
 
-// outOfMemory is the violation of a call that asked for more memory than an instance may have, and
-// then ended as text says; nil: it did not ask.
+// outOfMemory returns the violation of a call that asked for more memory than an instance may have
+// and then ended as text says; nil: it did not ask for more.
 func (i *Instance) outOfMemory(text string) *Violation {
 	asked, limit := i.region.Exceeded()
 	if asked == 0 {
@@ -84,9 +84,9 @@ func (i *Instance) outOfMemory(text string) *Violation {
 	return Violationf(plugin.CauseLimit, "out of memory: it asked for %s, an instance has at most %s; %s", mebibytes(asked), mebibytes(limit), text)
 }
 
-// growth says how a call that used up its fuel has used memory, if that was much: filling memory
-// and collecting garbage cost fuel.
-func (i *Instance) growth() string {
+// describeGrowth says how a call that used up its fuel used memory, if that was much: filling
+// memory and collecting garbage cost fuel.
+func (i *Instance) describeGrowth() string {
 	const much = 8 << 20
 	size := len(i.Memory())
 	switch asked, limit := i.region.Exceeded(); {
@@ -103,9 +103,9 @@ func mebibytes(bytes uint64) string {
 	return strconv.FormatFloat(math.Ceil(float64(bytes)/(1<<20)*10)/10, 'f', -1, 64) + " MiB"
 }
 
-// hint says how a build without line numbers that printed no panic is made to tell more. One that
-// can print, as all of Go's own compiler can, has told all it knows.
-func (i *Instance) hint() string {
+// debugHint says how to make a build tell more that has no line numbers and printed no panic. One
+// that can print, as all builds of Go's own compiler can, has told all it knows.
+func (i *Instance) debugHint() string {
 	if len(i.module.code.Metered.Moves) > 0 || i.module.imports("fd_write", wasiModule) || slices.ContainsFunc(i.session.log.last(), isPanic) {
 		return ""
 	}
@@ -122,11 +122,11 @@ type frame struct {
 	known bool   // whether that is known: the module was built for debugging
 }
 
-// place is a line of the trace with the offset of the call above it: see fuel's places.go.
+// place matches a line of the trace with the offset of the call above it: see fuel's places.go.
 var place = regexp.MustCompile(`^0x([0-9a-f]+): `)
 
-// framesOf reads the calls of a trap's stack trace, the innermost first.
-func framesOf(err error, moves fuel.Moves) (frames []frame) {
+// parseFrames reads the calls of a trap's stack trace, the innermost first.
+func parseFrames(err error, moves fuel.Moves) (frames []frame) {
 	_, trace, _ := strings.Cut(err.Error(), "wasm stack trace:\n\t")
 	for line := range strings.Lines(trace) {
 		line = strings.TrimSpace(line)
@@ -141,24 +141,24 @@ func framesOf(err error, moves fuel.Moves) (frames []frame) {
 				frames[last].at, frames[last].known = moves.Original(uint32(offset))
 			}
 		case at == nil:
-			frames = append(frames, frame{name: bare(strings.TrimPrefix(line, "."))})
+			frames = append(frames, frame{name: functionName(strings.TrimPrefix(line, "."))})
 		}
 	}
 	return frames
 }
 
-// runtimes are how the names of functions begin that a compiler adds to what an author wrote.
+// runtimes lists prefixes of functions that a compiler adds to what an author wrote.
 var runtimes = []string{"runtime.", "core::", "std::", "alloc::", "<core::", "<std::", "<alloc::", "__rust", "rust_", "__rdl", "__rg"}
 
-// byRuntime reports whether a function is not the author's but the language's.
+// byRuntime reports whether a function belongs to the language and not to the author.
 func (f frame) byRuntime() bool {
 	return slices.ContainsFunc(runtimes, func(prefix string) bool { return strings.HasPrefix(f.name, prefix) })
 }
 
-// innermost tells in which guest functions a call trapped. A debug build's text has offsets, as
-// addr2line takes them; package lines of the author's commands replaces them by lines.
-func innermost(err error, moves fuel.Moves) string {
-	frames := framesOf(err, moves)
+// describeTrap names the guest functions in which a call trapped. For a debug build it adds
+// offsets, as addr2line takes them; the author's commands replace them by lines (package lines).
+func describeTrap(err error, moves fuel.Moves) string {
+	frames := parseFrames(err, moves)
 	if len(frames) == 0 {
 		return "at an unknown place"
 	}
@@ -180,23 +180,23 @@ func innermost(err error, moves fuel.Moves) string {
 	return b.String() + end
 }
 
-// bare is a function's name without its types, which come last: "(i32,i32) i32".
-func bare(name string) string {
+// functionName drops a function's types, which come last, such as "(i32,i32) i32".
+func functionName(name string) string {
 	if results := strings.LastIndex(name, ") ("); results >= 0 {
 		name = name[:results+1]
 	}
 	if at := strings.LastIndexByte(name, '('); at > 0 {
 		name = name[:at]
 	}
-	return demangled(name)
+	return demangle(name)
 }
 
-// rustSigns are what Rust's older mangling writes for signs that a symbol cannot have.
+// rustSigns undoes Rust's legacy mangling of signs that a symbol cannot have.
 var rustSigns = strings.NewReplacer("$LT$", "<", "$GT$", ">", "$RF$", "&", "$BP$", "*", "$LP$", "(", "$RP$", ")", "$C$", ",", "$u20$", " ", "$u7b$", "{", "$u7d$", "}", "..", "::")
 
-// demangled turns a symbol of Rust like _ZN6faults4fail17h0123456789abcdefE into faults::fail, also
+// demangle turns a symbol of Rust like _ZN6faults4fail17h0123456789abcdefE into faults::fail, also
 // where LLVM made it unique with a suffix like .llvm.123. Others stay.
-func demangled(name string) string {
+func demangle(name string) string {
 	symbol, _, _ := strings.Cut(name, ".llvm.")
 	rest, ok := strings.CutPrefix(symbol, "_ZN")
 	var parts []string

@@ -38,7 +38,7 @@ var requestFunctions = map[string]hostFunction{
 
 func hostHistory(i *Instance, c *call) uint64 {
 	all := i.session.History
-	return c.write(i, 4, bytesOf(all[beginning(c.i32(0), len(all)):]))
+	return c.write(i, 4, bytesOf(all[startIndex(c.i32(0), len(all)):]))
 }
 
 func hostMedia(i *Instance, c *call) uint64 {
@@ -73,25 +73,29 @@ func hostElapsed(i *Instance, _ *call) uint64 {
 }
 
 func hostRequest(i *Instance, c *call) uint64 {
-	return c.write(i, 1, describe(i.module.Env.model, i.session.sampling()))
+	sampling := []byte("{}")
+	if r := i.session.request; r != nil && r.Sampling != nil {
+		sampling = r.Sampling()
+	}
+	return c.write(i, 1, slices.Concat([]byte(`{"model":`), i.module.Env.model, []byte(`,"sampling":`), sampling, []byte("}")))
 }
 
-// answerText is the text of an answer's tokens, kept from call to call. Tokens that were taken
-// back are found by comparing.
+// answerText caches the text of an answer's tokens from call to call. Comparing tokens finds those
+// that were taken back.
 type answerText struct {
 	tokens []int32
 	marks  []mark // after each token
 	bytes  []byte
 }
 
-// mark is where the text of a token ends, and what is left of it for the next.
+// mark is where a token's text ends, and the part of a character that is left for the next token.
 type mark struct {
 	end     int
 	partial string
 }
 
-// of is the text of an answer of these tokens.
-func (a *answerText) of(tokens []int32, v plugin.Vocabulary) []byte {
+// update returns the text of an answer of these tokens, converting only what changed.
+func (a *answerText) update(tokens []int32, v plugin.Vocabulary) []byte {
 	same := 0
 	for same < min(len(tokens), len(a.tokens)) && tokens[same] == a.tokens[same] {
 		same++
@@ -111,23 +115,23 @@ func (a *answerText) of(tokens []int32, v plugin.Vocabulary) []byte {
 	return a.bytes
 }
 
-// tokensPerFuel are as many tokens of an answer as a unit of fuel pays for.
+// tokensPerFuel is how many tokens of an answer a unit of fuel pays for.
 const tokensPerFuel = 4
 
 func hostText(i *Instance, c *call) uint64 {
-	tokens := i.session.answer()
+	tokens := i.session.answerTokens()
 	i.charge(uint64(len(tokens) / tokensPerFuel))
-	text := i.session.text.of(tokens, i.module.Env.Vocabulary)
-	return c.write(i, 1, text[beginning(c.i32(0), len(text)):])
+	text := i.session.text.update(tokens, i.module.Env.Vocabulary)
+	return c.write(i, 1, text[startIndex(c.i32(0), len(text)):])
 }
 
-// answer is the history without the prompt.
-func (s *Session) answer() []int32 {
+// answerTokens is the history without the prompt.
+func (s *Session) answerTokens() []int32 {
 	return s.History[min(int(s.Params[abi.ParamPromptTokens]), len(s.History)):]
 }
 
-// beginning is an index of a list of n: a negative one counts back from the end.
-func beginning(from int32, n int) int {
+// startIndex clamps an index into a list of n. A negative one counts back from the end.
+func startIndex(from int32, n int) int {
 	at := int(from)
 	if at < 0 {
 		at = max(0, n+at)
@@ -138,22 +142,22 @@ func beginning(from int32, n int) int {
 // partByteFuel is what taking the answer apart costs for each byte of its text.
 const partByteFuel = 16
 
-// answerParts are an answer's parts, which are looked at when a guest first asks.
+// answerParts finds the part that an answer's text ends in. It begins when a guest first asks.
 type answerParts struct {
 	teller plugin.Parts
 	begun  bool
-	text   string   // that was asked for last
-	part   abi.Part // the answer to that
+	text   string   // the text of the last question
+	part   abi.Part // its answer
 }
 
 func hostPart(i *Instance, _ *call) uint64 {
-	tokens := i.session.answer()
-	text := i.session.text.of(tokens, i.module.Env.Vocabulary)
+	tokens := i.session.answerTokens()
+	text := i.session.text.update(tokens, i.module.Env.Vocabulary)
 	i.charge(uint64(len(tokens)/tokensPerFuel) + partByteFuel*uint64(len(text)))
 	return i32(int32(i.session.partOf(text)))
 }
 
-// partOf is the part that a text ends in.
+// partOf returns the part that a text ends in.
 func (s *Session) partOf(text []byte) abi.Part {
 	p := &s.parts
 	if !p.begun {
@@ -179,7 +183,7 @@ func (s *Session) Close() {
 	}
 }
 
-// promptText is what the model's template made of messages last.
+// promptText caches the last text that the model's template made of messages.
 type promptText struct {
 	of   []byte
 	text string
@@ -216,7 +220,7 @@ func (i *Instance) promptText(messages []byte) (string, error) {
 	}
 	i.call.unseen = false
 	last.of = bytes.Clone(messages)
-	i.aside(func(ctx context.Context) { last.text, last.err = i.session.request.PromptText(ctx, last.of) })
+	i.runAside(func(ctx context.Context) { last.text, last.err = i.session.request.PromptText(ctx, last.of) })
 	return last.text, last.err
 }
 
@@ -247,20 +251,20 @@ var vocabularyFunctions = map[string]hostFunction{
 	abi.ImportTokenize:  hostTokenize,
 }
 
-// known reports whether a parameter is a token.
-func (i *Instance) known(token int32) bool {
+// isToken reports whether a parameter is a token.
+func (i *Instance) isToken(token int32) bool {
 	return uint64(uint32(token)) < uint64(i.module.Env.Vocabulary.Size())
 }
 
 func hostPiece(i *Instance, c *call) uint64 {
-	if !i.known(c.i32(0)) {
+	if !i.isToken(c.i32(0)) {
 		return i32(-1)
 	}
 	return c.text(i, i.module.Env.Vocabulary.Piece(c.i32(0)))
 }
 
 func hostTokenAttr(i *Instance, c *call) uint64 {
-	if !i.known(c.i32(0)) {
+	if !i.isToken(c.i32(0)) {
 		return i32(-1)
 	}
 	return uint64(i.module.Env.Vocabulary.Attributes(c.i32(0)))
@@ -280,11 +284,11 @@ func hostTokenize(i *Instance, c *call) uint64 {
 	return c.write(i, 4, bytesOf(tokens))
 }
 
-// cleanText copies text out of guest memory and replaces invalid UTF-8.
+// cleanText copies text out of guest memory, with invalid UTF-8 replaced.
 func cleanText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
-// layVocab builds what vocab gives: offsets, then the bytes of all pieces.
-func (e *Environment) layVocab() []byte {
+// buildVocab builds what vocab gives: offsets, then the bytes of all pieces.
+func (e *Environment) buildVocab() []byte {
 	n := e.Vocabulary.Size()
 	table := make([]byte, 4*(n+1))
 	var text []byte

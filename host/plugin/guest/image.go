@@ -19,7 +19,7 @@ import (
 type image struct {
 	memory  *memory.Image
 	globals []uint64       // by the names in fuel.Module.Globals
-	account memory.Account // where its memory was taken from, that of a plan or of a client's module; nil: it does not count
+	account memory.Account // what a plan's or a client's module's memory was taken from; nil: it does not count
 }
 
 // close frees the memory. What began as the image stays.
@@ -31,16 +31,16 @@ func (i *image) close() error {
 }
 
 // Warm initialises an instance, lets it build what all requests need, and keeps it as the image
-// that others begin as.
+// that other instances begin as.
 func (m *Module) Warm(ctx context.Context) error {
-	kept, session := &deeds{}, m.loading(ctx)
+	kept, session := &deeds{}, m.newLoadingSession(ctx)
 	session.Watcher = kept
 	i, err := m.instantiate(ctx, session)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = i.Close(false) }() // it lives on in the image
-	if err := i.ready(); err != nil {
+	if err := i.initializeAndWarm(); err != nil {
 		return err
 	}
 	if m.Has(Warm) && m.Env.HasModel() {
@@ -93,7 +93,7 @@ func (i *Instance) restore(from *image) error {
 func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(planned *Module, said string) error) (_ *Module, err error) {
 	kept, s := &deeds{}, m.NewSession(&plugin.RequestInfo{Client: r.Client, Config: r.Config})
 	s.Done, s.Watcher = done, kept
-	i, err := m.planIn(s)
+	i, err := m.newPlanned(s)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 	if err := read(&planned, i.Emitted()); err != nil {
 		return nil, i.Fail(Plan, &Violation{plugin.CauseAnswer, "the plan cannot be used", err.Error()})
 	}
-	if planned.image, err = i.difference(); err != nil {
+	if planned.image, err = i.takeDifference(); err != nil {
 		return nil, err
 	}
 	return &planned, nil
@@ -121,18 +121,18 @@ const longestKept = 1000
 // Plans is what the guest hands to emit when it plans for a configuration, without a model. The
 // errors are those of Plan.
 func (m *Module) Plans(ctx context.Context, config []byte) ([]byte, error) {
-	s := m.loading(ctx)
+	s := m.newLoadingSession(ctx)
 	s.config = config
-	i, err := m.planIn(s)
+	i, err := m.newPlanned(s)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = i.Close(false) }() // nothing of it is needed any more
+	defer func() { _ = i.Close(false) }() // what it emitted is copied
 	return bytes.Clone(i.emitted), nil
 }
 
-// planIn is an instance that has planned for the configuration of a session.
-func (m *Module) planIn(s *Session) (*Instance, error) {
+// newPlanned returns an instance that has planned for the configuration of a session.
+func (m *Module) newPlanned(s *Session) (*Instance, error) {
 	i, err := m.NewInstance(context.Background(), s)
 	if err != nil {
 		return nil, err
@@ -148,8 +148,8 @@ func (m *Module) planIn(s *Session) (*Instance, error) {
 	return i, nil
 }
 
-// Narrow has the host call only those exports of a list, and lets instances take back so many
-// tokens at most.
+// Narrow restricts the host to the exports in a list, and instances to taking back at most hold
+// tokens.
 func (m *Module) Narrow(exports []string, hold int) {
 	if exports != nil {
 		m.CallOnly(exports)
@@ -157,8 +157,8 @@ func (m *Module) Narrow(exports []string, hold int) {
 	m.Hold = hold
 }
 
-// difference is what the instance has made of the image that it began as.
-func (i *Instance) difference() (*image, error) {
+// takeDifference makes an image of what the instance changed in the image that it began as.
+func (i *Instance) takeDifference() (*image, error) {
 	from, env := i.module.image, i.module.Env
 	own, err := i.region.Difference(from.memory, env.Limits.PlanMemory)
 	if errors.Is(err, memory.ErrChanged) {

@@ -10,10 +10,10 @@
 //
 // An instance serves one session and no other. A call is followed through these files:
 //
-//	call.go            fills the meter with the call's fuel, runs the export, and reads the meter afterwards
+//	instance.go        fills the meter with the call's fuel, runs the export, and reads the meter afterwards
 //	pause.go           what happens between two slices of a call's fuel: the deadline is checked, and others may run
 //	timeslices.go      which guests compute when several want to
-//	charge.go          what a host function's work costs
+//	hostcall.go        a call of a host function: its checks and what it costs
 //	memory.go          how a host function reaches guest memory
 //	hostfunction*.go   the ABI's imports; wasi*.go those of WASI
 //	fault.go           why a call trapped
@@ -53,18 +53,18 @@ import (
 // concurrent use once Warm is done.
 type Module struct {
 	Name    string   // of the plugin; "unnamed" until its manifest is read
-	Exports []string // those of the ABI that it has and that the host calls
+	Exports []string // the ABI's exports that it has and that the host calls
 	Env     *Environment
 	Did     []plugin.Deed // what it did when it was warmed for its image, up to 1 MiB
 	Hold    int           // how many tokens an instance may take back at most
-	// WarmFuel is what its penstock_warm used of its fuel when the module was warmed; 0: it has none.
+	// WarmFuel is the fuel that its penstock_warm used when the module was warmed; 0: it has none.
 	WarmFuel int64
 	Planned  []plugin.Deed // what it did in its penstock_plan, up to 1 MiB
 	PlanFuel int64         // what its penstock_plan used; 0: it is no plan
 	PlanLog  []string      // the last lines that its penstock_plan logged, the beginning of each
 
-	// Shares is whether the memory of instances counts by client, who may have half of what others
-	// leave. Who brings scripts or modules chooses what they take.
+	// Shares is whether the memory of instances counts by client, each of which may have half of what
+	// others leave: who brings scripts or modules chooses what they take.
 	Shares bool
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
@@ -75,7 +75,7 @@ type Module struct {
 	answers [exports]bool // the export has a result
 	image   *image        // nil: every instance is initialised and warmed on its own
 	borrows bool          // the code is another Module's to close
-	// configure makes what an instance is told as its configuration of a request's; nil: it is that.
+	// configure turns a request's configuration into what an instance is given; nil: unchanged.
 	configure    func(config []byte) []byte
 	borrowsImage bool  // the image, too
 	kept         *Kept // for the client whose module it is; nil: it is the operator's
@@ -98,8 +98,8 @@ func New(ctx context.Context, h *Environment, code *compile.Code) (*Module, erro
 	return m, nil
 }
 
-// CallOnly has the host call, of the module's exports, only those of a list, and those that a
-// module cannot do without.
+// CallOnly restricts the host to the exports in a list, and to those that a module cannot do
+// without.
 func (m *Module) CallOnly(list []string) {
 	m.Exports = slices.DeleteFunc(m.Exports, func(name string) bool { return !slices.Contains(always, name) && !slices.Contains(list, name) })
 	for e := Warm; e < exports; e++ {
@@ -107,7 +107,7 @@ func (m *Module) CallOnly(list []string) {
 	}
 }
 
-// always are the exports that no list takes out.
+// always lists the exports that no list can leave out.
 var always = []string{abi.ExportABIV1, abi.ExportDescribe, abi.ExportInitialize}
 
 // Has reports whether the module has an export that the host calls.
@@ -123,17 +123,17 @@ func (m *Module) imports(name string, from ...string) bool {
 	})
 }
 
-// For is the module for the model of another host, with the same code, to be warmed for it. It is
-// of no use once m is closed.
+// For returns the module for another model, with the same code, to be warmed for it. It is unusable
+// once m is closed.
 func (m *Module) For(h *Environment) *Module {
 	other := *m
 	other.Env, other.Did, other.WarmFuel, other.image, other.borrows = h, nil, 0, nil, true
 	return &other
 }
 
-// As is the module of a plugin that is m with a part of its configuration fixed: configure makes an
-// instance's configuration of a request's. Instances begin as m's. It is of no use once m is
-// closed.
+// As returns the module of a plugin that is m with a part of its configuration fixed: configure
+// turns a request's configuration into an instance's. Instances begin as m's. It is unusable once
+// m is closed.
 func (m *Module) As(name string, configure func(config []byte) []byte, faulted func(*plugin.Fault, *plugin.RequestInfo)) *Module {
 	other := *m
 	other.Name, other.Exports, other.configure, other.Faulted = name, slices.Clone(m.Exports), configure, faulted
@@ -162,8 +162,8 @@ func (m *Module) Close() {
 	}
 }
 
-// notInitialized adds to the fault of the first call what it may come from: Go builds a command,
-// which begins with _start, unless it is told not to.
+// notInitialized adds a likely cause to the fault of the first call: Go builds a command, which
+// begins with _start, unless it is told not to.
 func (m *Module) notInitialized(err error) error {
 	var fault *plugin.Fault
 	if _, command := m.code.Compiled.ExportedFunctions()["_start"]; !command || m.Has(Initialize) || !errors.As(err, &fault) {
@@ -175,11 +175,11 @@ func (m *Module) notInitialized(err error) error {
 
 // Describe asks for the manifest, in an instance of its own.
 func (m *Module) Describe(ctx context.Context) ([]byte, error) {
-	i, err := m.instantiate(ctx, m.loading(ctx))
+	i, err := m.instantiate(ctx, m.newLoadingSession(ctx))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = i.Close(false) }() // nothing of it is needed any more
+	defer func() { _ = i.Close(false) }() // its manifest has been read
 	if err := i.initialize(); err != nil {
 		return nil, err
 	}
@@ -266,14 +266,14 @@ func (m *Module) checkExports() error {
 	return nil
 }
 
-// offered has the types of all host functions, by module and name.
+// offered returns the types of all host functions, by module and name.
 var offered = sync.OnceValue(func() map[string]map[string]string {
 	types := map[string]map[string]string{abi.Module: {}, wasiModule: {}}
 	for _, s := range abi.Imports {
 		types[abi.Module][s.Name] = typeName(s.Params, s.Results)
 	}
 	for _, f := range wasi {
-		types[wasiModule][f.name] = typeName(names(wasiTypes(f.params)), names(wasiTypes(f.results)))
+		types[wasiModule][f.name] = typeName(typeNames(wasiTypes(f.params)), typeNames(wasiTypes(f.results)))
 	}
 	return types
 })
@@ -308,10 +308,10 @@ func checkImports(imports []api.FunctionDefinition) error {
 }
 
 func typeOf(f api.FunctionDefinition) string {
-	return typeName(names(f.ParamTypes()), names(f.ResultTypes()))
+	return typeName(typeNames(f.ParamTypes()), typeNames(f.ResultTypes()))
 }
 
-func names(types []api.ValueType) []string {
+func typeNames(types []api.ValueType) []string {
 	list := make([]string, len(types))
 	for i, t := range types {
 		list[i] = api.ValueTypeName(t)
@@ -323,8 +323,8 @@ func typeName(params, results []string) string {
 	return "(" + strings.Join(params, " ") + ") → (" + strings.Join(results, " ") + ")"
 }
 
-// missing stands for a function that the host does not have: the plugin should have asked with
-// feature first.
+// missing stands for an optional function that the host does not have. The plugin should have asked
+// with feature first.
 func missing(name string) rawFunction {
 	return func(*Instance, []uint64) {
 		panic(Violationf(plugin.CauseCall, "this host has no %s; ask feature before calling what is optional", name))

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,8 +18,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Session is what the host functions tell a guest of the request it serves. It outlives the
-// instance: after a rewind another may take its place.
+// Session is what host functions tell a guest about the request it serves. It outlives the
+// instance, since another may replace it after tokens were taken back.
 type Session struct {
 	History       []int32         // the tokens of the conversation so far
 	Params        [7]int64        // by the ABI's param kinds
@@ -30,7 +29,7 @@ type Session struct {
 	Done          <-chan struct{} // closed when nobody waits for the guest any more; nil: never
 	SetupDeadline time.Time       // every call must be over by then; zero: each has its own time
 	Watcher       Watcher         // nil: nobody watches
-	NoNotes       bool            // nobody sees its notes: the plan does not need them
+	NoNotes       bool            // the plan does not need notes, so nobody reads them
 
 	request *plugin.RequestInfo // nil: nobody's, to load the module
 	owner   string              // who has the module loaded; empty: the operator
@@ -69,7 +68,7 @@ func (m *Module) NewSession(r *plugin.RequestInfo) *Session {
 	return s
 }
 
-// client is who asks; empty: the operator.
+// client returns whose request it is; empty: the operator's.
 func (s *Session) client() string {
 	if s.request == nil {
 		return s.owner
@@ -77,25 +76,12 @@ func (s *Session) client() string {
 	return s.request.Client
 }
 
-// sampling are the request's sampling parameters of now, as JSON.
-func (s *Session) sampling() []byte {
-	if s.request == nil || s.request.Sampling == nil {
-		return []byte("{}")
-	}
-	return s.request.Sampling()
-}
-
-// describe is what the import request gives: the model and the request's sampling parameters.
-func describe(model, sampling []byte) []byte {
-	return slices.Concat([]byte(`{"model":`), model, []byte(`,"sampling":`), sampling, []byte("}"))
-}
-
 // unknown is a number that is not known.
 var unknown = float32(math.NaN())
 
-// loading is a session of nobody's request: describing and warming have none. The operator's log
-// has what the operator's own modules say meanwhile.
-func (m *Module) loading(ctx context.Context) *Session {
+// newLoadingSession begins a session without a request, for describing and warming. What the
+// operator's own modules log meanwhile goes to the operator's log.
+func (m *Module) newLoadingSession(ctx context.Context) *Session {
 	s := &Session{Done: ctx.Done(), Logprob: unknown, log: guestLog{left: m.Env.Limits.Log}}
 	if m.kept != nil {
 		s.owner = m.kept.client
@@ -106,9 +92,9 @@ func (m *Module) loading(ctx context.Context) *Session {
 	return s
 }
 
-// random counts the draws at a position. A draw depends on nothing else than its count, the
-// position, the plugin's index in the chain and the seed, so an answer that is computed again,
-// after tokens were taken back for instance, draws the same.
+// random counts the draws at a position. A draw depends only on its count, the position, the
+// plugin's index in the chain and the seed. So an answer that is computed again, such as after
+// tokens were taken back, draws the same.
 type random struct {
 	seed, index uint64
 	position    int
@@ -122,7 +108,7 @@ func (r *random) moveTo(position int) {
 	}
 }
 
-// next gives 64 random bits.
+// next returns 64 random bits.
 func (r *random) next() uint64 {
 	x := abi.Draw(r.seed, r.index, uint64(r.position), r.nth)
 	r.nth++
@@ -135,24 +121,24 @@ type Output struct {
 	Value  json.RawMessage // compact JSON
 }
 
-// outputs are what a guest gave in a session. They and their limits outlive an instance, as the
-// session does.
+// outputs are the values that a guest gave its client in a session. They and their limits outlive
+// an instance, as the session does.
 type outputs struct {
-	Replaying bool // a fresh instance is told what the one before knew: what it gives, the client has
+	Replaying bool // the answer is replayed to a fresh instance: the client has these values already
 
 	given        []Output
 	count, bytes int // of all that were ever given
 }
 
-// TakeOutputs returns what the guest has given since the last call.
+// TakeOutputs returns and forgets what the guest has given since the last call.
 func (o *outputs) TakeOutputs() []Output {
 	given := o.given
 	o.given = nil
 	return given
 }
 
-// givesOutput tells in which exports a guest may give values: those of a request whose answer is
-// not over.
+// givesOutput holds the exports in which a guest may give values: those that are called before the
+// answer is over.
 var givesOutput = [exports]bool{Open: true, Prepare: true, Sample: true, Accept: true, Stop: true, Filter: true, Rewind: true, Run: true}
 
 // output takes a value. The error says why it is refused.
@@ -185,7 +171,7 @@ func compactJSON(value []byte) ([]byte, error) {
 	if !utf8.Valid(value) {
 		return nil, errors.New("the value is not UTF-8")
 	}
-	if depth(value) > abi.LimitSchemaDepth {
+	if jsonDepth(value) > abi.LimitSchemaDepth {
 		return nil, fmt.Errorf("the value is nested more than %d levels deep", abi.LimitSchemaDepth)
 	}
 	var b bytes.Buffer
@@ -195,8 +181,8 @@ func compactJSON(value []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// depth is how deep a JSON value is nested. For invalid JSON the result is arbitrary.
-func depth(value []byte) int {
+// jsonDepth is how deep a JSON value is nested. For invalid JSON the result is arbitrary.
+func jsonDepth(value []byte) int {
 	now, most, quoted := 0, 0, false
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {
@@ -215,28 +201,29 @@ func depth(value []byte) int {
 	return most
 }
 
-// notes are what a guest has said of the token that is decided. They outlive an instance, as the
-// session does.
+// notes are what a guest said about the token that is being decided, for its trace. They outlive an
+// instance, as the session does.
 type notes struct {
 	noted  []string
-	logged []string // lines of its log: they take no room from its notes
-	// of tells of which token: how many had been accepted before it.
+	logged []string // lines of its log, with a limit of their own
+	// of is the token that the notes are about, as a number of tokens accepted before it.
 	of, accepted int
 }
 
-// TakeNotes returns what the guest has noted and logged of the token that was accepted last, or of
-// the one that comes next.
+// TakeNotes returns and forgets what the guest noted and logged about the token that was accepted
+// last, or about the next one.
 func (n *notes) TakeNotes() []string {
 	said := append(n.noted, n.logged...)
 	n.noted, n.logged = nil, nil
 	return said
 }
 
-// Accepting begins the call that tells the guest of the token that was decided.
+// Accepting counts a token, before the call that tells the guest of it.
 func (n *notes) Accepting() { n.accepted++ }
 
-// decides tells whether the call that runs is about a token, whose notes then are those of n.
-func (n *notes) decides(running Export) bool {
+// isAboutToken reports whether the running call is about a token. If it is another token than that
+// of the notes, they are dropped.
+func (n *notes) isAboutToken(running Export) bool {
 	of := n.accepted
 	switch running {
 	case Prepare, Sample:
@@ -246,7 +233,7 @@ func (n *notes) decides(running Export) bool {
 		return false
 	}
 	if of != n.of {
-		n.noted, n.logged, n.of = nil, nil, of // nobody wanted those before
+		n.noted, n.logged, n.of = nil, nil, of // nobody has taken the earlier ones
 	}
 	return true
 }
@@ -254,7 +241,7 @@ func (n *notes) decides(running Export) bool {
 // note takes a note. The error says why it is refused.
 func (i *Instance) note(text []byte) error {
 	n := &i.session.notes
-	if !n.decides(i.running) {
+	if !n.isAboutToken(i.running) {
 		return fmt.Errorf("note refused: %s is no place for it", i.running)
 	}
 	switch {
@@ -271,20 +258,11 @@ func (i *Instance) note(text []byte) error {
 	return nil
 }
 
-func hostNote(i *Instance, c *call) uint64 {
-	c.unseen = i.session.Replaying
-	if err := i.note(c.in[0]); err != nil {
-		i.session.log.add(abi.LogWarn, []byte(err.Error()))
-		return i32(abi.NoteRefused)
-	}
-	return i32(abi.NoteOk)
-}
-
-// noteLine has the trace of the token that is decided tell a line of the log, as far as there is
-// room.
+// noteLine adds a line of the log to the trace of the token that is being decided, as far as there
+// is room.
 func (i *Instance) noteLine(line []byte) {
 	n := &i.session.notes
-	if i.session.Replaying || !n.decides(i.running) || len(n.logged) == abi.LimitNotes {
+	if i.session.Replaying || !n.isAboutToken(i.running) || len(n.logged) == abi.LimitNotes {
 		return
 	}
 	if len(line) > abi.LimitNoteBytes {
@@ -296,10 +274,10 @@ func (i *Instance) noteLine(line []byte) {
 // lastLines is how many lines of a guest's log are attached to an error.
 const lastLines = 10
 
-// guestLog takes the log of one request's guest: up to a limit in bytes it goes to the operator's
-// log, if the operator wants that, and the last lines are kept for errors.
+// guestLog takes the log of one request's guest. Up to a limit in bytes it goes to the operator's
+// log, if the operator wants that. The last lines are kept for errors.
 type guestLog struct {
-	to    *slog.Logger // nil: nobody's
+	to    *slog.Logger // nil: none
 	left  int          // bytes
 	cut   bool
 	lines []string
@@ -310,10 +288,10 @@ var levels = [...]slog.Level{
 	abi.LogDebug: slog.LevelDebug, abi.LogInfo: slog.LevelInfo, abi.LogWarn: slog.LevelWarn, abi.LogError: slog.LevelError,
 }
 
-// lineCost is what a line counts besides its bytes: empty lines are not free.
+// lineCost is what a line counts in addition to its bytes: empty lines are not free.
 const lineCost = 32
 
-// dropCutCharacter drops the beginning of a character at the end of a text that was cut.
+// dropCutCharacter drops the incomplete character at the end of a text that was cut.
 func dropCutCharacter(text []byte) []byte {
 	for n := 1; n <= min(len(text), utf8.UTFMax); n++ {
 		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
@@ -339,15 +317,15 @@ func (l *guestLog) add(level int32, line []byte) {
 	if l.cut {
 		text += " (the rest of this request's log is cut)"
 	}
-	l.keep(text)
+	l.keepLine(text)
 	if l.to != nil {
 		l.to.Log(context.Background(), levels[min(max(level, abi.LogDebug), abi.LogError)], text)
 	}
 }
 
-// keep keeps a line for errors, in place of the oldest if they are many. The first lines of a
-// panic stay: what follows them is a stack trace that goes on to the outermost calls.
-func (l *guestLog) keep(text string) {
+// keepLine keeps a line for errors, in place of the oldest of ten. The first lines of a panic stay:
+// a stack trace follows them.
+func (l *guestLog) keepLine(text string) {
 	if len(l.lines) == lastLines {
 		if isPanic(l.lines[0]) {
 			return

@@ -138,8 +138,8 @@ func wasiRandom(i *Instance, s []uint64) {
 	s[0] = wasiOK
 }
 
-// wasiWrite logs what goes to standard output and error: fd, list of (ptr, len), number of them,
-// ptr of the sum.
+// wasiWrite logs what the guest writes to standard output and error. Parameters: fd, list of (ptr,
+// len), number of them, ptr of the sum.
 func wasiWrite(i *Instance, s []uint64) {
 	file := uint32(s[0])
 	if file != wasiStdout && file != wasiStderr {
@@ -178,9 +178,9 @@ const (
 	endOfTime = 1 << 62 // ns, in the reach of every toolchain's clock
 )
 
-// wasiPoll passes the time that is waited for at once: the clock is then where it would be.
-// Waiting for a descriptor is answered with "bad descriptor". list, events, number of the list,
-// ptr of the number of events.
+// wasiPoll skips the time that the guest waits for, by setting its clock. Waiting for a descriptor
+// is answered with "bad descriptor". Parameters: list, events, number of the list, ptr of the
+// number of events.
 func wasiPoll(i *Instance, s []uint64) {
 	if uint32(s[2]) == 0 {
 		s[0] = wasiInvalid
@@ -190,12 +190,12 @@ func wasiPoll(i *Instance, s []uint64) {
 	now, until := i.clock, uint64(endOfTime)
 	for rest := list; len(rest) > 0; rest = rest[subscriptionBytes:] {
 		i.charge(subscriptionFuel)
-		until = min(until, due(rest, now))
+		until = min(until, dueTime(rest, now))
 	}
 	i.clock = max(now, until)
 	count := uint32(0)
 	for ; len(list) > 0; list = list[subscriptionBytes:] {
-		if due(list, now) > i.clock {
+		if dueTime(list, now) > i.clock {
 			continue
 		}
 		event := events[:eventBytes]
@@ -212,8 +212,8 @@ func wasiPoll(i *Instance, s []uint64) {
 	s[0] = wasiOK
 }
 
-// due is when a subscription is over: a descriptor's at once.
-func due(subscription []byte, now uint64) uint64 {
+// dueTime returns when a subscription ends. One for a descriptor ends at once.
+func dueTime(subscription []byte, now uint64) uint64 {
 	if subscription[subscriptionTag] != tagClock {
 		return 0
 	}

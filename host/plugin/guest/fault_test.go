@@ -28,7 +28,7 @@ func TestInnermost_Text(t *testing.T) {
 		"none":                {"", "at an unknown place"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := innermost(errors.New("wasm error: unreachable\nwasm stack trace:\n"+c.trace), built.Moves)
+			got := describeTrap(errors.New("wasm error: unreachable\nwasm stack trace:\n"+c.trace), built.Moves)
 			if got != c.want && (name != "places" || !strings.HasPrefix(got, c.want)) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -44,7 +44,7 @@ func TestDemangled_Rust(t *testing.T) {
 		"_ZN57_$LT$faults..Boom$u20$as$u20$penstock..plugin..Plugin$GT$6sample17h0123456789abcdefE": "<faults::Boom as penstock::plugin::Plugin>::sample",
 		"main.(*boom).pick": "main.(*boom).pick", "_ZN": "_ZN", "_ZN9xE": "_ZN9xE", "_ZNE": "_ZNE", "_ZN99999999999999999999xE": "_ZN99999999999999999999xE",
 	} {
-		if got := demangled(name); got != want {
+		if got := demangle(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
