@@ -48,13 +48,13 @@ type ledger struct {
 	frames  []frame
 }
 
-func (l *ledger) open(f frame) { l.frames = append(l.frames, f) }
+func (l *ledger) openFrame(f frame) { l.frames = append(l.frames, f) }
 
 // place is a position in the body for the cost of a segment.
 type place struct{ segment, at int }
 
-// begin starts a segment.
-func (l *ledger) begin() {
+// beginSegment starts a segment.
+func (l *ledger) beginSegment() {
 	l.now = len(l.costs)
 	l.costs = append(l.costs, 0)
 }
@@ -73,16 +73,17 @@ func (l *ledger) refills() int {
 	return l.frames[len(l.frames)-1].refills
 }
 
-// edge notes a jump from here to the end of the frame that label names. The
+// noteEdge notes a jump from here to the end of the frame that label names. The
 // function's own end and loop headers need none: nothing follows the one, and
 // the other charges for itself.
-func (l *ledger) edge(label int) {
+func (l *ledger) noteEdge(label int) {
 	if i := len(l.frames) - 1 - label; i > 0 && l.frames[i].opcode != opLoop {
-		l.frames[i].meet(l.now)
+		l.frames[i].joinEdge(l.now)
 	}
 }
 
-func (f *frame) meet(segment int) {
+// joinEdge merges the segment of an edge to the frame's end with those of earlier edges.
+func (f *frame) joinEdge(segment int) {
 	switch {
 	case segment == dead:
 	case f.join == nowhere:
@@ -92,20 +93,20 @@ func (f *frame) meet(segment int) {
 	}
 }
 
-// turn handles an else; it reports false where none may stand.
-func (l *ledger) turn() bool {
+// beginElse handles an else. It reports false if the innermost frame is not an if.
+func (l *ledger) beginElse() bool {
 	f := &l.frames[len(l.frames)-1]
 	if f.opcode != opIf {
 		return false
 	}
-	f.meet(l.now)
+	f.joinEdge(l.now)
 	f.opcode, l.now, l.checked = opBlock, f.entry, f.checked
-	l.cut()
+	l.cutLong()
 	return true
 }
 
-// close handles an end.
-func (l *ledger) close() {
+// closeFrame handles an end.
+func (l *ledger) closeFrame() {
 	top := len(l.frames) - 1
 	f := l.frames[top]
 	l.frames = l.frames[:top]
@@ -113,27 +114,27 @@ func (l *ledger) close() {
 	if f.opcode == opLoop {
 		return // only its last instruction leads here
 	}
-	f.meet(l.now)
+	f.joinEdge(l.now)
 	if f.opcode == opIf {
-		f.meet(f.entry) // the arm that is not there
+		f.joinEdge(f.entry) // the arm that is not there
 	}
 	if l.now = f.join; l.now == nowhere {
 		l.now = dead
 	}
-	l.cut()
+	l.cutLong()
 }
 
-// split ends a segment that would become longer than any may.
-func (l *ledger) split(cost int64) {
+// splitLong ends a segment that would exceed longestSegment.
+func (l *ledger) splitLong(cost int64) {
 	if l.now >= 0 && l.costs[l.now] > 0 && l.costs[l.now]+cost > longestSegment {
 		l.now = pending
 	}
 }
 
-// cut ends a segment that has become long. It need not after a call: what
-// comes then was paid before it. A branch after each call would only make
-// compiling slower.
-func (l *ledger) cut() {
+// cutLong ends a segment that is longer than longSegment. What follows a call need
+// not be a new segment, since it was paid for before the call: a branch after each
+// call would only make compiling slower.
+func (l *ledger) cutLong() {
 	if l.now >= 0 && l.costs[l.now] > longSegment {
 		l.now = pending
 	}
@@ -143,9 +144,9 @@ func (l *ledger) cut() {
 // have without paying for it: it is the last on the stack.
 const smallFrame = 4096
 
-// Within a function the counter lives in a local. A local is a register in
-// compiled code where a global is a load and a store in every loop. Calls see
-// it in the global: it is stored before and read again after.
+// Within a function the counter lives in a local. In compiled code a local is a
+// register, whereas a global is a load and a store in every loop. For a call the
+// counter is stored in the global before, and read again after.
 
 func (f *function) fuelLocal() uint32 { return uint32(f.locals) }
 func (f *function) sizeLocal() uint32 { return uint32(f.locals + 1) }
@@ -159,7 +160,7 @@ func (f *function) stacked() bool { return f.calls || f.frame > smallFrame }
 func (f *function) prologue(s signature) []byte {
 	b := []byte{opBlock, emptyBlock}
 	if f.stacked() {
-		b = f.stack(b, opI64Sub)
+		b = f.moveStack(b, opI64Sub)
 	}
 	b = op(b, opGlobalGet, f.fuelGlobal())
 	b = append(appendSigned(append(b, opI64Const), f.costs[0]), opI64Sub)
@@ -168,11 +169,11 @@ func (f *function) prologue(s signature) []byte {
 		b = append(op(b, opGlobalGet, f.stackGlobal()), opI64Or)
 	}
 	b = append(b, opI64Const, 0, opI64GeS, opBrIf, 0)
-	b = op(op(b, opLocalGet, f.fuelLocal()), opCall, f.refill())
+	b = op(op(b, opLocalGet, f.fuelLocal()), opCall, f.refillIndex())
 	b = append(appendSigned(append(b, opI64Const), f.costs[0]), opI64Add)
 	b = op(b, opGlobalSet, f.fuelGlobal())
 	if f.stacked() {
-		b = f.stack(b, opI64Add)
+		b = f.moveStack(b, opI64Add)
 	}
 	for i := range s.params {
 		b = op(b, opLocalGet, uint32(i))
@@ -181,21 +182,22 @@ func (f *function) prologue(s signature) []byte {
 	return append(b, f.blockOf(s.results)...)
 }
 
-// stack takes the frame from the counter of the stack, or gives it back.
-func (f *function) stack(b []byte, opcode byte) []byte {
+// moveStack appends code that takes the frame from the counter of the stack, or
+// gives it back.
+func (f *function) moveStack(b []byte, opcode byte) []byte {
 	b = op(b, opGlobalGet, f.stackGlobal())
 	b = append(appendSigned(append(b, opI64Const), f.frame), opcode)
 	return op(b, opGlobalSet, f.stackGlobal())
 }
 
-// unless refills unless the number on the stack is positive or 0. It closes a
-// block that was opened before that number. The way on comes first: wazero
-// gives it the registers.
-func (f *function) unless(b []byte) []byte {
+// refillUnless appends code that refills unless the number on the stack is positive
+// or 0. It closes a block that was opened before that number. The path without a
+// refill comes first, since wazero gives it the registers.
+func (f *function) refillUnless(b []byte) []byte {
 	f.startBlock()
 	b = append(b, opI64Const, 0, opI64GeS, opBrIf, 0)
 	b = op(b, opLocalGet, f.fuelLocal())
-	b = op(b, opCall, f.refill())
+	b = op(b, opCall, f.refillIndex())
 	return append(op(b, opLocalSet, f.fuelLocal()), opEnd)
 }
 
@@ -203,41 +205,43 @@ func (f *function) unless(b []byte) []byte {
 func (f *function) epilogue() []byte {
 	var b []byte
 	if f.stacked() {
-		b = f.stack(b, opI64Add)
+		b = f.moveStack(b, opI64Add)
 	}
-	return append(f.store(b), opEnd)
+	return append(f.storeFuel(b), opEnd)
 }
 
-func (f *function) store(b []byte) []byte {
+// storeFuel appends code that stores the counter in the global.
+func (f *function) storeFuel(b []byte) []byte {
 	return op(op(b, opLocalGet, f.fuelLocal()), opGlobalSet, f.fuelGlobal())
 }
 
-func (f *function) load(b []byte) []byte {
+// loadFuel appends code that reads the counter from the global.
+func (f *function) loadFuel(b []byte) []byte {
 	return op(op(b, opGlobalGet, f.fuelGlobal()), opLocalSet, f.fuelLocal())
 }
 
-// flush copies the original up to position end.
-func (f *function) flush(end int) {
+// copyOriginal copies the original up to position end.
+func (f *function) copyOriginal(end int) {
 	f.noteMove()
 	f.body = append(f.body, f.in.data[f.copied:end]...)
 	f.copied = end
 }
 
-// charge begins a segment: its cost is taken from the counter. With check the
+// chargeSegment begins a segment: its cost is taken from the counter. With check the
 // counter must not be negative then, or is filled again.
-func (f *function) charge(check bool) {
+func (f *function) chargeSegment(check bool) {
 	if check {
 		f.body = append(f.body, opBlock, emptyBlock)
 	}
-	f.begin()
+	f.beginSegment()
 	f.body = op(f.body, opLocalGet, f.fuelLocal())
-	f.cost()
+	f.appendCost()
 	f.body = append(f.body, opI64Sub)
 	if !check {
 		f.body = op(f.body, opLocalSet, f.fuelLocal())
 		return
 	}
-	f.check()
+	f.checkCounter()
 }
 
 // chargeBulk begins a segment before a bulk operation and adds what the
@@ -254,21 +258,21 @@ func (f *function) chargeBulk(shift int) {
 		f.body = append(f.body, byte(shift), opI64Shl)
 	}
 	f.body = append(f.body, opI64Sub)
-	f.begin()
-	f.cost()
+	f.beginSegment()
+	f.appendCost()
 	f.body = append(f.body, opI64Sub)
-	f.check()
+	f.checkCounter()
 	f.body = op(f.body, opLocalGet, f.sizeLocal())
 }
 
-// cost puts the cost of the segment on the stack, once it is known.
-func (f *function) cost() {
+// appendCost leaves room for a constant, the cost of the segment, that rewrite fills in.
+func (f *function) appendCost() {
 	f.body = append(f.body, opI64Const)
 	f.places = append(f.places, place{f.now, len(f.body)})
 	f.body = append(f.body, make([]byte, costBytes)...)
 }
 
-// loop begins a segment at the header of a loop, which begins at at and is
+// chargeLoop begins a segment at the header of a loop, which begins at at and is
 // read. A refill within would make each round slower: wazero keeps no
 // registers across a call. So there is a loop around it, which is run again
 // for each refill:
@@ -282,22 +286,22 @@ func (f *function) cost() {
 //	    original body
 //	  end
 //	end
-func (f *function) loop(at int) {
+func (f *function) chargeLoop(at int) {
 	header := f.in.data[at:f.in.pos]
-	f.flush(at)
+	f.copyOriginal(at)
 	f.copied = f.in.pos
-	f.begin()
+	f.beginSegment()
 	take := func() {
 		f.body = op(f.body, opLocalGet, f.fuelLocal())
-		f.cost()
+		f.appendCost()
 		f.body = append(f.body, opI64Sub)
 	}
 	take()
 	f.body = op(f.body, opLocalSet, f.fuelLocal())
 	f.body = append(append(f.body, header...), opBlock, emptyBlock)
-	f.body = f.unless(op(f.body, opLocalGet, f.fuelLocal()))
+	f.body = f.refillUnless(op(f.body, opLocalGet, f.fuelLocal()))
 	f.body = op(f.body, opLocalGet, f.fuelLocal())
-	f.cost()
+	f.appendCost()
 	f.body = op(append(f.body, opI64Add), opLocalSet, f.fuelLocal())
 	f.body = append(f.body, header...)
 	take()
@@ -306,9 +310,9 @@ func (f *function) loop(at int) {
 	f.checked = f.in.pos
 }
 
-// check looks at the counter, which is on the stack.
-func (f *function) check() {
-	f.body = f.unless(op(f.body, opLocalTee, f.fuelLocal()))
+// checkCounter appends code that refills if the counter, which is on the stack, is negative.
+func (f *function) checkCounter() {
+	f.body = f.refillUnless(op(f.body, opLocalTee, f.fuelLocal()))
 	f.checked = f.in.pos
 }
 
@@ -341,24 +345,25 @@ const (
 	bulkLeft = 2
 )
 
+// bulkType is the type of the appended functions.
 func (m *module) bulkType() uint32 {
-	return uint32(len(m.types)) + m.extraType(signature{params: []byte{typeI32, typeI32, typeI32}})
+	return uint32(len(m.types)) + m.appendType(signature{params: []byte{typeI32, typeI32, typeI32}})
 }
 
-// bulk hands a large fill or copy to a function that works in pieces. Its
+// chargePieces hands a large fill or copy to a function that works in pieces. Its
 // size is in sizeLocal; the operands are on the stack.
-func (f *function) bulk(kind immediate, opcode byte, at int, function uint32) {
-	f.operand(kind, opcode)
+func (f *function) chargePieces(kind immediate, opcode byte, at int, function uint32) {
+	f.readOperand(kind, opcode)
 	if f.now == dead {
 		return
 	}
-	f.flush(at)
+	f.copyOriginal(at)
 	f.shape.blocks++
 	b := op(f.body, opLocalGet, f.sizeLocal())
 	b = append(appendSigned(append(b, opI32Const), bulkBytes), opI32GtU, opIf)
-	b = f.store(appendSigned(b, int64(f.bulkType())))
-	f.body = append(f.load(op(b, opCall, function)), opElse)
-	f.flush(f.in.pos)
+	b = f.storeFuel(appendSigned(b, int64(f.bulkType())))
+	f.body = append(f.loadFuel(op(b, opCall, function)), opElse)
+	f.copyOriginal(f.in.pos)
 	f.body = append(f.body, opEnd)
 }
 
@@ -367,7 +372,7 @@ func (m *module) fillBody() []byte {
 	whole := []byte{opLocalGet, bulkTo, opLocalGet, bulkFrom, opLocalGet, bulkLeft, opMisc, miscFill, 0}
 	piece := appendSigned([]byte{opLocalGet, bulkTo, opLocalGet, bulkFrom, opI32Const}, bulkBytes)
 	piece = append(piece, opMisc, miscFill, 0)
-	return m.pieces([]byte{bulkTo}, append(piece, advance(opI32Add, bulkTo)...), whole)
+	return m.pieceBody([]byte{bulkTo}, append(piece, advanceLocal(opI32Add, bulkTo)...), whole)
 }
 
 // copyBody copies piece by piece, from the end where the target lies after
@@ -382,28 +387,28 @@ func (m *module) copyBody() []byte {
 	b = append(append(b, last(bulkTo)...), last(bulkFrom)...)
 	b = append(append(b, size...), opMisc, miscCopy, 0, 0, opElse, opLocalGet, bulkTo, opLocalGet, bulkFrom)
 	b = append(append(b, size...), opMisc, miscCopy, 0, 0)
-	b = append(append(b, advance(opI32Add, bulkTo)...), advance(opI32Add, bulkFrom)...)
-	return m.pieces([]byte{bulkTo, bulkFrom}, append(b, opEnd), whole)
+	b = append(append(b, advanceLocal(opI32Add, bulkTo)...), advanceLocal(opI32Add, bulkFrom)...)
+	return m.pieceBody([]byte{bulkTo, bulkFrom}, append(b, opEnd), whole)
 }
 
-// advance moves a parameter by a piece.
-func advance(opcode byte, local byte) []byte {
+// advanceLocal returns code that moves a parameter by a piece.
+func advanceLocal(opcode byte, local byte) []byte {
 	b := appendSigned([]byte{opLocalGet, local, opI32Const}, bulkBytes)
 	return append(b, opcode, opLocalSet, local)
 }
 
-// pieces is the body of a function that runs a piece at a time while more
+// pieceBody is the body of a function that runs a piece at a time while more
 // than one is left, and then the rest. If an address is out of bounds it
 // runs everything at once, which traps before a byte is written.
-func (m *module) pieces(addresses, piece, rest []byte) []byte {
+func (m *module) pieceBody(addresses, piece, rest []byte) []byte {
 	b := []byte{0, opBlock, emptyBlock} // no locals
 	for _, address := range addresses {
 		b = append(b, opLocalGet, address, opI64ExtendU, opLocalGet, bulkLeft, opI64ExtendU, opI64Add,
 			opMemory, 0, opI64ExtendU, opI64Const, pageShift, opI64Shl, opI64GtU, opBrIf, 0)
 	}
 	b = append(append(b, opLoop, emptyBlock), piece...)
-	b = append(b, advance(opI32Sub, bulkLeft)...)
-	b = op(op(op(b, opGlobalGet, m.fuelGlobal()), opCall, m.refill()), opGlobalSet, m.fuelGlobal())
+	b = append(b, advanceLocal(opI32Sub, bulkLeft)...)
+	b = op(op(op(b, opGlobalGet, m.fuelGlobal()), opCall, m.refillIndex()), opGlobalSet, m.fuelGlobal())
 	b = append(appendSigned(append(b, opLocalGet, bulkLeft, opI32Const), bulkBytes), opI32GtU, opBrIf, 0, opEnd, opEnd)
 	b = append(append(b, rest...), opEnd)
 	return append(appendU32(nil, uint32(len(b))), b...)

@@ -50,12 +50,12 @@ func (m *module) blockOf(results []byte) []byte {
 	case 1:
 		return results
 	}
-	return appendSigned(nil, int64(len(m.types))+int64(m.extraType(signature{results: results})))
+	return appendSigned(nil, int64(len(m.types))+int64(m.appendType(signature{results: results})))
 }
 
-// extraType appends a type unless it was, and returns its place among those
-// that were appended.
-func (m *module) extraType(s signature) uint32 {
+// appendType appends a type unless it was appended before, and returns its place
+// among the appended ones.
+func (m *module) appendType(s signature) uint32 {
 	key := string(s.params) + "→" + string(s.results)
 	i, ok := m.extraIndex[key]
 	if !ok {
@@ -66,20 +66,20 @@ func (m *module) extraType(s signature) uint32 {
 	return uint32(i)
 }
 
-// moved is the index in the rewritten module of one of the original's
-// functions: the import of refill comes after the original's imports.
-func (m *module) moved(function int) uint32 {
+// movedIndex returns the index that an original function has in the rewritten
+// module: the import of refill comes after the original's imports.
+func (m *module) movedIndex(function int) uint32 {
 	if function >= m.imported {
 		function++
 	}
 	return uint32(function)
 }
 
-// refill, filler and copier are the indices of the appended functions; the
-// last two are there with a memory only.
-func (m *module) refill() uint32 { return uint32(m.imported) }
-func (m *module) filler() uint32 { return uint32(len(m.functions) + 1) }
-func (m *module) copier() uint32 { return m.filler() + 1 }
+// refillIndex, fillIndex and copyIndex are the indices of the appended functions.
+// The last two exist only in a module with a memory.
+func (m *module) refillIndex() uint32 { return uint32(m.imported) }
+func (m *module) fillIndex() uint32   { return uint32(len(m.functions) + 1) }
+func (m *module) copyIndex() uint32   { return m.fillIndex() + 1 }
 
 // fuelGlobal and stackGlobal are the indices of the appended counters.
 func (m *module) fuelGlobal() uint32  { return uint32(m.globals) }
@@ -116,9 +116,9 @@ type layout struct {
 // mostCustom bounds the custom sections. Toolchains write about ten.
 const mostCustom = 1000
 
-// split cuts the module into sections and checks their order. Custom
+// splitSections cuts the module into sections and checks their order. Custom
 // sections other than the first "name" are dropped.
-func split(wasm []byte) (*layout, error) {
+func splitSections(wasm []byte) (*layout, error) {
 	r := &reader{data: wasm}
 	if magic := r.bytes(8); string(magic) != "\x00asm\x01\x00\x00\x00" {
 		r.err = nil
@@ -168,26 +168,26 @@ type patch struct {
 
 func newPatch(m *module, in *reader) *patch { return &patch{module: m, in: in, copied: in.pos} }
 
-// function reads the index of a function and returns it as it was.
-func (p *patch) function() int {
+// copyFunctionIndex copies the index of a function, moved, and returns the original.
+func (p *patch) copyFunctionIndex() int {
 	at := p.in.pos
 	i := p.in.index(len(p.functions), "function")
 	p.out = append(p.out, p.in.data[p.copied:at]...)
-	p.out = appendU32(p.out, p.moved(i))
+	p.out = appendU32(p.out, p.movedIndex(i))
 	p.copied = p.in.pos
 	return i
 }
 
-// done returns what was copied.
-func (p *patch) done() []byte {
+// finish copies the rest and returns the copy.
+func (p *patch) finish() []byte {
 	p.out = append(p.out, p.in.data[p.copied:p.in.pos]...)
 	p.copied = p.in.pos
 	return p.out
 }
 
-// constant checks a constant expression of WebAssembly 2.0. Globals cannot
-// stand in one, since none can be imported.
-func (p *patch) constant() {
+// copyConstant copies and checks a constant expression of WebAssembly 2.0. It has
+// no globals, since none can be imported.
+func (p *patch) copyConstant() {
 	r := p.in
 	switch opcode := r.byte(); opcode {
 	case 0x41:
@@ -199,11 +199,11 @@ func (p *patch) constant() {
 	case 0x44:
 		r.bytes(8)
 	case 0xd0:
-		if t := r.byte(); !referenceType(t) {
+		if t := r.byte(); !isReferenceType(t) {
 			r.fail(ErrUnsupported, "reference type %#x", t)
 		}
 	case 0xd2:
-		p.function()
+		p.copyFunctionIndex()
 	case 0xfd:
 		if sub := r.byte(); sub != 0x0c {
 			r.fail(ErrUnsupported, "vector opcode %#x in a constant", sub)
@@ -230,13 +230,13 @@ func (m *module) functionNames() []byte {
 		return nil
 	}
 	p := newPatch(m, names)
-	if !p.names(func(int, []byte) {}) {
+	if !p.copyNames(func(int, []byte) {}) {
 		return nil
 	}
-	return appendSection(appendName(nil, "name"), 1, p.done())
+	return appendSection(appendName(nil, "name"), 1, p.finish())
 }
 
-// nameMap is the map of the functions' names; nil: there is none.
+// nameMap finds the map of function names; nil: there is none.
 func (m *module) nameMap() *reader {
 	if m.names == nil {
 		return nil
@@ -250,11 +250,11 @@ func (m *module) nameMap() *reader {
 	return nil
 }
 
-// named is how an error goes on to name a function by its index.
-func (m *module) named(function int) string {
+// describeName returns what an error adds to a function's index to name it.
+func (m *module) describeName(function int) string {
 	found := ""
 	if names := m.nameMap(); names != nil {
-		newPatch(m, names).names(func(i int, name []byte) {
+		newPatch(m, names).copyNames(func(i int, name []byte) {
 			if i == function {
 				found = string(name)
 			}
@@ -266,11 +266,11 @@ func (m *module) named(function int) string {
 	return fmt.Sprintf(" (%.200q)", found)
 }
 
-// names reads the map of names; it reports whether it is sound.
-func (p *patch) names(each func(function int, name []byte)) bool {
+// copyNames copies the map of names, and reports whether it is well-formed.
+func (p *patch) copyNames(each func(function int, name []byte)) bool {
 	r, last := p.in, -1
 	for range r.count(len(p.functions), "names") {
-		i := p.function()
+		i := p.copyFunctionIndex()
 		name := r.bytes(int(r.u32()))
 		if r.err != nil || i <= last || len(name) > longestName || !utf8.Valid(name) {
 			return false
@@ -284,7 +284,7 @@ func (p *patch) names(each func(function int, name []byte)) bool {
 // Exports reports whether a module exports a name, from its sections and its list of exports
 // alone: a question that is answered before anything costs time. Errors are those of Rewrite.
 func Exports(wasm []byte, name string, limits Limits) (bool, error) {
-	l, err := split(wasm)
+	l, err := splitSections(wasm)
 	if err != nil {
 		return false, err
 	}
@@ -294,7 +294,7 @@ func Exports(wasm []byte, name string, limits Limits) (bool, error) {
 	}
 	m, found := &module{limits: limits}, false
 	for range r.count(limits.Exports, "exports") {
-		found = m.symbol(r) == name || found
+		found = m.readSymbol(r) == name || found
 		r.byte() // what it is, and which
 		r.u32()
 		if r.err != nil {

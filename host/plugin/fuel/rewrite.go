@@ -9,10 +9,10 @@
 // 17 times slower and stops a deep recursion a second late. A counter that the
 // guest itself decrements costs little and stops it at the instruction.
 //
-// Rewrite (rewrite.go) goes through a module section by section, and writes
+// Rewrite goes through a module section by section, and writes
 // the charges into its functions (charge.go). A Meter (meter.go) hands fuel
 // to an instance of the rewritten module, and takes from it what host
-// functions cost. A host fills it before each call: see guest/call.go.
+// functions cost. A host fills it before each call: see guest/instance.go.
 //
 // # What is paid
 //
@@ -156,12 +156,12 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 	if len(wasm) > limits.ModuleBytes {
 		return nil, fmt.Errorf("%d bytes, at most %d are allowed: %w", len(wasm), limits.ModuleBytes, ErrLimit)
 	}
-	l, err := split(wasm)
+	l, err := splitSections(wasm)
 	if err != nil {
 		return nil, err
 	}
 	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, lined: l.lined, names: l.names}
-	m.refillType = m.extraType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
+	m.refillType = m.appendType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
 	var out [sections][]byte
 	for _, step := range steps {
 		r := l.body[step.id]

@@ -10,7 +10,7 @@ func (m *module) readTypes(r *reader) []byte {
 		if form := r.byte(); form != 0x60 {
 			r.fail(ErrUnsupported, "type form %#x", form)
 		}
-		s := signature{params: m.valueTypes(r, "parameters"), results: m.valueTypes(r, "results")}
+		s := signature{params: m.readValueTypes(r, "parameters"), results: m.readValueTypes(r, "results")}
 		if r.err != nil {
 			return nil
 		}
@@ -19,10 +19,10 @@ func (m *module) readTypes(r *reader) []byte {
 	return nil
 }
 
-func (m *module) valueTypes(r *reader, what string) []byte {
+func (m *module) readValueTypes(r *reader, what string) []byte {
 	list := r.bytes(r.count(m.limits.Arity, what))
 	for _, t := range list {
-		if !valueType(t) {
+		if !isValueType(t) {
 			r.fail(ErrUnsupported, "value type %#x", t)
 		}
 	}
@@ -51,10 +51,10 @@ func (m *module) rewriteImports(r *reader) []byte {
 	n := r.count(m.limits.Imports, "imports")
 	from := r.pos
 	for range n {
-		if name := m.symbol(r); name == ImportModule {
+		if name := m.readSymbol(r); name == ImportModule {
 			r.fail(ErrUnsupported, "import of %q, which is the host's", name)
 		}
-		m.symbol(r)
+		m.readSymbol(r)
 		if kind := r.byte(); kind != 0 {
 			r.fail(ErrUnsupported, "import of kind %d, only functions can be imported", kind)
 		}
@@ -85,8 +85,8 @@ func (m *module) rewriteFunctions(r *reader) []byte {
 	return b
 }
 
-// symbol reads the name of an import or export.
-func (m *module) symbol(r *reader) string {
+// readSymbol reads the name of an import or export.
+func (m *module) readSymbol(r *reader) string {
 	return string(r.bytes(r.count(m.limits.Symbol, "bytes of a name")))
 }
 
@@ -109,12 +109,12 @@ func (m *module) rewriteExports(r *reader) []byte {
 	n := r.count(m.limits.Exports, "exports")
 	p := newPatch(m, r)
 	for range n {
-		name := m.symbol(r)
+		name := m.readSymbol(r)
 		if len(name) >= len(private) && name[:len(private)] == private {
 			r.fail(ErrUnsupported, "export %q, names beginning with %q are the host's", name, private)
 		}
 		if kind := r.byte(); kind == 0 {
-			p.function()
+			p.copyFunctionIndex()
 		} else if int(kind) < len(counts) {
 			r.index(counts[kind], "exported")
 		} else {
@@ -125,14 +125,14 @@ func (m *module) rewriteExports(r *reader) []byte {
 		}
 	}
 	b := appendU32(nil, uint32(n+2+len(m.mutable)+min(1, m.start+1)))
-	b = append(b, p.done()...)
+	b = append(b, p.finish()...)
 	b = op(appendName(b, FuelExport), 3, m.fuelGlobal())
 	b = op(appendName(b, StackExport), 3, m.stackGlobal())
 	for _, i := range m.mutable {
 		b = op(appendName(b, globalName(i)), 3, i)
 	}
 	if m.start >= 0 {
-		b = op(appendName(b, StartExport), 0, m.moved(m.start))
+		b = op(appendName(b, StartExport), 0, m.movedIndex(m.start))
 	}
 	return b
 }
@@ -150,10 +150,10 @@ func (m *module) rewriteTables(r *reader) []byte {
 	left := int64(m.limits.TableElements)
 	for range n {
 		t := table{kind: r.byte()}
-		if !referenceType(t.kind) {
+		if !isReferenceType(t.kind) {
 			r.fail(ErrUnsupported, "table of type %#x", t.kind)
 		}
-		t.min, t.max = rangeOf(r, 1<<32-1)
+		t.min, t.max = readRange(r, 1<<32-1)
 		if left -= int64(t.min); left < 0 {
 			r.fail(ErrLimit, "tables of more than %d elements", m.limits.TableElements)
 		}
@@ -179,7 +179,7 @@ func (m *module) rewriteMemory(r *reader) []byte {
 	n := r.count(1, "memories")
 	b := appendU32(nil, uint32(n))
 	if n == 1 {
-		low, high := rangeOf(r, 65536)
+		low, high := readRange(r, 65536)
 		if low > m.limits.MemoryPages {
 			r.fail(ErrLimit, "memory of %d pages, at most %d are allowed", low, m.limits.MemoryPages)
 		}
@@ -192,8 +192,8 @@ func (m *module) rewriteMemory(r *reader) []byte {
 	return b
 }
 
-// rangeOf reads limits; without a maximum it is top.
-func rangeOf(r *reader, top uint32) (low, high uint32) {
+// readRange reads limits; without a maximum it is top.
+func readRange(r *reader, top uint32) (low, high uint32) {
 	flag := r.byte()
 	low, high = r.u32(), top
 	switch flag {
@@ -216,19 +216,19 @@ func (m *module) rewriteGlobals(r *reader) []byte {
 	p := newPatch(m, r)
 	for i := range n {
 		kind, mutable := r.byte(), r.byte()
-		if !valueType(kind) {
+		if !isValueType(kind) {
 			r.fail(ErrUnsupported, "global of type %#x", kind)
 		}
 		if mutable > 1 {
 			r.fail(ErrMalformed, "mutability %d", mutable)
 		}
-		p.constant()
+		p.copyConstant()
 		if r.err != nil {
 			return nil
 		}
 		switch {
 		case mutable == 0:
-		case kind == typeV128 || referenceType(kind):
+		case kind == typeV128 || isReferenceType(kind):
 			m.immovable = "a mutable global holds a vector or a reference"
 		default:
 			m.mutable = append(m.mutable, uint32(i))
@@ -236,7 +236,7 @@ func (m *module) rewriteGlobals(r *reader) []byte {
 	}
 	m.globals = n
 	b := appendU32(nil, uint32(n+2))
-	b = append(b, p.done()...)
+	b = append(b, p.finish()...)
 	counter := []byte{typeI64, 1, opI64Const, 0, opEnd}
 	return append(append(b, counter...), counter...)
 }
@@ -260,10 +260,10 @@ func (m *module) rewriteElements(r *reader) []byte {
 			if table >= m.tables {
 				r.fail(ErrMalformed, "table index %d, the module has %d", table, m.tables)
 			}
-			p.constant()
+			p.copyConstant()
 		}
 		if flags&3 != 0 {
-			if t := r.byte(); expressions && !referenceType(t) || !expressions && t != 0 {
+			if t := r.byte(); expressions && !isReferenceType(t) || !expressions && t != 0 {
 				r.fail(ErrUnsupported, "elements of type %#x", t)
 			}
 		}
@@ -271,9 +271,9 @@ func (m *module) rewriteElements(r *reader) []byte {
 		left -= n
 		for range n {
 			if expressions {
-				p.constant()
+				p.copyConstant()
 			} else {
-				p.function()
+				p.copyFunctionIndex()
 			}
 			if r.err != nil {
 				return nil
@@ -283,7 +283,7 @@ func (m *module) rewriteElements(r *reader) []byte {
 			return nil
 		}
 	}
-	return p.done()
+	return p.finish()
 }
 
 func (m *module) readDataCount(r *reader) []byte {
@@ -311,7 +311,7 @@ func (m *module) rewriteData(r *reader) []byte {
 			if m.memories == 0 {
 				r.fail(ErrMalformed, "data for a memory that is not there")
 			}
-			p.constant()
+			p.copyConstant()
 		}
 		r.bytes(int(r.u32()))
 		if r.err != nil {
@@ -321,5 +321,5 @@ func (m *module) rewriteData(r *reader) []byte {
 	if n == 0 {
 		return nil
 	}
-	return p.done()
+	return p.finish()
 }
