@@ -70,17 +70,17 @@ import (
 	"github.com/penstock/penstock/host/plugin/quarantine"
 )
 
-// Loader loads plugins, each of them once for all models. It is safe for concurrent use.
+// Loader loads each plugin once for all models. It is safe for concurrent use.
 type Loader struct {
 	host           *guest.Environment
 	compiler       *compile.Compiler
 	loading        sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
 	interpreter    builtIn
 	interpreterSum func() string // the SHA-256 of the interpreter, in hex, computed when it is first asked for
-	own            *Model        // that of its options; one without a vocabulary, where they have none
+	own            *Model        // the model of its options; it has no vocabulary if they have no model
 
 	mu     sync.Mutex // guards models
-	models []*Model   // those of Model that are not closed
+	models []*Model   // open models that Model returned
 }
 
 // New makes a loader for plugins that are offered o.
@@ -95,13 +95,13 @@ func New(o plugin.HostOptions) *Loader {
 	return l
 }
 
-// Limits are what its plugins may use.
+// Limits returns the limits of its plugins.
 func (l *Loader) Limits() plugin.Limits { return l.host.Limits }
 
 // MemoryUse tells how many bytes all instances have together, and how many they may have.
 func (l *Loader) MemoryUse() (used, limit int64) { return l.host.MemoryUse() }
 
-// Model is a model that plugins are used with, until its Close; see Plugin.For.
+// Model returns a model that plugins are used with, until its Close; see Plugin.For.
 func (l *Loader) Model(o plugin.ModelOptions) *Model {
 	m := newModel(l, l.host.For(o))
 	l.mu.Lock()
@@ -110,7 +110,7 @@ func (l *Loader) Model(o plugin.ModelOptions) *Model {
 	return m
 }
 
-// Models are those of Model that are not closed, in the order they came.
+// Models returns the open models that Model returned, in their order.
 func (l *Loader) Models() []*Model {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,9 +123,9 @@ func (l *Loader) remove(m *Model) {
 	l.models = slices.DeleteFunc(l.models, func(other *Model) bool { return other == m })
 }
 
-// Close waits until no request uses a plugin any more, or the context is done: then the error
-// tells how many still do. What a plugin holds is freed with its last Release. Models are to be
-// closed before. Close may be called again.
+// Close waits until no request uses a plugin any more, or the context is done. Then the error tells
+// how many requests still do. A plugin is freed with its last Release. Models must be closed
+// before. Close may be called again.
 func (l *Loader) Close(ctx context.Context) error {
 	l.interpreter.close()
 	return l.own.Close(ctx)
@@ -134,23 +134,23 @@ func (l *Loader) Close(ctx context.Context) error {
 // Check refuses at once a module that is no plugin of this version. Load begins with it.
 func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Limits.Module) }
 
-// Load turns a module into a plugin: it checks and meters it, compiles it, asks for its manifest
-// and, where the loader's options have a model, warms it up for that. For other models Plugin.For
-// does. The error wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal
-// of describe, warm or the module's initialisation. The plugin is the caller's to Release.
+// Load turns a module into a plugin: it checks, meters and compiles it, asks for its manifest and,
+// if the loader's options have a model, warms it for that model. Plugin.For does so for other
+// models. The error wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal
+// of describe, warm or the module's initialisation. The caller must Release the plugin.
 func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	return l.load(ctx, wasm, l.compiler)
 }
 
-// Bounds of compiling a module that is a part of this program: what is compiled at a known price is
-// not refused for it. An interpreter has one function that is worth most of them.
+// Bounds of compiling a module that is a part of this program, whose price is known. One function
+// of the interpreter takes most of them.
 const (
 	embeddedFunctionWork = 1 << 28
 	embeddedWork         = 1 << 29
 )
 
-// LoadEmbedded is Load for a module that is a part of this program. Only the work of compiling it
-// has wider bounds than that of others. While it runs it is trusted no more than they are.
+// LoadEmbedded is Load for a module that is a part of this program. Compiling it may take more
+// work. While it runs, it is trusted no more than other modules.
 func (l *Loader) LoadEmbedded(ctx context.Context, wasm []byte) (*Plugin, error) {
 	limits := l.host.Limits.Module
 	limits.FunctionWork, limits.Work = max(limits.FunctionWork, embeddedFunctionWork), max(limits.Work, embeddedWork)
@@ -174,14 +174,14 @@ func (l *Loader) load(ctx context.Context, wasm []byte, compiler *compile.Compil
 	return l.plugin(ctx, code, sum, nil)
 }
 
-// What a client's module counts for as long as it is there, besides its code and the images of its
-// memory: so much for what each module has, and so many times its size for tables.
+// The memory that a client's module counts for as long as it is loaded, in addition to its code and
+// the images of its memory: a fixed part for each module, and a multiple of its size for tables.
 const (
 	moduleBytes = 256 << 10
 	tableFactor = 2
 )
 
-// ClientModule is the name that the modules of clients share where all are told of them.
+// ClientModule is the name that all clients' modules share in metrics and logs.
 const ClientModule = "module"
 
 // LoadOwned is Load for a module that a client brings for its own requests. Only one is to be
@@ -189,9 +189,9 @@ const ClientModule = "module"
 //
 // # Notes
 //
-//   - What it computes meanwhile counts as the client's, whose turn it has to be, and what it takes
-//     as long as it is there is a part of what the client may have of plugins.memory.
-//   - Its code is compiled anew, so that the time tells nothing of what others have brought.
+//   - What it computes meanwhile counts as the client's. The memory that it takes as long as it is
+//     loaded is a part of what the client may have of plugins.memory.
+//   - Its code is compiled anew, so that the time tells nothing about modules that others brought.
 //   - Metrics know it as ClientModule, like all of them: its name is the client's word.
 //
 // # Errors
@@ -214,8 +214,8 @@ func (l *Loader) LoadOwned(ctx context.Context, client string, wasm []byte) (*Pl
 	return l.plugin(ctx, code, sha256.Sum256(wasm), kept)
 }
 
-// plugin makes a plugin of compiled code, which is its own then, and so is what is kept for its
-// client; nil: it is the operator's.
+// plugin makes a plugin of compiled code, which it owns from then on, as it does the memory kept
+// for its client; nil: it is the operator's.
 func (l *Loader) plugin(ctx context.Context, code *compile.Code, sum [sha256.Size]byte, kept *guest.Kept) (*Plugin, error) {
 	module, err := guest.New(ctx, l.host, code)
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// mostValues bounds a schema. Compiling takes time in proportion to the square of its subschemas:
-// a second for so many.
+// mostValues bounds a schema. Compiling takes time in proportion to the square of its subschemas: a
+// second for this many.
 const mostValues = 10_000
 
-// compileSchema compiles a manifest's schema; none is nil.
+// compileSchema compiles a manifest's schema; nil: it has none.
 func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -68,10 +68,10 @@ func (noLoader) Load(url string) (any, error) {
 // Schema is a compiled schema of configurations. It is safe for concurrent use.
 type Schema struct {
 	compiled *jsonschema.Schema // nil: any object fits
-	defaults bool               // it has some
+	defaults bool               // it has defaults
 }
 
-// NewSchema compiles a schema as a manifest has it; none allows any object. The error wraps
+// NewSchema compiles a manifest's schema. An empty one allows any object. The error wraps
 // plugin.ErrManifest.
 func NewSchema(raw json.RawMessage) (*Schema, error) {
 	compiled, err := compileSchema(raw)
@@ -85,9 +85,9 @@ func NewSchema(raw json.RawMessage) (*Schema, error) {
 	return &Schema{compiled, defaults}, nil
 }
 
-// CheckConfig checks the configuration of a request, a JSON object or nothing, against the
-// plugin's schema. It returns it as the plugin sees it: with the schema's defaults. The error is a
-// *plugin.ConfigError.
+// CheckConfig checks the configuration of a request, a JSON object or nothing, against the plugin's
+// schema. It returns the configuration with the schema's defaults, as the plugin sees it. The error
+// is a *plugin.ConfigError.
 func (p *Plugin) CheckConfig(config []byte) ([]byte, error) { return p.schema.Check(config) }
 
 // Check is Plugin.CheckConfig for a schema.
@@ -107,21 +107,21 @@ func (s *Schema) Check(config []byte) ([]byte, error) {
 	}
 	var invalid *jsonschema.ValidationError
 	if err := (&budget{mostWork}).check(s.compiled, value); errors.As(err, &invalid) {
-		return nil, s.describe(invalid)
+		return nil, s.describeMisfit(invalid)
 	} else if err != nil {
 		return nil, &plugin.ConfigError{Message: err.Error()}
 	}
 	if !s.defaults {
 		return config, nil
 	}
-	if config, err = filled(config, value, s.compiled); err != nil {
+	if config, err = fillConfig(config, value, s.compiled); err != nil {
 		return nil, &plugin.ConfigError{Message: err.Error()}
 	}
 	return config, nil
 }
 
-// describeInvalid describes the first of the innermost causes, since outer ones only say that
-// something within is wrong.
+// describeInvalid describes the first innermost cause, since outer ones only say that an inner part
+// is wrong.
 func describeInvalid(e *jsonschema.ValidationError) *plugin.ConfigError {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]
@@ -137,9 +137,9 @@ func describeInvalid(e *jsonschema.ValidationError) *plugin.ConfigError {
 	return &plugin.ConfigError{Field: field.String(), Message: e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}
 }
 
-// describe is describeInvalid without the value of what is writeOnly: a secret, which errors and
-// the log are not to have.
-func (s *Schema) describe(e *jsonschema.ValidationError) *plugin.ConfigError {
+// describeMisfit is describeInvalid without the value of what is writeOnly: a secret, which errors
+// and the log are not to have.
+func (s *Schema) describeMisfit(e *jsonschema.ValidationError) *plugin.ConfigError {
 	told := describeInvalid(e)
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]
@@ -154,8 +154,8 @@ func (s *Schema) describe(e *jsonschema.ValidationError) *plugin.ConfigError {
 // other.
 const mostLookedAt = 1000
 
-// isSecret reports whether a schema says of the value at a place, or of what that is a part of,
-// that it is writeOnly. Where too many say something about it, it counts as if one did.
+// isSecret reports whether a schema marks the value at a path, or a value around it, as writeOnly.
+// If more schemas than mostLookedAt are involved, it counts as secret.
 func isSecret(s *jsonschema.Schema, at []string, left *int) bool {
 	if *left--; s.WriteOnly || *left < 0 {
 		return true
@@ -180,8 +180,9 @@ func isSecret(s *jsonschema.Schema, at []string, left *int) bool {
 	return part != nil && isSecret(part, at[1:], left)
 }
 
-// mostSteps bounds the work of filling in one configuration: a schema's defaults may lie within
-// each other, even without end. A step is a schema to look at, a value, or some bytes of a text.
+// mostSteps bounds the work of filling in one configuration, since a schema's defaults may be
+// nested in each other, even without end. A step is a schema to look at, a value, or some bytes of
+// a text.
 const (
 	mostSteps    = 250_000
 	bytesOfAStep = 64
@@ -196,64 +197,64 @@ type filler struct {
 	work budget
 }
 
-// step counts work, and reports whether it may be done.
-func (f *filler) step(n int) bool {
+// spendSteps counts work, and reports whether it may be done.
+func (f *filler) spendSteps(n int) bool {
 	if f.left -= n; f.left < 0 {
 		f.err = errTooMany
 	}
 	return f.err == nil
 }
 
-// fill gives the objects of value what they leave out, in place. It looks into properties, items
-// and prefixItems, and follows $ref and allOf. It does not choose: what only one of several
-// alternatives says counts for none.
-func (f *filler) fill(value any, s *jsonschema.Schema) {
-	if s == nil || !f.step(1) {
+// fillDefaults adds the defaults that the objects of value leave out, in place. It looks into
+// properties, items and prefixItems, and follows $ref and allOf. Defaults of alternatives (anyOf,
+// oneOf, if) are ignored, since it does not choose among them.
+func (f *filler) fillDefaults(value any, s *jsonschema.Schema) {
+	if s == nil || !f.spendSteps(1) {
 		return
 	}
-	f.fill(value, s.Ref)
+	f.fillDefaults(value, s.Ref)
 	for _, part := range s.AllOf {
-		f.fill(value, part)
+		f.fillDefaults(value, part)
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			if _, given := value[name]; !given {
-				d := f.defaultOf(s.Properties[name])
+				d := f.findDefault(s.Properties[name])
 				if d == nil {
 					continue
 				}
-				value[name] = f.clone(*d)
+				value[name] = f.copyValue(*d)
 			}
-			f.fill(value[name], s.Properties[name])
+			f.fillDefaults(value[name], s.Properties[name])
 		}
 	case []any:
 		for i, item := range value {
-			f.fill(item, itemSchema(s, i))
+			f.fillDefaults(item, itemSchema(s, i))
 		}
 	}
 }
 
-// defaultOf is a schema's default, or that of a schema that it refers to; nil: none.
-func (f *filler) defaultOf(s *jsonschema.Schema) *any {
+// findDefault returns a schema's default, or that of a schema that it refers to; nil: none.
+func (f *filler) findDefault(s *jsonschema.Schema) *any {
 	switch {
-	case s == nil || !f.step(1):
+	case s == nil || !f.spendSteps(1):
 		return nil
 	case s.Default != nil:
 		return s.Default
 	}
-	if d := f.defaultOf(s.Ref); d != nil {
+	if d := f.findDefault(s.Ref); d != nil {
 		return d
 	}
 	for _, part := range s.AllOf {
-		if d := f.defaultOf(part); d != nil {
+		if d := f.findDefault(part); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-// itemSchema is what a schema says of the item at an index; nil: nothing.
+// itemSchema returns the schema of the item at an index; nil: none.
 func itemSchema(s *jsonschema.Schema, i int) *jsonschema.Schema {
 	first, rest := s.PrefixItems, s.Items2020
 	switch old := s.Items.(type) { // of drafts before 2020-12
@@ -269,33 +270,33 @@ func itemSchema(s *jsonschema.Schema, i int) *jsonschema.Schema {
 	return rest
 }
 
-// clone copies a JSON value, so that a schema's own is not written to.
-func (f *filler) clone(value any) any {
-	f.step(1)
+// copyValue copies a JSON value, so that a schema's own is not written to.
+func (f *filler) copyValue(value any) any {
+	f.spendSteps(1)
 	switch value := value.(type) {
 	case map[string]any:
 		m := make(map[string]any, len(value))
 		for name, v := range value {
-			m[name] = f.clone(v)
+			m[name] = f.copyValue(v)
 		}
 		return m
 	case []any:
 		list := make([]any, len(value))
 		for i, v := range value {
-			list[i] = f.clone(v)
+			list[i] = f.copyValue(v)
 		}
 		return list
 	case string:
-		f.step(len(value) / bytesOfAStep)
+		f.spendSteps(len(value) / bytesOfAStep)
 	}
 	return value
 }
 
-// filled is a configuration that fits the schema, with the schema's defaults. Where those would
-// make it one that does not fit, it stays as it was given.
-func filled(config []byte, value any, schema *jsonschema.Schema) ([]byte, error) {
+// fillConfig returns a fitting configuration with the schema's defaults. It returns config
+// unchanged if it would no longer fit with them.
+func fillConfig(config []byte, value any, schema *jsonschema.Schema) ([]byte, error) {
 	f := filler{left: mostSteps}
-	if f.fill(value, schema); f.err != nil {
+	if f.fillDefaults(value, schema); f.err != nil {
 		return nil, f.err
 	}
 	if err := (&budget{mostWork}).check(schema, value); isMisfit(err) {
@@ -316,8 +317,8 @@ func filled(config []byte, value any, schema *jsonschema.Schema) ([]byte, error)
 }
 
 // checkDefaults refuses a schema with a default that could be filled in and does not fit. It
-// reports whether there is any. Steps and work are as many for all of them as for one
-// configuration: a module with many large ones would hold up the loading of others.
+// reports whether the schema has any. All defaults together have the steps and the work of one
+// configuration, since many large ones would hold up the loading of other modules.
 func checkDefaults(schema *jsonschema.Schema) (has bool, err error) {
 	if schema == nil {
 		return false, nil
@@ -330,7 +331,7 @@ func checkDefaults(schema *jsonschema.Schema) (has bool, err error) {
 			continue
 		}
 		seen[s] = true
-		todo = append(todo, within(s)...)
+		todo = append(todo, childSchemas(s)...)
 		if s.Default == nil {
 			continue
 		}
@@ -343,14 +344,14 @@ func checkDefaults(schema *jsonschema.Schema) (has bool, err error) {
 	if !has {
 		return false, nil
 	}
-	if err := checkTogether(schema); err != nil {
+	if err := checkAllDefaults(schema); err != nil {
 		return has, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
 	}
 	return has, nil
 }
 
-// within lists the schemas that fill goes on to from s.
-func within(s *jsonschema.Schema) []*jsonschema.Schema {
+// childSchemas lists the schemas that fillDefaults visits from s.
+func childSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Concat([]*jsonschema.Schema{s.Ref, s.Items2020}, s.AllOf, s.PrefixItems)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		list = append(list, s.Properties[name])
@@ -373,26 +374,26 @@ func isMisfit(err error) bool {
 	return errors.As(err, &invalid)
 }
 
-// checkTogether checks that a request may leave out the configuration, if it may without the
-// defaults.
-func checkTogether(schema *jsonschema.Schema) error {
+// checkAllDefaults checks that the empty configuration still fits with the defaults, if it fits
+// without them.
+func checkAllDefaults(schema *jsonschema.Schema) error {
 	f, value := filler{left: mostSteps, work: budget{mostWork}}, map[string]any{}
 	if err := f.work.check(schema, value); isMisfit(err) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	if f.fill(value, schema); f.err != nil {
+	if f.fillDefaults(value, schema); f.err != nil {
 		return f.err
 	}
-	if err := f.validate(schema, value); err != nil {
+	if err := f.checkValue(schema, value); err != nil {
 		return fmt.Errorf("with its defaults {} does not fit any more: %w", err)
 	}
 	return nil
 }
 
-// validate checks a value, with an error that names the first thing that is wrong.
-func (f *filler) validate(schema *jsonschema.Schema, value any) error {
+// checkValue checks a value, with an error that names the first thing that is wrong.
+func (f *filler) checkValue(schema *jsonschema.Schema, value any) error {
 	err := f.work.check(schema, value)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -402,14 +403,14 @@ func (f *filler) validate(schema *jsonschema.Schema, value any) error {
 	return errors.New(strings.TrimPrefix(strings.TrimPrefix(e.Field+": ", ".")+e.Message, ": "))
 }
 
-// checkDefault fills a schema's own default as a request's would be, and checks both.
+// checkDefault checks a schema's own default, and the same filled as a request's would be.
 func (f *filler) checkDefault(s *jsonschema.Schema) error {
-	value := f.clone(*s.Default)
-	if err := f.validate(s, value); err != nil {
+	value := f.copyValue(*s.Default)
+	if err := f.checkValue(s, value); err != nil {
 		return err
 	}
-	if f.fill(value, s); f.err != nil {
+	if f.fillDefaults(value, s); f.err != nil {
 		return f.err
 	}
-	return f.validate(s, value)
+	return f.checkValue(s, value)
 }
