@@ -21,7 +21,7 @@ import (
 )
 
 // Words is a made-up vocabulary: an end token, one without text, one that is unused, single bytes,
-// some words of stories and of JSON, and then as many others as there are to be.
+// some words of stories and of JSON, and random words up to its size.
 type Words struct {
 	pieces []string
 	tokens map[string]int32
@@ -36,10 +36,10 @@ const (
 	firstByte   = 3
 )
 
-// longest is how many bytes a piece has at most.
+// longest bounds a piece, in bytes.
 const longest = 16
 
-// NewWords makes a vocabulary of n tokens, or of those alone that any has.
+// NewWords makes a vocabulary of n tokens. If n is 0 it has no random words.
 func NewWords(n int) *Words {
 	w := &Words{pieces: make([]string, firstByte, max(n, 512)), tokens: map[string]int32{}}
 	for b := range 256 {
@@ -122,7 +122,7 @@ func (w *Words) Tokenize(text string, addSpecial, _ bool) ([]int32, error) {
 // Chat is a conversation that a template should render or refuse.
 type Chat struct {
 	Messages []byte // JSON
-	Media    []byte // JSON, of what is in them
+	Media    []byte // JSON that describes their pictures
 }
 
 // Everyday is a conversation of everyday length.
@@ -148,7 +148,7 @@ var talks = [][]message{
 	{},
 }
 
-// Chats are conversations of many kinds, some with pictures.
+// Chats returns conversations of many kinds, some with pictures.
 func Chats() ([]Chat, error) {
 	var all []Chat
 	for _, talk := range talks {
@@ -158,16 +158,16 @@ func Chats() ([]Chat, error) {
 		}
 		all = append(all, Chat{Messages: text})
 	}
-	media := []byte("[" + about(`"text":"`+marker+`"`) + "]")
-	for _, text := range seen() {
+	media := []byte("[" + describePicture(`"text":"`+marker+`"`) + "]")
+	for _, text := range picturedChats() {
 		all = append(all, Chat{[]byte(text), media})
 	}
 	return all, nil
 }
 
-// seen are conversations with the picture: once, and in several messages.
-func seen() []string {
-	part, text := about(`"text":"`+marker+`"`), func(text string) string { return fmt.Sprintf(`{"type":"text","text":%q}`, text) }
+// picturedChats returns conversations with the picture: once, and in several messages.
+func picturedChats() []string {
+	part, text := describePicture(`"text":"`+marker+`"`), func(text string) string { return fmt.Sprintf(`{"type":"text","text":%q}`, text) }
 	first := `{"role":"user","content":[` + text("What is ") + `,` + part + `,` + text("?") + `]}`
 	return []string{
 		`[` + first + `]`,
@@ -175,7 +175,8 @@ func seen() []string {
 	}
 }
 
-// Make is what a plugin makes of a conversation: messages, and then a prompt, if it does both.
+// Make has a plugin rewrite the messages and render a prompt, as far as it does either, and returns
+// the result.
 func (c Chat) Make(ctx context.Context, p *load.Plugin, r plugin.RequestInfo) (string, error) {
 	messages := c.Messages
 	r.Media = c.Media
@@ -194,22 +195,21 @@ func (c Chat) Make(ctx context.Context, p *load.Plugin, r plugin.RequestInfo) (s
 	return stage.Render(ctx, p, messages, r)
 }
 
-// The picture that some prompts and conversations have. Plugins see nothing of what it shows, so
-// there is nothing.
+// The picture in some prompts and conversations. It has no content, since plugins never see any.
 var (
 	pieces  = piece.NewTable()
 	picture = &piece.Piece{Shape: piece.Shape{Hash: sha256.Sum256([]byte("a picture")), Rows: 5, Positions: 5}}
 )
 
-// about is what plugins learn about it, with one more member.
-func about(member string) string {
+// describePicture returns what plugins learn about the picture, with one more member.
+func describePicture(member string) string {
 	return fmt.Sprintf(`{"type":"image",%s,"hash":%q,"width":8,"height":6,"bytes":90,"tokens":%d}`, member, hex.EncodeToString(picture.Hash[:]), picture.Rows)
 }
 
-// marker stands for it in conversations.
+// marker stands for the picture in conversations.
 const marker = "<__media_CHECK_0__>"
 
-// Prompt is a prompt of a few tokens. Every second one has a picture, of which media tells.
+// Prompt makes a prompt of a few tokens. Every second one has a picture, which media describes.
 func (w *Words) Prompt(seed uint64) (prompt []scheduler.Token, media []byte) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	prompt = make([]scheduler.Token, 1+r.IntN(20))
@@ -224,5 +224,5 @@ func (w *Words) Prompt(seed uint64) (prompt []scheduler.Token, media []byte) {
 		panic(err) // it is the only one
 	}
 	at := r.IntN(len(prompt)) // not at the end
-	return slices.Insert(prompt, at, rows...), []byte("[" + about(fmt.Sprintf(`"at":%d`, at)) + "]")
+	return slices.Insert(prompt, at, rows...), []byte("[" + describePicture(fmt.Sprintf(`"at":%d`, at)) + "]")
 }
