@@ -65,14 +65,14 @@ var (
 	CauseCancelled = errors.New("nobody waits for it any more")
 )
 
-// kinds are the names of causes in metrics.
+// kinds maps causes to their names in metrics.
 var kinds = map[error]string{
 	CauseTrap: "trap", CauseFuel: "fuel", CauseStack: "stack", CauseTime: "time", CauseMemory: "memory",
 	CauseBuffer: "buffer", CauseAnswer: "answer", CauseError: "error", CauseCall: "call", CauseExit: "exit", CauseLimit: "limit",
 	CauseConflict: "conflict", CauseBusy: "busy", CauseBudget: "budget", CauseCancelled: "cancelled",
 }
 
-// Unknown is the error of a name that no plugin has. It wraps ErrUnknown.
+// Unknown returns the error of a name that no plugin has. It wraps ErrUnknown.
 func Unknown(name string) error {
 	return fmt.Errorf("%w: %q; GET /v1/plugins lists those there are", ErrUnknown, name)
 }
@@ -124,18 +124,18 @@ func (e *QuarantineError) Seconds() int { return max(1, int(math.Ceil(e.Wait.Sec
 // Unwrap gives ErrQuarantined.
 func (e *QuarantineError) Unwrap() error { return ErrQuarantined }
 
-// Fault is what a plugin did wrong in one call. It ends the request it happened in, and no other.
+// Fault is what a plugin did wrong in one call. It ends only the request that it happened in.
 type Fault struct {
 	Plugin string
 	Export string   // the function that was called
 	Cause  error    // one of the Cause errors
-	Detail string   // what exactly
-	Said   string   // what the plugin said of it, or what quotes the plugin
+	Detail string   // what exactly, in the host's words
+	Said   string   // the plugin's words, or a text that quotes the plugin
 	Log    []string // the guest's last log lines
 }
 
-// Error names plugin, export, cause and detail, in the host's words alone: anybody may read them,
-// in the log too. See Told.
+// Error names plugin, export, cause and detail in the host's words, which anybody may read, also in
+// the log. See Told.
 func (f *Fault) Error() string {
 	if f.Detail == "" {
 		return fmt.Sprintf("plugin %s: %s: %v", f.Plugin, f.Export, f.Cause)
@@ -143,8 +143,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("plugin %s: %s: %v: %s", f.Plugin, f.Export, f.Cause, f.Detail)
 }
 
-// Told is the error with what the guest said of it, and with the last lines of its log. These may
-// quote the request, so they are for its own client.
+// Told returns the error with the guest's own words and the last lines of its log. These may quote
+// the request, so only its own client may read them.
 func (f *Fault) Told() string { return f.Error() + f.words() }
 
 func (f *Fault) words() string {
@@ -154,8 +154,8 @@ func (f *Fault) words() string {
 	return ": " + f.Said + logEnds(f.Log)
 }
 
-// Told is an error's text with the guest's own message, if it is or wraps a Fault or a Refusal. See
-// Fault.Told.
+// Told returns an error's text, with the guest's own words if it is or wraps a Fault or a Refusal.
+// See Fault.Told.
 func Told(err error) string {
 	var fault *Fault
 	var refusal *Refusal
@@ -178,10 +178,10 @@ func logEnds(log []string) string {
 // Unwrap gives the cause.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// Kind is the cause's name in metrics.
+// Kind returns the cause's name in metrics.
 func (f *Fault) Kind() string { return kinds[f.Cause] }
 
-// CauseOf is the cause of a kind of faults, CauseTrap where there is none.
+// CauseOf returns the cause of a kind; CauseTrap if there is no such kind.
 func CauseOf(kind string) error {
 	for cause, name := range kinds {
 		if name == kind {
@@ -191,20 +191,20 @@ func CauseOf(kind string) error {
 	return CauseTrap
 }
 
-// Blameless tells that the fault says nothing against the plugin: it does not count towards
-// quarantine.
+// Blameless reports whether the plugin is not to blame for the fault, which then does not count
+// towards quarantine.
 func (f *Fault) Blameless() bool {
 	return slices.ContainsFunc([]error{CauseConflict, CauseBusy, CauseBudget, CauseCancelled}, func(c error) bool { return errors.Is(f.Cause, c) })
 }
 
-// Reported tells that the plugin has said itself what was wrong, as an interpreter does with a
-// script: that does not count towards quarantine, either. How long a plan takes is up to the
-// machine, too, and its work is bounded by fuel.
+// Reported reports whether the plugin itself said what was wrong, as an interpreter does with a
+// script. Such a fault does not count towards quarantine, either. It includes a plan that took too
+// long, since its time depends on the machine as well, and fuel bounds its work.
 func (f *Fault) Reported() bool {
 	return errors.Is(f.Cause, CauseError) || errors.Is(f.Cause, CauseTime) && f.Export == abi.ExportPlan && f.Said != ""
 }
 
-// Refusal is a plugin's answer that it does not serve a request. The client can fix that.
+// Refusal is a plugin's answer that it does not serve a request. The client can fix the request.
 type Refusal struct {
 	Plugin  string
 	Export  string
@@ -212,14 +212,15 @@ type Refusal struct {
 	Log     []string // the guest's last log lines
 }
 
-// Error says that the plugin refuses, in the host's words alone: anybody may read them, in the log
-// too. See Told.
+// Error says that the plugin refuses in the host's words, which anybody may read, also in the log.
+// See Told.
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("plugin %s refuses the request", r.Plugin)
 }
 
-// Told is the error with the plugin's own words and the last lines of its log, where the host says
-// what it did not accept. They may quote the request, so they are for its own client.
+// Told returns the error with the plugin's own words and the last lines of its log, in which the
+// host says what it did not accept. These may quote the request, so only its own client may read
+// them.
 func (r *Refusal) Told() string { return r.Error() + r.words() }
 
 func (r *Refusal) words() string {

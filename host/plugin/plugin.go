@@ -26,12 +26,12 @@
 //
 // Where is fuel charged? Package fuel rewrites a guest's code so that it charges for its own work
 // (fuel/charge.go), and has the Meter that refills the guest's counter (fuel/meter.go).
-// guest/call.go fills the meter before each call and reads it after. guest/charge.go charges for
-// the work of host functions.
+// guest/instance.go fills the meter before each call and reads it after. guest/hostcall.go charges
+// for the work of host functions.
 //
 // What happens when fuel runs out? The refill of the meter, or a host function's charge, panics,
 // which ends the call as a trap. diagnose (guest/fault.go) turns that into CauseFuel, and
-// Instance.Fail (guest/call.go) into a Fault: the instance runs nothing any more, and the fault
+// Instance.Fail (guest/instance.go) into a Fault: the instance runs nothing any more, and the fault
 // counts towards quarantine. Stage.endOnFault (stage/stage.go) then ends the request, or with
 // on_error=skip lets it go on without the plugin. Every other fault goes the same way from
 // Instance.Fail on.
@@ -78,17 +78,16 @@ type Limits struct {
 	Output      int           // bytes of all values for the client
 	Outputs     int           // values for the client
 	Held        int           // bytes of text a stop plugin or a filter may hold back
-	Filtered    int           // bytes that a filter may write for an answer beside eight for each that it is given
+	Filtered    int           // bytes that a filter may write for an answer, plus eight for each byte it is given
 	Grammars    int           // handles an instance
 	Grammar     int           // bytes of a grammar's text
 	Faults      int           // faults a minute that lead to quarantine
 }
 
-// DefaultMemory is what all instances may have together where nothing else is configured.
+// DefaultMemory is the default memory of all instances together, in bytes.
 const DefaultMemory = 2 << 30
 
-// DefaultProgramFuel is what a program may use where nothing else is configured: some minutes of a
-// processor.
+// DefaultProgramFuel is the default fuel of a program, in units: some minutes of a processor.
 const DefaultProgramFuel = 100_000_000_000
 
 // DefaultLimits returns the limits of ABI v1.
@@ -126,30 +125,31 @@ func DefaultLimits() Limits {
 	}
 }
 
-// HostOptions are what the host offers its plugins. Where they have no model, a plugin can be
-// loaded and inspected, and used with models that are named later.
+// HostOptions are what the host offers its plugins. Without a model, plugins can be loaded and
+// inspected, and used with models that are named later.
 type HostOptions struct {
 	ModelOptions
 	TopK TopK // nil: a portable one
-	// FirstInvalid is the index of the first logit of a row that is NaN or +Inf, or −1; nil: a
+	// FirstInvalid returns the index of the first logit of a row that is NaN or +Inf, or −1; nil: a
 	// portable one.
 	FirstInvalid func(row []float32) int
 	Log          *slog.Logger
 	LogLines     bool   // Log has the lines that guests log in requests too; they may quote the request
 	CacheDir     string // compiled code is kept there between runs; empty: in memory
 	Limits       Limits // the zero value: DefaultLimits
-	// Interpreter gives the module that runs scripts, a part of this program. Nil: nothing runs them.
+	// Interpreter returns the module that runs scripts, a part of this program. Nil: nothing runs
+	// them.
 	Interpreter func() []byte
 }
 
-// ModelOptions are what plugins are offered of the model that they are used with.
+// ModelOptions describe a model to the plugins that are used with it.
 type ModelOptions struct {
 	Vocabulary Vocabulary // nil: there is no model
 	Model      Model
 	Grammars   Grammars // nil: grammar_open says that there are none
 	Observer   Observer // nil: none
-	Replay     Replay   // answers in the place of the host, in a player; nil: nobody does
-	Alone      bool     // no other model is ever used: a plugin that fails with it is of no use
+	Replay     Replay   // answers host calls in a player; nil: the host does
+	Alone      bool     // no other model is ever used, so a plugin that fails with it is useless
 }
 
 // Model is what plugins learn about the model, under these names. Unknown fields are zero.
@@ -166,41 +166,40 @@ type Model struct {
 	Layers         int    `json:"layers,omitempty"`
 }
 
-// Vocabulary is the model's. It is safe for concurrent use.
+// Vocabulary is the model's vocabulary. It is safe for concurrent use.
 type Vocabulary interface {
 	Size() int
-	// Piece is the bytes that a token shows; control tokens have none.
+	// Piece returns the bytes that a token shows; control tokens have none.
 	Piece(token int32) string
-	// Attributes are the ABI's attribute bits.
+	// Attributes returns the ABI's attribute bits.
 	Attributes(token int32) uint32
-	// Special is the token of an ABI kind, or -1.
+	// Special returns the token of an ABI kind, or -1.
 	Special(kind int32) int32
 	Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error)
 }
 
 // Grammars compiles grammars for plugins. It is safe for concurrent use.
 type Grammars interface {
-	// Open compiles text of an ABI grammar kind, until ctx is done. An error is the text's fault and
-	// says where. work is what it took, or would have if it was not known yet, in units of fuel.
-	// Others than client do not learn from the time that it takes what client has opened.
+	// Open compiles text of an ABI grammar kind, until ctx is done. An error says what is wrong with
+	// the text, and where. work is the fuel that compiling takes, also if the grammar was known. The
+	// time that it takes tells no other client what this client has opened.
 	Open(ctx context.Context, client string, kind int32, text string) (g Grammar, work uint64, err error)
 }
 
 // Grammar is one compiled grammar with its place in it; not for concurrent use.
 type Grammar interface {
-	// Mask writes which tokens may come next, in the ABI's layout; mask has (vocabulary + 31) / 32
+	// Mask writes which tokens may come next, in the ABI's layout. mask has (vocabulary + 31) / 32
 	// words.
 	Mask(mask []uint32) error
-	// MaskWithin is Mask without the tokens after which the text cannot be completed with so many
-	// tokens in all, the next one included. False: so many do not complete it, and the mask is
-	// empty.
+	// MaskWithin is Mask without the tokens after which the text cannot be completed within a number
+	// of tokens, the next one included. False: no next token can be, and the mask is empty.
 	MaskWithin(tokens int, mask []uint32) (bool, error)
-	// Rest is how many tokens complete the text at most; ended: nothing may follow.
+	// Rest returns how many tokens complete the text at most; ended: nothing may follow.
 	Rest() (tokens int, ended bool, err error)
 	// Accept moves on by a token. It returns false, and changes nothing, if the token may not come
 	// next.
 	Accept(token int32) bool
-	// Beginning is where the grammar begins, for a branch of a program; nil: branches cannot
+	// Beginning returns the grammar's initial state, for a branch of a program; nil: branches cannot
 	// follow it.
 	Beginning() program.GrammarState
 	Close() error
@@ -210,10 +209,11 @@ type Grammar interface {
 // returns how many there are. It leaves out −Inf and NaN. ids and logits have room for k.
 type TopK func(row []float32, k int, ids []int32, logits []float32) int
 
-// Observer learns of every call. It and what it returns must be quick and safe for concurrent use.
+// Observer is told of every call. Its methods and the functions that they return must be quick and
+// safe for concurrent use.
 type Observer interface {
-	// PluginCalls returns what is told the time of each call of an export. An instance asks once
-	// for each export.
+	// PluginCalls returns a function that is told the time of each call of an export. An instance asks
+	// once for each export.
 	PluginCalls(plugin, export string) func(took time.Duration)
 	PluginFault(plugin, kind string)
 }
@@ -221,51 +221,51 @@ type Observer interface {
 // RequestInfo is what a plugin and its quarantine need to know of the request that uses it.
 type RequestInfo struct {
 	Name        string // what the request calls the plugin; empty: by its own name
-	Client      string // who asks, for whose turns the plugin computes, and who waits after repeated faults; empty: nobody
+	Client      string // in whose turns the plugin computes, and who waits after repeated faults; empty: nobody
 	Config      []byte // JSON that fits the plugin's schema; empty: {}
 	Seed        uint64 // of this choice
 	Index       int    // of the plugin among the plugins of the request's chain, from 0
 	MaxTokens   int
 	ContextSize int
-	StateLayer  int32     // whose hidden states the plugin reads, from 1; 0: the last one's, after the norm
+	StateLayer  int32     // the layer whose hidden states the plugin reads, from 1; 0: the last one, after the norm
 	Time        time.Time // when the request came; zero: plugins are not told
 	Choice      int       // which of the answers to its prompt, from 0
 	Choices     int       // how many there are; 0 counts as 1
 	Skip        bool      // after a fault the request goes on without the plugin
-	Attached    bool      // by the operator: its faults are not laid to the client
-	Required    bool      // the answer has no token that the plugin does not allow
+	Attached    bool      // the operator attached the plugin, so the client is not blamed for its faults
+	Required    bool      // every token of the answer must be allowed by the plugin
 	Setup       *Setup
-	// Parts begins to take the answer apart; nil: nobody knows its parts.
+	// Parts begins to divide the answer into parts; nil: its parts are not known.
 	Parts func() (Parts, error)
-	// Sampling gives the request's effective sampling parameters of now, a JSON object; nil: {}.
-	// It is called while a plugin asks for them, at any time and from any goroutine.
+	// Sampling returns the request's present sampling parameters, a JSON object; nil: {}. It is called
+	// when a plugin asks for them, at any time and from any goroutine.
 	Sampling func() []byte
-	// Chain makes a sampler chain for a program: of the request's parameters, changed by those of
-	// a JSON object; empty: as they are. What it returns makes the stages for a seed. Nil: there
-	// are no chains.
+	// Chain makes a sampler chain for a program, with the request's parameters as a JSON object
+	// changes them; empty: unchanged. The function that it returns makes the stages for a seed.
+	// Nil: there are no chains.
 	Chain func(ctx context.Context, parameters []byte) (func(seed uint32) ([]chain.Stage, error), error)
-	// Messages is the conversation as the plugin got it before it rewrote it, JSON, for one that
-	// puts something of it back into the answer's text; empty: there is none.
+	// Messages is the conversation before the plugin rewrote it, as JSON, for a plugin that puts parts
+	// of it back into the answer's text; empty: there is none.
 	Messages []byte
-	// Media are the pictures and sounds of the prompt or of the conversation, as the import media
-	// tells of them: a JSON list; empty: there are none.
+	// Media describes the pictures and sounds of the prompt or of the conversation, as the import
+	// media returns them: a JSON list; empty: there are none.
 	Media []byte
-	// PromptText is the text that the model's template makes of messages, JSON, for a plugin that
-	// has to do with conversations. Nil: there is no template.
+	// PromptText renders messages, JSON, with the model's template, for a plugin that writes
+	// prompts or rewrites conversations. Nil: there is no template.
 	PromptText func(ctx context.Context, messages []byte) (string, error)
-	// Prompt is the prompt that the model's template makes of messages, JSON, for a program. Nil:
-	// there is no template.
+	// Prompt renders messages, JSON, with the model's template into tokens, for a program. Nil: there
+	// is no template.
 	Prompt func(ctx context.Context, messages []byte) ([]int32, error)
 }
 
 // Setup is a common deadline for setting up all guests of a choice. Its time begins with the first
-// of them. The zero value is ready; with nil each guest has a deadline of its own.
+// guest. The zero value is ready; with nil each guest has a deadline of its own.
 type Setup struct {
 	once sync.Once
 	over time.Time
 }
 
-// Deadline is when set-up must be over, if it may take that long.
+// Deadline returns when set-up must be over, if it may take as long as limit.
 func (s *Setup) Deadline(limit time.Duration) time.Time {
 	if s == nil {
 		return time.Now().Add(limit)
@@ -276,13 +276,13 @@ func (s *Setup) Deadline(limit time.Duration) time.Time {
 
 // Parts tells which part of an answer its text ends in. Calls do not overlap.
 type Parts interface {
-	// Part is the part that a text ends in, which is mostly the one before and some more.
+	// Part returns the part that a text ends in. Mostly the text is the previous one and some more.
 	Part(text string) abi.Part
 	Close()
 }
 
-// SeenTokens are tokens as plugins see them. A row of a picture or a sound, whose number is the
-// scheduler's own, is abi.TokenMedia.
+// SeenTokens returns tokens as plugins see them: a row of a picture or a sound, whose number is
+// internal to the scheduler, becomes abi.TokenMedia.
 func SeenTokens(tokens []int32) []int32 {
 	first := slices.IndexFunc(tokens, func(t int32) bool { return t < abi.TokenMedia })
 	if first < 0 {
@@ -296,22 +296,22 @@ func SeenTokens(tokens []int32) []int32 {
 }
 
 // Deed is a call of a host function whose answer a player cannot compute, with what the guest gave
-// and what came of it. The ABI's table says which lists there are. Memory is in it, addresses are
-// not.
+// and what it got. The ABI's table says which lists there are. It has the content of memory,
+// without addresses.
 type Deed struct {
 	Import  string
-	Args    []int32 // its parameters but for addresses
+	Args    []int32 // its parameters without addresses
 	Tokens  []int32 // what the guest gave: tokens and handles
 	Numbers []float32
 	Text    string
-	Digest  string // of what is long: SHA-256 in hexadecimal digits
+	Digest  string // of long input: SHA-256 in hexadecimal digits
 
 	Answer int32
 	Gave   Given
 	Err    error // why the host had no answer
-	Fuel   int64 // that it took
-	Added  int64 // that a wait brought
-	Failed bool  // it has ended the call, or the run of a program
+	Fuel   int64 // units that it took
+	Added  int64 // units that a wait brought
+	Failed bool  // it ended the call, or the run of a program
 }
 
 // Given is what a guest got in its memory.
@@ -322,6 +322,6 @@ type Given struct {
 	Mask    []uint32 // in the bound buffer; valid until the call is over
 }
 
-// Replay answers a deed in the place of the host: it fills in what came of it. False: the host
-// function is to answer it. An error ends the call of the guest.
+// Replay answers a deed in place of the host, by filling in its results. It returns false to have
+// the host function answer. An error ends the call of the guest.
 type Replay func(*Deed) (answered bool, err error)

@@ -2,10 +2,10 @@
 
 // Package artifact puts plugins and indexes of them into OCI registries and gets them from there.
 //
-// Those are the registries that containers are kept in. A plugin is an artifact of one layer, laid
-// out as other tools for WebAssembly lay theirs out (CNCF, "Wasm OCI Artifact layout"). The layer
-// of a script has a type of its own, and the name of its file, which is the plugin's. The digest
-// depends on nothing but the plugin and what its manifest says.
+// OCI registries also hold container images. A plugin is an artifact of one layer in the layout
+// that other tools for WebAssembly use (CNCF, "Wasm OCI Artifact layout"). A script's layer has a
+// type of its own, and the name of its file, which is the plugin's. The digest depends only on the
+// plugin and its manifest.
 package artifact
 
 import (
@@ -30,7 +30,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/retry"
 )
 
-// Why there is no artifact, or it is none of a plugin; compare with errors.Is.
+// Why an artifact cannot be had or is no plugin; compare with errors.Is.
 var (
 	ErrReference = errors.New("not the name of an artifact in a registry")
 	ErrNotFound  = errors.New("not in the registry")
@@ -67,7 +67,7 @@ type Client struct {
 	HTTP *http.Client // what it sends requests with; nil: one that tries again what may go well
 }
 
-// defaultTag is the one of a reference without tag and digest.
+// defaultTag is the tag of a reference that has neither tag nor digest.
 const defaultTag = "latest"
 
 // Reference is where an artifact is: REGISTRY/REPOSITORY, and then :TAG or @sha256:DIGEST.
@@ -86,10 +86,10 @@ func ParseReference(text string) (Reference, error) {
 	return Reference{r}, nil
 }
 
-// At is where the artifact with a digest is, whatever its tag names later.
+// At returns the reference to the artifact with a digest, whatever its tag names later.
 func (r Reference) At(digest string) string { return r.Registry + "/" + r.Repository + "@" + digest }
 
-// repository is the one that a reference names.
+// repository returns the repository that a reference names.
 func (c *Client) repository(r Reference) (*remote.Repository, error) {
 	repository, err := remote.NewRepository(r.Registry + "/" + r.Repository)
 	if err != nil {
@@ -104,8 +104,8 @@ func (c *Client) repository(r Reference) (*remote.Repository, error) {
 	return repository, nil
 }
 
-// IsThisMachine reports whether a host, with or without a port, is the one that this runs on, to
-// which nobody can listen.
+// IsThisMachine reports whether a host, with or without a port, is this machine, so that nobody can
+// listen to the connection.
 func IsThisMachine(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -125,8 +125,8 @@ type Pulled struct {
 	Digest  string // of the artifact
 }
 
-// Pull gets the plugin of an artifact. What it gives has the digests that the registry, or the
-// reference, says. The error wraps ErrNotFound, ErrDenied or ErrNotPlugin, or is of the connection.
+// Pull gets the plugin of an artifact, and checks its digests against those of the registry or the
+// reference. The error wraps ErrNotFound, ErrDenied or ErrNotPlugin, or is of the connection.
 func (c *Client) Pull(ctx context.Context, r Reference) (p Pulled, err error) {
 	repository, artifact, text, err := c.manifest(ctx, r)
 	if err != nil {

@@ -25,8 +25,8 @@ const (
 // scriptSuffix is what the title of a script's layer ends with.
 const scriptSuffix = ".js"
 
-// created stands where a registry wants a time: the digest is to be the same whenever a module is
-// pushed.
+// created is a fixed time for registries that want one, so that the digest does not depend on when
+// a module is pushed.
 const created = "1970-01-01T00:00:00Z"
 
 // Description is what people see of an artifact in a registry.

@@ -114,11 +114,11 @@ func (c *cache) tryCode(ctx context.Context) (key string, err error) {
 	return filepath.Rel(dir, file)
 }
 
-// entry returns the path of an entry, which need not exist.
-func (c *cache) entry(name string) string { return filepath.Join(c.dir, name) }
+// entryPath returns the path of an entry, which need not exist.
+func (c *cache) entryPath(name string) string { return filepath.Join(c.dir, name) }
 
-// replace has a new folder filled and then puts it in place of an entry of no use, by one
-// renaming, and makes room for it. An entry that another host has filled in the meantime stays.
+// replace has a new folder filled, moves it into the place of an unusable entry by one renaming,
+// and makes room for it. An entry that another host has filled in the meantime stays.
 func (c *cache) replace(entry string, fill func(dir string) (bool, error)) error {
 	dir, done, err := c.newFolder()
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *cache) evict(inUse string) error {
 	return err
 }
 
-// sizeOf is how many bytes all files below a folder have.
+// sizeOf adds up the sizes of all files below a folder.
 func sizeOf(dir string) (bytes int64) {
 	files, _ := filesOf(dir)
 	for _, path := range files {
@@ -214,25 +214,24 @@ const (
 	sumFile = "sum"
 )
 
-// entryFormat is raised with each change of what lies in an entry.
+// entryFormat is raised with each change of an entry's content.
 const entryFormat = 7
 
-// version names the program's way to fill an entry. Where its file was replaced while it runs, the
-// child is another program than the parent, so each tells its version.
+// version names the way in which this program fills an entry. If the program's file was replaced
+// while it runs, the child is another program than the parent, so each tells its version.
 func version() string { return fmt.Sprintf("%d %s", entryFormat, fuel.Version()) }
 
-// entryName is the name of an entry: another maker, which is a program on a kind of processor, or
-// other limits may turn the same module into other code.
+// entryName names an entry. The same module may become other code with another maker, which is a
+// program on a kind of processor, or with other limits.
 func entryName(sum [sha256.Size]byte, maker string, limits fuel.Limits) string {
 	name := sha256.Sum256(fmt.Appendf(nil, "%x %s %+v", sum, maker, limits))
 	return hex.EncodeToString(name[:])
 }
 
 var (
-	// errDamaged is the error of what differs from what was written, by a disk or by a host that
-	// was killed.
+	// errDamaged refuses an entry that a disk damaged or that a killed host left unfinished.
 	errDamaged = errors.New("it is damaged or was not finished")
-	// errOtherVersion is the error of what another program than this one is to make.
+	// errOtherVersion refuses the order of another version of this program.
 	errOtherVersion = errors.New("another version of this program")
 )
 
@@ -247,7 +246,7 @@ func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits)
 	if err != nil {
 		return compileError(err)
 	}
-	sum, err := sumOf(path)
+	sum, err := checksumOf(path)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, sumFile), []byte(sum), 0o600)
 	}
@@ -257,9 +256,9 @@ func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits)
 	return nil
 }
 
-// sumOf is the checksum of a file. It finds damage and is no signature: who can write to the
-// folder can write the sum too.
-func sumOf(path string) (string, error) {
+// checksumOf returns the checksum of a file, to find damage. It is no signature: who can write to
+// the folder can write the sum too.
+func checksumOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -270,9 +269,9 @@ func sumOf(path string) (string, error) {
 	return strconv.FormatUint(sum.Sum64(), 16), err
 }
 
-// openEntry loads a module, with its code from an entry. One of no use is removed; the error wraps
-// errDamaged if the checksum is wrong. Code that wazero does not take for this processor or its
-// own version it makes anew.
+// openEntry loads a module with its code from an entry. It removes an unusable entry; the error
+// wraps errDamaged if the checksum is wrong. wazero compiles anew if the code is not for this
+// processor or for its own version.
 func openEntry(ctx context.Context, wasm []byte, entry string, limits fuel.Limits) (_ *Code, err error) {
 	want, err := os.ReadFile(filepath.Join(entry, sumFile))
 	if err != nil {
@@ -287,7 +286,7 @@ func openEntry(ctx context.Context, wasm []byte, entry string, limits fuel.Limit
 	if err != nil {
 		return nil, errors.Join(errDamaged, err)
 	}
-	if sum, err := sumOf(path); err != nil || sum != string(want) {
+	if sum, err := checksumOf(path); err != nil || sum != string(want) {
 		return nil, errors.Join(errDamaged, err)
 	}
 	return compileHere(ctx, wasm, limits, filepath.Join(entry, codeDir))
@@ -338,7 +337,7 @@ func newCode(ctx context.Context, wasm []byte, dir string) (_ *Code, err error) 
 
 // makeCode has wazero compile a module, and returns the file below dir, a new folder, in which it
 // keeps the code. The file's path below dir names the module, wazero's version and what the
-// processor can do. The error wraps errNotKept where there is no file.
+// processor can do. The error wraps errNotKept if there is no file.
 func makeCode(ctx context.Context, wasm []byte, dir string) (file string, err error) {
 	code, err := newCode(ctx, wasm, dir)
 	if isDisk(err) {
@@ -353,7 +352,7 @@ func makeCode(ctx context.Context, wasm []byte, dir string) (file string, err er
 	return onlyFile(dir)
 }
 
-// isDisk reports whether an error is of a file: it is not the module's.
+// isDisk reports whether a file operation failed, for which the module is not at fault.
 func isDisk(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -28,7 +28,7 @@ import (
 	"github.com/penstock/penstock/native/cgroup"
 )
 
-// childError is why a child refused a module, in the words that this process would use.
+// childError is a child's refusal of a module, in the words that this process would use.
 type childError struct {
 	kind error
 	text string
@@ -47,7 +47,7 @@ func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) 
 		return false, ctx.Err()
 	case exitRefused[end.code] != nil:
 		return false, &childError{exitRefused[end.code], end.stdout}
-	case end.code == 2 && strings.Contains(end.stderr, "out of memory"): // limitData's doing
+	case end.code == 2 && strings.Contains(end.stderr, "out of memory"): // because of limitData
 		return false, fmt.Errorf("%w: compiling takes too much memory; make the module smaller, or its largest functions", plugin.ErrLimit)
 	case errors.As(end.err, &exit) && end.code != exitFailed: // it crashed, and would take us with it
 		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", plugin.ErrUnsupported, exit, end.stderr)
@@ -131,12 +131,12 @@ var canStartChild atomic.Bool
 func Child() (command string, run func(args []string) int) {
 	canStartChild.Store(true)
 	return childCommand, func([]string) int {
-		return endedWith(compileAsChild(bufio.NewReader(os.Stdin)))
+		return reportEnd(compileAsChild(bufio.NewReader(os.Stdin)))
 	}
 }
 
-// endedWith tells the parent why the child ends, and is the child's exit code.
-func endedWith(err error) int {
+// reportEnd tells the parent why the child ends, and returns the child's exit code.
+func reportEnd(err error) int {
 	if err == nil {
 		return exitCompiled
 	}
@@ -150,7 +150,8 @@ func endedWith(err error) int {
 	return exitFailed
 }
 
-// compileAsChild reads an order and carries it out. Of low priority, it may use all processors.
+// compileAsChild reads an order and carries it out. It may use all processors, since its priority
+// is low.
 func compileAsChild(in *bufio.Reader) error {
 	lowerPriority()
 	keepWithin(cgroup.Processors())
@@ -162,7 +163,7 @@ func compileAsChild(in *bufio.Reader) error {
 	if order.Version != version() {
 		return fmt.Errorf("%w was started: it is %s and should be %s", errOtherVersion, version(), order.Version)
 	}
-	order.Bounds.keep(func(err error) { os.Exit(endedWith(err)) })
+	order.Bounds.enforce(func(err error) { os.Exit(reportEnd(err)) })
 	limitData(2 * order.Bounds.Memory)
 	release, err := atomicfile.Hold(order.Dir) // the parent may be killed, and the next one is not to remove it under our hands
 	if err != nil {
@@ -177,9 +178,9 @@ func compileAsChild(in *bufio.Reader) error {
 	return fillEntry(experimental.WithCompilationWorkers(context.Background(), min(max(2, runtime.GOMAXPROCS(0)), mostWorkers)), wasm, order.Dir, order.Limits)
 }
 
-// keepWithin has this process use no more processors at once than its control groups allow on
-// average. Beyond that the kernel stops all that is in them for a while, the streams' server, too,
-// and priority does not matter.
+// keepWithin limits the processors that this process uses at once to what its control groups allow
+// on average. Beyond that the kernel stops all processes of the groups for a while, including the
+// server of the streams, whatever their priority.
 func keepWithin(processors float64) {
 	if n := max(1, int(min(processors, float64(runtime.GOMAXPROCS(0))))); n < runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(n)
@@ -205,7 +206,7 @@ func collectLate(limit uint64) {
 	}, 0)
 }
 
-// lookEvery is how often a child looks at what it has used. In that time it can take some 20 MiB
+// lookEvery is how often a child checks what it has used. In that time it can take some 20 MiB
 // more.
 const lookEvery = 10 * time.Millisecond
 
@@ -215,10 +216,9 @@ type bounds struct {
 	Memory uint64        `json:"memory"` // bytes that Go has of the system
 }
 
-// keep has refuse called, in a goroutine of its own and for as long as the process lasts, with the
-// first of the bounds that is exceeded from now on. The compiler cannot be stopped, but the
-// process can.
-func (b bounds) keep(refuse func(error)) {
+// enforce watches the process in a goroutine of its own, and calls refuse with the first bound that
+// is exceeded from now on. The compiler cannot be stopped, but the process can.
+func (b bounds) enforce(refuse func(error)) {
 	begin := processorTime()
 	memory := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	go func() {

@@ -133,34 +133,33 @@ func New(dir string, limits fuel.Limits, limit time.Duration, log *slog.Logger) 
 	return c
 }
 
-// With is the compiler for modules that may take up other limits. It shares the cache, in which
-// code lies by limits.
+// With returns a compiler with other limits. It shares the cache, whose entries are named by
+// limits.
 func (c *Compiler) With(limits fuel.Limits) *Compiler {
 	other := *c
 	other.limits = limits
 	return &other
 }
 
-// patience is how many times the processor time that compiling may take it may last. It is the
-// last resort on a machine that does something else.
+// patience bounds the time of compiling by the clock, as a multiple of its processor time. It is
+// the last resort on a busy machine.
 const patience = 20
 
-// Compile meters and compiles a module, or takes from the cache what came of that before. sum is
-// the module's SHA-256. The error wraps plugin.ErrNotWasm, ErrUnsupported or ErrLimit, or is the
-// context's.
+// Compile meters and compiles a module, or takes its code from the cache. sum is the module's
+// SHA-256. The error wraps plugin.ErrNotWasm, ErrUnsupported or ErrLimit, or is the context's.
 func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size]byte) (*Code, error) {
 	ctx, cancel := context.WithTimeout(caller, patience*c.bounds.Time)
 	defer cancel()
 	entry := ""
 	if c.cache != nil && c.cache.keepsCode(ctx) {
-		entry = c.cache.entry(entryName(sum, c.cache.maker, c.limits))
+		entry = c.cache.entryPath(entryName(sum, c.cache.maker, c.limits))
 	}
 	code, err := c.obtain(ctx, wasm, entry, c.compileInChild)
-	return code, c.ended(caller, err)
+	return code, c.explainEnd(caller, err)
 }
 
-// ended is why compiling ended, which took longer than it may if the caller's context goes on.
-func (c *Compiler) ended(caller context.Context, err error) error {
+// explainEnd returns why compiling ended: it took too long if only the caller's context goes on.
+func (c *Compiler) explainEnd(caller context.Context, err error) error {
 	switch {
 	case err == nil:
 	case caller.Err() != nil:
@@ -174,18 +173,18 @@ func (c *Compiler) ended(caller context.Context, err error) error {
 
 // CompileAnew is Compile for a module of a client. It takes nothing from the cache and leaves
 // nothing there, so that nobody learns from the time whether the server has had the module before,
-// and no client's code takes the room of the operator's. What is not light is compiled by a child
-// or not at all. take is told how many bytes the code has before it comes into memory, and may
-// refuse that. The error is also take's, or wraps plugin.ErrBusy.
+// and no client's code takes the room of the operator's. A module that is not light is compiled by
+// a child or not at all. take is told how many bytes the code has before it is loaded into memory,
+// and may refuse them. The error may also be take's, or wrap plugin.ErrBusy.
 func (c *Compiler) CompileAnew(caller context.Context, wasm []byte, take func(bytes int64) error) (*Code, error) {
 	ctx, cancel := context.WithTimeout(caller, patience*c.bounds.Time)
 	defer cancel()
 	code, err := c.compileAnew(ctx, wasm, take)
-	return code, c.ended(caller, err)
+	return code, c.explainEnd(caller, err)
 }
 
-// lightFactor is how many bytes of code a byte of a light module becomes at most: divisions become
-// 27. Of others the size is known; conversions of numbers become 60.
+// lightFactor bounds how many bytes of code a byte of a light module becomes: a division becomes
+// 27. Of other modules the size is known; their conversions of numbers become 60.
 const lightFactor = 32
 
 func (c *Compiler) compileAnew(ctx context.Context, wasm []byte, take func(bytes int64) error) (*Code, error) {
@@ -223,8 +222,8 @@ const (
 	lightWork   = 1 << 20
 )
 
-// isLight reports whether a module is compiled in no time. Whatever else is wrong with it,
-// compiling finds.
+// isLight reports whether compiling a module takes almost no time. Compiling finds whatever else is
+// wrong with it.
 func (c *Compiler) isLight(wasm []byte) bool {
 	if len(wasm) >= worthAChild {
 		return false
@@ -235,9 +234,9 @@ func (c *Compiler) isLight(wasm []byte) bool {
 	return !errors.Is(err, fuel.ErrLimit)
 }
 
-// obtain opens a module's entry in the cache. If there is nothing in it, it is filled, by a child
-// unless the module is light; another host may have done so in the meantime. Where there is no
-// cache or no code could be kept, the module is compiled for this once.
+// obtain opens a module's entry in the cache. An empty entry is filled, by a child unless the
+// module is light; another host may have filled it in the meantime. If there is no cache or the
+// code could not be kept, the module is compiled for this use only.
 func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
 	if entry == "" {
 		return compileHere(ctx, wasm, c.limits, "")
@@ -263,7 +262,7 @@ func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child 
 	return compileHere(ctx, wasm, c.limits, "")
 }
 
-// filler fills a folder with what comes of a module; false where it could not.
+// filler fills a folder with a compiled module. It returns false if it could not.
 type filler func(ctx context.Context, wasm []byte, dir string) (bool, error)
 
 // fillHere fills a folder in this process.
@@ -292,8 +291,8 @@ func compileHere(ctx context.Context, wasm []byte, limits fuel.Limits, dir strin
 	return code, nil
 }
 
-// compileError wraps wazero's error in one of package plugin's. An error of keeping code stays as
-// it is: it is not the module's.
+// compileError wraps wazero's error in one of package plugin's. An error of keeping code is
+// returned unchanged, since the module is not at fault.
 func compileError(err error) error {
 	if errors.Is(err, plugin.ErrUnsupported) || errors.Is(err, errNotKept) {
 		return err
@@ -314,7 +313,7 @@ func Check(wasm []byte, limits fuel.Limits) error {
 	return nil
 }
 
-// checkHeader checks what the first bytes and the size tell.
+// checkHeader checks the size and the first bytes.
 func checkHeader(wasm []byte, limit int) error {
 	header := []byte("\x00asm\x01\x00\x00\x00")
 	switch {

@@ -5,14 +5,14 @@
 //
 // # Why does an entry have the plugin's manifest?
 //
-// Who searches sees what a plugin asks for before its file is fetched. And a server lists the
-// plugins that it comes with by their index, without compiling one of them.
+// Whoever searches sees what a plugin needs before its file is fetched, and a server can list its
+// bundled plugins without compiling them.
 //
 // # What does a signature say?
 //
-// That whoever has the key has written these bytes. It does not say that they are the newest. So a
-// signed index says when it was made, and package source refuses one that is older than the last
-// that it has seen. Whoever serves the index can still keep a newer one back.
+// It says that the holder of the key wrote these bytes, but not that they are the newest. So a
+// signed index has the time when it was made, and package source refuses one that is older than the
+// last it has seen. Whoever serves the index can still hold back a newer one.
 package index
 
 import (
@@ -48,7 +48,7 @@ const (
 	maxText    = 2048 // bytes of a URL, a licence or a source
 )
 
-// ErrIndex marks what is no index, or one that is not to be trusted.
+// ErrIndex marks a file that is no index, or one that cannot be trusted.
 var ErrIndex = errors.New("not an index of plugins that can be used")
 
 // Index lists plugins.
@@ -155,7 +155,7 @@ func Read(path string, maxSize int64) (*Index, error) {
 	return Parse(text, maxSize)
 }
 
-// check looks at the fields of an entry besides the manifest. The error begins with a field's name.
+// check checks the fields of an entry except the manifest. The error begins with a field's name.
 func (e *Entry) check(maxSize int64) error {
 	switch {
 	case !load.ValidName(e.Name):
@@ -186,7 +186,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// Path is where the file is within the index's folder; "": it is elsewhere, at the URL.
+// Path returns the file's path within the index's folder; "": it is elsewhere, at the URL.
 func (e *Entry) Path() string {
 	if u, err := url.Parse(e.URL); err == nil && u.Scheme == "" {
 		return u.Path
@@ -200,7 +200,7 @@ func (e *Entry) Matches(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) })
 }
 
-// Options say what an index tells of plugins that their files do not. In URL and Source, {name},
+// Options have the fields of entries that plugins' files do not tell. In URL and Source, {name},
 // {version}, {sha256} and {file} stand for the plugin's own.
 type Options struct {
 	Key     string // the public key that the index is going to be signed with; "": it is not
@@ -210,7 +210,7 @@ type Options struct {
 	Source  string
 }
 
-// Make writes the index of a folder's plugins, by name. Each is loaded for that: one that does not
+// Make writes the index of a folder's plugins, by name. It loads each of them; one that does not
 // load is an error.
 func Make(ctx context.Context, l *load.Loader, dir string, o Options) ([]byte, error) {
 	files, err := os.ReadDir(dir)

@@ -21,7 +21,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/index"
 )
 
-// ErrDigest refuses what has another SHA-256 than the one that was asked for.
+// ErrDigest refuses content whose SHA-256 is not the requested one.
 var ErrDigest = errors.New("its SHA-256 is another one than it must be")
 
 // Client gets one index, and the files of its plugins.
@@ -35,15 +35,15 @@ type Client struct {
 	artifacts artifact.Client
 }
 
-// Open makes a client of where an index is.
+// Open returns a client for a source.
 func (c Client) Open() *Client {
 	c.web = newWeb(c.Agent)
 	c.artifacts = artifact.Client{UserAgent: c.Agent, MaxBytes: c.MaxBytes, HTTP: &c.web.client}
 	return &c
 }
 
-// Index gets the index, and keeps a copy of it. The error wraps index.ErrIndex,
-// index.ErrSignature or ErrDigest where it is not to be trusted.
+// Index gets the index, and keeps a copy of it. The error wraps index.ErrIndex, index.ErrSignature
+// or ErrDigest if the index cannot be trusted.
 func (c *Client) Index(ctx context.Context) (*index.Index, error) {
 	text, signature, err := c.fetch(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Client) Index(ctx context.Context) (*index.Index, error) {
 	return i, nil
 }
 
-// check reads an index, if it is the one that was asked for.
+// check reads an index if its digest or signature is the requested one.
 func (c *Client) check(text, signature []byte) (*index.Index, error) {
 	if err := checkSum(text, c.SHA256); err != nil {
 		return nil, err
@@ -131,8 +131,7 @@ func (c *Client) fetch(ctx context.Context) (text, signature []byte, err error) 
 	return text, signature, err
 }
 
-// File gets the file of a plugin. The error wraps ErrDigest if it is another one than the entry
-// says.
+// File gets the file of a plugin. The error wraps ErrDigest if it is not the entry's file.
 func (c *Client) File(ctx context.Context, e index.Entry) (content []byte, err error) {
 	content, err = c.contentOf(ctx, e)
 	if err == nil && int64(len(content)) != e.Size {
@@ -172,8 +171,8 @@ func (c *Client) contentOf(ctx context.Context, e index.Entry) ([]byte, error) {
 	return c.web.get(ctx, u, e.Size)
 }
 
-// path is that of the index's copy. Its lines are the SHA-256 of the index, the signature or
-// nothing, and then the index.
+// path returns the path of the index's copy. Its lines are the SHA-256 of the index, the signature
+// or nothing, and then the index.
 func (c *Client) path() string {
 	sum := sha256.Sum256([]byte(c.Name))
 	return filepath.Join(c.Copies, hex.EncodeToString(sum[:])+".index")
@@ -192,8 +191,8 @@ func (c *Client) keep(text, signature []byte) error {
 // plugin with a known fault to be installed.
 var ErrOlder = errors.New("it is older than the one of the last time")
 
-// checkAge compares an index that its key has signed with the copy of the last one. One that its
-// digest names is the one that is wanted, and a copy that another key has signed says nothing.
+// checkAge compares a signed index with the copy of the last one. An index that is pinned by its
+// digest needs no check, and a copy that another key signed does not count.
 func (c *Client) checkAge(i *index.Index) error {
 	if c.SHA256 != "" || c.Key == nil && i.Key == "" {
 		return nil
@@ -205,7 +204,7 @@ func (c *Client) checkAge(i *index.Index) error {
 	return fmt.Errorf("%w: it says %s, and that said %s; ask its publisher, and where that is right remove %s", ErrOlder, when(i.Created), when(last.Created), c.path())
 }
 
-// when is a time that an index says.
+// when formats a time of an index.
 func when(created int64) string {
 	if created == 0 {
 		return "nothing"
@@ -213,8 +212,8 @@ func when(created int64) string {
 	return time.Unix(created, 0).UTC().Format(time.DateTime + " MST")
 }
 
-// Offline is Index of the copy, and reaches no other machine. It says when the copy was made; that
-// of a folder is the folder's own.
+// Offline is Index for the copy, without the network. It returns when the copy was made. A folder
+// is its own copy.
 func (c *Client) Offline() (i *index.Index, made time.Time, err error) {
 	var text, signature []byte
 	if c.folder != "" {

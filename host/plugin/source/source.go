@@ -5,10 +5,10 @@
 //
 // # Notes
 //
-//   - What is fetched is bounded in bytes and time, and is used only if its digest or signature is
-//     the one that was asked for.
-//   - An index of the public internet leads to no address of this machine or its networks: once a
-//     public address was reached, no other is.
+//   - Fetches are bounded in bytes and time, and their content is used only if its digest or
+//     signature is the requested one.
+//   - An index on the public internet cannot lead to an address of this machine or its networks:
+//     once a public address was reached, only public ones are.
 //   - A folder's file is opened within that folder, so that no link leads out of it.
 package source
 
@@ -35,10 +35,10 @@ import (
 	"github.com/penstock/penstock/host/plugin/index"
 )
 
-// ErrSource marks what names no index.
+// ErrSource marks a text that names no source.
 var ErrSource = errors.New("not where an index can be")
 
-// Source is where an index is, and what it must be.
+// Source says where an index is, and by which key or digest it is trusted.
 type Source struct {
 	Name   string            // where it is, as the user wrote it
 	Key    ed25519.PublicKey // that signs it; nil: the one that the index names, if it does
@@ -121,7 +121,7 @@ func (s *Source) inFolder(path string) error {
 	return nil
 }
 
-// IsFolder reports whether the index is a file, which has no copy.
+// IsFolder reports whether the index is a local file, of which no copy is kept.
 func (s *Source) IsFolder() bool { return s.folder != "" }
 
 // Bounds of what is fetched.
@@ -179,7 +179,7 @@ func follow(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// get fetches a file of at most so many bytes.
+// get fetches a file of at most most bytes.
 func (w *web) get(ctx context.Context, u *url.URL, most int64) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -211,7 +211,7 @@ func (w *web) get(ctx context.Context, u *url.URL, most int64) ([]byte, error) {
 
 var errLarge = errors.New("it is too large")
 
-// readAll reads at most so many bytes.
+// readAll reads at most most bytes.
 func readAll(r io.Reader, most int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(content)) > most {
@@ -220,7 +220,7 @@ func readAll(r io.Reader, most int64) ([]byte, error) {
 	return content, err
 }
 
-// readFile reads a file within a folder, of at most so many bytes.
+// readFile reads a file of at most most bytes within a folder.
 func readFile(folder, path string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
