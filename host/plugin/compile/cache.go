@@ -307,7 +307,7 @@ type Code struct {
 // compiler for, and where memory cannot be made executable. A test may want it otherwise.
 var newConfig = wazero.NewRuntimeConfig
 
-// errNotKept is the error of code that wazero could not keep.
+// errNotKept means that wazero could not keep the code.
 var errNotKept = errors.New("no code was kept")
 
 // newCode compiles a metered module. wazero keeps the code in the folder dir, or takes it from

@@ -118,8 +118,8 @@ const (
 	exitFailed   = 3 // not the module's fault, such as a full disk: the parent compiles it
 )
 
-// exitRefused are its exit codes where the module is wrong. The reason is on its standard output
-// then.
+// exitRefused maps the child's exit codes for a wrong module to errors. The reason is on its
+// standard output.
 var exitRefused = map[int]error{4: plugin.ErrNotWasm, 5: plugin.ErrUnsupported, 6: plugin.ErrLimit}
 
 // canStartChild tells that this program has the command.
@@ -210,7 +210,7 @@ func collectLate(limit uint64) {
 // more.
 const lookEvery = 10 * time.Millisecond
 
-// bounds are what a child may use.
+// bounds limit what a child may use.
 type bounds struct {
 	Time   time.Duration `json:"time"`   // of all processors: a busy machine makes no module larger
 	Memory uint64        `json:"memory"` // bytes that Go has of the system

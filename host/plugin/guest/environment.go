@@ -86,8 +86,8 @@ type budget struct {
 	of map[string]int64 // bytes by client, where memory counts by client
 }
 
-// keptPart is the divisor of the memory of all instances that gives the part that clients' modules
-// may take as long as they are loaded.
+// keptPart divides the memory of all instances: one part is for what clients' modules take as long
+// as they are loaded.
 const keptPart = 4
 
 // share is a client's part of the budget: half of what other clients leave. It is a memory.Account.

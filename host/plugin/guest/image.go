@@ -118,8 +118,8 @@ func (m *Module) Plan(done <-chan struct{}, r *plugin.RequestInfo, read func(pla
 // longestKept is how many bytes of a line of a plan's log are kept.
 const longestKept = 1000
 
-// Plans is what the guest hands to emit when it plans for a configuration, without a model. The
-// errors are those of Plan.
+// Plans returns what the guest hands to emit when it plans for a configuration, without a model.
+// The errors are those of Plan.
 func (m *Module) Plans(ctx context.Context, config []byte) ([]byte, error) {
 	s := m.newLoadingSession(ctx)
 	s.config = config

@@ -108,7 +108,7 @@ func MustFault(t *testing.T, err error, export string, cause error, detail strin
 	}
 }
 
-// FewWords are the first 60 of Words: a plugin may want more.
+// FewWords are the first 60 of Words, for plugins that want more.
 type FewWords struct{ Words }
 
 // Size implements plugin.Vocabulary.

@@ -90,7 +90,7 @@ type upload struct {
 // ErrLate marks an upload that was not loaded in time. A file in the folder may take longer.
 var ErrLate = errors.New("takes longer than an upload may")
 
-// lateError is the error of an upload that was not loaded in time, or whose client went away.
+// lateError returns the error of an upload that was not loaded in time, or whose client went away.
 func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
