@@ -55,7 +55,7 @@ func TestModel_Tokenize_SpecialTokens_AsLlama(t *testing.T) {
 			for range steadytest.InLongTest(400, 60) {
 				text := textOfSpecials(r, &m.vocab.specials)
 				o := TokenizeOptions{AddSpecial: r.IntN(2) == 0, ParseSpecial: r.IntN(4) > 0}
-				want, err := m.appendTokens(t.Context(), nil, text, o)
+				want, err := m.appendLlamaTokens(t.Context(), nil, text, o)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -36,6 +36,7 @@ var configs = map[string]string{
 	"answer-length": `{"tokens":32}`, "reasoning-budget": `{"tokens":8}`, "banned-phrases": `{"phrases":["frog","As an AI","ver"]}`, "regex-stop": `{"pattern":"pon[a-z]+ (☃|sky)"}`,
 	"multiple-choice": `{"choices":["green frog","not very old","☃"]}`, "watermark": `{"key":"5f1d7a84db00d2fce00b31a7fc73224f5f1d7a84db00d2fce00b31a7fc73224f","scheme":"green"}`, "grammar": `{"grammar":"root ::= [a-z]"}`,
 	"choice": `{"choices":["green frog","not very old"]}`, "form": `{"template":"Who: {who}\nWhere: {where}\n"}`, "smc": `{"without":"e"}`, "shorten": `{"bytes":100000}`, "probe": `{"layers":[{"weights":[[1]],"bias":[0]}]}`,
+	"alphabet": `{"scripts":["Latin"]}`, "grammar-aligned": `{"grammar":"root ::= [a-z]+"}`, "sql": `{"tables":{"users":["id","name"]}}`,
 	"json-schema": `{"schema":{"type":"object","properties":{"name":{"type":"string"},"list":{"type":"array","items":{"type":"integer"}}}}}`,
 }
 
