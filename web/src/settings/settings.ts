@@ -158,7 +158,7 @@ export function record(value: unknown): Record<string, unknown> {
 
 const deepest = 100; // levels; of many more no browser can make a text again
 
-/** An object that is kept as it is; none of what is no object, or nested too deeply to be written. */
+/** An object that is kept as it is; none of what is no object, or too deep to be written again. */
 export function keptRecord(value: unknown): Record<string, unknown> {
   return isDeeper(value, deepest) ? {} : record(value);
 }
