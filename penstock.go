@@ -271,7 +271,8 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 }
 
 // EmbedStream computes an embedding of each of any number of texts, and gives them in their order.
-// Up to 64 are computed at once while the last are read. Whoever leaves the loop ends it.
+// Up to 64 are computed at once while the last are read, so texts that come slowly wait for others.
+// They are asked for on a goroutine of its own: a loop that is left waits until the next has come.
 func (m *Model) EmbedStream(ctx context.Context, texts iter.Seq[string]) iter.Seq2[[]float32, error] {
 	return vectors.Stream(ctx, m.service, vectors.EmbeddingRequest{Caller: me(), OneVector: true}, texts)
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -276,13 +277,14 @@ func TestModel_Listen(t *testing.T) {
 	tracer := sdk.NewTracerProvider(sdk.WithSyncer(exported)).Tracer("test")
 	ctx, mine := tracer.Start(t.Context(), "mine")
 	defer m.Listen(penstock.Spans(tracer))()
-	ticks, ended := 0, make(chan penstock.Ended, 1)
-	stop := m.Listen(penstock.Listener{Tick: func(penstock.Tick) { ticks++ }, Ended: func(e penstock.Ended) { ended <- e }})
+	var ticks atomic.Int64 // the last one goes on
+	ended := make(chan penstock.Ended, 1)
+	stop := m.Listen(penstock.Listener{Tick: func(penstock.Tick) { ticks.Add(1) }, Ended: func(e penstock.Ended) { ended <- e }})
 	if _, err := m.Generate(ctx, "Once", endless, penstock.MaxTokens(3)); err != nil {
 		t.Fatal(err)
 	}
-	if e := <-ended; e.Usage.Generated != 3 || ticks == 0 {
-		t.Errorf("%+v after %d ticks", e, ticks)
+	if e := <-ended; e.Usage.Generated != 3 || ticks.Load() == 0 {
+		t.Errorf("%+v after %d ticks", e, ticks.Load())
 	}
 	stop()
 	var names []string
@@ -411,7 +413,6 @@ func TestLogits_SeesTheAnswer(t *testing.T) {
 	}
 }
 
-// Errors tell by their types what a program can do about them.
 // rowsOf reads a stream of rows.
 func rowsOf(t *testing.T, rows iter.Seq2[[]float32, error]) (all [][]float32) {
 	t.Helper()
@@ -490,6 +491,7 @@ func TestLogprobRows_HiddenStates(t *testing.T) {
 	}
 }
 
+// Errors tell by their types what a program can do about them.
 func TestErrors(t *testing.T) {
 	var failed *penstock.ModelError
 	if _, err := penstock.Open(t.Context(), filepath.Join(t.TempDir(), "none.gguf")); !errors.As(err, &failed) || !strings.Contains(err.Error(), "none.gguf") {

@@ -142,4 +142,8 @@ func (h *Head) RestoreState(seq int32, s *State, n int) error {
 func (h *Head) Abort() { h.context.Abort() }
 
 // Close frees the head after a running call has ended, which it aborts. The context stays.
-func (h *Head) Close() error { return h.context.Close() }
+func (h *Head) Close() error {
+	h.context.Abort()
+	h.target.FinishCopy() // it may be of the head's cells
+	return h.context.Close()
+}

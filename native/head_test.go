@@ -3,6 +3,7 @@
 package native
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
@@ -334,14 +336,23 @@ func TestHead_Follow_ForgetsWhatNobodyAsksFor(t *testing.T) {
 	}
 }
 
+// edited is a small model's file with another number in its header.
+func edited(t *testing.T, kind, key string, n uint32) string {
+	t.Helper()
+	return headed(t, func(w io.Writer) error {
+		return synth.Edit(w, small(t, kind), func(h *gguf.Header) { h.Set(key, gguf.NewUint32(n)) })
+	})
+}
+
 // A head in a file of its own is loaded for models that it can guess for.
 func TestLoadModel_Head_OfOtherModels(t *testing.T) {
-	head := filepath.Join(t.TempDir(), "assistant.gguf")
-	if err := synth.SmallFile(head, "gemma4-assistant", 2); err != nil {
-		t.Fatal(err)
-	}
-	for what, o := range map[string]ModelOptions{"another architecture": {LoadMTP: true, Head: head}, "no head": {LoadMTP: true, Head: builtIn}} {
-		if m, err := LoadModel(t.Context(), builtIn, o); !errors.Is(err, ErrUnsupported) {
+	head := small(t, "gemma4-assistant")
+	for what, c := range map[string]struct{ model, head string }{
+		"another architecture": {builtIn, head}, "no head": {builtIn, builtIn},
+		"it gives narrower states than it reads":        {small(t, "qwen3"), edited(t, "eagle3", "eagle3.embedding_length_out", 32)},
+		"the model gives narrower states than are read": {edited(t, "gemma4", "gemma4.embedding_length_out", 32), head},
+	} {
+		if m, err := LoadModel(t.Context(), c.model, ModelOptions{LoadMTP: true, Head: c.head}); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%s: %v", what, err)
 			if err == nil {
 				closing(t, m)
@@ -350,6 +361,70 @@ func TestLoadModel_Head_OfOtherModels(t *testing.T) {
 	}
 	if load(t, builtIn, ModelOptions{Head: head}).Info().Head {
 		t.Error("it is loaded though nobody asks for heads")
+	}
+}
+
+// withHead makes the head of a qwen3 in a file like eagle3's, but for what change does to its
+// header, with the contents of more tensors.
+func withHead(t *testing.T, change func(h *gguf.Header), more ...int64) error {
+	t.Helper()
+	path := headed(t, func(w io.Writer) error {
+		return errors.Join(synth.Edit(w, small(t, "eagle3"), change), binary.Write(w, binary.LittleEndian, more))
+	})
+	o := ContextOptions{Cells: 64, FeedsHead: true}
+	h, err := NewHead(newContext(t, load(t, small(t, "qwen3"), ModelOptions{LoadMTP: true, Head: path}), o), o)
+	if err == nil {
+		closing(t, h)
+	}
+	return err
+}
+
+// A head with tokens of its own, of which one is none of the model's, is refused.
+func TestNewHead_TokensBeyondTheModels(t *testing.T) {
+	const i64, vocabulary = 27, 256
+	for _, first := range []int64{vocabulary - 1, vocabulary, -1} {
+		tokens := make([]int64, vocabulary)
+		tokens[0] = first
+		err := withHead(t, func(h *gguf.Header) { h.Append("d2t", i64, vocabulary) }, tokens...)
+		if refused := errors.Is(err, ErrUnsupported); refused != (first < 0 || first >= vocabulary) || err != nil && !refused {
+			t.Errorf("token %d: %v", first, err)
+		}
+	}
+}
+
+// A head is made whose matrices are in a layout that ggml cannot read back.
+func TestNewHead_LaidOutByGGML(t *testing.T) {
+	useOwnKernels(false)
+	t.Cleanup(func() { useOwnKernels(true) })
+	err := withHead(t, func(h *gguf.Header) {
+		all := h.Tensors
+		h.Tensors = nil
+		for _, x := range all {
+			if x.Name == "fc.weight" {
+				x.Type = gguf.Q4_0 // of smaller numbers, whatever they are
+			}
+			h.Append(x.Name, x.Type, x.Dims...)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A copy that fills a head's cells has ended when they are freed.
+func TestHead_Close_DuringACopy(t *testing.T) {
+	c, h := feeding(t, loadHead(t, loopHead(t, 100)), ContextOptions{Cells: 512, Sequences: 2, Rows: 2})
+	h.run(t, []int{0}, 1, []int32{64, 65, 66})
+	s, err := h.SaveState(0)
+	if err == nil {
+		t.Cleanup(func() { closing(t, s) })
+		err = h.RestoreState(1, s, 3)
+	}
+	if err != nil || c.CopyTarget() != 1 {
+		t.Fatalf("%d is filled: %v", c.CopyTarget(), err)
+	}
+	if err := h.Close(); err != nil || c.CopyTarget() != -1 {
+		t.Errorf("%d is still filled: %v", c.CopyTarget(), err)
 	}
 }
 

@@ -286,11 +286,11 @@ func (m *Model) loadHead(ctx context.Context, o ModelOptions, dry bool) (*Model,
 
 // Close frees the model once nothing that was built on it is open. To close again is harmless.
 func (m *Model) Close() error {
-	var err error
-	if m.head != nil {
-		err = m.head.Close()
+	err := m.object.Close()
+	if m.head != nil { // after that nobody begins a context with it
+		err = errors.Join(err, m.head.Close())
 	}
-	return errors.Join(err, m.object.Close())
+	return err
 }
 
 func checkFile(path string) error {

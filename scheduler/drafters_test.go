@@ -65,6 +65,21 @@ func (d *terse) Draft(asks []*draft.Ask) {
 	}
 }
 
+// fading is a seer that guesses nothing for longer contexts.
+type fading struct {
+	seer
+	upTo int // tokens
+}
+
+func (d *fading) Draft(asks []*draft.Ask) {
+	d.seer.Draft(asks)
+	for _, a := range asks {
+		if len(a.Context) > d.upTo {
+			a.Draft = a.Draft[:0]
+		}
+	}
+}
+
 // fool is a drafter that guesses anything, also what no model can say, and more than it was asked
 // for.
 type fool struct {

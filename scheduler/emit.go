@@ -140,6 +140,11 @@ func (s *Scheduler) end(j *job, e End) {
 		s.attempt(func() { j.req.Ended(record) })
 		j.req.Ended = nil // a tick without work leaves the job where the last one had it, with all that this refers to
 	}
+	s.tell(func(l *Listener) {
+		if l.Ended != nil {
+			l.Ended(record)
+		}
+	})
 	j.stream.send(last)
 	j.req.Pieces, j.req.Context = nil, nil // whoever keeps the stream keeps neither of them
 	s.attempt(func() { s.dropAllButOne(j) })
@@ -154,11 +159,6 @@ func (s *Scheduler) end(j *job, e End) {
 	if j.kind != kindAnswer {
 		s.endOthers(j, e)
 	}
-	s.tell(func(l *Listener) {
-		if l.Ended != nil {
-			l.Ended(record)
-		}
-	})
 }
 
 // times are the moments a request has reached; the others are zero.

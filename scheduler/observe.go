@@ -19,7 +19,7 @@ type Listener struct {
 	Tick  func(TickRecord)         // after each tick that computed something
 	First func(ttft time.Duration) // a request's first token, since its submission
 	Token func(gap time.Duration)  // a later token, since the one before
-	Ended func(RequestRecord)      // a request ended, for whatever reason
+	Ended func(RequestRecord)      // a request ended, for whatever reason; its reader is told after that
 }
 
 // listeners are whom a scheduler tells, in a list that is never changed but replaced: the tick

@@ -88,13 +88,13 @@ func TestScheduler_Listen_UntilStopped(t *testing.T) {
 	}
 }
 
-// The submitter of a request learns of its end before the reader does.
+// The submitter of a request learns of its end before the reader does, and so do listeners.
 func TestRequest_Ended_IsToldFirst(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{Cells: 256}), scheduler.Config{})
 	var told []scheduler.RequestRecord
 	r := request(10, 1, 3)
 	var st *scheduler.Stream
-	r.Ended = func(record scheduler.RequestRecord) {
+	ended := func(record scheduler.RequestRecord) {
 		told = append(told, record)
 		for e, ok := st.TryNext(); ok; e, ok = st.TryNext() {
 			if e.Kind == scheduler.KindEnd {
@@ -102,12 +102,14 @@ func TestRequest_Ended_IsToldFirst(t *testing.T) {
 			}
 		}
 	}
+	r.Ended = ended
+	s.Listen(scheduler.Listener{Ended: ended})
 	st = submit(t, s, r)
 	for range 20 {
 		s.Tick()
 	}
 	e, ok := st.TryNext()
-	if !ok || e.Kind != scheduler.KindEnd || len(told) != 1 {
+	if !ok || e.Kind != scheduler.KindEnd || len(told) != 2 {
 		t.Fatalf("%+v; told %d times", e, len(told))
 	}
 	if got := told[0]; got.Reason != e.End.Reason || got.Usage != e.End.Usage || got.Usage.Generated != 3 {

@@ -57,6 +57,7 @@ type guess struct {
 	at       int           // tokens of the context before it
 	rows     int           // of guessed tokens in this tick
 	spent    time.Duration // its part of what the drafter took in this tick
+	missed   int           // questions in a row to which the drafter had no guess
 	worth    time.Duration // what one that is right saves
 	allowed  bool          // the request does not refuse the draft
 	chosen   bool          // it promises something
@@ -139,6 +140,8 @@ const (
 	likelyBeside = 0.6 // chance of a drafted token from which an answer has drafts beside prompts
 	mostBeside   = 2   // tokens of each
 	shareBeside  = 4   // they take at most one of so many parts of the time that prompts would have
+	missedBeside = 4   // questions in a row without a guess, after which an answer has them less often,
+	missedEvery  = 8   // in one tick of so many: the time is taken from the prompts before the drafter is asked
 )
 
 // besidePrompts has the tick spare time for drafts beside a chunk of prompts, which is smaller by
@@ -167,7 +170,9 @@ func (s *Scheduler) besidePrompts() {
 
 // draftsBeside reports whether a job may have a draft beside prompts.
 func (s *Scheduler) draftsBeside(j *job) bool {
-	return j.kind != kindProgram && j.drafted > 0 && s.mostDrafted(j) > 0 && s.chance(j) >= likelyBeside && j.guess.budget.Left() > 0
+	g := &j.guess
+	return j.kind != kindProgram && j.drafted > 0 && s.mostDrafted(j) > 0 && s.chance(j) >= likelyBeside && g.budget.Left() > 0 &&
+		(g.missed < missedBeside || s.ticks%missedEvery == 0)
 }
 
 // draftsApart reports whether slots with drafts have a pass of their own.
@@ -345,6 +350,9 @@ func (s *Scheduler) askDrafter() {
 		a.Draft = a.Draft[:min(len(a.Draft), a.Most)]
 		if i := slices.IndexFunc(a.Draft, func(t Token) bool { return t < 0 || int(t) >= s.limits.Vocabulary }); i >= 0 {
 			a.Draft = a.Draft[:i]
+		}
+		if j.guess.missed++; len(a.Draft) > 0 {
+			j.guess.missed = 0
 		}
 		return len(a.Draft) == 0
 	})

@@ -241,6 +241,29 @@ func TestSpeculate_PromptsWait_NoDrafts(t *testing.T) {
 	}
 }
 
+// Prompts give answers no time for drafts that do not come, however good the last ones were.
+func TestSpeculate_PromptsWait_NoGuesses_NoTime(t *testing.T) {
+	prompt := func(d func(*schedulertest.Backend) draft.Drafter) time.Duration {
+		b := schedulertest.New(scheduler.Limits{Context: 1 << 14, Cells: 1 << 16, SeparatePasses: true})
+		b.Cost = func(n, _ int) time.Duration { return 5*time.Millisecond + time.Duration(n)*400*time.Microsecond }
+		s := newScheduler(t, b, scheduler.Config{Slots: 9, Drafter: d(b), ITLTarget: 40 * time.Millisecond})
+		var streams []*scheduler.Stream
+		for i := range 8 {
+			streams = append(streams, submit(t, s, request(20, i, 1500)))
+		}
+		for range 20 {
+			s.Tick()
+		}
+		return finish(t, s, append(streams, submit(t, s, request(8000, 9, 1)))...)[8].end.Timing.Prefill
+	}
+	alone := prompt(noDrafter)
+	if with := prompt(func(b *schedulertest.Backend) draft.Drafter {
+		return &fading{seer: seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), sure: true}, upTo: 60}
+	}); with > alone*104/100 {
+		t.Errorf("the prompt takes %v beside answers for which nothing is guessed any more, and %v without a drafter", with, alone)
+	}
+}
+
 // Beside prompts that have passes of their own, an answer whose drafts are right has short ones: it
 // is faster, no tick is longer than the target, and the prompt takes little longer. One whose
 // drafts are wrong has none.

@@ -37,6 +37,9 @@ var ErrRead = errors.New("the answer is being read; one goroutine reads it at a 
 // errLeft is that of a reader who has had enough.
 var errLeft = errors.New("the reader has left")
 
+// errOver says that all was read. It is not io.EOF, which an answer may have failed for.
+var errOver = errors.New("all was read")
+
 // NewLive is the answer to a request that has one. over is called when all is given back.
 func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 	l := &Live{Choice: r.Choices[0], ctx: ctx, over: over}
@@ -56,7 +59,7 @@ func (l *Live) Read(take func(*Delta) bool) error {
 	if err == nil {
 		err = l.read(take)
 	}
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, errOver) {
 		return nil
 	}
 	return l.typed(err)
@@ -88,7 +91,7 @@ func (l *Live) Drain(wait bool, take func(*Delta) (more bool)) error {
 	if err == nil {
 		err = l.drain(wait, take)
 	}
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, errOver) {
 		return io.EOF
 	}
 	return l.typed(err)
@@ -142,7 +145,7 @@ func (l *Live) begin() error {
 	case l.ended && l.err != nil:
 		return l.err
 	case l.ended:
-		return io.EOF
+		return errOver
 	}
 	l.reading = true
 	return nil

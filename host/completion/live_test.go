@@ -5,6 +5,7 @@ package completion
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -69,6 +70,17 @@ func TestLive_EndsOnce(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An answer that fails for an io.EOF, as of a file, is not taken for a whole one.
+func TestLive_Read_FailsForEOF(t *testing.T) {
+	l := newLive(t.Context(), new(atomic.Int32))
+	l.Choice.Stream.(cancellable).events <- scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{Reason: answer.ReasonError, Err: fmt.Errorf("a file: %w", io.EOF)}}
+	for range 2 {
+		if err := l.Read(func(*Delta) bool { return true }); err == nil {
+			t.Error("it was read to its end")
+		}
 	}
 }
 

@@ -81,8 +81,8 @@ type Task struct {
 	Normalize int       // see Normalize; vectors of PoolingNone and scores are not normalised
 
 	// Row is given the vectors in the order of the inputs, each as soon as it is there, in place of
-	// the Result. The goroutine that computes for all calls it, perhaps once more after Embed has
-	// ended with its context: it must be quick. Nil: the result has them.
+	// the Result. The goroutine that computes for all calls it, also after Embed has ended with its
+	// context, until the pass that runs is over: it must be quick. Nil: the result has them.
 	Row func(vector []float32)
 }
 

@@ -52,8 +52,9 @@ type Source struct {
 	// all that wait for the same. Its context is done when nobody waits any more. All waiting
 	// requests get its error.
 	Decode func(ctx context.Context) (Media, error)
-	// Piece is given each piece as soon as it is there, before Encode returns all. It may be called
-	// once more after that has ended with its context, and must be quick. Nil: nobody is told.
+	// Piece is given each piece as soon as it is there, before Encode returns all. Where that has
+	// ended with its context, and others wait for the same, it is still called. It must be quick.
+	// Nil: nobody is told.
 	Piece func(Piece)
 }
 

@@ -37,9 +37,9 @@ func (b *backend) headShare(src, dst int32, n int) {
 	}
 }
 
-// HeadDrafter is a draft.Drafter that guesses with the head in the model's own file, for all slots
-// in the same passes. Where another one is rather sure already, that one's guess is taken: a text
-// that repeats costs nothing to look up.
+// HeadDrafter is a draft.Drafter that guesses with the model's head, for all slots in the same
+// passes. Where another one is rather sure already, that one's guess is taken: a text that repeats
+// costs nothing to look up.
 type HeadDrafter struct {
 	backend *backend
 	sure    draft.Drafter // nil: none

@@ -103,11 +103,14 @@ func drafterOf(t *testing.T, flags map[string]any, o Options) (name, said string
 // A draft model that is nothing but a head guesses for the models it is made for. Others are
 // served without it.
 func TestOpen_HeadAsDraftModel_Guesses(t *testing.T) {
-	for _, c := range []struct{ path, head, drafter, says string }{
-		{smallModel(t, "gemma4"), "gemma4-assistant", "draft-mtp", "the model's head guesses"},
-		{smallModel(t, "qwen3"), "eagle3", "draft-eagle3", "the model's head guesses"}, {tinyModel, "eagle3", "ngram-simple", withoutHead},
+	const types = "draft-mtp,ngram-simple"
+	for _, c := range []struct{ path, head, types, drafter, says string }{
+		{smallModel(t, "gemma4"), "gemma4-assistant", types, "draft-mtp", "the model's head guesses"},
+		{smallModel(t, "qwen3"), "eagle3", "draft-simple,draft-eagle3", "draft-eagle3", "the model's head guesses"},
+		{tinyModel, "eagle3", types, "ngram-simple", withoutHead},
 	} {
-		flags := map[string]any{"model.path": c.path, "speculation.draft_model": smallModel(t, c.head), "scheduler.slots": "2", "model.ctx_size": "1024"}
+		flags := map[string]any{"model.path": c.path, "speculation.draft_model": smallModel(t, c.head), "speculation.type": c.types,
+			"scheduler.slots": "2", "model.ctx_size": "1024"}
 		if got, log := drafterOf(t, flags, Options{}); got != c.drafter || !strings.Contains(log, c.says) {
 			t.Errorf("%s: %q guesses; the log says\n%s", c.path, got, log)
 		}

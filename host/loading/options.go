@@ -99,6 +99,7 @@ func useHead(c *config.Config, o *native.ModelOptions, path string) string {
 		head, architecture := model.HeadFile(s.DraftModel, options)
 		if head != "" {
 			s.DraftModel, o.Head, o.LoadMTP = "", head, true
+			s.Type = slices.DeleteFunc(slices.Clone(s.Type), func(name string) bool { return name == "draft-simple" }) // which has no model then
 		}
 		if architecture == "eagle3" {
 			return eagle

@@ -15,7 +15,7 @@ type Limits struct {
 	Compile  time.Duration // of all processors, for compiling a module
 	Upload   time.Duration // of an upload, until it is answered, by the clock
 	HookFuel int64         // units for each call of prepare, sample, accept, stop, filter, rewind, close
-	HookTime time.Duration // of each such call, without its waits for others
+	HookTime time.Duration // of each such call; only for close do waits for others count
 	// ProgramFuel is for all of a program's penstock_run, in units. Between two waits it has what
 	// HookFuel says.
 	ProgramFuel int64

@@ -303,15 +303,27 @@ type snapshot struct {
 }
 
 // same reports whether the view still is what the snapshot shows: most stages of a usual chain
-// change nothing.
+// change nothing. A native stage lists the whole row as candidates; that changes nothing either.
 func (s *snapshot) same(v *View) bool {
 	if v.N < 0 {
 		return s.whole && slices.Equal(s.logits, v.Row)
 	}
-	return !s.whole && slices.Equal(s.ids, v.ID[:v.N]) && slices.Equal(s.logits, v.Logit[:v.N])
+	if !slices.Equal(s.logits, v.Logit[:v.N]) {
+		return false
+	}
+	if !s.whole {
+		return slices.Equal(s.ids, v.ID[:v.N])
+	}
+	for i, id := range v.ID[:v.N] {
+		if id != Token(i) {
+			return false
+		}
+	}
+	return true
 }
 
-// take makes it show the view, with the most likely candidates.
+// take makes it show the view, with the most likely candidates. A row has up to 256k tokens, and
+// the tick waits, so the loops call nothing but what they must.
 func (s *snapshot) take(v *View, most int) {
 	if s.whole = v.N < 0; s.whole {
 		s.ids, s.logits = s.ids[:0], append(s.logits[:0], v.Row...)
@@ -319,52 +331,62 @@ func (s *snapshot) take(v *View, most int) {
 		s.ids, s.logits = append(s.ids[:0], v.ID[:v.N]...), append(s.logits[:0], v.Logit[:v.N]...)
 	}
 	top := make([]Candidate, 0, most+1)
-	s.count, s.highest, s.sum = 0, float32(math.Inf(-1)), 0
-	s.each(func(token Token, logit float32) {
-		s.count++
-		s.highest = max(s.highest, logit)
-		if len(top) < most || logit > top[len(top)-1].Logprob {
-			top = insert(top, Candidate{token, logit}, most)
+	least := float32(math.Inf(-1)) // of top, once that is full
+	s.count = 0
+	for i, logit := range s.logits {
+		if !finite(logit) {
+			continue
 		}
-	})
-	s.each(func(_ Token, logit float32) { s.sum += math.Exp(float64(logit - s.highest)) })
+		if s.count++; logit > least {
+			if top = insert(top, Candidate{s.token(i), logit}, most); len(top) == most {
+				least = top[most-1].Logprob
+			}
+		}
+	}
 	s.best = make([]Score, len(top))
+	if s.count == 0 {
+		return
+	}
+	s.highest, s.sum = top[0].Logprob, 0
+	for _, logit := range s.logits {
+		if finite(logit) {
+			s.sum += math.Exp(float64(logit - s.highest))
+		}
+	}
 	for i, c := range top {
 		s.best[i] = Score{Token: c.Token, Logit: c.Logprob, P: s.p(c.Logprob)}
 	}
 }
 
 // place is where a token stands.
-func (s *snapshot) place(t Token) (p Ranked) {
-	s.each(func(token Token, logit float32) {
-		if token == t {
-			p = Ranked{Rank: 1, Logit: logit, P: s.p(logit)}
-		}
-	})
-	if p.Rank == 0 {
-		return p
+func (s *snapshot) place(t Token) Ranked {
+	at := int(t)
+	if !s.whole {
+		at = slices.Index(s.ids, t)
 	}
-	s.each(func(token Token, logit float32) {
-		if logit > p.Logit {
+	if at < 0 || at >= len(s.logits) || !finite(s.logits[at]) {
+		return Ranked{}
+	}
+	p := Ranked{Rank: 1, Logit: s.logits[at], P: s.p(s.logits[at])}
+	for _, logit := range s.logits {
+		if logit > p.Logit && finite(logit) {
 			p.Rank++
 		}
-	})
+	}
 	return p
+}
+
+// token is the i-th candidate.
+func (s *snapshot) token(i int) Token {
+	if s.whole {
+		return Token(i)
+	}
+	return s.ids[i]
 }
 
 func (s *snapshot) p(logit float32) float32 {
 	return float32(math.Exp(float64(logit-s.highest)) / s.sum)
 }
 
-// each calls f for every candidate that can be drawn.
-func (s *snapshot) each(f func(Token, float32)) {
-	for i, logit := range s.logits {
-		switch {
-		case !(math.Abs(float64(logit)) <= math.MaxFloat32):
-		case s.whole:
-			f(Token(i), logit)
-		default:
-			f(s.ids[i], logit)
-		}
-	}
-}
+// finite reports whether a candidate with the logit can be drawn.
+func finite(logit float32) bool { return logit-logit == 0 }

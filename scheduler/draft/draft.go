@@ -31,11 +31,11 @@
 // A right token saves its answer a whole tick, and a chunk of a prompt makes ticks long. But the
 // time is that of the prompt, whose chunk is smaller by what drafts take. So only an answer has
 // them whose drafts were mostly right (a chance of 0.6), two tokens at most, and together they take
-// at most a quarter of the time that prompts have. Nothing is tried there. On virtual time an
-// answer that is always guessed right has 2.9 times as many tokens beside a prompt of 8,000, which
-// takes 1% longer. Where one pass computes prompts and answers (shared cells) there are none: what
-// such a pass takes is learned by its tokens, whether or not they have rows, and drafts all have
-// one.
+// at most a quarter of the time that prompts have. Where the drafter has had no guess for an answer
+// of late, it is seldom given time. Nothing is tried there. On virtual time an answer that is
+// always guessed right has 2.9 times as many tokens beside a prompt of 8,000, which takes 1%
+// longer. Where one pass computes prompts and answers (shared cells) there are none: what such a
+// pass takes is learned by its tokens, whether or not they have rows, and drafts all have one.
 //
 // # What may guesses lose?
 //

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Drafts is what a tick without prompts may compute besides its decode tokens: drafted tokens of
-// some slots, each of which is an answer's next one with some chance.
+// Drafts is what a tick may compute besides its decode tokens: drafted tokens of some slots, each
+// of which is an answer's next one with some chance.
 type Drafts struct {
 	Decode Pass    // the decode tokens, one for each generating slot
 	Offers []Offer // the most likely first

@@ -613,8 +613,8 @@ func TestPlugin_With_Hammer(t *testing.T) {
 		group.Go(p.Release)
 		group.Wait()
 	}
-	if used, _ := l.MemoryUse(); used != 0 {
-		t.Errorf("%d bytes are left", used)
+	for used, _ := l.MemoryUse(); used != 0; used, _ = l.MemoryUse() {
+		runtime.Gosched() // who planned last may still have to let go; a leak hangs here
 	}
 }
 

@@ -56,17 +56,33 @@ struct saved_head {
 };
 
 // Tells encoders apart by some of their weights; 0 where these were not loaded, or there are none.
+// They are of the last norm: ggml lays matrices out in ways in which they cannot be read back.
 uint32_t print_of(const llama_model & model) {
-    if (!ps::encodes_layers(model) || model.hparams.no_alloc || !model.fc) {
+    if (!ps::encodes_layers(model) || model.hparams.no_alloc) {
         return 0;
     }
-    std::vector<uint8_t> bytes(std::min<size_t>(ggml_nbytes(model.fc), 4096));
-    ggml_backend_tensor_get(model.fc, bytes.data(), 0, bytes.size());
+    std::vector<uint8_t> bytes(std::min<size_t>(ggml_nbytes(model.output_norm), 4096));
+    ggml_backend_tensor_get(model.output_norm, bytes.data(), 0, bytes.size());
     uint32_t hash = 2166136261u; // FNV-1a
     for (const uint8_t b : bytes) {
         hash = (hash ^ b) * 16777619u;
     }
     return hash;
+}
+
+// Refuses a head whose own tokens are none of the model's: on a GPU, their logits would be written
+// wherever that is.
+void check_tokens(const llama_model & model) {
+    if (!model.d2t || model.d2t->type != GGML_TYPE_I64 || model.hparams.no_alloc) { // of another type llama.cpp computes nothing
+        return;
+    }
+    std::vector<int64_t> tokens(static_cast<size_t>(ggml_nelements(model.d2t)));
+    ggml_backend_tensor_get(model.d2t, tokens.data(), 0, ggml_nbytes(model.d2t));
+    for (const int64_t token : tokens) {
+        if (token < 0 || token >= static_cast<int64_t>(model.vocab.n_tokens())) {
+            throw ps::fault(PS_UNSUPPORTED, "the head guesses token " + std::to_string(token) + ", which the model has not");
+        }
+    }
 }
 
 using clock = std::chrono::steady_clock;
@@ -103,11 +119,11 @@ bool is_head_for(const llama_model & model, const llama_model & target) {
     }
     if (encodes_layers(model)) {
         const auto & layers = model.target_layer_ids;
-        return h.n_embd_inp_enc() == layers.size() * t.n_embd && (model.tok_embd || h.n_embd == t.n_embd) && (model.output || target.output) &&
+        return h.n_embd_out() == h.n_embd && h.n_embd_inp_enc() == layers.size() * t.n_embd && (model.tok_embd || h.n_embd == t.n_embd) && (model.output || target.output) &&
                std::all_of(layers.begin(), layers.end(), [&](int32_t layer) { return layer >= 0 && layer < static_cast<int32_t>(t.n_layer()); });
     }
     return model.arch == LLM_ARCH_GEMMA4_ASSISTANT && target.arch == LLM_ARCH_GEMMA4 && h.n_layer_nextn > 0 && h.n_layer() == 0 && t.n_layer() >= 2 &&
-           h.n_embd_out() == t.n_embd;
+           h.n_embd_out() == t.n_embd && t.n_embd_out() == t.n_embd;
 }
 
 bool encodes_layers(const llama_model & model) { return model.arch == LLM_ARCH_EAGLE3; }
@@ -228,7 +244,9 @@ head::head(ps_context * context, ps_context * target)
     : context(context), width(encodes_layers(*context->model->model) ? context->model->model->hparams.n_embd_inp_enc() : context->model->model->hparams.n_embd_out()),
       given(context->model->model->hparams.n_embd_out()), target_copy(target->copy),
       apart(gives_output_states(*context->model->model)), shares(reads_targets_cells(*context->model->model)),
-      sequences(static_cast<size_t>(context->limits.sequences)), print(print_of(*context->model->model)) {}
+      sequences(static_cast<size_t>(context->limits.sequences)), print(print_of(*context->model->model)) {
+    check_tokens(*context->model->model);
+}
 
 void head::remove(int32_t sequence, int32_t from) {
     if (shares) {
@@ -511,7 +529,7 @@ void head::restore(int32_t sequence, int32_t n_positions, llama_io_read_i & stat
     }
     auto * memory = memory_of(context);
     memory->state_read(state, sequence);
-    if (const int32_t last = memory->seq_pos_max(sequence); !shares && last >= 0 && last + 1 != about.decoded) {
+    if (const int32_t last = memory->seq_pos_max(sequence); !shares && last >= 0 && last != about.decoded - 1) {
         throw fault(PS_INVALID, "the state has another number of a head's cells");
     }
     auto & s = sequences[static_cast<size_t>(sequence)];

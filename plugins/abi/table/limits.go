@@ -6,7 +6,7 @@ func limits() []Limit {
 	return []Limit{
 		{"hook_fuel", 20_000_000, "units", "each call of prepare, sample, accept, stop, filter, rewind, close: a fault"},
 		{"setup_fuel", 2_000_000_000, "units", "each call of describe, warm, open, template, `_initialize` and the start function: a fault"},
-		{"hook_ms", 1000, "ms", "each call of prepare, sample, accept, stop, filter, rewind, close, without the wait for those of other requests and for a processor: a fault. It stops code that waits for memory at every instruction, which fuel does not measure"},
+		{"hook_ms", 1000, "ms", "each call of prepare, sample, accept, stop, filter, rewind, close: a fault. The wait for those of other requests and for a processor counts for close alone. It stops code that waits for memory at every instruction, which fuel does not measure"},
 		{"setup_ms", 2500, "ms", "all set-up calls of a request together, including the wait for those of other requests: a fault"},
 		{"plan_fuel", 2_000_000_000, "units", "each call of `penstock_plan`: a fault"},
 		{"plan_ms", 500, "ms", "computing of each call of `penstock_plan`, without the wait for those of other requests: a fault"},

@@ -49,7 +49,7 @@ var gauges = []gauge{
 	{"running answers", "penstock_num_requests_running", 1, 0, true},
 	{"waiting requests", "penstock_num_requests_waiting", 1, 0, true},
 	{cells, "", 1, 0, true},
-	{"memory of plugin instances, MiB", "penstock_plugin_memory_bytes", mib, 0, true},
+	{"memory of plugin instances, MiB", "penstock_plugin_memory_bytes", mib, 4 * mib, false}, // plans of clients are kept
 }
 
 // resources are the values of the gauges, in their order.

@@ -46,7 +46,7 @@ export function Panel({ label, title, load, children }: Props) {
       <div
         id={id}
         ref={panel}
-        class="panel"
+        class="panel-above"
         popover="auto"
         role="dialog"
         aria-label={label}
