@@ -26,7 +26,7 @@
 //
 // # How is a program recorded?
 //
-// By its calls of the host (host/plugin/guest/deed.go): what it gave, and what it got in its
+// By its calls of the host (host/plugin/guest/watch.go): what it gave, and what it got in its
 // memory. That is small, as programs read the best few of a row, and it is all that they can
 // know. A player gives the same once more and compares what the program does, so neither rows nor
 // a scheduler are needed. The fuel of each call is written down, too, since it depends on rows

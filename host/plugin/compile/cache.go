@@ -5,18 +5,30 @@ package compile
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
 	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
 // cache keeps compiled code between runs. The code is run without further checks, so nobody else
@@ -102,11 +114,11 @@ func (c *cache) tryCode(ctx context.Context) (key string, err error) {
 	return filepath.Rel(dir, file)
 }
 
-// entry returns the path of an entry, which need not exist.
-func (c *cache) entry(name string) string { return filepath.Join(c.dir, name) }
+// entryPath returns the path of an entry, which need not exist.
+func (c *cache) entryPath(name string) string { return filepath.Join(c.dir, name) }
 
-// replace has a new folder filled and then puts it in place of an entry of no use, by one
-// renaming, and makes room for it. An entry that another host has filled in the meantime stays.
+// replace has a new folder filled, moves it into the place of an unusable entry by one renaming,
+// and makes room for it. An entry that another host has filled in the meantime stays.
 func (c *cache) replace(entry string, fill func(dir string) (bool, error)) error {
 	dir, done, err := c.newFolder()
 	if err != nil {
@@ -170,7 +182,7 @@ func (c *cache) evict(inUse string) error {
 	return err
 }
 
-// sizeOf is how many bytes all files below a folder have.
+// sizeOf adds up the sizes of all files below a folder.
 func sizeOf(dir string) (bytes int64) {
 	files, _ := filesOf(dir)
 	for _, path := range files {
@@ -193,4 +205,186 @@ func filesOf(dir string) (files []string, err error) {
 		return err
 	})
 	return files, err
+}
+
+// An entry of the code cache has a folder in which wazero keeps the metered module's code, and a
+// file with the xxHash of that code, in hexadecimal.
+const (
+	codeDir = "code"
+	sumFile = "sum"
+)
+
+// entryFormat is raised with each change of an entry's content.
+const entryFormat = 7
+
+// version names the way in which this program fills an entry. If the program's file was replaced
+// while it runs, the child is another program than the parent, so each tells its version.
+func version() string { return fmt.Sprintf("%d %s", entryFormat, fuel.Version()) }
+
+// entryName names an entry. The same module may become other code with another maker, which is a
+// program on a kind of processor, or with other limits.
+func entryName(sum [sha256.Size]byte, maker string, limits fuel.Limits) string {
+	name := sha256.Sum256(fmt.Appendf(nil, "%x %s %+v", sum, maker, limits))
+	return hex.EncodeToString(name[:])
+}
+
+var (
+	// errDamaged refuses an entry that a disk damaged or that a killed host left unfinished.
+	errDamaged = errors.New("it is damaged or was not finished")
+	// errOtherVersion refuses the order of another version of this program.
+	errOtherVersion = errors.New("another version of this program")
+)
+
+// fillEntry meters and compiles a module and leaves in dir what openEntry needs. If the code
+// cannot be kept, the error wraps errNotKept, and the module is not compiled again.
+func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) error {
+	m, err := fuel.Rewrite(wasm, limits)
+	if err != nil {
+		return rewriteError(err)
+	}
+	path, err := makeCode(ctx, m.Wasm, filepath.Join(dir, codeDir))
+	if err != nil {
+		return compileError(err)
+	}
+	sum, err := checksumOf(path)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, sumFile), []byte(sum), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotKept, err)
+	}
+	return nil
+}
+
+// checksumOf returns the checksum of a file, to find damage. It is no signature: who can write to
+// the folder can write the sum too.
+func checksumOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	sum := xxhash.New()
+	_, err = io.Copy(sum, f)
+	return strconv.FormatUint(sum.Sum64(), 16), err
+}
+
+// openEntry loads a module with its code from an entry. It removes an unusable entry; the error
+// wraps errDamaged if the checksum is wrong. wazero compiles anew if the code is not for this
+// processor or for its own version.
+func openEntry(ctx context.Context, wasm []byte, entry string, limits fuel.Limits) (_ *Code, err error) {
+	want, err := os.ReadFile(filepath.Join(entry, sumFile))
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(entry))
+		}
+	}()
+	path, err := onlyFile(filepath.Join(entry, codeDir))
+	if err != nil {
+		return nil, errors.Join(errDamaged, err)
+	}
+	if sum, err := checksumOf(path); err != nil || sum != string(want) {
+		return nil, errors.Join(errDamaged, err)
+	}
+	return compileHere(ctx, wasm, limits, filepath.Join(entry, codeDir))
+}
+
+// Code is a metered and compiled module, in a runtime of wazero of its own. That costs a
+// millisecond, and what wazero keeps of a module, the code and the numbers of its types, is then
+// gone with the module.
+type Code struct {
+	Runtime  wazero.Runtime
+	Compiled wazero.CompiledModule
+	Metered  *fuel.Module // without the bytes: they are compiled
+
+	cache wazero.CompilationCache // nil: none
+}
+
+// newConfig lets wazero compile where it can, and interpret elsewhere: on processors it has no
+// compiler for, and where memory cannot be made executable. A test may want it otherwise.
+var newConfig = wazero.NewRuntimeConfig
+
+// errNotKept means that wazero could not keep the code.
+var errNotKept = errors.New("no code was kept")
+
+// newCode compiles a metered module. wazero keeps the code in the folder dir, or takes it from
+// there if it has it; "" is no folder. Compiling is given up between two functions when ctx is
+// done; that a single function cannot take long is the rewriter's doing.
+func newCode(ctx context.Context, wasm []byte, dir string) (_ *Code, err error) {
+	config := newConfig().WithCoreFeatures(api.CoreFeaturesV2)
+	c := &Code{}
+	if dir != "" {
+		if c.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+			return nil, fmt.Errorf("%w: %w", errNotKept, err)
+		}
+		config = config.WithCompilationCache(c.cache)
+	}
+	defer func() {
+		if p := recover(); p != nil { // a defect of the compiler that a module can reach must not end the host
+			err = fmt.Errorf("%w: the compiler gave up: %v", plugin.ErrUnsupported, p)
+		}
+		if err != nil {
+			_ = c.Close() // the first error is the one to tell
+		}
+	}()
+	c.Runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	c.Compiled, err = c.Runtime.CompileModule(withWorkers(ctx), wasm)
+	return c, err
+}
+
+// makeCode has wazero compile a module, and returns the file below dir, a new folder, in which it
+// keeps the code. The file's path below dir names the module, wazero's version and what the
+// processor can do. The error wraps errNotKept if there is no file.
+func makeCode(ctx context.Context, wasm []byte, dir string) (file string, err error) {
+	code, err := newCode(ctx, wasm, dir)
+	if isDisk(err) {
+		err = fmt.Errorf("%w: %w", errNotKept, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := code.Close(); err != nil {
+		return "", errors.Join(errNotKept, err)
+	}
+	return onlyFile(dir)
+}
+
+// isDisk reports whether a file operation failed, for which the module is not at fault.
+func isDisk(err error) bool {
+	var path *fs.PathError
+	var link *os.LinkError
+	return errors.As(err, &path) || errors.As(err, &link)
+}
+
+// onlyFile returns the one file below a folder. If there is none, or another one, the error wraps
+// errNotKept.
+func onlyFile(dir string) (string, error) {
+	files, err := filesOf(dir)
+	if err != nil || len(files) != 1 {
+		return "", errors.Join(errNotKept, err)
+	}
+	return files[0], nil
+}
+
+// withWorkers has wazero compile on half of the processors, unless the context says otherwise.
+// Only with more than one worker does wazero look at the context.
+func withWorkers(ctx context.Context) context.Context {
+	if experimental.GetCompilationWorkers(ctx) > 1 {
+		return ctx
+	}
+	return experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2))
+}
+
+// Close frees the code. No instance may be in use.
+func (c *Code) Close() (err error) {
+	if c.Runtime != nil {
+		err = c.Runtime.Close(context.Background())
+	}
+	if c.cache != nil {
+		err = errors.Join(err, c.cache.Close(context.Background()))
+	}
+	return err
 }

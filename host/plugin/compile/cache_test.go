@@ -116,7 +116,7 @@ func TestCache_Size_IsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill := func(module string, size int) {
-		entry := c.entry(module)
+		entry := c.entryPath(module)
 		if err := errors.Join(os.Mkdir(entry, 0o700), os.WriteFile(filepath.Join(entry, sumFile), make([]byte, size), 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -125,11 +125,11 @@ func TestCache_Size_IsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept := func(module string) bool { return len(cached(t, c.entry(module))) > 0 }
+	kept := func(module string) bool { return len(cached(t, c.entryPath(module))) > 0 }
 	fill("a", 300<<10)
 	fill("b", 300<<10)
 	fill("c", 300<<10)
-	c.markUsed(c.entry("a")) // used again
+	c.markUsed(c.entryPath("a")) // used again
 	fill("d", 300<<10)
 	if !kept("a") || kept("b") || !kept("c") || !kept("d") {
 		t.Errorf("kept: a %v, b %v, c %v, d %v; b was not used for longest", kept("a"), kept("b"), kept("c"), kept("d"))

@@ -41,7 +41,7 @@ func entryOf(t *testing.T, c *Compiler, g *asm.Guest) string {
 	if !c.cache.keepsCode(t.Context()) {
 		t.Fatal("no code is kept")
 	}
-	return c.cache.entry(entryName(sha256.Sum256(g.Wasm()), c.cache.maker, c.limits))
+	return c.cache.entryPath(entryName(sha256.Sum256(g.Wasm()), c.cache.maker, c.limits))
 }
 
 // Where wazero interprets it does not look for code, and a child would compile for nothing.
@@ -104,7 +104,7 @@ func TestCompiler_Obtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
 	}
 	for _, done := range []bool{true, false} {
 		c, log := newCompiler(t, t.TempDir())
-		entry := c.cache.entry("module")
+		entry := c.cache.entryPath("module")
 		code, err := c.obtain(t.Context(), wasm, entry, func(context.Context, []byte, string) (bool, error) {
 			return done, os.CopyFS(entry, os.DirFS(other))
 		})

@@ -16,9 +16,9 @@ import (
 // threadMemory is the address space of a thread's stack and of what the C library has for it.
 const threadMemory = 16 << 20
 
-// limitData has the kernel refuse this process more memory than it has now and so many bytes, with
-// room for threads. It is for what is taken at once, before bounds.keep looks again: the process
-// then ends with Go's own words. Where it fails, keep is there.
+// limitData has the kernel refuse this process more memory than it has now plus more bytes, with
+// room for threads. It catches what is taken at once, before bounds.enforce looks again: the
+// process then ends with Go's own error. If it fails, bounds.enforce remains.
 func limitData(more uint64) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -16,5 +16,6 @@ func lowerPriority() {}
 
 var started = time.Now()
 
-// processorTime is how long this process has been there, where the system tells no better.
+// processorTime returns how long this process has run, where the system does not tell its processor
+// time.
 func processorTime() time.Duration { return time.Since(started) }

@@ -24,7 +24,7 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 // and all else works.
 func lowerPriority() { _ = syscall.Setpriority(syscall.PRIO_PGRP, 0, niceness) }
 
-// processorTime is what this process has used of all processors.
+// processorTime returns the time that this process has used of all processors.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for a wrong pointer only

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 // Package drive runs a plugin under the real runtime without a model: it makes up a vocabulary,
-// grammars, pictures and what comes of each call, as a host would.
+// grammars, pictures and the effects of each call, as a host would.
 //
-// Each call is made through a function of the caller's, which compares what came of it
-// (host/author/check) or measures it (host/author/cost). Programs run on rows of the caller's, or
-// of a table (host/plugin/session).
+// Each call is made through a function of the caller's, which compares its effects
+// (host/author/check) or measures it (host/author/cost). Programs run on the caller's rows, or on
+// those of a table (host/plugin/session).
 package drive
 
 import (
@@ -24,17 +24,17 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Model is what is made up of one. A place is where in an answer something is asked: for one place
-// it says the same each time.
+// Model is a made-up model. A place is a point in an answer: for one place the model says the same
+// each time.
 type Model interface {
-	// View is a row of logits with what a plugin has prepared, perhaps narrowed by a sampler before.
+	// View returns a row of logits with what a plugin has prepared, perhaps narrowed by a sampler.
 	View(place uint64, p chain.Prepared) *chain.View
-	// Text is what a token completes, in whole characters.
+	// Text returns the text that a token completes, in whole characters.
 	Text(place uint64, token scheduler.Token) string
 }
 
-// Caller makes a call of an export of the stage's plugin; did tells afterwards what that did. The
-// error is the call's.
+// Caller makes a call of an export of the stage's plugin; did then returns its effects. The error
+// is the call's.
 type Caller func(s *stage.Stage, export string, call func() error, did func() []any) error
 
 // Answer is one answer that a plugin takes part in as a sampler or a stop rule.
@@ -51,10 +51,10 @@ type Answer struct {
 	filter answer.Filter   // nil: the plugin is none
 	prompt int
 	shown  int // tokens whose text the rule was shown
-	bytes  int // of that text
+	bytes  int // bytes of that text
 	given  int // calls of the filter
 	marked int // tokens of the history at the last mark
-	least  int // and the fewest after a splice since then
+	least  int // the fewest tokens of the history after a splice since then
 }
 
 // Begin opens a plugin for an answer, until Close.
@@ -65,16 +65,16 @@ func Begin(p *load.Plugin, r plugin.RequestInfo, prompt []scheduler.Token, w *Wo
 	}
 	a := &Answer{Stage: s, History: prompt, model: m, call: c, words: w, rule: s.Rule(), filter: s.Filter(), prompt: len(prompt)}
 	if err := a.reset(abi.ExportOpen); err != nil {
-		_ = s.Close() // the first error counts
+		_ = s.Close() // the first error is the one to return
 		return nil, err
 	}
 	return a, nil
 }
 
-// Close ends the answer. A fault of the plugin's close concerns nobody, and is counted.
+// Close ends the answer. A fault of the plugin's close is counted and otherwise ignored.
 func (a *Answer) Close() { _ = a.Stage.Close() }
 
-// Tokens is the answer's length.
+// Tokens returns the answer's length.
 func (a *Answer) Tokens() int { return len(a.History) - a.prompt }
 
 // Step has the plugin choose a token, or follow those that it forces, and tells it.
@@ -96,7 +96,7 @@ func (a *Answer) Step(place uint64) error {
 		return nil
 	}
 	view := a.model.View(place, prepared)
-	if err = a.call(a.Stage, abi.ExportSample, func() error { return a.Stage.Apply(view) }, func() []any { return chosen(view) }); err != nil {
+	if err = a.call(a.Stage, abi.ExportSample, func() error { return a.Stage.Apply(view) }, func() []any { return describeChoice(view) }); err != nil {
 		return err
 	}
 	token := view.Likeliest()
@@ -104,8 +104,8 @@ func (a *Answer) Step(place uint64) error {
 	return err
 }
 
-// chosen is what a sampler has left of its candidates, and its choice.
-func chosen(v *chain.View) []any {
+// describeChoice returns a sampler's choice and the candidates that it left.
+func describeChoice(v *chain.View) []any {
 	did := []any{v.Likeliest(), v.Chosen}
 	if v.N >= 0 {
 		return append(did, v.ID[:v.N], v.Logit[:v.N])
@@ -118,7 +118,7 @@ func chosen(v *chain.View) []any {
 }
 
 // accept tells the plugin a token and its text, and does what the plugin answers. It reports
-// whether that was a splice.
+// whether the answer was a splice.
 func (a *Answer) accept(token scheduler.Token, text string) (spliced bool, _ error) {
 	a.History = append(a.History, token)
 	a.Calls++
@@ -163,22 +163,22 @@ func (a *Answer) accept(token scheduler.Token, text string) (spliced bool, _ err
 	return false, err
 }
 
-// Mark is a place in an answer.
+// Mark is a point in an answer.
 type Mark struct {
 	history      []scheduler.Token
 	shown, bytes int
 	given        int
 }
 
-// Mark notes where the answer is.
+// Mark returns the answer's present point.
 func (a *Answer) Mark() Mark {
 	a.marked, a.least = len(a.History), math.MaxInt
 	return Mark{append([]scheduler.Token(nil), a.History...), a.shown, a.bytes, a.given}
 }
 
 // TookAllBack reports whether the plugin itself has taken back all tokens since the last mark, or
-// more. What it learnt by that about the next token, such as that a word must not come there, does
-// not go away with a history that was as long before.
+// more. What it learnt by that about the next token, such as that a word must not come there, stays
+// after a return to the mark.
 func (a *Answer) TookAllBack() bool { return a.least <= a.marked }
 
 // Return takes back all that came after a mark, and its text.
@@ -201,3 +201,30 @@ func (a *Answer) reset(export string) error {
 }
 
 func nothing() []any { return nil }
+
+// Banned is the logit of a token that must not come.
+var Banned = float32(math.Inf(-1))
+
+// Prepare applies a plugin's mask and biases to a row as a host does. If a mask leaves no finite
+// logit, its first token gets the logit 0, since a model's row has one for each token.
+func Prepare(row []float32, p chain.Prepared) {
+	if p.Mask != nil {
+		first, left := -1, false
+		for t := range row {
+			if p.Mask[t/32]>>(t%32)&1 == 0 {
+				row[t] = Banned
+				continue
+			}
+			if first < 0 {
+				first = t
+			}
+			left = left || row[t] > Banned
+		}
+		if !left {
+			row[max(0, first)] = 0
+		}
+	}
+	for _, b := range p.Bias {
+		row[b.Token] += b.Value
+	}
+}

@@ -7,17 +7,20 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
-// parameters are those of a chain that draws from a made-up model, with the server's defaults.
+// parameters are the parameters of a chain that draws from a made-up model.
 type parameters struct {
 	Temperature float32  `json:"temperature"`
 	TopK        int      `json:"top_k"` // 0 or less: off
@@ -26,9 +29,9 @@ type parameters struct {
 	Samplers    []string `json:"samplers"` // others than these four do nothing
 }
 
-// Chains makes the chains of a program as plugin.RequestInfo.Chain does, in Go: of the parameters
-// temperature, top_k, top_p, min_p and samplers. asked is the request's, JSON; what else it has
-// does nothing.
+// Chains makes the chains of a program as plugin.RequestInfo.Chain does, in Go, from the parameters
+// temperature, top_k, top_p, min_p and samplers. asked has the request's parameters as JSON; others
+// are ignored.
 func Chains(asked []byte) func(ctx context.Context, changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
 	return func(_ context.Context, changes []byte) (func(seed uint32) ([]chain.Stage, error), error) {
 		d := sampling.Default()
@@ -44,19 +47,19 @@ func Chains(asked []byte) func(ctx context.Context, changes []byte) (func(seed u
 		if p.Temperature < 0 || p.TopP < 0 || p.TopP > 1 || p.MinP < 0 || p.MinP > 1 {
 			return nil, fmt.Errorf("temperature is %v, top_p %v and min_p %v; a temperature is at least 0, the others are from 0 to 1", p.Temperature, p.TopP, p.MinP)
 		}
-		return chains(p.draw), nil
+		return oneStageChains(p.drawToken), nil
 	}
 }
 
-// chains makes chains of one stage, which draws.
-func chains(draw func(*chain.View, *rand.Rand) error) func(seed uint32) ([]chain.Stage, error) {
+// oneStageChains makes chains of one stage, which draws.
+func oneStageChains(draw func(*chain.View, *rand.Rand) error) func(seed uint32) ([]chain.Stage, error) {
 	return func(seed uint32) ([]chain.Stage, error) {
 		return []chain.Stage{&sampler{draw, rand.New(rand.NewPCG(uint64(seed), 2))}}, nil
 	}
 }
 
-// draw draws a token as the parameters say.
-func (p *parameters) draw(v *chain.View, random *rand.Rand) error {
+// drawToken draws a token as the parameters say.
+func (p *parameters) drawToken(v *chain.View, random *rand.Rand) error {
 	var ids []scheduler.Token
 	for t, l := range v.Row {
 		if l > Banned {
@@ -78,20 +81,20 @@ func (p *parameters) draw(v *chain.View, random *rand.Rand) error {
 		case name == "top_k" && p.TopK > 0:
 			n = min(n, p.TopK)
 		case name == "top_p" && p.TopP < 1:
-			weights, sum := weigh(v.Row, ids, temperature)
+			weights, sum := weighTokens(v.Row, ids, temperature)
 			kept := 0.0
 			for n = 0; n < len(ids) && (n == 0 || kept < float64(p.TopP)*sum); n++ {
 				kept += weights[n]
 			}
 		case name == "min_p":
-			weights, _ := weigh(v.Row, ids, temperature)
+			weights, _ := weighTokens(v.Row, ids, temperature)
 			for n > 1 && weights[n-1] < float64(p.MinP) {
 				n--
 			}
 		}
 		ids = ids[:n]
 	}
-	weights, sum := weigh(v.Row, ids, temperature)
+	weights, sum := weighTokens(v.Row, ids, temperature)
 	v.Chosen = ids[len(ids)-1]
 	at := random.Float64() * sum
 	for i, w := range weights {
@@ -103,8 +106,9 @@ func (p *parameters) draw(v *chain.View, random *rand.Rand) error {
 	return nil
 }
 
-// weigh gives how likely tokens are as shares of the first, the likeliest, and the sum.
-func weigh(row []float32, ids []scheduler.Token, temperature float64) (weights []float64, sum float64) {
+// weighTokens returns the probabilities of tokens relative to the first, which is the likeliest,
+// and their sum.
+func weighTokens(row []float32, ids []scheduler.Token, temperature float64) (weights []float64, sum float64) {
 	for _, t := range ids {
 		w := math.Exp((float64(row[t]) - float64(row[ids[0]])) / temperature)
 		weights, sum = append(weights, w), sum+w
@@ -135,3 +139,74 @@ func (*sampler) Reset([]scheduler.Token, int) error { return nil }
 
 // Close implements chain.Stage.
 func (*sampler) Close() error { return nil }
+
+// Grammars is a made-up grammar engine for a vocabulary: every text except the empty one is a
+// grammar, which allows the odd or the even tokens.
+type Grammars struct{ Words *Words }
+
+// Open implements plugin.Grammars.
+func (e Grammars) Open(_ context.Context, _ string, _ int32, text string) (plugin.Grammar, uint64, error) {
+	if text == "" {
+		return nil, 0, errors.New("the text is empty")
+	}
+	return &grammar{words: e.Words}, 0, nil
+}
+
+// grammar allows odd tokens at an odd place and even ones at an even place. The tokens so far
+// determine the place.
+type grammar struct {
+	words *Words
+	place int32
+}
+
+func (g *grammar) allows(token int32) bool { return token%2 == g.place%2 }
+
+// Mask implements plugin.Grammar.
+func (g *grammar) Mask(mask []uint32) error {
+	clear(mask)
+	for t := range int32(g.words.Size()) {
+		if g.allows(t) {
+			mask[t/32] |= 1 << (t % 32)
+		}
+	}
+	return nil
+}
+
+// MaskWithin implements plugin.Grammar: the text is never long.
+func (g *grammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	if tokens < 1 {
+		clear(mask)
+		return false, nil
+	}
+	return true, g.Mask(mask)
+}
+
+// Rest implements plugin.Grammar: any token completes the text.
+func (*grammar) Rest() (tokens int, ended bool, err error) { return 1, false, nil }
+
+// Accept implements plugin.Grammar.
+func (g *grammar) Accept(token int32) bool {
+	if !g.allows(token) {
+		return false
+	}
+	g.place += 1 + token/2
+	return true
+}
+
+// Beginning implements plugin.Grammar.
+func (g *grammar) Beginning() program.GrammarState { return state{words: g.words} }
+
+// Close implements plugin.Grammar.
+func (*grammar) Close() error { return nil }
+
+// state is the state of a branch in a grammar.
+type state grammar
+
+// Mask implements program.GrammarState.
+func (s state) Mask(mask []uint32) error { return (*grammar)(&s).Mask(mask) }
+
+// After implements program.GrammarState.
+func (s state) After(t program.Token) (program.GrammarState, bool) {
+	fits := (*grammar)(&s).Accept(t)
+	return s, fits
+}

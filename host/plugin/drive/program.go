@@ -6,7 +6,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -17,26 +19,26 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// Writing is what a program writes an answer with.
+// Writing is what a program needs to write an answer.
 type Writing struct {
 	Vocabulary plugin.Vocabulary
 	Summarizer program.Summarizer // nil: the portable one
 	Masker     chain.Masker       // nil: the portable one
-	// Row is what the model says after some tokens.
+	// Row returns the model's logits after some tokens.
 	Row func(tokens []program.Token) []float32
-	// Draw draws a token from a row, in the place of every chain that the program asks for.
+	// Draw draws a token from a row, in place of every chain that the program asks for.
 	Draw func(v *chain.View, random *rand.Rand) error
-	// Opened is called when the program was opened, with what that took.
+	// Opened is called when the program was opened, with what opening used.
 	Opened func(stage.Usage)
-	// Waited is called at each wait with what was shown since the last one, and when the program
-	// has returned. If it returns false, the answer ends.
+	// Waited is called at each wait with what was shown since the last one, and when the program has
+	// returned. If it returns false, the answer ends.
 	Waited func(shown []program.Shown) bool
 }
 
-// Write has a program write an answer, and returns what all of it took.
+// Write has a program write an answer, and returns what it used.
 func (w Writing) Write(p *load.Plugin, r plugin.RequestInfo, prompt []program.Token) (used stage.Usage, err error) {
 	r.Chain = func(context.Context, []byte) (func(seed uint32) ([]chain.Stage, error), error) {
-		return chains(w.Draw), nil
+		return oneStageChains(w.Draw), nil
 	}
 	r.Prompt = func(_ context.Context, messages []byte) ([]int32, error) {
 		return w.Vocabulary.Tokenize(string(messages), false, false)
@@ -46,7 +48,7 @@ func (w Writing) Write(p *load.Plugin, r plugin.RequestInfo, prompt []program.To
 		return used, err
 	}
 	of := stage.Program{Stage: s}
-	defer func() { _ = of.Close() }() // a fault of close concerns nobody, and is counted
+	defer func() { _ = of.Close() }() // a fault of close is counted and otherwise ignored
 	if err := of.Reset(prompt, len(prompt)); err != nil {
 		return used, err
 	}
@@ -55,15 +57,15 @@ func (w Writing) Write(p *load.Plugin, r plugin.RequestInfo, prompt []program.To
 	return s.Usage(), err
 }
 
-// Written is what has come of a program's run.
+// Written is the outcome of a program's run.
 type Written struct {
 	Shown    [][]program.Shown  // of each choice, as its client gets it
-	Adopted  []*program.Adopted // by choice; nil: it ends with the program
-	Computed int                // rows that the model was asked for
+	Adopted  []*program.Adopted // by choice; nil: the choice ends with the program
+	Computed int                // rows that the model computed
 }
 
-// Run runs a program on an instance that was opened. A choice ends as with a server: before an end
-// token, and with the request's last token. The error is the program's.
+// Run runs a program on an open instance. As on a server, a choice ends before an end token and
+// with the request's last token. The error is the program's.
 func (w Writing) Run(p *program.Program, r plugin.RequestInfo, prompt []program.Token) (Written, error) {
 	ends := func(t program.Token) bool { return w.Vocabulary.Attributes(t)&abi.AttrEnd != 0 }
 	if w.Summarizer == nil {
@@ -110,8 +112,8 @@ type masker struct{}
 // MaskRow implements chain.Masker.
 func (masker) MaskRow(to, row []float32, allowed []uint32) { chain.MaskRow(to, row, allowed) }
 
-// WithPictures gives rows of −1, as a session has them, to a picture for each run of them. Nobody
-// sees what it shows.
+// WithPictures replaces each run of −1, which stands for a picture's rows in a session, by the rows
+// of a made-up picture.
 func WithPictures(prompt []program.Token) ([]program.Token, error) {
 	var all []program.Token
 	for at := 0; at < len(prompt); {
@@ -133,4 +135,128 @@ func WithPictures(prompt []program.Token) ([]program.Token, error) {
 		at += n
 	}
 	return all, nil
+}
+
+// Table is a made-up model: its logits after some tokens. The entry with the longest After that the
+// tokens end with counts, and of equally long ones the first. After other tokens all logits are 0.
+// A picture's rows are tokens of −1.
+type Table []Entry
+
+// Entry has a row of the model, or tokens that it says one after another: exactly one of
+// Probabilities, Logits and Says.
+type Entry struct {
+	After         []program.Token `json:"after,omitempty"`         // empty: any tokens
+	Probabilities []float64       `json:"probabilities,omitempty"` // of each token; they need not add up to 1
+	Logits        []float32       `json:"logits,omitempty"`        // of each token
+	Says          []program.Token `json:"says,omitempty"`          // each has the logit 10 in its turn, and the others 0
+}
+
+// Bounds of a table: entries, tokens of a list, and tokens of all lists, since a row may look at
+// each of them.
+const (
+	mostEntries = 4096
+	mostTokens  = 1024
+	mostOfAll   = 1 << 16
+)
+
+// sayLogit is the logit of a token that the model says.
+const sayLogit = 10
+
+// Check refuses values that no table for a vocabulary of n tokens can have. field is the name of
+// the table in errors.
+func (t Table) Check(field string, n int) error {
+	if len(t) > mostEntries {
+		return fmt.Errorf("%s: %d entries; it has %d at most", field, len(t), mostEntries)
+	}
+	all := 0
+	for i := range t {
+		if err := t[i].check(n); err != nil {
+			return fmt.Errorf("%s[%d].%w", field, i, err)
+		}
+		if all += len(t[i].After) + len(t[i].Says); all > mostOfAll {
+			return fmt.Errorf("%s: more than %d tokens in after and says of all entries; leave some out", field, mostOfAll)
+		}
+	}
+	return nil
+}
+
+func (e *Entry) check(n int) error {
+	given := 0
+	for _, size := range []int{len(e.Probabilities), len(e.Logits), len(e.Says)} {
+		if size > 0 {
+			given++
+		}
+	}
+	if given != 1 {
+		return fmt.Errorf("probabilities, logits and says: %d of them are given; an entry has one", given)
+	}
+	for name, list := range map[string][]program.Token{"after": e.After, "says": e.Says} {
+		if len(list) > mostTokens {
+			return fmt.Errorf("%s: %d tokens; there are %d at most", name, len(list), mostTokens)
+		}
+		for i, token := range list {
+			if int(token) >= n || token < 0 && (name == "says" || token != abi.TokenMedia) {
+				return fmt.Errorf("%s[%d]: there is no token %d; the vocabulary has %d, from 0", name, i, token, n)
+			}
+		}
+	}
+	for name, size := range map[string]int{"probabilities": len(e.Probabilities), "logits": len(e.Logits)} {
+		if size > 0 && size != n {
+			return fmt.Errorf("%s: %d numbers; give one for each of the %d tokens of the vocabulary", name, size, n)
+		}
+	}
+	sum := 0.0
+	for i, p := range e.Probabilities {
+		if sum += p; p < 0 {
+			return fmt.Errorf("probabilities[%d]: %v; a probability is 0 or more", i, p)
+		}
+	}
+	if len(e.Probabilities) > 0 && (sum == 0 || sum > math.MaxFloat32) {
+		return fmt.Errorf("probabilities: their sum is %v; they are like shares of 1", sum)
+	}
+	return nil
+}
+
+// Row returns the model's logits after some tokens, as plugins see them: one for each of n tokens.
+func (t Table) Row(n int, tokens []program.Token) []float32 {
+	row, longest := make([]float32, n), -1
+	for i := range t {
+		e := &t[i]
+		for said := range max(1, len(e.Says)) {
+			if length := len(e.After) + said; length > longest && e.follows(tokens, said) {
+				longest = length
+				e.fillRow(row, said)
+			}
+		}
+	}
+	return row
+}
+
+// follows reports whether tokens end with After and the first said tokens of Says.
+func (e *Entry) follows(tokens []program.Token, said int) bool {
+	before, ok := cutSuffix(tokens, e.Says[:said])
+	if ok {
+		_, ok = cutSuffix(before, e.After)
+	}
+	return ok
+}
+
+func cutSuffix(tokens, suffix []program.Token) ([]program.Token, bool) {
+	at := len(tokens) - len(suffix)
+	if at < 0 || !slices.Equal(tokens[at:], suffix) {
+		return nil, false
+	}
+	return tokens[:at], true
+}
+
+// fillRow fills a row with the entry's logits once it has said some tokens.
+func (e *Entry) fillRow(row []float32, said int) {
+	clear(row)
+	copy(row, e.Logits)
+	for i, p := range e.Probabilities {
+		row[i] = float32(math.Log(p))
+	}
+	if len(e.Says) > 0 {
+		row[e.Says[said]] = sayLogit
+	}
 }

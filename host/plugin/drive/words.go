@@ -3,14 +3,25 @@
 package drive
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Words is a made-up vocabulary: an end token, one without text, one that is unused, single bytes,
-// some words of stories and of JSON, and then as many others as there are to be.
+// some words of stories and of JSON, and random words up to its size.
 type Words struct {
 	pieces []string
 	tokens map[string]int32
@@ -25,10 +36,10 @@ const (
 	firstByte   = 3
 )
 
-// longest is how many bytes a piece has at most.
+// longest bounds a piece, in bytes.
 const longest = 16
 
-// NewWords makes a vocabulary of n tokens, or of those alone that any has.
+// NewWords makes a vocabulary of n tokens. If n is 0 it has no random words.
 func NewWords(n int) *Words {
 	w := &Words{pieces: make([]string, firstByte, max(n, 512)), tokens: map[string]int32{}}
 	for b := range 256 {
@@ -106,4 +117,112 @@ func (w *Words) Tokenize(text string, addSpecial, _ bool) ([]int32, error) {
 		tokens, text = append(tokens, w.tokens[text[:n]]), text[n:] // every byte is a token
 	}
 	return tokens, nil
+}
+
+// Chat is a conversation that a template should render or refuse.
+type Chat struct {
+	Messages []byte // JSON
+	Media    []byte // JSON that describes their pictures
+}
+
+// Everyday is a conversation of everyday length.
+var Everyday = Chat{Messages: []byte(`[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":"Tell me a story about a frog."},` +
+	`{"role":"assistant","content":"Once upon a time there was a frog."},{"role":"user","content":"And then?"}]`)}
+
+// message is one of a conversation.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// talks are conversations of text.
+var talks = [][]message{
+	{{"user", "Hello"}},
+	{{"system", "You are a frog."}, {"user", "Hello"}, {"assistant", "Ribbit."}, {"user", "Goodbye"}},
+	{{"user", ""}},
+	{{"user", "naïve ☃ 👋 \u0000 \\ \" \n\t </s> <|im_end|>"}},
+	{{"tool", "{}"}, {"user", "x"}},
+	{{"", "no role"}},
+	{{"user", strings.Repeat("long ", 20_000)}},
+	{{"assistant", "first"}, {"assistant", "second"}},
+	{},
+}
+
+// Chats returns conversations of many kinds, some with pictures.
+func Chats() ([]Chat, error) {
+	var all []Chat
+	for _, talk := range talks {
+		text, err := json.Marshal(talk)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Chat{Messages: text})
+	}
+	media := []byte("[" + describePicture(`"text":"`+marker+`"`) + "]")
+	for _, text := range picturedChats() {
+		all = append(all, Chat{[]byte(text), media})
+	}
+	return all, nil
+}
+
+// picturedChats returns conversations with the picture: once, and in several messages.
+func picturedChats() []string {
+	part, text := describePicture(`"text":"`+marker+`"`), func(text string) string { return fmt.Sprintf(`{"type":"text","text":%q}`, text) }
+	first := `{"role":"user","content":[` + text("What is ") + `,` + part + `,` + text("?") + `]}`
+	return []string{
+		`[` + first + `]`,
+		`[{"role":"system","content":"You are a frog."},` + first + `,{"role":"assistant","content":"A frog."},{"role":"user","content":[` + part + `,` + part + `]}]`,
+	}
+}
+
+// Make has a plugin rewrite the messages and render a prompt, as far as it does either, and returns
+// the result.
+func (c Chat) Make(ctx context.Context, p *load.Plugin, r plugin.RequestInfo) (string, error) {
+	messages := c.Messages
+	r.Media = c.Media
+	if p.Rewrites() {
+		rewritten, err := stage.RewriteMessages(ctx, p, messages, r, nil, func(text []byte) error { return json.Unmarshal(text, &[]map[string]any{}) })
+		if err != nil {
+			return "", err
+		}
+		if rewritten != nil { // nil: it left them as they are
+			messages = rewritten
+		}
+	}
+	if !p.IsTemplate() {
+		return string(messages), nil
+	}
+	return stage.Render(ctx, p, messages, r)
+}
+
+// The picture in some prompts and conversations. It has no content, since plugins never see any.
+var (
+	pieces  = piece.NewTable()
+	picture = &piece.Piece{Shape: piece.Shape{Hash: sha256.Sum256([]byte("a picture")), Rows: 5, Positions: 5}}
+)
+
+// describePicture returns what plugins learn about the picture, with one more member.
+func describePicture(member string) string {
+	return fmt.Sprintf(`{"type":"image",%s,"hash":%q,"width":8,"height":6,"bytes":90,"tokens":%d}`, member, hex.EncodeToString(picture.Hash[:]), picture.Rows)
+}
+
+// marker stands for the picture in conversations.
+const marker = "<__media_CHECK_0__>"
+
+// Prompt makes a prompt of a few tokens. Every second one has a picture, which media describes.
+func (w *Words) Prompt(seed uint64) (prompt []scheduler.Token, media []byte) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	prompt = make([]scheduler.Token, 1+r.IntN(20))
+	for i := range prompt {
+		prompt[i] = r.Int32N(int32(w.Size()))
+	}
+	if seed%2 == 0 {
+		return prompt, nil
+	}
+	rows, err := pieces.Add(picture)
+	if err != nil {
+		panic(err) // it is the only one
+	}
+	at := r.IntN(len(prompt)) // not at the end
+	return slices.Insert(prompt, at, rows...), []byte("[" + describePicture(fmt.Sprintf(`"at":%d`, at)) + "]")
 }

@@ -27,7 +27,7 @@ const (
 // code cannot be preempted, and Go's garbage collector waits for it.
 type Meter struct {
 	fuel, stack api.MutableGlobal
-	reserve     int64 // of the limit, what was not handed out yet
+	reserve     int64 // the part of the limit that was not handed out yet
 	slice       int64
 	sliceBegan  time.Time
 
@@ -96,8 +96,8 @@ func (m *Meter) nextSlice() int64 {
 	return n
 }
 
-// refill is what the guest comes for. left is its counter; negative where it
-// owes for what it is about to do.
+// refill hands the guest its next slice. left is the guest's counter, which is
+// negative if the guest owes for what it is about to do.
 func (m *Meter) refill(left int64) int64 {
 	if int64(m.stack.Get()) < 0 {
 		panic(ErrStack)
@@ -172,4 +172,31 @@ func (m *Meter) Err() error {
 	default:
 		return nil
 	}
+}
+
+// SaveGlobals returns the values of the globals named in names, which are
+// those of Module.Globals.
+func SaveGlobals(instance api.Module, names []string) ([]uint64, error) {
+	values := make([]uint64, len(names))
+	for i, name := range names {
+		g := instance.ExportedGlobal(name)
+		if g == nil {
+			return nil, fmt.Errorf("no global %q: %w", name, errNotMetered)
+		}
+		values[i] = g.Get()
+	}
+	return values, nil
+}
+
+// LoadGlobals sets in another instance of the same module what SaveGlobals
+// returned.
+func LoadGlobals(instance api.Module, names []string, values []uint64) error {
+	for i, name := range names {
+		g, ok := instance.ExportedGlobal(name).(api.MutableGlobal)
+		if !ok || i >= len(values) {
+			return fmt.Errorf("no mutable global %q: %w", name, errNotMetered)
+		}
+		g.Set(values[i])
+	}
+	return nil
 }

@@ -8,22 +8,22 @@ import (
 	"sort"
 )
 
-// A module that was built for debugging has a section .debug_line. What is in it, the author's
-// tools read. Of such a module the rewriter notes where it copied code from and to, and has wazero
-// tell where in the rewritten code a trap was.
+// A module that was built for debugging has a section .debug_line, which the author's tools read.
+// For such a module the rewriter records where it copied code from and to, and has wazero tell
+// where in the rewritten code a trap was.
 
 // Moves are the pieces of code that were copied, in the order of the code.
 type Moves []move
 
-// move says that what is at from in the original code section is at to in the rewritten one; what
-// follows has moved as far, up to the next move.
+// move says that the code at from in the original code section is at to in the rewritten one. Code
+// up to the next move has moved as far.
 type move struct{ from, to uint32 }
 
 // mostMoves bounds the memory of a module's moves. A larger module has none.
 const mostMoves = 1 << 19
 
-// Original is the offset in the original code section of what is at one in the rewritten. Code
-// that the rewriter inserted counts as what is before it.
+// Original returns the offset in the original code section of the code at an offset in the
+// rewritten one. Code that the rewriter inserted counts as the code before it.
 func (m Moves) Original(offset uint32) (uint32, bool) {
 	next := sort.Search(len(m), func(i int) bool { return m[i].to > offset })
 	if next == 0 {
@@ -36,7 +36,7 @@ func (m Moves) Original(offset uint32) (uint32, bool) {
 	return at, true
 }
 
-// noteMove notes that the original is copied from f.copied on.
+// noteMove records that the original is copied from f.copied on.
 func (f *function) noteMove() {
 	if f.lined {
 		f.copies = append(f.copies, move{from: uint32(f.copied), to: uint32(len(f.body))})
@@ -57,8 +57,8 @@ func (f *function) noteMoves(start, code int) {
 	}
 }
 
-// anyPlace is DWARF 4 that says of all code that it is from line 1 of a file "?". wazero then tells
-// the offset of each call of a trap.
+// anyPlace is DWARF 4 by which all code is from line 1 of a file "?". It makes wazero tell the
+// offset of each call in a trap's stack trace.
 var anyPlace = func() (sections []byte) {
 	const end = 1 << 30
 	u32 := binary.LittleEndian.AppendUint32

@@ -40,8 +40,8 @@ func (s *shape) work(locals int) int64 {
 // functionWork is what the smallest function takes, besides a unit for each global of the module.
 const functionWork = 150
 
-// alone is what of a function cannot be interrupted: work, and what only grows in proportion to
-// the code.
+// alone estimates the part of compiling a function that cannot be interrupted: work, and what only
+// grows in proportion to the code.
 func (s *shape) alone(locals int) int64 { return s.work(locals) + 150*int64(s.traps) }
 
 // What is said of a function and of a module that take too long to compile.
@@ -54,11 +54,11 @@ const (
 // startBlock counts the start of a basic block.
 func (f *function) startBlock() {
 	f.shape.blocks++
-	f.branch(1)
+	f.countEdges(1)
 }
 
-// branch counts ways into basic blocks. All values on the stack live through them.
-func (f *function) branch(ways int) {
+// countEdges counts ways into basic blocks. All values on the stack live through them.
+func (f *function) countEdges(ways int) {
 	if f.now == dead {
 		return // it is not compiled
 	}
@@ -86,10 +86,10 @@ func (f *function) leaveLoop() {
 	f.loops = f.loops[:top]
 }
 
-// local notes a use of a local. One that is set lives from there on, as long
-// as the block is open in which that is. Used after it, or never set before,
-// it lives from the function's beginning on.
-func (f *function) local(i int, set bool) {
+// useLocal counts a use of a local. A local that is set lives from there on, as
+// long as the surrounding block is open. One that is used after the block, or was
+// never set, lives from the function's beginning on.
+func (f *function) useLocal(i int, set bool) {
 	u := &f.uses[i]
 	top := len(f.frames) - 1
 	switch {

@@ -24,7 +24,7 @@ func reshaped(t *testing.T, f fn) (shape, int) {
 	limits.FunctionWork = 1 << 50
 	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, memories: 1, tables: 1, globals: 1,
 		types: []signature{{}, {params: []byte{typeI64, typeI64}, results: []byte{typeI64}}}, functions: []uint32{0, 1}}
-	m.refillType = m.extraType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
+	m.refillType = m.appendType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
 	g := &function{module: m}
 	params := bytes.Repeat([]byte{typeI64}, len(f.params))
 	g.rewrite(nil, signature{params: params, results: bytes.Repeat([]byte{typeI64}, len(f.results))}, &reader{data: body})

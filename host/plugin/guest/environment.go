@@ -21,10 +21,10 @@ type Environment struct {
 	plugin.HostOptions // with its defaults filled in; nobody changes them
 
 	budget     *budget
-	kept       *budget // a part of that: what clients' modules take as long as they are there
+	kept       *budget // a part of budget, for what clients' modules take as long as they are loaded
 	timeSlices *turns.Permits
-	vocab      func() []byte // what the host function of this name gives, built when first asked for
-	model      []byte        // what the import request gives as model: JSON
+	vocab      func() []byte // the result of the host function of this name, built when first asked for
+	model      []byte        // the model as the import request returns it: JSON
 }
 
 // NewEnvironment fills in the defaults of o.
@@ -41,7 +41,7 @@ func NewEnvironment(o plugin.HostOptions) *Environment {
 	return e.For(o.ModelOptions)
 }
 
-// For is the environment of another model's guests.
+// For returns the environment of another model's guests.
 func (e *Environment) For(o plugin.ModelOptions) *Environment {
 	other := *e
 	other.ModelOptions = o
@@ -51,7 +51,7 @@ func (e *Environment) For(o plugin.ModelOptions) *Environment {
 	if other.Observer == nil {
 		other.Observer = noObserver{}
 	}
-	other.vocab = sync.OnceValue(other.layVocab)
+	other.vocab = sync.OnceValue(other.buildVocab)
 	other.model, _ = json.Marshal(other.Model) // texts and numbers always can
 	return &other
 }
@@ -83,14 +83,14 @@ type budget struct {
 	within *budget // that it is a part of; nil: none
 
 	mu sync.Mutex
-	of map[string]int64 // what those have that count by client
+	of map[string]int64 // bytes by client, where memory counts by client
 }
 
-// keptPart is which part of what all instances may have clients' modules may take as long as they
-// are there.
+// keptPart divides the memory of all instances: one part is for what clients' modules take as long
+// as they are loaded.
 const keptPart = 4
 
-// share is a client's part of the budget: half of what others leave of it. It is a memory.Account.
+// share is a client's part of the budget: half of what other clients leave. It is a memory.Account.
 type share struct {
 	*budget
 	client string
@@ -121,8 +121,8 @@ func (s share) Give(bytes uint64) {
 	}
 }
 
-// exceeded is what ends a call or a request that needs more. All that there is is never the reason:
-// a share is less than what is left of it.
+// exceeded returns the violation of a call or a request that needs more than the share. A share is
+// always less than what is left of the budget, so the budget is never the reason.
 func (s share) exceeded() *Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +136,8 @@ func (s share) exceeded() *Violation {
 		own>>20, left)
 }
 
-// Kept is the memory that a client's module takes as long as it is there, besides the images of its
-// memory. Nil is that of the operator's modules, which counts nowhere.
+// Kept is the memory that a client's module takes as long as it is loaded, in addition to the
+// images of its memory. It is nil for the operator's modules, which do not count.
 type Kept struct {
 	share
 	label string // of the module in metrics
@@ -161,15 +161,15 @@ func (k *Kept) Give() {
 	}
 }
 
-// Own makes the module a client's, before it is loaded: what it does counts as the client's. What
-// is kept for it is its own to give back.
+// Own makes the module a client's before it is loaded: what it does counts as the client's. The
+// module gives k back when it is closed.
 func (m *Module) Own(k *Kept) {
 	if k != nil {
 		m.kept, m.Shares = k, true
 	}
 }
 
-// account is where an instance for a session gets its memory from.
+// account returns what an instance for a session takes its memory from.
 func (m *Module) account(s *Session) memory.Account {
 	if client := s.client(); m.Shares && client != "" {
 		return share{m.Env.budget, client}
@@ -177,7 +177,7 @@ func (m *Module) account(s *Session) memory.Account {
 	return m.Env.budget
 }
 
-// exceeded is what ends a call or a request of the instance that needs more.
+// exceeded returns the violation of a call or a request of the instance that needs more memory.
 func (i *Instance) exceeded() *Violation {
 	if s, is := i.module.account(i.session).(share); is {
 		return s.exceeded()
@@ -202,7 +202,7 @@ func (b *budget) Give(bytes uint64) {
 	}
 }
 
-// exceeded is what ends a call or a request that needs more.
+// exceeded returns the violation of a call or a request that needs more than the budget.
 func (b *budget) exceeded() *Violation {
 	return Violationf(plugin.CauseBudget, "all plugins together have %d of at most %d MiB (plugins.memory); try again in a moment", b.used.Load()>>20, b.limit>>20)
 }

@@ -4,13 +4,152 @@ package guest
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/program"
 )
+
+// branches are the branches and sampler chains that a program drives.
+type branches struct {
+	run    *program.Run
+	open   map[uint32]*program.Branch // by handle
+	next   uint32                     // handle
+	waits  int
+	chains []*program.Chain // by handle; empty: not even the request's own was wanted
+	reason string           // why the last call was refused
+
+	handle        []uint32
+	list, lacking []*program.Branch
+}
+
+// Most handles of one program, and most candidates that are found for one branch.
+const (
+	mostHandles    = 65_536
+	mostCandidates = abi.LimitCandidates
+)
+
+// RunProgram calls penstock_run with the branches of r. The rows that the program can hold at a
+// time count as memory of plugins: for each branch the model's row with its hidden state, and one
+// row that the program changed. The error is a *plugin.Fault or a *plugin.Refusal.
+func (i *Instance) RunProgram(r *program.Run) error {
+	rows := uint64(r.Branches()) * 4 * uint64(2*i.module.Env.Vocabulary.Size()+r.HiddenState())
+	if !i.module.Env.budget.Take(rows) {
+		return i.Fail(Run, i.module.Env.budget.exceeded())
+	}
+	defer i.module.Env.budget.Give(rows)
+	return i.runProgram(&branches{run: r, open: map[uint32]*program.Branch{}})
+}
+
+// ReplayProgram is RunProgram for a player, which answers each call from a recording.
+func (i *Instance) ReplayProgram() error { return i.runProgram(&branches{}) }
+
+func (i *Instance) runProgram(b *branches) error {
+	i.branches = b
+	defer func() { i.branches = nil }()
+	answer, err := i.Call(Run, 0, 0)
+	if err == nil && answer != 0 {
+		return i.Refusal(Run)
+	}
+	return err
+}
+
+// branch returns the branch of a handle, or ends the call.
+func (i *Instance) branch(handle uint32) *program.Branch {
+	b := i.branches.open[handle]
+	if b == nil {
+		panic(Violationf(plugin.CauseCall, "no branch has the handle %d, or it is closed", handle))
+	}
+	return b
+}
+
+// giveHandle gives a branch a handle.
+func (i *Instance) giveHandle(b *program.Branch, err error) uint64 {
+	if err != nil {
+		return i.answerError(err)
+	}
+	p := i.branches
+	handle := p.next
+	p.open[handle] = b
+	p.next++
+	return i32(int32(handle))
+}
+
+// hasFreeHandle reports whether there are handles left.
+func (p *branches) hasFreeHandle() bool { return p.next < mostHandles }
+
+// answerError returns the ABI's number of an error that a correct program may meet. Any other error
+// ends the call.
+func (i *Instance) answerError(err error) uint64 {
+	switch {
+	case errors.Is(err, program.ErrNoBranch):
+		return i32(abi.BranchNoneFree)
+	case errors.Is(err, program.ErrContextFull):
+		return i32(abi.BranchContextFull)
+	case errors.Is(err, program.ErrBudget):
+		return i32(abi.BranchBudget)
+	case errors.Is(err, program.ErrNoToken):
+		return i32(abi.BranchNoToken)
+	case errors.Is(err, program.ErrRefused):
+		return i.refuse(abi.BranchRefused, err)
+	case errors.Is(err, program.ErrOver):
+		panic(Violationf(plugin.CauseCancelled, "the request is over"))
+	}
+	panic(Violationf(plugin.CauseCall, "%v", err))
+}
+
+// must ends the call for any error.
+func (i *Instance) must(err error) {
+	if err != nil {
+		i.answerError(err)
+		panic(Violationf(plugin.CauseCall, "%v", err))
+	}
+}
+
+// wait waits for branches. Meanwhile the guest has no time slice and its clock stands still. Each
+// row that it gets brings the fuel of a call. Errors are those of program.Run.Wait.
+func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch, err error) {
+	p := i.branches
+	p.lacking = p.lacking[:0]
+	for _, b := range list {
+		if b.State() != program.Ready && !slices.Contains(p.lacking, b) {
+			p.lacking = append(p.lacking, b)
+		}
+	}
+	i.giveSlice()
+	began := time.Now()
+	if ready, err = p.run.Wait(k, anyOf, list...); err != nil {
+		return nil, err
+	}
+	p.waits++
+	i.session.random.moveTo(1<<32 + p.waits)
+	brought := 0
+	for _, b := range p.lacking {
+		if slices.Contains(ready, b) {
+			brought++
+		}
+	}
+	if brought > 0 {
+		limits := &i.module.Env.Limits
+		most := min(int64(1+p.run.Branches())*limits.HookFuel, limits.ProgramFuel-i.fuelLimit+i.meter.Left())
+		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
+		i.restartClock()
+	} else { // the guest's fuel bounds how often it can wait for nothing
+		i.hasWaited(time.Since(began))
+		i.yieldedAt = time.Now()
+	}
+	return ready, nil
+}
+
+// restartClock starts the time limit of what a program does until its next wait.
+func (i *Instance) restartClock() {
+	i.started, i.waited = monotonicNow(), 0
+	i.yieldedAt, i.deadline = i.started, i.started.Add(i.module.Env.Limits.HookTime)
+}
 
 // branchFunctions are the imports by which programs open branches, change their tokens, read what
 // follows them and show tokens.
@@ -36,19 +175,19 @@ func hostBranchOpen(i *Instance, c *call) uint64 {
 	if c.u32(1) > 0 {
 		tokens = c.tokens(i, 0)
 	}
-	if !p.mayOpen() {
+	if !p.hasFreeHandle() {
 		return i32(abi.BranchNoneFree)
 	}
-	return i.keep(p.run.Open(tokens))
+	return i.giveHandle(p.run.Open(tokens))
 }
 
 func hostBranchFork(i *Instance, c *call) uint64 {
 	b := i.branch(c.u32(0))
-	if !i.branches.mayOpen() {
+	if !i.branches.hasFreeHandle() {
 		return i32(abi.BranchNoneFree)
 	}
 	i.chargeBytes(4 * len(b.Tokens()))
-	return i.keep(b.Fork())
+	return i.giveHandle(b.Fork())
 }
 
 func hostBranchClose(i *Instance, c *call) uint64 {
@@ -58,7 +197,7 @@ func hostBranchClose(i *Instance, c *call) uint64 {
 }
 
 func hostBranchCut(i *Instance, c *call) uint64 {
-	i.do(i.branch(c.u32(0)).Cut(int(c.u32(1))))
+	i.must(i.branch(c.u32(0)).Cut(int(c.u32(1))))
 	return 0
 }
 
@@ -71,7 +210,7 @@ func hostBranchAppend(i *Instance, c *call) uint64 {
 		i.charge(acceptFuel * uint64(len(tokens)))
 	}
 	if err := b.Append(tokens, c.u32(3)&abi.AppendScored != 0); err != nil {
-		return i.answerFor(err)
+		return i.answerError(err)
 	}
 	return i32(int32(len(b.Tokens())))
 }
@@ -82,7 +221,7 @@ func hostBranchTokens(i *Instance, c *call) uint64 {
 		panic(Violationf(plugin.CauseCall, "the branch goes on by itself; wait for it"))
 	}
 	tokens := b.Tokens()
-	return c.write(i, 4, bytesOf(plugin.SeenTokens(tokens[beginning(c.i32(1), len(tokens)):])))
+	return c.write(i, 4, bytesOf(plugin.SeenTokens(tokens[startIndex(c.i32(1), len(tokens)):])))
 }
 
 func hostBranchesWait(i *Instance, c *call) uint64 {
@@ -99,7 +238,7 @@ func hostBranchesWait(i *Instance, c *call) uint64 {
 	i.chargeSummaries(int(k), p.list)
 	ready, err := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
 	if err != nil {
-		return i.answerFor(err)
+		return i.answerError(err)
 	}
 	for _, b := range ready {
 		if _, follows := b.Follows(); follows {
@@ -111,8 +250,8 @@ func hostBranchesWait(i *Instance, c *call) uint64 {
 	return i32(int32(len(ready)))
 }
 
-// chargeSummaries pays for finding k candidates in rows that are there and of which fewer were
-// found.
+// chargeSummaries charges for finding k candidates in each ready row for which fewer were found so
+// far.
 func (i *Instance) chargeSummaries(k int, branches []*program.Branch) {
 	for _, b := range branches {
 		if b.Ready() && !b.Knows(k) {
@@ -134,7 +273,7 @@ func hostBranchCandidates(i *Instance, c *call) uint64 {
 	most := min(int(k), i.module.Env.Vocabulary.Size())
 	i.chargeSummaries(most, []*program.Branch{b})
 	said, err := b.Best(most)
-	i.do(err)
+	i.must(err)
 	to := c.out
 	put := func(at int, x float32) { binary.LittleEndian.PutUint32(to[at:], math.Float32bits(x)) }
 	put(0, said.LogSum)
@@ -151,13 +290,13 @@ func hostBranchLogits(i *Instance, c *call) uint64 {
 	i.charge(uint64(len(row)) / 4)
 	b := i.branch(c.u32(0))
 	_, err := b.Logits(row)
-	i.do(err)
+	i.must(err)
 	return c.write(i, 4, bytesOf(row))
 }
 
 func hostBranchHiddenState(i *Instance, c *call) uint64 {
 	state, err := i.branch(c.u32(0)).HiddenState()
-	i.do(err)
+	i.must(err)
 	return c.write(i, 4, bytesOf(state))
 }
 
@@ -165,19 +304,19 @@ func hostBranchScores(i *Instance, c *call) uint64 {
 	b := i.branch(c.u32(0))
 	i.chargeBytes(4 * len(b.Tokens()))
 	scores, err := b.Scores(int(c.u32(1)))
-	i.do(err)
+	i.must(err)
 	return c.write(i, 4, bytesOf(scores))
 }
 
 func hostShow(i *Instance, c *call) uint64 {
-	tokens, logs := c.tokens(i, 0), numbersIn(c.in[1])
+	tokens, logs := c.tokens(i, 0), readNumbers(c.in[1])
 	for k, l := range logs {
 		if !(l <= 0) {
 			panic(Violationf(plugin.CauseCall, "token %d is shown with the log-probability %v", tokens[k], l))
 		}
 	}
 	ended, err := i.branches.run.Show(int(c.i32(0)), tokens, logs)
-	i.do(err)
+	i.must(err)
 	if ended {
 		return 1
 	}
@@ -187,6 +326,6 @@ func hostShow(i *Instance, c *call) uint64 {
 func hostAdopt(i *Instance, c *call) uint64 {
 	b := i.branch(c.u32(1))
 	i.chargeBytes(4 * len(b.Tokens()))
-	i.do(i.branches.run.Adopt(int(c.i32(0)), b, int(c.i32(2))))
+	i.must(i.branches.run.Adopt(int(c.i32(0)), b, int(c.i32(2))))
 	return 0
 }

@@ -29,7 +29,7 @@ const (
 )
 
 func hostGrammarOpen(i *Instance, c *call) uint64 {
-	g, err := i.grammarOf(c.u32(0), c.in[0])
+	g, err := i.openGrammar(c.u32(0), c.in[0])
 	i.grammarReason = ""
 	if c.err = err; err != nil {
 		i.grammarReason = err.Error()
@@ -40,9 +40,9 @@ func hostGrammarOpen(i *Instance, c *call) uint64 {
 	return uint64(len(i.grammars) - 1)
 }
 
-// grammarOf has the host read a grammar, which may take long. Where the call ends meanwhile, or has
-// no fuel for that, the grammar is closed: the instance has no handle by which it could be later.
-func (i *Instance) grammarOf(kind uint32, text []byte) (g plugin.Grammar, err error) {
+// openGrammar has the host read a grammar, which may take long. If the call ends meanwhile or has
+// too little fuel, the grammar is closed here, since the instance has no handle to close it by.
+func (i *Instance) openGrammar(kind uint32, text []byte) (g plugin.Grammar, err error) {
 	limits := &i.module.Env.Limits
 	switch {
 	case i.module.Env.Grammars == nil:
@@ -62,7 +62,7 @@ func (i *Instance) grammarOf(kind uint32, text []byte) (g plugin.Grammar, err er
 		}
 	}()
 	var work uint64
-	i.aside(func(ctx context.Context) {
+	i.runAside(func(ctx context.Context) {
 		opened, work, err = i.module.Env.Grammars.Open(ctx, client, int32(kind), clean)
 	})
 	cost := &abi.Import(abi.ImportGrammarOpen).Cost
@@ -89,7 +89,7 @@ func hostGrammarMaskWithin(i *Instance, c *call) uint64 {
 	})
 }
 
-// fillMask has a grammar fill the bound mask, and answers as it says, or -1.
+// fillMask has a grammar fill the bound mask, and returns fill's answer, or -1.
 func (i *Instance) fillMask(c *call, name string, fill func(plugin.Grammar, []uint32) (int32, error)) uint64 {
 	g := i.grammar(c.u32(0))
 	if g == nil || !i.Buffers.Bound(abi.BufferMask) {
@@ -121,13 +121,13 @@ func hostGrammarRest(i *Instance, c *call) uint64 {
 
 func hostGrammarAccept(i *Instance, c *call) uint64 {
 	g := i.grammar(c.u32(0))
-	if g == nil || !i.known(c.i32(1)) || !g.Accept(c.i32(1)) {
+	if g == nil || !i.isToken(c.i32(1)) || !g.Accept(c.i32(1)) {
 		return i32(-1)
 	}
 	return 0
 }
 
-// grammar finds what a handle stands for; nil if there is nothing.
+// grammar returns the grammar of a handle; nil: there is none.
 func (i *Instance) grammar(handle uint32) plugin.Grammar {
 	if int64(handle) < int64(len(i.grammars)) {
 		return i.grammars[handle]

@@ -3,10 +3,18 @@
 package guest
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // requestFunctions are the imports about the request.
@@ -30,7 +38,7 @@ var requestFunctions = map[string]hostFunction{
 
 func hostHistory(i *Instance, c *call) uint64 {
 	all := i.session.History
-	return c.write(i, 4, bytesOf(all[beginning(c.i32(0), len(all)):]))
+	return c.write(i, 4, bytesOf(all[startIndex(c.i32(0), len(all)):]))
 }
 
 func hostMedia(i *Instance, c *call) uint64 {
@@ -65,5 +73,228 @@ func hostElapsed(i *Instance, _ *call) uint64 {
 }
 
 func hostRequest(i *Instance, c *call) uint64 {
-	return c.write(i, 1, describe(i.module.Env.model, i.session.sampling()))
+	sampling := []byte("{}")
+	if r := i.session.request; r != nil && r.Sampling != nil {
+		sampling = r.Sampling()
+	}
+	return c.write(i, 1, slices.Concat([]byte(`{"model":`), i.module.Env.model, []byte(`,"sampling":`), sampling, []byte("}")))
+}
+
+// answerText caches the text of an answer's tokens from call to call. Comparing tokens finds those
+// that were taken back.
+type answerText struct {
+	tokens []int32
+	marks  []mark // after each token
+	bytes  []byte
+}
+
+// mark is where a token's text ends, and the part of a character that is left for the next token.
+type mark struct {
+	end     int
+	partial string
+}
+
+// update returns the text of an answer of these tokens, converting only what changed.
+func (a *answerText) update(tokens []int32, v plugin.Vocabulary) []byte {
+	same := 0
+	for same < min(len(tokens), len(a.tokens)) && tokens[same] == a.tokens[same] {
+		same++
+	}
+	a.tokens, a.marks = a.tokens[:same], a.marks[:same]
+	var last mark
+	if same > 0 {
+		last = a.marks[same-1]
+	}
+	var characters answer.Characters
+	characters.SetPartial(last.partial)
+	a.bytes = a.bytes[:last.end]
+	for _, t := range tokens[same:] {
+		a.bytes = append(a.bytes, characters.Add(v.Piece(t))...)
+		a.tokens, a.marks = append(a.tokens, t), append(a.marks, mark{len(a.bytes), characters.Partial()})
+	}
+	return a.bytes
+}
+
+// tokensPerFuel is how many tokens of an answer a unit of fuel pays for.
+const tokensPerFuel = 4
+
+func hostText(i *Instance, c *call) uint64 {
+	tokens := i.session.answerTokens()
+	i.charge(uint64(len(tokens) / tokensPerFuel))
+	text := i.session.text.update(tokens, i.module.Env.Vocabulary)
+	return c.write(i, 1, text[startIndex(c.i32(0), len(text)):])
+}
+
+// answerTokens is the history without the prompt.
+func (s *Session) answerTokens() []int32 {
+	return s.History[min(int(s.Params[abi.ParamPromptTokens]), len(s.History)):]
+}
+
+// startIndex clamps an index into a list of n. A negative one counts back from the end.
+func startIndex(from int32, n int) int {
+	at := int(from)
+	if at < 0 {
+		at = max(0, n+at)
+	}
+	return min(at, n)
+}
+
+// partByteFuel is what taking the answer apart costs for each byte of its text.
+const partByteFuel = 16
+
+// answerParts finds the part that an answer's text ends in. It begins when a guest first asks.
+type answerParts struct {
+	teller plugin.Parts
+	begun  bool
+	text   string   // the text of the last question
+	part   abi.Part // its answer
+}
+
+func hostPart(i *Instance, _ *call) uint64 {
+	tokens := i.session.answerTokens()
+	text := i.session.text.update(tokens, i.module.Env.Vocabulary)
+	i.charge(uint64(len(tokens)/tokensPerFuel) + partByteFuel*uint64(len(text)))
+	return i32(int32(i.session.partOf(text)))
+}
+
+// partOf returns the part that a text ends in.
+func (s *Session) partOf(text []byte) abi.Part {
+	p := &s.parts
+	if !p.begun {
+		p.begun, p.part = true, abi.PartUnknown
+		if s.request != nil && s.request.Parts != nil {
+			if teller, err := s.request.Parts(); err == nil {
+				p.teller, p.part, p.text = teller, teller.Part(""), ""
+			}
+		}
+	}
+	if p.teller != nil && string(text) != p.text {
+		p.text = string(text)
+		p.part = p.teller.Part(p.text)
+	}
+	return p.part
+}
+
+// Close frees what was opened for the session.
+func (s *Session) Close() {
+	if s.parts.teller != nil {
+		s.parts.teller.Close()
+		s.parts.teller = nil
+	}
+}
+
+// promptText caches the last text that the model's template made of messages.
+type promptText struct {
+	of   []byte
+	text string
+	err  error
+}
+
+var errNoPrompt = errors.New("there is no conversation here, or no template")
+
+// hostPrompt gives the text that the model's own template makes of messages.
+func hostPrompt(i *Instance, c *call) uint64 {
+	messages := c.in[0]
+	if len(messages) == 0 {
+		messages = i.session.Messages
+		i.charge(textFuel * uint64(len(messages)))
+	}
+	text, err := i.promptText(messages)
+	if c.err = err; err != nil {
+		i.session.log.add(abi.LogWarn, []byte("no prompt: "+err.Error()))
+		return i32(-1)
+	}
+	return c.text(i, text)
+}
+
+func (i *Instance) promptText(messages []byte) (string, error) {
+	last := &i.session.promptText
+	i.call.unseen = true // the model's template is not asked
+	switch {
+	case i.running != Messages && i.running != Template || i.session.request == nil || i.session.request.PromptText == nil:
+		return "", errNoPrompt
+	case len(messages) > abi.LimitBranchMessagesBytes:
+		return "", fmt.Errorf("the messages have %d bytes, at most %d are taken", len(messages), abi.LimitBranchMessagesBytes)
+	case last.of != nil && bytes.Equal(last.of, messages):
+		return last.text, last.err
+	}
+	i.call.unseen = false
+	last.of = bytes.Clone(messages)
+	i.runAside(func(ctx context.Context) { last.text, last.err = i.session.request.PromptText(ctx, last.of) })
+	return last.text, last.err
+}
+
+// hostState gives the hidden state that the session has for the present token.
+func hostState(i *Instance, c *call) uint64 {
+	switch i.running {
+	case Sample, Accept, Stop:
+		return c.write(i, 4, bytesOf(i.session.HiddenState))
+	}
+	return c.write(i, 4, nil)
+}
+
+func hostLogprob(i *Instance, _ *call) uint64 {
+	l := unknown
+	if i.running == Accept {
+		l = i.session.Logprob
+	}
+	return uint64(math.Float32bits(l))
+}
+
+// vocabularyFunctions are the imports about the vocabulary.
+var vocabularyFunctions = map[string]hostFunction{
+	abi.ImportVocabSize: func(i *Instance, _ *call) uint64 { return uint64(i.module.Env.Vocabulary.Size()) },
+	abi.ImportPiece:     hostPiece,
+	abi.ImportVocab:     func(i *Instance, c *call) uint64 { return c.write(i, 1, i.module.Env.vocab()) },
+	abi.ImportTokenAttr: hostTokenAttr,
+	abi.ImportSpecial:   func(i *Instance, c *call) uint64 { return i32(i.module.Env.Vocabulary.Special(c.i32(0))) },
+	abi.ImportTokenize:  hostTokenize,
+}
+
+// isToken reports whether a parameter is a token.
+func (i *Instance) isToken(token int32) bool {
+	return uint64(uint32(token)) < uint64(i.module.Env.Vocabulary.Size())
+}
+
+func hostPiece(i *Instance, c *call) uint64 {
+	if !i.isToken(c.i32(0)) {
+		return i32(-1)
+	}
+	return c.text(i, i.module.Env.Vocabulary.Piece(c.i32(0)))
+}
+
+func hostTokenAttr(i *Instance, c *call) uint64 {
+	if !i.isToken(c.i32(0)) {
+		return i32(-1)
+	}
+	return uint64(i.module.Env.Vocabulary.Attributes(c.i32(0)))
+}
+
+func hostTokenize(i *Instance, c *call) uint64 {
+	const known = abi.TokenizeAddSpecial | abi.TokenizeParseSpecial
+	text, flags := c.in[0], c.u32(2)
+	if flags&^uint32(known) != 0 || len(text) > abi.LimitTokenizeBytes {
+		return i32(-1)
+	}
+	tokens, err := i.module.Env.Vocabulary.Tokenize(cleanText(text), flags&abi.TokenizeAddSpecial != 0, flags&abi.TokenizeParseSpecial != 0)
+	if c.err = err; err != nil {
+		i.session.log.add(abi.LogWarn, []byte("tokenize: "+err.Error()))
+		return i32(-1)
+	}
+	return c.write(i, 4, bytesOf(tokens))
+}
+
+// cleanText copies text out of guest memory, with invalid UTF-8 replaced.
+func cleanText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+
+// buildVocab builds what vocab gives: offsets, then the bytes of all pieces.
+func (e *Environment) buildVocab() []byte {
+	n := e.Vocabulary.Size()
+	table := make([]byte, 4*(n+1))
+	var text []byte
+	for t := range n {
+		text = append(text, e.Vocabulary.Piece(int32(t))...)
+		binary.LittleEndian.PutUint32(table[4*(t+1):], uint32(len(text)))
+	}
+	return append(table, text...)
 }

@@ -31,6 +31,15 @@ func hostOutput(i *Instance, c *call) uint64 {
 	return i32(abi.OutputOk)
 }
 
+func hostNote(i *Instance, c *call) uint64 {
+	c.unseen = i.session.Replaying
+	if err := i.note(c.in[0]); err != nil {
+		i.session.log.add(abi.LogWarn, []byte(err.Error()))
+		return i32(abi.NoteRefused)
+	}
+	return i32(abi.NoteOk)
+}
+
 func hostBind(i *Instance, c *call) uint64 {
 	if i.running == Open && i.Buffers.bind(c.u32(0), c.u32(1), c.u32(2), i.region.Bytes(), i.module.Env.Vocabulary.Size()) {
 		return i32(abi.BindOk)
@@ -49,7 +58,7 @@ func hostDecline(i *Instance, c *call) uint64 {
 // maxExport is longer than the name of any export.
 const maxExport = 64
 
-// decline has the host make no more calls of an export.
+// decline makes the host stop calling an export.
 func (i *Instance) decline(name string) error {
 	e := slices.Index(exportNames[:], name)
 	switch {

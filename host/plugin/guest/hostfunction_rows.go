@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -16,8 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// rowFunctions are the imports by which programs change rows, and drawFunctions those by which
-// they draw from them and let branches go on.
+// rowFunctions are the imports by which programs change rows. By drawFunctions they draw tokens
+// from rows and let branches go on.
 var (
 	rowFunctions = map[string]hostFunction{
 		abi.ImportBranchOpenMessages: hostBranchOpenMessages,
@@ -37,11 +38,11 @@ var (
 // textFuel is what a byte of the session's messages costs.
 const textFuel = 16
 
-// runsAt is the position of random numbers that the seeds of branches are drawn at, before their
-// chain and handle are added.
+// runsAt is the position of random numbers at which the seeds of branches are drawn. Chain and
+// handle are added to it.
 const runsAt = 1 << 33
 
-// refuse answers a call that what the guest has handed over does not allow. It may ask why.
+// refuse answers a call whose arguments cannot be used. The guest may ask for the reason.
 func (i *Instance) refuse(answer int32, why error) uint64 {
 	i.branches.reason = why.Error()
 	return i32(answer)
@@ -50,7 +51,7 @@ func (i *Instance) refuse(answer int32, why error) uint64 {
 func hostBranchMask(i *Instance, c *call) uint64 {
 	words := make([]uint32, len(c.in[0])/4)
 	copy(bytesOf(words), c.in[0])
-	i.do(i.branch(c.u32(0)).Mask(words))
+	i.must(i.branch(c.u32(0)).Mask(words))
 	return 0
 }
 
@@ -65,7 +66,7 @@ func hostBranchMix(i *Instance, c *call) uint64 {
 		rows[k].Branch = i.branch(binary.LittleEndian.Uint32(entry))
 		rows[k].Weight = math.Float32frombits(binary.LittleEndian.Uint32(entry[4:]))
 	}
-	i.do(b.Mix(rows))
+	i.must(b.Mix(rows))
 	return 0
 }
 
@@ -88,7 +89,7 @@ func hostChainOpen(i *Instance, c *call) uint64 {
 
 var errNoChains = errors.New("this host has no sampler chains")
 
-// newChain makes a chain, the next of the program.
+// newChain makes the program's next chain.
 func (i *Instance) newChain(parameters []byte) (*program.Chain, error) {
 	r := i.session.request
 	if r.Chain == nil {
@@ -96,7 +97,7 @@ func (i *Instance) newChain(parameters []byte) (*program.Chain, error) {
 	}
 	var stages func(seed uint32) ([]chain.Stage, error)
 	var err error
-	i.aside(func(ctx context.Context) { stages, err = r.Chain(ctx, parameters) })
+	i.runAside(func(ctx context.Context) { stages, err = r.Chain(ctx, parameters) })
 	if err != nil {
 		return nil, err
 	}
@@ -106,10 +107,10 @@ func (i *Instance) newChain(parameters []byte) (*program.Chain, error) {
 	}), nil
 }
 
-// chain is the chain of a handle.
+// chain returns the chain of a handle, or ends the call.
 func (i *Instance) chain(handle uint32) *program.Chain {
 	p := i.branches
-	if len(p.chains) == 0 { // the request's own is made when it is wanted
+	if len(p.chains) == 0 { // the request's own chain is made when it is first needed
 		c, err := i.newChain(nil)
 		if err != nil {
 			panic(Violationf(plugin.CauseCall, "the request's chain: %v", err))
@@ -125,7 +126,7 @@ func (i *Instance) chain(handle uint32) *program.Chain {
 func hostBranchSample(i *Instance, c *call) uint64 {
 	t, err := i.branch(c.u32(0)).Sample(i.chain(c.u32(1)))
 	if err != nil {
-		return i.answerFor(err)
+		return i.answerError(err)
 	}
 	return i32(t)
 }
@@ -139,12 +140,12 @@ func hostBranchRun(i *Instance, c *call) uint64 {
 		i.charge(uint64(i.module.Env.Vocabulary.Size()))
 	}
 	if err := b.Run(with, int(c.i32(2)), flags != 0); err != nil {
-		return i.answerFor(err)
+		return i.answerError(err)
 	}
 	return 0
 }
 
-// states are the ABI's numbers of the states of branches.
+// states maps the states of branches to the ABI's numbers.
 var states = map[program.State]int32{
 	program.Pending: abi.StatePending, program.Ready: abi.StateReady, program.Running: abi.StateRunning,
 	program.Ran: abi.StateRan, program.Ended: abi.StateEnded, program.Stuck: abi.StateStuck,
@@ -157,28 +158,25 @@ func hostBranchOpenMessages(i *Instance, c *call) uint64 {
 		return i.refuse(abi.BranchCannot, errors.New("this host has no template for messages"))
 	case len(text) > abi.LimitBranchMessagesBytes:
 		return i.refuse(abi.BranchRefused, fmt.Errorf("the messages have %d bytes, at most %d are taken", len(text), abi.LimitBranchMessagesBytes))
-	case !p.mayOpen() || p.run.Free() == 0:
+	case !p.hasFreeHandle() || p.run.Free() == 0:
 		return i32(abi.BranchNoneFree)
 	}
-	tokens, err := i.prompt(append([]byte(nil), text...))
+	var tokens []int32
+	var err error
+	messages := bytes.Clone(text)
+	i.runAside(func(ctx context.Context) { tokens, err = i.session.request.Prompt(ctx, messages) })
 	switch {
 	case err != nil:
 		return i.refuse(abi.BranchRefused, err)
 	case len(tokens) == 0:
 		return i.refuse(abi.BranchRefused, errors.New("the template makes an empty prompt of the messages"))
 	}
-	return i.keep(p.run.Open(tokens))
+	return i.giveHandle(p.run.Open(tokens))
 }
 
-// prompt makes the prompt of messages.
-func (i *Instance) prompt(messages []byte) (tokens []int32, err error) {
-	i.aside(func(ctx context.Context) { tokens, err = i.session.request.Prompt(ctx, messages) })
-	return tokens, err
-}
-
-// aside has the host do work for the guest that may take long, and stop when the request is over.
-// Meanwhile the guest has no turn, and its clock stands still.
-func (i *Instance) aside(work func(context.Context)) {
+// runAside has the host work for the guest, which may take long, until the request is over.
+// Meanwhile the guest has no time slice, and its clock stands still.
+func (i *Instance) runAside(work func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -201,7 +199,7 @@ func (i *Instance) aside(work func(context.Context)) {
 func hostBranchGrammar(i *Instance, c *call) uint64 {
 	b := i.branch(c.u32(0))
 	if c.i32(1) == -1 {
-		i.do(b.Follow(nil))
+		i.must(b.Follow(nil))
 		return 0
 	}
 	g := i.grammar(c.u32(1))
@@ -212,6 +210,6 @@ func hostBranchGrammar(i *Instance, c *call) uint64 {
 	if begins == nil {
 		return i.refuse(abi.BranchCannot, errors.New("branches cannot follow grammars here"))
 	}
-	i.do(b.Follow(begins))
+	i.must(b.Follow(begins))
 	return 0
 }

@@ -4,6 +4,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,16 +32,16 @@ type Instance struct {
 	hooks  [exports]hook // resolved at the first call: looking one up is slow
 	stack  [2]uint64     // parameters and result of every call
 	caller caller
-	call   call // of a host function, that the guest makes
+	call   call // the guest's call of a host function
 
 	hold     int           // how many tokens it may take back in this request
-	declined [exports]bool // what the guest does not want to be called in this request
+	declined [exports]bool // exports that the guest has declined in this request
 
 	running       Export
 	started       time.Time
 	deadline      time.Time     // of the call
 	slice         *turns.Turn   // nil: it has no time slice
-	sliceSince    time.Time     // since when it has it
+	sliceSince    time.Time     // when it got the time slice
 	yieldedAt     time.Time     // when others were last let run
 	waited        time.Duration // of the call, for time slices
 	rested        time.Duration // of the call, between them
@@ -56,7 +57,7 @@ type Instance struct {
 	unusable      bool
 }
 
-// hook is an export, and what is told the time of each call of it.
+// hook is an export, and the observer of its calls' times.
 type hook struct {
 	function api.Function
 	took     func(time.Duration)
@@ -75,7 +76,7 @@ func (m *Module) NewInstance(ctx context.Context, s *Session) (*Instance, error)
 		return nil, err
 	}
 	if m.image == nil {
-		err = i.ready()
+		err = i.initializeAndWarm()
 	} else {
 		err = i.restore(m.image)
 	}
@@ -95,7 +96,7 @@ func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err 
 	i := &Instance{module: m, session: s, region: region, hold: m.Hold}
 	defer func() {
 		if p := recover(); p != nil { // without memory, wazero panics instead of returning an error
-			err = i.noMemory(p)
+			err = i.memoryError(p)
 		}
 		if err != nil {
 			region.Free()
@@ -115,16 +116,17 @@ func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err 
 	return i, nil
 }
 
-// noMemory tells why there is none for an instance.
-func (i *Instance) noMemory(why any) error {
+// memoryError tells why an instance got no memory.
+func (i *Instance) memoryError(why any) error {
 	if i.region.Refused() {
 		return i.Fail(Open, i.exceeded())
 	}
 	return fmt.Errorf("%w: plugin %s: no memory for an instance: %v", plugin.ErrLimit, i.module.Name, why)
 }
 
-// ready initialises and warms an instance. Without a model there is nothing to warm for.
-func (i *Instance) ready() error {
+// initializeAndWarm runs the instance's initialisation and its warm. Without a model there is
+// nothing to warm for.
+func (i *Instance) initializeAndWarm() error {
 	if err := i.initialize(); err != nil {
 		return err
 	}
@@ -155,7 +157,7 @@ func (i *Instance) initialize() error {
 // it.
 func (i *Instance) Has(e Export) bool { return i.module.Has(e) && !i.declined[e] }
 
-// Declined are the exports that the guest has declined although the module has them.
+// Declined lists the exports that the module has and the guest has declined.
 func (i *Instance) Declined() (list []string) {
 	for e := range exports {
 		if i.declined[e] && i.module.Has(e) {
@@ -165,16 +167,16 @@ func (i *Instance) Declined() (list []string) {
 	return list
 }
 
-// Hold is how many tokens the guest may take back in its request.
+// Hold returns how many tokens the guest may take back in its request.
 func (i *Instance) Hold() int { return i.hold }
 
-// Memory is all of the guest's memory. A call may grow it; it never moves.
+// Memory returns all of the guest's memory. A call may grow it; it never moves.
 func (i *Instance) Memory() []byte { return i.region.Bytes() }
 
-// Emits reports whether the last call has called emit, which it may with an empty text.
+// Emits reports whether the last call has called emit, be it with an empty text.
 func (i *Instance) Emits() bool { return i.emits }
 
-// Emitted is the text that the last call handed to emit.
+// Emitted returns the text that the last call handed to emit.
 func (i *Instance) Emitted() string { return cleanText(i.emitted) }
 
 // Fuel tells what the last call used of its fuel, in units.
@@ -193,4 +195,122 @@ func (i *Instance) Close(tell bool) error {
 	i.grammars = nil
 	i.Buffers = Buffers{}
 	return i.guest.Close(context.Background())
+}
+
+// Call runs an export and returns its answer, which is 0 for one that has none. The error is a
+// *plugin.Fault.
+//
+// Here the guest gets its fuel: a number of units for each call. Its own code charges what it does
+// (package fuel), and so do host functions (hostcall.go).
+func (i *Instance) Call(e Export, a, b int32) (int32, error) {
+	h := &i.hooks[e]
+	if h.function == nil {
+		*h = hook{i.guest.ExportedFunction(exportNames[e]), i.module.Env.Observer.PluginCalls(i.module.label(), exportNames[e])}
+	}
+	limits := &i.module.Env.Limits
+	units := limits.HookFuel
+	switch {
+	case e == Plan:
+		units = limits.PlanFuel
+	case e.setup():
+		units = limits.SetupFuel
+	case e == Run:
+		units = min(units, limits.ProgramFuel)
+	}
+	i.running, i.fuelLimit = e, units
+	if v := i.startCall(); v != nil {
+		i.endCall()
+		return 0, i.Fail(e, v)
+	}
+	i.meter.Fill(units, limits.Stack, i.started)
+	i.region.Forget()
+	i.sizeBefore = len(i.Memory())
+	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
+	i.emitted, i.emits, i.refusal = i.emitted[:0], false, i.refusal[:0]
+	i.session.random.moveTo(len(i.session.History))
+	watcher := i.session.Watcher
+	if watcher != nil {
+		watcher.Calling(e, a, b, &i.Buffers)
+	}
+	err := h.function.CallWithStack(&i.caller, i.stack[:])
+	if err == nil {
+		err = i.meter.Err() // its last instructions may have overdrawn it
+	}
+	i.endCall()
+	h.took(time.Since(i.started))
+	if err != nil {
+		return 0, i.Fail(e, i.diagnose(err))
+	}
+	answer := int32(0)
+	if i.module.answers[e] {
+		answer = int32(uint32(i.stack[0]))
+	}
+	if watcher != nil {
+		watcher.Answered(e, answer, &i.Buffers)
+	}
+	return answer, nil
+}
+
+// startCall starts the clock of a call. A set-up call waits for its time slice first.
+func (i *Instance) startCall() *Violation {
+	limits := &i.module.Env.Limits
+	i.started, i.waited, i.rested = monotonicNow(), 0, 0
+	i.yieldedAt = i.started
+	most := limits.HookTime
+	switch {
+	case i.session.request == nil:
+		most = limits.LoadTime
+	case i.running.setup():
+		most = limits.SetupTime
+	}
+	i.deadline = i.started.Add(most)
+	if all := i.session.SetupDeadline; !all.IsZero() && all.Before(i.deadline) {
+		i.deadline = all
+	}
+	if !i.running.setup() {
+		return nil
+	}
+	return i.takeSlice()
+}
+
+// epoch is any moment before the first call.
+var epoch = time.Now()
+
+// monotonicNow is time.Now without reading the wall clock, which would double its cost.
+func monotonicNow() time.Time { return epoch.Add(time.Since(epoch)) }
+
+// endCall gives the call's time slice back.
+func (i *Instance) endCall() {
+	i.giveSlice()
+	i.running = none
+}
+
+// Fail makes the instance unusable after an export's answer was wrong or its call failed. It
+// returns the fault and reports it to Module.Faulted.
+func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
+	i.unusable = true
+	f := &plugin.Fault{Plugin: i.pluginName(), Export: e.String(), Cause: v.cause, Detail: v.detail, Said: v.said, Log: i.session.log.last()}
+	if w := i.session.Watcher; w != nil {
+		w.Failed(f)
+	}
+	if !errors.Is(v.cause, plugin.CauseCancelled) {
+		i.module.Env.Observer.PluginFault(i.module.label(), f.Kind())
+		if i.session.request != nil && i.module.Faulted != nil {
+			i.module.Faulted(f, i.session.request)
+		}
+	}
+	return f
+}
+
+// pluginName is the plugin's name in the request.
+func (i *Instance) pluginName() string {
+	if r := i.session.request; r != nil && r.Name != "" {
+		return r.Name
+	}
+	return i.module.Name
+}
+
+// Refusal returns the refusal that a non-zero answer of a set-up call means.
+func (i *Instance) Refusal(e Export) *plugin.Refusal {
+	return &plugin.Refusal{Plugin: i.pluginName(), Export: e.String(), Message: cleanText(i.refusal), Log: i.session.log.last()}
 }

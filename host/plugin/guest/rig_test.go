@@ -145,7 +145,7 @@ func peek(u *user, at int) int32 { return int32(binary.LittleEndian.Uint32(u.Mem
 // wasiCall is the code of a call of a WASI function.
 func wasiCall(g *asm.Guest, name string) []byte {
 	f := wasi[slices.IndexFunc(wasi, func(f wasiFunction) bool { return f.name == name })]
-	return g.CallOf(abi.Signature{Name: wasiModule + "." + name, Params: names(wasiTypes(f.params)), Results: names(wasiTypes(f.results))})
+	return g.CallOf(abi.Signature{Name: wasiModule + "." + name, Params: typeNames(wasiTypes(f.params)), Results: typeNames(wasiTypes(f.results))})
 }
 
 // returnsLong tells whether a host function's result is an i64.

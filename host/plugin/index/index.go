@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: MIT
 
+// Package index reads and writes indexes: static files that list plugins, with what each asks for
+// and where its file is.
+//
+// # Why does an entry have the plugin's manifest?
+//
+// Whoever searches sees what a plugin needs before its file is fetched, and a server can list its
+// bundled plugins without compiling them.
+//
+// # What does a signature say?
+//
+// It says that the holder of the key wrote these bytes, but not that they are the newest. So a
+// signed index has the time when it was made, and package source refuses one that is older than the
+// last it has seen. Whoever serves the index can still hold back a newer one.
 package index
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,12 +25,14 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // FileName is what an index is called in the folder of its plugins.
@@ -32,7 +48,7 @@ const (
 	maxText    = 2048 // bytes of a URL, a licence or a source
 )
 
-// ErrIndex marks what is no index, or one that is not to be trusted.
+// ErrIndex marks a file that is no index, or one that cannot be trusted.
 var ErrIndex = errors.New("not an index of plugins that can be used")
 
 // Index lists plugins.
@@ -139,7 +155,7 @@ func Read(path string, maxSize int64) (*Index, error) {
 	return Parse(text, maxSize)
 }
 
-// check looks at the fields of an entry besides the manifest. The error begins with a field's name.
+// check checks the fields of an entry except the manifest. The error begins with a field's name.
 func (e *Entry) check(maxSize int64) error {
 	switch {
 	case !load.ValidName(e.Name):
@@ -170,7 +186,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// Path is where the file is within the index's folder; "": it is elsewhere, at the URL.
+// Path returns the file's path within the index's folder; "": it is elsewhere, at the URL.
 func (e *Entry) Path() string {
 	if u, err := url.Parse(e.URL); err == nil && u.Scheme == "" {
 		return u.Path
@@ -182,4 +198,73 @@ func (e *Entry) Path() string {
 func (e *Entry) Matches(words []string) bool {
 	text := strings.ToLower(e.Name + " " + e.Manifest.Summary)
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) })
+}
+
+// Options have the fields of entries that plugins' files do not tell. In URL and Source, {name},
+// {version}, {sha256} and {file} stand for the plugin's own.
+type Options struct {
+	Key     string // the public key that the index is going to be signed with; "": it is not
+	Created int64  // Unix time; 0: it does not say
+	URL     string // of each file; "": the file lies beside the index
+	License string
+	Source  string
+}
+
+// Make writes the index of a folder's plugins, by name. It loads each of them; one that does not
+// load is an error.
+func Make(ctx context.Context, l *load.Loader, dir string, o Options) ([]byte, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	i := Index{Version: formatVersion, Key: o.Key, Created: o.Created, Plugins: []Entry{}}
+	for _, f := range files {
+		base := f.Name()
+		if ext := filepath.Ext(base); base[0] == '.' || ext != ".wasm" && ext != load.ScriptSuffix {
+			continue
+		}
+		e, err := describe(ctx, l, filepath.Join(dir, base), o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", base, err)
+		}
+		i.Plugins = append(i.Plugins, e)
+	}
+	slices.SortFunc(i.Plugins, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	text, err := json.MarshalIndent(i, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	text = append(text, '\n')
+	read, err := Parse(text, int64(l.Limits().Module.ModuleBytes))
+	if err == nil && len(read.Unread) > 0 {
+		err = fmt.Errorf("%w: %s", ErrIndex, read.Unread[0])
+	}
+	return text, err
+}
+
+func describe(ctx context.Context, l *load.Loader, path string, o Options) (e Entry, err error) {
+	file, err := load.ReadFile(path)
+	if err != nil {
+		return e, err
+	}
+	p, err := l.LoadFile(ctx, file)
+	if err != nil {
+		return e, err
+	}
+	defer p.Release()
+	e = Entry{Name: p.Name, SHA256: p.SHA256, Size: int64(len(file.Content)), License: o.License}
+	e.Manifest, e.Exports = p.Described()
+	if filepath.Ext(path) != load.ScriptSuffix { // a script has them all, from what runs it
+		for _, function := range abi.Imports {
+			if p.Module.Imports(function.Name) {
+				e.Requires = append(e.Requires, function.Name)
+			}
+		}
+	}
+	fill := strings.NewReplacer("{name}", p.Name, "{version}", e.Manifest.Version, "{sha256}", p.SHA256, "{file}", url.PathEscape(file.Base)).Replace
+	e.Source, e.URL = fill(o.Source), fill(o.URL)
+	if o.URL == "" {
+		e.URL = url.PathEscape(file.Base)
+	}
+	return e, nil
 }

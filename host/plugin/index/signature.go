@@ -36,7 +36,7 @@ func ParseKey(text string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// FormatKey is the text that ParseKey reads.
+// FormatKey returns the text that ParseKey reads.
 func FormatKey(key ed25519.PublicKey) string {
 	return keyPrefix + base64.StdEncoding.EncodeToString(key)
 }
@@ -58,7 +58,7 @@ func ReadPrivateKey(text []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// Sign is the file of an index's signature.
+// Sign returns the file of an index's signature.
 func Sign(text []byte, key ed25519.PrivateKey) []byte {
 	return []byte(base64.StdEncoding.EncodeToString(ed25519.Sign(key, text)) + "\n")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/guest"
 )
 
-// Model is a model that plugins are used with. It knows those that were warmed for it, and how many
-// requests use one. It is safe for concurrent use.
+// Model is a model that plugins are used with. It knows the plugins that were warmed for it, and
+// how many requests use one. It is safe for concurrent use.
 type Model struct {
 	loader *Loader
 	host   *guest.Environment
@@ -24,12 +24,12 @@ type Model struct {
 	unused  chan struct{} // closed once the model is closed and has no users any more
 	plugins map[*loaded]*warmed
 
-	plans plans // of their plugins
+	plans plans // of its plugins
 }
 
 // warmed is a plugin for one model.
 type warmed struct {
-	turn   sync.Mutex // held by who warms it; the fields below are changed with Model.mu held too
+	turn   sync.Mutex // held while it is warmed; the fields below are changed with Model.mu held too
 	plugin *Plugin    // nil: it is not warmed
 	err    error      // why it cannot be
 }
@@ -38,20 +38,20 @@ func newModel(l *Loader, h *guest.Environment) *Model {
 	return &Model{loader: l, host: h, unused: make(chan struct{}), plugins: map[*loaded]*warmed{}, plans: newPlans(h.Limits.Memory)}
 }
 
-// Name is the model's, as the API knows it.
+// Name returns the model's name in the API.
 func (m *Model) Name() string { return m.host.Model.Name }
 
-// Alone reports whether the plugins are used with no other model.
+// Alone reports whether the host has no other model.
 func (m *Model) Alone() bool { return m.host.Alone }
 
-// For is the plugin for use with a model, for all configurations. The first call warms it for the
-// model's vocabulary; that it failed is remembered. It shares p's users: it is p's to Release, and
-// usable until m is closed.
+// For returns the plugin for use with a model, for all configurations. The first call warms it for
+// the model's vocabulary; a failure is remembered. It shares p's users: releasing p is enough, and
+// it is usable until m is closed.
 //
 // # Errors
 //
 //   - A *plugin.ModelError if the plugin fails on this model.
-//   - A *plugin.Fault that is blameless, or the context's: it may go well the next time.
+//   - A blameless *plugin.Fault, or the context's error: the next call may succeed.
 //   - plugin.ErrClosed once m is closed.
 func (p *Plugin) For(ctx context.Context, m *Model) (*Plugin, error) {
 	if p.of != nil {
@@ -61,18 +61,18 @@ func (p *Plugin) For(ctx context.Context, m *Model) (*Plugin, error) {
 		return nil, err
 	}
 	defer m.leave()
-	w := m.entry(p.loaded)
+	w := m.entryOf(p.loaded)
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	if w.plugin != nil || w.err != nil {
 		return w.plugin, w.err
 	}
-	module, err := p.warmed(ctx, m)
+	module, err := p.warmModule(ctx, m)
 	if err != nil {
-		if mayGoWell(ctx, err) {
+		if mayWorkLater(ctx, err) {
 			return nil, err
 		}
-		var failed *plugin.ModelError // of the plugin that runs this script
+		var failed *plugin.ModelError // the error of the plugin that runs this script
 		if errors.As(err, &failed) {
 			err = failed.Err
 		}
@@ -86,8 +86,8 @@ func (p *Plugin) For(ctx context.Context, m *Model) (*Plugin, error) {
 	return w.plugin, w.err
 }
 
-// warmed is the plugin's module, warmed for a model. That of a script is its interpreter's.
-func (p *loaded) warmed(ctx context.Context, m *Model) (*guest.Module, error) {
+// warmModule returns the plugin's module, warmed for a model. A script's is its interpreter's.
+func (p *loaded) warmModule(ctx context.Context, m *Model) (*guest.Module, error) {
 	if p.runs != nil {
 		runs, err := p.runs.For(ctx, m)
 		if err != nil {
@@ -103,14 +103,14 @@ func (p *loaded) warmed(ctx context.Context, m *Model) (*guest.Module, error) {
 	return module, nil
 }
 
-// mayGoWell reports whether warming may succeed at another time: it was not the plugin that failed.
-func mayGoWell(ctx context.Context, err error) bool {
+// mayWorkLater reports whether warming may succeed another time, since the plugin was not at fault.
+func mayWorkLater(ctx context.Context, err error) bool {
 	var fault *plugin.Fault
 	var refusal *plugin.Refusal
 	return ctx.Err() != nil || !errors.As(err, &refusal) && (!errors.As(err, &fault) || fault.Blameless())
 }
 
-// Failed is why a plugin cannot be used with the model; nil: it can, or was not tried yet.
+// Failed returns why a plugin cannot be used with the model; nil: it can, or was not tried yet.
 func (m *Model) Failed(p *Plugin) *plugin.ModelError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,8 +123,8 @@ func (m *Model) Failed(p *Plugin) *plugin.ModelError {
 	return failed
 }
 
-// entry is what is known of a plugin, made if need be.
-func (m *Model) entry(p *loaded) *warmed {
+// entryOf returns the entry of a plugin, and makes one if there is none.
+func (m *Model) entryOf(p *loaded) *warmed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := m.plugins[p]
@@ -135,7 +135,7 @@ func (m *Model) entry(p *loaded) *warmed {
 	return w
 }
 
-// forget frees what a plugin has for the model. Nobody may use it any more.
+// forget frees what a plugin has for the model. It must have no users.
 func (m *Model) forget(p *loaded) {
 	m.plans.forget(p)
 	m.mu.Lock()
@@ -146,7 +146,7 @@ func (m *Model) forget(p *loaded) {
 	delete(m.plugins, p)
 }
 
-// enter notes that a guest is to be run, until leave. It returns ErrClosed after Close.
+// enter adds a user, until leave. It returns ErrClosed after Close.
 func (m *Model) enter() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,9 +165,9 @@ func (m *Model) leave() {
 	}
 }
 
-// Close waits until no request uses a plugin with this model any more, or the context is done:
-// then the error tells how many still do. It frees what the plugins have for the model, and may be
-// called again.
+// Close waits until no request uses a plugin with this model any more, or the context is done. Then
+// the error tells how many requests still do. It frees what the plugins have for the model, and may
+// be called again.
 func (m *Model) Close(ctx context.Context) error {
 	m.loader.remove(m)
 	m.mu.Lock()

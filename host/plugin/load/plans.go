@@ -3,47 +3,53 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
-// How much is kept of plans that nobody uses at the moment.
+// How many plans without users are kept.
 const (
 	mostPlans    = 256
 	mostOfClient = 16
-	ofMemory     = 32 // that part of what all instances may have, a client a quarter of it
+	ofMemory     = 32 // plans may take a 32nd of what all instances may have, and a client's a quarter of that
 )
 
-// plans are how plugins are for configurations, with one model. They are safe for concurrent use.
+// plans caches, for one model, what plugins planned for configurations. It is safe for concurrent
+// use.
 type plans struct {
 	mu   sync.Mutex // guards everything here, and the fields of all plans
 	kept map[planKey]*plan
-	all  tally            // of those that are kept
-	of   map[string]tally // the same by client
+	all  tally            // of all kept plans
+	of   map[string]tally // of each client's kept plans
 	most int64            // bytes
 	now  uint64           // counts uses
 }
 
-// newPlans begins with none. memory is what all instances may have.
+// newPlans makes an empty cache. memory is what all instances may have, in bytes.
 func newPlans(memory int64) plans {
 	return plans{kept: map[planKey]*plan{}, of: map[string]tally{}, most: memory / ofMemory}
 }
 
-// planKey is what a plan is for. The client is a part of it: nobody learns from the time that a
-// request takes what others have sent.
+// planKey says what a plan is for. The client is a part of it, so that nobody learns from the time
+// that a request takes what others have sent.
 type planKey struct {
 	plugin *loaded
 	client string
 	config [sha256.Size]byte
 }
 
-// plan is how a plugin is for one configuration, or is being asked for that.
+// plan is a plugin for one configuration. It may be in the making.
 type plan struct {
 	key    planKey
 	done   chan struct{} // closed once plugin or err is there
@@ -51,20 +57,21 @@ type plan struct {
 	plugin *Plugin
 	err    error // why the configuration is refused
 	bytes  uint64
-	users  int    // of the plugin, and those who wait for it
-	last   uint64 // use
+	users  int    // users of the plugin, and those who wait for it
+	last   uint64 // when it was used last, as plans.now counts
 	gone   bool   // it is not kept: its last user frees it
 }
 
-// With is the plugin as it is for a configuration, which CheckConfig has returned, of a client: its
-// manifest and its module have what the plugin's penstock_plan says, and instances start from what
-// that left in memory. Without that export it is p. It is for the caller to Release, as p still is.
+// With returns the plugin for a client's configuration, which CheckConfig has returned. Its
+// manifest and its module are narrowed as the plugin's penstock_plan says, and instances start from
+// what that call left in memory. Without that export it is p. The caller must Release it, and p as
+// well.
 //
 // # Notes
 //
 //   - The first call plans; later ones of the same client get the same plugin, for as long as it is
-//     kept. Calls at the same time plan once. The end of a context ends the wait, and the planning
-//     only if nobody else waits.
+//     kept. Concurrent calls plan once. The end of a context ends the wait, and the planning only
+//     if nobody else waits.
 //   - It is usable until the model is closed.
 //
 // # Errors
@@ -83,15 +90,15 @@ func (p *Plugin) With(ctx context.Context, client string, config json.RawMessage
 	if !p.Module.Has(guest.Plan) || !p.model.host.HasModel() {
 		return p, nil
 	}
-	q, err := p.model.plans.get(ctx, p, &plugin.RequestInfo{Client: client, Config: config})
+	q, err := p.model.plans.usePlan(ctx, p, &plugin.RequestInfo{Client: client, Config: config})
 	if err != nil {
 		p.Release()
 	}
 	return q, err
 }
 
-// Skipped is the plugin for a request that goes on without it after a fault of With, which it has
-// as Fault. It is for the caller to Release, as p still is.
+// Skipped returns the plugin for a request that goes on without it after a fault of With, which is
+// its Fault. The caller must Release it, and p as well.
 func (p *Plugin) Skipped(f *plugin.Fault) (*Plugin, error) {
 	if p.of != nil {
 		p = p.of
@@ -100,7 +107,7 @@ func (p *Plugin) Skipped(f *plugin.Fault) (*Plugin, error) {
 		return nil, plugin.Unknown(p.Name)
 	}
 	p.Module.Env.Log.Warn("a request goes on without a plugin", "fault", f)
-	q, err := p.narrowed(p.Module.As(p.Name, nil, nil), `{"implements":[],"hold":0,"take_back":0,"needs":[]}`)
+	q, err := p.narrow(p.Module.As(p.Name, nil, nil), `{"implements":[],"hold":0,"take_back":0,"needs":[]}`)
 	if err != nil {
 		p.Release()
 		return nil, err
@@ -109,14 +116,14 @@ func (p *Plugin) Skipped(f *plugin.Fault) (*Plugin, error) {
 	return q, nil
 }
 
-// get gives a plan to a new user, who has retained p.
-func (c *plans) get(ctx context.Context, p *Plugin, r *plugin.RequestInfo) (*Plugin, error) {
+// usePlan gives a plan to a new user, who has retained p.
+func (c *plans) usePlan(ctx context.Context, p *Plugin, r *plugin.RequestInfo) (*Plugin, error) {
 	key := planKey{p.loaded, r.Client, sha256.Sum256(r.Config)}
 	c.mu.Lock()
 	e := c.kept[key]
 	if e == nil {
 		var err error
-		if e, err = c.begin(p, key, r); err != nil {
+		if e, err = c.beginPlan(p, key, r); err != nil {
 			c.mu.Unlock()
 			return nil, err
 		}
@@ -143,8 +150,8 @@ func (c *plans) get(ctx context.Context, p *Plugin, r *plugin.RequestInfo) (*Plu
 	return q, err
 }
 
-// begin has a plugin plan. The caller holds mu.
-func (c *plans) begin(p *Plugin, key planKey, r *plugin.RequestInfo) (*plan, error) {
+// beginPlan has a plugin plan. The caller holds mu.
+func (c *plans) beginPlan(p *Plugin, key planKey, r *plugin.RequestInfo) (*plan, error) {
 	if err := p.quarantine.Check(r); err != nil {
 		return nil, err
 	}
@@ -163,17 +170,17 @@ func (c *plans) begin(p *Plugin, key planKey, r *plugin.RequestInfo) (*plan, err
 		defer p.model.leave()
 		var q *Plugin
 		_, err := p.Module.Plan(e.over, r, func(module *guest.Module, said string) (err error) {
-			q, err = p.narrowed(module, said)
+			q, err = p.narrow(module, said)
 			return err
 		})
-		c.finish(e, q, err)
+		c.finishPlan(e, q, err)
 	}()
 	return e, nil
 }
 
-// finish keeps what came of a plan: a refusal, too, and an error of which the plugin has said why.
-// What else went wrong may go well the next time, or is counted each time.
-func (c *plans) finish(e *plan, q *Plugin, err error) {
+// finishPlan keeps the outcome of a plan: also a refusal, and an error for which the plugin gave a
+// reason. Other errors are not kept: they may not recur, or are counted each time.
+func (c *plans) finishPlan(e *plan, q *Plugin, err error) {
 	var refusal *plugin.Refusal
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +199,7 @@ func (c *plans) finish(e *plan, q *Plugin, err error) {
 	c.trim(e.key.client)
 }
 
-// leave takes a user away. A plan that nobody waits for any more ends, and is not kept.
+// leave removes a user. Planning ends, and is not kept, if nobody waits for it any more.
 func (c *plans) leave(e *plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,7 +218,7 @@ func (c *plans) leave(e *plan) {
 	}
 }
 
-// retain adds a user to a plan that is there; false: it is freed.
+// retain adds a user to a plan; false: it was freed.
 func (c *plans) retain(e *plan) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,14 +229,14 @@ func (c *plans) retain(e *plan) bool {
 	return true
 }
 
-// drop keeps a plan no longer. The caller holds mu.
+// drop removes a plan from the cache. The caller holds mu.
 func (c *plans) drop(e *plan) {
 	delete(c.kept, e.key)
 	e.gone = true
 	c.count(e.key.client, -1, -int64(e.bytes))
 }
 
-// count adds to what is kept. The caller holds mu.
+// count adds to the tallies of what is kept. The caller holds mu.
 func (c *plans) count(client string, plans int, bytes int64) {
 	t := c.of[client]
 	t.plans, t.bytes = t.plans+plans, t.bytes+bytes
@@ -239,8 +246,8 @@ func (c *plans) count(client string, plans int, bytes int64) {
 	}
 }
 
-// trim drops plans that nobody uses, the least recently used first, as long as there are too many
-// in all or of a client, who has come by one or gone from one. The caller holds mu.
+// trim drops plans without users, the least recently used first, as long as there are too many in
+// all or of the client. The caller holds mu.
 func (c *plans) trim(client string) {
 	for {
 		tooMany := c.all.exceeds(mostPlans, c.most)
@@ -261,7 +268,7 @@ func (c *plans) trim(client string) {
 	}
 }
 
-// tally counts plans, and the bytes of memory that are theirs.
+// tally counts plans and the bytes of their memory.
 type tally struct {
 	plans int
 	bytes int64
@@ -269,7 +276,7 @@ type tally struct {
 
 func (t tally) exceeds(plans int, bytes int64) bool { return t.plans > plans || t.bytes > bytes }
 
-// free frees what a plan has in memory, once. Nobody may use it any more.
+// free frees a plan's memory, once. It must have no users.
 func (e *plan) free() {
 	if e.plugin != nil {
 		e.plugin.Module.Close()
@@ -277,7 +284,7 @@ func (e *plan) free() {
 	}
 }
 
-// forget drops and frees the plans of a plugin that nobody uses any more; nil: of all plugins.
+// forget drops and frees the plans of a plugin without users; nil: of all plugins.
 func (c *plans) forget(p *loaded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -287,4 +294,182 @@ func (c *plans) forget(p *loaded) {
 			e.free()
 		}
 	}
+}
+
+// needs maps a plan's names to the imports for which the host computes or keeps something in
+// addition to the call.
+var needs = map[string][]string{
+	"logprob": {abi.ImportLogprob}, "hidden_state": {abi.ImportState, abi.ImportBranchHiddenState}, "note": {abi.ImportNote},
+}
+
+// Needed returns a plan's names of what the host computes or keeps for the plugin.
+func (p *Plugin) Needed() []string {
+	names := []string{}
+	for name, imports := range needs {
+		if slices.ContainsFunc(imports, p.Needs) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// planned has the fields of a plan. Those that it leaves out are nil.
+type planned struct {
+	Implements   *[]string
+	View         *View
+	Candidates   *int
+	Hold         *int
+	TakeBack     *int
+	Place        *Place
+	Branches     *int
+	StateLayer   *int
+	Summary      *string
+	ConfigSchema *json.RawMessage
+	Needs        *[]string
+}
+
+// read takes the fields of a plan's text.
+func (s *planned) read(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	if err := checkDepth(text); err != nil {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return fmt.Errorf("what was handed to emit is %s; it must be a JSON object", excerpt.Of(string(text), 80))
+	}
+	if err := takeFields(fields, map[string]any{
+		"implements": &s.Implements, "view": &s.View, "candidates": &s.Candidates, "hold": &s.Hold, "take_back": &s.TakeBack, "place": &s.Place,
+		"branches": &s.Branches, "summary": &s.Summary, "config_schema": &s.ConfigSchema, "needs": &s.Needs, "state_layer": &s.StateLayer,
+	}); err != nil {
+		return err
+	}
+	for _, name := range []string{"name", "version", "strict_mask", "optional", "branches_config"} {
+		if value, ok := fields[name]; ok {
+			return fmt.Errorf("%s is %s; a plan cannot change it: leave it out, the manifest's counts", name, excerpt.Of(string(value), 80))
+		}
+	}
+	return nil
+}
+
+// narrow returns the plugin narrowed by a plan. text is what its guest handed to emit, and module
+// the plan's module.
+func (p *Plugin) narrow(module *guest.Module, text string) (*Plugin, error) {
+	q := &Plugin{loaded: p.loaded, Module: module, Manifest: p.Manifest, model: p.model, of: p}
+	var s planned
+	if err := s.read([]byte(text)); err != nil {
+		return nil, err
+	}
+	m := &q.Manifest
+	if err := s.narrowExports(m, module); err != nil {
+		return nil, err
+	}
+	if err := s.narrowNumbers(m, p.Manifest.View); err != nil {
+		return nil, err
+	}
+	if s.StateLayer != nil { // any costs the same
+		m.StateLayer = *s.StateLayer
+	}
+	if s.Summary != nil {
+		m.Summary = *s.Summary
+	}
+	if s.ConfigSchema != nil {
+		m.ConfigSchema = *s.ConfigSchema
+		q.asked = sync.OnceValues(func() (*Schema, error) { return NewSchema(m.ConfigSchema) })
+	}
+	if err := cmp.Or(m.check(module.Has(guest.Sample)), m.checkImplements(module.Exports), m.checkProgram(module)); err != nil {
+		return nil, err
+	}
+	q.Exports = module.Exports
+	if s.Needs == nil {
+		return q, nil
+	}
+	q.needs = []string{}
+	for _, name := range *s.Needs {
+		imports, ok := needs[name]
+		if !ok {
+			return nil, fmt.Errorf(`needs has %q; it may have "logprob", "hidden_state" and "note"`, excerpt.Of(name, 80))
+		}
+		q.needs = append(q.needs, imports...)
+	}
+	return q, nil
+}
+
+// narrowExports restricts the host to the calls that the plan lists, and clears the manifest's
+// fields that belong to others.
+func (s *planned) narrowExports(m *Manifest, module *guest.Module) error {
+	hold := m.Hold
+	if s.Hold != nil {
+		if *s.Hold < 0 || *s.Hold > m.Hold {
+			return wideningError("hold", *s.Hold, 0, m.Hold)
+		}
+		hold = *s.Hold
+	}
+	var list []string
+	if s.Implements != nil {
+		list = append([]string{}, *s.Implements...)
+		for _, name := range list {
+			if !slices.Contains(module.Exports, name) {
+				return fmt.Errorf("implements has %q, which the manifest does not implement: a plan can only leave calls out", excerpt.Of(name, 80))
+			}
+		}
+		m.Implements = list
+	}
+	module.Narrow(list, hold)
+	m.Hold = hold
+	if !module.Has(guest.Sample) {
+		m.View = ViewNone
+	}
+	if !module.Has(guest.Run) {
+		m.Branches, m.BranchesConfig = 0, ""
+	}
+	return nil
+}
+
+// breadth orders views by how much they show.
+var breadth = map[View]int{ViewNone: 0, ViewCandidates: 1, ViewLogits: 2}
+
+// narrowNumbers takes the plan's view and numbers, which must not exceed the manifest's. was is the
+// manifest's view.
+func (s *planned) narrowNumbers(m *Manifest, was View) error {
+	if s.View != nil {
+		b, ok := breadth[*s.View]
+		if !ok || b > breadth[was] {
+			return fmt.Errorf("view is %q; the manifest's is %q: a plan can only have that or a narrower one", excerpt.Of(string(*s.View), 80), was)
+		}
+		m.View = *s.View
+	}
+	if m.View != was {
+		m.Place = ""
+		m.fill(m.View == ViewCandidates)
+	}
+	if s.Place != nil {
+		m.Place = *s.Place
+	}
+	for _, n := range []struct {
+		name  string
+		said  *int
+		field *int
+		least int
+	}{{"candidates", s.Candidates, &m.Candidates, 1}, {"take_back", s.TakeBack, &m.TakeBack, 0}, {"branches", s.Branches, &m.Branches, 1}} {
+		if n.said == nil {
+			continue
+		}
+		if n.name == "branches" && m.Branches == 0 {
+			return fmt.Errorf("branches is %d; branches are for plans with %s: leave it out", *n.said, abi.ExportRun)
+		}
+		if *n.said < n.least || *n.said > *n.field {
+			return wideningError(n.name, *n.said, n.least, *n.field)
+		}
+		*n.field = *n.said
+	}
+	return nil
+}
+
+// wideningError refuses a number that would exceed the manifest's.
+func wideningError(field string, said, least, most int) error {
+	return fmt.Errorf("%s is %d; the manifest's is %d: a plan can have %d to %d", field, said, most, least, most)
 }

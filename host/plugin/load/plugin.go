@@ -17,19 +17,19 @@ import (
 type Plugin struct {
 	*loaded
 	Module   *guest.Module // what its instances are made from
-	Manifest Manifest      // as it is for all configurations, or as With has narrowed it for one
-	Exports  []string      // those of the ABI that it implements, in the same way
-	Fault    *plugin.Fault // of its plan, after which a request goes on without it; nil: it does not
+	Manifest Manifest      // for all configurations, or narrowed by With for one
+	Exports  []string      // the ABI's exports that it implements, in the same way
+	Fault    *plugin.Fault // the fault of its plan, after which a request goes on without it; nil: none
 
 	model *Model
-	needs []string // the imports for which the host does something beside the call; nil: all that there are
-	plan  *plan    // that it is; nil: it is the plugin for all configurations
-	of    *Plugin  // which has planned
+	needs []string // the imports for which the host does something in addition to the call; nil: all
+	plan  *plan    // its plan; nil: it is the plugin for all configurations
+	of    *Plugin  // the plugin that made the plan
 
-	asked func() (*Schema, error) // the schema that the plan says for configurations; nil: it says none
+	asked func() (*Schema, error) // the plan's schema for configurations; nil: it has none
 }
 
-// loaded is what a plugin is with every model, and its users of all models.
+// loaded is the part of a plugin that all models share, with its users.
 type loaded struct {
 	Name   string
 	SHA256 string // of the file, in hex
@@ -40,8 +40,8 @@ type loaded struct {
 	quarantine *quarantine.Quarantine
 	users      atomic.Int64
 
-	// Of a script: the plugin that runs it, how a request's configuration becomes that one's, and the
-	// plugin as the script describes itself.
+	// Only a script has these: the plugin that runs it, the function that turns a request's
+	// configuration into that plugin's, and the plugin as the script describes itself.
 	runs      *Plugin
 	configure func([]byte) []byte
 	described *Plugin
@@ -71,7 +71,7 @@ func (p *Plugin) IsStage() bool {
 	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept) || p.Module.Has(guest.Draft)
 }
 
-// Needs reports whether the host is to compute or keep what belongs to an import: logprob, state,
+// Needs reports whether the host must compute or keep what an import returns: logprob, state,
 // branch_hidden_state or note.
 func (p *Plugin) Needs(imported string) bool {
 	return p.Module.Imports(imported) && (p.needs == nil || slices.Contains(p.needs, imported))
@@ -92,10 +92,10 @@ func (p *Plugin) Health() quarantine.Health { return p.quarantine.Health() }
 // Reset ends all quarantines and forgets the faults.
 func (p *Plugin) Reset() { p.quarantine.Reset() }
 
-// InUse reports whether it has other users than the one who asks.
+// InUse reports whether it has users other than the caller.
 func (p *Plugin) InUse() bool { return p.users.Load() > 1 }
 
-// Retain adds a user, unless the last has gone.
+// Retain adds a user, unless the last one has gone.
 func (p *Plugin) Retain() bool {
 	if !p.retain() {
 		return false
@@ -159,8 +159,8 @@ func (p *Plugin) Begin(r *plugin.RequestInfo) (*guest.Session, error) {
 	return s, nil
 }
 
-// Served tells that a request was served without a fault: earlier faults of its sender are
-// forgiven.
+// Served reports that a request was served without a fault, which forgives its sender's earlier
+// faults.
 func (p *Plugin) Served(r *plugin.RequestInfo) { p.quarantine.Served(r) }
 
 // End ends what Begin began.

@@ -21,7 +21,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/quarantine"
 )
 
-// ScriptSuffix is what files of scripts end with.
+// ScriptSuffix ends the names of scripts' files.
 const ScriptSuffix = ".js"
 
 // File is what a plugin is loaded from.
@@ -36,9 +36,9 @@ func ReadFile(path string) (File, error) {
 	return File{filepath.Base(path), content}, err
 }
 
-// LoadFile loads a module, as Load does, or a script. A script's manifest is that of the plugin
-// that runs scripts, with what the script says of itself. What runs scripts is loaded as by
-// Interpreter.
+// LoadFile loads a module, as Load does, or a script. A script's manifest is that of the
+// interpreter, the plugin that runs scripts, with what the script says of itself. The interpreter
+// is loaded as by Interpreter.
 func (l *Loader) LoadFile(ctx context.Context, f File) (*Plugin, error) {
 	if name, is := strings.CutSuffix(f.Base, ScriptSuffix); is {
 		return l.loadScript(ctx, name, f.Content)
@@ -49,8 +49,8 @@ func (l *Loader) LoadFile(ctx context.Context, f File) (*Plugin, error) {
 	return l.Load(ctx, f.Content)
 }
 
-// builtIn is the plugin that runs scripts. It is loaded when it is used first, so that who runs
-// no scripts waits for nothing.
+// builtIn is the plugin that runs scripts. It is loaded with its first use, so that a server
+// without scripts does not wait for it.
 type builtIn struct {
 	mu     sync.Mutex
 	busy   chan struct{} // closed when it is loaded, or could not be; nil: nobody loads it
@@ -60,9 +60,9 @@ type builtIn struct {
 	closed bool
 }
 
-// Interpreter gives the plugin that runs scripts, for the caller to Release, and loads it if need
-// be. Who waits for that may leave; others wait on. The error wraps plugin.ErrLoading where the
-// context ends, or is one of Load's.
+// Interpreter returns the plugin that runs scripts, and loads it if need be. The caller must
+// Release it. A caller that stops waiting does not end the loading for others. The error wraps
+// plugin.ErrLoading if the context ends, or is one of Load's.
 func (l *Loader) Interpreter(ctx context.Context) (*Plugin, error) {
 	i := &l.interpreter
 	i.mu.Lock()
@@ -111,8 +111,8 @@ func (l *Loader) loadInterpreter(ctx context.Context) {
 	i.busy, i.stop = nil, nil
 }
 
-// LoadedInterpreter is the plugin that runs scripts, as it is: its hash, and whether it was loaded
-// (nil: it was not) or why that failed. The caller does not Release it.
+// LoadedInterpreter returns the hash and the size of the plugin that runs scripts, the plugin if it
+// was loaded, and why loading failed. The caller does not Release it.
 func (l *Loader) LoadedInterpreter() (sum string, size int, p *Plugin, err error) {
 	sum = l.interpreterSum()
 	l.interpreter.mu.Lock()
@@ -120,7 +120,7 @@ func (l *Loader) LoadedInterpreter() (sum string, size int, p *Plugin, err error
 	return sum, len(l.host.Interpreter()), l.interpreter.plugin, l.interpreter.err
 }
 
-// close gives the plugin back, once nobody loads it any more.
+// close waits for the plugin's loading and releases the plugin.
 func (i *builtIn) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -152,7 +152,7 @@ func (l *Loader) loadScript(ctx context.Context, name string, source []byte) (*P
 		return nil, err
 	}
 	sum := sha256.Sum256(source)
-	p := &Plugin{loaded: &loaded{Name: name, SHA256: hex.EncodeToString(sum[:]), loader: l, runs: runs, configure: configure(source)},
+	p := &Plugin{loaded: &loaded{Name: name, SHA256: hex.EncodeToString(sum[:]), loader: l, runs: runs, configure: wrapConfig(source)},
 		Manifest: runs.Manifest, Exports: runs.Exports, model: l.own}
 	p.quarantine = quarantine.New(name, l.host.Limits.Faults, l.host.Log)
 	p.base = runs.Module.As(name, p.configure, p.quarantine.Faulted)
@@ -165,11 +165,11 @@ func (l *Loader) loadScript(ctx context.Context, name string, source []byte) (*P
 	return p, nil
 }
 
-// describe has a script say what it is. What it asks for may depend on its configuration, so with
-// one it may ask for anything that its interpreter may.
+// describe has a script describe itself. What it needs may depend on its configuration, so with one
+// it may need anything that its interpreter may.
 func (p *Plugin) describe(ctx context.Context, source []byte) (err error) {
 	p.Manifest.Name, p.Manifest.Version, p.Manifest.Summary, p.Manifest.ConfigSchema = p.Name, "", "", nil
-	config, err := p.runs.CheckConfig(description(source))
+	config, err := p.runs.CheckConfig(scriptConfig{Source: quoteSource(source), Describe: true}.encode())
 	var wrong *plugin.ConfigError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%w: the source: %s", plugin.ErrScript, wrong.Message)
@@ -178,10 +178,10 @@ func (p *Plugin) describe(ctx context.Context, source []byte) (err error) {
 	}
 	said, err := p.runs.base.Plans(ctx, config)
 	if err == nil {
-		p.described, err = p.narrowed(p.base.As(p.Name, nil, nil), string(said))
+		p.described, err = p.narrow(p.base.As(p.Name, nil, nil), string(said))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s", plugin.ErrScript, mistake(err))
+		return fmt.Errorf("%w: %s", plugin.ErrScript, describeMistake(err))
 	}
 	p.Manifest.Summary, p.Manifest.ConfigSchema = p.described.Manifest.Summary, p.described.Manifest.ConfigSchema
 	if p.schema, err = NewSchema(p.Manifest.ConfigSchema); err != nil {
@@ -190,8 +190,9 @@ func (p *Plugin) describe(ctx context.Context, source []byte) (err error) {
 	return nil
 }
 
-// mistake is what is wrong with a script, in the words of its interpreter where that has some.
-func mistake(err error) string {
+// describeMistake says what is wrong with a script, in the words of its interpreter if there are
+// any.
+func describeMistake(err error) string {
 	var refusal *plugin.Refusal
 	var fault *plugin.Fault
 	switch {
@@ -203,8 +204,8 @@ func mistake(err error) string {
 	return plugin.Told(err)
 }
 
-// Described is what is known of the plugin for any configuration, and the exports of the ABI that
-// it implements. A script says more of itself than what counts with each configuration.
+// Described returns the manifest that describes the plugin to people, and the ABI's exports that it
+// implements. A script's is narrower than the manifest that holds for every configuration.
 func (p *Plugin) Described() (Manifest, []string) {
 	if p.described != nil {
 		return p.described.Manifest, p.described.Exports
@@ -212,8 +213,8 @@ func (p *Plugin) Described() (Manifest, []string) {
 	return p.Manifest, p.Exports
 }
 
-// Asks is what a plan says for configurations: of a script, the schema of what the script is given;
-// nil: nothing. summary is its own summary.
+// Asks returns a plan's own summary, and its schema for configurations: the schema of what a script
+// is given; nil: none.
 func (p *Plugin) Asks() (summary string, schema json.RawMessage) {
 	if p.of != nil && p.Manifest.Summary != p.of.Manifest.Summary {
 		summary = p.Manifest.Summary
@@ -228,11 +229,11 @@ func (p *Plugin) Asks() (summary string, schema json.RawMessage) {
 type scriptConfig struct {
 	Source   json.RawMessage `json:"source"`
 	Config   json.RawMessage `json:"config,omitempty"`
-	Describe bool            `json:"describe,omitempty"`
+	Describe bool            `json:"describe,omitempty"` // the script is to describe itself, whatever it needs to run
 }
 
-// write is the configuration as text.
-func (c scriptConfig) write() []byte {
+// encode returns the configuration as JSON.
+func (c scriptConfig) encode() []byte {
 	text, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // they are parts of JSON
@@ -240,8 +241,8 @@ func (c scriptConfig) write() []byte {
 	return text
 }
 
-// quoted is a source as JSON has it.
-func quoted(source []byte) json.RawMessage {
+// quoteSource returns a source as a JSON string.
+func quoteSource(source []byte) json.RawMessage {
 	text, err := json.Marshal(string(source))
 	if err != nil {
 		panic(err) // any text can be written
@@ -249,14 +250,10 @@ func quoted(source []byte) json.RawMessage {
 	return text
 }
 
-// description is the configuration with which a script says what it is, whatever it needs to run.
-func description(source []byte) []byte {
-	return scriptConfig{Source: quoted(source), Describe: true}.write()
-}
-
-// configure makes of a request's configuration that of the plugin which runs a script.
-func configure(source []byte) func(config []byte) []byte {
-	begin := slices.Concat([]byte(`{"source":`), quoted(source), []byte(`,"config":`)) // for each request
+// wrapConfig returns the function that turns a request's configuration into that of the plugin
+// which runs the script.
+func wrapConfig(source []byte) func(config []byte) []byte {
+	begin := slices.Concat([]byte(`{"source":`), quoteSource(source), []byte(`,"config":`)) // for each request
 	return func(config []byte) []byte {
 		if len(config) == 0 {
 			config = []byte("{}")
@@ -269,9 +266,9 @@ func configure(source []byte) func(config []byte) []byte {
 	}
 }
 
-// WithScript is With for the plugin that runs scripts, with a script that a request brings: what
-// the script is given is checked against the schema that the script itself has for it, and gets its
-// defaults. It returns the configuration with them.
+// WithScript is With for the plugin that runs scripts, with a script that a request brings. What
+// the script is given is checked against the script's own schema and gets its defaults. It returns
+// the configuration with them.
 //
 // # Errors
 //
@@ -296,13 +293,13 @@ func (p *Plugin) WithScript(ctx context.Context, client string, config []byte) (
 	return with, filled, err
 }
 
-// fillScript is the configuration of a script with the defaults of the script's own schema.
+// fillScript returns the configuration with the defaults of the script's own schema.
 func (p *Plugin) fillScript(ctx context.Context, client string, config []byte) ([]byte, error) {
 	var c scriptConfig
 	if err := json.Unmarshal(config, &c); err != nil {
 		return nil, &plugin.ConfigError{Message: err.Error()}
 	}
-	described, err := p.With(ctx, client, scriptConfig{Source: c.Source, Describe: true}.write())
+	described, err := p.With(ctx, client, scriptConfig{Source: c.Source, Describe: true}.encode())
 	if err != nil {
 		return nil, err
 	}
@@ -323,5 +320,5 @@ func (p *Plugin) fillScript(ctx context.Context, client string, config []byte) (
 		return config, err
 	}
 	c.Config = filled
-	return c.write(), nil
+	return c.encode(), nil
 }

@@ -5,13 +5,16 @@ package load
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// mostWork bounds, in steps, what checking against one schema may take: of all its defaults when
-// its module is loaded, and of one configuration.
+// mostWork bounds, in steps, the work of checking against one schema: of all its defaults when its
+// module is loaded, and of one configuration.
 const mostWork = 2_000_000
 
 var (
@@ -20,10 +23,11 @@ var (
 	errEndless = errors.New("the schema refers to itself without end")
 )
 
-// budget counts the work of checking values against schemas before it is done. jsonschema applies
-// a schema as often as others refer to it, and nothing can interrupt it: a chain of 30 schemas
-// that each refer twice to the next would hold a processor for hours. So the number of times is
-// counted first, which takes each schema once for each part of the value.
+// budget counts the work of checking values against schemas before it is done. jsonschema applies a
+// schema as often as others refer to it, and cannot be interrupted: a chain of 30 schemas that each
+// refer twice to the next would hold a processor for hours. So the number of applications is
+// counted first, by dynamic programming: schemas in topological order, each visited once for each
+// part of the value.
 type budget struct{ left int }
 
 // check checks a value against a schema, if the budget is enough.
@@ -34,7 +38,7 @@ func (b *budget) check(schema *jsonschema.Schema, value any) error {
 	return schema.Validate(value)
 }
 
-// visits are schemas, each with how often it is applied to a value, at the most.
+// visits maps schemas to how often they are applied to a value, at most.
 type visits map[*jsonschema.Schema]int
 
 func (v visits) add(s *jsonschema.Schema, times int) {
@@ -52,18 +56,18 @@ func (b *budget) spend(times, steps int) error {
 	return nil
 }
 
-// charge spends what it takes to apply the schemas to the value, and all that they lead to. No
-// count is larger than the budget: each visit costs a step at least.
+// charge spends the cost of applying the schemas, and all schemas that they apply, to the value. No
+// count exceeds the budget, since each visit costs at least a step.
 func (b *budget) charge(value any, v visits) error {
-	order, err := b.order(v)
+	order, err := b.orderSchemas(v)
 	if err != nil {
 		return err
 	}
-	parts, depth := partsOf(value), visits{}
+	parts, depth := splitValue(value), visits{}
 	for _, s := range order {
 		times := v[s]
-		same := sameValue(s)
-		if err := b.spend(times, 1+depth[s]+len(same)+len(parts)+costOf(s, value)); err != nil {
+		same := appliedSchemas(s)
+		if err := b.spend(times, 1+depth[s]+len(same)+len(parts)+visitCost(s, value)); err != nil {
 			return err
 		}
 		for _, other := range same {
@@ -82,9 +86,9 @@ func (b *budget) charge(value any, v visits) error {
 	return nil
 }
 
-// order lists the schemas of v and those that they apply to the same value, each before those that
-// it applies.
-func (b *budget) order(v visits) ([]*jsonschema.Schema, error) {
+// orderSchemas lists the schemas of v and the schemas that they apply to the same value, in
+// topological order (depth-first search, reversed): each stands before those that it applies.
+func (b *budget) orderSchemas(v visits) ([]*jsonschema.Schema, error) {
 	const begun, done = 1, 2
 	state := map[*jsonschema.Schema]int{}
 	var order []*jsonschema.Schema
@@ -102,7 +106,7 @@ func (b *budget) order(v visits) ([]*jsonschema.Schema, error) {
 			return err
 		}
 		state[s] = begun
-		for _, other := range sameValue(s) {
+		for _, other := range appliedSchemas(s) {
 			if err := visit(other); err != nil {
 				return err
 			}
@@ -120,8 +124,8 @@ func (b *budget) order(v visits) ([]*jsonschema.Schema, error) {
 	return order, nil
 }
 
-// sameValue lists the schemas that s applies to the value that it is applied to; some may be nil.
-func sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
+// appliedSchemas lists the schemas that s applies to its own value; some may be nil.
+func appliedSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
 	for _, other := range s.DependentSchemas {
 		list = append(list, other)
@@ -144,7 +148,7 @@ type part struct {
 	visits visits
 }
 
-func partsOf(value any) []part {
+func splitValue(value any) []part {
 	var parts []part
 	switch value := value.(type) {
 	case map[string]any:
@@ -187,8 +191,8 @@ const (
 	stepsOfAByte  = 4 // of a text with a format: some are parsed
 )
 
-// costOf is what one visit costs beyond its visits to others, in steps.
-func costOf(s *jsonschema.Schema, value any) int {
+// visitCost returns what one visit costs in steps, without the visits that it leads to.
+func visitCost(s *jsonschema.Schema, value any) int {
 	cost := len(s.Required) + len(s.DependentRequired)
 	if s.Const != nil {
 		cost += sizeOf(value)
@@ -238,4 +242,79 @@ func sizeOf(value any) int {
 		size += len(value) / bytesOfAStep
 	}
 	return size
+}
+
+// Bounds of regular expressions. Ten bytes such as (a?){1000} are two thousand instructions.
+const (
+	mostInstructions  = 100_000 // of all of a schema's, together
+	longestExpression = 4096    // bytes; parsing some texts takes far longer than reading them
+	runesOfAStep      = 8       // of a class such as \pL, which has hundreds
+)
+
+// expression is a regular expression of a schema. A match may take each instruction for each byte
+// of a text.
+type expression struct {
+	*regexp.Regexp
+	instructions int
+}
+
+// instructionsOf returns how many instructions a schema's regular expression has. The expressions
+// of jsonschema itself are short.
+func instructionsOf(e jsonschema.Regexp) int {
+	if e, ok := e.(*expression); ok {
+		return e.instructions
+	}
+	return len(e.String())
+}
+
+// expressions compiles the regular expressions of one schema, as long as there are not too many.
+type expressions struct {
+	left int                    // instructions
+	made map[string]*expression // jsonschema asks for each twice: to check the schema and to compile it
+	done bool                   // the schema is compiled
+}
+
+// close is called when the schema is compiled. From then on expressions come from values of
+// "format": "regex", in any number of requests at once, and are only parsed.
+func (x *expressions) close() { x.made, x.done = nil, true }
+
+func (x *expressions) compile(text string) (jsonschema.Regexp, error) {
+	if len(text) > longestExpression {
+		return nil, fmt.Errorf("a regular expression has %d bytes; it may have %d", len(text), longestExpression)
+	}
+	if e := x.made[text]; e != nil {
+		return e, nil
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil || x.done {
+		return nil, err
+	}
+	instructions, runes := measure(tree)
+	if x.left -= instructions + runes/runesOfAStep; x.left < 0 {
+		return nil, fmt.Errorf("the regular expressions are too large: together they may have %d instructions; repeat less in them", mostInstructions)
+	}
+	compiled, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	e := &expression{compiled, instructions}
+	x.made[text] = e
+	return e, nil
+}
+
+// measure returns an upper bound of a regular expression's instructions, and how many runes its
+// classes have.
+func measure(tree *syntax.Regexp) (instructions, runes int) {
+	instructions, runes = 2+len(tree.Rune), len(tree.Rune)
+	if tree.Op == syntax.OpCharClass {
+		instructions = 1
+	}
+	for _, sub := range tree.Sub {
+		i, r := measure(sub)
+		instructions, runes = instructions+i, runes+r
+	}
+	if tree.Op == syntax.OpRepeat {
+		instructions *= max(tree.Min+1, tree.Max)
+	}
+	return instructions, runes
 }

@@ -13,12 +13,12 @@ import (
 // span is a stretch of bytes, of whole pages of the system.
 type span struct{ at, size int }
 
-// mostSpans is how many stretches a difference has at most; see mostMapped.
+// mostSpans bounds the stretches of a difference; see mostMapped.
 const mostSpans = 16
 
-// changes are the pages of content that differ from base, and from zero beyond it. Where they are
-// scattered, some pages between them that do not differ are among them.
-func changes(content, base []byte) (spans []span) {
+// findChanges finds the pages of content that differ from base, or from zero beyond its end. If
+// they are scattered, unchanged pages between them are included.
+func findChanges(content, base []byte) (spans []span) {
 	page := os.Getpagesize()
 	zero := make([]byte, page)
 	for at := 0; at < len(content); at += page {
@@ -35,11 +35,11 @@ func changes(content, base []byte) (spans []span) {
 			spans = append(spans, span{at, page})
 		}
 	}
-	return merged(spans)
+	return mergeSpans(spans)
 }
 
-// merged closes the smallest gaps between stretches until there are few enough.
-func merged(spans []span) []span {
+// mergeSpans closes the smallest gaps between stretches until there are few enough.
+func mergeSpans(spans []span) []span {
 	if len(spans) <= mostSpans {
 		return spans
 	}
@@ -61,8 +61,8 @@ func merged(spans []span) []span {
 	return few
 }
 
-// Difference keeps the content as an image that shares with base what is the same. It has at most
-// so many bytes of its own, or the error wraps ErrChanged. No guest may run meanwhile. The base
+// Difference keeps the content as an image that shares unchanged pages with base. If it would have
+// more than most bytes of its own, the error wraps ErrChanged. No guest may run meanwhile. The base
 // must not be a difference itself, and must stay open for as long as the image is used.
 func (r *Region) Difference(base *Image, most uint64) (*Image, error) {
 	if r.reserved == nil {
@@ -70,7 +70,7 @@ func (r *Region) Difference(base *Image, most uint64) (*Image, error) {
 	}
 	content := r.Bytes()
 	var spans []span
-	if err := base.read(func(before []byte) { spans = changes(content, before) }); err != nil {
+	if err := base.read(func(before []byte) { spans = findChanges(content, before) }); err != nil {
 		return nil, err
 	}
 	size := uint64(0)
@@ -92,7 +92,7 @@ func (r *Region) Difference(base *Image, most uint64) (*Image, error) {
 	return i, nil
 }
 
-// Own is how many bytes the image has itself: those that it does not share with its base.
+// Own returns how many bytes the image does not share with its base.
 func (i *Image) Own() (bytes uint64) {
 	if i.base == nil {
 		return i.size
@@ -103,15 +103,15 @@ func (i *Image) Own() (bytes uint64) {
 	return bytes
 }
 
-// mostMapped is how many stretches all regions together may map. Each makes two mappings, of which
-// a process can have 65,530 unless its operator changes that, and without any more Go ends. What
-// comes then is copied.
+// mostMapped bounds the stretches that all regions map. Each takes two mappings, of which a process
+// can have 65,530 unless the operator changes that, and a Go program that gets no more ends.
+// Further stretches are copied.
 const mostMapped = 8192
 
-// mapped is how many stretches regions have mapped.
+// mapped counts the stretches that regions have mapped.
 var mapped atomic.Int64
 
-// restore writes the image over to, which has its size. It tells how many stretches it has mapped.
+// restore writes the image over to, which has its size. It returns how many stretches it mapped.
 func (i *Image) restore(to []byte) (stretches int, _ error) {
 	if i.base == nil {
 		return 0, i.overlay(to, 0)

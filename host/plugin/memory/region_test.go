@@ -290,7 +290,7 @@ func TestChanges_Scattered_AreFew(t *testing.T) {
 	for _, n := range changed {
 		content[n*page+17] = 1
 	}
-	spans := changes(content, base)
+	spans := findChanges(content, base)
 	if len(spans) > mostSpans || len(spans) < 10 {
 		t.Errorf("%d stretches", len(spans))
 	}

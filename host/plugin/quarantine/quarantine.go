@@ -56,7 +56,7 @@ const (
 	mostRecords  = 1000 // a client that makes up more senders takes only from itself and others like it
 )
 
-// Health is how a plugin has done since it was loaded or reset.
+// Health tells of a plugin's faults since it was loaded or reset.
 type Health struct {
 	Faults      int
 	LastFault   string
@@ -64,7 +64,7 @@ type Health struct {
 	Quarantined bool      // for a client at least
 }
 
-// Health tells how the plugin has done.
+// Health returns the plugin's faults since it was loaded or reset.
 func (q *Quarantine) Health() Health {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,8 +82,8 @@ func (q *Quarantine) Reset() {
 	q.total, q.last, q.lastAt, q.records = 0, "", time.Time{}, nil
 }
 
-// senders are who a fault of a request is laid to: none where the client is not known, or is not
-// to wait.
+// senders returns who is blamed for a fault of a request: nobody if the client is not known or did
+// not choose the plugin.
 func senders(r *plugin.RequestInfo) []sender {
 	if r.Client == "" || r.Attached {
 		return nil
@@ -110,7 +110,7 @@ func (q *Quarantine) Check(r *plugin.RequestInfo) error {
 	return nil
 }
 
-// Served tells that a request was served without a fault, which forgives its sender.
+// Served forgives the sender of a request that was served without a fault.
 func (q *Quarantine) Served(r *plugin.RequestInfo) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,7 +148,7 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.RequestInfo) {
 	}
 }
 
-// record is a sender's, made if need be. The caller holds mu.
+// record returns a sender's record, and makes one if there is none. The caller holds mu.
 func (q *Quarantine) record(s sender, now time.Time) *record {
 	if r := q.records[s]; r != nil {
 		return r
@@ -164,7 +164,7 @@ func (q *Quarantine) record(s sender, now time.Time) *record {
 	return r
 }
 
-// forget makes room: what has been quiet goes, or else any.
+// forget makes room: it removes senders that need not wait, or else any.
 func (q *Quarantine) forget(now time.Time) {
 	for s, r := range q.records {
 		if r.until.Before(now) {

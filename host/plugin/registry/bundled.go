@@ -11,20 +11,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/script"
 )
 
 // ErrBundled refuses to remove a plugin that the server comes with.
 var ErrBundled = errors.New("the plugin comes with the server, so it cannot be removed")
 
-// errNoIndex means that the plugins that the server comes with are not there.
+// errNoIndex means that the folder of the bundled plugins has no index.
 var errNoIndex = errors.New("failed to find the plugins that come with the server")
 
-// bundled is a plugin that the server comes with. A file of the plugin folder that has its name
-// hides it.
+// bundled is a plugin that the server comes with. A file of that name in the plugin folder hides
+// it.
 type bundled struct {
 	index.Entry
 	path string
@@ -35,10 +37,9 @@ type bundled struct {
 	err    error        // why it could not be loaded the last time
 }
 
-// scanBundled reads the index of the bundled plugins, if it has changed since it was read last:
-// whoever builds Penstock makes them while the server runs. A plugin whose file is still the same
-// stays loaded. With an error all stay as they were; errNoIndex is one. The caller holds the
-// folder.
+// scanBundled reads the index of the bundled plugins if it has changed, since whoever builds
+// Penstock may build them while the server runs. A plugin whose file is the same stays loaded. With
+// an error, such as errNoIndex, all stay as they were. The caller holds the folder.
 func (g *Registry) scanBundled() error {
 	if g.bundledDir == "" {
 		return nil
@@ -73,8 +74,8 @@ func (g *Registry) scanBundled() error {
 	return nil
 }
 
-// readIndex reads the index of the bundled plugins. Those that the lock does not allow are left
-// out: their operator has said which plugins there are.
+// readIndex reads the index of the bundled plugins. It leaves out those that the operator's lock
+// does not allow.
 func (g *Registry) readIndex(path string) (map[string]*bundled, error) {
 	i, err := index.Read(path, int64(g.loader.Limits().Module.ModuleBytes))
 	if err != nil {
@@ -91,9 +92,9 @@ func (g *Registry) readIndex(path string) (map[string]*bundled, error) {
 	return all, nil
 }
 
-// bundledAs is the bundled plugin that has a name; nil: there is none, or a file of the plugin
-// folder hides it, be it one that cannot be loaded. The caller holds mu.
-func (g *Registry) bundledAs(name string) *bundled {
+// findBundled finds the bundled plugin of a name; nil: there is none, or a file of the plugin
+// folder hides it, even one that cannot be loaded. The caller holds mu.
+func (g *Registry) findBundled(name string) *bundled {
 	if g.byName[name] != nil {
 		return nil
 	}
@@ -105,15 +106,15 @@ func (g *Registry) bundledAs(name string) *bundled {
 	return g.bundled[name]
 }
 
-// isBundled reports whether requests find a bundled plugin by a name.
+// isBundled reports whether a name is that of a bundled plugin for requests.
 func (g *Registry) isBundled(name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return g.bundledAs(name) != nil
+	return g.findBundled(name) != nil
 }
 
-// loadBundled gives a bundled plugin, for the caller to Release, and loads it if need be. The error
-// wraps ErrLoading or ErrUnknown.
+// loadBundled returns a bundled plugin, and loads it if need be. The caller must Release it. The
+// error wraps ErrLoading or ErrUnknown.
 func (g *Registry) loadBundled(ctx context.Context, b *bundled) (*load.Plugin, error) {
 	select {
 	case b.turn <- struct{}{}:
@@ -146,7 +147,7 @@ func (g *Registry) loadBundled(ctx context.Context, b *bundled) (*load.Plugin, e
 	return p, nil
 }
 
-// loadedBundled is the plugin if it is loaded, for the caller to Release.
+// loadedBundled returns the plugin if it is loaded. The caller must Release it.
 func (g *Registry) loadedBundled(b *bundled) *load.Plugin {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -160,7 +161,7 @@ func (g *Registry) loadedBundled(b *bundled) *load.Plugin {
 func (g *Registry) readBundled(ctx context.Context, b *bundled) (*load.Plugin, error) {
 	content, err := readAtMost(b.path, int(b.Size)+1)
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
-		err = failed.Err // where the folder is concerns no client
+		err = failed.Err // without the folder's path, which no client needs to know
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s, which comes with the server: %w", plugin.ErrNotWasm, filepath.Base(b.path), err)
@@ -176,8 +177,8 @@ func (g *Registry) readBundled(ctx context.Context, b *bundled) (*load.Plugin, e
 	return p, err
 }
 
-// bundledInfo describes a bundled plugin, by its index until it is loaded. The caller holds mu.
-func (g *Registry) bundledInfo(b *bundled) Info {
+// describeBundled describes a bundled plugin, by its index until it is loaded. The caller holds mu.
+func (g *Registry) describeBundled(b *bundled) Info {
 	i := Info{Name: b.Name, SHA256: b.SHA256, State: StateReady, Manifest: &b.Manifest, Exports: b.Exports, File: filepath.Base(b.path), Size: b.Size, Bundled: true}
 	switch {
 	case b.plugin != nil:
@@ -186,4 +187,58 @@ func (g *Registry) bundledInfo(b *bundled) Info {
 		i.State, i.Error = StateFailed, plugin.Told(b.err)
 	}
 	return i
+}
+
+// ErrReserved refuses a plugin with the name of the built-in one that runs scripts, and the removal
+// of the built-in one.
+var ErrReserved = errors.New("the name is that of a built-in plugin")
+
+var errReserved = fmt.Errorf("%w: %q runs scripts and comes with the server, so it can be neither replaced nor removed; give yours another name. "+
+	"plugins.scripts says who may bring scripts", ErrReserved, script.Name)
+
+// ErrOtherKind refuses an upload under the name of a plugin of the other kind: module or script.
+var ErrOtherKind = errors.New("a plugin of another kind is called so")
+
+// ErrNoScript refuses to show the source of a plugin that is no script.
+var ErrNoScript = errors.New("it is a module, which has no source here")
+
+// isScript reports whether a file is a script, by its name.
+func isScript(base string) bool { return filepath.Ext(base) == load.ScriptSuffix }
+
+// isBuiltIn reports whether a name is that of the built-in plugin, where requests may use it.
+func (g *Registry) isBuiltIn(name string) bool { return name == script.Name && g.scripts }
+
+// describeBuiltIn describes the plugin that runs scripts. It is not loaded for that.
+func (g *Registry) describeBuiltIn() Info {
+	sum, size, p, err := g.loader.LoadedInterpreter()
+	i := Info{Name: script.Name, SHA256: sum, Size: int64(size), State: StateReady}
+	switch {
+	case p != nil:
+		i.describe(p, g.loader.Models())
+		// The faults are those of all clients' scripts, which concern no other client. Metrics count
+		// them.
+		i.Faults, i.LastFault, i.FaultedAt = 0, "", time.Time{}
+		if i.State == StateQuarantined {
+			i.State = StateReady
+		}
+	case err != nil:
+		i.State, i.Error = StateFailed, plugin.Told(err)
+	}
+	return i
+}
+
+// Source returns the source of a script from its file. The error wraps ErrUnknown or ErrNoScript.
+func (g *Registry) Source(name string) ([]byte, error) {
+	base := g.baseOf(name)
+	switch {
+	case base == "" && !g.isBuiltIn(name):
+		return nil, plugin.Unknown(name)
+	case !isScript(base):
+		return nil, fmt.Errorf("%q: %w", name, ErrNoScript)
+	}
+	source, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes)
+	if err != nil {
+		return nil, fmt.Errorf("failed to read the script: %w", err)
+	}
+	return source, nil
 }

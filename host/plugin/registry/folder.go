@@ -19,13 +19,13 @@ import (
 	"github.com/penstock/penstock/plugins/script"
 )
 
-// moduleSuffix is what files of modules end with.
+// moduleSuffix ends the names of modules' files.
 const moduleSuffix = ".wasm"
 
-// suffixes are what files of plugins end with.
+// suffixes end the names of plugins' files.
 var suffixes = []string{moduleSuffix, load.ScriptSuffix}
 
-// stamp reports whether a file has changed.
+// stamp tells whether a file has changed.
 type stamp struct {
 	size     int64
 	modified time.Time
@@ -62,27 +62,27 @@ func (g *Registry) Scan(ctx context.Context) error {
 		}
 	}
 	g.setLoads(changed)
-	for _, base := range g.bases() { // first, so that their names are free for others
+	for _, base := range g.bases() { // removed first, so that their names are free for others
 		if !present[base] {
-			g.set(base, nil)
+			g.replaceFile(base, nil)
 			g.log.Info("plugin removed", "file", base)
 		}
 	}
 	for _, base := range slices.Sorted(maps.Keys(changed)) {
-		g.read(ctx, base, changed[base])
-		g.loaded(base)
+		g.readFile(ctx, base, changed[base])
+		g.endLoad(base)
 	}
 	for _, base := range slices.Sorted(slices.Values(g.bases())) {
 		if f := g.file(base); f != nil && f.wants != "" && g.baseOf(f.wants) == "" {
-			g.read(ctx, base, f.stamp)
+			g.readFile(ctx, base, f.stamp)
 		}
 	}
 	return ctx.Err()
 }
 
-// read loads a file that is new or has changed. If that fails, or if it works with no model in
-// memory and the plugin that the file held before does, that one stays in use.
-func (g *Registry) read(ctx context.Context, base string, now stamp) {
+// readFile loads a file that is new or has changed. The plugin that the file held before stays in
+// use if loading fails, or if the new one works with no model in memory and the old one does.
+func (g *Registry) readFile(ctx context.Context, base string, now stamp) {
 	next := &file{base: base, stamp: now}
 	old := g.file(base)
 	content, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
@@ -90,7 +90,7 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 		next.plugin, err = g.load(ctx, base, content)
 	}
 	if err == nil {
-		if failed := g.tryModels(ctx, next.plugin); failed != nil && old != nil && g.works(old.plugin) {
+		if failed := g.tryModels(ctx, next.plugin); failed != nil && old != nil && g.worksWithAny(old.plugin) {
 			err = failed
 			next.plugin.Release()
 			next.plugin = nil
@@ -119,24 +119,24 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	} else {
 		g.log.Info("plugin loaded", "plugin", next.plugin.Name, "version", next.plugin.Manifest.Version, "sha256", next.plugin.SHA256)
 	}
-	g.set(base, next)
+	g.replaceFile(base, next)
 }
 
-// setLoads notes which files are about to be loaded, one after another.
+// setLoads sets which files are about to be loaded, one after another.
 func (g *Registry) setLoads(files map[string]stamp) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.loads = maps.Clone(files)
 }
 
-// loaded notes that a file is loaded, or could not be.
-func (g *Registry) loaded(base string) {
+// endLoad takes a file that was loaded, or could not be, off the list of setLoads.
+func (g *Registry) endLoad(base string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.loads, base)
 }
 
-// load loads a module or a script that the lock allows. base is the name of its file.
+// load loads a module or a script if the lock allows it. base is the name of its file.
 func (g *Registry) load(ctx context.Context, base string, content []byte) (*load.Plugin, error) {
 	if err := g.lock.Allows(content); err != nil {
 		return nil, err // before anything of it runs
@@ -181,7 +181,7 @@ func (g *Registry) bases() []string {
 	return list
 }
 
-// baseOf is the base name of the file that holds a plugin; empty if there is none.
+// baseOf returns the base name of the file that holds a plugin; empty: there is none.
 func (g *Registry) baseOf(name string) string {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

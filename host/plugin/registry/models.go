@@ -11,14 +11,14 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
-// Model has the plugins be used with a model, until its Close. All that are there are warmed for
-// it first, so that no request waits for that; one that fails is listed as such. The error is the
-// context's.
+// Model makes the plugins available for a model, until its Close. All loaded plugins are warmed for
+// it first, so that no request waits for that. One that fails is listed with its error. The error
+// is the context's.
 func (g *Registry) Model(ctx context.Context, o plugin.ModelOptions) (*load.Model, error) {
 	m := g.loader.Model(o)
 	for _, p := range g.plugins() {
 		if _, err := p.For(ctx, m); err != nil && ctx.Err() == nil {
-			g.warn(p, m, err)
+			g.warnOfModel(p, m, err)
 		}
 		p.Release()
 	}
@@ -28,7 +28,7 @@ func (g *Registry) Model(ctx context.Context, o plugin.ModelOptions) (*load.Mode
 	return m, nil
 }
 
-// FindFor gives a plugin for use with a model, for the caller to Release. The error wraps
+// FindFor returns a plugin for use with a model. The caller must Release it. The error wraps
 // ErrUnknown, or is that of load.Plugin.For.
 //
 // The plugin that runs scripts and bundled ones are loaded when they are used first, and each model
@@ -42,7 +42,7 @@ func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (p *
 	if err != nil {
 		return nil, err
 	}
-	used, err := p.For(context.WithoutCancel(ctx), m) // what is warmed here others use, too
+	used, err := p.For(context.WithoutCancel(ctx), m) // others use the warmed plugin, too
 	if err != nil {
 		p.Release()
 		return nil, err
@@ -50,14 +50,14 @@ func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (p *
 	return used, nil
 }
 
-// tryModels warms a plugin that is new for all models in memory. If it fails with all of them, the
-// error is why it fails with the first.
+// tryModels warms a new plugin for all models in memory. If it fails with all of them, the error is
+// that of the first.
 func (g *Registry) tryModels(ctx context.Context, p *load.Plugin) error {
-	return tryModels(ctx, g.loader.Models(), p, func(m *load.Model, err error) { g.warn(p, m, err) })
+	return tryModels(ctx, g.loader.Models(), p, func(m *load.Model, err error) { g.warnOfModel(p, m, err) })
 }
 
-// tryModels warms a plugin for models. failed is told of each model with which that fails; if it
-// fails with all of them, the error is why it fails with the first.
+// tryModels warms a plugin for models, and calls failed for each with which that fails. If it fails
+// with all of them, the error is that of the first.
 func tryModels(ctx context.Context, models []*load.Model, p *load.Plugin, failed func(*load.Model, error)) error {
 	var first error
 	works := false
@@ -68,7 +68,7 @@ func tryModels(ctx context.Context, models []*load.Model, p *load.Plugin, failed
 			works = true
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, plugin.ErrClosed): // it is being unloaded
+		case errors.Is(err, plugin.ErrClosed): // the model is being unloaded
 		default:
 			failed(m, err)
 			if first == nil {
@@ -82,32 +82,33 @@ func tryModels(ctx context.Context, models []*load.Model, p *load.Plugin, failed
 	return first
 }
 
-// mayUse reports whether an upload that failed with all models in memory may be used with others:
-// it has refused them, there may be others, and it replaces none that works.
+// mayUse reports whether to keep an upload that failed with all models in memory: it refused them,
+// there may be others, and it replaces no working plugin.
 func (g *Registry) mayUse(p *load.Plugin, failed error) bool {
-	return mayWork(g.loader.Models(), failed) && !g.works(g.named(p.Name))
+	return mayWork(g.loader.Models(), failed) && !g.worksWithAny(g.pluginNamed(p.Name))
 }
 
 // mayWork reports whether a plugin that failed with all models in memory may work with others: it
-// has refused them, and there may be others.
+// refused them, and there may be others.
 func mayWork(models []*load.Model, failed error) bool {
 	var refusal *plugin.Refusal
 	return errors.As(failed, &refusal) && !slices.ContainsFunc(models, (*load.Model).Alone)
 }
 
-// works reports whether a plugin works with one of the models in memory. It may be nil.
-func (g *Registry) works(p *load.Plugin) bool {
+// worksWithAny reports whether a plugin works with one of the models in memory. It may be nil.
+func (g *Registry) worksWithAny(p *load.Plugin) bool {
 	return p != nil && slices.ContainsFunc(g.loader.Models(), func(m *load.Model) bool { return m.Failed(p) == nil })
 }
 
-// named is the plugin of a name; nil: none. The folder's holder keeps it from being released.
-func (g *Registry) named(name string) *load.Plugin {
+// pluginNamed returns the plugin of a name; nil: none. It is not released while the caller holds
+// the folder.
+func (g *Registry) pluginNamed(name string) *load.Plugin {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return g.byName[name]
 }
 
-func (g *Registry) warn(p *load.Plugin, m *load.Model, err error) {
+func (g *Registry) warnOfModel(p *load.Plugin, m *load.Model, err error) {
 	var failed *plugin.ModelError
 	if errors.As(err, &failed) {
 		err = failed.Err
@@ -115,7 +116,7 @@ func (g *Registry) warn(p *load.Plugin, m *load.Model, err error) {
 	g.log.Warn("a plugin cannot be used with a model", "plugin", p.Name, "model", m.Name(), "error", plugin.Told(err))
 }
 
-// plugins are all that are there, for the caller to Release.
+// plugins returns all loaded plugins. The caller must Release them.
 func (g *Registry) plugins() (list []*load.Plugin) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

@@ -23,29 +23,28 @@ import (
 const ModulesOfClient = 16
 
 var (
-	// ErrNoModule is the error of a module that its client does not have, be it that others do.
+	// ErrNoModule means that the client does not have the module, whether others do or not.
 	ErrNoModule = errors.New("no such module")
 	// ErrQuota refuses a module for which its client has no room.
 	ErrQuota = errors.New("no room for another module")
 )
 
-// Modules are those that clients bring for their own requests, by what tells clients apart. They
-// are in memory alone, and gone with the server. It is safe for concurrent use.
+// Modules keeps the modules that clients bring for their own requests. They are only in memory, and
+// gone with the server. It is safe for concurrent use.
 //
-// To each client it is as if there were no others: a module that another has brought is not there,
-// and bringing it takes as long. Only the queue for being loaded is one for all, in which clients
-// take turns.
+// A client cannot tell whether there are others: it does not see a module that another has brought,
+// and bringing it takes as long. Only the queue for loading is shared, in which clients take turns.
 type Modules struct {
 	loader *load.Loader
 	lock   plugin.Lock
 	life   time.Duration
 	log    *slog.Logger
-	turn   *turns.Permits // one: to load a module
+	turn   *turns.Permits // one permit, to load a module
 
 	mu     sync.Mutex
 	all    map[moduleKey]*owned
 	closed bool
-	loads  sync.WaitGroup // those that are under way
+	loads  sync.WaitGroup // loads in progress
 }
 
 // moduleKey is a client's module, by its SHA-256 in hexadecimal digits.
@@ -69,13 +68,12 @@ func newModules(l *load.Loader, o Options) *Modules {
 	return &Modules{loader: l, lock: o.Lock, life: o.ModuleLife, log: o.Log, turn: turns.NewPermits(1), all: map[moduleKey]*owned{}}
 }
 
-// Upload checks a module, loads it and keeps it for its client until its life is over, which begins
-// anew with each use. created tells that the client did not have it.
+// Upload checks a module, loads it and keeps it for its client until it was unused for a lifetime.
+// created tells that the client did not have it.
 //
 // # Errors
 //
-//   - Those of load.Loader.LoadOwned, or of the module's use with the models in memory if it works
-//     with none of them.
+//   - Those of load.Loader.LoadOwned, or of warming if the module works with no model in memory.
 //   - One that wraps ErrQuota, plugin.ErrLocked, plugin.ErrBusy or ErrLate.
 func (s *Modules) Upload(ctx context.Context, client string, wasm []byte) (_ ModuleInfo, created bool, _ error) {
 	if err := s.lock.Allows(wasm); err != nil {
@@ -83,7 +81,7 @@ func (s *Modules) Upload(ctx context.Context, client string, wasm []byte) (_ Mod
 	}
 	sum := sha256.Sum256(wasm)
 	key := moduleKey{client, hex.EncodeToString(sum[:])}
-	if !s.begin() {
+	if !s.beginLoad() {
 		return ModuleInfo{}, false, plugin.ErrClosed
 	}
 	defer s.loads.Done()
@@ -114,8 +112,8 @@ func (s *Modules) Upload(ctx context.Context, client string, wasm []byte) (_ Mod
 	return info, err == nil, err
 }
 
-// begin notes that a module is being loaded, unless it is closed.
-func (s *Modules) begin() bool {
+// beginLoad counts a load in progress. It returns false after close.
+func (s *Modules) beginLoad() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -125,8 +123,8 @@ func (s *Modules) begin() bool {
 	return true
 }
 
-// hasRoom reports whether a client has a module already, which begins its life anew. The error
-// wraps ErrQuota if it has too many others.
+// hasRoom reports whether a client has a module already, and renews it. The error wraps ErrQuota if
+// the client has too many others.
 func (s *Modules) hasRoom(key moduleKey) (has bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +152,7 @@ func (s *Modules) load(ctx context.Context, key moduleKey, wasm []byte) (*load.P
 	}
 	models := s.loader.Models()
 	if err = s.lock.AllowsName(p.Name, p.SHA256); err == nil {
-		err = tryModels(ctx, models, p, func(*load.Model, error) {}) // its client is told of them
+		err = tryModels(ctx, models, p, func(*load.Model, error) {}) // ModuleInfo tells its client of failures
 	}
 	if err != nil && (ctx.Err() != nil || !mayWork(models, err)) {
 		p.Release()
@@ -163,7 +161,7 @@ func (s *Modules) load(ctx context.Context, key moduleKey, wasm []byte) (*load.P
 	return p, nil
 }
 
-// keep begins the life of a module.
+// keep adds a module, which expires after its lifetime.
 func (s *Modules) keep(key moduleKey, p *load.Plugin, size int) (ModuleInfo, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,16 +174,16 @@ func (s *Modules) keep(key moduleKey, p *load.Plugin, size int) (ModuleInfo, err
 	m.expires = m.came.Add(s.life)
 	s.all[key] = m
 	s.log.Info("a client has brought a module", "sha256", key.sum, "bytes", size)
-	return s.info(m), nil
+	return s.describeModule(m), nil
 }
 
-// renew begins the life of a module anew. The caller holds mu.
+// renew restarts the lifetime of a module. The caller holds mu.
 func (s *Modules) renew(m *owned) {
 	m.expires = time.Now().Add(s.life)
 	m.end.Reset(s.life)
 }
 
-// expire ends the life of a module, unless it was used meanwhile or still is.
+// expire drops a module, unless it was used meanwhile or still is.
 func (s *Modules) expire(key moduleKey, m *owned) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,14 +197,14 @@ func (s *Modules) expire(key moduleKey, m *owned) {
 	}
 }
 
-// drop forgets a module. Those who use it do so until their requests end. The caller holds mu.
+// drop removes a module. Requests that use it keep it until they end. The caller holds mu.
 func (s *Modules) drop(key moduleKey, m *owned) {
 	delete(s.all, key)
 	m.end.Stop()
 	m.plugin.Release()
 }
 
-// FindFor gives a module of a client for use with a model, for the caller to Release. The error
+// FindFor returns a module of a client for use with a model. The caller must Release it. The error
 // wraps ErrNoModule, or is that of load.Plugin.For.
 func (s *Modules) FindFor(ctx context.Context, client, sum string, of *load.Model) (*load.Plugin, error) {
 	p, err := s.find(client, sum)
@@ -221,30 +219,30 @@ func (s *Modules) FindFor(ctx context.Context, client, sum string, of *load.Mode
 	return used, nil
 }
 
-// find gives a module, whose life begins anew, for the caller to Release.
+// find returns a module, and renews it. The caller must Release it.
 func (s *Modules) find(client, sum string) (*load.Plugin, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.all[moduleKey{client, sum}]
 	if m == nil || !m.plugin.Retain() {
-		return nil, s.unknown(sum)
+		return nil, s.unknownError(sum)
 	}
 	s.renew(m)
 	return m.plugin, nil
 }
 
-func (s *Modules) unknown(sum string) error {
+func (s *Modules) unknownError(sum string) error {
 	return fmt.Errorf("%w: you have none with the SHA-256 %.80s; POST /v1/modules uploads one, and it is gone when it was not used for %v, or with the server", ErrNoModule, sum, s.life)
 }
 
-// List describes the modules of a client, in the order in which they came.
+// List describes the modules of a client, the oldest first.
 func (s *Modules) List(client string) []ModuleInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []ModuleInfo{}
 	for key, m := range s.all {
 		if key.client == client {
-			list = append(list, s.info(m))
+			list = append(list, s.describeModule(m))
 		}
 	}
 	slices.SortFunc(list, func(a, b ModuleInfo) int { return cmp.Or(a.Came.Compare(b.Came), cmp.Compare(a.SHA256, b.SHA256)) })
@@ -257,31 +255,31 @@ func (s *Modules) Get(client, sum string) (ModuleInfo, error) {
 	defer s.mu.Unlock()
 	m := s.all[moduleKey{client, sum}]
 	if m == nil {
-		return ModuleInfo{}, s.unknown(sum)
+		return ModuleInfo{}, s.unknownError(sum)
 	}
-	return s.info(m), nil
+	return s.describeModule(m), nil
 }
 
-// Remove ends the life of a module of a client. The error wraps ErrNoModule.
+// Remove drops a module of a client. The error wraps ErrNoModule.
 func (s *Modules) Remove(client, sum string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := moduleKey{client, sum}
 	m := s.all[key]
 	if m == nil {
-		return s.unknown(sum)
+		return s.unknownError(sum)
 	}
 	s.drop(key, m)
 	return nil
 }
 
-func (s *Modules) info(m *owned) ModuleInfo {
+func (s *Modules) describeModule(m *owned) ModuleInfo {
 	i := ModuleInfo{Info: Info{Size: int64(m.size)}, Came: m.came, Expires: m.expires}
 	i.describe(m.plugin, s.loader.Models())
 	return i
 }
 
-// close ends all lives, once nothing is being loaded any more.
+// close waits for loads in progress and drops all modules.
 func (s *Modules) close() {
 	s.mu.Lock()
 	s.closed = true

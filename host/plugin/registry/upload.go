@@ -15,38 +15,39 @@ import (
 )
 
 // Upload checks a module, writes it into the folder and puts it to use under the name in its
-// manifest, in place of the one that had it. created tells that the name is new. Errors are those
-// of load.Loader.Load, or of writing. It is refused as well if it works with no model in memory,
-// unless it refuses them itself and models to come may be the ones that it is for.
+// manifest, replacing the plugin that had the name. created tells that the name is new. Errors are
+// those of load.Loader.Load, or of writing. A module that works with no model in memory is refused
+// as well, unless it refuses them itself and may be meant for later models.
 //
-// What a module may cost is limited as work: of compiling, as the rewriter estimates it and in
-// processor time, and of its calls, in fuel. The limit by the clock is for a machine that is too
-// busy. Compiling a function in this process and a call of the guest cannot be stopped: they may
-// go on for a second or two after that, and change nothing then.
+// A module's cost is limited as work: of compiling, as the rewriter estimates it and in processor
+// time, and of its calls, in fuel. The limit by the clock is for a machine that is too busy.
+// Compiling a function in this process and a call of the guest cannot be stopped: they may go on
+// for a second or two after the limit, without effect.
 func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
-	return g.receive(ctx, moduleSuffix, wasm, g.keep)
+	return g.receive(ctx, moduleSuffix, wasm, g.keepUpload)
 }
 
 // Try answers as Upload would, and changes nothing.
 func (g *Registry) Try(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
-	return g.receive(ctx, moduleSuffix, wasm, g.drop)
+	return g.receive(ctx, moduleSuffix, wasm, g.describeUpload)
 }
 
 // UploadScript is Upload for a script, which becomes the plugin of that name.
 func (g *Registry) UploadScript(ctx context.Context, name string, source []byte) (_ Info, created bool, _ error) {
-	return g.receive(ctx, name+load.ScriptSuffix, source, g.keep)
+	return g.receive(ctx, name+load.ScriptSuffix, source, g.keepUpload)
 }
 
 // TryScript answers as UploadScript would, and changes nothing.
 func (g *Registry) TryScript(ctx context.Context, name string, source []byte) (_ Info, created bool, _ error) {
-	return g.receive(ctx, name+load.ScriptSuffix, source, g.drop)
+	return g.receive(ctx, name+load.ScriptSuffix, source, g.describeUpload)
 }
 
-// finish does with what was loaded what it was uploaded for. The caller holds the folder.
+// finish is the last step of an upload: to keep the loaded plugin, or only to describe it. The
+// caller holds the folder.
 type finish func(base string, p *load.Plugin, content []byte) (Info, error)
 
-// receive loads a module or a script in the time that an upload has. as ends as the name of its
-// file does.
+// receive loads a module or a script in the time that an upload has. as is the name of its file, or
+// only its suffix.
 func (g *Registry) receive(ctx context.Context, as string, content []byte, then finish) (_ Info, created bool, _ error) {
 	if !isScript(as) {
 		if err := g.loader.Check(content); err != nil {
@@ -76,20 +77,20 @@ func (g *Registry) receive(ctx context.Context, as string, content []byte, then 
 	return u.info, u.created, u.err
 }
 
-// upload is one in progress.
+// upload is an upload in progress.
 type upload struct {
-	begun   atomic.Bool // it is its turn
-	decided atomic.Bool // either that it is written, or that nobody waits for it any more
+	begun   atomic.Bool // it holds the folder
+	decided atomic.Bool // it is being written, or nobody waits for it any more
 	done    chan struct{}
 	info    Info
 	created bool
 	err     error
 }
 
-// ErrLate marks an upload that was not loaded in its time. In the folder the module may have more.
+// ErrLate marks an upload that was not loaded in time. A file in the folder may take longer.
 var ErrLate = errors.New("takes longer than an upload may")
 
-// lateError is the error of an upload that was not loaded in time, or whose client went away.
+// lateError returns the error of an upload that was not loaded in time, or whose client went away.
 func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -101,8 +102,7 @@ func (g *Registry) lateError(ctx context.Context, u *upload) error {
 		plugin.ErrLimit, ErrLate, g.loader.Limits().Upload)
 }
 
-// install loads a module or a script and finishes with it, unless nobody waits for it any more by
-// then.
+// install loads a module or a script and takes the last step, unless nobody waits for it any more.
 func (g *Registry) install(ctx context.Context, as string, content []byte, u *upload, then finish) (_ Info, created bool, _ error) {
 	if err := g.acquire(ctx); err != nil {
 		return Info{}, false, err
@@ -113,7 +113,7 @@ func (g *Registry) install(ctx context.Context, as string, content []byte, u *up
 	if err != nil {
 		return Info{}, false, err
 	}
-	base, created, err := g.place(p, filepath.Ext(as))
+	base, created, err := g.chooseFile(p, filepath.Ext(as))
 	if err != nil {
 		p.Release()
 		return Info{}, false, err
@@ -130,42 +130,42 @@ func (g *Registry) install(ctx context.Context, as string, content []byte, u *up
 	return info, created && err == nil, err
 }
 
-// keep writes a plugin's file and puts it to use.
-func (g *Registry) keep(base string, p *load.Plugin, content []byte) (Info, error) {
+// keepUpload writes a plugin's file and puts it to use.
+func (g *Registry) keepUpload(base string, p *load.Plugin, content []byte) (Info, error) {
 	now, err := g.write(base, content)
 	if err != nil {
 		p.Release()
 		return Info{}, err
 	}
 	f := &file{base: base, stamp: now, plugin: p}
-	info := g.info(f)
-	g.set(base, f)
+	info := g.describeFile(f)
+	g.replaceFile(base, f)
 	g.log.Info("plugin uploaded", "plugin", p.Name, "version", p.Manifest.Version, "sha256", p.SHA256)
 	return info, nil
 }
 
-// drop only describes a plugin.
-func (g *Registry) drop(base string, p *load.Plugin, content []byte) (Info, error) {
+// describeUpload only describes a plugin.
+func (g *Registry) describeUpload(base string, p *load.Plugin, content []byte) (Info, error) {
 	defer p.Release()
-	return g.info(&file{base: base, stamp: stamp{size: int64(len(content))}, plugin: p}), nil
+	return g.describeFile(&file{base: base, stamp: stamp{size: int64(len(content))}, plugin: p}), nil
 }
 
-// place is the name of a plugin's file, and whether the plugin's name is new. A module and a script
-// do not replace each other: the file of one is not the other's.
-func (g *Registry) place(p *load.Plugin, suffix string) (base string, created bool, _ error) {
+// chooseFile returns the name of a plugin's file, and whether the plugin's name is new. A module
+// and a script do not replace each other, since their files have different suffixes.
+func (g *Registry) chooseFile(p *load.Plugin, suffix string) (base string, created bool, _ error) {
 	base = g.baseOf(p.Name)
 	switch {
 	case base == "":
-		return g.newBase(p, suffix), !g.isBundled(p.Name), nil
+		return g.newFileName(p, suffix), !g.isBundled(p.Name), nil
 	case filepath.Ext(base) != suffix:
 		return "", false, fmt.Errorf("%w: %s has the name %q; remove that plugin first, or give this one another name", ErrOtherKind, base, p.Name)
 	}
 	return base, false, nil
 }
 
-// newBase is the name of a new plugin's file: its own, unless another plugin lies in a file of
-// that name.
-func (g *Registry) newBase(p *load.Plugin, suffix string) string {
+// newFileName returns the name of a new plugin's file: the plugin's own, unless another plugin is
+// in a file of that name.
+func (g *Registry) newFileName(p *load.Plugin, suffix string) string {
 	base := p.Name + suffix
 	if f := g.file(base); f != nil && f.plugin != nil {
 		base = p.Name + "-" + p.SHA256[:12] + suffix
@@ -205,7 +205,7 @@ func (g *Registry) Remove(ctx context.Context, name string) error {
 	if err := atomicfile.Remove(filepath.Join(g.dir, base)); err != nil {
 		return fmt.Errorf("failed to remove plugin %q: %w", name, err)
 	}
-	g.set(base, nil)
+	g.replaceFile(base, nil)
 	g.log.Info("plugin removed", "plugin", name)
 	return nil
 }

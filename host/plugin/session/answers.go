@@ -4,32 +4,38 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/gbnf"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
-// answers are a file's vocabulary and what the host answered, in place of a model. They are for
-// one guest at a time.
+// answers takes the place of a model: it has a file's vocabulary and what the host answered. It
+// serves one guest at a time.
 type answers struct {
 	*Vocabulary
 	bits      []uint32 // attributes by token
 	tokenized map[question]*Deed
 
 	sampling []byte
-	modelled bool      // the session has a model for what only programs do
-	program  *prompter // answers what only programs do; nil: none runs
-	call     *Call     // that is made
-	queue    []Deed    // of it: what is still to be done
-	state    *Deed     // the hidden state that it was given last
-	elapsed  int32     // the time that it was given last
-	open     int32     // grammars
-	refused  string    // why the last one was not opened
-	problem  string    // what was done that has no answer
+	modelled bool      // the session has a model, which answers programs
+	program  *prompter // answers programs from the recording; nil: none runs
+	call     *Call     // the call that is made
+	queue    []Deed    // its deeds that are still to come
+	state    *Deed     // the last hidden state that the guest got
+	elapsed  int32     // the last time that the guest got
+	open     int32     // open grammars
+	refused  string    // why the last grammar was not opened
+	problem  string    // the first question without an answer
 }
 
 type question struct {
@@ -46,17 +52,17 @@ func newAnswers(f *File) *answers {
 	}
 	for i := range f.Sessions {
 		s := &f.Sessions[i]
-		a.learn(s.Warm)
-		a.learn(s.Plan)
+		a.learnTokens(s.Warm)
+		a.learnTokens(s.Plan)
 		for j := range s.Calls {
-			a.learn(s.Calls[j].Deeds)
+			a.learnTokens(s.Calls[j].Deeds)
 		}
 	}
 	return a
 }
 
-// learn keeps what texts became. A model always makes the same of a text.
-func (a *answers) learn(list []Deed) {
+// learnTokens keeps the tokens of texts. A model tokenizes a text always in the same way.
+func (a *answers) learnTokens(list []Deed) {
 	for i := range list {
 		if d := &list[i]; d.Do == abi.ImportTokenize && len(d.Args) > 1 && !d.Failed {
 			a.tokenized[question{cleanText(textOf(d.Text)), uint32(d.Args[1])}] = d
@@ -64,12 +70,12 @@ func (a *answers) learn(list []Deed) {
 	}
 }
 
-// expect has the next call's answers ready.
+// expect prepares the answers of the next call.
 func (a *answers) expect(c *Call) {
 	a.call, a.queue, a.state, a.problem = c, a.queue[:0], nil, ""
 	for _, d := range c.Deeds {
 		switch {
-		case d.Do == abi.ImportTokenize || d.Do == abi.ImportNote || d.ofProgram():
+		case d.Do == abi.ImportTokenize || d.Do == abi.ImportNote || d.isProgram():
 		case d.Do == abi.ImportRequest && !d.Failed:
 			a.sampling = []byte(sampling(textOf(d.got().Text)))
 		default:
@@ -78,46 +84,46 @@ func (a *answers) expect(c *Call) {
 	}
 }
 
-// answer implements plugin.Replay. The vocabulary, the model's template and the request's
-// parameters are there, so host functions answer by them.
+// answer implements plugin.Replay. Host functions about the vocabulary, the model's template and
+// the request's parameters answer by themselves.
 func (a *answers) answer(g *plugin.Deed) (bool, error) {
-	asked := len(a.queue) > 0 && a.queue[0].asks(g)
+	asked := len(a.queue) > 0 && a.queue[0].matches(g)
 	switch {
-	case asked && a.queue[0].Failed: // of a function that answers by itself, too
-		return true, a.next(g)
+	case asked && a.queue[0].Failed: // also of a function that answers by itself
+		return true, a.replayNext(g)
 	case abi.Import(g.Import).Record == abi.RecordWhole || g.Import == abi.ImportOutput:
 		return false, nil
 	case a.modelled && (isProgram(g.Import) || strings.HasPrefix(g.Import, "grammar_")):
 		return false, nil
 	case isProgram(g.Import):
-		return true, a.program.answer(g)
+		return true, a.program.answerDeed(g)
 	case g.Import == abi.ImportState:
-		return a.hiddenState(g)
+		return a.replayState(g)
 	case asked:
-		err := a.next(g)
+		err := a.replayNext(g)
 		if g.Import == abi.ImportElapsed {
 			a.elapsed = g.Answer
 		}
 		return true, err
-	case g.Import == abi.ImportElapsed: // a session that does not tell has no time pass
+	case g.Import == abi.ImportElapsed: // no time passes where the session does not tell
 		g.Answer = a.elapsed
 		return true, nil
 	case g.Import == abi.ImportGrammarReason:
 		g.Gave.Text, g.Answer = a.refused, int32(len(a.refused))
 		return true, nil
-	case a.has(g):
+	case a.canAnswer(g):
 		came := "it does not"
 		if len(a.queue) > 0 {
-			came = "it asks for " + name(a.queue[0].Do, a.queue[0].Args, textOf(a.queue[0].Text))
+			came = "it asks for " + describeQuestion(a.queue[0].Do, a.queue[0].Args, textOf(a.queue[0].Text))
 		}
-		_ = a.unanswered("it asks for %s; in the session %s", name(g.Import, g.Args, g.Text), came)
+		_ = a.reportUnanswered("it asks for %s; in the session %s", describeQuestion(g.Import, g.Args, g.Text), came)
 	}
 	return false, nil
 }
 
-// hiddenState gives the state that the call has, whenever and however often it asks; false: the
-// session has none.
-func (a *answers) hiddenState(g *plugin.Deed) (bool, error) {
+// replayState answers with the call's hidden state, however often the guest asks. It returns false
+// if the session has none.
+func (a *answers) replayState(g *plugin.Deed) (bool, error) {
 	if at := slices.IndexFunc(a.queue, func(d Deed) bool { return d.Do == abi.ImportState }); at >= 0 {
 		d := a.queue[at]
 		a.state, a.queue = &d, slices.Delete(a.queue, at, at+1)
@@ -126,22 +132,22 @@ func (a *answers) hiddenState(g *plugin.Deed) (bool, error) {
 	case a.state == nil:
 		return false, nil
 	case a.state.Failed:
-		return true, failed(a.call)
+		return true, replayFault(a.call)
 	}
-	a.state.answer(g, len(a.Pieces))
+	a.state.replayTo(g, len(a.Pieces))
 	return true, nil
 }
 
-// next gives the next answer.
-func (a *answers) next(g *plugin.Deed) error {
+// replayNext answers with the next deed.
+func (a *answers) replayNext(g *plugin.Deed) error {
 	d := a.queue[0]
 	if a.queue = a.queue[1:]; d.Failed {
-		return failed(a.call)
+		return replayFault(a.call)
 	}
 	if d.Do == abi.ImportGrammarOpen && d.Answer == unknown {
 		d.Answer = a.open
 	}
-	d.answer(g, len(a.Pieces))
+	d.replayTo(g, len(a.Pieces))
 	if d.Do == abi.ImportGrammarOpen {
 		if a.refused = d.Error; d.Answer >= 0 {
 			a.open = max(a.open, d.Answer+1)
@@ -150,8 +156,9 @@ func (a *answers) next(g *plugin.Deed) error {
 	return nil
 }
 
-// asks reports whether a guest does the same once more. How much room it has does not matter.
-func (d *Deed) asks(g *plugin.Deed) bool {
+// matches reports whether a guest makes the recorded call again. How much room it has for the
+// result does not matter.
+func (d *Deed) matches(g *plugin.Deed) bool {
 	if d.Do != g.Import || cleanText(textOf(d.Text)) != cleanText(g.Text) { // earlier files have it cleaned
 		return false
 	}
@@ -171,9 +178,9 @@ func (d *Deed) asks(g *plugin.Deed) bool {
 	return true
 }
 
-// has reports whether a question has an answer that the host functions do not know by themselves:
-// the grammar is open, and the token known. The hidden state is empty where a session has none.
-func (a *answers) has(g *plugin.Deed) bool {
+// canAnswer reports whether a host function could not refuse the question by itself: the grammar is
+// open, and the token known. The hidden state is empty where a session has none.
+func (a *answers) canAnswer(g *plugin.Deed) bool {
 	isOpen := len(g.Args) > 0 && g.Args[0] >= 0 && g.Args[0] < a.open
 	switch g.Import {
 	case abi.ImportGrammarOpen:
@@ -186,8 +193,8 @@ func (a *answers) has(g *plugin.Deed) bool {
 	return false
 }
 
-// name names what a guest asks for.
-func name(do string, args []int32, text string) string {
+// describeQuestion names what a guest asks for.
+func describeQuestion(do string, args []int32, text string) string {
 	if do == abi.ImportGrammarOpen {
 		return fmt.Sprintf("the grammar %.60q", text)
 	}
@@ -230,21 +237,21 @@ func (a *answers) Tokenize(text string, addSpecial, parseSpecial bool) ([]Token,
 	case a.LongestPiece:
 		return a.longestPieces(text)
 	}
-	return nil, a.unanswered("it has %.60q tokenized with flags %d, which the session does not tell", text, q.flags)
+	return nil, a.reportUnanswered("it has %.60q tokenized with flags %d, which the session does not tell", text, q.flags)
 }
 
-// unanswered notes a question that the session has no answer to.
-func (a *answers) unanswered(format string, args ...any) error {
+// reportUnanswered keeps the first question that the session has no answer to.
+func (a *answers) reportUnanswered(format string, args ...any) error {
 	if a.problem == "" {
 		a.problem = fmt.Sprintf(format, args...)
 	}
 	return errors.New(a.problem)
 }
 
-// promptText is what the model's template made of messages.
+// promptText answers with the recorded text that the model's template made of messages.
 func (a *answers) promptText(context.Context, []byte) (string, error) {
 	if len(a.queue) == 0 || a.queue[0].Do != abi.ImportPrompt {
-		return "", a.unanswered("it asks for the prompt's text; in the session it does not")
+		return "", a.reportUnanswered("it asks for the prompt's text; in the session it does not")
 	}
 	d := a.queue[0]
 	if a.queue = a.queue[1:]; d.Error != "" {
@@ -253,10 +260,10 @@ func (a *answers) promptText(context.Context, []byte) (string, error) {
 	return textOf(d.got().Text), nil
 }
 
-// Part implements plugin.Parts: a part that the session does not tell.
+// Part implements plugin.Parts. The session does not tell the part.
 func (a *answers) Part(text string) abi.Part {
 	if text != "" {
-		_ = a.unanswered("it asks for the part of the answer; in the session it does not")
+		_ = a.reportUnanswered("it asks for the part of the answer; in the session it does not")
 	}
 	return abi.PartUnknown
 }
@@ -264,5 +271,91 @@ func (a *answers) Part(text string) abi.Part {
 // Close implements plugin.Parts.
 func (a *answers) Close() {}
 
-// cleanText is a text as the host reads it: what is no UTF-8 is U+FFFD.
+// cleanText replaces invalid UTF-8 by U+FFFD, as the host does with a guest's text.
 func cleanText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// grammars is a host's grammar engine over a vocabulary, as host/engine has it over a model's.
+type grammars struct {
+	tokens func() *grammar.Vocabulary
+}
+
+// NewGrammars makes a grammar engine for a vocabulary, for tests and cases on made-up models.
+func NewGrammars(v plugin.Vocabulary) plugin.Grammars {
+	return grammars{sync.OnceValue(func() *grammar.Vocabulary {
+		pieces, ends := make([][]byte, v.Size()), []int32(nil)
+		for t := range pieces {
+			pieces[t] = []byte(v.Piece(int32(t)))
+			if v.Attributes(int32(t))&abi.AttrEnd != 0 {
+				ends = append(ends, int32(t))
+			}
+		}
+		return grammar.NewVocabulary(pieces, ends, nil)
+	})}
+}
+
+// Open implements plugin.Grammars.
+func (s grammars) Open(_ context.Context, _ string, kind int32, text string) (plugin.Grammar, uint64, error) {
+	b := grammar.NewBuilder()
+	var g *grammar.Grammar
+	var err error
+	if kind == abi.GrammarJSONSchema {
+		var root grammar.Rule
+		if root, _, err = schema.Read(b, json.RawMessage(text), schema.Options{}); err == nil {
+			g, err = b.Build(root)
+		}
+	} else if g, err = gbnf.Parse(b, text, "", gbnf.Tokens{}); err != nil {
+		err = errors.New(strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return &place{grammarState{g, s.tokens(), g.Start()}}, 0, nil
+}
+
+// place is how far a text has come in a grammar.
+type place struct{ grammarState }
+
+// Mask, MaskWithin, Rest, Accept, Beginning and Close implement plugin.Grammar.
+
+func (p *place) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	return p.in.MaskCompletable(p.here, p.tokens, tokens, mask)
+}
+
+func (p *place) Rest() (int, bool, error) {
+	n, err := p.in.Rest(p.here, p.tokens)
+	return n, err == nil && p.in.Ended(p.here), err
+}
+
+func (p *place) Accept(t int32) bool {
+	next, fits := p.after(t)
+	if fits {
+		p.grammarState = next
+	}
+	return fits
+}
+
+func (p *place) Beginning() program.GrammarState {
+	return grammarState{p.in, p.tokens, p.in.Start()}
+}
+
+func (*place) Close() error { return nil }
+
+// grammarState is a program.GrammarState.
+type grammarState struct {
+	in     *grammar.Grammar
+	tokens *grammar.Vocabulary
+	here   grammar.State
+}
+
+func (s grammarState) Mask(mask []uint32) error { return s.in.Mask(s.here, s.tokens, mask) }
+
+func (s grammarState) After(t int32) (program.GrammarState, bool) {
+	next, fits := s.after(t)
+	return next, fits
+}
+
+func (s grammarState) after(t int32) (grammarState, bool) {
+	to, fits, err := s.in.Token(s.here, s.tokens, t)
+	s.here = to
+	return s, fits && err == nil
+}

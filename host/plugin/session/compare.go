@@ -15,22 +15,22 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// outcome is a thing that comes out of calls.
+// outcome is a field of a call's outcome.
 type outcome struct {
 	field string
 	calls []string // that may have it; nil: all
 	there func(c *Call) bool
-	show  func(p *Player, c *Call) string         // for the reader; what is shown alike is the same
-	first func(p *Player, a, b *Call) *Difference // in the place of show: the first thing of many that differs
+	show  func(p *Player, c *Call) string         // for the reader; equal texts are equal outcomes
+	first func(p *Player, a, b *Call) *Difference // in place of show: finds the first difference of many values
 }
 
-// outcomes are all of them, in the order in which they are compared. Of those that a file has not,
-// a fault and a refusal are differences.
+// outcomes lists all fields in the order in which they are compared. A fault and a refusal are
+// differences also where a file has none.
 var outcomes = []outcome{
 	{field: "fault", there: func(c *Call) bool { return c.Fault != nil }, show: func(_ *Player, c *Call) string {
-		return ifAny(c.Fault, func(f Fault) string { return f.Kind + " in " + f.Export })
+		return showOptional(c.Fault, func(f Fault) string { return f.Kind + " in " + f.Export })
 	}},
-	{field: "refusal", calls: []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}, there: func(c *Call) bool { return c.Refusal != nil }, show: func(_ *Player, c *Call) string { return ifAny(c.Refusal, strconv.Quote) }},
+	{field: "refusal", calls: []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}, there: func(c *Call) bool { return c.Refusal != nil }, show: func(_ *Player, c *Call) string { return showOptional(c.Refusal, strconv.Quote) }},
 	{field: "declined", calls: []string{CallOpen}, there: func(c *Call) bool { return c.Declined != nil }, show: func(_ *Player, c *Call) string {
 		return cmp.Or(strings.Join(slices.Sorted(slices.Values(c.Declined)), " "), "none")
 	}},
@@ -40,41 +40,41 @@ var outcomes = []outcome{
 	}, first: (*Player).differLeft},
 	{field: "mask", calls: []string{CallPrepare}, there: func(c *Call) bool { return c.Mask != nil }, first: (*Player).differMask},
 	{field: "bias", calls: []string{CallPrepare, CallSample}, there: func(c *Call) bool { return c.Bias != nil }, show: func(p *Player, c *Call) string {
-		return joined(c.Bias, func(b Bias) string { return p.token(b.Token) + " " + showLogit(b.Amount) })
+		return joinShown(c.Bias, func(b Bias) string { return p.token(b.Token) + " " + showLogit(b.Amount) })
 	}},
 	{field: "force", calls: []string{CallPrepare}, there: func(c *Call) bool { return c.Force != nil }, show: func(p *Player, c *Call) string { return p.tokens(c.Force) }},
 	{field: "splice", calls: []string{CallAccept}, there: func(c *Call) bool { return c.Splice != nil }, show: func(p *Player, c *Call) string {
-		return ifAny(c.Splice, func(s Splice) string { return fmt.Sprintf("%d back, then %s", s.Backtrack, p.tokens(s.Tokens)) })
+		return showOptional(c.Splice, func(s Splice) string { return fmt.Sprintf("%d back, then %s", s.Backtrack, p.tokens(s.Tokens)) })
 	}},
 	{field: "prompt", calls: []string{CallRender}, there: func(c *Call) bool { return c.Prompt != nil }, first: differPrompt},
 	{field: "messages", calls: []string{CallMessages}, there: func(c *Call) bool { return c.Messages != nil }, show: func(_ *Player, c *Call) string {
 		if c.Messages == nil {
 			return "none"
 		}
-		return asJSON(decoded(c.Messages))
+		return asJSON(decodeJSON(c.Messages))
 	}},
 	{field: "filtered", calls: []string{CallFilter}, there: func(c *Call) bool { return c.Filtered != nil }, show: func(_ *Player, c *Call) string {
-		return ifAny(c.Filtered, func(t Text) string { return strconv.Quote(string(t)) })
+		return showOptional(c.Filtered, func(t Text) string { return strconv.Quote(string(t)) })
 	}},
 	{field: "outputs", there: func(c *Call) bool { return c.Outputs != nil }, first: differOutputs},
 	{field: "shown", there: func(c *Call) bool { return c.Written != nil && c.Shown != nil }, show: func(p *Player, c *Call) string {
-		return byChoice(c, func(w *Written) [][]Token { return w.Shown }, p.tokens)
+		return showChoices(c, func(w *Written) [][]Token { return w.Shown }, p.tokens)
 	}},
 	{field: "logprobs", there: func(c *Call) bool { return c.Written != nil && c.Logprobs != nil }, first: differLogprobs},
 	{field: "adopted", there: func(c *Call) bool { return c.Written != nil && c.Adopted != nil }, show: func(_ *Player, c *Call) string {
-		return ifAny(c.Written, func(w Written) string { return asJSON(append([]Adopted{}, w.Adopted...)) })
+		return showOptional(c.Written, func(w Written) string { return asJSON(append([]Adopted{}, w.Adopted...)) })
 	}},
 	{field: "computed", there: func(c *Call) bool { return c.Written != nil && c.Computed != nil }, show: func(_ *Player, c *Call) string {
-		return ifAny(c.Written, func(w Written) string { return ifAny(w.Computed, strconv.Itoa) })
+		return showOptional(c.Written, func(w Written) string { return showOptional(w.Computed, strconv.Itoa) })
 	}},
 }
 
-// expects reports whether a call has an outcome to compare.
-func (c *Call) expects() bool {
+// hasOutcome reports whether a call has an outcome to compare.
+func (c *Call) hasOutcome() bool {
 	return c.runs() && c.Deeds != nil || slices.ContainsFunc(outcomes, func(o outcome) bool { return o.there(c) })
 }
 
-// checkOutcome refuses an outcome that another call has.
+// checkOutcome refuses an outcome that belongs to another call.
 func (c *Call) checkOutcome() error {
 	for _, o := range outcomes {
 		if o.calls != nil && o.there(c) && !slices.Contains(o.calls, c.Call) {
@@ -84,13 +84,13 @@ func (c *Call) checkOutcome() error {
 	return nil
 }
 
-// compare finds the first thing of a call's outcome that is not as recorded. Only what was
-// recorded is compared.
+// compare finds the first field of a call's outcome that is not as recorded. Only fields that were
+// recorded are compared.
 func (p *Player) compare(want, got *Call) *Difference {
 	switch {
 	case p.answers.problem != "":
 		return &Difference{Field: "asked", Recorded: "what the host can answer", Came: p.answers.problem}
-	case got == nil && want.expects():
+	case got == nil && want.hasOutcome():
 		return &Difference{Field: "call", Recorded: "a call", Came: "none: the plugin has no such export, or declined it"}
 	case got == nil:
 		return nil
@@ -100,11 +100,11 @@ func (p *Player) compare(want, got *Call) *Difference {
 		switch {
 		case !o.there(want) && o.field != "fault" && o.field != "refusal":
 		case o.field == "answer" && got.Answer == nil: // a fault kept it from answering
-			d = differ(o.field, strconv.Itoa(int(*want.Answer)), "none")
+			d = compareTexts(o.field, strconv.Itoa(int(*want.Answer)), "none")
 		case o.first != nil:
 			d = o.first(p, want, got)
 		default:
-			d = differ(o.field, o.show(p, want), o.show(p, got))
+			d = compareTexts(o.field, o.show(p, want), o.show(p, got))
 		}
 		if d == nil {
 			continue
@@ -117,14 +117,14 @@ func (p *Player) compare(want, got *Call) *Difference {
 	return nil
 }
 
-func differ(field, recorded, came string) *Difference {
+func compareTexts(field, recorded, came string) *Difference {
 	if recorded == came {
 		return nil
 	}
 	return &Difference{Field: field, Recorded: recorded, Came: came}
 }
 
-// answer reads what an export returned.
+// answer describes what an export returned.
 func (p *Player) answer(c *Call) string {
 	a := *c.Answer
 	text := strconv.Itoa(int(a))
@@ -160,13 +160,13 @@ func (p *Player) differMask(want, got *Call) *Difference {
 	says := [...]string{" may not come", " may come"}
 	for t := range n {
 		if x, y := a[t/32]>>(t%32)&1, b[t/32]>>(t%32)&1; x != y {
-			return differ("mask", p.token(Token(t))+says[x], p.token(Token(t))+says[y])
+			return compareTexts("mask", p.token(Token(t))+says[x], p.token(Token(t))+says[y])
 		}
 	}
 	return nil
 }
 
-// differPrompt shows where two prompts part.
+// differPrompt shows where two prompts begin to differ.
 func differPrompt(_ *Player, want, got *Call) *Difference {
 	if got.Prompt == nil || *want.Prompt == *got.Prompt {
 		return nil
@@ -180,31 +180,31 @@ func differPrompt(_ *Player, want, got *Call) *Difference {
 	return &Difference{Field: fmt.Sprintf("prompt, byte %d", same), Recorded: fmt.Sprintf("%.80q", a[from:]), Came: fmt.Sprintf("%.80q", b[from:])}
 }
 
-// differOutputs compares outputs: as texts, or with a model as values.
+// differOutputs compares outputs: as texts, or as values if the session has a model.
 func differOutputs(_ *Player, want, got *Call) *Difference {
 	show := func(list []json.RawMessage) string {
-		return joined(list, func(v json.RawMessage) string {
+		return joinShown(list, func(v json.RawMessage) string {
 			var compact bytes.Buffer
 			_ = json.Compact(&compact, v) // what was read is JSON
 			return compact.String()
 		})
 	}
 	a, b := show(want.Outputs), show(got.Outputs)
-	if got.Written != nil && near(decoded([]byte("["+a+"]")), decoded([]byte("["+b+"]"))) {
+	if got.Written != nil && sameJSON(decodeJSON([]byte("["+a+"]")), decodeJSON([]byte("["+b+"]"))) {
 		return nil
 	}
-	return differ("outputs", a, b)
+	return compareTexts("outputs", a, b)
 }
 
 func differLogprobs(_ *Player, want, got *Call) *Difference {
-	told := func(list []Logit) []Logit { // of tokens without any, none is
+	told := func(list []Logit) []Logit { // a list of NaN alone counts as none
 		if !slices.ContainsFunc(list, func(l Logit) bool { return !math.IsNaN(float64(l)) }) {
 			return nil
 		}
 		return list
 	}
 	alike := func(a, b []Logit) bool {
-		return slices.EqualFunc(told(a), told(b), func(x, y Logit) bool { return nearly(float64(x), float64(y)) })
+		return slices.EqualFunc(told(a), told(b), func(x, y Logit) bool { return sameNumber(float64(x), float64(y)) })
 	}
 	if got.Written != nil {
 		came := make(ByChoice[Logit], max(len(got.Shown), len(got.Logprobs)))
@@ -214,14 +214,14 @@ func differLogprobs(_ *Player, want, got *Call) *Difference {
 		}
 	}
 	show := func(c *Call) string {
-		return byChoice(c, func(w *Written) [][]Logit { return w.Logprobs }, func(list []Logit) string { return fmt.Sprint(list) })
+		return showChoices(c, func(w *Written) [][]Logit { return w.Logprobs }, func(list []Logit) string { return fmt.Sprint(list) })
 	}
-	return differ("logprobs", show(want), show(got))
+	return compareTexts("logprobs", show(want), show(got))
 }
 
-// differLeft finds the first candidate that differs of those left, or a row that does: by its
-// digest, and then by its best entries. If those are the same, the difference is in one that was
-// not recorded.
+// differLeft finds the first remaining candidate that differs, or compares whole rows: by their
+// digests, and then by their best entries. If those are the same, the difference is in an entry
+// that was not recorded.
 func (p *Player) differLeft(want, got *Call) *Difference {
 	if want.Answer == nil || *want.Answer >= 0 || *want.Answer == abi.SampleBiased {
 		return nil
@@ -242,7 +242,7 @@ func (p *Player) differLeft(want, got *Call) *Difference {
 		}
 		of = " of the row, by logit"
 	}
-	x, y := want.left(a, of != ""), got.left(b, of != "")
+	x, y := want.remaining(a, of != ""), got.remaining(b, of != "")
 	show := func(list []Bias, i int) string {
 		if i >= len(list) {
 			return fmt.Sprintf("none, %d are left", len(list))
@@ -250,7 +250,7 @@ func (p *Player) differLeft(want, got *Call) *Difference {
 		return p.token(list[i].Token) + " with logit " + showLogit(list[i].Amount)
 	}
 	for i := range max(len(x), len(y)) {
-		if i >= len(x) || i >= len(y) || x[i].Token != y[i].Token || !same(x[i].Amount, y[i].Amount) {
+		if i >= len(x) || i >= len(y) || x[i].Token != y[i].Token || !sameLogit(x[i].Amount, y[i].Amount) {
 			return &Difference{Field: fmt.Sprintf("candidate %d of those left%s", i+1, of), Recorded: show(x, i), Came: show(y, i)}
 		}
 	}
@@ -260,10 +260,10 @@ func (p *Player) differLeft(want, got *Call) *Difference {
 	return &Difference{Field: "digest of the row left", Recorded: a.SHA256, Came: b.SHA256}
 }
 
-// left are the candidates that a call leaves with their logits, in their order. Without ids the
-// logits are a whole row's. That a plugin keeps the first of the candidates by its answer, or
-// writes −inf to the others, is the same. Of a digest all entries count.
-func (c *Call) left(l *Left, digest bool) (list []Bias) {
+// remaining returns the candidates that a call leaves, with their logits and in their order.
+// Without ids the logits are a whole row. It makes no difference whether a plugin keeps the first
+// candidates by its answer or by writing −inf to the others. With a digest all entries count.
+func (c *Call) remaining(l *Left, digest bool) (list []Bias) {
 	ids, logits := c.IDs, c.Logits
 	switch k := abi.SampleEdited - int(*c.Answer); {
 	case digest, k == 0 && l != nil:
@@ -295,10 +295,10 @@ func (p *Player) tokens(list []Token) string {
 	if len(list) == 0 {
 		return "no tokens"
 	}
-	return joined(list, p.token)
+	return joinShown(list, p.token)
 }
 
-func joined[T any](list []T, show func(T) string) string {
+func joinShown[T any](list []T, show func(T) string) string {
 	var all []string
 	for _, x := range list {
 		all = append(all, show(x))
@@ -306,8 +306,8 @@ func joined[T any](list []T, show func(T) string) string {
 	return strings.Join(all, ", ")
 }
 
-// byChoice shows what a program has written: a list, or one for each choice.
-func byChoice[T any](c *Call, of func(*Written) [][]T, show func([]T) string) string {
+// showChoices shows what a program wrote: a list, or one for each choice.
+func showChoices[T any](c *Call, of func(*Written) [][]T, show func([]T) string) string {
 	var all []string
 	if c.Written == nil {
 		return "none"
@@ -322,8 +322,8 @@ func byChoice[T any](c *Call, of func(*Written) [][]T, show func([]T) string) st
 	return strings.Join(all, "; ")
 }
 
-// ifAny shows what there may be.
-func ifAny[T any](x *T, show func(T) string) string {
+// showOptional shows a value that may be missing.
+func showOptional[T any](x *T, show func(T) string) string {
 	if x == nil {
 		return "none"
 	}
@@ -332,12 +332,12 @@ func ifAny[T any](x *T, show func(T) string) string {
 
 func showLogit(x float32) string { return string(appendLogit(nil, x)) }
 
-// same tells whether two logits are the same number. NaN is itself.
-func same(a, b float32) bool { return a == b || a != a && b != b }
+// sameLogit reports whether two logits are the same number. NaN equals NaN.
+func sameLogit(a, b float32) bool { return a == b || a != a && b != b }
 
 // Difference is the first call of a session that came out differently.
 type Difference struct {
-	Call     int    `json:"call"`     // which of the session's, from 1
+	Call     int    `json:"call"`     // the call's number in the session, from 1
 	Name     string `json:"name"`     // of the call
 	Position int    `json:"position"` // tokens of the conversation before it
 	Answered int    `json:"answered"` // those of them that are the answer's

@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Deed is a call of a host function whose answer a player cannot compute: what the plugin gave, and
+// Deed is a call of a host function whose answer a player cannot compute: what the plugin gave and
 // what it got.
 type Deed struct {
 	Do      string  `json:"do"` // the import
@@ -42,7 +42,7 @@ func (g *Got) empty() bool {
 	return g.Tokens == nil && g.Numbers == nil && g.Text == nil && g.Mask == nil
 }
 
-// got is what the plugin got in its memory; nothing where the file has none.
+// got returns what the plugin got in its memory; empty if the file has nothing.
 func (d *Deed) got() Got {
 	if d.Got == nil {
 		return Got{}
@@ -50,7 +50,7 @@ func (d *Deed) got() Got {
 	return *d.Got
 }
 
-func deedOf(g *plugin.Deed, vocabulary int) Deed {
+func newDeed(g *plugin.Deed, vocabulary int) Deed {
 	d := Deed{Do: g.Import, Args: g.Args, Tokens: g.Tokens, Numbers: g.Numbers, Text: newText(g.Text), SHA256: g.Digest, Answer: g.Answer, Fuel: g.Fuel, Added: g.Added, Failed: g.Failed}
 	got := Got{Tokens: g.Gave.Tokens, Numbers: g.Gave.Numbers, Text: newText(g.Gave.Text)}
 	if g.Gave.Mask != nil {
@@ -65,7 +65,7 @@ func deedOf(g *plugin.Deed, vocabulary int) Deed {
 	return d
 }
 
-// newText is a text that is written down; nil for an empty one.
+// newText returns a text to record; nil for an empty one.
 func newText(text string) *Text {
 	if text == "" {
 		return nil
@@ -74,17 +74,17 @@ func newText(text string) *Text {
 	return &t
 }
 
-// ofProgram reports whether only programs do so.
-func (d *Deed) ofProgram() bool { return isProgram(d.Do) }
+// isProgram reports whether only programs can make the call.
+func (d *Deed) isProgram() bool { return isProgram(d.Do) }
 
 func isProgram(name string) bool {
 	s := abi.Import(name)
 	return s != nil && slices.Equal(s.In, []string{abi.ExportRun})
 }
 
-// inStep is what a deed counts in a program's step. It decides where steps end, also those of files
-// that were written before, so it stays as it is.
-func (d *Deed) inStep() int {
+// stepSize returns what a deed counts in a program's step. It decides where steps end, also in
+// files that exist already, so it must not change.
+func (d *Deed) stepSize() int {
 	size := 256 + 4*(len(d.Args)+len(d.Tokens)+len(d.Numbers)) + len(d.SHA256) + len(textOf(d.Text)) + len(d.Error)
 	g := d.got()
 	if size += 4*(len(g.Tokens)+len(g.Numbers)) + len(textOf(g.Text)); g.Mask != nil {
@@ -93,8 +93,8 @@ func (d *Deed) inStep() int {
 	return size
 }
 
-// answer gives a guest that does the same once more what came of it.
-func (d *Deed) answer(g *plugin.Deed, vocabulary int) {
+// replayTo gives a guest that makes the call again the recorded result.
+func (d *Deed) replayTo(g *plugin.Deed, vocabulary int) {
 	got := d.got()
 	g.Answer, g.Fuel, g.Added = d.Answer, d.Fuel, d.Added
 	if g.Gave.Tokens, g.Gave.Numbers, g.Gave.Text = got.Tokens, got.Numbers, textOf(got.Text); got.Mask != nil {
@@ -102,7 +102,7 @@ func (d *Deed) answer(g *plugin.Deed, vocabulary int) {
 	}
 }
 
-// check looks for what no deed can have.
+// check refuses values that no deed can have.
 func (d *Deed) check(n int) error {
 	s := abi.Import(d.Do)
 	switch {
@@ -122,10 +122,10 @@ func (d *Deed) check(n int) error {
 	return nil
 }
 
-// same reports whether a program has given the same in two deeds.
-func (d *Deed) same(as *Deed) bool {
+// sameInput reports whether a program gave the same in two deeds.
+func (d *Deed) sameInput(as *Deed) bool {
 	return d.Do == as.Do && slices.Equal(d.Args, as.Args) && slices.Equal(d.Tokens, as.Tokens) &&
-		slices.EqualFunc(d.Numbers, as.Numbers, same) && d.SHA256 == as.SHA256 && textOf(d.Text) == textOf(as.Text)
+		slices.EqualFunc(d.Numbers, as.Numbers, sameLogit) && d.SHA256 == as.SHA256 && textOf(d.Text) == textOf(as.Text)
 }
 
 // show names a deed for the reader.
@@ -163,7 +163,7 @@ func textOf(t *Text) string {
 	return string(*t)
 }
 
-// Shows are the tokens that a call of a program has shown of a choice.
+// Shows returns the tokens that a call of a program showed of a choice.
 func (c *Call) Shows(choice int) (tokens []Token) {
 	for i := range c.Deeds {
 		if d := &c.Deeds[i]; d.Do == abi.ImportShow && !d.Failed && len(d.Args) > 0 && int(d.Args[0]) == choice && d.Answer == 0 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package session writes down what a plugin was asked and what it answered, and makes the same
-// calls once more without a model.
+// Package session records what a plugin was asked and what it answered, and makes the same calls
+// again without a model.
 //
 // A session is what one plugin was asked in one request, and what it answered. Sessions come from
-// requests with "record": true, and from people who write them by hand. Whatever wrote it, the
-// player makes the same calls once more under the real runtime and finds the first that comes out
-// differently.
+// requests with "record": true, and from people who write them by hand. In both cases the player
+// makes the calls again under the real runtime and finds the first that comes out differently.
 //
 // # The format
 //

@@ -11,13 +11,13 @@ import (
 	"github.com/penstock/penstock/host/plugin/drive"
 )
 
-// Version is that of the format which this package reads and writes.
+// Version is the version of the format that this package reads and writes.
 const Version = 1
 
 // Token is an index into the vocabulary.
 type Token = int32
 
-// File is what a session file has. The package's documentation describes every field.
+// File is a session file. The package's documentation describes every field.
 type File struct {
 	Version    int          `json:"penstock_session"`
 	Note       string       `json:"note,omitempty"`
@@ -44,7 +44,7 @@ type Session struct {
 	Cut       string      `json:"cut,omitempty"` // why the calls end before the answer did
 }
 
-// Plugin is which module answered.
+// Plugin tells which module answered.
 type Plugin struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256,omitempty"`
@@ -116,12 +116,12 @@ type Call struct {
 	Deeds    []Deed            `json:"deeds,omitempty"`
 	*Written
 
-	// Endless is set by a recorder that has stopped to write down what the call did. No recording
-	// has room for it.
+	// Endless is set by a recorder that has stopped recording the call's deeds, since no recording has
+	// room for them.
 	Endless bool `json:"-"`
 }
 
-// Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its
+// Left is what remains of a plugin's view: candidates, a whole row, or the digest of a row and its
 // best entries.
 type Left struct {
 	IDs    []Token `json:"ids,omitempty"`
@@ -129,7 +129,7 @@ type Left struct {
 	SHA256 string  `json:"sha256,omitempty"`
 }
 
-// Splice is how many tokens are taken back, and which follow.
+// Splice says how many tokens are taken back, and which follow.
 type Splice struct {
 	Backtrack int     `json:"backtrack"`
 	Tokens    []Token `json:"tokens,omitempty"`
@@ -145,7 +145,7 @@ type Fault struct {
 // over reports whether the session ends with the call.
 func (c *Call) over() bool { return c.Fault != nil || c.Refusal != nil }
 
-// Size is about how many bytes a call has in memory.
+// Size estimates how many bytes a call takes in memory.
 func (c *Call) Size() int {
 	if c.Endless {
 		return math.MaxInt
@@ -153,10 +153,10 @@ func (c *Call) Size() int {
 	return sizeOf(reflect.ValueOf(c))
 }
 
-// Size is about how many bytes a session has in memory, with its calls.
+// Size estimates how many bytes a session takes in memory, with its calls.
 func (s *Session) Size() int { return sizeOf(reflect.ValueOf(s)) }
 
-// sizeOf is about how many bytes a value has in memory, with what it points to.
+// sizeOf estimates how many bytes a value takes in memory, with everything that it points to.
 func sizeOf(v reflect.Value) (size int) {
 	switch v.Kind() {
 	case reflect.Pointer:

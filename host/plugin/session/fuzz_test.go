@@ -46,7 +46,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(file, again, cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b Logit) bool { return same(float32(a), float32(b)) })); d != "" {
+		if d := cmp.Diff(file, again, cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b Logit) bool { return sameLogit(float32(a), float32(b)) })); d != "" {
 			t.Error(d)
 		}
 		p, err := NewPlayer(t.Context(), load.File{Content: wasm}, file, plugin.HostOptions{CacheDir: code})

@@ -59,7 +59,7 @@ func TestNear(t *testing.T) {
 		{`{"token":20000}`, `{"token":20001}`, false}, {`[0.5]`, `[0.50001]`, true}, {`[0.5]`, `[0.5001]`, false}, {`0.00003`, `0.00009`, false},
 		{`0`, `1e-9`, true}, {`["a",null]`, `["a",null]`, true}, {`[1]`, `[1,2]`, false}, {`{"a":1}`, `{"b":1}`, false},
 	} {
-		if got := near(decoded([]byte(c.a)), decoded([]byte(c.b))); got != c.want {
+		if got := sameJSON(decodeJSON([]byte(c.a)), decodeJSON([]byte(c.b))); got != c.want {
 			t.Errorf("%s and %s: %v", c.a, c.b, got)
 		}
 	}

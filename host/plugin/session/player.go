@@ -19,8 +19,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Player makes the calls of sessions once more, on a module under the real runtime, without a
-// model. It is not for concurrent use.
+// Player makes the calls of sessions again, on a module under the real runtime, without a model. It
+// is not for concurrent use.
 type Player struct {
 	file    *File
 	answers *answers
@@ -28,13 +28,13 @@ type Player struct {
 	plugin  *load.Plugin
 }
 
-// forever is what a call may take: how fast a machine is makes no difference to a session. Fuel
-// does, and is the same everywhere.
+// forever is the time limit of a call: a session must not depend on how fast a machine is. Fuel is
+// limited as usual, since it is the same everywhere.
 const forever = time.Hour
 
-// NewPlayer loads a module or a script for the sessions of a file, until Close. Of the options,
-// vocabulary, model and grammars are the file's, and limits of time do not count. The error is one
-// of load.Loader.LoadFile.
+// NewPlayer loads a module or a script for the sessions of a file, until Close. The file's
+// vocabulary, model and grammars replace those of the options, and time is not limited. The error
+// is one of load.Loader.LoadFile.
 func NewPlayer(ctx context.Context, from load.File, f *File, o plugin.HostOptions) (*Player, error) {
 	p := &Player{file: f, answers: newAnswers(f)}
 	for i := range f.Sessions { // a module that asks about grammars when it is loaded gets the same answers for all
@@ -61,7 +61,7 @@ func NewPlayer(ctx context.Context, from load.File, f *File, o plugin.HostOption
 	return p, nil
 }
 
-// Plugin is the one that is played.
+// Plugin returns the plugin that is played.
 func (p *Player) Plugin() *load.Plugin { return p.plugin }
 
 // Close frees the module.
@@ -70,9 +70,9 @@ func (p *Player) Close() error {
 	return p.loader.Close(context.Background())
 }
 
-// Play makes the calls of a session of the file, up to the first that comes out differently, which
-// it returns; nil: none does. The error says why the session cannot be played: its configuration
-// does not fit the plugin, or the context ended.
+// Play makes the calls of a session of the file and returns the first difference to the recording;
+// nil: there is none. The error says why the session cannot be played: its configuration does not
+// fit the plugin, or the context ended.
 func (p *Player) Play(ctx context.Context, s *Session) (*Difference, error) {
 	var first *Difference
 	err := p.play(ctx, s, func(_ int, d *Difference, _ *Call) bool {
@@ -82,8 +82,8 @@ func (p *Player) Play(ctx context.Context, s *Session) (*Difference, error) {
 	return first, err
 }
 
-// play makes the calls of a session, as long as each goes on. It is told how a call came out, and
-// the difference to what was recorded.
+// play makes the calls of a session until each returns false. It gives each the outcome of a call,
+// and the difference to the recording.
 func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Difference, got *Call) (goOn bool)) error {
 	config, err := p.plugin.CheckConfig(s.Request.Config)
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 		}
 		want := &s.Calls[i]
 		if want.Call == CallRefuse || want.Fault != nil && machines[want.Fault.Kind] {
-			return nil // what the request or the machine did
+			return nil // the request or the machine was the reason
 		}
 		if want.runs() {
 			if r.stage == nil || !r.stage.isProgram {
@@ -127,7 +127,7 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 			}
 		}
 		p.answers.expect(want)
-		got, err := r.make(ctx, want)
+		got, err := r.makeCall(ctx, want)
 		if err != nil {
 			return fmt.Errorf("call %d, %s: %w", i+1, want.Call, err)
 		}
@@ -135,12 +135,12 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 		if !each(i, d, got) || got != nil && got.over() {
 			return nil
 		}
-		r.follow(want)
+		r.applyToHistory(want)
 	}
 	return nil
 }
 
-// differAt is compare for a call of a session, at a place.
+// differAt compares a call's outcome with the recording, and adds the place to the difference.
 func (p *Player) differAt(want, got *Call, i, position, answered int) *Difference {
 	d := p.compare(want, got)
 	if d != nil {
@@ -149,8 +149,8 @@ func (p *Player) differAt(want, got *Call, i, position, answered int) *Differenc
 	return d
 }
 
-// plan has the plugin plan for a session's configuration. If that ends with a refusal or a fault,
-// it is what becomes of the session's first call.
+// plan has the plugin plan for a session's configuration. A refusal or a fault counts as the
+// outcome of the session's first call.
 func (p *Player) plan(ctx context.Context, s *Session, config []byte) (planned *load.Plugin, refused *Call, _ error) {
 	p.answers.expect(&Call{Deeds: s.Plan})
 	planned, err := p.plugin.With(ctx, "", config)
@@ -170,10 +170,10 @@ func (p *Player) plan(ctx context.Context, s *Session, config []byte) (planned *
 	return planned, refused, nil
 }
 
-// machines are the kinds of faults that say something of the machine, not of the plugin.
+// machines holds the kinds of faults that are the machine's and not the plugin's.
 var machines = map[string]bool{"time": true, "busy": true, "budget": true, "cancelled": true}
 
-// request is a session's, as the host puts it.
+// request returns the session's request as a host describes it to a plugin.
 func (r *run) request() plugin.RequestInfo {
 	q := r.session.Request
 	request := plugin.RequestInfo{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Media: q.Media,
@@ -182,27 +182,27 @@ func (r *run) request() plugin.RequestInfo {
 		request.Time = time.UnixMilli(q.Time)
 	}
 	if r.model != nil {
-		request.Chain, request.Prompt = drive.Chains(q.Sampling), r.template
+		request.Chain, request.Prompt = drive.Chains(q.Sampling), r.renderMessages
 		request.ContextSize = cmp.Or(q.ContextSize, defaultContext)
 		request.MaxTokens = cmp.Or(q.MaxTokens, max(0, request.ContextSize-len(q.Prompt)))
 	}
 	return request
 }
 
-// run is a session that is played.
+// run is a session while it is played.
 type run struct {
 	player  *Player
-	plugin  *load.Plugin // as it is for the session's configuration
+	plugin  *load.Plugin // planned for the session's configuration
 	session *Session
-	model   drive.Table // that the program runs on; nil: none
+	model   drive.Table // the made-up model that the program runs on; nil: none
 	config  []byte      // with the defaults of the plugin's schema
 	stage   *Recorder
 	rule    answer.StopRule
 	filter  answer.Filter
 	history []Token
 	prompt  int
-	shown   []shown // to the rule, where the file does not say what of it is taken back
-	// filtered are the calls of the filter that still stand, as tokens that the answer had then.
+	shown   []shown // texts that the rule was given, where the file does not say which are taken back
+	// filtered holds, for each call of the filter that was not taken back, the answer's length then.
 	filtered []int
 	made     *Call // the last call, as it came out
 
@@ -214,12 +214,12 @@ type shown struct{ after, bytes int } // how many tokens the answer had then
 
 func (r *run) close() {
 	if r.stage != nil {
-		_ = r.stage.Close() // a fault of close concerns nobody
+		_ = r.stage.Close() // a fault of close is no outcome
 	}
 }
 
-// make makes a call. It returns how it came out; nil: the plugin has no such export.
-func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
+// makeCall makes a call and returns its outcome; nil: the plugin has no such export.
+func (r *run) makeCall(ctx context.Context, c *Call) (*Call, error) {
 	r.made = nil
 	var err error
 	switch c.Call {
@@ -261,7 +261,7 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 			r.filter.Unfilter(c.Count)
 		}
 	case CallRun:
-		return r.write(ctx)
+		return r.runOnModel(ctx)
 	case CallStopRewind:
 		if r.rule != nil {
 			r.rule.(answer.RewindRule).Rewind(c.Count, c.Bytes)
@@ -270,13 +270,13 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	var fault *plugin.Fault
 	var refusal *plugin.Refusal
 	if errors.As(err, &fault) || errors.As(err, &refusal) {
-		err = nil // it is written down
+		err = nil // it is recorded
 	}
 	return r.made, err
 }
 
-// takeTextBack takes back the text of all but the first tokens of the answer. A recording has
-// calls for that.
+// takeTextBack takes back the text of all but the first tokens of the answer. In a recording,
+// calls of its own do that.
 func (r *run) takeTextBack(tokens int) {
 	if r.player.file.Recording != nil {
 		return
@@ -302,13 +302,13 @@ func (r *run) open(c *Call) error {
 	if err != nil {
 		return err
 	}
-	r.stage = Record(s, func([]Token) {}, r.taken)
+	r.stage = Record(s, func([]Token) {}, r.takeCall)
 	r.rule, r.filter = r.stage.Rule(), r.stage.Filter()
 	r.history = append(r.history, c.Tokens...)
 	return r.stage.Reset(r.history, r.prompt)
 }
 
-// view is what the call is shown.
+// view returns the row or the candidates that the call shows the plugin.
 func (c *Call) view() *chain.View {
 	v := &chain.View{Chosen: -1}
 	switch {
@@ -320,8 +320,8 @@ func (c *Call) view() *chain.View {
 	return v
 }
 
-// follow brings the history to where a call left it.
-func (r *run) follow(c *Call) {
+// applyToHistory updates the history after a call.
+func (r *run) applyToHistory(c *Call) {
 	switch c.Call {
 	case CallAccept:
 		r.history = append(r.history, *c.Token)
@@ -333,20 +333,19 @@ func (r *run) follow(c *Call) {
 	}
 }
 
-// Update makes the calls of a session of the file, and writes into it what the plugin does now:
-// where that differs, and where no outcome is written down yet. It returns how many calls it has
-// changed. The error is that of Play.
+// Update makes the calls of a session of the file, and records the outcomes that differ or that the
+// session does not have yet. It returns how many calls it changed. The error is that of Play.
 func (p *Player) Update(ctx context.Context, s *Session) (changed int, _ error) {
 	last := len(s.Calls)
 	err := p.play(ctx, s, func(i int, d *Difference, got *Call) bool {
 		c := &s.Calls[i]
-		if d == nil && (got == nil || c.expects()) {
+		if d == nil && (got == nil || c.hasOutcome()) {
 			return true
 		}
-		if c.runs() && p.file.modelOf(s) == nil { // only a model knows what would come of other deeds
+		if c.runs() && p.file.modelOf(s) == nil { // only a model could answer other deeds
 			return false
 		}
-		if after := c.with(got); d != nil || after.expects() {
+		if after := c.withOutcome(got); d != nil || after.hasOutcome() {
 			*c = after
 			changed++
 		}
@@ -362,8 +361,8 @@ func (p *Player) Update(ctx context.Context, s *Session) (changed int, _ error) 
 	return changed, err
 }
 
-// with is the call with the outcome of another; nil: with none.
-func (c *Call) with(outcome *Call) Call {
+// withOutcome returns the call with the outcome of another; nil: without any.
+func (c *Call) withOutcome(outcome *Call) Call {
 	var after Call
 	if outcome != nil {
 		after = *outcome

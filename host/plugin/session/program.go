@@ -19,22 +19,23 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// prompter plays a program: it answers what that does as was recorded, and compares it.
+// prompter plays a program: it compares each of its host calls with the recording, and answers it
+// as was recorded.
 type prompter struct {
 	player *Player
-	steps  []Call // of the session, after it was opened
+	steps  []Call // the session's calls after open
 	step   int
-	deeds  []Deed // of the step: what only programs do
+	deeds  []Deed // the step's calls of host functions that only programs have
 	deed   int
-	parted *Difference // what the program has done differently; nil: nothing
+	parted *Difference // the first call that differs from the recording; nil: none
 	each   func(i int, d *Difference, got *Call) bool
-	over   bool // no more is wanted
+	over   bool // each wants no more calls
 }
 
-// taken takes what came of a call: that of open, or a step of what is played.
-func (r *run) taken(c Call) bool {
+// takeCall takes the outcome of a call, or of a step of a played program, from the recorder.
+func (r *run) takeCall(c Call) bool {
 	if r.prompter != nil {
-		return r.prompter.taken(&c)
+		return r.prompter.compareStep(&c)
 	}
 	if r.made != nil && r.made.Call == CallRun { // the step of a program that runs on a model
 		c.Outputs = append(r.made.Outputs, c.Outputs...)
@@ -44,7 +45,7 @@ func (r *run) taken(c Call) bool {
 	return true
 }
 
-// play plays a program from call from of the session on.
+// playProgram plays a program from a call of the session on.
 func (r *run) playProgram(from int, each func(i int, d *Difference, got *Call) bool) {
 	q := &prompter{player: r.player, steps: r.session.Calls[from:], each: func(i int, d *Difference, got *Call) bool {
 		if d != nil {
@@ -57,50 +58,50 @@ func (r *run) playProgram(from int, each func(i int, d *Difference, got *Call) b
 		return each(from+i, d, got)
 	}}
 	r.prompter = q
-	q.begin()
-	_ = r.stage.run(stage.Program{Stage: r.stage.Stage}.Replay) // what it ends with is written down
+	q.expectStep()
+	_ = r.stage.run(stage.Program{Stage: r.stage.Stage}.Replay) // its end is recorded
 	if q.parted != nil && !q.over {
 		q.each(q.step, q.parted, nil)
 	}
 }
 
-// begin has the answers of a step ready.
-func (q *prompter) begin() {
+// expectStep prepares the answers of a step.
+func (q *prompter) expectStep() {
 	want := &q.steps[q.step]
 	q.player.answers.expect(want)
 	q.player.answers.program = q
 	q.deed, q.deeds = 0, nil
 	for i := range want.Deeds {
-		if d := want.Deeds[i]; d.ofProgram() {
+		if d := want.Deeds[i]; d.isProgram() {
 			q.deeds = append(q.deeds, d)
 		}
 	}
 }
 
-// answer answers what only programs do.
-func (q *prompter) answer(g *plugin.Deed) error {
+// answerDeed compares a host call that only programs make with the recording, and answers it.
+func (q *prompter) answerDeed(g *plugin.Deed) error {
 	if q.step == len(q.steps) {
 		return guest.Violationf(plugin.CauseCancelled, "the session ends here")
 	}
-	want, came := &q.steps[q.step], deedOf(g, len(q.player.file.Vocabulary.Pieces))
+	want, came := &q.steps[q.step], newDeed(g, len(q.player.file.Vocabulary.Pieces))
 	switch {
 	case q.deed == len(q.deeds) && want.Fault != nil && machines[want.Fault.Kind]: // what the machine did
 		return guest.Violationf(plugin.CauseCancelled, "the session ends here")
-	case q.deed == len(q.deeds) || !q.deeds[q.deed].same(&came):
-		q.parted = q.differ(q.player.show(&came))
+	case q.deed == len(q.deeds) || !q.deeds[q.deed].sameInput(&came):
+		q.parted = q.differenceTo(q.player.show(&came))
 		return guest.Violationf(plugin.CauseCancelled, "it goes on otherwise")
 	}
 	d := &q.deeds[q.deed]
 	q.deed++
 	if d.Failed {
-		return failed(want)
+		return replayFault(want)
 	}
-	d.answer(g, len(q.player.file.Vocabulary.Pieces))
+	d.replayTo(g, len(q.player.file.Vocabulary.Pieces))
 	return nil
 }
 
-// differ is what came in the place of the next deed.
-func (q *prompter) differ(came string) *Difference {
+// differenceTo returns the difference of what came in place of the next deed.
+func (q *prompter) differenceTo(came string) *Difference {
 	recorded := "none"
 	if q.deed < len(q.deeds) {
 		recorded = q.player.show(&q.deeds[q.deed])
@@ -108,8 +109,8 @@ func (q *prompter) differ(came string) *Difference {
 	return &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: recorded, Came: came}
 }
 
-// failed ends a call as it was recorded.
-func failed(c *Call) error {
+// replayFault returns the error that ends a call with its recorded fault.
+func replayFault(c *Call) error {
 	kind := "cancelled"
 	if c.Fault != nil {
 		kind = c.Fault.Kind
@@ -117,8 +118,8 @@ func failed(c *Call) error {
 	return guest.Violationf(plugin.CauseOf(kind), "as it was recorded")
 }
 
-// taken compares a step that is over; false: no more is wanted.
-func (q *prompter) taken(got *Call) bool {
+// compareStep compares a step that is over. It returns false if no more steps are wanted.
+func (q *prompter) compareStep(got *Call) bool {
 	if q.over || q.parted != nil || q.step == len(q.steps) {
 		return false
 	}
@@ -129,14 +130,14 @@ func (q *prompter) taken(got *Call) bool {
 	case want.Call != got.Call:
 		d = &Difference{Field: "call", Recorded: want.Call, Came: got.Call}
 	case q.deed < len(q.deeds):
-		d = q.differ("none")
+		d = q.differenceTo("none")
 	}
 	if !q.each(q.step, d, got) || got.over() {
 		q.over = true
 		return false
 	}
 	if q.step++; q.step < len(q.steps) {
-		q.begin()
+		q.expectStep()
 	}
 	return true
 }
@@ -146,17 +147,17 @@ type Written struct {
 	Shown    ByChoice[Token] `json:"shown,omitempty"`
 	Logprobs ByChoice[Logit] `json:"logprobs,omitempty"`
 	Adopted  []Adopted       `json:"adopted,omitempty"`
-	Computed *int            `json:"computed,omitempty"` // rows that the model was asked for
+	Computed *int            `json:"computed,omitempty"` // rows that the program had computed
 }
 
 // Adopted is a choice that the host goes on with when the program has returned.
 type Adopted struct {
 	Choice int     `json:"choice,omitempty"`
 	Tokens []Token `json:"tokens"` // of the branch
-	From   int     `json:"from"`   // so many of them are the prompt
+	From   int     `json:"from"`   // how many of the tokens are the prompt
 }
 
-// Template is what the model's template makes of messages, for a program.
+// Template has the tokens that the model's template makes of messages, for a program.
 type Template struct {
 	Messages json.RawMessage `json:"messages"`
 	Tokens   []Token         `json:"tokens"`
@@ -186,7 +187,7 @@ func (b *ByChoice[T]) UnmarshalJSON(text []byte) error {
 // defaultContext is the context of a session with a model that does not say how long it is.
 const defaultContext = 4096
 
-// modelOf is the made-up model of a session; nil: it has none.
+// modelOf returns the made-up model of a session; nil: it has none.
 func (f *File) modelOf(s *Session) drive.Table {
 	runs := func(c Call) bool { return c.Call == CallRun }
 	if s.Model == nil && slices.ContainsFunc(s.Calls, runs) {
@@ -195,7 +196,7 @@ func (f *File) modelOf(s *Session) drive.Table {
 	return s.Model
 }
 
-// checkModel checks what a session has with a model, and that it has nothing of it without one.
+// checkModel checks the fields that only a session with a model has.
 func (s *Session) checkModel(n int, modelled bool) error {
 	q := s.Request
 	most := func(field string, value, most int) error {
@@ -221,7 +222,7 @@ func (s *Session) checkModel(n int, modelled bool) error {
 			return fmt.Errorf("calls[%d]: shown, logprobs, adopted and computed belong to the run of a session with a model", i)
 		case modelled && c.Call != CallOpen && c.Call != CallRun:
 			return fmt.Errorf("calls[%d].call: %q; a session with a model has open, and run", i, c.Call)
-		case modelled && slices.ContainsFunc(c.Deeds, func(d Deed) bool { return d.ofProgram() }):
+		case modelled && slices.ContainsFunc(c.Deeds, func(d Deed) bool { return d.isProgram() }):
 			return fmt.Errorf("calls[%d].deeds: the model answers what the program does; leave them out, or the model", i)
 		}
 	}
@@ -234,8 +235,8 @@ const (
 	mostChoices = 64
 )
 
-// write has the program of a session with a model write its answers, and returns the call of that.
-func (r *run) write(ctx context.Context) (*Call, error) {
+// runOnModel runs the program of a session with a model, and returns the run as a call.
+func (r *run) runOnModel(ctx context.Context) (*Call, error) {
 	a, request, n := r.player.answers, r.request(), len(r.player.file.Vocabulary.Pieces)
 	prompt, err := drive.WithPictures(r.session.Request.Prompt)
 	if err != nil {
@@ -260,11 +261,11 @@ func (r *run) write(ctx context.Context) (*Call, error) {
 	case err != nil && !errors.As(err, &fault) && !errors.As(err, &refusal):
 		return nil, err
 	}
-	r.made.Written = writtenOf(written)
+	r.made.Written = newWritten(written)
 	return r.made, nil
 }
 
-func writtenOf(from drive.Written) *Written {
+func newWritten(from drive.Written) *Written {
 	w := &Written{Computed: &from.Computed, Shown: make([][]Token, len(from.Shown)), Logprobs: make([][]Logit, len(from.Shown))}
 	some := false
 	for c, list := range from.Shown {
@@ -287,41 +288,41 @@ func writtenOf(from drive.Written) *Written {
 	return w
 }
 
-// template is what a program gets for messages.
-func (r *run) template(_ context.Context, messages []byte) ([]Token, error) {
+// renderMessages returns the tokens that the session's templates have for messages.
+func (r *run) renderMessages(_ context.Context, messages []byte) ([]Token, error) {
 	for _, t := range r.session.Templates {
-		if near(decoded(t.Messages), decoded(messages)) {
+		if sameJSON(decodeJSON(t.Messages), decodeJSON(messages)) {
 			return t.Tokens, nil
 		}
 	}
-	return nil, r.player.answers.unanswered("it opens a branch with the messages %.200s, which templates does not have", messages)
+	return nil, r.player.answers.reportUnanswered("it opens a branch with the messages %.200s, which templates does not have", messages)
 }
 
-// near reports whether two JSON values are the same, but for the last digits of numbers: those of
-// exponentials are the compiler's.
-func near(a, b any) bool {
+// sameJSON reports whether two JSON values are the same except for the last digits of numbers,
+// which for exponentials depend on the compiler.
+func sameJSON(a, b any) bool {
 	switch a := a.(type) {
 	case float64:
 		b, ok := b.(float64)
-		return ok && nearly(a, b)
+		return ok && sameNumber(a, b)
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, near)
+		return ok && slices.EqualFunc(a, b, sameJSON)
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, near)
+		return ok && maps.EqualFunc(a, b, sameJSON)
 	}
 	return a == b // null, a text, true or false
 }
 
-// nearly reports whether two numbers are the same, but for the last digits of one that is not
-// whole.
-func nearly(a, b float64) bool {
+// sameNumber reports whether two numbers are the same except for the last digits. Whole numbers
+// must be equal.
+func sameNumber(a, b float64) bool {
 	whole := a == math.Trunc(a) && b == math.Trunc(b)
 	return a == b || math.IsNaN(a) && math.IsNaN(b) || !whole && math.Abs(a-b) <= 1e-6+1e-4*math.Abs(a)
 }
 
-func decoded(text []byte) (v any) {
+func decodeJSON(text []byte) (v any) {
 	if json.Unmarshal(text, &v) != nil {
 		return nil
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// ErrFormat is why a file is refused: it is no session file, or something in it cannot be. The
-// error names the field.
+// ErrFormat refuses a file that is no session file or has an impossible value. The error names the
+// field.
 var ErrFormat = errors.New("bad session file")
 
-// largest bounds what a file may be once it is unpacked, in bytes.
+// largest bounds an unpacked file, in bytes.
 const largest = 1 << 30
 
 // Read reads a session file: JSON, or gzip of it. The error wraps ErrFormat, or is the reader's.
@@ -55,7 +55,7 @@ func (f *File) parse(text []byte) error {
 		Version int `json:"penstock_session"`
 	}
 	if err := json.Unmarshal(text, &version); err != nil {
-		return describe(err, text)
+		return addLine(err, text)
 	}
 	switch version.Version {
 	case Version:
@@ -64,14 +64,14 @@ func (f *File) parse(text []byte) error {
 	default:
 		return fmt.Errorf("penstock_session is %d; this version of Penstock reads %d", version.Version, Version)
 	}
-	if err := strict(text, f); err != nil {
-		return describe(err, text)
+	if err := decodeStrict(text, f); err != nil {
+		return addLine(err, text)
 	}
 	return f.check()
 }
 
-// describe adds the line to an error of JSON that knows where it is.
-func describe(err error, text []byte) error {
+// addLine adds the line to a JSON error that has an offset.
+func addLine(err error, text []byte) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n")), err)
@@ -79,8 +79,8 @@ func describe(err error, text []byte) error {
 	return err
 }
 
-// strict decodes one JSON value. A field that is not known is an error.
-func strict(text []byte, to any) error {
+// decodeStrict decodes one JSON value. An unknown field is an error.
+func decodeStrict(text []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
@@ -99,10 +99,10 @@ func (f *File) UnmarshalJSON(text []byte) error {
 		*fields
 		Sessions []json.RawMessage `json:"sessions"`
 	}{fields: (*fields)(f)}
-	if err := strict(text, &parts); err != nil {
+	if err := decodeStrict(text, &parts); err != nil {
 		return err
 	}
-	return eachOf("sessions", parts.Sessions, &f.Sessions)
+	return decodeEach("sessions", parts.Sessions, &f.Sessions)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. Errors name the field.
@@ -112,24 +112,24 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 		*fields
 		Calls []json.RawMessage `json:"calls"`
 	}{fields: (*fields)(s)}
-	if err := strict(text, &parts); err != nil {
+	if err := decodeStrict(text, &parts); err != nil {
 		return err
 	}
-	return eachOf("calls", parts.Calls, &s.Calls)
+	return decodeEach("calls", parts.Calls, &s.Calls)
 }
 
-// eachOf decodes the entries of a list, so that an error can name the entry.
-func eachOf[T any](field string, from []json.RawMessage, to *[]T) error {
+// decodeEach decodes the entries of a list, so that an error can name the entry.
+func decodeEach[T any](field string, from []json.RawMessage, to *[]T) error {
 	*to = make([]T, len(from))
 	for i, text := range from {
-		if err := strict(text, &(*to)[i]); err != nil {
+		if err := decodeStrict(text, &(*to)[i]); err != nil {
 			return fmt.Errorf("%s[%d]: %w", field, i, err)
 		}
 	}
 	return nil
 }
 
-// check looks for what no session can have, and names the field.
+// check refuses values that no session can have. The error names the field.
 func (f *File) check() error {
 	n := len(f.Vocabulary.Pieces)
 	return cmp.Or(f.Vocabulary.check(), f.Table.Check("table", n), checkEach("sessions", f.Sessions, func(_ int, s *Session) error {
@@ -172,8 +172,8 @@ func (s *Session) check(n int) error {
 		}))
 }
 
-// checkOrder checks that a call may follow others. length is that of the conversation, and follows
-// it.
+// checkOrder checks that a call may follow the calls before it. It updates the length of the
+// conversation.
 func (c *Call) checkOrder(before []Call, length *int, prompt int) error {
 	if i := len(before) - 1; i > 0 && (c.runs() != before[i].runs() || before[i].Call == CallRun) {
 		return fmt.Errorf("call: %q after %q; steps of a program follow open, and a run is the last call", c.Call, before[i].Call)
@@ -202,18 +202,18 @@ func (c *Call) checkOrder(before []Call, length *int, prompt int) error {
 	return nil
 }
 
-// runs reports whether the call is of a program at work.
+// runs reports whether the call is a program's step or run.
 func (c *Call) runs() bool { return c.Call == CallStep || c.Call == CallRun }
 
-// renders reports whether the call has to do with a conversation, in an instance of its own.
+// renders reports whether the call renders or rewrites a conversation, in an instance of its own.
 func (c *Call) renders() bool { return c.Call == CallRender || c.Call == CallMessages }
 
-// check checks a call by itself.
+// check checks a call without regard to others.
 func (c *Call) check(n int) error {
 	return cmp.Or(c.checkInput(n), c.checkOutcome(), checkEach("deeds", c.Deeds, func(_ int, d *Deed) error { return d.check(n) }), c.Mask.check(n))
 }
 
-// checkInput checks that what a call needs is there.
+// checkInput checks that a call has the fields that it needs.
 func (c *Call) checkInput(n int) error {
 	switch c.Call {
 	case CallOpen, CallPrepare, CallRender, CallMessages, CallRefuse, CallStep, CallRun:
@@ -271,14 +271,14 @@ func (c *Call) checkView(n int) error {
 	return nil
 }
 
-// asked is what earlier files have: a question of a plugin that is no program, without the
-// parameters of the call. It becomes a deed.
+// asked is the form that earlier files have of a deed: a question of a plugin that is no program,
+// without the parameters of the call.
 type asked struct {
 	Import   string          `json:"import"`
 	Text     *Text           `json:"text"`
 	Flags    int32           `json:"flags"`
 	Kind     int32           `json:"kind"`
-	Handle   int32           `json:"handle"` // by a count of the writer's
+	Handle   int32           `json:"handle"` // as the writer counted
 	Token    Token           `json:"token"`
 	Tokens   []Token         `json:"tokens"`
 	Mask     *Mask           `json:"mask"`
@@ -289,10 +289,11 @@ type asked struct {
 	Sampling json.RawMessage `json:"sampling"`
 }
 
-// unknown is a handle that a file does not tell: in args any, as an answer the next one.
+// unknown is a handle that a file does not tell. In args it matches any handle; as an answer it
+// stands for the next one.
 const unknown = -1 << 31
 
-// deed makes a deed of a question.
+// deed turns a question into a deed.
 func (a *asked) deed() (d Deed, err error) {
 	d = Deed{Do: a.Import, Error: a.Error, Got: &Got{}}
 	size, good, bad := int32(len(textOf(a.Text))), int32(0), int32(-1)
@@ -351,10 +352,10 @@ func (d *Deed) UnmarshalJSON(text []byte) error {
 	}
 	if form.Import == nil {
 		type fields Deed
-		return strict(text, (*fields)(d))
+		return decodeStrict(text, (*fields)(d))
 	}
 	var a asked
-	err := strict(text, &a)
+	err := decodeStrict(text, &a)
 	if err == nil {
 		*d, err = a.deed()
 	}
@@ -369,11 +370,11 @@ func (c *Call) UnmarshalJSON(text []byte) error {
 		Asked []json.RawMessage `json:"asked"`
 		Deeds []json.RawMessage `json:"deeds"`
 	}{fields: (*fields)(c)}
-	if err := strict(text, &parts); err != nil {
+	if err := decodeStrict(text, &parts); err != nil {
 		return err
 	}
 	var questions, deeds []Deed
-	if err := errors.Join(eachOf("asked", parts.Asked, &questions), eachOf("deeds", parts.Deeds, &deeds)); err != nil {
+	if err := errors.Join(decodeEach("asked", parts.Asked, &questions), decodeEach("deeds", parts.Deeds, &deeds)); err != nil {
 		return err
 	}
 	if parts.Asked != nil || parts.Deeds != nil {

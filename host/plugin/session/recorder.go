@@ -23,15 +23,15 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// Recorder is a plugin's stage, or that of a program, that writes its calls down: of a program a
-// step for each wait, and the run when it is over.
+// Recorder is a plugin's stage, or a program, that records its calls. Of a program it records a
+// step for each wait, and the run at its end.
 type Recorder struct {
 	*stage.Stage
 	of        chain.Stage // the stage, or the program
 	isProgram bool
 
 	notes   notes
-	logprob float32 // of the token that is accepted next
+	logprob float32 // of the next token to be accepted
 	history []Token
 	opened  bool
 	begin   func(prompt []Token)
@@ -42,9 +42,9 @@ var (
 	_ chain.Preparer = (*Recorder)(nil)
 )
 
-// Record writes the calls of a stage down, before its first. begin is told the prompt's tokens,
-// and take gets each call when it is over; it returns false to get no more. Both are called in
-// turn, on the goroutines that the stage is called on.
+// Record begins to record a stage before its first call. begin is told the prompt's tokens. take
+// gets each call when it is over, and returns false to get no more. Both are called one after the
+// other, on the goroutines that the stage is called on.
 func Record(s *stage.Stage, begin func(prompt []Token), take func(Call) bool) *Recorder {
 	p, q := s.Plugin()
 	r := &Recorder{Stage: s, of: s, isProgram: p.IsProgram(), logprob: float32(math.NaN()), begin: begin,
@@ -59,15 +59,15 @@ func Record(s *stage.Stage, begin func(prompt []Token), take func(Call) bool) *R
 	return r
 }
 
-// Main is a program's.
+// Main implements program.Program.
 func (r *Recorder) Main(run *program.Run) error {
 	return r.run(func() error { return stage.Program{Stage: r.Stage}.Main(run) })
 }
 
 func (r *Recorder) run(main func() error) error { return r.record(Call{Call: CallStep}, false, main) }
 
-// record writes down a call, and watches no more where it was the last one. One that the plugin has
-// no export for is written down with always only.
+// record makes and records a call, and stops watching after the last one. A call for which the
+// plugin has no export is recorded only with always.
 func (r *Recorder) record(c Call, always bool, make func() error) error {
 	r.notes.begin(c)
 	err := make()
@@ -81,7 +81,7 @@ func (r *Recorder) record(c Call, always bool, make func() error) error {
 	return err
 }
 
-// Traits implements chain.Stage: those of the plugin, whose refusals are written down.
+// Traits implements chain.Stage: those of the plugin, with its refusals recorded.
 func (r *Recorder) Traits() chain.Traits {
 	t := r.of.Traits()
 	if !r.isProgram {
@@ -155,7 +155,7 @@ func (r *Recorder) Accept(t chain.Token) (effect chain.Effect, err error) {
 	return effect, err
 }
 
-// Rule is the plugin as a stop rule, or nil if it is none.
+// Rule returns the plugin as a stop rule, or nil if it is none.
 func (r *Recorder) Rule() answer.StopRule {
 	inner := r.Stage.Rule()
 	if inner == nil {
@@ -189,7 +189,7 @@ func (u *recordedRule) Rewind(tokens, bytes int) {
 	})
 }
 
-// Filter is the plugin as a filter of what is shown, or nil if it is none.
+// Filter returns the plugin as a filter of the shown text, or nil if it is none.
 func (r *Recorder) Filter() answer.Filter {
 	inner := r.Stage.Filter()
 	if inner == nil {
@@ -223,8 +223,7 @@ func (u *recordedFilter) Unfilter(calls int) {
 	})
 }
 
-// New begins the session of a plugin in a request. The prompt, or the messages, and the calls are
-// yet to come.
+// New begins the session of a plugin in a request. Prompt or messages, and calls, come later.
 func New(p *load.Plugin, q plugin.RequestInfo) Session {
 	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256},
 		Request: RequestFacts{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media, Messages: q.Messages}}
@@ -238,16 +237,16 @@ func New(p *load.Plugin, q plugin.RequestInfo) Session {
 	return s
 }
 
-// deedsOf writes down what a plugin did before there was a request.
+// deedsOf records the host calls that a plugin made before there was a request.
 func deedsOf(p *load.Plugin, did []plugin.Deed) (list []Deed) {
 	for i := range did {
-		list = append(list, deedOf(&did[i], p.Module.Env.Vocabulary.Size()))
+		list = append(list, newDeed(&did[i], p.Module.Env.Vocabulary.Size()))
 	}
 	return list
 }
 
-// Render has a plugin render a conversation, with CallRender as stage.Render does, or rewrite it,
-// with CallMessages as stage.RewriteMessages. It returns what that made, and what is written down.
+// Render has a plugin render a conversation (CallRender), as stage.Render does, or rewrite it
+// (CallMessages), as stage.RewriteMessages does. It returns the result and the recorded call.
 func Render(ctx context.Context, p *load.Plugin, call string, messages []byte, r plugin.RequestInfo, check func([]byte) error) (made string, done *Call, err error) {
 	n := &notes{vocabulary: p.Module.Env.Vocabulary.Size(), take: func(c Call) bool { done = &c; return true }}
 	n.begin(Call{Call: call})
@@ -267,7 +266,7 @@ func Render(ctx context.Context, p *load.Plugin, call string, messages []byte, r
 	return made, done, err
 }
 
-// isJSON is the check of a replay: what the messages must be like is the host's business.
+// isJSON is the check of a replay. Only a host knows what messages must look like.
 func isJSON(text []byte) error {
 	if !json.Valid(text) {
 		return errors.New("what was handed to emit is no JSON")
@@ -275,17 +274,17 @@ func isJSON(text []byte) error {
 	return nil
 }
 
-// notes follow a guest's calls and write them down. It is a guest.Watcher.
+// notes is a guest.Watcher that records a guest's calls.
 type notes struct {
 	view       load.View
 	vocabulary int    // tokens
 	sampling   string // the parameters when the answer began, as JSON
 	take       func(Call) bool
 
-	call *Call // what is going on; nil: nothing that is written down
+	call *Call // the call in progress; nil: none that is recorded
 	made bool  // the guest was called
-	over bool  // nothing is written down any more
-	step int   // bytes that the deeds of a program's step have
+	over bool  // nothing more is recorded
+	step int   // bytes of the deeds of a program's step
 	held int   // bytes of all deeds of the call
 }
 
@@ -294,7 +293,7 @@ func (n *notes) begin(c Call) {
 	n.call, n.made, n.held = &c, false, 0
 }
 
-// end writes the call down. A call that was not made is written down with always only.
+// end records the call. A call that was not made is recorded only with always.
 func (n *notes) end(always bool) {
 	c := n.call
 	n.call = nil
@@ -306,7 +305,7 @@ func (n *notes) end(always bool) {
 	}
 }
 
-// refused writes down the refusal that a call ended with, if it did.
+// refused records the refusal that a call ended with, if any.
 func (n *notes) refused(err error) {
 	var refusal *plugin.Refusal
 	if errors.As(err, &refusal) && n.call != nil {
@@ -363,12 +362,12 @@ func (n *notes) Answered(e guest.Export, answer int32, buffers *guest.Buffers) {
 	}
 }
 
-// exportOf are the calls with an answer that is written down.
+// exportOf maps the calls whose answer is recorded to their exports.
 var exportOf = map[string]guest.Export{
 	CallPrepare: guest.Prepare, CallSample: guest.Sample, CallAccept: guest.Accept, CallStop: guest.Stop, CallRun: guest.Run,
 }
 
-// prepared writes down what prepare says it filled.
+// prepared records the buffers that prepare says it filled.
 func (n *notes) prepared(c *Call, bits int32, b *guest.Buffers) {
 	if bits&abi.PrepareMask != 0 && b.Bound(abi.BufferMask) {
 		words := slices.Clone(b.Mask(n.vocabulary))
@@ -385,15 +384,15 @@ func (n *notes) prepared(c *Call, bits int32, b *guest.Buffers) {
 	}
 }
 
-// biasesOf reads a bias buffer, as much as it has.
+// biasesOf reads a bias buffer, as far as it has entries.
 func biasesOf(b []byte) []Bias {
 	count := min(int64(binary.LittleEndian.Uint32(b)), int64(len(b)-4)/8)
 	list := make([]Bias, count)
-	_, _ = binary.Decode(b[4:], binary.LittleEndian, list) // there is as much
+	_, _ = binary.Decode(b[4:], binary.LittleEndian, list) // it is long enough
 	return list
 }
 
-// spliceOf reads a splice buffer, as much as it has.
+// spliceOf reads a splice buffer, as far as it has entries.
 func spliceOf(b *guest.Buffers) *Splice {
 	w := b.Splice()
 	s := &Splice{Backtrack: int(w[0])}
@@ -403,10 +402,10 @@ func spliceOf(b *guest.Buffers) *Splice {
 	return s
 }
 
-// shownBest is how many of the best entries of a row are written down beside its digest.
+// shownBest is how many of a row's best entries are recorded beside its digest.
 const shownBest = 16
 
-// leftRow is what is written down of a row: all of it if a person could read it, else its digest.
+// leftRow records a row: all of it if a person could read it, otherwise its digest.
 func leftRow(row Logits) *Left {
 	if len(row) <= readable {
 		return &Left{Logits: slices.Clone(row)}
@@ -424,11 +423,11 @@ func leftRow(row Logits) *Left {
 	return l
 }
 
-// mostStep is how much the deeds of a program's step count before another begins.
+// mostStep bounds the deeds of a program's step, as stepSize counts them, before another begins.
 const mostStep = 64 << 10
 
-// mostHeld is how many bytes the deeds of one call have at most. A call can ask for very little
-// very often, and a recording counts its bytes only when it is over.
+// mostHeld bounds the deeds of one call, in bytes. A call can ask for very little very often, and a
+// recording counts its bytes only when it is over.
 const mostHeld = 32 << 20
 
 // Did implements guest.Watcher.
@@ -446,7 +445,7 @@ func (n *notes) Did(g *plugin.Deed) {
 	case g.Import == abi.ImportRequest && sampling(g.Gave.Text) == n.sampling:
 		return
 	}
-	d := deedOf(g, n.vocabulary)
+	d := newDeed(g, n.vocabulary)
 	if n.held += sizeOf(reflect.ValueOf(&d)); n.held > mostHeld {
 		c.Endless = true
 		return
@@ -455,8 +454,8 @@ func (n *notes) Did(g *plugin.Deed) {
 	if c.Call != CallStep || d.Failed {
 		return
 	}
-	if d.ofProgram() { // what is asked beside does not end a step
-		n.step += d.inStep()
+	if d.isProgram() { // calls that all plugins have do not end a step
+		n.step += d.stepSize()
 	}
 	if d.Do == abi.ImportBranchesWait || n.step > mostStep {
 		n.end(true)
@@ -466,7 +465,7 @@ func (n *notes) Did(g *plugin.Deed) {
 	}
 }
 
-// sampling are the parameters in what the import request told.
+// sampling returns the sampling parameters in the result of the import request.
 func sampling(told string) string {
 	var parts struct {
 		Sampling json.RawMessage `json:"sampling"`
@@ -477,8 +476,8 @@ func sampling(told string) string {
 	return string(parts.Sampling)
 }
 
-// faultOf is a fault as it is written down: for the request's own client, so with what the plugin
-// said.
+// faultOf records a fault, with what the plugin said, since a recording is for the request's own
+// client.
 func faultOf(f *plugin.Fault) *Fault {
 	detail := f.Detail
 	if f.Said != "" {

@@ -20,14 +20,15 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Logits are in JSON an array of numbers, or base64 of little-endian floats where they are too
-// many to read.
+// Logits are in JSON an array of numbers, or base64 of little-endian floats if there are too many
+// to read.
 type Logits []float32
 
-// readable is how many logits are written as numbers: as many as the widest view of candidates has.
+// readable is up to how many logits are written as numbers: as many as the widest view of
+// candidates has.
 const readable = 4096
 
-// notFinite are the logits that JSON has no numbers for.
+// notFinite holds the logits for which JSON has no numbers.
 var notFinite = map[string]float32{"-inf": float32(math.Inf(-1)), "inf": float32(math.Inf(1)), "nan": float32(math.NaN())}
 
 // MarshalJSON implements json.Marshaler.
@@ -42,7 +43,7 @@ func (l Logits) MarshalJSON() ([]byte, error) {
 	return append(bytes.TrimSuffix(text, []byte{','}), ']'), nil
 }
 
-// Logit is one of them.
+// Logit is one of a list of Logits.
 type Logit float32
 
 // MarshalJSON implements json.Marshaler.
@@ -110,8 +111,8 @@ func parseLogit(text []byte) (float32, error) {
 	return float32(x), nil
 }
 
-// littleEndian are numbers as the ABI has them in memory. They have no type of their own, which
-// encoding/binary would take one by one.
+// littleEndian encodes numbers as the ABI has them in memory. The lists have no named type, since
+// encoding/binary would encode its elements one by one.
 func littleEndian[T []float32 | []uint32](numbers T) []byte {
 	b, err := binary.Append(nil, binary.LittleEndian, numbers)
 	if err != nil {
@@ -120,7 +121,7 @@ func littleEndian[T []float32 | []uint32](numbers T) []byte {
 	return b
 }
 
-// digest is the sha256 of the logits as little-endian floats, in hex.
+// digest returns the SHA-256 of the logits as little-endian floats, in hex.
 func (l Logits) digest() string { return fmt.Sprintf("%x", sha256.Sum256(littleEndian([]float32(l)))) }
 
 // Bias is added to a token's logit: in JSON [token, amount].
@@ -162,7 +163,7 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 		return json.Unmarshal(text, (*string)(t))
 	}
 	var b base64Text
-	if err := strict(text, &b); err != nil || b.Base64 == nil {
+	if err := decodeStrict(text, &b); err != nil || b.Base64 == nil {
 		return fmt.Errorf("%.60s is no text: a string, or {\"base64\": \"…\"}", text)
 	}
 	*t = Text(b.Base64)
@@ -177,7 +178,7 @@ type Mask struct {
 	Bits  []byte  `json:"bits,omitempty"`
 }
 
-// NewMask is the shortest form of a mask in the ABI's layout, over n tokens.
+// NewMask returns the shortest form of a mask over n tokens in the ABI's layout.
 func NewMask(words []uint32, n int) *Mask {
 	allowed := 0
 	for _, w := range words {
@@ -202,7 +203,7 @@ func NewMask(words []uint32, n int) *Mask {
 	return &Mask{Bits: littleEndian(words)}
 }
 
-// Words are the mask over n tokens in the ABI's layout.
+// Words returns the mask over n tokens in the ABI's layout.
 func (m *Mask) Words(n int) []uint32 {
 	words := make([]uint32, (n+31)/32)
 	if m.Bits != nil {
@@ -244,13 +245,13 @@ type Vocabulary struct {
 	LongestPiece bool               `json:"longest_piece,omitempty"`
 }
 
-// attributes and specials are the names of what the ABI has numbers for.
+// attributes and specials map names to the ABI's numbers.
 var (
 	attributes = map[string]uint32{"control": abi.AttrControl, "end": abi.AttrEnd, "byte": abi.AttrByte, "unused": abi.AttrUnused}
 	specials   = map[string]int32{"bos": abi.SpecialBOS, "eos": abi.SpecialEOS, "eot": abi.SpecialEOT, "newline": abi.SpecialNewline}
 )
 
-// NewVocabulary writes down a vocabulary.
+// NewVocabulary records a vocabulary.
 func NewVocabulary(from plugin.Vocabulary) Vocabulary {
 	v := Vocabulary{Attributes: map[string][]Token{}, Special: map[string]Token{}}
 	for t := range Token(from.Size()) {
@@ -311,7 +312,7 @@ func checkToken(field string, t Token, n int) error {
 	return nil
 }
 
-// longestPieces makes tokens of a text in place of a model's tokenizer: the longest piece that
+// longestPieces tokenizes a text greedily in place of a model's tokenizer: the longest piece that
 // fits, again and again.
 func (v *Vocabulary) longestPieces(text string) ([]Token, error) {
 	var tokens []Token

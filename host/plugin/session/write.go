@@ -14,8 +14,8 @@ import (
 // Write writes a file for people to read and edit: each call on a line of its own.
 func (f *File) Write(to io.Writer) error { return f.write(to, true) }
 
-// Stream writes a file as JSON, call by call: a recording is many times as long as what it is made
-// of.
+// Stream writes a file as JSON, call by call: the text of a recording is many times as long as the
+// recording in memory.
 func (f *File) Stream(to io.Writer) error { return f.write(to, false) }
 
 func (f *File) write(to io.Writer, people bool) error {
@@ -51,14 +51,14 @@ func (f *File) write(to io.Writer, people bool) error {
 	return errors.Join(w.err, w.Flush())
 }
 
-// writer writes objects and lists. For people, what is in those that were opened has lines of its
-// own. Errors of writing come with Flush.
+// writer writes objects and lists. For people, the entries of opened ones are on lines of their
+// own. Flush returns errors of writing.
 type writer struct {
 	*bufio.Writer
 	people bool
 	depth  int
-	begun  bool  // what was opened last has an entry
-	err    error // of what cannot be written as JSON
+	begun  bool  // the innermost object or list has an entry
+	err    error // of values that cannot be written as JSON
 }
 
 func (w *writer) open(name string, bracket byte) {

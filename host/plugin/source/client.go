@@ -3,6 +3,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,13 +11,17 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin/artifact"
 	"github.com/penstock/penstock/host/plugin/index"
 )
 
-// ErrDigest refuses what has another SHA-256 than the one that was asked for.
+// ErrDigest refuses content whose SHA-256 is not the requested one.
 var ErrDigest = errors.New("its SHA-256 is another one than it must be")
 
 // Client gets one index, and the files of its plugins.
@@ -30,15 +35,15 @@ type Client struct {
 	artifacts artifact.Client
 }
 
-// Open makes a client of where an index is.
+// Open returns a client for a source.
 func (c Client) Open() *Client {
 	c.web = newWeb(c.Agent)
 	c.artifacts = artifact.Client{UserAgent: c.Agent, MaxBytes: c.MaxBytes, HTTP: &c.web.client}
 	return &c
 }
 
-// Index gets the index, and keeps a copy of it. The error wraps index.ErrIndex,
-// index.ErrSignature or ErrDigest where it is not to be trusted.
+// Index gets the index, and keeps a copy of it. The error wraps index.ErrIndex, index.ErrSignature
+// or ErrDigest if the index cannot be trusted.
 func (c *Client) Index(ctx context.Context) (*index.Index, error) {
 	text, signature, err := c.fetch(ctx)
 	if err != nil {
@@ -59,7 +64,7 @@ func (c *Client) Index(ctx context.Context) (*index.Index, error) {
 	return i, nil
 }
 
-// check reads an index, if it is the one that was asked for.
+// check reads an index if its digest or signature is the requested one.
 func (c *Client) check(text, signature []byte) (*index.Index, error) {
 	if err := checkSum(text, c.SHA256); err != nil {
 		return nil, err
@@ -126,8 +131,7 @@ func (c *Client) fetch(ctx context.Context) (text, signature []byte, err error) 
 	return text, signature, err
 }
 
-// File gets the file of a plugin. The error wraps ErrDigest if it is another one than the entry
-// says.
+// File gets the file of a plugin. The error wraps ErrDigest if it is not the entry's file.
 func (c *Client) File(ctx context.Context, e index.Entry) (content []byte, err error) {
 	content, err = c.contentOf(ctx, e)
 	if err == nil && int64(len(content)) != e.Size {
@@ -165,4 +169,86 @@ func (c *Client) contentOf(ctx context.Context, e index.Entry) ([]byte, error) {
 		u = c.url.ResolveReference(u)
 	}
 	return c.web.get(ctx, u, e.Size)
+}
+
+// path returns the path of the index's copy. Its lines are the SHA-256 of the index, the signature
+// or nothing, and then the index.
+func (c *Client) path() string {
+	sum := sha256.Sum256([]byte(c.Name))
+	return filepath.Join(c.Copies, hex.EncodeToString(sum[:])+".index")
+}
+
+func (c *Client) keep(text, signature []byte) error {
+	if err := atomicfile.MkdirAll(c.Copies, 0o755); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	_, err := atomicfile.WriteBytes(c.path(), 0o644, bytes.Join([][]byte{[]byte(hex.EncodeToString(sum[:])), bytes.TrimSpace(signature), text}, []byte("\n")))
+	return err
+}
+
+// ErrOlder refuses a signed index that is older than one seen before: whoever serves it may want a
+// plugin with a known fault to be installed.
+var ErrOlder = errors.New("it is older than the one of the last time")
+
+// checkAge compares a signed index with the copy of the last one. An index that is pinned by its
+// digest needs no check, and a copy that another key signed does not count.
+func (c *Client) checkAge(i *index.Index) error {
+	if c.SHA256 != "" || c.Key == nil && i.Key == "" {
+		return nil
+	}
+	last, _, err := c.Offline()
+	if err != nil || c.Key == nil && last.Key != i.Key || i.Created >= last.Created {
+		return nil //nolint:nilerr // without a copy that is good there is nothing to compare with
+	}
+	return fmt.Errorf("%w: it says %s, and that said %s; ask its publisher, and where that is right remove %s", ErrOlder, when(i.Created), when(last.Created), c.path())
+}
+
+// when formats a time of an index.
+func when(created int64) string {
+	if created == 0 {
+		return "nothing"
+	}
+	return time.Unix(created, 0).UTC().Format(time.DateTime + " MST")
+}
+
+// Offline is Index for the copy, without the network. It returns when the copy was made. A folder
+// is its own copy.
+func (c *Client) Offline() (i *index.Index, made time.Time, err error) {
+	var text, signature []byte
+	if c.folder != "" {
+		text, signature, err = c.fetch(context.Background()) // it reads a file
+	} else {
+		text, signature, made, err = c.copied()
+	}
+	if err == nil {
+		i, err = c.check(text, signature)
+	}
+	if err != nil {
+		return nil, made, fmt.Errorf("the index %s: %w", c.Name, err)
+	}
+	return i, made, nil
+}
+
+// copied reads the copy.
+func (c *Client) copied() (text, signature []byte, made time.Time, err error) {
+	stat, err := os.Stat(c.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, made, errors.New("there is no copy of it yet; search once without --offline")
+	} else if err != nil {
+		return nil, nil, made, err
+	}
+	content, err := readFile(c.Copies, filepath.Base(c.path()), index.MaxBytes+1<<10)
+	if err != nil {
+		return nil, nil, made, err
+	}
+	sum, rest, _ := bytes.Cut(content, []byte("\n"))
+	signature, text, _ = bytes.Cut(rest, []byte("\n"))
+	if err := checkSum(text, string(sum)); err != nil || len(sum) == 0 {
+		return nil, nil, made, fmt.Errorf("its copy %s is damaged; search once without --offline", c.path())
+	}
+	if len(signature) == 0 {
+		signature = nil
+	}
+	return text, signature, stat.ModTime(), nil
 }

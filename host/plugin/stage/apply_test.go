@@ -3,7 +3,9 @@
 package stage
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -214,5 +216,204 @@ func TestStage_Buffers_SurviveGrowth(t *testing.T) {
 	v := raw(ramp())
 	if err := s.Apply(v); err != nil || v.ID[0] != 3 {
 		t.Errorf("%v, %v", v.ID, err)
+	}
+}
+
+// compactByOne is compact, one candidate at a time.
+func compactByOne(ids []int32, logits []float32) (keptIDs []int32, keptLogits []float32, invalid int) {
+	for i, x := range logits {
+		switch {
+		case math.IsNaN(float64(x)) || x == inf:
+			return nil, nil, i
+		case x != banned:
+			keptIDs, keptLogits = append(keptIDs, ids[i]), append(keptLogits, x)
+		}
+	}
+	return keptIDs, keptLogits, -1
+}
+
+func TestCompact_IsAsGoodAsOneAtATime(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	toIDs, toLogits := make([]int32, 300), make([]float32, 300)
+	for _, n := range []int{0, 1, 63, 64, 65, 128, 130, 256, 300} {
+		for round := range 300 {
+			ids, logits := make([]int32, n), make([]float32, n)
+			for i := range n {
+				ids[i], logits[i] = int32(r.Uint32()), float32(r.NormFloat64())
+			}
+			for range r.IntN(4) { // runs that are banned
+				from := r.IntN(n + 1)
+				for i := from; i < min(n, from+r.IntN(200)); i++ {
+					logits[i] = banned
+				}
+			}
+			if n > 0 && round%5 == 0 {
+				logits[r.IntN(n)] = []float32{inf, nan, math.MaxFloat32, -math.MaxFloat32, math.Float32frombits(1 << 31)}[r.IntN(5)]
+			}
+			wantIDs, wantLogits, wantInvalid := compactByOne(ids, logits)
+			kept, invalid := compact(toIDs, toLogits, ids, logits)
+			if invalid != wantInvalid || !slices.Equal(toIDs[:kept], wantIDs) || !slices.Equal(toLogits[:kept], wantLogits) {
+				t.Fatalf("%v: kept %v %v, invalid %d; want %v %v, %d", logits, toIDs[:kept], toLogits[:kept], invalid, wantIDs, wantLogits, wantInvalid)
+			}
+		}
+	}
+}
+
+func TestSorted_SeesEveryPair(t *testing.T) {
+	for _, n := range []int{1, 2, 8, 9, 10, 17, 30} {
+		falling := func() []float32 {
+			l := make([]float32, n)
+			for i := range l {
+				l[i] = 5 - float32(i/2) // some are equal
+			}
+			return l
+		}
+		if !sorted(falling()) {
+			t.Errorf("%d logits in order count as unsorted", n)
+		}
+		for i := range n {
+			for _, x := range []float32{nan, 100, banned} {
+				l := falling()
+				if l[i] = x; sorted(l) && (i > 0 || x != 100) {
+					t.Errorf("%d logits with %v at %d count as sorted", n, x, i)
+				}
+			}
+		}
+	}
+	if sorted(nil) {
+		t.Error("no logits count as sorted")
+	}
+}
+
+// showWide shows 256 candidates, four blocks of them, to a guest that does something with them.
+// Token i has the logit −i.
+func showWide(t *testing.T, sample []byte) (*chain.View, error) {
+	t.Helper()
+	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Vocabulary = bigWords{} })
+	s := useOf(t, hosttest.Load(t, loader, viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, sample, i32(-1))), plugin.RequestInfo{}, 1)
+	v := &chain.View{N: 256, Chosen: -1}
+	for i := range 256 {
+		v.ID, v.Logit = append(v.ID, int32(i)), append(v.Logit, -float32(i))
+	}
+	err := s.Apply(v)
+	if err != nil && v.N != 256 {
+		t.Error("a fault changed the view")
+	}
+	return v, err
+}
+
+// What a guest leaves is looked at wherever it stands, whether it left the ids alone or not.
+func TestStage_Apply_LooksAtAllCandidates(t *testing.T) {
+	for _, i := range []int{0, 63, 64, 200, 255} {
+		id := hosttest.AtBuffer + 4*i
+		logit := id + 4*256
+		for name, tc := range map[string]struct {
+			code   []byte
+			detail string
+		}{
+			"NaN alone":        {pokeF(logit, nan), "neither finite"},
+			"infinite alone":   {pokeF(logit, inf), "neither finite"},
+			"NaN, ids changed": {slices.Concat(poke(id, 280), pokeF(logit, nan)), "neither finite"},
+			"one id twice":     {poke(id, (i+1)%256), "twice"},
+			"id past the last": {poke(id, bigWords{}.Size()), "not in the vocabulary"},
+			"all is wrong":     {slices.Concat(poke(id, -1), pokeF(logit, nan)), "not in the vocabulary"},
+		} {
+			t.Run(fmt.Sprintf("%s at %d", name, i), func(t *testing.T) {
+				_, err := showWide(t, tc.code)
+				hosttest.MustFault(t, err, abi.ExportSample, plugin.CauseAnswer, tc.detail)
+			})
+		}
+		if v, err := showWide(t, pokeF(logit, banned)); err != nil || v.N != 255 || slices.Contains(v.ID, int32(i)) {
+			t.Errorf("%d banned: %d left, %v", i, v.N, err)
+		}
+		if v, err := showWide(t, poke(id, 299)); err != nil || v.N != 256 || v.ID[i] != 299 {
+			t.Errorf("%d replaced: %d left, %v", i, v.N, err)
+		}
+	}
+}
+
+func wholeRow(sample ...[]byte) *asm.Guest {
+	return viewed(`{"name":"guest","view":"logits"}`, abi.BufferLogits, 400, append(sample, i32(-1))...)
+}
+
+func TestStage_Apply_WholeRow(t *testing.T) {
+	s := use(t, wholeRow(pokeF(hosttest.AtBuffer+4*7, 1000)), 1)
+	row := ramp(3)
+	v := raw(row)
+	if err := s.Apply(v); err != nil {
+		t.Fatal(err)
+	}
+	want := ramp(3)
+	want[7] = 1000
+	if diff := cmp.Diff(want, v.Row); diff != "" || v.N != -1 {
+		t.Errorf("%d left, %s", v.N, diff)
+	}
+	if row[7] != 7 {
+		t.Error("the host's row was written to")
+	}
+}
+
+func TestStage_Apply_WholeRowOfCandidates(t *testing.T) {
+	s := use(t, wholeRow(), 1)
+	v := &chain.View{Row: ramp(), ID: []int32{9, 4}, Logit: []float32{1, 2}, N: 2, Chosen: -1}
+	if err := s.Apply(v); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range v.Row {
+		want := banned
+		switch i {
+		case 9:
+			want = 1
+		case 4:
+			want = 2
+		}
+		if x != want {
+			t.Errorf("token %d has %v, want %v", i, x, want)
+		}
+	}
+	if v.N != -1 {
+		t.Errorf("%d left", v.N)
+	}
+}
+
+func TestStage_Apply_WholeRowFaults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code   []byte
+		detail string
+	}{
+		"NaN":      {pokeF(hosttest.AtBuffer+4*9, nan), "NaN of token 9"},
+		"infinite": {pokeF(hosttest.AtBuffer+4*99, inf), "+Inf of token 99"},
+		"all banned": {func() (code []byte) {
+			for i := range 100 {
+				code = append(code, pokeF(hosttest.AtBuffer+4*i, banned)...)
+			}
+			return code
+		}(), "no logit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := use(t, wholeRow(tc.code), 1)
+			hosttest.MustFault(t, s.Apply(raw(ramp())), abi.ExportSample, plugin.CauseAnswer, tc.detail)
+		})
+	}
+}
+
+func TestFirstInvalid_FindsEveryKind(t *testing.T) {
+	for _, n := range []int{1, 63, 64, 65, 200} {
+		for at := range n {
+			row := make([]float32, n)
+			for i := range row {
+				row[i] = -float32(i) * 1e30
+			}
+			row[n-1] = banned
+			if got := firstInvalid(row); got != -1 {
+				t.Fatalf("%d: found %d in a good row", n, got)
+			}
+			for _, bits := range []uint32{0x7f800000, 0x7f800001, 0x7fffffff, 0xff800001, 0xffc00000, 0xffffffff} {
+				row[at] = math.Float32frombits(bits)
+				if got := firstInvalid(row); got != at {
+					t.Fatalf("%d: %#x at %d: found %d", n, bits, at, got)
+				}
+			}
+		}
 	}
 }

@@ -9,47 +9,48 @@ import (
 	"github.com/penstock/penstock/host/plugin/guest"
 )
 
-// filter is the filter of a stage.
+// filter is a stage as a filter of the shown text.
 type filter struct {
 	stage *Stage
-	held  []byte // what the plugin kept back: the end of text
-	text  []byte // all that Filter was given and still stands
-	given []given
-	cut   bool // some of what the instance was given does not stand any more
+	held  []byte // the end of text, which the plugin keeps back
+	text  []byte // the text of all calls
+	calls []filterCall
+	cut   bool // the instance has seen text that was taken back
 
-	bytes, written int // that the plugin was given, and that it wrote, in all
+	bytes, written int // bytes given to the plugin and written by it since the answer began
 }
 
-// given is a call of Filter that still stands.
-type given struct {
-	end   int // of its text, in all of it
+// filterCall is a call of Filter whose text was not taken back.
+type filterCall struct {
+	end   int // where its text ends in filter.text
 	held  int // bytes that the plugin kept back then
-	after int // tokens that the answer had
+	after int // tokens that the answer had then
 }
 
 // Filter implements answer.Filter. Text longer than the guest's buffer comes in several calls.
-// Where the request goes on without the plugin, all is shown as it is.
+// If the request goes on without the plugin, all text is shown unchanged.
 func (f *filter) Filter(text string, last bool) (shown string, err error) {
 	s := f.stage
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f.text = append(f.text, text...)
 	if text != "" || last {
-		shown, err = f.calls(text, last)
+		shown, err = f.filterParts(text, last)
 	}
 	if err := s.endOnFault(err); err != nil {
 		return "", err
 	}
 	if s.disabled || s.instance != nil && !s.instance.Has(guest.Filter) {
-		shown += string(f.held) // with the rest of the text, which calls has left there
+		shown += string(f.held) // with the rest of the text, which filterParts left there
 		f.held = f.held[:0]
 	}
-	f.given = append(f.given, given{len(f.text), len(f.held), len(s.session.History) - s.prompt})
+	f.calls = append(f.calls, filterCall{len(f.text), len(f.held), len(s.session.History) - s.prompt})
 	return shown, nil
 }
 
-// calls gives the guest a text, as much at a time as fits its buffer. What was not shown is held.
-func (f *filter) calls(text string, last bool) (shown string, err error) {
+// filterParts gives the guest a text, as much at a time as fits its buffer. What it does not show
+// is held.
+func (f *filter) filterParts(text string, last bool) (shown string, err error) {
 	for first := true; (first || text != "") && f.stage.canCall(guest.Filter); first = false {
 		i := f.stage.instance
 		part := text[:wholeCharacters(text, len(i.Buffers.Text())-len(f.held))]
@@ -58,7 +59,7 @@ func (f *filter) calls(text string, last bool) (shown string, err error) {
 			break
 		}
 		text = text[len(part):]
-		more, violation, failed := f.call(part, last && text == "")
+		more, violation, failed := f.callGuest(part, last && text == "")
 		if shown += more; violation != nil {
 			failed = i.Fail(guest.Filter, violation)
 		}
@@ -70,8 +71,8 @@ func (f *filter) calls(text string, last bool) (shown string, err error) {
 	return shown, err
 }
 
-// call gives the guest what it kept back and a part of the text that fits beside it.
-func (f *filter) call(part string, last bool) (shown string, _ *guest.Violation, _ error) {
+// callGuest gives the guest the text it kept back and a part of the new text that fits beside it.
+func (f *filter) callGuest(part string, last bool) (shown string, _ *guest.Violation, _ error) {
 	s, i, limits := f.stage, f.stage.instance, &f.stage.module.Env.Limits
 	f.held = append(f.held, part...)
 	n, end := copy(i.Buffers.Text(), f.held), int32(0)
@@ -113,33 +114,33 @@ func (f *filter) Unfilter(calls int) {
 	f.stage.mu.Lock()
 	defer f.stage.mu.Unlock()
 	f.cut = f.cut || calls > 0
-	f.given = f.given[:max(len(f.given)-calls, 0)]
-	f.text = f.text[:f.restore(len(f.given))]
+	f.calls = f.calls[:max(len(f.calls)-calls, 0)]
+	f.text = f.text[:f.restoreHeld(len(f.calls))]
 }
 
-// restore has the text be held that was after the first n calls, and returns where theirs ends.
-func (f *filter) restore(n int) (end int) {
+// restoreHeld sets held to what it was after the first n calls, and returns where their text ends.
+func (f *filter) restoreHeld(n int) (end int) {
 	f.held = f.held[:0]
 	if n > 0 {
-		last := f.given[n-1]
+		last := f.calls[n-1]
 		end = last.end
 		f.held = append(f.held, f.text[end-last.held:end]...)
 	}
 	return end
 }
 
-// retell makes calls again on a fresh instance, from that of index from on, which came when the
-// answer had at most so many tokens. What the plugin makes of the text is dropped. The result is
-// the next index.
-func (f *filter) retell(from, tokens int) (int, error) {
-	for ; f.stage.has(guest.Filter) && from < len(f.given) && f.given[from].after <= tokens; from++ {
-		begin := f.restore(from)
-		if text := string(f.text[begin:f.given[from].end]); text != "" {
-			if _, err := f.calls(text, false); err != nil {
+// replay makes the calls from index from on again on a fresh instance, as far as they came when the
+// answer had at most tokens tokens, and returns the index of the next. The text that the plugin
+// shows is dropped.
+func (f *filter) replay(from, tokens int) (int, error) {
+	for ; f.stage.implements(guest.Filter) && from < len(f.calls) && f.calls[from].after <= tokens; from++ {
+		begin := f.restoreHeld(from)
+		if text := string(f.text[begin:f.calls[from].end]); text != "" {
+			if _, err := f.filterParts(text, false); err != nil {
 				return from, err
 			}
 		}
-		f.restore(from + 1)
+		f.restoreHeld(from + 1)
 	}
 	return from, nil
 }

@@ -147,7 +147,7 @@ func TestFilter_Unfilter_RandomWorld(t *testing.T) {
 				a.Advance(1+r.Int32N(99), answer.Details{})
 			}
 			read()
-			if got, want := int(peek(s, hosttest.AtScratch)), len(s.filter.given); got != want {
+			if got, want := int(peek(s, hosttest.AtScratch)), len(s.filter.calls); got != want {
 				t.Fatalf("the instance was called %d times; %d calls stand", got, want)
 			}
 		}

@@ -12,24 +12,24 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// rule is the stop rule of a stage. Positions count the bytes of text that it was given.
+// rule is a stage as a stop rule. Positions count bytes of the text that it was given.
 type rule struct {
-	stage *Stage
-	told  []told // what Check was given and still stands, where a fresh instance may have to be told again
-	text  []byte // of told
+	stage  *Stage
+	chunks []chunk // the calls of Check to replay to a fresh instance
+	text   []byte  // the text of all chunks
 
 	// The plugin answers 0 when all text so far may be shown. The scheduler gets one verdict for
 	// each token, and a token's text may take several calls.
-	total    int    // all text
-	released int    // that the last verdict without Hold let be shown
+	total    int    // bytes of all text
+	released int    // bytes shown after the last verdict without Hold
 	held     []byte // the text since the plugin's last 0
-	cut      bool   // some of what the instance was told does not stand any more
+	cut      bool   // the instance has seen text that was taken back
 }
 
-// told is a token that Check was given.
-type told struct {
+// chunk is a call of Check whose text was not taken back.
+type chunk struct {
 	token scheduler.Token
-	end   int // of its text, in all of it
+	end   int // where its text ends in rule.text
 	after int // tokens that the answer had then
 }
 
@@ -41,12 +41,12 @@ func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 	if !s.canCall(guest.Stop) {
 		return answer.Verdict{}, nil
 	}
-	r.remember(t, text)
+	r.rememberChunk(t, text)
 	buffer := s.instance.Buffers.Text()
 	for {
 		part := text[:wholeCharacters(text, len(buffer))]
 		text = text[len(part):]
-		verdict, err := r.call(t, part)
+		verdict, err := r.callGuest(t, part)
 		if err != nil {
 			return answer.Verdict{}, s.endOnFault(err)
 		}
@@ -59,8 +59,8 @@ func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 	}
 }
 
-// call shows the guest a part of the text that fits its buffer.
-func (r *rule) call(t scheduler.Token, part string) (answer.Verdict, error) {
+// callGuest shows the guest a part of the text that fits its buffer.
+func (r *rule) callGuest(t scheduler.Token, part string) (answer.Verdict, error) {
 	i := r.stage.instance
 	copy(i.Buffers.Text(), part)
 	r.held = append(r.held, part...)
@@ -69,7 +69,7 @@ func (r *rule) call(t scheduler.Token, part string) (answer.Verdict, error) {
 	if err != nil {
 		return answer.Verdict{}, err
 	}
-	verdict, v := r.interpret(returned)
+	verdict, v := r.readVerdict(returned)
 	if v != nil {
 		return answer.Verdict{}, i.Fail(guest.Stop, v)
 	}
@@ -84,15 +84,15 @@ func (r *rule) Rewind(tokens, bytes int) {
 	r.stage.mu.Lock()
 	defer r.stage.mu.Unlock()
 	bytes = min(bytes, r.total)
-	r.forget(tokens, bytes)
+	r.forgetChunks(tokens, bytes)
 	r.total -= bytes
 	r.released = min(r.released, r.total)
 	r.held = r.held[:max(len(r.held)-bytes, 0)]
 }
 
-// interpret turns what the plugin returned into a verdict on all text since the last verdict
-// without Hold. What that released cannot be hidden any more.
-func (r *rule) interpret(returned int32) (answer.Verdict, *guest.Violation) {
+// readVerdict turns what the plugin returned into a verdict on all text since the last verdict
+// without Hold. Text that was released then can no longer be hidden.
+func (r *rule) readVerdict(returned int32) (answer.Verdict, *guest.Violation) {
 	limit := r.stage.module.Env.Limits.Held
 	endAt := func(position int) (answer.Verdict, *guest.Violation) {
 		return answer.Verdict{End: true, Show: max(position-r.released, 0)}, nil
@@ -120,7 +120,7 @@ func (r *rule) interpret(returned int32) (answer.Verdict, *guest.Violation) {
 	return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d, it must be at most 3", returned)
 }
 
-// wholeCharacters is how many bytes of text fit, without cutting a character.
+// wholeCharacters returns how many bytes of text fit into room bytes without cutting a character.
 func wholeCharacters(text string, room int) int {
 	if len(text) <= room {
 		return len(text)
@@ -133,3 +133,58 @@ func wholeCharacters(text string, room int) int {
 
 // Close implements answer.StopRule. The stage closes the instance.
 func (r *rule) Close() error { return nil }
+
+// needsReplay reports whether a fresh instance replaces one that has seen tokens or text that were
+// taken back. The text of the answer is then kept, to be replayed. A plugin with penstock_rewind
+// keeps its instance.
+func (s *Stage) needsReplay() bool {
+	return !s.implements(guest.Rewind) && (s.implements(guest.Accept) || s.implements(guest.Stop) || s.implements(guest.Filter))
+}
+
+// rememberChunk keeps a call of Check for replay.
+func (r *rule) rememberChunk(t scheduler.Token, text string) {
+	if r.stage.needsReplay() {
+		r.text = append(r.text, text...)
+		r.chunks = append(r.chunks, chunk{t, len(r.text), len(r.stage.session.History) - r.stage.prompt})
+	}
+}
+
+// forgetChunks drops the last chunks: as many as tokens were taken back, and those whose text
+// reaches into the last bytes.
+func (r *rule) forgetChunks(tokens, bytes int) {
+	r.cut = r.cut || tokens > 0 || bytes > 0
+	end := len(r.text) - bytes
+	for n := len(r.chunks); n > 0 && (tokens > 0 || r.chunks[n-1].end > end); n-- {
+		r.chunks = r.chunks[:n-1]
+		tokens--
+	}
+	r.text = r.text[:min(len(r.text), max(end, 0))]
+}
+
+// reset prepares for an instance that has seen no text.
+func (r *rule) reset() { r.total, r.held, r.cut = 0, r.held[:0], false }
+
+// replay shows a fresh instance the chunks from index from on that came when the answer had at most
+// tokens tokens, and returns the index of the next. Verdicts no longer count, but the instance may
+// hold text back again.
+func (r *rule) replay(from, tokens int) (int, error) {
+	for ; r.stage.implements(guest.Stop) && from < len(r.chunks) && r.chunks[from].after <= tokens; from++ {
+		begin := 0
+		if from > 0 {
+			begin = r.chunks[from-1].end
+		}
+		text := string(r.text[begin:r.chunks[from].end])
+		for first := true; first || text != ""; first = false {
+			part := text[:wholeCharacters(text, len(r.stage.instance.Buffers.Text()))]
+			text = text[len(part):]
+			verdict, err := r.callGuest(r.chunks[from].token, part)
+			if err != nil {
+				return from, err
+			}
+			if verdict.End {
+				r.held = r.held[:0]
+			}
+		}
+	}
+	return from, nil
+}

@@ -1,11 +1,57 @@
 // SPDX-License-Identifier: MIT
 
+// Package stage puts a plugin to work in a request: as a stage of its sampler chain, as a stop
+// rule, or as the template that writes its prompt.
+//
+// A Stage opens an instance of its own (package guest) with the first Reset and closes it with
+// Close. Its calls, in the order of a token:
+//
+//	stage.go   Reset    the first one opens the plugin; later ones tell it that tokens were taken back
+//	steer.go   Prepare  during the forward pass: a mask, biases or a forced token
+//	apply.go   Apply    choosing: the plugin is shown candidates or the whole row of logits
+//	steer.go   Accept   after a token was chosen: the plugin may stop the answer, take tokens back or draft
+//	rule.go    Check    the new text, to stop the answer
+//	filter.go  Filter   the new text, to change what is shown
+//	stage.go   Refuse   what the plugin asked for cannot be done
+//
+// A plugin that owns its whole request is a Program (program.go), and one that writes the prompt is
+// called by Render (template.go).
+//
+// Every number that a guest leaves is checked before it is used. A wrong one is a fault, after
+// which the guest is not called again.
+//
+// # Why may the sampler chain run twice for one token?
+//
+// If a plugin is skipped, the chain may have to run again without its mask. Only at the end of
+// the chain is it known whether the request's grammar leaves anything of what the mask allows. To
+// know it earlier would cost a grammar mask for each token, and a grammar is fast because it only
+// looks at the one token that was drawn.
+//
+// # Why do stages take the row, instead of being given it?
+//
+// A row of 128,256 logits is half a megabyte. Copying one that no cache holds takes 40 µs or more,
+// and eight streams with a plugin each copied eight of them in each tick, mostly to find a few
+// dozen candidates. A stage that takes the row reads it in the memory of the forward pass. The
+// guest's whole row and masked rows are written straight from there. The next pass overwrites that
+// memory, so the row is locked meanwhile. That is why a stage must be quick and runs no guest while
+// it takes the row. A tick that does not wait for a late sampler copies the row first, unless a
+// copy exists.
+//
+// # Why may a sampler answer "keep the first k"?
+//
+// Candidates come best first, so min-p, top-k and the like drop the end of the list. A number says
+// how much stays: the guest writes nothing, and the host has nothing to read back and check. Of the
+// guests that do edit the view, most leave the ids alone. The host compares them with the ids it
+// wrote, and looks for duplicates only if they differ.
 package stage
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"math"
 	"sync"
+	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
@@ -31,14 +77,14 @@ type Stage struct {
 	prompt   int
 	disabled bool // after a fault: the stage changes nothing any more
 	closed   bool
-	begun    bool // of a Program: it was opened
+	begun    bool // a Program was opened
 	spliced  int  // tokens of the plugin's own splice that are still to be accepted
 
 	selector selector
 	seen     []uint64 // a bit for each token, clear between calls
-	ids      []int32  // with logits: the best candidates of a row, or those that the guest left
+	ids      []int32  // scratch, with logits: the best candidates of a row, or those that the guest left
 	logits   []float32
-	taken    int // of ids, by the last TakeRow
+	found    int // candidates in ids and logits after findBest
 	bias     []chain.Bias
 	tokens   []scheduler.Token
 	rule     rule
@@ -68,7 +114,7 @@ func New(p *load.Plugin, r plugin.RequestInfo) (*Stage, error) {
 // Watch has a watcher learn of the plugin's calls, from the first Reset on.
 func (s *Stage) Watch(w guest.Watcher) { s.session.Watcher = w }
 
-// Plugin is the one at work, and what it knows of the request.
+// Plugin returns the plugin and what it knows of the request.
 func (s *Stage) Plugin() (*load.Plugin, plugin.RequestInfo) { return s.plugin, s.request }
 
 // Rule returns the plugin as a stop rule, on the same instance, or nil if it is none. The stage
@@ -80,8 +126,8 @@ func (s *Stage) Rule() answer.StopRule {
 	return &s.rule
 }
 
-// Filter is the plugin as a filter of what is shown, always the same one, or nil if it is none. As
-// with Rule, the stage must be in the request's chain too.
+// Filter returns the plugin as a filter of the shown text, always the same one, or nil if it is
+// none. As with Rule, the stage must be in the request's chain too.
 func (s *Stage) Filter() answer.Filter {
 	if !s.module.Has(guest.Filter) {
 		return nil
@@ -89,78 +135,184 @@ func (s *Stage) Filter() answer.Filter {
 	return &s.filter
 }
 
-// Traits implements chain.Stage. A plugin lasts since the memory of an instance is its own.
+// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind. A
+// plugin without rewind that has seen tokens or text that were taken back is replaced by a fresh
+// instance.
+func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.disabled || s.closed {
+		return nil
+	}
+	history = plugin.SeenTokens(history)
+	s.drafted = s.drafted[:0]
+	s.session.TakeNotes() // they are about a token that does not come
+	s.spliced, s.prompt, s.session.Logprob, s.session.HiddenState = 0, prompt, float32(math.NaN()), nil
+	s.session.Params[abi.ParamPromptTokens] = int64(prompt) // a program may have the answer go on from another
+	switch {
+	case s.plugin.Fault != nil:
+		if w := s.session.Watcher; w != nil {
+			w.Failed(s.plugin.Fault)
+		}
+		s.disabled = true
+	case s.instance == nil:
+		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Env.Limits.SetupTime)))
+	case s.implements(guest.Rewind):
+		s.session.History = append(s.session.History[:0], history...)
+		returned, err := s.instance.Call(guest.Rewind, int32(len(history)), 0)
+		if err == nil && returned != 0 {
+			err = s.instance.Fail(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", returned))
+		}
+		return s.endOnFault(err)
+	case s.implements(guest.Accept) || s.rule.cut && s.implements(guest.Stop) || s.filter.cut && s.implements(guest.Filter):
+		if err := s.closeInstance(true); err != nil {
+			return err
+		}
+		s.session.Replaying = true
+		defer func() { s.session.Replaying = false }()
+		return s.endOnFault(s.open(history, time.Now().Add(s.module.Env.Limits.SetupTime)))
+	default:
+		s.session.History = append(s.session.History[:0], history...)
+	}
+	return nil
+}
+
+// open makes an instance and replays the answer so far to it: its tokens, and the text that the
+// stop rule and the filter were given after each of them. All of it must be over by until.
+func (s *Stage) open(history []scheduler.Token, until time.Time) error {
+	s.session.SetupDeadline = until
+	defer func() { s.session.SetupDeadline = time.Time{} }()
+	s.session.History = append(s.session.History[:0], history[:s.prompt]...)
+	s.session.Params[abi.ParamPromptTokens] = int64(s.prompt)
+	var err error
+	if s.instance, err = s.module.NewInstance(context.Background(), s.session); err != nil {
+		return err
+	}
+	s.rule.reset()
+	s.filter.cut = false
+	if s.module.Has(guest.Open) {
+		if returned, err := s.instance.Call(guest.Open, 0, 0); err != nil {
+			return err
+		} else if returned != 0 {
+			return s.instance.Refusal(guest.Open)
+		}
+	}
+	if err := s.checkBuffers(); err != nil {
+		return err
+	}
+	ruled, filtered := 0, 0 // chunks and filter calls that were replayed
+	for n, t := range history[s.prompt:] {
+		s.session.History = append(s.session.History, t)
+		if s.implements(guest.Accept) {
+			if _, err := s.instance.Call(guest.Accept, t, 0); err != nil {
+				return err
+			}
+		}
+		var err error
+		if ruled, err = s.rule.replay(ruled, n+1); err != nil {
+			return err
+		}
+		if filtered, err = s.filter.replay(filtered, n+1); err != nil {
+			return err
+		}
+	}
+	if _, err = s.rule.replay(ruled, math.MaxInt); err != nil {
+		return err
+	}
+	_, err = s.filter.replay(filtered, math.MaxInt)
+	return err
+}
+
+// checkBuffers checks that the plugin has bound the buffers that its exports need.
+func (s *Stage) checkBuffers() error {
+	var kind int
+	var what string
+	switch b := &s.instance.Buffers; {
+	case s.implements(guest.Sample) && s.plugin.Manifest.View == load.ViewCandidates && !b.Bound(abi.BufferCandidates):
+		kind, what = abi.BufferCandidates, "candidates"
+	case s.implements(guest.Sample) && s.plugin.Manifest.View == load.ViewLogits && !b.Bound(abi.BufferLogits):
+		kind, what = abi.BufferLogits, "logits"
+	case (s.implements(guest.Stop) || s.implements(guest.Filter)) && !b.Bound(abi.BufferText):
+		kind, what = abi.BufferText, "text"
+	default:
+		return nil
+	}
+	return s.instance.Fail(guest.Open, guest.Violationf(plugin.CauseBuffer, "no %s buffer (kind %d) is bound", what, kind))
+}
+
+// Traits implements chain.Stage. A plugin's state lasts from token to token, since each instance
+// has memory of its own.
 func (s *Stage) Traits() chain.Traits {
 	traits := chain.Traits{
 		Name: s.name(), Hold: s.plugin.Manifest.Hold, TakeBack: s.plugin.Manifest.TakeBack, Strict: s.plugin.Manifest.StrictMask, Required: s.request.Required, Lasts: true, TakesLong: true,
-		Prepares: s.module.Has(guest.Prepare), Foresees: s.drafts(), TakesRow: true, IgnoresRow: true,
-		Needs: s.needs, Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
+		Prepares: s.module.Has(guest.Prepare), Foresees: s.module.Has(guest.Draft), TakesRow: true, IgnoresRow: true,
+		Needs: s.readNeeds, Refuse: s.Refuse, Outputs: s.takeOutputs, Interrupt: s.Interrupt,
 	}
 	if s.module.Has(guest.Accept) && s.plugin.Needs(abi.ImportLogprob) {
-		traits.Logprob = s.tellLogprob
+		traits.Logprob = s.setLogprob
 	}
 	if s.plugin.Needs(abi.ImportNote) || s.module.Imports(abi.ImportLog) {
-		traits.Notes = s.notes
+		traits.Notes = s.takeNotes
 	}
 	if s.plugin.WantsHiddenState() {
-		traits.HiddenState, traits.StateLayer = s.tellHiddenState, s.request.StateLayer
+		traits.HiddenState, traits.StateLayer = s.setHiddenState, s.request.StateLayer
 	}
 	return traits
 }
 
-// notes is that of chain.Traits.
-func (s *Stage) notes() []string {
+// takeNotes returns and forgets what the plugin noted on the token, for its trace.
+func (s *Stage) takeNotes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.session.TakeNotes()
 }
 
-// tellHiddenState is that of chain.Traits.
-func (s *Stage) tellHiddenState(state []float32) {
+// setHiddenState keeps the hidden state for the plugin's next calls.
+func (s *Stage) setHiddenState(state []float32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session.HiddenState = state
 }
 
-// tellLogprob is that of chain.Traits.
-func (s *Stage) tellLogprob(l float32) {
+// setLogprob keeps the chosen token's log-probability for the next accept.
+func (s *Stage) setLogprob(l float32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session.Logprob = l
 }
 
-// Native implements chain.Stage: no.
+// Native implements chain.Stage. A plugin is not native.
 func (s *Stage) Native() bool { return false }
 
-// name is the plugin's, as the request's chain names it.
+// name is what the request's chain calls the plugin.
 func (s *Stage) name() string { return "plugin:" + cmp.Or(s.request.Name, s.plugin.Name) }
 
-// outputs are what the plugin has given its client since the last call.
-func (s *Stage) outputs() []chain.Output {
+// takeOutputs returns the values that the plugin gave its client since the last call.
+func (s *Stage) takeOutputs() []chain.Output {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.outputsOf(s.session.TakeOutputs())
+	return s.labelOutputs(s.session.TakeOutputs())
 }
 
-func (s *Stage) outputsOf(given []guest.Output) (all []chain.Output) {
+// labelOutputs adds the plugin's name to its values.
+func (s *Stage) labelOutputs(given []guest.Output) (all []chain.Output) {
 	for _, o := range given {
 		all = append(all, chain.Output{By: s.name(), Tokens: o.Tokens, Value: o.Value})
 	}
 	return all
 }
 
-// Interrupt is that of chain.Traits: a running call ends within a moment, and only penstock_close
-// is called after it.
+// Interrupt ends a running call within a moment. Only penstock_close is called after it.
 func (s *Stage) Interrupt() { s.interrupt.Do(func() { close(s.interrupted) }) }
 
-// endOnFault takes the error of a call. A fault ends the use of the instance; where the request
-// skips faults, it ends nothing else and nil is returned.
+// endOnFault closes the instance if a call's error is a fault, and returns the error. It returns
+// nil if the request goes on without a plugin that faults.
 func (s *Stage) endOnFault(err error) error {
 	var f *plugin.Fault
 	if !errors.As(err, &f) {
 		return err
 	}
-	_ = s.closeInstance(false) // the fault is what counts
+	_ = s.closeInstance(false) // the fault is the error to report
 	s.disabled = true
 	if !s.request.Skip {
 		return f
@@ -169,7 +321,7 @@ func (s *Stage) endOnFault(err error) error {
 	return nil
 }
 
-// closeInstance closes the instance, if there is one. With tell the plugin's close is called first.
+// closeInstance closes the instance, if there is one. With tell it calls penstock_close first.
 func (s *Stage) closeInstance(tell bool) error {
 	if s.instance == nil {
 		return nil
@@ -196,20 +348,20 @@ func (s *Stage) Close() error {
 	return err
 }
 
-// canCall reports whether an export is to be called: the plugin has it, and is open.
+// canCall reports whether the plugin is open and implements the export.
 func (s *Stage) canCall(e guest.Export) bool {
 	return !s.disabled && !s.closed && s.instance != nil && s.instance.Has(e)
 }
 
-// has reports whether the plugin implements an export and has not declined it.
-func (s *Stage) has(e guest.Export) bool {
+// implements reports whether the plugin has an export and has not declined it.
+func (s *Stage) implements(e guest.Export) bool {
 	if s.instance == nil {
 		return s.module.Has(e)
 	}
 	return s.instance.Has(e)
 }
 
-// Declined are the exports that the plugin has declined in this request.
+// Declined lists the exports that the plugin has declined in this request.
 func (s *Stage) Declined() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,8 +371,8 @@ func (s *Stage) Declined() []string {
 	return s.instance.Declined()
 }
 
-// needs is that of chain.Traits.
-func (s *Stage) needs() chain.Needs {
+// readNeeds tells the chain what the plugin needs from now on: declined calls need nothing.
+func (s *Stage) readNeeds() chain.Needs {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	hold := s.plugin.Manifest.Hold
@@ -232,7 +384,49 @@ func (s *Stage) needs() chain.Needs {
 	}
 	return chain.Needs{
 		Hold:    hold,
-		Prepare: s.has(guest.Prepare), Foresee: s.has(guest.Draft), Logprob: s.has(guest.Accept),
-		HiddenState: s.has(guest.Sample) || s.has(guest.Accept) || s.has(guest.Stop),
+		Prepare: s.implements(guest.Prepare), Foresee: s.implements(guest.Draft), Logprob: s.implements(guest.Accept),
+		HiddenState: s.implements(guest.Sample) || s.implements(guest.Accept) || s.implements(guest.Stop),
 	}
+}
+
+// exportOf names the export in which a plugin asks for an act.
+var exportOf = map[chain.Act]guest.Export{
+	chain.ActMask: guest.Prepare, chain.ActForce: guest.Prepare, chain.ActChoose: guest.Sample, chain.ActSplice: guest.Accept,
+}
+
+// Refuse makes a fault of an act that the plugin asked for and that cannot be done.
+func (s *Stage) Refuse(act chain.Act, why error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cause := plugin.CauseAnswer
+	switch {
+	case errors.Is(why, chain.ErrNotAllowed):
+		cause = plugin.CauseConflict
+	case errors.Is(why, answer.ErrSpliceLimit):
+		cause = plugin.CauseLimit
+	}
+	v := guest.Violationf(cause, "%v", why)
+	if s.instance == nil { // closed meanwhile
+		return v
+	}
+	return s.endOnFault(s.instance.Fail(exportOf[act], v))
+}
+
+// Usage is what a stage's guest uses.
+type Usage struct {
+	Fuel   int64 // units that the last call used
+	Limit  int64 // units that it might have used
+	Memory int   // bytes of guest memory
+}
+
+// Usage tells what the last call used. It is zero without an instance: before the first Reset and
+// after a fault.
+func (s *Stage) Usage() Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.instance == nil {
+		return Usage{}
+	}
+	used, limit := s.instance.Fuel()
+	return Usage{Fuel: used, Limit: limit, Memory: len(s.instance.Memory())}
 }

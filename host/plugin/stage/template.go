@@ -19,22 +19,21 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Reque
 	return RenderWatched(ctx, p, messages, r, nil)
 }
 
-// RenderWatched is Render with a watcher of the calls; nil: nobody watches.
+// RenderWatched is Render with a watcher of the calls, which may be nil.
 func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo, w guest.Watcher) (string, error) {
-	prompt, err := emitted(ctx, p, guest.Template, messages, &r, w, func(text string) error {
+	return callForText(ctx, p, guest.Template, messages, &r, w, func(text string) error {
 		if text == "" {
 			return fmt.Errorf("no prompt was handed to %s", abi.ImportEmit)
 		}
 		return nil
 	})
-	return prompt, err
 }
 
 // RewriteMessages lets a plugin rewrite a conversation, a JSON list of messages, in an instance of
-// its own. Without a change it returns nil. check says what is wrong with what the plugin has
-// made, which is its fault. The error is as of Render. A nil watcher watches nothing.
+// its own. It returns nil if the plugin changes nothing. What check finds wrong with the new
+// conversation is the plugin's fault. Errors are those of Render. The watcher may be nil.
 func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo, w guest.Watcher, check func([]byte) error) ([]byte, error) {
-	text, err := emitted(ctx, p, guest.Messages, messages, &r, w, func(text string) error {
+	text, err := callForText(ctx, p, guest.Messages, messages, &r, w, func(text string) error {
 		if text == "" {
 			return nil
 		}
@@ -46,8 +45,9 @@ func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plu
 	return []byte(text), nil
 }
 
-// emitted is what an export hands to emit, in an instance of its own that is told the messages.
-func emitted(ctx context.Context, p *load.Plugin, export guest.Export, messages []byte, r *plugin.RequestInfo, w guest.Watcher, check func(string) error) (string, error) {
+// callForText opens an instance that knows the messages, calls an export of it, and returns the
+// text that the export handed to emit.
+func callForText(ctx context.Context, p *load.Plugin, export guest.Export, messages []byte, r *plugin.RequestInfo, w guest.Watcher, check func(string) error) (string, error) {
 	s, err := p.Begin(r)
 	if err != nil {
 		return "", err
@@ -59,7 +59,7 @@ func emitted(ctx context.Context, p *load.Plugin, export guest.Export, messages 
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = i.Close(true) }() // the text is there
+	defer func() { _ = i.Close(true) }() // the text has been read
 	for _, e := range []guest.Export{guest.Open, export} {
 		if !i.Has(e) {
 			continue

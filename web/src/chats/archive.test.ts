@@ -50,6 +50,12 @@ test("An archive holds chats as they are", async () => {
   assert.deepEqual(await readArchive(new Blob(await writeArchive([], nothing))), []);
 });
 
+test("An archive does not tell the addresses of servers, which may have a key in them", async () => {
+  const settings = { ...defaultSettings, servers: ["https://tools/mcp?key=secret"] };
+  const parts = await writeArchive([{ ...whole, info: { ...whole.info, settings } }], nothing);
+  assert.doesNotMatch(parts.join(""), /secret/);
+});
+
 const archive = (chat: unknown) => ({ penstock: "chats", version: 1, chats: [chat] });
 const message = { id: "m", role: "user", content: "x" };
 for (const [name, value, want] of [

@@ -4,7 +4,7 @@
 import { dataURL, fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
 import { sha256 } from "../media/sha256.ts";
-import { asImported } from "../settings/settings.ts";
+import { asExported, asImported } from "../settings/settings.ts";
 import type { WholeChat } from "./chats.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
 import { readForeign } from "./foreignchats.ts";
@@ -30,7 +30,10 @@ export async function writeArchive(
   const parts = [`${head.slice(0, -1)},"chats":[`];
   const media = new Set<string>();
   for await (const { info, messages } of chats) {
-    parts.push(parts.length > 1 ? ",\n" : "\n", JSON.stringify({ ...info, messages }));
+    parts.push(
+      parts.length > 1 ? ",\n" : "\n",
+      JSON.stringify({ ...info, settings: asExported(info.settings), messages }),
+    );
     for (const { file } of mediaOf(messages)) media.add(file);
   }
   const files: string[] = [];
@@ -61,7 +64,7 @@ export async function readArchive(file: Blob): Promise<WholeChat[]> {
       "it has no conversations.json: unpack it, and import the files that hold the chats",
     );
   const chats: WholeChat[] = [];
-  for (const part of packed) chats.push(...(await readChats(part)));
+  for (const part of packed) for (const chat of await readChats(part)) chats.push(chat);
   return chats;
 }
 

@@ -143,3 +143,13 @@ test("cleanMessage: of files those that are a text, a picture or a sound", () =>
   assert.deepEqual(kept?.files, [{ name: "t", text: "x" }, picture, sound, { ...bare, size: 0 }]);
   assert.equal(kept !== undefined && "has" in kept, false);
 });
+
+test("cleanMessage: a value of a plugin that is nested so deeply that nothing could write it is left out", () => {
+  let value: unknown = 1;
+  for (let n = 0; n < 100_000; n++) value = [value];
+  const outputs = [
+    { plugin: "a", tokens: 1, value },
+    { plugin: "b", tokens: 2, value: [[1]] },
+  ];
+  assert.deepEqual(cleanMessage({ ...whole, outputs })?.outputs, [outputs[1]]);
+});

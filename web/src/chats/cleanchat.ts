@@ -2,7 +2,7 @@
 
 // Makes valid chats and messages of what was stored or imported.
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
-import { cleanSettings, record } from "../settings/settings.ts";
+import { cleanSettings, keptRecord, record } from "../settings/settings.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import type { Answering, Attachment, Medium, Message, Outcome, ToolResult } from "./message.ts";
 
@@ -106,7 +106,7 @@ function answering(raw: Raw): Answering {
   if (raw.edited === true) answer.edited = true;
   if (raw.traced === true) answer.traced = true;
   if (typeof raw.column === "string" && raw.column !== "") answer.column = raw.column;
-  if (raw.set !== undefined) answer.set = record(raw.set);
+  if (raw.set !== undefined) answer.set = keptRecord(raw.set);
   if (answer.phase === "done") answer.outcome = outcome(record(raw.outcome));
   return answer;
 }
@@ -179,7 +179,8 @@ function toolResult(stored: unknown): ToolResult | undefined {
 
 function pluginOutput(stored: unknown): PluginOutput | undefined {
   const { plugin, tokens, value } = record(stored);
-  if (typeof plugin !== "string" || value === undefined) return undefined;
+  if (typeof plugin !== "string" || value === undefined || !("value" in keptRecord({ value })))
+    return undefined;
   return { plugin, tokens: whole(tokens) ?? 0, value };
 }
 

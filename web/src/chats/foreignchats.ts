@@ -350,7 +350,7 @@ function lmStudio(raw: Raw): Foreign {
     const all = versions.map((version, n) => ofLMStudio(version, `${place}-${n}`, parent));
     const [first] = versions;
     if (first?.role === "system") system ||= spoken(first.content);
-    nodes.push(...all);
+    for (const node of all) nodes.push(node);
     parent = (all[number(message.currentlySelected) ?? 0] ?? all[0])?.id ?? parent;
   }
   return {

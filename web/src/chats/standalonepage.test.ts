@@ -45,7 +45,7 @@ test("standalonePage: nothing runs but its own script, which its policy names", 
   const policy = /Content-Security-Policy" content="([^"]*)"/.exec(html)?.[1];
   assert.equal(
     policy,
-    `default-src 'none'; img-src data:; media-src data:; style-src ${hash(style)}; script-src ${hash(scripts[0])}`,
+    `default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; media-src data:; style-src ${hash(style)}; script-src ${hash(scripts[0])}`,
   );
   assert.equal(html.match(/<img /g)?.length, 1, "a text has begun a picture");
   assert.ok(!html.includes("\u202e"), "a text can turn others around");

@@ -34,7 +34,7 @@ export function standalonePage({ title, messages, urls, pieces }: ShownChat): st
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; media-src data:; style-src ${source(style)}; script-src ${source(viewer)}">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; media-src data:; style-src ${source(style)}; script-src ${source(viewer)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${attribute(title)}</title>
 <style>${style}</style>

@@ -45,7 +45,8 @@ test("parseRule: fields become a schema that requires them", () => {
   assert.deepEqual(schema.required, ["name", "age", "tags"]);
   assert.equal(schema.properties.age.type, "number");
   assert.equal(schema.properties.tags.type, "array");
-  assert.equal(parseRule("JSON with age (years)"), undefined);
+  for (const type of ["years", "constructor"])
+    assert.equal(parseRule(`JSON with age (${type})`), undefined, type);
 });
 
 test("parseRule: each example is understood, and its script is in the gallery", () => {

@@ -169,30 +169,32 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&");
 }
 
-const types: Readonly<Record<string, unknown>> = {
-  text: { type: "string", maxLength: 200 },
-  number: { type: "number" },
-  integer: { type: "integer" },
-  date: { type: "string", pattern: "^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$" },
-  "yes or no": { type: "boolean" },
-  boolean: { type: "boolean" },
-  list: { type: "array", items: { type: "string", maxLength: 100 }, maxItems: 20 },
-};
+const types = new Map<string, unknown>(
+  Object.entries({
+    text: { type: "string", maxLength: 200 },
+    number: { type: "number" },
+    integer: { type: "integer" },
+    date: { type: "string", pattern: "^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$" },
+    "yes or no": { type: "boolean" },
+    boolean: { type: "boolean" },
+    list: { type: "array", items: { type: "string", maxLength: 100 }, maxItems: 20 },
+  }),
+);
 
 /** A schema of named fields, each of which may say in brackets what it is. */
 function schemaOf(fields: string): Made | undefined {
-  const properties: Record<string, unknown> = {};
+  const properties = new Map<string, unknown>();
   for (const field of fields.split(/\s*(?:,|;)\s*(?:and )?|\s+and\s+/)) {
     const [, name, type = "text"] =
       /^([\p{L}_][\p{L}\p{N}_ -]*?)(?: ?\(([^)]*)\))?$/u.exec(field.trim()) ?? [];
-    const known = types[type.toLowerCase().replace(/^an? /, "")];
+    const known = types.get(type.toLowerCase().replace(/^an? /, ""));
     if (name === undefined || known === undefined) return undefined;
-    properties[name] = known;
+    properties.set(name, known);
   }
   const schema = {
     type: "object",
-    properties,
-    required: Object.keys(properties),
+    properties: Object.fromEntries(properties),
+    required: [...properties.keys()],
     additionalProperties: false,
   };
   return format("schema", JSON.stringify(schema, undefined, 2));

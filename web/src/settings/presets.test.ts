@@ -105,6 +105,12 @@ test("Presets: a file goes out and comes in, and one of any shape is cleaned", (
   assert.deepEqual(new Presets(memory("{")).list.value, []);
 });
 
+test("Presets: a file does not tell the addresses of servers, which may have a key in them", () => {
+  const from = new Presets(memory());
+  from.save("Brief", { ...mine, servers: ["https://tools/mcp?key=secret"] });
+  assert.doesNotMatch(from.export(), /secret/);
+});
+
 test("Presets: the script of one from a file is not switched on by who wrote the file", () => {
   const script = { source: "export function sample() {}", config: "", on: true };
   const from = new Presets(memory());

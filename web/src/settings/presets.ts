@@ -5,7 +5,7 @@ import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { pluginOf } from "./chain.ts";
 import { nativeStages } from "./nativestages.ts";
 import type { Value } from "./parameters.ts";
-import { asImported, cleanSettings, type Settings } from "./settings.ts";
+import { asExported, asImported, cleanSettings, type Settings } from "./settings.ts";
 
 /** Parameters of the chain that fit a purpose. */
 export interface BuiltIn {
@@ -125,7 +125,8 @@ export class Presets {
 
   /** All of them as a file. */
   export(): string {
-    return JSON.stringify({ penstock: "presets", presets: this.read() }, undefined, 2);
+    const presets = this.read().map(({ name, settings }) => ({ name, settings: asExported(settings) }));
+    return JSON.stringify({ penstock: "presets", presets }, undefined, 2);
   }
 
   /**

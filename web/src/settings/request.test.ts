@@ -123,6 +123,12 @@ test("requestFor: messages as templates take them, with the files of a question"
   ]);
 });
 
+test("requestFor: a file may have any number of marks", () => {
+  const files = [{ name: "a.md", text: "`x` ".repeat(200_000) }];
+  const [asked] = requestFor(defaultSettings, none, [message("user", "Read this.", { files })]).messages;
+  assert.match(String(asked?.content).slice(0, 20), /^a\.md:\n```\n`x`/);
+});
+
 const picture = { name: "p.png", file: "0a", type: "image/png", size: 3 };
 const sound = { name: "s.wav", file: "0b", type: "audio/wav", size: 4 };
 const parts = [

@@ -160,7 +160,7 @@ function fenced({ name, text }: TextFile): string {
 }
 
 function longestRun(text: string): number {
-  return Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  return (text.match(/`+/g) ?? []).reduce((most, { length }) => Math.max(most, length), 0);
 }
 
 function formatFields(format: Format): Record<string, unknown> {

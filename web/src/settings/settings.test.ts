@@ -119,3 +119,16 @@ test("cleanSettings: of tools what the host takes; a file switches on no server"
   assert.equal(asImported(cleaned).servers, undefined);
   assert.equal("tools" in cleanSettings({ tools: [], servers: [] }), false);
 });
+
+test("cleanSettings: what is nested so deeply that nothing could write it again is left out", () => {
+  let deep: unknown = 1;
+  for (let n = 0; n < 100_000; n++) deep = { deep };
+  const { plugins, templateArgs, tools, rules } = cleanSettings({
+    plugins: [{ name: "a", config: deep }],
+    templateArgs: deep,
+    tools: [{ name: "b", parameters: deep }],
+    rules: [{ text: "c", source: "d", config: deep }],
+  });
+  JSON.stringify([plugins, templateArgs, tools, rules]);
+  assert.deepEqual([plugins[0]?.config, templateArgs, tools?.[0]?.parameters], [{}, undefined, {}]);
+});

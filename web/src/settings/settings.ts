@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The settings of a chat, their defaults, and how stored ones are made valid.
+import { isDeeper } from "../text/parsedjson.ts";
 import { parameterNamed, type Value } from "./parameters.ts";
 
 /** A plugin that a chat uses, and its configuration. */
@@ -108,7 +109,8 @@ export function cleanSettings(stored: unknown): Settings {
     if (typeof name === "string" && name !== "") settings.script.name = name;
   }
   if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, mostInSettings.stages);
-  if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
+  const templateArgs = keptRecord(raw.templateArgs);
+  if (Object.keys(templateArgs).length > 0) settings.templateArgs = templateArgs;
   const tools = functionTools(raw.tools);
   if (tools.length > 0) settings.tools = tools;
   const servers = texts(raw.servers).slice(0, mostInSettings.servers);
@@ -135,6 +137,14 @@ export function asImported({ servers: _, ...settings }: Settings): Settings {
   return safe;
 }
 
+/**
+ * Settings for a file that others may read: without the addresses of servers, which may have a key
+ * in them, and which no import takes over.
+ */
+export function asExported({ servers: _, ...settings }: Settings): Settings {
+  return settings;
+}
+
 function heldScript(script: Script): Script {
   return script.source.trim() === "" ? script : { ...script, on: false, imported: true };
 }
@@ -144,6 +154,13 @@ export function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : {};
+}
+
+const deepest = 100; // levels; of many more no browser can make a text again
+
+/** An object that is kept as it is; none of what is no object, or too deep to be written again. */
+export function keptRecord(value: unknown): Record<string, unknown> {
+  return isDeeper(value, deepest) ? {} : record(value);
 }
 
 /** The different texts of a list, without empty ones. */
@@ -175,7 +192,7 @@ function plugins(value: unknown): PluginChoice[] {
     const { name, config, on_error } = record(entry);
     if (typeof name !== "string" || name === "") continue;
     const choice: PluginChoice = { name };
-    if (config !== undefined) choice.config = record(config);
+    if (config !== undefined) choice.config = keptRecord(config);
     if (on_error === "skip") choice.on_error = on_error;
     named.set(name, choice);
   }
@@ -193,7 +210,7 @@ function functionTools(value: unknown): FunctionTool[] {
     const tool: FunctionTool = {
       name,
       description: typeof description === "string" ? description : "",
-      parameters: record(parameters),
+      parameters: keptRecord(parameters),
     };
     named.set(name, off === true ? { ...tool, off } : tool);
   }
@@ -205,7 +222,7 @@ function rule(value: unknown): Rule | undefined {
   if (typeof text !== "string" || text.trim() === "") return undefined;
   const clean: Rule = { text, on: on === true };
   if (typeof source === "string" && source.trim() !== "")
-    return { ...clean, source, ...(config !== undefined && { config: record(config) }) };
+    return { ...clean, source, ...(config !== undefined && { config: keptRecord(config) }) };
   const { kind } = format(bound);
   return kind === "text" ? undefined : { ...clean, format: format(bound) };
 }

@@ -4,7 +4,7 @@
 import type MarkdownIt from "markdown-it";
 import type { StateInline } from "markdown-it";
 
-const picture = /!?\[([^\]\n]{0,200})\]\(data:[^)\s]*(?:\)|$)/y;
+const picture = /!?\[([^\]\n]{0,200})\]\(data:[^)\s[]*(?:\)|$)/y;
 
 /** Leaves out the letters of a data: URL, which nobody can read and the page does not load. */
 export function dataImages(markdown: MarkdownIt): void {

@@ -47,7 +47,7 @@ function inline(state: StateInline, silent: boolean): boolean {
   return true;
 }
 
-const opening = /^<details(?: open)?>\s*(?:<summary>(.*?)<\/summary>)?\s*$/i;
+const opening = /^<details(?: open)?>(?:\s*<summary>(.*?)<\/summary>)?\s*$/i;
 const summary = /^<summary>(.*?)<\/summary>\s*$/i;
 
 /** A part that is folded away. One that does not end reaches to the end of what is around it. */

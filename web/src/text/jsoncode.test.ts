@@ -15,3 +15,8 @@ for (const [text, done, want] of [
 ] as const) {
   test(`jsonAsCode: ${text}, ${done ? "done" : "growing"}`, () => assert.equal(jsonAsCode(text, done), want));
 }
+
+test("jsonAsCode: a text may have any number of marks", () => {
+  const text = JSON.stringify({ a: "``` ".repeat(200_000) });
+  assert.ok(jsonAsCode(text, true).startsWith("````json\n{"));
+});

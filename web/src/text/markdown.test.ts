@@ -95,6 +95,12 @@ test("renderMarkdown: of a picture within the text only the name is shown", () =
   }
 });
 
+test("renderMarkdown: what does not end takes no time that grows with the square of its length", () => {
+  const folded = `<details>${" ".repeat(300_000)}x`;
+  assert.match(renderMarkdown(folded), /^<p>&lt;details&gt; +x<\/p>$/m);
+  assert.match(renderMarkdown(`${"[x](data:".repeat(40_000)} end`), / end<\/p>$/m);
+});
+
 test("renderMarkdown: marks beside spaces are no emphasis", () => {
   assert.doesNotMatch(renderMarkdown("三 * 四 * 五, 2 * 3 * 4"), /<em>/);
 });

@@ -19,7 +19,8 @@ export function laidOutJSON(value: unknown): string {
   return isDeeper(value, deepest) ? JSON.stringify(value) : JSON.stringify(value, undefined, 2);
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
+/** Whether a value of JSON has more levels of lists and objects than these. */
+export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }

@@ -3,6 +3,12 @@
 // Talks to MCP servers through the worker that may: the page itself calls its own server only.
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
 
+/** Why nothing is heard of servers where the code for them is not there. */
+export const unloaded =
+  "the code that talks to MCP servers could not be loaded. If Penstock was updated meanwhile, reload the page";
+
+const stopped = "it was stopped";
+
 type WithoutID<A> = A extends { id: number } ? Omit<A, "id"> : never;
 type Question = WithoutID<Ask>;
 
@@ -36,6 +42,7 @@ export class ServerConnections {
   }
 
   private ask(question: Question, signal?: AbortSignal): Promise<unknown> {
+    if (signal?.aborted) return Promise.reject(new Error(stopped)); // while this code was loaded
     const id = ++this.count;
     this.worker ??= this.start();
     const { worker } = this;
@@ -43,7 +50,7 @@ export class ServerConnections {
       this.waiting.set(id, { resolve, reject });
       signal?.addEventListener("abort", () => {
         worker.postMessage({ id, does: "stop" } satisfies Ask);
-        this.settle({ id, problem: "it was stopped" });
+        this.settle({ id, problem: stopped });
       });
       worker.postMessage({ ...question, id });
     });
@@ -54,8 +61,7 @@ export class ServerConnections {
     worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => this.settle(data));
     worker.addEventListener("error", () => {
       this.worker = undefined;
-      for (const id of [...this.waiting.keys()])
-        this.settle({ id, problem: "the part of this page that talks to MCP servers could not be loaded" });
+      for (const id of [...this.waiting.keys()]) this.settle({ id, problem: unloaded });
     });
     return worker;
   }

@@ -4,7 +4,9 @@ import { test } from "node:test";
 import { signal } from "@preact/signals";
 import { Answers } from "../chats/answers.ts";
 import { Chat } from "../chats/chat.ts";
+import { Drafts } from "../chats/drafts.ts";
 import type { Message } from "../chats/message.ts";
+import { QuestionQueue } from "../chats/questionqueue.ts";
 import type { GenerateRequest, ToolCall } from "../host/protocol.ts";
 import { Stream, type StreamListener } from "../host/streams.ts";
 import { requestFor } from "../settings/request.ts";
@@ -43,10 +45,12 @@ function setUp(always: string[] = []) {
   const settings = { ...defaultSettings, servers: [url] };
   const chat = new Chat({ id: "c", title: "", created: 0, changed: 0, settings, branches: {} }, [], around);
   const kept = new Map<string, string>();
-  const servers = new ToolServers({
-    getItem: (name) => kept.get(name) ?? null,
-    setItem: (name, value) => void kept.set(name, value),
-  });
+  const storage = {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, value: string) => void kept.set(name, value),
+    removeItem: (name: string) => void kept.delete(name),
+  };
+  const servers = new ToolServers(storage);
   servers.put({ ...server, always });
   const ran: unknown[] = [];
   let serve = async (given: Record<string, unknown>) => ({ text: `${given.a}`, failed: false });
@@ -57,7 +61,10 @@ function setUp(always: string[] = []) {
     );
     return Promise.race([serve(given), stopped]);
   };
-  const calls = new ToolCalls({ of: () => chat }, servers, async () => ({ call }));
+  const open = new Set([chat]); // in memory
+  const chats = { of: () => [...open][0] };
+  const calls = new ToolCalls(chats, servers, async () => ({ call }));
+  const queue = new QuestionQueue(new Drafts(storage), chats);
   answers.whenEnded = (run) => calls.begin(run);
   /** The model ends its answer with calls of add. */
   const asksFor = async (...given: string[]) => {
@@ -73,7 +80,9 @@ function setUp(always: string[] = []) {
     await settled();
   };
   const last = () => chat.tree.leaf as Message;
-  return { chat, calls, servers, asked, ran, asksFor, last, serve: (by: typeof serve) => (serve = by) };
+  const end = () => listeners.at(-1)?.end({ reason: "stop" });
+  const by = (next: typeof serve) => (serve = next);
+  return { chat, open, queue, calls, servers, asked, ran, asksFor, end, last, serve: by };
 }
 
 const settled = () => new Promise(setImmediate);
@@ -153,4 +162,29 @@ test("ToolCalls: a model that calls tools on and on is stopped, and a person is 
   chat.ask("1 + 1?");
   for (let n = 0; n < mostRounds + 5; n++) await asksFor('{"a":2}');
   assert.equal(ran.length, mostRounds);
+});
+
+test("ToolCalls: a question that waits is asked once the answer has ended that the tools are for", async () => {
+  for (const byHand of [false, true]) {
+    const { chat, calls, queue, asked, asksFor, end, last } = setUp(byHand ? [] : ["add"]);
+    chat.ask("1 + 1?");
+    queue.add(chat.id, { text: "And then?", files: [] });
+    await asksFor('{"a":2}');
+    if (byHand) calls.answer(chat, last().id, callOf(last()), "2");
+    assert.equal(asked.length, 2);
+    assert.equal(asked[1]?.messages.at(-1)?.role, "tool");
+    end();
+    assert.equal(asked[2]?.messages.at(-1)?.content, "And then?");
+  }
+});
+
+test("ToolCalls: nothing is asked in a chat that is gone when its tool has answered", async () => {
+  const { chat, open, calls, asked, asksFor, last } = setUp();
+  chat.ask("1 + 1?");
+  await asksFor('{"a":2}');
+  const running = calls.run(chat, last().id, callOf(last()));
+  open.clear();
+  await running;
+  assert.equal(asked.length, 1);
+  assert.equal(last().results?.[0]?.content, "2", "the answer is kept for who comes back");
 });

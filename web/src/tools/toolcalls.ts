@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 // Answers the calls of tools that an answer ends with, and has the model go on.
-import { type Signal, signal } from "@preact/signals";
+import { batch, type Signal, signal } from "@preact/signals";
 import type { Chat } from "../chats/chat.ts";
 import type { Chats } from "../chats/chats.ts";
-import { callsOf, type Message, openCalls } from "../chats/message.ts";
+import { callsOf, type Message, openCalls, type ToolResult } from "../chats/message.ts";
 import type { RunningAnswer } from "../chats/runninganswer.ts";
 import type { ToolCall } from "../host/protocol.ts";
 import type { ServerConnections } from "./serverconnections.ts";
@@ -43,19 +43,24 @@ export class ToolCalls {
       this.servers.change(server.url, (kept) => ({ ...kept, always: [...new Set([...kept.always, tool])] }));
     const stop = new AbortController();
     this.note(key, stop);
-    const keep = (result: { content: string; failed?: boolean; open?: boolean }) =>
-      this.now(chat).keepResult(id, { call: call.id, by: server.name, ...result });
+    const keep = (result: Omit<ToolResult, "call">) =>
+      (this.now(chat) ?? chat).keepResult(id, { call: call.id, by: server.name, ...result });
     keep({ content: "", open: true });
+    let result: Omit<ToolResult, "call">;
     try {
       const connections = await this.open();
       const { text, failed } = await connections.call(server, tool, argumentsOf(call), stop.signal);
-      keep(failed ? { content: text, failed } : { content: text });
+      result = failed ? { content: text, failed } : { content: text };
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
-      keep({ content: problem, failed: true, open: true });
+      result = { content: problem, failed: true, open: true };
     }
-    this.note(key, undefined);
-    this.goOn(this.now(chat), id);
+    batch(() => {
+      this.note(key, undefined);
+      keep(result);
+      const now = this.now(chat);
+      if (now !== undefined) this.goOn(now, id);
+    });
   }
 
   /** Stops a call that a server works on. What it has done already stays done. */
@@ -65,12 +70,15 @@ export class ToolCalls {
 
   /** Answers a call in the place of a tool. */
   answer(chat: Chat, id: string, call: ToolCall, content: string): void {
-    chat.keepResult(id, { call: call.id, content });
-    this.goOn(chat, id);
+    batch(() => {
+      chat.keepResult(id, { call: call.id, content });
+      this.goOn(chat, id);
+    });
   }
 
   /**
    * Has the model go on once all calls of an answer are answered, if nothing else was asked since.
+   * Within the batch that answers the last call, it comes before a question that waits.
    */
   goOn(chat: Chat, id: string): void {
     if (!chat.tree.has(id) || chat.tree.leaf?.id !== id || chat.run !== undefined) return;
@@ -90,9 +98,12 @@ export class ToolCalls {
     }
   }
 
-  /** The chat as it is in memory now: one that was not shown for long may have been read anew. */
-  private now(chat: Chat): Chat {
-    return this.chats.of({ chat: chat.id }) ?? chat;
+  /**
+   * The chat as it is in memory now: one that was not shown for long may have been read anew.
+   * undefined: it is not there, or was deleted, and an answer in it would be lost.
+   */
+  private now(chat: Chat): Chat | undefined {
+    return this.chats.of({ chat: chat.id });
   }
 
   private note(key: string, stop: AbortController | undefined): void {

@@ -3,8 +3,9 @@
 // The MCP servers that a person has added, what their tools are called, and which may run unasked.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { FunctionDefinition } from "../host/protocol.ts";
-import { record, type Settings } from "../settings/settings.ts";
+import { keptRecord, record, type Settings } from "../settings/settings.ts";
 import type { SmallStorage } from "../storage.ts";
+import type { ServerOffer } from "./workerprotocol.ts";
 
 /** An MCP server, and what a person has said about its tools. */
 export interface ToolServer {
@@ -53,6 +54,19 @@ export class ToolServers {
     this.keep(this.read().map((server) => (server.url === url ? change(server) : server)));
   }
 
+  /**
+   * Takes over what a server tells of itself now. A tool that it describes otherwise than when it
+   * was allowed to run unasked needs a permission again.
+   */
+  told(url: string, { name, tools: list }: Pick<ServerOffer, "name" | "tools">): void {
+    const tools = cleanTools(list);
+    this.change(url, (kept) => {
+      const before = new Set(kept.tools.map((tool) => JSON.stringify(tool)));
+      const same = new Set(tools.flatMap((tool) => (before.has(JSON.stringify(tool)) ? [tool.name] : [])));
+      return { ...kept, name, tools, always: kept.always.filter((tool) => same.has(tool)) };
+    });
+  }
+
   remove(url: string): void {
     this.keep(this.read().filter((server) => server.url !== url));
   }
@@ -97,7 +111,7 @@ export function cleanTools(told: unknown): FunctionDefinition[] {
     const { name, description, parameters } = record(entry);
     if (typeof name !== "string" || !toolNames.test(name) || tools.has(name)) continue;
     const said = typeof description === "string" ? description.slice(0, most.description) : "";
-    const schema = record(parameters);
+    const schema = keptRecord(parameters);
     const length = said.length + JSON.stringify(schema).length;
     if (letters + length > most.letters) continue;
     letters += length;

@@ -103,6 +103,9 @@ let opened: Promise<TraceStore> | undefined;
 /** The traces of this browser. */
 export function openTraces(): Promise<TraceStore> {
   opened ??= import("./tracestore.ts").then(({ TraceStore }) => TraceStore.open());
+  opened.catch(() => {
+    opened = undefined; // the server may be reached at the next try
+  });
   return opened;
 }
 

@@ -55,6 +55,8 @@ export function proseOf(message: string): Element[] {
 export function highlight(name: string, ranges: readonly (Range | undefined)[]): void {
   if (!("highlights" in CSS)) return; // a browser before 2025
   const there = ranges.filter((range) => range !== undefined);
+  const marks = new Highlight();
+  for (const range of there) marks.add(range); // they may be more than a call has room for
   if (there.length === 0) CSS.highlights.delete(name);
-  else CSS.highlights.set(name, new Highlight(...there));
+  else CSS.highlights.set(name, marks);
 }

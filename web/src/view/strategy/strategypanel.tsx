@@ -7,7 +7,7 @@ import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { Plugin } from "../../host/rest.ts";
-import { namedScripts } from "../../scripts/namedscripts.ts";
+import { type NamedScript, namedScripts } from "../../scripts/namedscripts.ts";
 import { needsConfig } from "../../settings/addstage.ts";
 import { entryOf, rolesOf } from "../../settings/chain.ts";
 import type { Column, Settings } from "../../settings/settings.ts";
@@ -23,6 +23,7 @@ import { useApp } from "../appcontext.ts";
 import { Beside } from "../settings/otherplugins.tsx";
 import { PluginConfig } from "../settings/pluginconfig.tsx";
 import { Edit, EditProvider, useEdit } from "../settings/settingsedit.ts";
+import { changeStrategy } from "./changestrategy.ts";
 import { ColumnsForm } from "./columnsform.tsx";
 
 /** How the next answers of the chat are written. */
@@ -59,13 +60,18 @@ function Strategies() {
     const script = namedScripts.list.peek().find(({ name }) => way === ofScript + name);
     if (script !== undefined) {
       wanted.value = undefined;
-      chat.settings.value = withNamedScript(before, script, plugins);
+      changeStrategy(app, chat, (before) => withNamedScript(before, script, plugins));
       return;
     }
     const { config = {} } = before.plugins.find(({ name }) => name === way) ?? {};
     const lacks = way !== "" && needsConfig(way, config, host.peek());
     wanted.value = lacks ? way : undefined;
     chat.settings.value = withStrategy(before, way === "" ? undefined : way, plugins, !lacks);
+  };
+  const remove = (script: NamedScript) => {
+    namedScripts.remove(script.name);
+    const run = () => void namedScripts.save(script);
+    app.offer.value = { text: `The strategy “${script.name}” is removed.`, action: "Undo", run };
   };
   return (
     <fieldset class="strategies">
@@ -80,11 +86,11 @@ function Strategies() {
           lacks={wanted.value === plugin.name && programsIn(settings, plugins).length === 0}
         />
       ))}
-      {namedScripts.list.value.map(({ name }) => (
-        <div key={name} class="named">
+      {namedScripts.list.value.map((script) => (
+        <div key={script.name} class="named">
           <Way
-            value={ofScript + name}
-            title={name}
+            value={ofScript + script.name}
+            title={script.name}
             help="A script of yours."
             chosen={chosen}
             choose={choose}
@@ -92,8 +98,8 @@ function Strategies() {
           <button
             type="button"
             class="link"
-            aria-label={`Remove the strategy “${name}”`}
-            onClick={() => namedScripts.remove(name)}
+            aria-label={`Remove the strategy “${script.name}”`}
+            onClick={() => remove(script)}
           >
             Remove
           </button>

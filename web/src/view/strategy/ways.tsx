@@ -9,6 +9,7 @@ import { useApp } from "../appcontext.ts";
 import { ChangedSettings } from "../chat/changedsettings.tsx";
 import { Icon } from "../icon.tsx";
 import { Panel } from "../panel.tsx";
+import { changeStrategy } from "./changestrategy.ts";
 
 const strategies = () => import("./strategypanel.tsx");
 const rules = () => import("./rulespanel.tsx");
@@ -30,7 +31,8 @@ export function Ways({ chat }: { chat: Chat }) {
 
 /** A button for each strategy that is at hand, and one that opens all of them with their forms. */
 function Strategies({ chat }: { chat: Chat }) {
-  const { plugins } = useApp();
+  const app = useApp();
+  const { plugins } = app;
   const settings = chat.settings.value;
   const atHand = strategiesAtHand(settings, plugins.value, namedScripts.list.value);
   const buttons = atHand.length > 1 ? atHand : []; // one alone is no choice
@@ -45,7 +47,7 @@ function Strategies({ chat }: { chat: Chat }) {
           class="differs"
           aria-pressed={strategy === pressed}
           onClick={() => {
-            chat.settings.value = withAtHand(chat.settings.peek(), strategy, plugins.peek());
+            changeStrategy(app, chat, (before) => withAtHand(before, strategy, plugins.peek()));
           }}
         >
           {strategy.title}

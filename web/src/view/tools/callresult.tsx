@@ -78,7 +78,9 @@ function Result({ result: { content, by, failed = false } }: { result: ToolResul
 function Trouble({ result: { by = "The server", content } }: { result: ToolResult }) {
   return (
     <p class="failed" role="alert">
-      {content === "" ? `${by} was interrupted: it may have done what was asked.` : `${by}: ${content}.`}
+      {content === ""
+        ? `${by} was interrupted, or another tab waits for it: it may have done what was asked.`
+        : `${by}: ${content}.`}
     </p>
   );
 }

@@ -3,7 +3,7 @@
 // What an MCP server has besides tools: resources and prompts, which go to the message field.
 import { useSignal } from "@preact/signals";
 import type { Draft } from "../../chats/drafts.ts";
-import { cleanTools, type ToolServer } from "../../tools/toolservers.ts";
+import type { ToolServer } from "../../tools/toolservers.ts";
 import type { ServerOffer } from "../../tools/workerprotocol.ts";
 import { focusField } from "../chat/focus.ts";
 import { useEdit } from "../settings/settingsedit.ts";
@@ -26,7 +26,7 @@ export function ServerOffers({ server }: { server: ToolServer }) {
     attempt("Connecting…", async () => {
       const told = await (await app.connections()).look(server);
       offer.value = told;
-      app.servers.change(server.url, (kept) => ({ ...kept, name: told.name, tools: cleanTools(told.tools) }));
+      app.servers.told(server.url, told);
       return told.resources.length + told.prompts.length > 0 ? "" : "It has neither resources nor prompts.";
     });
   const add = (change: (draft: Draft) => Partial<Draft>) => {
