@@ -203,7 +203,9 @@ func TestContext_HugePages(t *testing.T) {
 	for _, path := range []string{builtIn, small(t, "cohere2")} {
 		m := load(t, path, ModelOptions{})
 		before := hugeBytes(t)
-		c := newContext(t, m, ContextOptions{Cells: 1 << 17, Sequences: 1, Threads: 1, FlashAttention: "on", FullWindowCache: true})
+		// Each cache has 32 MiB, which the C library always takes from the kernel: smaller ones may
+		// lie where another test's had huge pages.
+		c := newContext(t, m, ContextOptions{Cells: 1 << 18, Sequences: 1, Threads: 1, FlashAttention: "on", FullWindowCache: true})
 		memory, err := c.Memory()
 		if err != nil {
 			t.Fatal(err)
