@@ -42,7 +42,7 @@ test("Page: Markdown is drawn, and nothing in it runs or loads", { timeout: 2 * 
   const loaded: string[] = [];
   chat.page.on("request", (request) => {
     const url = request.url().replace(server.url, "");
-    if (!/^\/(v1\/|assets\/(markdowndrawing|highlight|bidi)-|favicon)/.test(url)) loaded.push(url);
+    if (!/^\/(v1\/|assets\/(markdown(drawing)?|highlight|bidi)-|favicon)/.test(url)) loaded.push(url);
   });
   await chat.ask(hostile); // a question is shown as it is
   const answer = await chat.finished();
