@@ -83,6 +83,7 @@ type Store struct {
 	key     key
 	known   chan struct{} // closed when the folder was looked through
 	create  func(folder *os.Root, name string, mode fs.FileMode, fill func(*os.File) error) (fs.FileInfo, error)
+	disk    func(folder string) (free, whole uint64, known bool)
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed, and made anew, when what somebody waits for may have changed
@@ -126,7 +127,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o, root: root, known: make(chan struct{}), changed: make(chan struct{}), open: map[[32]byte]int{}, rate: firstRate, index: newIndex(), create: atomicfile.WriteUnsynced}
+	s := &Store{options: o, root: root, known: make(chan struct{}), changed: make(chan struct{}), open: map[[32]byte]int{}, rate: firstRate, index: newIndex(), create: atomicfile.WriteUnsynced, disk: diskSpace}
 	if s.key, err = readKey(o); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

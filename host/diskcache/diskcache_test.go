@@ -252,6 +252,41 @@ func TestStore_DiskIsFull(t *testing.T) {
 	}
 }
 
+// Some of the disk stays free, but no more of a large one than is of use; that nothing is written is
+// told once.
+func TestStore_DiskIsNearlyFull(t *testing.T) {
+	const mb, gb = 1 << 20, 1 << 30
+	for _, c := range []struct {
+		free, whole, files uint64
+		bytes              int
+	}{
+		{free: 6 * mb, whole: 100 * mb, files: 1}, {free: 5 * mb, whole: 100 * mb},
+		{free: gb + 1*mb, whole: 4000 * gb, files: 1}, {free: gb, whole: 4000 * gb},
+		{free: gb + 2*mb, whole: 4000 * gb, bytes: 3 * mb}, {free: gb + 4*mb, whole: 4000 * gb, bytes: 3 * mb, files: 1},
+	} {
+		var log strings.Builder
+		w := open(t, t.TempDir(), func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		w.disk = func(string) (uint64, uint64, bool) { return c.free, c.whole, true }
+		tier := w.Tier("m", w.states)
+		for seed := range 3 {
+			tier.Offer(w.states.conversation(tokens(600, seed), max(c.bytes, 1000)), false)
+			w.settle()
+		}
+		want := Stats{Dropped: 3}
+		if c.files > 0 {
+			want = Stats{Files: 3, Wrote: 3}
+		}
+		got, warned := w.Stats(), strings.Count(log.String(), "level=WARN")
+		if got.Files != want.Files || got.Wrote != want.Wrote || got.Dropped != want.Dropped || warned != int(1-c.files) {
+			t.Errorf("%+v: %+v, logged\n%s", c, got, &log)
+		}
+		if warned > 0 && !strings.Contains(log.String(), "stay free") {
+			t.Errorf("%+v: it does not say why:\n%s", c, &log)
+		}
+		w.end()
+	}
+}
+
 // What waits to be written takes no more memory than it may, besides one conversation of any size.
 func TestTier_Offer_MemoryIsBounded(t *testing.T) {
 	w := open(t, t.TempDir(), func(o *Options) { o.Memory = 1000 })

@@ -7,10 +7,12 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/kvcache"
@@ -25,8 +27,9 @@ const (
 	pause = time.Minute
 	// mostFiles bounds how many files a tick may have to compare with.
 	mostFiles = 4096
-	// keptFree is the part of the file system that stays free, as one of so many.
-	keptFree = 20
+	// keptFree is the part of the file system that stays free, as one of so many, and keptBytes is
+	// what is enough of a large one.
+	keptFree, keptBytes = 20, 1 << 30
 )
 
 // errEnd is why a file is not finished.
@@ -202,8 +205,8 @@ func (s *Store) store(o *offer) error {
 	if err != nil {
 		return err
 	}
-	if !s.makeRoom(a.size(&h), o.used) {
-		return errNoRoom
+	if err := s.makeRoom(a.size(&h), o.used); err != nil {
+		return err
 	}
 	name := hex.EncodeToString(h.id[:]) + ending
 	stat, err := s.create(s.root, name, 0o600, func(file *os.File) error {
@@ -258,30 +261,33 @@ func (s *Store) timeIsUp() bool {
 	return !s.until.IsZero() && time.Now().After(s.until)
 }
 
-// makeRoom removes files until one more of so many bytes keeps the bounds, and reports whether it
-// does. What was used after a time stays, unless that is zero. Some of the disk stays free, whoever
-// fills the rest.
-func (s *Store) makeRoom(bytes int64, used time.Time) bool {
+// makeRoom removes files until one more of so many bytes keeps the bounds. What was used after a
+// time stays, unless that is zero. Some of the disk stays free, whoever fills the rest.
+func (s *Store) makeRoom(bytes int64, used time.Time) error {
 	if bytes > s.options.Bytes/2 {
-		return false // one conversation does not push out all others
+		return errNoRoom // one conversation does not push out all others
 	}
 	for {
-		free, whole, known := diskSpace(s.options.Dir)
+		free, whole, known := s.disk(s.options.Dir)
+		kept := min(whole/keptFree, keptBytes)
+		full := known && free < uint64(bytes)+kept
 		s.mu.Lock()
-		room := s.index.bytes+bytes <= s.options.Bytes && len(s.index.byID) < mostFiles && (!known || free >= uint64(bytes)+whole/keptFree)
-		if room {
+		if !full && s.index.bytes+bytes <= s.options.Bytes && len(s.index.byID) < mostFiles {
 			s.mu.Unlock()
-			return true
+			return nil
 		}
 		victim := s.index.victim(s.open)
 		if victim == nil || !used.IsZero() && victim.used.After(used) {
 			s.mu.Unlock()
-			return false
+			if full {
+				return fmt.Errorf("a conversation of %d MB, of which the disk has %d MB free, and %d MB stay free: %w", bytes>>20, free>>20, kept>>20, syscall.ENOSPC)
+			}
+			return errNoRoom
 		}
 		s.index.drop(victim)
 		s.mu.Unlock()
 		if err := s.root.Remove(victim.name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return false // and it stays unknown: another start finds it again
+			return errNoRoom // and it stays unknown: another start finds it again
 		}
 	}
 }
