@@ -41,6 +41,7 @@ type speculation struct {
 	chosen        time.Duration // and with those that promise something
 	with          time.Duration // the longest pass with drafts that is believed
 	beside        time.Duration // what drafts may take beside the tick's prompts; 0: there are none of both
+	prompts       time.Duration // what the tick's passes over prompts have taken
 }
 
 // guess is what a job has to do with the drafter.
@@ -455,7 +456,7 @@ func (s *Scheduler) earn() {
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
 	var extra time.Duration // of a drafted token
-	took := s.record.Forward - s.prompts.took
+	took := s.record.Forward - p.prompts
 	if s.record.Drafted > 0 {
 		extra = min(max(took-p.withoutDrafts, 0), p.with)
 		if !p.offers.Begun {
