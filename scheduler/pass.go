@@ -35,7 +35,7 @@ type forwardPass struct {
 // that fails is repeated in halves. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
-	s.prompts.took = 0
+	s.speculation.prompts = 0
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
 		n := sameKind(rest)
 		if decoding > 0 && (s.limits.SeparatePasses || s.limits.AlikeDrafts && s.record.Drafted > 0) {
@@ -137,7 +137,7 @@ func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
 // one with drafts is of another size: that tells what this costs, and not what the pass does.
 func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
 	if !branches[0].generating() {
-		s.prompts.took += took
+		s.speculation.prompts += took
 	}
 	switch {
 	case s.batch.PromptRows: // so many rows take longer than a prompt does

@@ -242,7 +242,7 @@ func (s *Scheduler) chunkSize() int {
 	if short < len(s.prefilling) {
 		short = 0
 	}
-	s.besidePrompts()
+	s.speculation.beside = s.besidePrompts()
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
 		Apart: s.prefilling[0].atPiece(), Split: s.splitCost(), Target: s.target - s.speculation.beside, MinShare: s.config.PrefillShare, Neighbours: s.neighbours, Estimator: s.estimator}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -204,10 +203,9 @@ var errNoRow = errors.New("the backend gave no row for a token of the prompt")
 
 // prompts is what the log-probabilities of a pass's prompts need; its memory is used again.
 type prompts struct {
-	took     time.Duration // passes of theirs in this tick
-	rows     int           // that this tick may still give to prompts
-	asks     []rowAsk      // of this pass
-	branches []*branch     // that they are for
+	rows     int       // that this tick may still give to prompts
+	asks     []rowAsk  // of this pass
+	branches []*branch // that they are for
 }
 
 // rowAsk is a row of the last pass and the token whose log-probability is wanted.

@@ -41,6 +41,7 @@ type speculation struct {
 	chosen        time.Duration // and with those that promise something
 	with          time.Duration // the longest pass with drafts that is believed
 	beside        time.Duration // what drafts may take beside the tick's prompts; 0: there are none of both
+	prompts       time.Duration // what the tick's passes over prompts have taken
 }
 
 // guess is what a job has to do with the drafter.
@@ -144,28 +145,28 @@ const (
 	missedEvery  = 8   // in one tick of so many: the time is taken from the prompts before the drafter is asked
 )
 
-// besidePrompts has the tick spare time for drafts beside a chunk of prompts, which is smaller by
-// that: for answers whose drafts were mostly right. A right one saves them a whole tick, which
-// prompts make long. There are none where one pass computes all, nor trials.
-func (s *Scheduler) besidePrompts() {
-	p, n := &s.speculation, 0
-	p.beside = 0
+// besidePrompts is the time that the tick spares for drafts beside a chunk of prompts, which is
+// smaller by that: for answers whose drafts were mostly right. A right one saves them a whole tick,
+// which prompts make long. There are none where one pass computes all, nor trials.
+func (s *Scheduler) besidePrompts() time.Duration {
 	if !s.limits.SeparatePasses || !s.canDraft() {
-		return
+		return 0
 	}
+	n := 0
 	for _, b := range s.planned[:s.decoding] {
 		if s.draftsBeside(b.job) {
 			n++
 		}
 	}
 	if n == 0 {
-		return
+		return 0
 	}
 	offers := s.draftOffers()
-	takes := time.Duration(n*mostBeside)*offers.Row(n, mostBeside) + mostBeside*p.costs
-	if takes <= (s.target-s.estimator.Decode(offers.Decode))/shareBeside {
-		p.beside = takes
+	takes := time.Duration(n*mostBeside)*offers.Row(n, mostBeside) + mostBeside*s.speculation.costs
+	if takes > (s.target-s.estimator.Decode(offers.Decode))/shareBeside {
+		return 0
 	}
+	return takes
 }
 
 // draftsBeside reports whether a job may have a draft beside prompts.
@@ -455,7 +456,7 @@ func (s *Scheduler) earn() {
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
 	var extra time.Duration // of a drafted token
-	took := s.record.Forward - s.prompts.took
+	took := s.record.Forward - p.prompts
 	if s.record.Drafted > 0 {
 		extra = min(max(took-p.withoutDrafts, 0), p.with)
 		if !p.offers.Begun {

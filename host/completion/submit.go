@@ -42,11 +42,15 @@ type Reading struct {
 // ReadOverflow reads what becomes of an answer that is read too slowly: park, which "" is, drop or
 // cancel.
 func ReadOverflow(word string) (scheduler.OverflowPolicy, error) {
-	policy, known := map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": scheduler.Park, "drop": scheduler.DropOldest, "cancel": scheduler.CancelSlow}[word]
-	if !known {
-		return policy, refusal.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(word, 40))
+	switch word {
+	case "", "park":
+		return scheduler.Park, nil
+	case "drop":
+		return scheduler.DropOldest, nil
+	case "cancel":
+		return scheduler.CancelSlow, nil
 	}
-	return policy, nil
+	return scheduler.Park, refusal.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(word, 40))
 }
 
 // Submit has the answers of a request computed, all of them or none. There must be room for all

@@ -397,7 +397,7 @@ type Lacks struct {
 	Truncating bool // drop the end of a sequence
 	Sharing    bool // begin a sequence as another
 	Saving     bool // put the state of a sequence away and back
-	Heads      bool // guess with the head in the model's own file
+	Heads      bool // guess with its head
 }
 
 // piecewise runs a pass as several if the model cannot take it whole. Each overwrites the logits

@@ -5,7 +5,8 @@
 // below it, as does what becomes of all that; the others lead to one file each: llama.cpp's
 // options and the parameters of samplers (options.go), what fits (plan.go), workers, and how one
 // that is lost comes back (workers.go), plugins, pictures and sounds (media.go), embeddings and the
-// drafter (embeddings.go). alone.go opens one for a Go program.
+// drafter (embeddings.go). alone.go opens one for a Go program, and ownplugins.go has
+// its plugins.
 package loading
 
 import (

@@ -11,7 +11,7 @@ const (
 	Truncating = "truncating" // dropping the end of a sequence
 	Sharing    = "sharing"    // beginning a sequence as another
 	Saving     = "saving"     // putting the state of a sequence away and back
-	Heads      = "heads"      // guessing with the head in its own file
+	Heads      = "heads"      // guessing with its head
 	Embedding  = "embedding"  // giving embeddings
 	Scoring    = "scoring"    // giving the scores of its classifier
 )

@@ -112,32 +112,35 @@ func Resolve(arg string, o CheckOptions) (*File, error) {
 
 // HasHead reports whether the header of a model's file tells of a head that guesses further tokens.
 func HasHead(arg string, o CheckOptions) bool {
-	if arg == "" || IsBuiltIn(arg) {
-		return false
-	}
-	file, err := Resolve(arg, o)
-	if err != nil {
-		return false // which opening it tells
-	}
-	in, err := inspect(file.Path)
-	return errors.Join(err, file.Close()) == nil && in.whole.HasHead()
+	_, h := headerOf(arg, o)
+	return h != nil && h.HasHead()
 }
 
 // HeadFile is the path and the architecture of a model that is nothing but a head for another one;
 // else both are empty.
 func HeadFile(arg string, o CheckOptions) (path, architecture string) {
-	if arg == "" || IsBuiltIn(arg) {
+	path, h := headerOf(arg, o)
+	if h == nil || !h.IsHead() {
 		return "", ""
+	}
+	return path, h.Architecture()
+}
+
+// headerOf is the path of a model's file and its header; nil: the model is built in, or it cannot
+// be read, which opening it tells.
+func headerOf(arg string, o CheckOptions) (path string, h *gguf.Header) {
+	if arg == "" || IsBuiltIn(arg) {
+		return "", nil
 	}
 	file, err := Resolve(arg, o)
 	if err != nil {
-		return "", "" // which opening it tells
+		return "", nil
 	}
 	in, err := inspect(file.Path)
-	if errors.Join(err, file.Close()) != nil || !in.whole.IsHead() {
-		return "", ""
+	if errors.Join(err, file.Close()) != nil {
+		return "", nil
 	}
-	return file.Path, in.whole.Architecture()
+	return file.Path, in.whole
 }
 
 func isFile(path string) bool {

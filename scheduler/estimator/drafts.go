@@ -89,10 +89,8 @@ func (d *Drafts) Choose() (offers, length int) {
 // one: it is tried.
 func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensible bool) {
 	alone := d.Estimator.decode.predict(d.Decode)
-	slots, depth := d.Decode.Tokens, d.Decode.Cells/d.Decode.Tokens
-	took := func(k int) time.Duration {
-		return d.passes(m, Pass{m * k, m * k * (depth + k/2)}) + time.Duration(k)*d.Costs
-	}
+	slots := d.Decode.Tokens
+	took := func(k int) time.Duration { return d.alike(m, k) + time.Duration(k)*d.Costs }
 	for _, k := range sizes[1:] {
 		if k > min(d.Most, d.Room/m) || sensible {
 			break
@@ -110,11 +108,16 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 // Row is what a drafted token adds to the tick where m slots have k of them each, or one if that is
 // less, as where passes with k were never measured and seem dear.
 func (d *Drafts) Row(m, k int) time.Duration {
-	depth, alone := d.Decode.Cells/d.Decode.Tokens, d.Estimator.decode.predict(d.Decode)
-	row := func(k int) time.Duration {
-		return max(d.passes(m, Pass{m * k, m * k * (depth + k/2)})-alone, 0) / time.Duration(m*k)
-	}
+	alone := d.Estimator.decode.predict(d.Decode)
+	row := func(k int) time.Duration { return max(d.alike(m, k)-alone, 0) / time.Duration(m*k) }
 	return min(row(1), row(max(min(k, d.Room/m), 1)))
+}
+
+// alike is what the passes of the tick take where m slots, as deep as all are on average, have k
+// drafted tokens each.
+func (d *Drafts) alike(m, k int) time.Duration {
+	depth := d.Decode.Cells / d.Decode.Tokens
+	return d.passes(m, Pass{m * k, m * k * (depth + k/2)})
 }
 
 // allowed reports whether k tokens of each of the first m offers, with which the tick takes t,

@@ -106,10 +106,7 @@ func checkNew(f clientFrame) error {
 // start has the answer to a request computed.
 func (a *answer) start(ctx context.Context, f clientFrame, r *completion.Prompted) error {
 	api := a.connection.api
-	policy, err := completion.ReadOverflow(f.Overflow)
-	if err != nil {
-		return err
-	}
+	policy, _ := completion.ReadOverflow(f.Overflow) // others were refused by checkNew
 	o := answerlog.Options{Stay: time.Duration(f.DetachMS) * time.Millisecond, Overflow: policy, Parts: f.Parts}
 	return api.shelf.Begin(ctx, api.Service, r, o, &a.reader)
 }
