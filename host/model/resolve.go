@@ -112,32 +112,35 @@ func Resolve(arg string, o CheckOptions) (*File, error) {
 
 // HasHead reports whether the header of a model's file tells of a head that guesses further tokens.
 func HasHead(arg string, o CheckOptions) bool {
-	if arg == "" || IsBuiltIn(arg) {
-		return false
-	}
-	file, err := Resolve(arg, o)
-	if err != nil {
-		return false // which opening it tells
-	}
-	in, err := inspect(file.Path)
-	return errors.Join(err, file.Close()) == nil && in.whole.HasHead()
+	in := inspectNamed(arg, o)
+	return in != nil && in.whole.HasHead()
 }
 
 // HeadFile is the path and the architecture of a model that is nothing but a head for another one;
 // else both are empty.
 func HeadFile(arg string, o CheckOptions) (path, architecture string) {
-	if arg == "" || IsBuiltIn(arg) {
+	in := inspectNamed(arg, o)
+	if in == nil || !in.whole.IsHead() {
 		return "", ""
+	}
+	return in.parts[0], in.whole.Architecture()
+}
+
+// inspectNamed inspects the model that an argument names; nil where it is built in, or cannot be
+// read, which opening it tells.
+func inspectNamed(arg string, o CheckOptions) *inspection {
+	if arg == "" || IsBuiltIn(arg) {
+		return nil
 	}
 	file, err := Resolve(arg, o)
 	if err != nil {
-		return "", "" // which opening it tells
+		return nil
 	}
 	in, err := inspect(file.Path)
-	if errors.Join(err, file.Close()) != nil || !in.whole.IsHead() {
-		return "", ""
+	if errors.Join(err, file.Close()) != nil {
+		return nil
 	}
-	return file.Path, in.whole.Architecture()
+	return in
 }
 
 func isFile(path string) bool {
