@@ -109,7 +109,7 @@ func TestBench_WrongUse(t *testing.T) {
 	}
 }
 
-func TestFirstKey(t *testing.T) {
+func TestReadFirstKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := os.WriteFile(file, []byte("# of the team\none alice\ntwo bob\n"), 0o600); err != nil {
 		t.Fatal(err)

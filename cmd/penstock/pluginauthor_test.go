@@ -151,10 +151,10 @@ func (a authored) try(ctx context.Context, t *testing.T, s *server, asked []stri
 	})
 	step(t, "its own native test", func() { testNatively(t, dir, language) })
 	var rounds *bufio.Scanner
-	var end func()
+	var end func() (rest, log string)
 	var first dev.Round
 	step(t, "dev: build, upload, answer", func() {
-		rounds, end = startDev(ctx, t, append([]string{dir, "--json"}, asked...))
+		rounds, end = startDev(ctx, t, append([]string{dir, "--json"}, asked...)...)
 		first = round(t, rounds)
 	})
 	defer end()
@@ -204,8 +204,9 @@ func testNatively(t *testing.T, dir, language string) {
 	}
 }
 
-// startDev runs `penstock plugin dev` as a process of its own. end interrupts it, as Ctrl-C does.
-func startDev(ctx context.Context, t *testing.T, args []string) (rounds *bufio.Scanner, end func()) {
+// startDev runs `penstock plugin dev` as a process of its own. end interrupts it, as Ctrl-C does,
+// and returns the rounds that were not read, and the log.
+func startDev(ctx context.Context, t *testing.T, args ...string) (rounds *bufio.Scanner, end func() (rest, log string)) {
 	t.Helper()
 	cmd := child(ctx, t, append([]string{"plugin", "dev"}, args...)...)
 	var log strings.Builder
@@ -219,14 +220,18 @@ func startDev(ctx context.Context, t *testing.T, args []string) (rounds *bufio.S
 	}
 	rounds = bufio.NewScanner(out)
 	rounds.Buffer(nil, 1<<26)
-	return rounds, func() {
+	return rounds, func() (string, string) {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
 		}
-		_, _ = io.Copy(io.Discard, out)
+		var rest strings.Builder
+		for rounds.Scan() {
+			fmt.Fprintln(&rest, rounds.Text())
+		}
 		if err := cmd.Wait(); err != nil || t.Failed() {
 			t.Errorf("dev ended with %v\n%s", err, &log)
 		}
+		return rest.String(), log.String()
 	}
 }
 

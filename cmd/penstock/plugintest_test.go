@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -118,29 +117,16 @@ func TestPluginDev_OwnHost(t *testing.T) {
 	edit(t, dir, "go", "func (s *sampler) Open(r *penstock.Request) error {", "func (s *sampler) Open(r *penstock.Request) error {\n\tpenstock.Log(penstock.Info, \"hello from the plugin\")")
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	cmd := child(t.Context(), t, "plugin", "dev", dir, "--json", "--prompt", story)
-	var log strings.Builder
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<26)
-	if r := round(t, lines); r.After == nil || strings.Contains(r.After.Text, "e") || !strings.Contains(r.Before.Text, "e") {
+	rounds, end := startDev(t.Context(), t, dir, "--json", "--prompt", story)
+	if r := round(t, rounds); r.After == nil || strings.Contains(r.After.Text, "e") || !strings.Contains(r.Before.Text, "e") {
 		t.Errorf("%+v", r)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
+	rest, log := end()
+	if rest != "" {
+		t.Errorf("after the end: %s", rest)
 	}
-	if lines.Scan() {
-		t.Errorf("after the end: %s", lines.Bytes())
-	}
-	if err := cmd.Wait(); err != nil || !strings.Contains(log.String(), "a-sampler: INFO: hello from the plugin") {
-		t.Errorf("%v\n%s", err, &log)
+	if !strings.Contains(log, "a-sampler: INFO: hello from the plugin") {
+		t.Error(log)
 	}
 	if left, err := filepath.Glob(filepath.Join(temporary, "penstock-*")); err != nil || len(left) > 0 {
 		t.Errorf("%q is left", left)

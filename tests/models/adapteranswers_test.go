@@ -66,7 +66,7 @@ func tokensOf(t *testing.T, s peer.Server, text string) (tokens []uint32) {
 	return body.Tokens
 }
 
-// lora has a body say with which adapters its prompt is computed.
+// loras has a body say with which adapters its prompt is computed.
 var loras = []string{``, `,"lora":[]`, `,"lora":[{"id":0,"scale":1}]`, `,"lora":[{"id":1,"scale":1}]`, `,"lora":[{"id":1,"scale":-0.5}]`,
 	`,"lora":[{"id":0,"scale":1},{"id":1,"scale":0.5}]`, `,"lora":[{"id":0,"scale":0}]`, `,"lora":[{"id":2,"scale":1}]`,
 	`,"lora":[{"id":2,"scale":1},{"id":0,"scale":1}]`}

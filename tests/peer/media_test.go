@@ -131,7 +131,7 @@ func (s *sensing) prompt(parts []any, marker string) map[string]any {
 	return map[string]any{"prompt_string": text + mediaAfter, "multimodal_data": files}
 }
 
-// completion is what a completion answers.
+// completed is what a completion answers.
 type completed struct {
 	Content string
 	Tokens  written `json:"completion_probabilities"`

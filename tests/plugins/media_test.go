@@ -67,7 +67,7 @@ func turn(role string, parts ...any) map[string]any {
 	return map[string]any{"role": role, "content": content}
 }
 
-// told is an answer, and what it was an answer to.
+// toldAnswer is an answer, and what it was an answer to.
 type toldAnswer struct {
 	Choices []struct {
 		Message      struct{ Content string }

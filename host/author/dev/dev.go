@@ -192,7 +192,7 @@ const (
 type watcher struct {
 	project project.Project
 	notify  *fsnotify.Watcher // nil: this system tells nothing
-	seen    uint64            // what look has found
+	seen    uint64            // what noteSources has found
 }
 
 func newWatcher(p project.Project) (*watcher, error) {

@@ -27,7 +27,7 @@ func token(piece string, stages ...Stage) Token {
 	return Token{Piece: piece, By: "dist", Before: Survey{N: 9}, Stages: stages}
 }
 
-func TestCompare(t *testing.T) {
+func TestFindDifference(t *testing.T) {
 	best := Survey{N: 4, Best: []Candidate{{" b", 0.75}, {" c", 0.25}}}
 	left := Survey{N: 1, Best: []Candidate{{" c", 1}}}
 	before := &TracedAnswer{Text: "a b", Reason: "length", Tokens: []Token{token("a"), token(" b")}}
@@ -87,7 +87,7 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-func TestWatcher_Wait(t *testing.T) {
+func TestWatcher_AwaitChange(t *testing.T) {
 	for name, told := range map[string]bool{"the system tells": true, "the clock alone": false} {
 		t.Run(name, func(t *testing.T) {
 			p, file := sources(t)
@@ -118,7 +118,7 @@ func TestWatcher_Wait(t *testing.T) {
 	}
 }
 
-func TestWatcher_Wait_OnlyForSources(t *testing.T) {
+func TestWatcher_AwaitChange_OnlyForSources(t *testing.T) {
 	p, _ := sources(t)
 	w, err := newWatcher(p)
 	if err != nil {

@@ -140,7 +140,7 @@ func TestTinyGo_Compile_WithoutDebugInformation(t *testing.T) {
 	}
 }
 
-func TestAtLeast(t *testing.T) {
+func TestIsAtLeast(t *testing.T) {
 	for _, tc := range []struct {
 		found, least string
 		want         bool

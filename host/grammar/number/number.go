@@ -56,8 +56,8 @@ func Single(a *lexeme.Arena) lexeme.Expr {
 	return a.And(a.Then(optionalSign(a), wholeDigits(a), fraction), a.Not(a.Text("-0")))
 }
 
-// Integers is every integer that Range.Integer allows.
-func Integers(a *lexeme.Arena) lexeme.Expr { return a.Then(optionalSign(a), wholeDigits(a)) }
+// integers is every integer that Range.Integer allows.
+func integers(a *lexeme.Arena) lexeme.Expr { return a.Then(optionalSign(a), wholeDigits(a)) }
 
 func optionalSign(a *lexeme.Arena) lexeme.Expr { return a.Or(lexeme.Empty, a.Text("-")) }
 
@@ -90,7 +90,7 @@ func Numbers(a *lexeme.Arena, r Range) (lexeme.Expr, error) {
 	case low != nil || high != nil:
 		x = numbersBetween(a, low, high, r.Integer, !r.Integer && len(r.MultipleOf) == 0)
 	case r.Integer:
-		x = Integers(a)
+		x = integers(a)
 	case len(r.MultipleOf) == 0:
 		x = Any(a)
 	default:

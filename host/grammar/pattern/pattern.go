@@ -116,11 +116,14 @@ func newCompiler(a *lexeme.Arena, lines []lexeme.Range) *compiler {
 	return &compiler{a: a, lines: lines, left: maxCopies}
 }
 
-// compilePlain returns the expression of a node without assertions.
+// compilePlain returns the expression of a node that has no assertions except ^ and $: its texts
+// where neither the text begins before it nor ends after it.
 func (c *compiler) compilePlain(n *node) lexeme.Expr {
 	switch n.op {
 	case opClass:
 		return c.a.Class(n.ranges...)
+	case opBegin, opEnd:
+		return lexeme.Nothing
 	case opRepeat:
 		return c.a.Repeat(c.compilePlain(n.parts[0]), n.low, n.high)
 	}
@@ -308,32 +311,12 @@ func (c *compiler) compileCopy(part *node, k follows) follows {
 // beginning of the text can come before ^, and nothing after $: so between the first and the last
 // time, it is the part's texts without either.
 func (c *compiler) compileStar(part *node, k follows) follows {
-	between := c.a.Repeat(c.betweenEnds(part), 0, lexeme.Unbounded)
+	between := c.a.Repeat(c.compilePlain(part), 0, lexeme.Unbounded)
 	later := c.prependExpr(between, c.either(k, c.compileCopy(part, k)))
 	later[atBegin] = k[atBegin]
 	first := c.compileCopy(part, later)
 	later[atBegin] = c.a.Or(k[atBegin], first[atBegin])
 	return later
-}
-
-// betweenEnds is a part's texts where neither the text begins before it nor ends after it.
-func (c *compiler) betweenEnds(n *node) lexeme.Expr {
-	switch {
-	case !n.asserts:
-		return c.compilePlain(n)
-	case n.op == opBegin || n.op == opEnd:
-		return lexeme.Nothing
-	case n.op == opRepeat:
-		return c.a.Repeat(c.betweenEnds(n.parts[0]), n.low, n.high)
-	}
-	parts := make([]lexeme.Expr, len(n.parts))
-	for i, p := range n.parts {
-		parts[i] = c.betweenEnds(p)
-	}
-	if n.op == opChoice {
-		return c.a.Or(parts...)
-	}
-	return c.a.Then(parts...)
 }
 
 // hasOnlyEnds reports whether a part has no assertions except ^ and $.

@@ -189,7 +189,7 @@ func TestRead_Stopped(t *testing.T) {
 }
 
 // Values are the same that JSON Schema takes for one, and no others.
-func TestValue_Same(t *testing.T) {
+func TestValue_CanonicalKey(t *testing.T) {
 	long := strings.Repeat("k", 100)
 	groups := [][]string{
 		{`1`, `1.0`, `10e-1`, `0.1E1`, `1e0`}, {`-1`, `-1.00`}, {`0`, `-0`, `0.0`, `0e9`}, {`100`, `1e2`, `1.00e+2`}, {`1e500`, `10e499`}, {`"1"`}, {`"1e0"`}, {`null`}, {`"null"`}, {`true`}, {`"true"`},

@@ -58,7 +58,7 @@ func after(kind immediate) []byte {
 	return nil
 }
 
-// rises reports by how much wazero lets an instruction raise the stack; false where it takes none
+// raised reports by how much wazero lets an instruction raise the stack; false where it takes none
 // of the operands.
 func raised(r wazero.Runtime, code []byte) (by int, ok bool) {
 	for n := range 4 {

@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-func TestInnermost_Text(t *testing.T) {
+func TestDescribeTrap(t *testing.T) {
 	built, err := fuel.Rewrite(append(asm.New(`{"name":"lined"}`).Wasm(), "\x00\x0c\x0b.debug_line"...), fuel.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestInnermost_Text(t *testing.T) {
 	}
 }
 
-func TestDemangled_Rust(t *testing.T) {
+func TestDemangle_Rust(t *testing.T) {
 	for name, want := range map[string]string{
 		"_ZN6faults4fail17ha0e347436ea05222E":                          "faults::fail",
 		"_ZN6faults4fail17ha0e347436ea05222E.llvm.7780950044298308947": "faults::fail", "main.f.llvm.1": "main.f.llvm.1",

@@ -279,7 +279,7 @@ func TestRegion_Difference_SharesWhatIsTheSame(t *testing.T) {
 	}
 }
 
-func TestChanges_Scattered_AreFew(t *testing.T) {
+func TestFindChanges_Scattered_AreFew(t *testing.T) {
 	page := os.Getpagesize()
 	base, content := make([]byte, 200*page), make([]byte, 202*page)
 	var changed []int

@@ -51,7 +51,7 @@ func TestRead_RefusesATable(t *testing.T) {
 }
 
 // The last digits of a number that is not whole may differ.
-func TestNear(t *testing.T) {
+func TestSameJSON(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want bool
