@@ -117,7 +117,7 @@ function NewRule({ chat }: { chat: Chat }) {
   return (
     <form class="new-rule" onSubmit={add}>
       <label for={id}>A rule</label>
-      <div class="inject-line">
+      <div class="rule-line">
         <input
           id={id}
           type="text"
