@@ -9,6 +9,7 @@ import { MessageTree } from "../../chats/messagetree.ts";
 import { transcript } from "../../chats/transcript.ts";
 import { dataURL } from "../../media/dataurl.ts";
 import type { Piece } from "../../trace/tokenitems.ts";
+import { saveFile } from "../savefile.ts";
 
 /** Saves chats as a file that can be imported. */
 export async function saveArchive(app: App, ids: readonly string[], name: string): Promise<void> {
@@ -16,7 +17,7 @@ export async function saveArchive(app: App, ids: readonly string[], name: string
     app.notice.value = "There is no chat to export.";
     return;
   }
-  save(
+  saveFile(
     `${fileName(name)}.json`,
     "application/json",
     await writeArchive(whole(app, ids), (file) => app.store.file(file)),
@@ -28,7 +29,7 @@ export async function saveTranscript(app: App, id: string): Promise<void> {
   const shown = await shownOf(app, id);
   if (shown === undefined) return;
   const { title, messages, urls } = shown;
-  save(`${fileName(title)}.md`, "text/markdown", [transcript(title, messages, urls)]);
+  saveFile(`${fileName(title)}.md`, "text/markdown", [transcript(title, messages, urls)]);
 }
 
 /** Saves what is shown of a chat as a page of its own, with how its tokens were chosen. */
@@ -41,7 +42,7 @@ export async function saveStandalone(app: App, id: string): Promise<void> {
     const { id, role } = message;
     if (role === "assistant") pieces.set(id, await app.traces.pieces(id));
   }
-  save(`${fileName(shown.title)}.html`, "text/html", [standalonePage({ ...shown, pieces })]);
+  saveFile(`${fileName(shown.title)}.html`, "text/html", [standalonePage({ ...shown, pieces })]);
 }
 
 /** What is shown of a chat, with the bytes of its pictures and sounds as data: URLs. */
@@ -69,12 +70,4 @@ async function* whole(app: App, ids: readonly string[]): AsyncGenerator<WholeCha
 function fileName(title: string): string {
   const plain = title.replace(/[^\p{L}\p{N} _-]+/gu, " ").replace(/\s+/g, " ");
   return `penstock ${plain.trim().slice(0, 60)}`.trim();
-}
-
-function save(name: string, type: string, parts: readonly string[]): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([...parts], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // once the browser has begun to read it
 }
