@@ -79,7 +79,7 @@ export const defaultSettings: Settings = {
   trace: false,
 };
 
-/** What the host takes at most. */
+/** How many of each a chat has at most. Of stages, plugins and stops the host takes no more. */
 export const mostInSettings = {
   stages: 32,
   plugins: 16,
