@@ -20,14 +20,13 @@ import type { Layout } from "./layout.ts";
 import { LiveSubscription } from "./live/livesubscription.ts";
 import { Progresses } from "./live/progress.ts";
 import { type Abilities, allAbilities, isPicture, mostFileBytes } from "./media/medialimits.ts";
+import { once } from "./once.ts";
 import { isDefault } from "./plugins/pluginchoice.ts";
 import { requestFor } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
 import { programsIn } from "./settings/strategies.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
-import type { ServerConnections } from "./tools/serverconnections.ts";
-import type { ToolCalls } from "./tools/toolcalls.ts";
 import type { ToolServers } from "./tools/toolservers.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 
@@ -64,8 +63,6 @@ export class App {
   readonly queue: QuestionQueue;
   readonly watching: LiveSubscription;
   readonly progresses: Progresses;
-  private calls: Promise<ToolCalls> | undefined;
-  private connected: Promise<ServerConnections> | undefined;
 
   constructor(
     readonly base: URL,
@@ -191,27 +188,17 @@ export class App {
     return requestFor(asked, offered, messages, abilities, byDefault, functions);
   }
 
-  /** What answers the calls of tools. Its code is loaded with the first. */
-  toolCalls(): Promise<ToolCalls> {
-    this.calls ??= import("./tools/toolcalls.ts").then(
-      ({ ToolCalls }) => new ToolCalls(this.chats, this.servers, () => this.connections()),
-    );
-    this.calls.catch(() => {
-      this.calls = undefined; // it may be loaded at the next try
-    });
-    return this.calls;
-  }
-
   /** The way to MCP servers. Its code is loaded with the first that is needed. */
-  connections(): Promise<ServerConnections> {
-    this.connected ??= import("./tools/serverconnections.ts").then(
-      ({ ServerConnections }) => new ServerConnections(),
-    );
-    this.connected.catch(() => {
-      this.connected = undefined; // it may be loaded at the next try
-    });
-    return this.connected;
-  }
+  readonly connections = once(async () => {
+    const { ServerConnections } = await import("./tools/serverconnections.ts");
+    return new ServerConnections();
+  });
+
+  /** What answers the calls of tools. Its code is loaded with the first. */
+  readonly toolCalls = once(async () => {
+    const { ToolCalls } = await import("./tools/toolcalls.ts");
+    return new ToolCalls(this.chats, this.servers, this.connections);
+  });
 
   /** Asks the host what it has. */
   private async look(): Promise<void> {

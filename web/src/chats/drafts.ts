@@ -3,12 +3,18 @@
 // What was typed and not sent yet, for each chat.
 import { type Signal, signal } from "@preact/signals";
 import type { SmallStorage } from "../storage.ts";
+import type { Chat } from "./chat.ts";
 import type { Attachment } from "./message.ts";
 
 /** What a person has written of the next message. */
 export interface Draft {
   text: string;
   files: readonly Attachment[];
+}
+
+/** The chat under which a draft is kept: all that have no message yet share the new one's. */
+export function draftPlace({ id, tree }: Pick<Chat, "id" | "tree">): string {
+  return tree.path.value.length === 0 ? "" : id;
 }
 
 const item = "penstock.drafts";

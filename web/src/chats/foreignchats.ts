@@ -5,6 +5,7 @@ import { fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
 import { sha256 } from "../media/sha256.ts";
 import { defaultSettings, record } from "../settings/settings.ts";
+import { isRecord, parsedJSON } from "../text/parsedjson.ts";
 import type { WholeChat } from "./chats.ts";
 import { cleanChat, cleanMessage, cleanTree, text } from "./cleanchat.ts";
 import { type Attachment, type Message, newID } from "./message.ts";
@@ -324,7 +325,7 @@ function ofLlamaServer(message: Raw, files: Map<string, Blob>): Entry {
     ...(said !== "other" && { reasoning: text(reasoningContent) || text(thinking) }),
     model: text(message.model),
     files: list(extra).flatMap((file) => ofExtra(record(file), files)),
-    calls: list(parsed(toolCalls)),
+    calls: list(typeof toolCalls === "string" ? parsedJSON(toolCalls).value : toolCalls),
     ...(role === "tool" && { result: { call: text(toolCallId), content: text(content) } }),
     ...(at !== undefined && { at }),
   };
@@ -416,14 +417,6 @@ function idOf(id: unknown): string {
   return key(id).replace(/\W/g, "").slice(0, 64) || newID();
 }
 
-function parsed(json: unknown): unknown {
-  try {
-    return typeof json === "string" ? JSON.parse(json) : json;
-  } catch {
-    return undefined;
-  }
-}
-
 /** An id that may be a number, as in old versions of llama-server's page. */
 function key(id: unknown): string {
   return typeof id === "number" ? String(id) : text(id);
@@ -440,8 +433,4 @@ function number(value: unknown): number | undefined {
 
 function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function isRecord(value: unknown): value is Raw {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

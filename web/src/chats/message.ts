@@ -76,6 +76,11 @@ export function callsOf({ calls = [], answer }: Message): ToolCall[] {
   return answer?.outcome?.reason === "tool_calls" ? calls : [];
 }
 
+/** What a tool answered to a call of a message; undefined while the call waits. */
+export function resultOf({ results = [] }: Message, { id }: ToolCall): ToolResult | undefined {
+  return results.find(({ call, open }) => call === id && !open);
+}
+
 /** Those calls of an answer that have no result yet. */
 export function openCalls(message: Message): ToolCall[] {
   const { results = [] } = message;

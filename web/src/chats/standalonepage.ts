@@ -9,7 +9,7 @@ import { explanationOf } from "../trace/explanation.ts";
 import { Palette } from "../trace/tokencolours.ts";
 import { itemsOf, type Piece, type TokenItem } from "../trace/tokenitems.ts";
 import { inText, percent, visibleToken } from "../trace/tokenwords.ts";
-import { type Attachment, isMedium, type Message } from "./message.ts";
+import { type Attachment, isMedium, type Message, resultOf } from "./message.ts";
 import { readableArguments } from "./toolarguments.ts";
 
 /** What a page shows. */
@@ -83,9 +83,10 @@ function attachment(file: Attachment, urls: ReadonlyMap<string, string>): string
 }
 
 /** The calls of tools of an answer, with what they answered. */
-function calls({ calls = [], results = [] }: Message): string[] {
-  return calls.map(({ id, function: { name, arguments: given } }) => {
-    const result = results.find(({ call, open }) => call === id && !open);
+function calls(message: Message): string[] {
+  return (message.calls ?? []).map((call) => {
+    const { name, arguments: given } = call.function;
+    const result = resultOf(message, call);
     const answered = result === undefined ? "" : `<p>It answers:</p><pre>${text(result.content)}</pre>`;
     return `<details open><summary>Calls ${text(name)}</summary><pre>${text(readableArguments(given))}</pre>${answered}</details>`;
   });

@@ -2,7 +2,7 @@
 
 // A chat as Markdown, to be saved or read elsewhere.
 import { eachOnce, isPicture } from "../media/medialimits.ts";
-import { isMedium, type Medium, type Message, mediaOf } from "./message.ts";
+import { isMedium, type Medium, type Message, mediaOf, resultOf } from "./message.ts";
 import { readableArguments } from "./toolarguments.ts";
 
 /**
@@ -33,9 +33,10 @@ function section(message: Message, numbers: ReadonlyMap<string, number>): string
 }
 
 /** The calls of tools of an answer, with what they answered. */
-function calls({ calls = [], results = [] }: Message): string[] {
-  return calls.map(({ id, function: { name, arguments: given } }) => {
-    const result = results.find(({ call, open }) => call === id && !open);
+function calls(message: Message): string[] {
+  return (message.calls ?? []).map((call) => {
+    const { name, arguments: given } = call.function;
+    const result = resultOf(message, call);
     const called = `Calls ${name}:\n\n${fenced(readableArguments(given))}`;
     return result === undefined ? called : `${called}\n\nIt answers:\n\n${fenced(result.content)}`;
   });

@@ -2,7 +2,7 @@
 
 // A file of the plugin folder, as the host describes it.
 import { type ListEntry, type Plugin, readPlugin } from "../host/rest.ts";
-import { isRecord } from "./schema.ts";
+import { isRecord } from "../text/parsedjson.ts";
 
 /** A file of the plugin folder, with all that the host tells of it. */
 export interface PluginFile extends Plugin {

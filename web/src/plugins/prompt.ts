@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // A prompt as the model gets it, token by token.
-import { isRecord } from "./schema.ts";
+import { isRecord } from "../text/parsedjson.ts";
 
 /** A prompt as the model gets it. */
 export interface Prompt {

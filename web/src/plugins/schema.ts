@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Turns a JSON schema into the fields of a form, and into a first value.
+import { isRecord } from "../text/parsedjson.ts";
 
 /** A JSON schema, or a part of one. Anybody can write one, so each keyword may have any value. */
 export type Schema = Record<string, unknown>;
@@ -19,10 +20,6 @@ export interface Property {
   name: string;
   schema: Schema;
   required: boolean;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const longestChain = 16; // references that lead to references

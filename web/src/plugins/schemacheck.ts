@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Checks a value against a JSON schema.
-import { isRecord, number, resolve, type Schema } from "./schema.ts";
+import { isRecord } from "../text/parsedjson.ts";
+import { number, resolve, type Schema } from "./schema.ts";
 import { patternProblem } from "./schemapattern.ts";
 
 /** What is wrong with a part of a value. */

@@ -12,7 +12,8 @@ export interface NamedScript {
 }
 
 const item = "penstock.scripts";
-const longestName = 40; // characters
+/** How long the name of a script may be, in characters. */
+export const longestName = 40;
 const most = 50;
 
 /** A person's scripts under their names, kept in the browser. */

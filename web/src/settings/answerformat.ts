@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The formats an answer can be bound to: JSON, a schema, a grammar, an expression.
+import { isRecord } from "../text/parsedjson.ts";
 import type { Format } from "./settings.ts";
 
 /** What an answer can be bound to. */
@@ -84,8 +85,7 @@ export function problemOf(format: Format): string {
 function schemaProblem(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? "" : 'A JSON schema is an object, such as {"type": "object"}.';
+    return isRecord(value) ? "" : 'A JSON schema is an object, such as {"type": "object"}.';
   } catch (error) {
     return `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}`;
   }

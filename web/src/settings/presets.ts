@@ -2,6 +2,7 @@
 
 // Settings under a name: those that the page brings, and a person's own.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { isRecord } from "../text/parsedjson.ts";
 import { pluginOf } from "./chain.ts";
 import { nativeStages } from "./nativestages.ts";
 import type { Value } from "./parameters.ts";
@@ -78,9 +79,7 @@ export function presetOf(settings: Settings, own: readonly Preset[]): string | u
 /** Settings as text, alike for alike ones in whatever order their names are. */
 function spelled(settings: Settings): string {
   return JSON.stringify(settings, (_, value) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
+    isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
   );
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Makes the request for an answer from a chat's settings and messages.
-import { callsOf, isMedium, type Message, type TextFile } from "../chats/message.ts";
+import { callsOf, isMedium, type Message, resultOf, type TextFile } from "../chats/message.ts";
 import { frameURL } from "../host/fileframes.ts";
 import type { ContentPart, FunctionDefinition, GenerateRequest, RequestMessage } from "../host/protocol.ts";
 import { type Abilities, allAbilities, isPicture, takesMedium } from "../media/medialimits.ts";
@@ -124,13 +124,13 @@ const notAnswered = "This call was not answered: the user went on without it.";
  * no answer gets one, as templates take none without.
  */
 function said(message: Message): RequestMessage[] {
-  const { content, reasoning = "", results = [] } = message;
+  const { content, reasoning = "" } = message;
   const calls = message.role === "user" ? [] : callsOf(message);
   if (calls.length === 0) return content === "" ? [] : [{ role: "assistant", content }];
   const thought = reasoning === "" ? {} : { reasoning_content: reasoning }; // some templates want it before a call
-  const answers = calls.map(({ id }): RequestMessage => {
-    const result = results.find(({ call, open }) => call === id && !open);
-    return { role: "tool", tool_call_id: id, content: result?.content ?? notAnswered };
+  const answers = calls.map((call): RequestMessage => {
+    const { content = notAnswered } = resultOf(message, call) ?? {};
+    return { role: "tool", tool_call_id: call.id, content };
   });
   return [{ role: "assistant", content, ...thought, tool_calls: calls }, ...answers];
 }

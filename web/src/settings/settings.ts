@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The settings of a chat, their defaults, and how stored ones are made valid.
-import { isDeeper } from "../text/parsedjson.ts";
+import { isDeeper, isRecord } from "../text/parsedjson.ts";
 import { parameterNamed, type Value } from "./parameters.ts";
 
 /** A plugin that a chat uses, and its configuration. */
@@ -79,7 +79,7 @@ export const defaultSettings: Settings = {
   trace: false,
 };
 
-/** What the host takes at most. */
+/** How many of each a chat has at most. Of stages, plugins and stops the host takes no more. */
 export const mostInSettings = {
   stages: 32,
   plugins: 16,
@@ -151,9 +151,7 @@ function heldScript(script: Script): Script {
 
 /** An object as its fields; none of what is no object. */
 export function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
+  return isRecord(value) ? value : {};
 }
 
 const deepest = 100; // levels; of many more no browser can make a text again

@@ -19,6 +19,11 @@ export function laidOutJSON(value: unknown): string {
   return isDeeper(value, deepest) ? JSON.stringify(value) : JSON.stringify(value, undefined, 2);
 }
 
+/** Whether a value is an object of JSON, and neither a list nor null. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Whether a value of JSON has more levels of lists and objects than these. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;

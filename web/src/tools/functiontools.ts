@@ -2,6 +2,7 @@
 
 // Function tools as a person writes them: a form of parameters, or JSON.
 import { type FunctionTool, mostInSettings, toolName } from "../settings/settings.ts";
+import { isRecord } from "../text/parsedjson.ts";
 
 export const parameterTypes = ["string", "number", "integer", "boolean", "array", "object"] as const;
 
@@ -78,8 +79,4 @@ function functionOf(entry: unknown, where: string): FunctionTool {
   if (typeof description !== "string") throw new Error(`${path}description must be a text.`);
   if (!isRecord(parameters)) throw new Error(`${path}parameters must be a JSON schema of an object.`);
   return { name, description, parameters };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,6 +7,7 @@ import type { Chats } from "../chats/chats.ts";
 import { callsOf, type Message, openCalls, type ToolResult } from "../chats/message.ts";
 import type { RunningAnswer } from "../chats/runninganswer.ts";
 import type { ToolCall } from "../host/protocol.ts";
+import { isRecord } from "../text/parsedjson.ts";
 import type { ServerConnections } from "./serverconnections.ts";
 import type { OfferedTool, ToolServers } from "./toolservers.ts";
 
@@ -126,7 +127,6 @@ function roundsOf(messages: readonly Message[]): number {
 
 function argumentsOf({ function: { arguments: given } }: ToolCall): Record<string, unknown> {
   const value: unknown = JSON.parse(given === "" ? "{}" : given);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Error("the arguments are no JSON object");
-  return value as Record<string, unknown>;
+  if (!isRecord(value)) throw new Error("the arguments are no JSON object");
+  return value;
 }

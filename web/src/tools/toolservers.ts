@@ -3,7 +3,7 @@
 // The MCP servers that a person has added, what their tools are called, and which may run unasked.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { FunctionDefinition } from "../host/protocol.ts";
-import { keptRecord, record, type Settings } from "../settings/settings.ts";
+import { keptRecord, mostInSettings, record, type Settings } from "../settings/settings.ts";
 import type { SmallStorage } from "../storage.ts";
 import type { ServerOffer } from "./workerprotocol.ts";
 
@@ -25,7 +25,7 @@ export interface OfferedTool {
 }
 
 const item = "penstock.servers";
-const most = { servers: 16, tools: 128, offered: 512, description: 4000, letters: 128 << 10 };
+const most = { tools: 128, offered: 512, description: 4000, letters: 128 << 10 };
 const toolNames = /^[^\p{Cc}\p{Cf}]{1,128}$/u; // of servers: any that cannot turn what stands beside it
 
 /** The MCP servers of this browser, kept from one visit to the next. */
@@ -44,7 +44,7 @@ export class ToolServers {
   put(server: ToolServer): boolean {
     const list = this.read();
     const at = list.findIndex(({ url }) => url === server.url);
-    if (at < 0 && list.length >= most.servers) return false;
+    if (at < 0 && list.length >= mostInSettings.servers) return false;
     this.keep(at < 0 ? [...list, server] : list.with(at, server));
     return true;
   }
@@ -96,7 +96,7 @@ export class ToolServers {
   private read(): ToolServer[] {
     try {
       const stored: unknown = JSON.parse(this.storage.getItem(item) ?? "[]");
-      return Array.isArray(stored) ? stored.flatMap(cleanServer).slice(0, most.servers) : [];
+      return Array.isArray(stored) ? stored.flatMap(cleanServer).slice(0, mostInSettings.servers) : [];
     } catch {
       return []; // not written by this page
     }

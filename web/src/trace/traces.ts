@@ -4,6 +4,7 @@
 import { effect, type ReadonlySignal } from "@preact/signals";
 import type { RunningAnswer } from "../chats/runninganswer.ts";
 import type { BranchChange } from "../host/protocol.ts";
+import { once } from "../once.ts";
 import type { Piece } from "./tokenitems.ts";
 import type { TraceStore } from "./tracestore.ts";
 
@@ -98,16 +99,8 @@ export class Traces {
   }
 }
 
-let opened: Promise<TraceStore> | undefined;
-
 /** The traces of this browser. */
-export function openTraces(): Promise<TraceStore> {
-  opened ??= import("./tracestore.ts").then(({ TraceStore }) => TraceStore.open());
-  opened.catch(() => {
-    opened = undefined; // the server may be reached at the next try
-  });
-  return opened;
-}
+export const openTraces = once(async () => (await import("./tracestore.ts")).TraceStore.open());
 
 /** What is kept of one run. */
 class Recording {

@@ -51,6 +51,14 @@ export function proseOf(message: string): Element[] {
   return [...document.querySelectorAll(`[data-message="${CSS.escape(message)}"] .prose`)];
 }
 
+/** Calls changed when something within elements is drawn anew, until the result is called. */
+export function whenRedrawn(elements: Iterable<Element>, changed: () => void): () => void {
+  const observer = new MutationObserver(changed);
+  for (const element of elements)
+    observer.observe(element, { childList: true, characterData: true, subtree: true });
+  return () => observer.disconnect();
+}
+
 /** Marks parts of the page under a name of the style sheet, or marks nothing any more. */
 export function highlight(name: string, ranges: readonly (Range | undefined)[]): void {
   if (!("highlights" in CSS)) return; // a browser before 2025

@@ -65,9 +65,9 @@ function useDifferences(chat: Chat, versions: readonly string[]): void {
   const written = texts.join("\n");
   useEffect(() => {
     if (!done || written === "") return undefined;
-    const marking = import("../drawndifferences.ts").then(
-      ({ DrawnDifferences }) => new DrawnDifferences(all.split(" ")),
+    const marking = import("../drawndifferences.ts").then(({ markDifferences }) =>
+      markDifferences(all.split(" ")),
     );
-    return () => void marking.then((differences) => differences.end()).catch(() => {});
+    return () => void marking.then((end) => end()).catch(() => {});
   }, [all, done, written]);
 }

@@ -5,6 +5,7 @@ import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preac
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
+import { draftPlace } from "../../chats/drafts.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
@@ -28,7 +29,7 @@ interface Props {
 /** The field for the next message, with what belongs to it. */
 export function Composer({ chat, away, toEnd, editing }: Props) {
   const { connection, drafts, layout, queue } = useApp();
-  const place = useComputed(() => (chat.tree.path.value.length === 0 ? "" : chat.id));
+  const place = useComputed(() => draftPlace(chat));
   const draft = drafts.of(place.value).value;
   const attaching = useDraftFiles(chat, place);
   const field = useRef<HTMLTextAreaElement>(null);

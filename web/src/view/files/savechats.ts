@@ -4,11 +4,13 @@
 import type { App } from "../../app.ts";
 import { writeArchive } from "../../chats/archive.ts";
 import type { WholeChat } from "../../chats/chats.ts";
-import { type Message, mediaOf } from "../../chats/message.ts";
+import { type Medium, type Message, mediaOf } from "../../chats/message.ts";
 import { MessageTree } from "../../chats/messagetree.ts";
 import { transcript } from "../../chats/transcript.ts";
 import { dataURL } from "../../media/dataurl.ts";
+import { eachOnce, isPicture } from "../../media/medialimits.ts";
 import type { Piece } from "../../trace/tokenitems.ts";
+import { saveFile } from "../savefile.ts";
 
 /** Saves chats as a file that can be imported. */
 export async function saveArchive(app: App, ids: readonly string[], name: string): Promise<void> {
@@ -16,7 +18,7 @@ export async function saveArchive(app: App, ids: readonly string[], name: string
     app.notice.value = "There is no chat to export.";
     return;
   }
-  save(
+  saveFile(
     `${fileName(name)}.json`,
     "application/json",
     await writeArchive(whole(app, ids), (file) => app.store.file(file)),
@@ -25,10 +27,10 @@ export async function saveArchive(app: App, ids: readonly string[], name: string
 
 /** Saves what is shown of a chat as a text for people. */
 export async function saveTranscript(app: App, id: string): Promise<void> {
-  const shown = await shownOf(app, id);
+  const shown = await shownOf(app, id, isPicture);
   if (shown === undefined) return;
   const { title, messages, urls } = shown;
-  save(`${fileName(title)}.md`, "text/markdown", [transcript(title, messages, urls)]);
+  saveFile(`${fileName(title)}.md`, "text/markdown", [transcript(title, messages, urls)]);
 }
 
 /** Saves what is shown of a chat as a page of its own, with how its tokens were chosen. */
@@ -41,20 +43,20 @@ export async function saveStandalone(app: App, id: string): Promise<void> {
     const { id, role } = message;
     if (role === "assistant") pieces.set(id, await app.traces.pieces(id));
   }
-  save(`${fileName(shown.title)}.html`, "text/html", [standalonePage({ ...shown, pieces })]);
+  saveFile(`${fileName(shown.title)}.html`, "text/html", [standalonePage({ ...shown, pieces })]);
 }
 
-/** What is shown of a chat, with the bytes of its pictures and sounds as data: URLs. */
-async function shownOf(app: App, id: string) {
+/** What is shown of a chat, with the bytes of its pictures and sounds, if wanted, as data: URLs. */
+async function shownOf(app: App, id: string, wanted: (medium: Medium) => boolean = () => true) {
   const chat = await app.chats.whole(id);
   if (chat === undefined) return undefined;
   const tree = new MessageTree(chat.messages);
   tree.branches.value = chat.info.branches;
   const messages: Message[] = tree.path.value.map((message) => tree.node(message).value);
   const urls = new Map<string, string>();
-  for (const { file } of mediaOf(messages)) {
+  for (const { file } of eachOnce(mediaOf(messages).filter(wanted))) {
     const bytes = await app.store.file(file);
-    if (bytes !== undefined && !urls.has(file)) urls.set(file, await dataURL(bytes));
+    if (bytes !== undefined) urls.set(file, await dataURL(bytes));
   }
   return { title: chat.info.title, messages, urls };
 }
@@ -69,12 +71,4 @@ async function* whole(app: App, ids: readonly string[]): AsyncGenerator<WholeCha
 function fileName(title: string): string {
   const plain = title.replace(/[^\p{L}\p{N} _-]+/gu, " ").replace(/\s+/g, " ");
   return `penstock ${plain.trim().slice(0, 60)}`.trim();
-}
-
-function save(name: string, type: string, parts: readonly string[]): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([...parts], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // once the browser has begun to read it
 }

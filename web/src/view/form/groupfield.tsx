@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 // The fields of an object.
-import { fieldOf, isRecord, fieldLabel as labelOf, resolve, startingValue } from "../../plugins/schema.ts";
+import { fieldOf, fieldLabel as labelOf, resolve, startingValue } from "../../plugins/schema.ts";
 import { pathTo } from "../../plugins/schemacheck.ts";
+import { isRecord } from "../../text/parsedjson.ts";
 import { Icon } from "../icon.tsx";
 import { FieldHelp } from "./fieldhelp.tsx";
 import { type CompoundProps, useForm } from "./formcontext.ts";

@@ -3,8 +3,7 @@
 // A field for any value, as JSON.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { isRecord } from "../../plugins/schema.ts";
-import { parsedJSON } from "../../text/parsedjson.ts";
+import { isRecord, parsedJSON } from "../../text/parsedjson.ts";
 import { FieldHelp, Needed } from "./fieldhelp.tsx";
 import { type FieldProps, useForm } from "./formcontext.ts";
 

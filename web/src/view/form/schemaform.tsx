@@ -3,8 +3,9 @@
 // A form made from a JSON schema.
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { fieldOf, isRecord, resolve } from "../../plugins/schema.ts";
+import { fieldOf, resolve } from "../../plugins/schema.ts";
 import { checkValue, problemsOf } from "../../plugins/schemacheck.ts";
+import { isRecord } from "../../text/parsedjson.ts";
 import { Field } from "./field.tsx";
 import { type FormParts, FormProvider } from "./formcontext.ts";
 import { JsonField } from "./jsonfield.tsx";

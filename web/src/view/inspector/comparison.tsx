@@ -83,7 +83,7 @@ function FactsBeside({ names, chat, readers }: { names: string[]; chat: Chat; re
     ...statisticEntries(statisticsOf(reader.pieces.value)),
   ]);
   return (
-    <table class="beside">
+    <table class="compared">
       <caption>Side by side</caption>
       <thead>
         <tr>

@@ -14,7 +14,7 @@ import type { Piece } from "../../trace/tokenitems.ts";
 import { actor, percent, visibleToken } from "../../trace/tokenwords.ts";
 import { tracedAgain } from "../../trace/variations.ts";
 import { useApp } from "../appcontext.ts";
-import { DrawnText, highlight, proseOf } from "../drawntext.ts";
+import { DrawnText, highlight, proseOf, whenRedrawn } from "../drawntext.ts";
 import { Icon } from "../icon.tsx";
 import { useReader } from "../inspector/answerreader.ts";
 import { ComputedAgain, type Standing } from "./computedagain.ts";
@@ -269,12 +269,7 @@ function useMarks(
   });
   latest.current.go = go;
   const drawn = useSignal(0); // how often the text was drawn since
-  useEffect(() => {
-    const again = new MutationObserver(() => drawn.value++);
-    for (const prose of proseOf(id))
-      again.observe(prose, { childList: true, characterData: true, subtree: true });
-    return () => again.disconnect();
-  }, [id, drawn]);
+  useEffect(() => whenRedrawn(proseOf(id), () => drawn.value++), [id, drawn]);
   useEffect(() => {
     const text = new DrawnText(proseOf(id));
     const texts = textsOf(pieces);

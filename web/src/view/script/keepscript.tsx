@@ -3,7 +3,7 @@
 // Keeps a script under a name, as a strategy of every chat, and shares it as a link.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { namedScripts } from "../../scripts/namedscripts.ts";
+import { longestName, namedScripts } from "../../scripts/namedscripts.ts";
 import { shared } from "../../scripts/sharedscript.ts";
 import type { Script } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
@@ -48,7 +48,7 @@ export function KeepScript({ script, change }: Props) {
         id={id}
         type="text"
         autocomplete="off"
-        maxLength={40}
+        maxLength={longestName}
         value={name}
         onInput={(event) => {
           name.value = event.currentTarget.value;

@@ -5,6 +5,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { answerFormats, formatExamples, problemOf } from "../../settings/answerformat.ts";
 import { type Format, mostInSettings } from "../../settings/settings.ts";
+import { isRecord, parsedJSON } from "../../text/parsedjson.ts";
 import { Chips } from "./chips.tsx";
 import { FoldingPart } from "./foldingpart.tsx";
 import { ParameterField } from "./parameterfield.tsx";
@@ -168,14 +169,8 @@ function TemplateArgs() {
 }
 
 function object(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const { value } = parsedJSON(text);
+  return isRecord(value) ? value : undefined;
 }
 
 /** What seldom matters. */

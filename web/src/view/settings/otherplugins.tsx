@@ -104,7 +104,7 @@ export function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
 function Gone({ name }: { name: string }) {
   const edit = useEdit();
   return (
-    <p class="gone">
+    <p class="no-plugin">
       This server has no plugin <strong>{name}</strong>, so it is left out.{" "}
       <button
         type="button"

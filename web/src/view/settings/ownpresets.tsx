@@ -6,6 +6,7 @@ import { useId, useRef } from "preact/hooks";
 import { Presets } from "../../settings/presets.ts";
 import { CarefulStorage } from "../../storage.ts";
 import { onEscape } from "../escape.ts";
+import { saveFile } from "../savefile.ts";
 import { useEdit } from "./settingsedit.ts";
 
 /** A person's own presets. */
@@ -156,10 +157,5 @@ function Import({ said }: { said: { value: string } }) {
 }
 
 function download(): void {
-  const url = URL.createObjectURL(new Blob([presets.export()], { type: "application/json" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = "penstock-presets.json";
-  link.click();
-  URL.revokeObjectURL(url);
+  saveFile("penstock-presets.json", "application/json", [presets.export()]);
 }

@@ -14,6 +14,7 @@ import { mostInSettings, type Rule } from "../../settings/settings.ts";
 import { sentence } from "../../text/sentence.ts";
 import { useApp } from "../appcontext.ts";
 import { RefusedScript } from "../script/refusedscript.tsx";
+import { UseSwitch } from "../useswitch.tsx";
 
 const patience = 10_000; // milliseconds for the check of a script
 
@@ -56,25 +57,14 @@ function RuleRow({ chat, rule, at }: { chat: Chat; rule: Rule; at: number }) {
   const foreign = source !== undefined && !gallery.some((script) => script.source === source);
   return (
     <li>
-      <label class="use">
-        <input
-          type="checkbox"
-          role="switch"
-          class="switch"
-          checked={on}
-          aria-checked={on}
-          onChange={(event) => {
-            const now = event.currentTarget.checked;
-            change(chat, (rules) => rules.map((one, i) => (i === at ? { ...one, on: now } : one)));
-          }}
-        />
-        <span>
-          {text}
-          <small>
-            {format === undefined ? "a policy, at each word" : `binds the whole answer: ${format.kind}`}
-          </small>
-        </span>
-      </label>
+      <UseSwitch
+        label={text}
+        help={format === undefined ? "a policy, at each word" : `binds the whole answer: ${format.kind}`}
+        on={on}
+        turn={(now) =>
+          change(chat, (rules) => rules.map((one, i) => (i === at ? { ...one, on: now } : one)))
+        }
+      />
       <button
         type="button"
         class="link"
@@ -117,7 +107,7 @@ function NewRule({ chat }: { chat: Chat }) {
   return (
     <form class="new-rule" onSubmit={add}>
       <label for={id}>A rule</label>
-      <div class="inject-line">
+      <div class="rule-line">
         <input
           id={id}
           type="text"

@@ -7,9 +7,10 @@ import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { Plugin } from "../../host/rest.ts";
+import { choiceOf } from "../../plugins/pluginchoice.ts";
 import { type NamedScript, namedScripts } from "../../scripts/namedscripts.ts";
 import { needsConfig } from "../../settings/addstage.ts";
-import { entryOf, rolesOf } from "../../settings/chain.ts";
+import { rolesOf } from "../../settings/chain.ts";
 import type { Column, Settings } from "../../settings/settings.ts";
 import {
   programsIn,
@@ -198,14 +199,12 @@ function OtherPlugins() {
   const { app, chat } = useEdit();
   const others = app.plugins.value.filter((plugin) => !rolesOf(plugin).program);
   if (others.length === 0) return null;
-  const used = (settings: Settings, name: string) =>
-    settings.plugins.some((choice) => choice.name === name) && !settings.off.includes(entryOf(name));
   const settings = chat.settings.value;
   return (
     <details class="takers">
       <summary>Plugins that take part in each answer</summary>
       {others.map((plugin) => (
-        <Beside key={plugin.name} plugin={plugin} used={used(settings, plugin.name)} />
+        <Beside key={plugin.name} plugin={plugin} used={choiceOf(settings, plugin.name) !== undefined} />
       ))}
     </details>
   );

@@ -105,7 +105,7 @@ function Ways({ calls, chat, id, call, tool }: Props & { tool: OfferedTool | und
           these arguments?
         </p>
       )}
-      <p class="ways">
+      <p class="call-ways">
         {server !== undefined && (
           <>
             <button type="button" class="small-primary" onClick={() => run(false)}>

@@ -12,6 +12,7 @@ import {
   parameterTypes,
   schemaOf,
 } from "../../tools/functiontools.ts";
+import { onEscape } from "../escape.ts";
 import { Icon } from "../icon.tsx";
 
 interface Props {
@@ -78,11 +79,7 @@ export function FunctionForm({ tool = fresh, put, close }: Props) {
         event.preventDefault();
         submit();
       }}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.preventDefault(); // it closes the form alone
-        close();
-      }}
+      onKeyDown={onEscape(close)}
     >
       {json.value === undefined ? (
         <>

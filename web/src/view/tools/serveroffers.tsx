@@ -2,7 +2,7 @@
 
 // What an MCP server has besides tools: resources and prompts, which go to the message field.
 import { useSignal } from "@preact/signals";
-import type { Draft } from "../../chats/drafts.ts";
+import { type Draft, draftPlace } from "../../chats/drafts.ts";
 import type { ToolServer } from "../../tools/toolservers.ts";
 import type { ServerOffer } from "../../tools/workerprotocol.ts";
 import { focusField } from "../chat/focus.ts";
@@ -30,7 +30,7 @@ export function ServerOffers({ server }: { server: ToolServer }) {
       return told.resources.length + told.prompts.length > 0 ? "" : "It has neither resources nor prompts.";
     });
   const add = (change: (draft: Draft) => Partial<Draft>) => {
-    const place = chat.tree.path.peek().length === 0 ? "" : chat.id;
+    const place = draftPlace(chat);
     app.drafts.change(place, change(app.drafts.of(place).peek()));
     focusField();
   };

@@ -4,7 +4,7 @@
 import "../../style/toolparts.css";
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import type { FunctionTool } from "../../settings/settings.ts";
+import { type FunctionTool, mostInSettings } from "../../settings/settings.ts";
 import { cleanTools, type ToolServer } from "../../tools/toolservers.ts";
 import { type Edit, useEdit, useSetting } from "../settings/settingsedit.ts";
 import { UseSwitch } from "../useswitch.tsx";
@@ -148,7 +148,8 @@ function AddServer() {
     try {
       const { name, tools } = await (await app.connections()).look(at);
       const added = app.servers.put({ ...at, name, tools: cleanTools(tools), off: [], always: [] });
-      if (!added) throw new Error("this browser keeps 16 servers: remove one first");
+      if (!added)
+        throw new Error(`this browser keeps ${mostInSettings.servers} servers: remove one first`);
       turnServer(edit, url, true);
       address.value = "";
       token.value = "";
