@@ -252,8 +252,8 @@ func TestStore_DiskIsFull(t *testing.T) {
 	}
 }
 
-// Some of the disk stays free, but no more of a large one than is of use; that nothing is written is
-// told once.
+// Some of the disk stays free, but no more of a large one than is of use. That nothing is written
+// is told once.
 func TestStore_DiskIsNearlyFull(t *testing.T) {
 	const mb, gb = 1 << 20, 1 << 30
 	for _, c := range []struct {

@@ -23,7 +23,7 @@ const strategy = (page: Page) => page.getByRole("button", { name: /^Strategy: |^
 const atHand = (page: Page, name: string) => page.getByRole("button", { name, exact: true, pressed: true });
 const panel = (page: Page, name: string) => page.getByRole("dialog", { name });
 
-/** Something in the text is marked under one of these names, which is done a frame after the rest. */
+/** Something in the text is marked under one of these names, a frame after the rest is drawn. */
 async function marked(page: Page, ...names: string[]): Promise<void> {
   const one = (names: string[]) => names.some((name) => (CSS.highlights.get(name)?.size ?? 0) > 0);
   await page.waitForFunction(one, names);
