@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -318,37 +317,6 @@ func TestHost_SeveralModels_OneEmbeds(t *testing.T) {
 	}
 	if status, by, text := sayOf(t, h, "tale"); status != http.StatusOK || by != "tale" {
 		t.Errorf("text of another: %d by %q: %s", status, by, text)
-	}
-}
-
-// TestHost_SeveralModels_ManyClients: clients that ask for all models at once, with room for two,
-// all get their answers.
-func TestHost_SeveralModels_ManyClients(t *testing.T) {
-	h := serveSeveral(t, map[string]any{"models.max": "2"})
-	names := []string{"window", "state", "tale"}
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	texts := map[string][]string{}
-	for i := range 12 {
-		group.Go(func() {
-			for k := range 3 {
-				name := names[(i+k)%3]
-				status, by, text := sayOf(t, h, name)
-				if status != http.StatusOK || by != name {
-					t.Errorf("%s: %d by %q: %s", name, status, by, text)
-					return
-				}
-				mu.Lock()
-				texts[name] = append(texts[name], text)
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	for name, said := range texts {
-		if slices.Sort(said); len(slices.Compact(said)) != 1 {
-			t.Errorf("%s says different things: %v", name, said)
-		}
 	}
 }
 
