@@ -36,38 +36,23 @@ func serveSeveral(t *testing.T, change map[string]any) *host.Host {
 // command sends a body and returns the status and the answer.
 func command(t *testing.T, h *host.Host, path, body string) (int, map[string]any) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer secret")
-	return exchange(t, request)
+	return exchange(t, hosts.NewRequest(t, http.MethodPost, h.URL()+path, []byte(body), "Content-Type", "application/json", "Authorization", "Bearer secret"))
 }
 
 // lookUp gets a route and returns the answer.
 func lookUp(t *testing.T, h *host.Host, path string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL()+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, answer := exchange(t, request)
+	_, answer := exchange(t, hosts.NewRequest(t, http.MethodGet, h.URL()+path, nil))
 	return fmt.Sprint(answer)
 }
 
-func exchange(t *testing.T, request *http.Request) (int, map[string]any) {
+func exchange(t *testing.T, request *http.Request) (status int, answer map[string]any) {
 	t.Helper()
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
+	status, _, body := hosts.Send(t, http.DefaultClient, request)
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%v: %s", err, body)
 	}
-	defer response.Body.Close()
-	var answer map[string]any
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, answer
+	return status, answer
 }
 
 // sayOf asks a model for some tokens; "" names none.
@@ -83,11 +68,7 @@ func sayOf(t *testing.T, h *host.Host, model string) (status int, answeredBy, te
 // states are the models of /v1/models with what they do.
 func states(t *testing.T, h *host.Host) map[string]string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL()+"/v1/models", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, answer := exchange(t, request)
+	_, answer := exchange(t, hosts.NewRequest(t, http.MethodGet, h.URL()+"/v1/models", nil))
 	out := map[string]string{}
 	for _, entry := range answer["data"].([]any) {
 		e := entry.(map[string]any)

@@ -5,12 +5,9 @@ package models
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -54,7 +51,7 @@ func loadOf(t *testing.T, h *host.Host) (l loadTold) {
 // Adapters are told with the requests that have them, and what they have computed is a set of its
 // own.
 func TestHost_Load_Adapters(t *testing.T) {
-	path := writeAdapter(t, "tales")
+	path := write(t, t.TempDir(), "tales", synth.Adapter{Seed: 1})
 	h := hosts.Open(t, map[string]any{"model.lora_scaled": []string{path + ":0.5"}, "model.lora_init_without_apply": true, "scheduler.slots": 1})
 	hosts.Run(t, h)
 	lora := func(running, waiting string) float64 {
@@ -77,20 +74,6 @@ func TestHost_Load_Adapters(t *testing.T) {
 		m := loadOf(t, h).Models[0]
 		return m.Slots.Busy == 0 && len(m.Prefixes.Sets) == 1 && len(m.Prefixes.Sets[0].Adapters) == 1 && m.Prefixes.Sets[0].Adapters[0].Name == "tales"
 	})
-}
-
-// writeAdapter writes a LoRA adapter for the built-in model.
-func writeAdapter(t *testing.T, name string) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), name+".gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Adapter{Model: hosts.BuiltIn, Seed: 1}.Write(file), file.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // occupy has some clients ask for long answers until they leave, which waits until they are gone.

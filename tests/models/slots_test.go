@@ -5,6 +5,7 @@ package models
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -167,17 +168,7 @@ func TestHost_Slots_OfAnotherModel(t *testing.T) {
 	h := openSlots(t, dir, nil)
 	h.complete(tale)
 	h.act(200, "0", "save", `{"filename":"tale.bin"}`)
-	path := filepath.Join(t.TempDir(), "vector.gguf")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := synth.ControlVector(f, hosts.BuiltIn, 1, 0.5); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	path := hosts.Written(t, "vector.gguf", func(w io.Writer) error { return synth.ControlVector(w, hosts.BuiltIn, 1, 0.5) })
 	other := openSlots(t, dir, map[string]any{"model.control_vector": []string{path}})
 	if refused := fmt.Sprint(other.act(400, "0", "restore", `{"filename":"tale.bin"}`)); !strings.Contains(refused, "another model") {
 		t.Error(refused)
