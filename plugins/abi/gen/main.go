@@ -28,12 +28,12 @@ func main() {
 // outputs maps each generated file, relative to the repository's root, to
 // what renders it.
 var outputs = map[string]func(table.Table) ([]byte, error){
-	"plugins/abi/zabi.gen.go":                    hostConstants,
-	"plugins/sdk/go/internal/abi/abi.gen.go":     guestConstants,
-	"plugins/sdk/go/internal/abi/imports.gen.go": guestImports,
-	"plugins/sdk/go/internal/abi/native.gen.go":  guestNative,
-	"plugins/sdk/rust/src/abi.gen.rs":            rust,
-	"docs/abi/v1.md":                             reference,
+	"plugins/abi/zabi.gen.go":                    renderHostConstants,
+	"plugins/sdk/go/internal/abi/abi.gen.go":     renderGuestConstants,
+	"plugins/sdk/go/internal/abi/imports.gen.go": renderGuestImports,
+	"plugins/sdk/go/internal/abi/native.gen.go":  renderGuestNative,
+	"plugins/sdk/rust/src/abi.gen.rs":            renderRust,
+	"docs/abi/v1.md":                             renderReference,
 }
 
 func write(root string, t table.Table) error {
@@ -62,8 +62,8 @@ var (
 	records  = map[table.Record]string{table.RecordFitting: "RecordFitting", table.RecordWhole: "RecordWhole"}
 )
 
-// described renders what the host needs to know of an import besides its type.
-func described(b *bytes.Buffer, t table.Table, f table.Func) {
+// writeDetails renders what the host needs to know of an import besides its type.
+func writeDetails(b *bytes.Buffer, t table.Table, f table.Func) {
 	lists := ""
 	for at, p := range f.Params {
 		if p.Access == table.None {
@@ -74,9 +74,9 @@ func described(b *bytes.Buffer, t table.Table, f table.Func) {
 			more = ", Null: true"
 		}
 		if p.Most != "" {
-			more += ", Most: " + camel("limit_"+p.Most)
+			more += ", Most: " + camelCase("limit_"+p.Most)
 		}
-		lists += fmt.Sprintf("{At: %d, N: %d, List: %s, Access: %s%s},", at, f.Entries(at), camel("list_"+string(p.List)), accesses[p.Access], more)
+		lists += fmt.Sprintf("{At: %d, N: %d, List: %s, Access: %s%s},", at, f.Entries(at), camelCase("list_"+string(p.List)), accesses[p.Access], more)
 	}
 	if lists != "" {
 		b.WriteString(", Memory: []Memory{" + lists + "}")
@@ -93,7 +93,7 @@ func described(b *bytes.Buffer, t table.Table, f table.Func) {
 		b.WriteString("}")
 	}
 	if f.Fills != "" {
-		b.WriteString(", Fills: " + camel("buffer_"+f.Fills))
+		b.WriteString(", Fills: " + camelCase("buffer_"+f.Fills))
 	}
 	if f.Long {
 		b.WriteString(", Long: true")
@@ -111,8 +111,8 @@ var initialisms = map[string]string{
 	"abi": "ABI", "bos": "BOS", "eos": "EOS", "eot": "EOT", "gbnf": "GBNF", "json": "JSON", "ms": "MS",
 }
 
-// camel turns snake_case into an exported Go name.
-func camel(snake string) string {
+// camelCase turns snake_case into an exported Go name.
+func camelCase(snake string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(strings.Trim(snake, "_"), "_") {
 		if capital, ok := initialisms[word]; ok {
@@ -129,12 +129,12 @@ func camel(snake string) string {
 // exportName drops the prefix that all exports share, so that constants read
 // ExportSample and not ExportPenstockSample.
 func exportName(name string) string {
-	return "Export" + camel(strings.TrimPrefix(name, "penstock_"))
+	return "Export" + camelCase(strings.TrimPrefix(name, "penstock_"))
 }
 
-// goDraw renders the function that computes random numbers, for the host and for the tests of the
+// writeGoDraw renders the function that computes random numbers, for the host and for the tests of the
 // Go SDK.
-func goDraw(b *bytes.Buffer) {
+func writeGoDraw(b *bytes.Buffer) {
 	g := table.Generator
 	fmt.Fprintf(b, `// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
 // the position and the number of earlier draws at that position. See "Random numbers" in
@@ -153,8 +153,8 @@ func Draw(seed, place, position, before uint64) uint64 {
 `, g.Increment, g.Shifts[0], g.Multipliers[0], g.Shifts[1], g.Multipliers[1], g.Shifts[2])
 }
 
-// rustDraw is goDraw in Rust.
-func rustDraw(b *bytes.Buffer) {
+// writeRustDraw is goDraw in Rust.
+func writeRustDraw(b *bytes.Buffer) {
 	g := table.Generator
 	fmt.Fprintf(b, `
 /// The result of the import random: a function of the seed, the plugin's place in the chain, the

@@ -60,7 +60,7 @@ func bindSplice() bool {
 	if room == 0 {
 		room = defaultRoom
 	}
-	splice = words(abi.BufferSplice, 2+room)
+	splice = bindWords(abi.BufferSplice, 2+room)
 	return splice != nil
 }
 
@@ -101,7 +101,7 @@ func bindText() bool {
 	if guest.Stop == nil && guest.Filter == nil {
 		return true
 	}
-	text = words(abi.BufferText, textRoom/4)
+	text = bindWords(abi.BufferText, textRoom/4)
 	return text != nil
 }
 

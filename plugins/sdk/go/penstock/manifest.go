@@ -133,7 +133,7 @@ func exportDescribe() {
 // describe is the manifest as JSON, or what is wrong with the plugin's methods.
 func describe(m *Manifest, value any) (text []byte, wrong string) {
 	_, rows := value.(RowSampler)
-	has, works, others := implemented(value)
+	has, works, others := listImplemented(value)
 	switch wrong := wrongMethod(value); {
 	case wrong != "":
 		return nil, wrong
@@ -147,10 +147,10 @@ func describe(m *Manifest, value any) (text []byte, wrong string) {
 	return m.json(rows, is[Planner](value), has), ""
 }
 
-// implemented is the list of the exports that the plugin's type has methods for, as JSON, without
+// listImplemented is the list of the exports that the plugin's type has methods for, as JSON, without
 // those that a plan leaves out. works tells whether one of them does something, others whether one
 // is called for a token or a prompt.
-func implemented(value any, without ...Call) (list []byte, works, others bool) {
+func listImplemented(value any, without ...Call) (list []byte, works, others bool) {
 	list = append(list, `["penstock_open"`...)
 	for _, x := range [...]struct {
 		found bool
@@ -230,21 +230,21 @@ func makePlan(p Planner, value any) error {
 func (p *Plan) json(before *Plan, value any) []byte {
 	b := []byte(`{`)
 	if len(p.Without) > 0 {
-		remaining, _, _ := implemented(value, p.Without...)
+		remaining, _, _ := listImplemented(value, p.Without...)
 		b = append(append(b, `"implements":`...), remaining...)
 	}
 	if p.View != before.View {
-		b = appendText(b, comma(b, `,"view":`), string(p.View))
+		b = appendText(b, dropFirstComma(b, `,"view":`), string(p.View))
 	}
 	if p.Place != before.Place {
-		b = appendText(b, comma(b, `,"place":`), string(p.Place))
+		b = appendText(b, dropFirstComma(b, `,"place":`), string(p.Place))
 	}
 	for _, n := range [...]struct {
 		field     string
 		now, then int
 	}{{`,"candidates":`, p.Candidates, before.Candidates}, {`,"hold":`, p.Hold, before.Hold},
 		{`,"take_back":`, p.TakeBack, before.TakeBack}, {`,"state_layer":`, p.StateLayer, before.StateLayer}, {`,"branches":`, p.Branches, before.Branches}} {
-		switch field := comma(b, n.field); {
+		switch field := dropFirstComma(b, n.field); {
 		case n.now == n.then:
 		case n.now == 0:
 			b = append(append(b, field...), '0')
@@ -253,13 +253,13 @@ func (p *Plan) json(before *Plan, value any) []byte {
 		}
 	}
 	if p.NoLogprob || p.NoHiddenState || p.NoNotes {
-		b = append(b, comma(b, `,"needs":[`)...)
+		b = append(b, dropFirstComma(b, `,"needs":[`)...)
 		for _, need := range [...]struct {
 			not  bool
 			name string
 		}{{p.NoLogprob, `,"logprob"`}, {p.NoHiddenState, `,"hidden_state"`}, {p.NoNotes, `,"note"`}} {
 			if !need.not {
-				b = append(b, comma(b, need.name)...)
+				b = append(b, dropFirstComma(b, need.name)...)
 			}
 		}
 		b = append(b, ']')
@@ -267,8 +267,8 @@ func (p *Plan) json(before *Plan, value any) []byte {
 	return append(b, '}')
 }
 
-// comma is text that begins with a comma, without it where nothing stands before.
-func comma(b []byte, text string) string {
+// dropFirstComma returns a text without the comma that it begins with where nothing stands before.
+func dropFirstComma(b []byte, text string) string {
 	if last := b[len(b)-1]; last == '{' || last == '[' {
 		return text[1:]
 	}

@@ -54,7 +54,7 @@ type Registration struct{}
 func Register[T any](m Manifest) Registration {
 	p := &guest.Plugin{Name: m.Name, New: func() any { return new(T) }}
 	p.Manifest = func() ([]byte, string) { return describe(&m, new(T)) }
-	p.Begin = func() { begin(&m, new(T)) }
+	p.Begin = func() { beginPlugin(&m, new(T)) }
 	guest.Registered, p.Before = p, guest.Registered
 	p.Begin()
 	return Registration{}
@@ -65,8 +65,8 @@ var (
 	opener   Opener // nil where the type has no such method; so are the others
 )
 
-// begin makes a value the current plugin.
-func begin(m *Manifest, value any) {
+// beginPlugin makes a value the current plugin.
+func beginPlugin(m *Manifest, value any) {
 	manifest = m
 	opener, _ = value.(Opener)
 	guest.Open = open

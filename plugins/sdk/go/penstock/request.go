@@ -27,22 +27,22 @@ type Request struct {
 // Sampling is the request's sampling parameters, an object with the names of a request's body, such
 // as temperature and top_k. A client may change them while it reads the answer; each call returns
 // the current ones. It is Null on a host without this function.
-func (r *Request) Sampling() json.Value { return asked("sampling") }
+func (r *Request) Sampling() json.Value { return askRequest("sampling") }
 
 // Model describes the model: an object with name, architecture, description, digest, parameters,
 // size_bytes, vocabulary_size, context_train, embedding_size and layers. Unknown members are
 // missing. It is Null on a host without this function.
-func (r *Request) Model() json.Value { return asked("model") }
+func (r *Request) Model() json.Value { return askRequest("model") }
 
 // Messages is the conversation as the plugin's Rewrite got it, for a plugin that has Filter, too,
 // and puts back into the answer what it has replaced. It is empty in other plugins, and if the
 // request has no messages.
 func (r *Request) Messages() ([]Message, error) {
-	text := read(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) })
+	text := readText(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) })
 	if len(text) == 0 {
 		return nil, nil
 	}
-	return parse(text)
+	return parseMessages(text)
 }
 
 // Call is a call of the host that a plugin can decline for a request, or leave out of a plan, by
@@ -95,11 +95,11 @@ func (r *Request) Hold(tokens int) error {
 	return nil
 }
 
-func asked(what string) json.Value {
+func askRequest(what string) json.Value {
 	if !Feature("request") {
 		return json.Value{}
 	}
-	v, _ := json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Request(p, limit) })) // the host writes JSON
+	v, _ := json.Parse(readText(func(p unsafe.Pointer, limit int32) int32 { return abi.Request(p, limit) })) // the host writes JSON
 	return v.Get(what)
 }
 
@@ -109,7 +109,7 @@ func readConfig() (json.Value, error) {
 	if hasDefault(manifest.ConfigSchema) && !Feature("config_defaults") {
 		return json.Value{}, errDefaults
 	}
-	return json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) }))
+	return json.Parse(readText(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) }))
 }
 
 func readRequest() (*Request, error) {
@@ -140,9 +140,9 @@ func hasDefault(schema string) bool {
 	return false
 }
 
-// read asks with a small buffer first and again with the right one. TinyGo cannot pass an import
-// itself as a function.
-func read(from func(unsafe.Pointer, int32) int32) []byte {
+// readText reads a text of the host. It asks with a small buffer first, and again with the right one
+// where that does not fit. TinyGo cannot pass an import itself as a function.
+func readText(from func(unsafe.Pointer, int32) int32) []byte {
 	text := make([]byte, 512)
 	for {
 		n := from(unsafe.Pointer(&text[0]), int32(len(text)))
@@ -170,7 +170,7 @@ type Message struct {
 var errList = errors.New("messages must be a list of objects with role and content")
 
 func render(r Renderer) int32 {
-	conversation, err := parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) }))
+	conversation, err := parseMessages(readText(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) }))
 	if err != nil {
 		return refuse(err)
 	}
@@ -183,14 +183,14 @@ func render(r Renderer) int32 {
 }
 
 func rewrite(r Rewriter) int32 {
-	conversation, err := parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) }))
+	conversation, err := parseMessages(readText(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) }))
 	if err != nil {
 		return refuse(err)
 	}
 	if conversation, err = r.Rewrite(conversation); err != nil {
 		return refuse(err)
 	}
-	text, err := list(conversation)
+	text, err := writeMessages(conversation)
 	if err != nil {
 		return refuse(err)
 	}
@@ -198,8 +198,8 @@ func rewrite(r Rewriter) int32 {
 	return 0
 }
 
-// list writes a conversation as JSON.
-func list(conversation []Message) (text []byte, err error) {
+// writeMessages writes a conversation as JSON.
+func writeMessages(conversation []Message) (text []byte, err error) {
 	text = []byte{'['}
 	for i := range conversation {
 		if i > 0 {
@@ -226,12 +226,12 @@ func PromptText(conversation []Message) (string, error) {
 	var messages []byte
 	if conversation != nil {
 		var err error
-		if messages, err = list(conversation); err != nil {
+		if messages, err = writeMessages(conversation); err != nil {
 			return "", err
 		}
 	}
 	refused := false
-	text := read(func(p unsafe.Pointer, limit int32) int32 {
+	text := readText(func(p unsafe.Pointer, limit int32) int32 {
 		n := abi.Prompt(unsafe.Pointer(unsafe.SliceData(messages)), int32(len(messages)), p, limit)
 		refused = n < 0
 		return max(n, 0)
@@ -261,9 +261,9 @@ func (m *Message) append(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// parse reads the messages. Content may be a text or a list of parts; parts without a text are
+// parseMessages reads the messages. Content may be a text or a list of parts; parts without a text are
 // skipped.
-func parse(text []byte) ([]Message, error) {
+func parseMessages(text []byte) ([]Message, error) {
 	list, err := json.Parse(text)
 	if err != nil {
 		return nil, err
@@ -315,19 +315,19 @@ func RequestMedia() []Media {
 	if !Feature("media") {
 		return nil
 	}
-	list, err := json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Media(p, limit) }))
+	list, err := json.Parse(readText(func(p unsafe.Pointer, limit int32) int32 { return abi.Media(p, limit) }))
 	if err != nil {
 		return nil
 	}
-	return mediaIn(list)
+	return readMedia(list)
 }
 
 // Media are the pictures and sounds of a message, in their order, as the plugin got it. Content
 // contains their markers: if a marker is removed, the model does not see that picture.
-func (m *Message) Media() []Media { return mediaIn(m.Value.Get("content")) }
+func (m *Message) Media() []Media { return readMedia(m.Value.Get("content")) }
 
-// mediaIn are the pictures and sounds among parts of a content.
-func mediaIn(parts json.Value) (all []Media) {
+// readMedia are the pictures and sounds among parts of a content.
+func readMedia(parts json.Value) (all []Media) {
 	for i := range parts.Len() {
 		p := parts.At(i)
 		t := p.Get("type").Text()

@@ -34,9 +34,9 @@ func (c Choice) Token() (Token, bool) { return Token(c), c >= 0 }
 
 var errBind = errors.New("the host refused a buffer that the plugin's methods need")
 
-// words allocates a buffer and passes it to the host. It is allocated at run time, since a large
+// bindWords allocates a buffer and passes it to the host. It is allocated at run time, since a large
 // static array would be written out in the module.
-func words(kind int32, n int) []uint32 {
+func bindWords(kind int32, n int) []uint32 {
 	w := make([]uint32, n)
 	if abi.Bind(kind, unsafe.Pointer(&w[0]), int32(4*n)) != abi.BindOk {
 		return nil
@@ -72,7 +72,7 @@ func bindView() bool {
 	case guest.Sample == nil || manifest.View == None:
 		return true
 	case view.row != nil:
-		w := words(abi.BufferLogits, max(1, VocabSize()))
+		w := bindWords(abi.BufferLogits, max(1, VocabSize()))
 		view.logits = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(w))), len(w))
 		return w != nil
 	}
@@ -81,7 +81,7 @@ func bindView() bool {
 	if n == 0 {
 		n = abi.LimitDefaultCandidates
 	}
-	w := words(abi.BufferCandidates, 2*n)
+	w := bindWords(abi.BufferCandidates, 2*n)
 	if w == nil {
 		return false
 	}
@@ -95,7 +95,7 @@ func sampleCandidates(n int32) int32 {
 	biases[0] = 0
 	choice := view.sampler.Sample(c)
 	if choice == Biased {
-		return biasedNow(c.ids, c.logits)
+		return applyBiases(c.ids, c.logits)
 	}
 	if choice < Edited && !view.keeps {
 		for i := int(-1 - choice); i < len(c.logits); i++ {
@@ -111,7 +111,7 @@ func sampleRow(n int32) int32 {
 	biases[0] = 0
 	choice := view.row.SampleRow(&view.whole)
 	if choice == Biased {
-		return biasedNow(nil, view.whole.logits)
+		return applyBiases(nil, view.whole.logits)
 	}
 	return int32(choice)
 }
@@ -252,12 +252,12 @@ func bindBias() bool {
 	if room == 0 {
 		room = defaultRoom
 	}
-	biases = words(abi.BufferBias, 1+2*room)
+	biases = bindWords(abi.BufferBias, 1+2*room)
 	return biases != nil
 }
 
-// biasedNow is the answer Biased for this host.
-func biasedNow(ids []Token, logits []float32) int32 {
+// applyBiases is the answer Biased for this host.
+func applyBiases(ids []Token, logits []float32) int32 {
 	if Feature("sample_bias") {
 		return int32(Biased)
 	}
