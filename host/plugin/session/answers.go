@@ -239,6 +239,25 @@ func (a *answers) Tokenize(text string, addSpecial, parseSpecial bool) ([]Token,
 	return nil, a.reportUnanswered("it has %.60q tokenized with flags %d, which the session does not tell", text, q.flags)
 }
 
+// longestPieces tokenizes a text greedily in place of a model's tokenizer: the longest piece that
+// fits, again and again.
+func (v *Vocabulary) longestPieces(text string) ([]Token, error) {
+	var tokens []Token
+	for rest := text; rest != ""; {
+		best, length := Token(-1), 0
+		for t, piece := range v.Pieces {
+			if len(piece) > length && strings.HasPrefix(rest, string(piece)) {
+				best, length = Token(t), len(piece)
+			}
+		}
+		if best < 0 {
+			return nil, fmt.Errorf("no piece begins %.20q", rest)
+		}
+		tokens, rest = append(tokens, best), rest[length:]
+	}
+	return tokens, nil
+}
+
 // reportUnanswered keeps the first question that the session has no answer to.
 func (a *answers) reportUnanswered(format string, args ...any) error {
 	if a.problem == "" {

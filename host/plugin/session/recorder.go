@@ -266,14 +266,6 @@ func Render(ctx context.Context, p *load.Plugin, call string, messages []byte, r
 	return made, done, err
 }
 
-// isJSON is the check of a replay. Only a host knows what messages must look like.
-func isJSON(text []byte) error {
-	if !json.Valid(text) {
-		return errors.New("what was handed to emit is no JSON")
-	}
-	return nil
-}
-
 // notes is a guest.Watcher that records a guest's calls.
 type notes struct {
 	view       load.View

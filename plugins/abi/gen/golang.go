@@ -69,6 +69,56 @@ func writeSignatures(b *bytes.Buffer, t table.Table, name, doc string, funcs []t
 	b.WriteString("}\n\n")
 }
 
+// accesses and records are the names of the host's constants.
+var (
+	accesses = map[table.Access]string{table.Read: "Read", table.Write: "Write", table.Update: "Update", table.Keep: "Keep"}
+	records  = map[table.Record]string{table.RecordFitting: "RecordFitting", table.RecordWhole: "RecordWhole"}
+)
+
+// writeDetails renders what the host needs to know of an import besides its type.
+func writeDetails(b *bytes.Buffer, t table.Table, f table.Func) {
+	lists := ""
+	for at, p := range f.Params {
+		if p.Access == table.None {
+			continue
+		}
+		more := ""
+		if p.Null {
+			more = ", Null: true"
+		}
+		if p.Most != "" {
+			more += ", Most: " + camelCase("limit_"+p.Most)
+		}
+		lists += fmt.Sprintf("{At: %d, N: %d, List: %s, Access: %s%s},", at, f.Entries(at), camelCase("list_"+string(p.List)), accesses[p.Access], more)
+	}
+	if lists != "" {
+		b.WriteString(", Memory: []Memory{" + lists + "}")
+	}
+	if c := f.Cost; c != (table.Cost{}) {
+		per := slices.IndexFunc(f.Params, func(p table.Value) bool { return c.Per != "" && p.Name == c.Per })
+		fmt.Fprintf(b, ", Cost: Cost{Fixed: %d, Byte: %d, Vocabulary: %d, Each: %d, Read: %v, Wrote: %v, Per: %d}", c.Fixed, c.Byte, c.Vocabulary, c.Each, c.Read, c.Wrote, per)
+	}
+	if len(f.In) > 0 {
+		b.WriteString(", In: []string{")
+		for _, name := range f.In {
+			b.WriteString(exportName(name) + ",")
+		}
+		b.WriteString("}")
+	}
+	if f.Fills != "" {
+		b.WriteString(", Fills: " + camelCase("buffer_"+f.Fills))
+	}
+	if f.Long {
+		b.WriteString(", Long: true")
+	}
+	if f.Waits {
+		b.WriteString(", Waits: true")
+	}
+	if name := records[f.Record]; name != "" {
+		b.WriteString(", Record: " + name)
+	}
+}
+
 func quoteTypes(params []table.Value) string {
 	types := make([]string, len(params))
 	for i, p := range params {
@@ -222,4 +272,25 @@ func wrapComment(name, doc string) string {
 		line += " " + word
 	}
 	return b.String() + line + "\n"
+}
+
+// writeGoDraw renders the function that computes random numbers, for the host and for the tests of the
+// Go SDK.
+func writeGoDraw(b *bytes.Buffer) {
+	g := table.Generator
+	fmt.Fprintf(b, `// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
+// the position and the number of earlier draws at that position. See "Random numbers" in
+// docs/abi/v1.md.
+func Draw(seed, place, position, before uint64) uint64 {
+	x := uint64(0)
+	for _, part := range [...]uint64{seed, place, position, before} {
+		x = (x ^ part) + %#x
+		x = (x ^ x>>%d) * %#x
+		x = (x ^ x>>%d) * %#x
+		x ^= x >> %d
+	}
+	return x
+}
+
+`, g.Increment, g.Shifts[0], g.Multipliers[0], g.Shifts[1], g.Multipliers[1], g.Shifts[2])
 }

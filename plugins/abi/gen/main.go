@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/plugins/abi/table"
@@ -56,56 +55,6 @@ func write(root string, t table.Table) error {
 	return nil
 }
 
-// accesses and records are the names of the host's constants.
-var (
-	accesses = map[table.Access]string{table.Read: "Read", table.Write: "Write", table.Update: "Update", table.Keep: "Keep"}
-	records  = map[table.Record]string{table.RecordFitting: "RecordFitting", table.RecordWhole: "RecordWhole"}
-)
-
-// writeDetails renders what the host needs to know of an import besides its type.
-func writeDetails(b *bytes.Buffer, t table.Table, f table.Func) {
-	lists := ""
-	for at, p := range f.Params {
-		if p.Access == table.None {
-			continue
-		}
-		more := ""
-		if p.Null {
-			more = ", Null: true"
-		}
-		if p.Most != "" {
-			more += ", Most: " + camelCase("limit_"+p.Most)
-		}
-		lists += fmt.Sprintf("{At: %d, N: %d, List: %s, Access: %s%s},", at, f.Entries(at), camelCase("list_"+string(p.List)), accesses[p.Access], more)
-	}
-	if lists != "" {
-		b.WriteString(", Memory: []Memory{" + lists + "}")
-	}
-	if c := f.Cost; c != (table.Cost{}) {
-		per := slices.IndexFunc(f.Params, func(p table.Value) bool { return c.Per != "" && p.Name == c.Per })
-		fmt.Fprintf(b, ", Cost: Cost{Fixed: %d, Byte: %d, Vocabulary: %d, Each: %d, Read: %v, Wrote: %v, Per: %d}", c.Fixed, c.Byte, c.Vocabulary, c.Each, c.Read, c.Wrote, per)
-	}
-	if len(f.In) > 0 {
-		b.WriteString(", In: []string{")
-		for _, name := range f.In {
-			b.WriteString(exportName(name) + ",")
-		}
-		b.WriteString("}")
-	}
-	if f.Fills != "" {
-		b.WriteString(", Fills: " + camelCase("buffer_"+f.Fills))
-	}
-	if f.Long {
-		b.WriteString(", Long: true")
-	}
-	if f.Waits {
-		b.WriteString(", Waits: true")
-	}
-	if name := records[f.Record]; name != "" {
-		b.WriteString(", Record: " + name)
-	}
-}
-
 // initialisms keep their capitals in Go names.
 var initialisms = map[string]string{
 	"abi": "ABI", "bos": "BOS", "eos": "EOS", "eot": "EOT", "gbnf": "GBNF", "json": "JSON", "ms": "MS",
@@ -130,43 +79,4 @@ func camelCase(snake string) string {
 // ExportSample and not ExportPenstockSample.
 func exportName(name string) string {
 	return "Export" + camelCase(strings.TrimPrefix(name, "penstock_"))
-}
-
-// writeGoDraw renders the function that computes random numbers, for the host and for the tests of the
-// Go SDK.
-func writeGoDraw(b *bytes.Buffer) {
-	g := table.Generator
-	fmt.Fprintf(b, `// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
-// the position and the number of earlier draws at that position. See "Random numbers" in
-// docs/abi/v1.md.
-func Draw(seed, place, position, before uint64) uint64 {
-	x := uint64(0)
-	for _, part := range [...]uint64{seed, place, position, before} {
-		x = (x ^ part) + %#x
-		x = (x ^ x>>%d) * %#x
-		x = (x ^ x>>%d) * %#x
-		x ^= x >> %d
-	}
-	return x
-}
-
-`, g.Increment, g.Shifts[0], g.Multipliers[0], g.Shifts[1], g.Multipliers[1], g.Shifts[2])
-}
-
-// writeRustDraw is goDraw in Rust.
-func writeRustDraw(b *bytes.Buffer) {
-	g := table.Generator
-	fmt.Fprintf(b, `
-/// The result of the import random: a function of the seed, the plugin's place in the chain, the
-/// position and the number of earlier draws at that position. See "Random numbers" in
-/// docs/abi/v1.md.
-pub fn draw(seed: u64, place: u64, position: u64, before: u64) -> u64 {
-    [seed, place, position, before].iter().fold(0u64, |x, part| {
-        let x = (x ^ part).wrapping_add(%#x);
-        let x = (x ^ x >> %d).wrapping_mul(%#x);
-        let x = (x ^ x >> %d).wrapping_mul(%#x);
-        x ^ x >> %d
-    })
-}
-`, g.Increment, g.Shifts[0], g.Multipliers[0], g.Shifts[1], g.Multipliers[1], g.Shifts[2])
 }

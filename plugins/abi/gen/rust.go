@@ -151,3 +151,21 @@ func rustType(v table.Value) string {
 func indentDoc(doc string) string {
 	return "    /// " + strings.ReplaceAll(strings.ReplaceAll(doc, "\n\n", "\n"), "\n", "\n    ///\n    /// ") + "\n"
 }
+
+// writeRustDraw is goDraw in Rust.
+func writeRustDraw(b *bytes.Buffer) {
+	g := table.Generator
+	fmt.Fprintf(b, `
+/// The result of the import random: a function of the seed, the plugin's place in the chain, the
+/// position and the number of earlier draws at that position. See "Random numbers" in
+/// docs/abi/v1.md.
+pub fn draw(seed: u64, place: u64, position: u64, before: u64) -> u64 {
+    [seed, place, position, before].iter().fold(0u64, |x, part| {
+        let x = (x ^ part).wrapping_add(%#x);
+        let x = (x ^ x >> %d).wrapping_mul(%#x);
+        let x = (x ^ x >> %d).wrapping_mul(%#x);
+        x ^ x >> %d
+    })
+}
+`, g.Increment, g.Shifts[0], g.Multipliers[0], g.Shifts[1], g.Multipliers[1], g.Shifts[2])
+}
