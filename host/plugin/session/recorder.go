@@ -362,11 +362,7 @@ var exportOf = map[string]guest.Export{
 // prepared records the buffers that prepare says it filled.
 func (n *notes) prepared(c *Call, bits int32, b *guest.Buffers) {
 	if bits&abi.PrepareMask != 0 && b.Bound(abi.BufferMask) {
-		words := slices.Clone(b.Mask(n.vocabulary))
-		if rest := n.vocabulary % 32; rest != 0 {
-			words[len(words)-1] &= 1<<rest - 1
-		}
-		c.Mask = NewMask(words, n.vocabulary)
+		c.Mask = NewMask(b.Mask(n.vocabulary), n.vocabulary)
 	}
 	if bits&abi.PrepareBias != 0 && b.Bound(abi.BufferBias) {
 		c.Bias = biasesOf(b.Bias())
