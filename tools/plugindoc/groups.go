@@ -50,7 +50,7 @@ var groups = []group{
 		[]string{"host#output", "host#note", "lib#log!", "host#Level", "host#log", "host#panicked", "host#feature"},
 	},
 	{"Arithmetic", []string{"math32/math32"}, []string{"math"}},
-	{"JSON", []string{"json/json", "json/write"}, []string{"json/parse", "json/value", "json/read", "json/write", "json/number"}},
+	{"JSON", []string{"json/json", "json/write"}, []string{"json"}},
 }
 
 const about = `
