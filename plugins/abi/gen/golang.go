@@ -181,8 +181,8 @@ func renderGuestImports(t table.Table) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// renderGuestNative renders what answers the imports natively: an interface that stands in for the host,
-// and the imports that call it.
+// renderGuestNative renders what answers the imports natively: an interface that stands in for the
+// host, and the imports that call it.
 func renderGuestNative(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(spdx + "//go:build !(" + guestTags + ")\n\n" + generated + "package abi\n\nimport \"unsafe\"\n\n")
@@ -274,8 +274,8 @@ func wrapComment(name, doc string) string {
 	return b.String() + line + "\n"
 }
 
-// writeGoDraw renders the function that computes random numbers, for the host and for the tests of the
-// Go SDK.
+// writeGoDraw renders the function that computes random numbers, for the host and for the tests of
+// the Go SDK.
 func writeGoDraw(b *bytes.Buffer) {
 	g := table.Generator
 	fmt.Fprintf(b, `// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,

@@ -26,8 +26,8 @@ fn absent(name: &str) -> ! {
 
 `
 
-// renderRust renders the module: the constants, the imports as a Wasm build sees them, and what answers
-// them in a native build.
+// renderRust renders the module: the constants, the imports as a Wasm build sees them, and what
+// answers them in a native build.
 func renderRust(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "//! The Rust face of plugin ABI v1: constants and raw imports.\n\n")

@@ -147,9 +147,9 @@ func describe(m *Manifest, value any) (text []byte, wrong string) {
 	return m.json(rows, is[Planner](value), has), ""
 }
 
-// listImplemented is the list of the exports that the plugin's type has methods for, as JSON, without
-// those that a plan leaves out. works tells whether one of them does something, others whether one
-// is called for a token or a prompt.
+// listImplemented lists the exports that the plugin's type has methods for, as JSON,
+// without those that a plan leaves out. works tells whether one of them does something, others
+// whether one is called for a token or a prompt.
 func listImplemented(value any, without ...Call) (list []byte, works, others bool) {
 	list = append(list, `["penstock_open"`...)
 	for _, x := range [...]struct {

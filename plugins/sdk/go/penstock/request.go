@@ -140,8 +140,8 @@ func hasDefault(schema string) bool {
 	return false
 }
 
-// readText reads a text of the host. It asks with a small buffer first, and again with the right one
-// where that does not fit. TinyGo cannot pass an import itself as a function.
+// readText reads a text of the host. It asks with a small buffer first, and again with the right
+// one where that does not fit. TinyGo cannot pass an import itself as a function.
 func readText(from func(unsafe.Pointer, int32) int32) []byte {
 	text := make([]byte, 512)
 	for {
@@ -261,8 +261,8 @@ func (m *Message) append(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// parseMessages reads the messages. Content may be a text or a list of parts; parts without a text are
-// skipped.
+// parseMessages reads the messages. Content may be a text or a list of parts; parts without a text
+// are skipped.
 func parseMessages(text []byte) ([]Message, error) {
 	list, err := json.Parse(text)
 	if err != nil {

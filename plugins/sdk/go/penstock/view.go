@@ -34,8 +34,8 @@ func (c Choice) Token() (Token, bool) { return Token(c), c >= 0 }
 
 var errBind = errors.New("the host refused a buffer that the plugin's methods need")
 
-// bindWords allocates a buffer and passes it to the host. It is allocated at run time, since a large
-// static array would be written out in the module.
+// bindWords allocates a buffer and passes it to the host. It is allocated at run time, since a
+// large static array would be written out in the module.
 func bindWords(kind int32, n int) []uint32 {
 	w := make([]uint32, n)
 	if abi.Bind(kind, unsafe.Pointer(&w[0]), int32(4*n)) != abi.BindOk {
