@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/plugins/abi/table"
@@ -43,6 +44,7 @@ an ` + "`f32`" + `); words (` + "`u32`" + `, with a bit for each token); candida
 func reference(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(preamble)
+	referenceContents(&b, t)
 	referenceExports(&b, t)
 	referenceBuffers(&b, t)
 	referenceImports(&b, t)
@@ -53,6 +55,18 @@ func reference(t table.Table) ([]byte, error) {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", s.Title, strings.TrimSpace(s.Text))
 	}
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
+}
+
+// referenceContents links the sections.
+func referenceContents(b *bytes.Buffer, t table.Table) {
+	titles := []string{"Exports", "Buffers", "Imports", "Codes", "Features", "Limits"}
+	for _, s := range t.Rules {
+		titles = append(titles, s.Title)
+	}
+	for i, title := range titles {
+		titles[i] = fmt.Sprintf("* [%s](#%s)\n", title, strings.ReplaceAll(strings.ToLower(title), " ", "-"))
+	}
+	fmt.Fprintf(b, "%s\n", strings.Join(titles, ""))
 }
 
 func referenceExports(b *bytes.Buffer, t table.Table) {
@@ -66,7 +80,7 @@ func referenceExports(b *bytes.Buffer, t table.Table) {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
 		if f.Added {
-			fmt.Fprintf(b, "\nAdded to v1 later: name it in the manifest's `optional`, so that hosts without it load the plugin; see [growth](#growth).\n")
+			fmt.Fprintf(b, "\nAdded later: name it in the manifest's `optional`, so that [hosts without it](#growth) load the plugin.\n")
 		}
 		optional := ""
 		if f.Optional {
@@ -86,11 +100,12 @@ func fuelOf(f table.Func) string {
 }
 
 func referenceImports(b *bytes.Buffer, t table.Table) {
-	fmt.Fprintf(b, "## Imports, module `%s`\n\n", table.Module)
+	fmt.Fprintf(b, "## Imports\n\nAll are in the module `%s`. [Go's](../plugins/calls-go.md) and [Rust's](../plugins/calls-rust.md) SDK have a line for each.\n\n%s\n\n",
+		table.Module, links(t.Imports))
 	for _, f := range t.Imports {
 		fmt.Fprintf(b, "### `%s`\n\n```wat\n(import %q %q (func%s))\n```\n\n%s\n", f.Name, moduleOf(f), f.Name, wat(f), f.Doc)
 		if f.Added {
-			fmt.Fprintf(b, "\nAdded to v1 later: ask `feature(\"%s\")`, and import it from `%s` so that hosts without it load the plugin; see [growth](#growth).\n", f.Name, table.Optional)
+			fmt.Fprintf(b, "\nAdded later: a [feature](#features), in the module `%s`.\n", table.Optional)
 		}
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
@@ -98,6 +113,15 @@ func referenceImports(b *bytes.Buffer, t table.Table) {
 		referenceMemory(b, f)
 		b.WriteString("\n")
 	}
+}
+
+// links are the names of functions, each with a link to its section.
+func links(funcs []table.Func) string {
+	names := make([]string, len(funcs))
+	for i, f := range funcs {
+		names[i] = fmt.Sprintf("[`%s`](#%s)", f.Name, f.Name)
+	}
+	return strings.Join(names, " · ")
 }
 
 // verbs say what the host does with a list in guest memory.
@@ -181,21 +205,22 @@ func referenceGroups(b *bytes.Buffer, t table.Table) {
 }
 
 func referenceFeatures(b *bytes.Buffer, t table.Table) {
-	b.WriteString("## Features\n\nThese were added to v1 later. `feature` answers 1 to the names of those that the host has.\n\n| feature | meaning |\n|---|---|\n")
-	for _, f := range t.Imports {
+	var added []table.Func
+	for _, f := range slices.Concat(t.Imports, t.Exports) {
 		if f.Added {
-			fmt.Fprintf(b, "| `%s` | the import [`%s`](#%s), from `%s` |\n", f.Name, f.Name, f.Name, table.Optional)
+			added = append(added, f)
 		}
 	}
-	for _, f := range t.Exports {
-		if f.Added {
-			fmt.Fprintf(b, "| `%s` | the export [`%s`](#%s) |\n", f.Name, f.Name, f.Name)
-		}
-	}
+	fmt.Fprintf(b, "## Features\n\nThese were added to v1 later. `feature` answers 1 to the names of those that the host has. Each function that was added later is a feature of its own name; the imports among them are in the module `%s`, so that [hosts without them](#growth) load the plugin:\n\n%s\n\n",
+		table.Optional, links(added))
 	for _, f := range t.Features {
-		fmt.Fprintf(b, "| `%s` | %s |\n", f.Name, f.Doc)
+		fmt.Fprintf(b, "### `%s`\n\n%s\n\n", f.Name, sentence(f.Doc))
 	}
-	b.WriteString("\n")
+}
+
+// sentence begins with a capital letter and ends with a stop.
+func sentence(text string) string {
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
 func referenceLimits(b *bytes.Buffer, t table.Table) {
