@@ -82,8 +82,8 @@ $(LLAMA_ARCHS): $(LLAMA_STAMP) | $(LLAMA_SERVER) # not at once: they are built i
 llama-archs: $(LLAMA_ARCHS)
 
 .PHONY: archs
-archs: llama-archs llama-server ## compare a model of each architecture with llama-server, and write the table in docs/models.md
-	PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 2h -count 1 -v -run Architectures_All ./archs -document ../../docs/models.md
+archs: llama-archs llama-server ## compare a model of each architecture with llama-server, and write the table in docs/architectures.md
+	PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 2h -count 1 -v -run Architectures_All ./archs -document ../../docs/architectures.md
 
 # Models are made of the headers, so these come first.
 .PHONY: golden
