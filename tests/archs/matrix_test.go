@@ -23,8 +23,8 @@ import (
 var some = []string{"llama-dense", "llama-moe", "qwen2-dense", "qwen3-dense", "gemma2-dense", "gemma3-dense", "phi3-dense", "gpt-oss-moe", "bloom-dense",
 	"qwen3moe-moe", "deepseek2-moe", "mamba2-dense", "falcon-h1-dense", "lfm2-dense", "dream-dense"}
 
-// Some architectures are compared as all are. What the table in docs/architectures.md says of them must
-// be so.
+// Some architectures are compared as all are. What the table in docs/architectures.md says of them
+// must be so.
 func TestArchitectures_Some(t *testing.T) {
 	paths, _ := withOurs(t, synthesize(t, some...), nil)
 	if !peer.Live() && !peer.Recording() {

@@ -19,8 +19,8 @@ func TestIndex_LinksEveryDocument(t *testing.T) {
 	}
 }
 
-// What users ask most is two clicks away: README.md leads to the list, and each question of it to its
-// answer. tools/check finds links that lead nowhere.
+// What users ask most is two clicks away: README.md leads to the list, and each question of it to
+// its answer. tools/check finds links that lead nowhere.
 func TestQuestions_AreTwoClicksAway(t *testing.T) {
 	if !strings.Contains(read(t, "README.md"), "](docs/questions.md)") {
 		t.Error("README.md does not lead to docs/questions.md")
