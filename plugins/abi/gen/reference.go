@@ -79,14 +79,14 @@ func referenceExports(b *bytes.Buffer, t table.Table) {
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
-		if f.Added {
-			fmt.Fprintf(b, "\nAdded later: name it in the manifest's `optional`, so that [hosts without it](#growth) load the plugin.\n")
-		}
-		optional := ""
+		more := ""
 		if f.Optional {
-			optional = " Optional."
+			more = " Optional."
 		}
-		fmt.Fprintf(b, "\nWhen: %s. Fuel: %s.%s\n", f.When, fuelOf(f), optional)
+		if f.Added {
+			more += " Added later: name it in the manifest's `optional`, so that [hosts without it](#growth) load the plugin."
+		}
+		fmt.Fprintf(b, "\nWhen: %s. Fuel: %s.%s\n", f.When, fuelOf(f), more)
 	}
 	b.WriteString("\n")
 }
@@ -104,13 +104,12 @@ func referenceImports(b *bytes.Buffer, t table.Table) {
 		table.Module, links(t.Imports))
 	for _, f := range t.Imports {
 		fmt.Fprintf(b, "### `%s`\n\n```wat\n(import %q %q (func%s))\n```\n\n%s\n", f.Name, moduleOf(f), f.Name, wat(f), f.Doc)
-		if f.Added {
-			fmt.Fprintf(b, "\nAdded later: a [feature](#features), in the module `%s`.\n", table.Optional)
-		}
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
-		referenceMemory(b, f)
+		if facts := factsOf(f); facts != "" {
+			fmt.Fprintf(b, "\n%s\n", facts)
+		}
 		b.WriteString("\n")
 	}
 }
@@ -127,27 +126,31 @@ func links(funcs []table.Func) string {
 // verbs say what the host does with a list in guest memory.
 var verbs = map[table.Access]string{table.Read: "reads `%s` %s", table.Write: "writes at most `%s` %s", table.Update: "reads and then writes `%s` %s", table.Keep: "keeps `%s` %s"}
 
-// referenceMemory says which memory a call reads and writes, whether it waits, and what it is
-// charged.
-func referenceMemory(b *bytes.Buffer, f table.Func) {
-	var terms []string
+// factsOf says which memory an import reads and writes, whether it waits, what it is charged, and
+// whether it was added later.
+func factsOf(f table.Func) string {
+	var memory, facts []string
 	for at, p := range f.Params {
 		if p.Access != table.None {
-			terms = append(terms, fmt.Sprintf(verbs[p.Access]+" at `%s`", f.Params[f.Entries(at)].Name, p.List, p.Name))
+			memory = append(memory, fmt.Sprintf(verbs[p.Access]+" at `%s`", f.Params[f.Entries(at)].Name, p.List, p.Name))
 		}
 	}
 	if f.Fills != "" {
-		terms = append(terms, "writes the bound `"+f.Fills+"` buffer")
+		memory = append(memory, "writes the bound `"+f.Fills+"` buffer")
 	}
-	if len(terms) > 0 {
-		fmt.Fprintf(b, "\nMemory: %s.\n", strings.Join(terms, "; "))
+	if len(memory) > 0 {
+		facts = append(facts, fmt.Sprintf("Memory: %s.", strings.Join(memory, "; ")))
 	}
 	if f.Waits {
-		b.WriteString("\nIt may wait for other work of the host, which does not count as the plugin's time.\n")
+		facts = append(facts, "It may wait for other work of the host, which does not count as the plugin's time.")
 	}
 	if cost := f.Cost.String(); cost != "" {
-		fmt.Fprintf(b, "\nAdditional fuel: %s.\n", cost)
+		facts = append(facts, fmt.Sprintf("Additional fuel: %s.", cost))
 	}
+	if f.Added {
+		facts = append(facts, fmt.Sprintf("Added later: a [feature](#features), in the module `%s`.", table.Optional))
+	}
+	return strings.Join(facts, " ")
 }
 
 func referenceBuffers(b *bytes.Buffer, t table.Table) {
