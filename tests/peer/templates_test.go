@@ -106,8 +106,8 @@ func TestTemplates_RenderAsLlamaServer(t *testing.T) {
 	}
 }
 
-// changes are those that a conversation may need, by the table of docs/chat-templates.md. llama-server
-// does not make them: it refuses the conversation, or leaves out a part.
+// changes are those that a conversation may need, by the table of docs/chat-templates.md.
+// llama-server does not make them: it refuses the conversation, or leaves out a part.
 var changes = map[string][]string{
 	"tools":                           {"calls as text", "named ids"},
 	"two calls, arguments as objects": {"calls as text", "named ids", "text before", "one call each"},
