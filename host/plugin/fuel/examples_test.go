@@ -187,7 +187,9 @@ func (p *pair) choose(prepared int32, r *rand.Rand) uint32 {
 		mask, _ := p.plain.Memory().Read(p.hosts[0].bound[abi.BufferMask][0], uint32(len(pieces)+31)/32*4)
 		for i := 0; i < len(mask); i += 4 {
 			for word := binary.LittleEndian.Uint32(mask[i:]); word != 0; word &= word - 1 {
-				allowed = append(allowed, uint32(8*i+bits.TrailingZeros32(word)))
+				if token := 8*i + bits.TrailingZeros32(word); token < len(pieces) { // the host ignores the others
+					allowed = append(allowed, uint32(token))
+				}
 			}
 		}
 	}

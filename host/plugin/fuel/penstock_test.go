@@ -28,7 +28,7 @@ type penstock struct {
 // oneConfig has the fields of all examples.
 const oneConfig = `{"scripts":["Latin"],"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":9},"list":{"type":"array","items":{"type":"number"}}},
 	"required":["name","list"]},"phrases":["abc","b a"],"choices":["abcd","ab e","f"],"pattern":"c a+","tokens":8,"times":3,"key":7,"bonus":2,"share":0.5,"min_p":0.1,"draw":true,
-	"grammar":"root ::= .*","strength":10,"ignore_case":true,"min":0.5,"max":1.5,"exponent":1,"width":2,"window":4,"n":2,"entropy":1,"without":"e","particles":2,"template":"A: {a}\nB: {b}\n","max_tokens":8,"at_once":2,"length_penalty":1,"answer":"a+","warmup":1,"k":2,"tables":{"orders":["id"]},"normalize":"none",
+	"grammar":"root ::= .*","strength":10,"ignore_case":true,"min":0.5,"max":1.5,"exponent":1,"width":2,"groups":1,"window":4,"n":2,"entropy":1,"without":"e","particles":2,"template":"A: {a}\nB: {b}\n","max_tokens":8,"at_once":2,"length_penalty":1,"answer":"a+","warmup":1,"k":2,"tables":{"orders":["id"]},"normalize":"none",
 	"scale":1.5,"plausible":0.1,"context":8,"least":-2,"bytes":1000,"layers":[{"weights":[[1]],"bias":[0]}],"user":"User","assistant":"Assistant","keep":1,"image":"[picture]","audio":""}`
 
 const oneConversation = `[{"role":"system","content":"be brief"},{"role":"user","content":[{"type":"image","text":"<m>","hash":"00"},{"type":"text","text":"h\u00e9, \"you\""},{"type":"image","text":"<n>","hash":"01"}]}]`

@@ -65,8 +65,8 @@ func (p *beam) Open(q *penstock.Request) error {
 
 // Run implements penstock.Runner.
 func (p *beam) Run(r *penstock.Run) error {
-	if p.total > r.MaxTokens() {
-		return errors.New("phrases: they have " + strconv.Itoa(p.total) + " tokens, and the answer may have " + strconv.Itoa(r.MaxTokens()) + "; raise max_tokens")
+	if needs := p.needs(hypothesis{}); needs > r.MaxTokens() {
+		return errors.New("phrases: they have " + strconv.Itoa(needs) + " tokens, and the answer may have " + strconv.Itoa(r.MaxTokens()) + "; raise max_tokens")
 	}
 	groups, done, list := make([]group, p.groups), []hypothesis(nil), []any(nil)
 	for i, b := range r.Select([]*penstock.Branch{r.Prompt()}, make([]int, p.groups)...) {
@@ -112,7 +112,7 @@ func (p *beam) step(r *penstock.Run, g *group, n int, taken map[penstock.Token]i
 		add := func(t penstock.Token, log float32) {
 			h := p.extend(g.live[i], t)
 			h.from, h.sum = i, h.sum+float64(log)-p.diversity*float64(taken[t])
-			if p.total-h.bank <= r.MaxTokens()-n { // what it lacks has room
+			if p.needs(h) <= r.MaxTokens()-n {
 				all = append(all, h)
 			}
 		}
@@ -176,7 +176,8 @@ func best(all []hypothesis, n int) []hypothesis {
 type phrases struct {
 	texts  []string
 	tokens [][]penstock.Token
-	total  int // tokens in all of them
+	total  int   // tokens in all of them
+	shared []int // tokens that another phrase may have written of each
 	row    []float32
 }
 
@@ -186,6 +187,44 @@ func (p *phrases) read(list json.Value) {
 		p.texts, p.tokens = append(p.texts, text), append(p.tokens, penstock.Tokenize(text, 0))
 		p.total += len(p.tokens[i])
 	}
+	p.shared = make([]int, len(p.tokens))
+	for i, phrase := range p.tokens {
+		for j, other := range p.tokens {
+			switch {
+			case i == j:
+			case contains(other, phrase):
+				p.shared[i] = len(phrase)
+			default:
+				p.shared[i] = max(p.shared[i], begins(phrase, other))
+			}
+		}
+	}
+}
+
+// contains reports whether a part is among the tokens, one behind the other.
+func contains(tokens, part []penstock.Token) bool {
+	for n := len(part); n <= len(tokens); n++ {
+		if slices.Equal(tokens[n-len(part):n], part) {
+			return true
+		}
+	}
+	return false
+}
+
+// needs is how many tokens a hypothesis lacks at least until it has all phrases. One of those goes
+// on from its last tokens, and each of the others from the end of another phrase.
+func (p *phrases) needs(h hypothesis) int {
+	others, first := 0, math.MaxInt
+	for i, phrase := range p.tokens {
+		if h.met>>i&1 == 0 {
+			others += len(phrase) - p.shared[i]
+			first = min(first, p.shared[i]-begins(phrase, h.tokens))
+		}
+	}
+	if first == math.MaxInt {
+		return 0
+	}
+	return others + first
 }
 
 // extend is a hypothesis with one more token, in its bank.
