@@ -1,11 +1,41 @@
 // SPDX-License-Identifier: MIT
 
+// Package fit chooses with how large a context and how many slots a model is served, so that it
+// fits into memory. What that takes is not estimated: llama.cpp tells it (model.DryRun).
+//
+// # How is it known what memory a model takes?
+//
+// llama.cpp's dry run says it: with no_alloc a model is read without its weights, and a context
+// on it is planned without being allocated. Adding it up from the header was wrong wherever an
+// architecture has something of its own: of Gemma 3 12B with 131,072 cells it made 48 GB of
+// cache, where windows in five of six layers leave 11. What the dry run says is what a loaded
+// model has taken, to the byte (TestDryRun_Need_IsWhatIsTaken); the rows of output are added,
+// which it leaves out. It runs in a child process, as the trial of a model does, because a
+// damaged file may end it. Its vocabulary is left out, since reading one takes most of the time:
+// with it, a file with 262,144 tokens took three times as long. The answers are kept beside the
+// notes of trials, so the next start reads a small file.
+//
+// # Why is a model's memory not measured once it is loaded?
+//
+// Weights are pages of a file. The kernel counts them as available even while they are used, so the
+// memory that it reports as available hardly changes when a model is loaded. host/residency adds up
+// what models take and compares the sum with a budget. What the system says counts, too: it knows
+// of other programs.
+//
+// # Why does the context shrink before the slots do, and why is no configured value changed?
+//
+// A smaller context refuses long conversations, fewer slots have everybody wait. With 4096 tokens
+// most conversations go on. A configured value is never overridden: a server with another value
+// would fail later and elsewhere. So one that does not fit is refused at once, with the value
+// that would.
 package fit
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
@@ -195,4 +225,121 @@ func Check(need model.Need, r Room) error {
 		return nil
 	}
 	return fmt.Errorf("%w: it takes %s", model.ErrTooLarge, Plan{Need: need}.account(r))
+}
+
+// fits reports whether a need leaves the margins free.
+func (r Room) fits(need model.Need) bool {
+	return r.leaves(need, cmp.Or(r.Margin, r.Main/10), cmp.Or(r.Margin, gpuMargin))
+}
+
+// holds reports whether there is so much memory at all.
+func (r Room) holds(need model.Need) bool { return r.leaves(need, 0, 0) }
+
+// leaves reports whether a need leaves so many bytes free, in main memory and on each GPU. A GPU
+// that does not say what it has free is not looked at.
+func (r Room) leaves(need model.Need, main, gpu uint64) bool {
+	if r.Main > 0 && need.Main().Used()+main > r.Main {
+		return false
+	}
+	for _, d := range need.GPUs() {
+		if !r.AnyGPU && d.Total > 0 && d.Used() > 0 && d.Used()+gpu > d.Free {
+			return false
+		}
+	}
+	return true
+}
+
+// text names what is available.
+func (r Room) text(need model.Need) string {
+	var list []string
+	for _, d := range need.GPUs() {
+		list = append(list, fmt.Sprintf("%s on %s", Size(d.Free), d.Name))
+	}
+	if r.Main > 0 {
+		list = append(list, Size(r.Main))
+	}
+	return strings.Join(list, " and ")
+}
+
+// account says what a plan takes and what of, in one phrase.
+func (p Plan) account(r Room) string {
+	main := p.Need.Main()
+	parts := []string{part("weights", main.Plain+main.Weights), part("KV cache", main.Cells), part("computing", main.Compute)}
+	text := fmt.Sprintf("%s (%s)", Size(main.Used()), strings.Join(parts, ", "))
+	for _, d := range p.Need.GPUs() {
+		parts := []string{part("weights", d.Plain+d.Weights), part("KV cache", d.Cells), part("computing", d.Compute)}
+		text += fmt.Sprintf(" and %s on %s (%s)", Size(d.Used()), d.Name, strings.Join(parts, ", "))
+	}
+	if available := r.text(p.Need); available != "" {
+		text += " of " + available
+	}
+	return text
+}
+
+func part(name string, bytes uint64) string { return name + " " + Size(bytes) }
+
+// weights are those on all devices.
+func weights(need model.Need) (bytes uint64) {
+	for _, d := range need {
+		bytes += d.Plain + d.Weights
+	}
+	return bytes
+}
+
+// Size writes bytes for people.
+func Size(bytes uint64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+}
+
+// Layered tells what contexts of a model take of which so many layers are on GPUs; negative: all.
+type Layered func(ctx context.Context, gpuLayers int) (Model, error)
+
+// Layers finds out how many layers of a model can be on the GPUs, and says it in a line where they
+// are not all (-1). A smaller context, fewer slots and no drafts come before fewer layers, which
+// cost most of the speed. Where layers stay with the CPU, the slots are those wished.
+func Layers(ctx context.Context, of Layered, w Wish, r Room) (layers int, text string, err error) {
+	all, err := of(ctx, -1)
+	if err != nil {
+		return -1, "", err
+	}
+	whole, err := Choose(ctx, all, w, r)
+	if !errors.Is(err, model.ErrTooLarge) {
+		return -1, "", err
+	}
+	if len(whole.Need.GPUs()) == 0 {
+		return -1, "", nil // what loads it says that it does not fit
+	}
+	w.AnySlots, w.Snapshots = false, 0
+	fits := func(n int, r Room) (bool, error) {
+		m, err := of(ctx, n)
+		if err != nil {
+			return false, err
+		}
+		w.GPULayers = n
+		_, ok, err := newSearch(ctx, m, w, r).less()
+		return ok, err
+	}
+	// Main memory has to do with what is left, so it is looked at where the GPUs have as much as
+	// they can. Without layers they have nothing.
+	fitting, over := 0, all.Info().Layers+1 // the output layer is one, too
+	for fitting+1 < over {
+		n := (fitting + over) / 2
+		ok, err := fits(n, Room{Margin: r.Margin})
+		switch {
+		case err != nil:
+			return -1, "", err
+		case ok:
+			fitting = n
+		default:
+			over = n
+		}
+	}
+	if ok, err := fits(fitting, r); !ok {
+		return -1, "", err // likewise
+	}
+	return fitting, fmt.Sprintf("all layers do not fit on the GPU, where they would take %s; %d of %d layers are there", whole.account(r), fitting,
+		all.Info().Layers+1), nil
 }

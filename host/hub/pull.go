@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -151,4 +153,48 @@ func (t *transfer) checkSpace(folder string) error {
 
 func gigabytes(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1f GB", float64(n)/1e9), "0.0 GB", fmt.Sprintf("%.1f MB", float64(n)/1e6), 1)
+}
+
+// Event is what Client.Notify is told: Planned, Progress, Retrying or Verifying.
+type Event interface{ event() }
+
+// Planned is told once it is known what is to be downloaded.
+type Planned struct {
+	Files []File
+	Total int64 // bytes; -1: the server does not say
+	Have  int64 // bytes of them from an earlier pull
+}
+
+// Progress is told while bytes come. Done may become smaller if a file has to be started again.
+type Progress struct {
+	Done, Total int64 // bytes of all files; Total is -1 if the server does not say
+}
+
+// Retrying is told when something failed and will be tried again.
+type Retrying struct {
+	File  string // or the repository
+	Delay time.Duration
+	Err   error
+}
+
+// Verifying is told before the SHA-256 of a file is computed.
+type Verifying struct{ File string }
+
+func (Planned) event()   {}
+func (Progress) event()  {}
+func (Retrying) event()  {}
+func (Verifying) event() {}
+
+// RemoveLeftovers removes from a folder of models, which need not exist, what pulls left that were
+// killed and that is of no use to the next: notes that were being written, and notes of files that
+// are whole by now. What a living process has there stays.
+func RemoveLeftovers(folder string) error {
+	notes, _ := filepath.Glob(filepath.Join(folder, "*"+library.PartEnding+library.NoteEnding)) // a pattern in the folder's name finds none
+	err := atomicfile.RemoveLeftovers(folder)
+	for _, note := range notes { // a part is there before its note
+		if _, statErr := os.Lstat(strings.TrimSuffix(note, library.NoteEnding)); errors.Is(statErr, fs.ErrNotExist) {
+			err = errors.Join(err, atomicfile.Remove(note))
+		}
+	}
+	return err
 }

@@ -3,8 +3,13 @@
 package library
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/host/spelling"
 	"github.com/penstock/penstock/native/gguf"
 )
 
@@ -180,4 +187,177 @@ func read(path string) (Model, error) {
 	}
 	slices.Sort(m.Files)
 	return m, nil
+}
+
+// readHeaders reads the headers of a model's files, the first of which is at path. The joint
+// header has the metadata of the first and the tensors of all. digest identifies the contents as
+// far as the headers and the lengths show them.
+func readHeaders(path string) (joint *gguf.Header, paths []string, digest string, err error) {
+	paths = parts(path)
+	sum := sha256.New()
+	for i, p := range paths {
+		h, err := readHeader(p, sum)
+		if err != nil {
+			return nil, paths, "", fmt.Errorf("%s: %w", p, err)
+		}
+		if i == 0 {
+			joint = h
+			continue
+		}
+		joint.Tensors = append(joint.Tensors, h.Tensors...)
+	}
+	return joint, paths, hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// parts are the paths of a model's files by the name of the first.
+func parts(path string) []string {
+	n, ok := SplitName(filepath.Base(path))
+	if !ok || n.Part != 1 {
+		return []string{path}
+	}
+	paths := n.All()
+	for i := range paths {
+		paths[i] = filepath.Join(filepath.Dir(path), paths[i])
+	}
+	return paths
+}
+
+// readHeader reads the header of one file and adds it to a sum, with the file's length.
+func readHeader(path string, sum hash.Hash) (_ *gguf.Header, err error) {
+	info, err := os.Stat(path) // before Open, which waits on a pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	h, err := gguf.Read(file, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(sum, "%d ", info.Size())
+	_, err = io.Copy(sum, io.NewSectionReader(file, 0, h.DataOffset))
+	return h, err
+}
+
+// Advice says which of a folder's names a wrong one may have meant, or which there are. The wrong
+// name itself may be among them, as where a part of its model is missing; it is no advice.
+func Advice(wrong string, names []string) string {
+	const most = 10
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == wrong })
+	if len(names) == 0 {
+		return "that folder holds no .gguf file yet: put one there, fetch one with penstock model pull, or give its path"
+	}
+	if like := near(wrong, names); len(like) > 0 {
+		return "did you mean " + strings.Join(like[:min(most, len(like))], " or ") + "?"
+	}
+	if len(names) > most {
+		names = append(names[:most:most], "...")
+	}
+	return "it holds " + strings.Join(names, ", ")
+}
+
+// near returns the names most like a wrong one: those that contain it, lie in it or differ in few
+// letters.
+func near(name string, names []string) []string {
+	wanted := strings.ToLower(name)
+	if wanted == "" {
+		return nil
+	}
+	var out []string
+	for _, n := range names {
+		lower := strings.ToLower(n)
+		if strings.Contains(lower, wanted) || strings.Contains(wanted, lower) || spelling.Distance(wanted, lower) <= 1+len(wanted)/4 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Removable returns the files of a model of the folder: all parts, its projector, the note of its
+// source and what an unfinished pull left. A path outside the folder is refused: what the user
+// keeps elsewhere is not ours to remove.
+func (l *Library) Removable(name string) ([]string, error) {
+	path := Find(l.Folder, name)
+	if path == "" {
+		if path = l.unfinished(name); path == "" {
+			return nil, fmt.Errorf("%w: the model folder %s has no %q; %s", ErrNotFound, l.Folder, name, Advice(name, Stems(l.Folder)))
+		}
+	}
+	var files []string
+	for _, p := range append(parts(path), l.ownProjector(path)) {
+		files = append(files, p, p+PartEnding, p+PartEnding+NoteEnding)
+	}
+	files = append(files, sourcePath(path))
+	present := files[:0]
+	for _, f := range files {
+		if _, err := os.Lstat(f); err == nil {
+			present = append(present, f)
+		}
+	}
+	return present, nil
+}
+
+// ownProjector is where the projector lies that belongs to one model alone.
+func (l *Library) ownProjector(path string) string {
+	if found := ProjectorOf(path); found != "" && filepath.Dir(path) != filepath.Clean(l.Folder) {
+		return found
+	}
+	n, _ := SplitName(filepath.Base(path))
+	return filepath.Join(filepath.Dir(path), ProjectorName(n.Model))
+}
+
+// A file on its way has these endings: its bytes so far, and the note of which they are.
+const (
+	PartEnding = ".part"
+	NoteEnding = ".json"
+)
+
+// rank is 0 for a note and 1 for a file of the model.
+func rank(path string) int {
+	if strings.HasSuffix(path, NoteEnding) {
+		return 0
+	}
+	return 1
+}
+
+// unfinished is the path that the first file of a model would have whose pull or removal did not
+// end.
+func (l *Library) unfinished(name string) string {
+	entries, err := os.ReadDir(l.Folder)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		file := strings.TrimSuffix(e.Name(), PartEnding)
+		if n, ok := SplitName(file); ok && n.Model == name {
+			return filepath.Join(l.Folder, FileName{n.Model, 1, n.Parts}.String())
+		}
+	}
+	return ""
+}
+
+// Remove removes what Removable returned: first the notes, then the first file, without which
+// there is no model, then the others. So the model is whole or none at any time, and what remains
+// of a removal that was cut is Removable.
+func (l *Library) Remove(files []string) error {
+	inOrder := slices.SortedStableFunc(slices.Values(files), func(a, b string) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
+	for _, f := range inOrder {
+		if err := atomicfile.Remove(f); err != nil {
+			return err
+		}
+	}
+	if len(files) > 0 {
+		if dir := filepath.Dir(files[0]); dir != filepath.Clean(l.Folder) {
+			_ = os.Remove(dir) // a model's own folder goes with it, unless it holds more
+		}
+	}
+	return nil
 }
