@@ -149,7 +149,7 @@ func pluginError(err error, param string) error {
 	return &refusal.Error{Kind: kind, Code: code, Field: param, Message: plugin.Told(err)}
 }
 
-// modules are those of clients for the API, as catalog is the folder.
+// modules shows the API the modules of clients, as catalog shows it the plugin folder.
 type modules struct{ registry *registry.Modules }
 
 var _ api.Modules = modules{}

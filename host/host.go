@@ -360,8 +360,8 @@ func parallel(others int, processors float64) int {
 	return max(leastParallel, int(min(float64(others), math.Ceil(processors))))
 }
 
-// limitMemory has Go collect garbage more often once it manages so many bytes; 0 leaves the limit
-// as the environment has set it. The limit is a soft one: what is in use stays.
+// limitMemory has Go collect garbage more often once it manages that many bytes; 0 leaves the
+// limit as the environment has set it. The limit is a soft one: what is in use stays.
 func limitMemory(bytes int64) {
 	if bytes > 0 {
 		debug.SetMemoryLimit(bytes)

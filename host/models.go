@@ -90,7 +90,7 @@ func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, rece
 // several reports whether requests choose among models.
 func (m *models) several() bool { return m.config.Models.Dir != "" || len(m.config.NamedModels()) > 0 }
 
-// settings are those of a model by its true name.
+// settings returns the configuration of a model, by its true name.
 func (m *models) settings(name string) config.Config {
 	if name == m.first {
 		return m.config
@@ -307,7 +307,7 @@ func (m *models) foretell(i *serving.Info, about library.Model) {
 	t.Caps, t.Thinks = map[string]bool{"supports_tools": tools}, thinks
 }
 
-// metrics are those of the models that are loaded.
+// metrics returns the metrics of the models that are loaded.
 func (m *models) metrics() (list []*telemetry.Metrics) {
 	for _, r := range m.set.All() {
 		list = append(list, r.Metrics)

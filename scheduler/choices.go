@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has a program write several answers, the choices of a request. The first is that of
+// This file has a program write several answers, the choices of a request. The first belongs to
 // the program's own job, which has the slots. Each other has a job with a stream, an answer and
 // stages, which is in no queue and no slot: it gets what the program shows. It ends with its last
 // token; the first one's end is told when all others have ended, or the program has.

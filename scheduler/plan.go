@@ -175,8 +175,8 @@ func (s *Scheduler) planChunk(together bool) {
 	}
 }
 
-// planPrompts plans the next tokens of the prefilling branches, in their order, so many in all. Of
-// each prompt it leaves so many as are kept for a later tick.
+// planPrompts plans the next `left` tokens of the prefilling branches, in their order. Of each
+// prompt it leaves the last `kept` tokens for a later tick.
 func (s *Scheduler) planPrompts(left, kept int) {
 	each(s, s.prefilling, func(_ int, b *branch) {
 		if b.seq == nil { // preempted for one before it
@@ -206,7 +206,7 @@ func (s *Scheduler) planPrompts(left, kept int) {
 	})
 }
 
-// endTogether reports whether the prompts are those of a burst, which end in the same pass where
+// endTogether reports whether the prompts came in one burst: they end in the same pass where
 // they need several. An answer that began before would wait for each of the others.
 func (s *Scheduler) endTogether() bool {
 	apart := func(b *branch) bool {

@@ -201,8 +201,8 @@ type work struct {
 	generates bool          // a slot waits for its next token
 }
 
-// share is a scheduler's part in the lock; the zero value is that of one that has the machine for
-// itself.
+// share is a scheduler's part in the lock. The zero value is for a scheduler that has the machine
+// for itself.
 type share struct {
 	lock *ComputeLock
 	work work // that the others know of

@@ -359,7 +359,7 @@ func (s *Scheduler) askDrafter() {
 	})
 }
 
-// chance is that of a drafted token of a job.
+// chance is how likely a drafted token of a job is right.
 func (s *Scheduler) chance(j *job) float64 {
 	return j.guess.chances.Of(j.guess.ask.Grade, &s.speculation.chances)
 }

@@ -28,7 +28,7 @@ func (s *Scheduler) Submit(r Request) (*Stream, error) {
 }
 
 // SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany:
-// there will never be room for so many. They are of the first one's caller.
+// there will never be room for that many. They count for the first one's caller.
 func (s *Scheduler) SubmitAll(requests []Request) ([]*Stream, error) {
 	n, caller := slotsOf(requests), ""
 	if len(requests) > 0 {

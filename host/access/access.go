@@ -187,7 +187,7 @@ type Limiter struct {
 
 type buckets struct{ requests, tokens bucket }
 
-// bucket holds units of which each has so many shares.
+// bucket holds units, each of which is divided into shares.
 type bucket struct {
 	rate   *rate.Limiter // of shares; nil: any number
 	shares int
@@ -310,7 +310,7 @@ func (b bucket) isFull(now time.Time) bool {
 	return b.rate == nil || b.rate.TokensAt(now) >= float64(b.rate.Burst())
 }
 
-// quota is what is left of the bucket, for a client that wants so many shares.
+// quota tells what is left of the bucket for a client that wants a number of shares.
 func (b bucket) quota(wanted int, now time.Time) Quota {
 	if b.rate == nil {
 		return Quota{}

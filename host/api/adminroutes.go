@@ -251,7 +251,7 @@ func (s *service) pull(c echo.Context) error {
 	})(c)
 }
 
-// serves reports whether a name is that of a model, with or without Ollama's tag.
+// serves reports whether a model has this name, with or without Ollama's tag.
 func (s *service) serves(name string) bool {
 	name = strings.TrimSuffix(name, ":latest")
 	return slices.ContainsFunc(s.Models.List(), func(m serving.Listed) bool { return m.Name == name || slices.Contains(m.Aliases, name) })

@@ -97,7 +97,7 @@ func (s *service) getPlugin(c echo.Context) error {
 // taker does with what is uploaded what its client wants.
 type taker func(ctx context.Context, content []byte) (_ PluginInfo, created bool, _ error)
 
-// takerOf is that of an upload: of a module or of a script, as its media type says.
+// takerOf chooses what takes an upload: a module or a script, as its media type says.
 func (s *service) takerOf(c echo.Context) (taker, error) {
 	dry := false
 	switch c.QueryParam("dry_run") {

@@ -240,8 +240,8 @@ type scaledAdapter struct {
 	Scale float32 `json:"scale"`
 }
 
-// prefixesOf are the cached prefixes that requests with a cache salt may use, with so many digests
-// at most.
+// prefixesOf lists the cached prefixes that requests with a cache salt may use, with at most `most`
+// digests.
 func prefixesOf(all []kvcache.Prefix, salt string, a serving.Adapters, most int) prefixLoad {
 	p := prefixLoad{BlockTokens: kvcache.BlockTokens, Complete: true, Sets: []prefixSet{}}
 	byKey := map[string][][]kvcache.Digest{}
@@ -286,9 +286,9 @@ func namesOf(a serving.Adapters, key string) (names []scaledAdapter, ok bool) {
 	return names, ok
 }
 
-// spread takes the digests of prefixes, each once and so many at most: first those of all first
-// blocks, then of all second ones, and so on. So each prefix is found, a long one perhaps as if it
-// were shorter. It reports whether none was left out.
+// spread collects at most `most` digests of prefixes, each once: first those of all first blocks,
+// then of all second ones, and so on. So each prefix is found, a long one perhaps as if it were
+// shorter. It reports whether none was left out.
 func spread(prefixes [][]kvcache.Digest, most int) (digests []string, whole bool) {
 	digests = []string{}
 	seen := map[kvcache.Digest]bool{}

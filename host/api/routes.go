@@ -73,7 +73,7 @@ type Clients struct {
 	Origins    []string           // other web origins whose pages may call; "*": any, "localhost": this machine's
 }
 
-// Bounds are those of what a request brings.
+// Bounds limit what a request brings.
 type Bounds struct {
 	BodyLimit   int64        // bytes
 	BodyMemory  int64        // bytes of all bodies and frames together; 0: any number
@@ -271,7 +271,7 @@ func (s *service) health(c echo.Context) error {
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// mcpPolicy is that of the only file of the page that may call other servers: the worker that
+// mcpPolicy is sent with the only file of the page that may call other servers: the worker that
 // speaks MCP with those that a person has added. A worker has the policy that it was sent with,
 // not that of the page which starts it. So it can load and run nothing besides, and the page
 // itself, with all text that a model writes, still calls its own server only.

@@ -176,7 +176,7 @@ func syncRoot(folder *os.Root) error {
 // staleAfter is the age from which on something was abandoned, where locks do not tell.
 const staleAfter = time.Hour
 
-// IsTemp reports whether a name is that of a temporary file or folder.
+// IsTemp reports whether a temporary file or folder may have this name.
 func IsTemp(name string) bool { return strings.HasPrefix(name, prefix) }
 
 // RemoveLeftovers removes from a folder, which need not exist, what processes were writing when

@@ -100,7 +100,7 @@ func (g *Gallery) mark(messages []Message, places []int) ([]Message, int) {
 }
 
 // Leave undoes Enter in messages that plugins have made of it: they have media.Marker again, and
-// the result says which of All stands in each of these places. Errors are those of Text.
+// the result says which of All stands in each of these places. It fails as Text does.
 func (g *Gallery) Leave(messages []Message) (left []Message, places []int, err error) {
 	left = slices.Clone(messages)
 	for i := range left {

@@ -100,8 +100,8 @@ func (a *Splitter) Add(text string) { a.held = append(a.held, text...) }
 // Waits reports whether there is text that no Take has told of.
 func (a *Splitter) Waits() bool { return len(a.held) > 0 }
 
-// A Parser reads the whole answer again and again. Between two times it rests so many times as
-// long as the first took, or so many times for each answer that is open: it takes no more than
+// A Parser reads the whole answer again and again. Between two times it rests leastRest times as
+// long as the first took, or restPerAnswer times for each answer that is open: it takes no more than
 // 1/16 of a core, and all together a quarter. With 10,000 tokens that holds text back by some
 // milliseconds. On a busy machine, where a parse may be long for want of a processor, text is not
 // held back longer than longestRest.

@@ -67,8 +67,8 @@ func (r *Submitted) Cancel() {
 }
 
 // Read reads all choices to their ends; Reading.Parts was set. take gets what each event adds; idle
-// is called when no other event is ready. The error is that of a choice which failed, of take or of
-// idle, or ctx's.
+// is called when no other event is ready. It fails if a choice, take or idle does, or with
+// ctx's error.
 func (r *Submitted) Read(ctx context.Context, take func(c *Choice, d Delta) error, idle func() error) error {
 	return readAll(ctx, r.Choices, take, idle)
 }
@@ -121,7 +121,7 @@ func (c *Choice) held(ctx context.Context, d *Delta) error {
 	}
 }
 
-// Add takes the next event of the choice's stream. The error is that of an answer that failed.
+// Add takes the next event of the choice's stream. It fails if the answer has.
 func (c *Choice) Add(e scheduler.Event) (d Delta, err error) {
 	err = c.add(&d, &e)
 	return d, err

@@ -34,7 +34,7 @@ type Live struct {
 // ErrRead says that another goroutine reads the answer.
 var ErrRead = errors.New("the answer is being read; one goroutine reads it at a time")
 
-// errLeft is that of a reader who has had enough.
+// errLeft ends the answer of a reader who has had enough.
 var errLeft = errors.New("the reader has left")
 
 // errOver says that all was read. It is not io.EOF, which an answer may have failed for.
@@ -53,7 +53,7 @@ func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 }
 
 // Read reads the answer to its end, or until take is false. Nothing is left to be read then. Its
-// errors are those of Typed.
+// errors are as Typed makes them.
 func (l *Live) Read(take func(*Delta) bool) error {
 	err := l.begin()
 	if err == nil {

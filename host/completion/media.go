@@ -132,8 +132,8 @@ func (s *Service) loadMedia(ctx context.Context, p *Prompted) error {
 	return nil
 }
 
-// place has tokens stand for the pictures and sounds in the prompts, where each has taken so many
-// places until now.
+// place has tokens stand for the pictures and sounds in the prompts, in the places that each has
+// taken until now: their numbers are in taken.
 func (p *Prompted) place(taken []int, tokens [][]scheduler.Token) {
 	for n, rest := range p.Prompts {
 		var prompt []scheduler.Token

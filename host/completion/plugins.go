@@ -217,7 +217,7 @@ func pluginsOf(ctx context.Context, m *serving.Model, asker serving.Asker, uses 
 	return noPlugins{m.Engine}.Again(ctx, asker, chain)
 }
 
-// noPlugins are those of a request to a server that has none: the model's own samplers decide.
+// noPlugins stands for the plugins of a server that has none: the model's own samplers decide.
 type noPlugins struct{ engine serving.Engine }
 
 func (n noPlugins) NewPolicy(p sampling.Params, _ serving.AnswerInfo) (serving.Policy, error) {

@@ -174,7 +174,7 @@ func readerOf(m *serving.Model) PromptReader {
 	return PromptReader{Encoder: m.Encoder(), Vocabulary: m.Vocabulary.Size}
 }
 
-// Prompts reads what a field holds, at most so many prompts.
+// Prompts reads what a field holds: at most `most` prompts.
 func (r PromptReader) Prompts(ctx context.Context, raw json.RawMessage, field string, most int) ([][]scheduler.Token, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -306,7 +306,7 @@ func (r PromptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, 
 	return prompt, nil
 }
 
-// ReadToken reads a token of a vocabulary of so many; false: the value is none.
+// ReadToken reads a token of a vocabulary of this size; false: the value is none.
 func ReadToken(raw json.RawMessage, vocabulary int) (token scheduler.Token, ok bool) {
 	err := integer.Unmarshal(raw, &token)
 	return token, IsNumber(raw) && err == nil && token >= 0 && int(token) < vocabulary

@@ -102,7 +102,7 @@ func (s *states) Traits() chain.Traits {
 	return chain.Traits{Name: statesName, Lasts: true, TakesRow: true, StateLayer: s.layer, HiddenState: s.tell, Outputs: s.take}
 }
 
-// tell is that of chain.Traits.
+// tell is the HiddenState of chain.Traits.
 func (s *states) tell(state []float32) {
 	if len(state) > 0 {
 		s.given = append(s.given, chain.Output{By: statesName, Tokens: s.tokens, Row: slices.Clone(state)})

@@ -142,8 +142,8 @@ func (p *Prompted) checkCall() error {
 	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; give it another template with chat.template_file")
 }
 
-// checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0:
-// there is none.
+// checkProgram refuses what cannot go with a program among the plugins, which takes a number of
+// slots for its branches; 0: there is no program.
 func (p *Prompted) checkProgram(branches int) error {
 	const writes = "a plugin of this request writes the answer itself"
 	switch {

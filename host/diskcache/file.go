@@ -232,7 +232,7 @@ func aboutOf(s *kvcache.Saved, in space, digests []kvcache.Digest) about {
 	return a
 }
 
-// sound reports whether what is said can be, of contents of so many bytes.
+// sound reports whether what is said can be true of contents of this number of bytes.
 func (a *about) sound(contents uint64) bool {
 	if a.Tokens < 1 || a.Tokens > mostTokens || len(a.Digests) != a.Tokens/kvcache.BlockTokens*len(kvcache.Digest{}) || a.Prefill < 0 ||
 		a.State < 0 || uint64(a.State) > contents {
@@ -268,7 +268,7 @@ func (a *about) contents() uint64 {
 // space is what the conversation is found in.
 func (a *about) space(h *head) space { return space{h.identity, string(a.Owner), a.Adapters, a.From} }
 
-// digests are those of the conversation's blocks.
+// digests lists the digests of the conversation's blocks.
 func (a *about) digests() []kvcache.Digest {
 	list := make([]kvcache.Digest, len(a.Digests)/len(kvcache.Digest{}))
 	for i := range list {
@@ -348,7 +348,7 @@ const (
 	purposeContents = "contents\n" // and the salt of the client
 )
 
-// readAbout reads what is said at the beginning of a file of so many bytes.
+// readAbout reads what the beginning of a file says of it. size is the file's, in bytes.
 func (k *key) readAbout(r io.ReaderAt, size int64) (h head, a about, err error) {
 	start := make([]byte, headSize)
 	if _, err := r.ReadAt(start, 0); err != nil {

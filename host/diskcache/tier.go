@@ -52,7 +52,7 @@ type space struct {
 	from     int    // kvcache.Scope.From, with adapters
 }
 
-// space is that of a scope; ok is false where an adapter is gone.
+// space finds the space of a scope; ok is false where an adapter is gone.
 func (t *Tier) space(scope kvcache.Scope) (in space, ok bool) {
 	in = space{identity: t.identity, owner: t.store.key.owner(scope.Salt)}
 	if scope.Adapters == "" {
@@ -201,7 +201,8 @@ type offer struct {
 	erased bool      // nobody is to find it
 }
 
-// digests are those of the conversation, whose pieces have the same ones in any process.
+// digests computes the digests of the conversation's blocks. Pieces have the same ones in any
+// process.
 func (o *offer) digests() []kvcache.Digest {
 	words := o.saved.Tokens
 	if len(o.saved.Pieces) > 0 {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// ending is that of the names of files with conversations.
+	// ending ends the names of files with conversations.
 	ending = ".cells"
 	// window is how many bytes of a file are in the page cache.
 	window = 8 << 20
@@ -27,8 +27,7 @@ const (
 	pause = time.Minute
 	// mostFiles bounds how many files a tick may have to compare with.
 	mostFiles = 4096
-	// keptFree is the part of the file system that stays free, as one of so many, and keptBytes is
-	// what is enough of a large one.
+	// One part in keptFree of the file system stays free; of a large one, keptBytes are enough.
 	keptFree, keptBytes = 20, 1 << 30
 )
 
@@ -261,7 +260,7 @@ func (s *Store) timeIsUp() bool {
 	return !s.until.IsZero() && time.Now().After(s.until)
 }
 
-// makeRoom removes files until one more of so many bytes keeps the bounds. What was used after a
+// makeRoom removes files until there is room within the bounds for one more of this size. What was used after a
 // time stays, unless that is zero. Some of the disk stays free, whoever fills the rest.
 func (s *Store) makeRoom(bytes int64, used time.Time) error {
 	if bytes > s.options.Bytes/2 {

@@ -125,7 +125,7 @@ func newSearch(ctx context.Context, m Model, w Wish, r Room) *search {
 	return &search{ctx, m, w, r}
 }
 
-// plan is that of given options, whether it fits or not.
+// plan asks what given options need, whether it fits or not.
 func (s *search) plan(o engine.Options) (Plan, error) {
 	need, err := s.model.Need(s.ctx, o.ContextOptions(s.model.Info()))
 	return Plan{Options: o, Need: need}, err
@@ -235,7 +235,7 @@ func (r Room) fits(need model.Need) bool {
 // holds reports whether there is so much memory at all.
 func (r Room) holds(need model.Need) bool { return r.leaves(need, 0, 0) }
 
-// leaves reports whether a need leaves so many bytes free, in main memory and on each GPU. A GPU
+// leaves reports whether a need leaves free that many bytes of main memory and of each GPU. A GPU
 // that does not say what it has free is not looked at.
 func (r Room) leaves(need model.Need, main, gpu uint64) bool {
 	if r.Main > 0 && need.Main().Used()+main > r.Main {
@@ -294,7 +294,7 @@ func Size(bytes uint64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-// Layered tells what contexts of a model take of which so many layers are on GPUs; negative: all.
+// Layered opens a model with that many layers on GPUs, to ask what its contexts take; negative: all.
 type Layered func(ctx context.Context, gpuLayers int) (Model, error)
 
 // Layers finds out how many layers of a model can be on the GPUs, and says it in a line where they

@@ -127,8 +127,8 @@ func (p *part) begin() error {
 	return p.save()
 }
 
-// cut divides a file into at most mostPieces, of at least so many bytes; one of unknown length is
-// a single piece without an end.
+// cut divides a file into at most mostPieces pieces of at least `least` bytes. A file of unknown
+// length is a single piece without an end.
 func cut(size, least int64) (pieces []piece) {
 	if size <= 0 {
 		return []piece{{To: size}}

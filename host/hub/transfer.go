@@ -209,7 +209,7 @@ func (t *transfer) verify(ctx context.Context) error {
 	return nil
 }
 
-// verify checks the hash and the header of a part of a model with so many files.
+// verify checks the hash and the header of a part of a model with that many files.
 func (p *part) verify(ctx context.Context, files int, notify func(Event)) error {
 	notify(Verifying{File: p.Name})
 	reader, err := p.reader()

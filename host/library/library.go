@@ -90,7 +90,7 @@ func (l *Library) Models() (models []Model, unreadable []Unreadable) {
 	return models, unreadable
 }
 
-// Names are those of the folder's models, also of those that cannot be read.
+// Names lists the folder's models by name, also those that cannot be read.
 func (l *Library) Names() []string {
 	var names []string
 	for _, f := range files(l.Folder) {

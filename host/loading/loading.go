@@ -275,7 +275,7 @@ func loraFiles(m config.Model) (files []adapter.File) {
 	return files
 }
 
-// strategies are those of scheduler.strategy.
+// strategies are the values of scheduler.strategy.
 var strategies = map[string]estimator.Strategy{
 	"decode-maximal":   estimator.DecodeMaximal{},
 	"prefill-priority": estimator.PrefillPriority{},

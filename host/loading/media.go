@@ -265,12 +265,12 @@ func (m *mediaEncoder) Count(item media.Item) (n int, err error) {
 	return n, parts.Close()
 }
 
-// hash is that of a file and of all else that decides its embeddings.
+// hash hashes a file and all else that decides its embeddings.
 func (m *mediaEncoder) hash(item media.Item) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%x %s %t", item.Hash, m.digest, item.Kind == media.Image && item.Detail == lowDetail))
 }
 
-// shapeOf is that of the piece number i of what has a hash.
+// shapeOf describes piece number i of what has that hash.
 func shapeOf(of [sha256.Size]byte, i int, p native.Piece) piece.Shape {
 	return piece.Shape{Hash: sha256.Sum256(binary.LittleEndian.AppendUint32(of[:], uint32(i))), Rows: p.Embeddings, Positions: p.Positions,
 		Columns: p.Columns, Whole: p.Whole}

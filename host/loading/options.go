@@ -195,7 +195,7 @@ func (l *loader) sampling(e *engine.Engine) (*sampling.Defaults, error) {
 	return sampling.NewDefaults(brought, l.config.SamplingSaid())
 }
 
-// broughtBy are those of a model's file that can be used, by the names of a request.
+// broughtBy keeps what a model's file suggests and can be used, under the names of a request.
 func (l *loader) broughtBy(file map[string]string) map[string]string {
 	brought := map[string]string{}
 	for key, text := range file {

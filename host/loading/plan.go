@@ -244,7 +244,7 @@ func (d *dryRun) embedding(ctx context.Context, o engine.EmbedderOptions) (model
 // Close ends what it runs.
 func (d *dryRun) Close() error { return d.opened.Close() }
 
-// draftOptions are those of a draft model beside a model with so many cells.
+// draftOptions opens a draft model beside a model with that many cells.
 func draftOptions(c config.Config, path string, cells int) engine.Options {
 	return engine.Options{Path: path, Slots: c.Scheduler.Slots, ContextSize: cells, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
 		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}

@@ -28,7 +28,7 @@ import (
 	"github.com/penstock/penstock/plugins/script"
 )
 
-// Plugins are those of a server: one folder, each module compiled once, and one budget of memory,
+// Plugins serves all models of a server: one folder, each module compiled once, and one budget of memory,
 // whatever models they are used with.
 type Plugins struct {
 	*registry.Registry

@@ -132,7 +132,7 @@ func connectAll(ctx context.Context, c config.Workers, addresses []string) (_ *w
 	return w, nil
 }
 
-// reachable are those of the configured workers that can be reached.
+// reachable lists the configured workers that can be reached.
 func reachable(ctx context.Context, c config.Workers) (addresses []string) {
 	for _, address := range c.RPC {
 		if w, err := connectAll(ctx, c, []string{address}); err == nil {

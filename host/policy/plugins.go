@@ -149,9 +149,9 @@ func (b *Builder) Resolve(ctx context.Context, asker serving.Asker, list []servi
 	return b.found(ctx, asker.Client, all, chain)
 }
 
-// Again implements serving.Plugins. The plugins are those of an answer that goes on, with the
-// operator's as they were when it began; that must not be a way to go on without what the operator
-// requires by now.
+// Again implements serving.Plugins for an answer that goes on: it has the operator's plugins as
+// they were when it began. That must not be a way to go on without what the operator requires by
+// now.
 func (r *uses) Again(ctx context.Context, asker serving.Asker, chain []string) (serving.Plugins, error) {
 	for _, u := range r.holding(asker) {
 		if !u.required() {

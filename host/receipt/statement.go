@@ -39,7 +39,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Version is that of the statements which this package makes and reads.
+// Version numbers the form of the statements which this package makes and reads.
 const Version = 1
 
 // Statement is what a receipt says. Digests are SHA-256 in hexadecimal digits.
@@ -98,7 +98,7 @@ type Plugin struct {
 type Request struct {
 	Route  string `json:"route"`  // its method and path; of a WebSocket that of its handshake
 	SHA256 string `json:"sha256"` // of the body, or of the field request of a generate frame, byte by byte
-	// Media are those of the pictures and sounds, in their order, wherever they came from.
+	// Media are the digests of the pictures and sounds, in their order, wherever they came from.
 	Media []string `json:"media_sha256,omitempty"`
 }
 

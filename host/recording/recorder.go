@@ -283,7 +283,7 @@ func (r *request) Release() {
 	}
 }
 
-// contextKey is that of the recording that a template is rendered for.
+// contextKey finds in a context the recording that a template is rendered for.
 type contextKey struct{}
 
 // Rendering implements serving.Recording.
@@ -291,8 +291,8 @@ func (r *request) Rendering(ctx context.Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, r)
 }
 
-// Render renders a template as stage.Render does. If the context is that of a recording, it is
-// recorded.
+// Render renders a template as stage.Render does, and records that if the context belongs to a
+// recording.
 func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.RequestInfo) (string, error) {
 	r, ok := ctx.Value(contextKey{}).(*request)
 	if !ok || q.Attached {

@@ -103,7 +103,7 @@ const (
 	ScriptColumn = "column"
 )
 
-// TooLong refuses a prompt of so many tokens, which a context of so many cannot hold. Clients that
+// TooLong refuses a prompt with more tokens than the context can hold. Clients that
 // then shorten their conversation look for words: those of llama-server and OpenAI stand here, and
 // Anthropic's dialect puts its own before them.
 func TooLong(field string, tokens, context int) *Error {

@@ -55,7 +55,7 @@ func (g *guard) relay() error {
 	return g.takeAnswer(c, head, due)
 }
 
-// pass takes so many bytes of a request to the worker, or to nobody if it is lost.
+// pass hands size bytes of a request on to the worker, or to nobody if it is lost.
 func (g *guard) pass(size uint64) error {
 	for size > 0 {
 		part := g.buffer[:min(size, uint64(len(g.buffer)))]
@@ -143,8 +143,9 @@ func (g *guard) zeros(n uint64) error {
 	return nil
 }
 
-// command is one of ggml's RPC protocol, version 7. A request is its byte, eight bytes of size,
-// and so many; an answer is eight bytes of size and so many. Everything is little endian.
+// command is a command of ggml's RPC protocol, version 7. A request is its byte, the size of what
+// follows in eight bytes, and that; an answer is the size in eight bytes, and what it counts.
+// Everything is little endian.
 type command byte
 
 // The commands, by ggml's numbers.

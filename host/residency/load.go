@@ -92,7 +92,7 @@ func (s *Set[M]) makeRoom(need uint64) error {
 	return nil
 }
 
-// hasRoom reports whether a model of so many bytes may be loaded. What the system has available is
+// hasRoom reports whether a model that needs that many bytes may be loaded. What the system has available is
 // too much where it counts the pages of files, which weights are, so what the models take is added
 // up, too.
 func (s *Set[M]) hasRoom(need uint64) bool {

@@ -27,10 +27,10 @@ type ParamFields struct {
 // The values of Fields that say nothing: no request can say them.
 var unset = float32(math.NaN())
 
-// Unset is that of integers.
+// Unset marks an integer that the object does not have.
 const Unset = math.MinInt
 
-// UnsetFields are those of an object that says nothing.
+// UnsetFields makes the fields of an object that says nothing.
 func UnsetFields() (f ParamFields) {
 	plain := reflect.ValueOf(&f.Plain).Elem()
 	for _, each := range ranges {

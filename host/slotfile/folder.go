@@ -84,7 +84,7 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 	return len(saved.Tokens), bytes, nil
 }
 
-// contents are those of a conversation's state and of its checkpoints.
+// contents collects what is in a conversation's state and in its checkpoints.
 func contents(saved *kvcache.Saved) [][]byte {
 	all := [][]byte{saved.State.Contents()}
 	for _, p := range saved.Checkpoints {

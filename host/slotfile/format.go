@@ -53,7 +53,7 @@ type origin struct {
 	Checkpoints []savedCheckpoint `json:"checkpoints,omitempty"` // in order
 }
 
-// savedCheckpoint is a kvcache.SavedCheckpoint: of the first N tokens, with a state of so many
+// savedCheckpoint is a kvcache.SavedCheckpoint of the first N tokens, with the size of its state in
 // bytes.
 type savedCheckpoint struct {
 	N     int `json:"n"`
@@ -210,7 +210,7 @@ type savedPiece struct {
 // of tokens do.
 const noToken kvcache.Token = -1
 
-// savedPieces are those of a conversation.
+// savedPieces describes the pieces of a conversation.
 func savedPieces(placed []piece.Placed) (saved []savedPiece) {
 	for _, p := range placed {
 		saved = append(saved, savedPiece{p.At, hex.EncodeToString(p.Hash[:]), p.Rows, p.Positions, p.Columns, p.Whole})
@@ -227,7 +227,7 @@ func withoutPieces(tokens []kvcache.Token) []kvcache.Token {
 	return plain
 }
 
-// pieces are those of a file. Whether they can be those of its tokens, the scheduler checks.
+// pieces reads the pieces of a file. Whether they go with its tokens, the scheduler checks.
 func (o *origin) pieces() ([]piece.Placed, error) {
 	var placed []piece.Placed
 	for _, p := range o.Pieces {

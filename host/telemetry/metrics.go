@@ -32,7 +32,7 @@ type Metrics struct {
 	embeddings *embeddingVectors
 }
 
-// requestMetrics are those of requests and their answers.
+// requestMetrics measures requests and their answers.
 type requestMetrics struct {
 	prompt, generated, queried, hits prometheus.Counter
 	branches, beside                 prometheus.Counter
@@ -40,7 +40,7 @@ type requestMetrics struct {
 	ttft, itl, total, queued         prometheus.Histogram
 }
 
-// tickMetrics are those of the scheduler's ticks.
+// tickMetrics measures the scheduler's ticks.
 type tickMetrics struct {
 	tick, batch *prometheus.HistogramVec
 	preempted   prometheus.Counter
@@ -382,7 +382,7 @@ type PluginTotals struct {
 	Faults uint64
 }
 
-// Totals are those of all plugins that were called, by name.
+// Totals sums up the calls of each plugin that was called, by name.
 func (p *PluginMetrics) Totals() map[string]PluginTotals {
 	all := map[string]PluginTotals{}
 	each(p.calls, func(m *dto.Metric) {

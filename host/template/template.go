@@ -63,7 +63,7 @@ func (t *Template) Info() native.TemplateInfo { return t.llama.Info() }
 // Close frees what llama.cpp knows of the template.
 func (t *Template) Close() error { return t.llama.Close() }
 
-// Render turns a conversation into a prompt. Errors are those of native.Template's Render; the
+// Render turns a conversation into a prompt. It fails as native.Template's Render does; the
 // template's complaint is a *jinja.Error.
 //
 // A template that does what Python refuses, such as to add a value that only some programs tell it,

@@ -168,7 +168,7 @@ func (t *Turn) End() {
 }
 
 // Take waits for a permit until ctx is done. The permit ends with the function that it returns,
-// which is called once; an error is that of ctx.
+// which is called once; the only error is ctx's.
 func (p *Permits) Take(ctx context.Context, client string) (give func(), err error) {
 	t := p.Ask(client)
 	select {

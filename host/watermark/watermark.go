@@ -200,7 +200,7 @@ func (k key) after(words ...uint32) key {
 	return k
 }
 
-// number is that of a token: 32 bits of which each is as likely as the other.
+// number computes the number of a token: 32 bits, each as likely 0 as 1.
 func (k key) number(token uint32) uint32 {
 	return k.block([4]uint32{token / blockNumbers})[token%blockNumbers]
 }

@@ -310,7 +310,7 @@ func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 	return a.chain.SpliceMisfit(by, e, a.tokens, a.prompt)
 }
 
-// tooLong is why a stage may not put so many tokens into the answer at once; nil if it may. An
+// tooLong is why a stage may not put that many tokens into the answer at once; nil if it may. An
 // answer that outgrows the context may have no other end, and nothing is sent before all of them
 // are taken in.
 func (a *Answer) tooLong(tokens []chain.Token) error {

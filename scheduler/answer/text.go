@@ -317,7 +317,7 @@ type Filter interface {
 	Unfilter(calls int)
 }
 
-// filters are those of an answer, each of which gets what the one before it shows. Without any, all
+// filters change the text of an answer, each what the one before it shows. Without any, all
 // is shown as it is, and nothing is kept.
 type filters struct {
 	list    []Filter

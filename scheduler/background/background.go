@@ -34,7 +34,7 @@ import (
 )
 
 // Sampler is the background sampler of one answer. Its methods but Run belong to the tick. A nil
-// Sampler is that of an answer that needs none: it is never busy and never rests.
+// Sampler stands for none: it is never busy and never rests.
 type Sampler struct {
 	options Options
 	chain   *chain.Chain
@@ -280,7 +280,7 @@ func (w *Sampler) panicked(o order, err error) {
 //     one, the answer goes on with the row after it: prepareStages, then from step 3.
 //  6. The tick collects what is shown and sends it (Sampler.Collect, answer.Answer.Output).
 
-// prepareStages asks the stages what they want of the next row. An error is that of the row's draw.
+// prepareStages asks the stages what they want of the next row. An error fails the draw from that row.
 func (w *Sampler) prepareStages() {
 	if w.beginErr == nil {
 		w.prepareErr = w.chain.Prepare()
@@ -333,7 +333,7 @@ func (w *Sampler) drawToken() {
 	}
 }
 
-// hiddenStates are those of the row that is drawn from; empty: they are not known.
+// hiddenStates returns the hidden states of the row that is drawn from; empty: they are not known.
 func (w *Sampler) hiddenStates() []float32 {
 	rows, at := len(w.rows.Logits), w.drawn-w.rows.First
 	width := len(w.rows.States) / rows

@@ -111,7 +111,7 @@ func (r *Row) missing() bool {
 	return len(r.logits()) == 0
 }
 
-// logits are those of the row, wherever they are; r.mu is held.
+// logits finds the row's logits, wherever they are; r.mu is held.
 func (r *Row) logits() []float32 {
 	if r.isCopy {
 		return r.copied

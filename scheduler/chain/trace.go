@@ -274,7 +274,7 @@ func (t *tracer) survey(v *View) Survey {
 	return Survey{Count: s.count, Best: s.best}
 }
 
-// logit is that of a token: among the candidates, or, if it is none of them, in the row.
+// logit finds the logit of a token: among the candidates or, if it is none of them, in the row.
 func logit(v *View, t Token) float32 {
 	if v.N > 0 {
 		for i, id := range v.ID[:v.N] {

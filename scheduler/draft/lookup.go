@@ -24,7 +24,7 @@ const (
 // gradeFrom is how many tokens are the same in drafts of each grade, at least.
 var gradeFrom = [Grades]int{0, 4, 8, 16}
 
-// NewLookup makes a Lookup that guesses after at least so many tokens that are the same.
+// NewLookup makes a Lookup that guesses once at least `least` tokens have come again.
 func NewLookup(least int) *Lookup { return &Lookup{least: max(least, 1)} }
 
 // Draft implements Drafter.
@@ -110,7 +110,7 @@ func (x *index) link(at int) {
 	x.before[at], x.last[h] = x.last[h], int32(at)
 }
 
-// hash is that of the tokens before a place. The table's size is a power of two.
+// hash hashes the tokens before a place. The table's size is a power of two.
 func (x *index) hash(at int) int {
 	h := uint32(2166136261)
 	for _, t := range x.tokens[at-x.least : at] {

@@ -180,8 +180,8 @@ func (d *Demand) Best(within time.Duration) int {
 	return best
 }
 
-// cheapest is what a prompt token adds to a tick whose decode tokens take so many seconds, in the
-// chunk from least on where it adds the fewest.
+// cheapest is how many seconds a prompt token adds to a tick whose decode tokens take decode
+// seconds, in the chunk from least on where it adds the fewest.
 func (d *Demand) cheapest(least int, decode float64) float64 {
 	fewest, most := math.Inf(1), d.most()
 	for _, size := range sizes {
@@ -220,7 +220,7 @@ func (d *Demand) passWith(n int) int {
 	return d.Decode.Tokens + n
 }
 
-// chunkInPass is how large the chunk is in a pass of so many tokens.
+// chunkInPass is how large the chunk is in a pass with that many tokens.
 func (d *Demand) chunkInPass(tokens int) int {
 	if d.separate() {
 		return tokens

@@ -88,8 +88,7 @@ func (c *Cache) tryAcquire(r Claim) (*Sequence, Wait) {
 }
 
 // place chooses an idle sequence for a request, best excepted; nil: there is none. One that was
-// dropped is cut to what it has of the request's tokens and keeps so many; any other is to be
-// evicted.
+// dropped is cut to the `kept` tokens that it shares with the request; any other is to be evicted.
 func (c *Cache) place(r Claim, best *Sequence, prefill int) (s *Sequence, kept int) {
 	if best != nil {
 		if s, kept = c.sibling(r, best); s != nil {
@@ -376,7 +375,7 @@ func (c *Cache) worthSaving(s *Sequence) bool {
 	return unshared >= minSaved && 2*unshared >= len(s.tokens)
 }
 
-// choose picks one of the idle sequences that may be evicted for a request with so many tokens to
+// choose picks one of the idle sequences that may be evicted for a request with prefill tokens to
 // compute; nil if there is none. The memory chooses if it is a Placer and something runs; else it
 // is an empty sequence or, since prefixes matter most, the least recently used.
 func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {

@@ -215,7 +215,7 @@ type State interface {
 // Placer is implemented by a Memory in which it matters which sequences are in use at the same
 // time.
 type Placer interface {
-	// Place chooses a sequence for a request that has about so many tokens to compute, while
+	// Place chooses a sequence for a request that has about prefill tokens to compute, while
 	// others are running. It returns the number of one of the idle sequences, which are listed
 	// from the least to the most recently used.
 	Place(prefill int, running []RunningSequence, idle []IdleSequence) int32

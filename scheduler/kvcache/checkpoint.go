@@ -25,7 +25,7 @@ type Checkpointer interface {
 	// SaveCheckpoint copies the part of seq that cannot be cut, as it is now. It closes a spent
 	// checkpoint whose memory it may take; nil: there is none.
 	SaveCheckpoint(seq int32, spent State) (State, error)
-	// RestoreCheckpoint makes dst the first n positions of src, which had so many when the
+	// RestoreCheckpoint makes dst the first n positions of src, which had exactly these when the
 	// checkpoint was taken and has them still. dst is src itself or empty. After an error dst is
 	// empty.
 	RestoreCheckpoint(src, dst int32, checkpoint State, n int) error
@@ -57,7 +57,7 @@ type checkpoint struct {
 	holders int
 }
 
-// checkpoints are those of all sequences and of the archive.
+// checkpoints keeps the checkpoints of all sequences and of the archive.
 type checkpoints struct {
 	CheckpointOptions
 	memory Checkpointer  // nil: it can be cut everywhere, as far as is known
@@ -309,7 +309,7 @@ func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration
 	return k.took
 }
 
-// fitCheckpoints drops checkpoints until there is room for so many bytes more.
+// fitCheckpoints drops checkpoints until there is room for that many bytes more.
 func (c *Cache) fitCheckpoints(more int64) {
 	k := &c.checkpoints
 	for k.bytes+more > k.Bytes && (len(k.spare) > 0 || c.dropCheckpoint()) {

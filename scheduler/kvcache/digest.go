@@ -25,10 +25,10 @@ type Digest [8]byte
 // String is the digest in hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// Digests are those of the whole blocks of some tokens, without pieces.
+// Digests computes the digests of the whole blocks of tokens without pieces.
 func Digests(tokens []Token) []Digest { return DigestsWith(tokens, nil) }
 
-// DigestsWith are those of tokens among which there may be rows of a table's pieces.
+// DigestsWith is Digests for tokens among which there may be rows of a table's pieces.
 func DigestsWith(tokens []Token, pieces *piece.Table) []Digest {
 	return appendDigests(nil, tokens, pieces, len(tokens)/BlockTokens)
 }
@@ -66,7 +66,7 @@ type Prefix struct {
 const mostHashed = 128
 
 // Prefixes lists the conversations in the cache, what is in use first and then what was used last,
-// and after these the archive's, with so many digests at most. A digest is computed once, and of
+// and after these the archive's, with at most `most` digests. A digest is computed once, and of
 // many new blocks some are left to the next call.
 func (c *Cache) Prefixes(most int) []Prefix {
 	all := make([]*conversation, 0, len(c.sequences)+len(c.archive.entries))
@@ -89,7 +89,7 @@ func (c *Cache) Prefixes(most int) []Prefix {
 	return copyDigests(all, most)
 }
 
-// copyDigests copies the digests of conversations, so many at most. The copies share one piece of
+// copyDigests copies at most `most` digests of conversations. The copies share one piece of
 // memory.
 func copyDigests(all []*conversation, most int) []Prefix {
 	total := 0

@@ -103,7 +103,7 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 }
 
 // Import begins to restore a conversation into an idle sequence, unless it has to wait. The name
-// is that of the conversation; an error says that its state is none of this memory's. What was
+// finds the conversation; an error says that its state is none of this memory's. What was
 // saved may be closed then.
 func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 	tokens, err := c.imported(saved)

@@ -271,7 +271,7 @@ func (b *Branch) pay() error {
 	return nil
 }
 
-// Tokens are those of the branch, its prompt included. Nobody changes them.
+// Tokens returns the tokens of the branch, its prompt included. Nobody changes them.
 func (b *Branch) Tokens() []Token { return b.tokens }
 
 // Ready reports whether the row after the last token is there.

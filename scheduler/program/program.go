@@ -43,7 +43,7 @@ type Program struct {
 // answer, for what it takes back.
 const spareTokens = 256
 
-// DefaultTokens is how many tokens a program may put into so many branches, by the lengths of its
+// DefaultTokens is how many tokens a program may put into that many branches, by the lengths of its
 // prompt and of the longest answer.
 func DefaultTokens(prompt, answer, branches int) int {
 	return prompt + branches*(prompt+answer+spareTokens)

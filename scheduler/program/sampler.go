@@ -86,7 +86,7 @@ func (b *Branch) tell(s *sampler) (err error) {
 	return err
 }
 
-// tell tells the chain of the branch's tokens, of which so many are the prompt.
+// tell tells the chain of the branch's tokens, the first `prompt` of which are the prompt.
 func (s *sampler) tell(tokens []Token, prompt int) error {
 	defer func() { s.told, s.stale = len(tokens), false }()
 	switch {

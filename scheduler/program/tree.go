@@ -297,8 +297,8 @@ func (r *Run) Grown() int {
 	return len(r.tree.grown)
 }
 
-// TakeGrown is what has become of the branches since the last time, as far as it is of so many
-// entries and tokens; there may be more. Grown is asked before.
+// TakeGrown tells what has become of the branches since the last time, up to that many entries and
+// tokens; there may be more. Grown is asked before.
 func (r *Run) TakeGrown(entries, tokens int) (grown []Grown) {
 	t, n := r.tree, 0
 	for n < len(t.grown) && n < entries && (n == 0 || tokens >= len(t.grown[n].Tokens)) {

@@ -127,7 +127,7 @@ func (r *Ring[T]) grow() {
 	}
 }
 
-// place is that of an item.
+// place finds where an item is.
 func (r *Ring[T]) place(index uint64) *T { return &r.items[index&uint64(len(r.items)-1)] }
 
 func (r *Ring[T]) free() int { return r.capacity - int(r.write-r.read.Load()) }

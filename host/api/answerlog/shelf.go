@@ -111,7 +111,7 @@ func (s *Shelf) grow(l *Log, n int64) bool {
 	return true
 }
 
-// account is that of a log's caller. s.mu is held.
+// account returns the account of a log's caller. s.mu is held.
 func (s *Shelf) account(l *Log) *account {
 	if s.accounts == nil {
 		s.accounts, s.byStream = map[string]*account{}, map[string]*Log{}
@@ -159,7 +159,7 @@ func (s *Shelf) put(l *Log) {
 	s.byStream[l.name] = l
 }
 
-// log is that of a stream of this server; nil: clients find none.
+// log returns the log of a stream of this server; nil: clients find none.
 func (s *Shelf) log(stream string) *Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()

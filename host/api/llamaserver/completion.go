@@ -222,7 +222,7 @@ const legacyReasoning = "deepseek-legacy"
 // settings are generation_settings: what an answer is generated with.
 type settings map[string]any
 
-// samplingSettings are those of sampling parameters, and what all others are by default.
+// samplingSettings describes sampling parameters; all other settings have their defaults.
 func samplingSettings(p sampling.Params) settings {
 	s := settings(p.Values())
 	maps.Copy(s, settings{
@@ -233,7 +233,7 @@ func samplingSettings(p sampling.Params) settings {
 	return s
 }
 
-// defaultSettings are those of a request that says nothing. Two lists are in an answer's settings
+// defaultSettings describes a request that sets nothing. Two lists are in an answer's settings
 // only, as with llama-server.
 func defaultSettings(m *serving.Model) settings {
 	p := m.Defaults.Sampling.Params()
@@ -250,7 +250,7 @@ func defaultSettings(m *serving.Model) settings {
 // drafters are what guesses tokens of a model's answers.
 func drafters(m *serving.Model) string { return cmp.Or(m.Compute.Drafter, "none") }
 
-// settings are those of a choice of a request with this body.
+// settings describes what one choice of a request with this body is computed with.
 func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 	p := r.Params.ForChoice(uint32(choice % r.PerPrompt))
 	if b.Seed == nil && !r.Model.Defaults.Sampling.Seeded() || b.Seed != nil && *b.Seed < 0 {
@@ -276,8 +276,8 @@ func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 	return s
 }
 
-// formatSettings are those of what the answer must look like: what the request gave, or the
-// grammar of its chat's format. It was not refused, so there are no errors.
+// formatSettings describes what the answer must look like: what the request gave, or the grammar
+// of its chat's format. It was not refused, so there are no errors.
 func formatSettings(r *completion.Prompted, p sampling.Params) settings {
 	triggers, _ := r.Model.Engine.Triggers(context.Background(), p)
 	preserved := append([]int32{}, r.Preserved...)

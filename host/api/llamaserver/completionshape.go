@@ -344,7 +344,7 @@ func pick(object map[string]any, fields []string) map[string]any {
 // show notes that text was shown.
 func (st *state) show(text string) { st.newLine = st.newLine || strings.Contains(text, "\n") }
 
-// timings are those of an answer that goes on.
+// timings measures an answer that has not ended.
 func (st *state) timings(c *completion.Choice) *wire.Timings {
 	t := wire.TimingsOf(scheduler.End{
 		Usage:  scheduler.Usage{Prompt: c.Start.PromptTokens, Cached: c.Start.CachedTokens, Generated: len(st.tokens)},

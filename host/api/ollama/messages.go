@@ -62,8 +62,8 @@ func pictures(m *chat.Message, images []string, field string) []media.Part {
 }
 
 // tie gives the calls of tools ids, and their results the ids of their calls, where they have
-// none: Ollama's clients send none, and some templates need them. A result is that of the first
-// call of its tool that has no result yet.
+// none: Ollama's clients send none, and some templates need them. A result belongs to
+// the first call of its tool that has no result yet.
 func tie(messages []chat.Message) {
 	open := openCalls{queues: map[callKey][]int{}}
 	for i := range messages {
@@ -123,7 +123,7 @@ func (o *openCalls) take(key callKey) (id string, ok bool) {
 	return o.ids[first], true
 }
 
-// within says that the fault of an object is that of a field.
+// within blames a field for the fault of the object in it.
 func within(field string, err error) error {
 	var e *refusal.Error
 	switch {

@@ -181,7 +181,7 @@ func capabilitiesOf(m serving.Info, inserts, embeds bool) []string {
 	return append(all, sensesOf(m)...)
 }
 
-// sensesOf are those of a model besides reading text.
+// sensesOf lists what a model takes besides text.
 func sensesOf(m serving.Info) (senses []string) {
 	if m.Media.Images {
 		senses = append(senses, "vision")

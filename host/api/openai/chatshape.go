@@ -68,7 +68,7 @@ type answerFrame[Choice any] struct {
 	Receipt   string `json:"receipt,omitempty"`   // likewise, of the choice that ends last
 }
 
-// Start implements wire.Shape: the first frame is that of the first token.
+// Start implements wire.Shape: nothing is sent before the first token.
 func (answerHeads) Start(*completion.Choice) []any { return nil }
 
 // Framing implements wire.Shape.

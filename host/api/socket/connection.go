@@ -251,7 +251,7 @@ func (h *handshake) refusal(err error) error {
 	return &refusal.Error{Kind: kind, Code: "no_websocket", Message: err.Error()}
 }
 
-// A connection that came without a key has so long to send one, in a frame of at most so many
+// A connection that came without a key has keyWait to send one, in a frame of at most maxKeyFrame
 // bytes.
 const (
 	keyWait     = 5 * time.Second

@@ -65,8 +65,8 @@ func (k *connection) read() error {
 	}
 }
 
-// readFrame reads one frame and acts on it. Its error is that of the connection; one that is too
-// large is read to its end and refused.
+// readFrame reads one frame and acts on it. It fails only if the connection does; a frame that is
+// too large is read to its end and refused.
 func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	r, arrived := k.hurried(r)
 	defer arrived()
@@ -143,9 +143,8 @@ func (k *connection) endLate() {
 	}
 }
 
-// A client may have so many frames refused in a row without a delay; then each further frame is
-// read late, so that one that sends nothing but frames that are refused takes no processor time
-// from others.
+// After freeRefusals refused frames in a row, each further frame is read late, so that a client
+// that sends nothing but frames that are refused takes no processor time from others.
 const (
 	freeRefusals = 64
 	refusalDelay = 5 * time.Millisecond

@@ -314,8 +314,8 @@ func queueOf(queue []scheduler.QueueInfo, own map[string]string) liveQueue {
 	return l
 }
 
-// ticksOf are those of the last ticks that came after the first before ones. A watch that has just
-// begun is not told of any that were left out.
+// ticksOf lists those of the last ticks that the watch has not seen: the ticks after the first
+// `before`. A watch that has just begun is not told of any that were left out.
 func ticksOf(ticks []scheduler.TickRecord, count, before int, known bool) liveTicks {
 	if before > count { // the model was loaded again
 		before, known = 0, false

@@ -212,8 +212,8 @@ type Whole struct {
 	Said   []TokenProb             // those of Probs whose tokens are the content
 }
 
-// maxWarnings bounds how many fields are told one by one: a client bounds the headers that it
-// takes, and a long conversation may have many items that are ignored.
+// maxWarnings bounds how many ignored fields a header names: clients bound the headers that they
+// take, and a long conversation may have many items that are ignored.
 const maxWarnings = 16
 
 // Warnings say that fields of a request are ignored: programs send some without which an answer

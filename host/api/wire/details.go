@@ -457,13 +457,13 @@ type CallDelta struct {
 	Custom   *CustomDelta   `json:"custom,omitempty"`
 }
 
-// FunctionDelta is that of a function's call.
+// FunctionDelta is what a delta adds to the call of a function.
 type FunctionDelta struct {
 	Name      string `json:"name,omitempty"`
 	Arguments string `json:"arguments"`
 }
 
-// CustomDelta is that of a custom tool's call.
+// CustomDelta is what a delta adds to the call of a custom tool.
 type CustomDelta struct {
 	Name  string `json:"name,omitempty"`
 	Input string `json:"input"`

@@ -96,8 +96,8 @@ type Render[P any] func(ctx context.Context, messages []chat.Message) (_ P, text
 // # Errors
 //
 //   - A [chat.Invalid] names the first text that is in the prompt in no form.
-//   - An error of render is that of the form which the template needs. One that is no Refused ends
-//     the search.
+//   - If no form can be said, the error is render's for the form that the template needs. An error
+//     of render that is no Refused ends the search.
 func Say[P any](ctx context.Context, needs Form, messages []chat.Message, most int, render Render[P]) (prompt P, said []chat.Message, err error) {
 	if needs == AsItStands {
 		prompt, _, err = render(ctx, messages)
@@ -367,7 +367,7 @@ func mark(messages []chat.Message) (marked []chat.Message, pieces []piece) {
 	return marked, pieces
 }
 
-// missing is the first of so many marks that a prompt does not have; -1: it has all.
+// missing finds the first piece whose mark is not in the prompt; -1: all are.
 func missing(prompt string, pieces int) int {
 	seen := make([]bool, pieces)
 	for n := range marks(prompt) {

@@ -8,7 +8,7 @@
 //   - A host's addresses are looked up, those that are not public are left out, and the connection
 //     goes to one that was looked at. So a name that means another address a moment later gains
 //     nothing. Each redirect is looked at like the first URL.
-//   - The time is that of the whole, from the lookup to the last byte. Nothing is unpacked on the
+//   - The timeout is for all of it, from the lookup to the last byte. Nothing is unpacked on the
 //     way.
 //   - No proxy, no cookie, no key and no setting of the environment counts.
 //
@@ -81,7 +81,7 @@ type refused string
 
 func (r refused) Error() string { return string(r) }
 
-// Get fetches a file of at most so many bytes. When ctx is done it ends soon, with its cause.
+// Get fetches a file of at most `most` bytes. When ctx is done it ends soon, with its cause.
 func (f *Fetcher) Get(ctx context.Context, address string, most int64) ([]byte, error) {
 	if len(address) > maxURL {
 		return nil, fmt.Errorf("has %d bytes; a URL may have %d", len(address), maxURL)
@@ -226,8 +226,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
-// IsPublic reports whether an address is that of a host of the internet: not of this machine, its
-// network, its provider's or a tunnel.
+// IsPublic reports whether a host of the internet may have this address: it is not one of this
+// machine, its network, its provider's or a tunnel.
 func IsPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Zone() != "" {

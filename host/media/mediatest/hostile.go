@@ -114,7 +114,7 @@ func ihdr(width, height uint32, depth, kind, compression, filter, interlace byte
 // may take as much.
 var bomb = sync.OnceValue(func() []byte { return deflated(6000 * 6001) })
 
-// deflated is so many zero bytes, packed. A buffer fails at nothing.
+// deflated packs n zero bytes. A buffer fails at nothing.
 func deflated(n int) []byte {
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
@@ -158,7 +158,7 @@ func (m *maker) pngs() {
 	m.picture("PNG's beginning on a JPEG", pngMagic, JPEG(20, 20))
 }
 
-// exifLoop is an EXIF of so many bytes whose directories lead to one another.
+// exifLoop writes an EXIF of n bytes whose directories lead to one another.
 func exifLoop(n int) []byte {
 	out := joined([]any{"II*\x00", uint32(8), uint16(0xffff)})
 	for len(out) < n {

@@ -144,7 +144,7 @@ func decodeWebP(r io.Reader) (image.Image, error) {
 	return decoded, err
 }
 
-// limited is a picture of limited range by BT.601. Its numbers are those of libwebp (dec/yuv.h,
+// limited is a picture of limited range by BT.601. Its numbers are libwebp's (dec/yuv.h,
 // dec/upsampling.c), so that a model sees the same pixels as in other programs.
 type limited struct {
 	*image.YCbCr
@@ -196,8 +196,8 @@ func (m *limited) colours(x, y int) (u, v int) {
 	return mix(m.Cb), mix(m.Cr)
 }
 
-// other is the second nearest sample of a row or a column of so many pixels; at its ends there is
-// none but the nearest.
+// other finds the second nearest sample of a row or a column with that many pixels. At its ends
+// there is none but the nearest.
 func (*limited) other(at, pixels int) int {
 	next := at/2 + at%2*2 - 1
 	return min(max(next, 0), (pixels+1)/2-1)

@@ -107,7 +107,7 @@ func begins(data []byte, magic string) bool {
 	return true
 }
 
-// Open reads the headers of a picture that may have so many pixels. data must not change
+// Open reads the headers of a picture that may have at most that many pixels. data must not change
 // afterwards.
 func Open(data []byte, pixels int) (*File, error) {
 	for _, f := range formats {
@@ -221,8 +221,8 @@ func (f *File) flatten(ctx context.Context, rest func(), from image.Image) (RGB,
 	return out, nil
 }
 
-// Within is the size of the picture scaled so that its longer side has at most so many pixels. It
-// never grows.
+// Within computes the size of the picture when its longer side is scaled down to at most side
+// pixels. It never grows.
 func (p RGB) Within(side int) (width, height int) {
 	longer := max(p.Width, p.Height)
 	if longer <= side {

@@ -107,8 +107,8 @@ func Open(data []byte, rate int, most time.Duration) (*File, error) {
 	return f, nil
 }
 
-// bytesFor is what so many samples take at another rate, which are appended one by one, with the
-// blocks and the low-pass on the way.
+// bytesFor estimates what samples take at another rate, with the blocks and the low-pass on the
+// way: they are appended one by one.
 func bytesFor(samples int64, from, to int) int64 {
 	return int64(float64(samples)*float64(to)/float64(from)+1)*4*9/4 + 4<<20
 }
