@@ -291,7 +291,7 @@ func (f folder) Remove(name string) error {
 	if err != nil {
 		return err
 	}
-	if known, err := f.find(name); err == nil && (f.several() || known == name) { // else it is not served
+	if known, err := f.find(name); err == nil && (f.hasSeveral() || known == name) { // else it is not served
 		if err := f.Unload(known); err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ func (h *Host) attachPlugins() error {
 		return nil
 	}
 	load := func() ([]policy.Attached, error) {
-		known := policy.Known{Model: h.models.named, Key: func(name string) bool { return h.keys().Names(name) }}
+		known := policy.Known{Model: h.models.trueName, Key: func(name string) bool { return h.keys().Names(name) }}
 		all, err := h.plugins.ReadPolicies(c, known)
 		for i := range all {
 			h.log.Info("a policy is in force", slog.String("plugin", all[i].String()))
@@ -348,15 +348,15 @@ func chooseParallelism() {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return
 	}
-	if n := parallel(runtime.GOMAXPROCS(0), cgroup.Processors()); n != runtime.GOMAXPROCS(0) {
+	if n := parallelism(runtime.GOMAXPROCS(0), cgroup.Processors()); n != runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(n)
 	}
 }
 
-// parallel is how many goroutines may run at once where Go would have had others, and there is so
-// much processor time. A part of a processor counts as one: goroutines seldom compute all the
+// parallelism is how many goroutines may run at once where Go would have had others, and there is
+// so much processor time. A part of a processor counts as one: goroutines seldom compute all the
 // time.
-func parallel(others int, processors float64) int {
+func parallelism(others int, processors float64) int {
 	return max(leastParallel, int(min(float64(others), math.Ceil(processors))))
 }
 

@@ -228,7 +228,7 @@ func (l *Limiter) Take(client string) (_ Standing, ok bool) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.of(client, now)
+	b := l.bucketsOf(client, now)
 	return b.take(Shares, Standing{b.requests.quota(Shares, now), b.tokens.quota(1, now)}, now)
 }
 
@@ -238,7 +238,7 @@ func (l *Limiter) TakeShare(client string) (_ Standing, ok bool) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.of(client, now)
+	b := l.bucketsOf(client, now)
 	return b.take(1, Standing{Requests: b.requests.quota(1, now)}, now)
 }
 
@@ -263,7 +263,7 @@ func (l *Limiter) Charge(client string, tokens int) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.of(client, now)
+	b := l.bucketsOf(client, now)
 	for tokens > 0 { // a reservation may not be larger than the bucket, but the bucket may owe more
 		n := min(tokens, l.limits.Tokens)
 		b.tokens.rate.ReserveN(now, n)
@@ -271,7 +271,7 @@ func (l *Limiter) Charge(client string, tokens int) {
 	}
 }
 
-func (l *Limiter) of(client string, now time.Time) *buckets {
+func (l *Limiter) bucketsOf(client string, now time.Time) *buckets {
 	b := l.clients[client]
 	if b == nil {
 		if len(l.clients) >= maxClients {

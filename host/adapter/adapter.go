@@ -68,7 +68,7 @@ func (r *Registry) load(ctx context.Context, f File) (info serving.AdapterInfo, 
 	name := strings.TrimSuffix(filepath.Base(f.Path), ".gguf")
 	r.loading.Lock()
 	defer r.loading.Unlock()
-	if r.index(name) >= 0 {
+	if r.indexOf(name) >= 0 {
 		return info, fmt.Errorf("%s: %w; its file is another or it is named twice", f.Path, errLoaded)
 	}
 	header, err := model.CheckAdapter(ctx, r.model, f.Path, r.options)
@@ -93,8 +93,8 @@ func (r *Registry) load(ctx context.Context, f File) (info serving.AdapterInfo, 
 	return info, nil
 }
 
-// index is where an adapter is in the list; -1: nowhere.
-func (r *Registry) index(name string) int {
+// indexOf is where an adapter is in the list; -1: nowhere.
+func (r *Registry) indexOf(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.IndexFunc(r.loaded, func(e entry) bool { return e.Name == name })
@@ -132,7 +132,7 @@ func (r *Registry) Unload(name string) error {
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.loaded, func(e entry) bool { return e.Name == name })
 	if i < 0 {
-		return unknown(name, r.list())
+		return refuseUnknown(name, r.list())
 	}
 	r.dropped = slices.DeleteFunc(r.dropped, func(p weak.Pointer[engine.Adapter]) bool { return p.Value() == nil })
 	r.dropped = append(r.dropped, weak.Make(r.loaded[i].adapter))
@@ -221,7 +221,7 @@ func (r *Registry) Choose(scales []serving.AdapterScale, prompt []scheduler.Toke
 	case len(invocation) > 1:
 		return nil, 0, refusal.Invalid("lora", "lora names %d activated adapters (aLoRA); a request can have one", len(invocation))
 	}
-	at := last(prompt, invocation[0])
+	at := lastIndex(prompt, invocation[0])
 	if at < 0 {
 		return nil, 0, nil
 	}
@@ -244,8 +244,8 @@ func (r *Registry) Named(key string) (scales []serving.AdapterScale, ok bool) {
 	return scales, ok
 }
 
-// last is where tokens stand in a prompt for the last time; -1: nowhere.
-func last(prompt, tokens []int32) int {
+// lastIndex finds where tokens stand in a prompt for the last time; -1: nowhere.
+func lastIndex(prompt, tokens []int32) int {
 	for at := len(prompt) - len(tokens); at >= 0; at-- {
 		if slices.Equal(prompt[at:at+len(tokens)], tokens) {
 			return at
@@ -276,8 +276,8 @@ func refuse(err error) error {
 	return err
 }
 
-// unknown refuses a name of which no adapter is loaded.
-func unknown(name string, loaded []serving.AdapterInfo) error {
+// refuseUnknown refuses a name of which no adapter is loaded.
+func refuseUnknown(name string, loaded []serving.AdapterInfo) error {
 	var names []string
 	for _, l := range loaded {
 		names = append(names, l.Name)

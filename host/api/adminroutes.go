@@ -213,8 +213,8 @@ func (s *service) addFolderRoutes(e *echo.Echo) {
 	if s.Folder == nil {
 		return
 	}
-	e.POST("/api/pull", s.pull, wire.Errors(ollama.Error), s.authorizeAny)
-	e.DELETE("/api/delete", s.remove, wire.Errors(ollama.Error), s.administer)
+	e.POST("/api/pull", s.pullModel, wire.Errors(ollama.Error), s.authorizeAny)
+	e.DELETE("/api/delete", s.removeModel, wire.Errors(ollama.Error), s.administer)
 }
 
 // pullBody is POST /api/pull.
@@ -230,8 +230,8 @@ type deleteBody struct {
 	Name  string `json:"name"`
 }
 
-// pull downloads a model. Once lines have been sent, an error is the last of them.
-func (s *service) pull(c echo.Context) error {
+// pullModel downloads a model. Once lines have been sent, an error is the last of them.
+func (s *service) pullModel(c echo.Context) error {
 	var body pullBody
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
@@ -299,7 +299,7 @@ func (l *pullLines) write(p PullProgress) {
 	_ = http.NewResponseController(l.response.Writer).Flush()
 }
 
-func (s *service) remove(c echo.Context) error {
+func (s *service) removeModel(c echo.Context) error {
 	var body deleteBody
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err

@@ -97,8 +97,8 @@ func (s *service) getPlugin(c echo.Context) error {
 // taker does with what is uploaded what its client wants.
 type taker func(ctx context.Context, content []byte) (_ PluginInfo, created bool, _ error)
 
-// takerOf chooses what takes an upload: a module or a script, as its media type says.
-func (s *service) takerOf(c echo.Context) (taker, error) {
+// chooseTaker chooses what takes an upload: a module or a script, as its media type says.
+func (s *service) chooseTaker(c echo.Context) (taker, error) {
 	dry := false
 	switch c.QueryParam("dry_run") {
 	case "", "false":
@@ -131,7 +131,7 @@ func (s *service) takerOf(c echo.Context) (taker, error) {
 // uploadPlugin is POST /v1/plugins. With dry_run=true it says what the upload would do, and does
 // not do it.
 func (s *service) uploadPlugin(c echo.Context) error {
-	take, err := s.takerOf(c)
+	take, err := s.chooseTaker(c)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case <-ctx.Done():
 		return refusal.ErrGone
 	}
-	content, err := wire.Receive(c, announced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
+	content, err := wire.Receive(c, readAnnounced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
 	if err != nil {
 		return err
 	}
@@ -157,11 +157,11 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	return c.JSON(status, info)
 }
 
-// announced reads a body that is said to have size bytes (−1: not said). It allocates that memory
-// once, where io.ReadAll would allocate and copy again and again. A client may announce more than
-// it sends, so at most that many bytes are allocated in advance, and the number of callers must be
-// bounded.
-func announced(size, most int64) func(io.Reader) ([]byte, error) {
+// readAnnounced reads a body that is said to have size bytes (−1: not said). It allocates that
+// memory once, where io.ReadAll would allocate and copy again and again. A client may announce more
+// than it sends, so at most that many bytes are allocated in advance, and the number of callers
+// must be bounded.
+func readAnnounced(size, most int64) func(io.Reader) ([]byte, error) {
 	return func(r io.Reader) ([]byte, error) {
 		b := bytes.NewBuffer(make([]byte, 0, min(max(0, size), most)+bytes.MinRead))
 		_, err := b.ReadFrom(r)
@@ -220,8 +220,8 @@ type ModuleInfo struct {
 	ModelErrors []PluginModelError `json:"model_errors,omitempty"`
 }
 
-// uploader is who brings modules, unless the client may bring none.
-func (s *service) uploader(c echo.Context) (client string, err error) {
+// identifyUploader names the client that brings modules, or refuses one that may bring none.
+func (s *service) identifyUploader(c echo.Context) (client string, err error) {
 	caller := wire.CallerOf(c)
 	if !caller.MayBringModules {
 		return "", completion.ModulesForbidden("")
@@ -231,7 +231,7 @@ func (s *service) uploader(c echo.Context) (client string, err error) {
 
 // uploadModule is POST /v1/modules.
 func (s *service) uploadModule(c echo.Context) error {
-	client, err := s.uploader(c)
+	client, err := s.identifyUploader(c)
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (s *service) uploadModule(c echo.Context) error {
 }
 
 func (s *service) listModules(c echo.Context) error {
-	client, err := s.uploader(c)
+	client, err := s.identifyUploader(c)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (s *service) listModules(c echo.Context) error {
 }
 
 func (s *service) getModule(c echo.Context) error {
-	client, err := s.uploader(c)
+	client, err := s.identifyUploader(c)
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (s *service) getModule(c echo.Context) error {
 }
 
 func (s *service) removeModule(c echo.Context) error {
-	client, err := s.uploader(c)
+	client, err := s.identifyUploader(c)
 	if err != nil {
 		return err
 	}
@@ -300,8 +300,8 @@ type scripts struct {
 
 func (a scripts) routes() []wire.Route {
 	return []wire.Route{
-		{Method: http.MethodPost, Path: "/v1/scripts/check", Handler: a.check, Body: scriptBody{}},
-		{Method: http.MethodGet, Path: "/v1/scripts/penstock.d.ts", Handler: a.declare},
+		{Method: http.MethodPost, Path: "/v1/scripts/check", Handler: a.checkScript, Body: scriptBody{}},
+		{Method: http.MethodGet, Path: "/v1/scripts/penstock.d.ts", Handler: a.serveDeclarations},
 	}
 }
 
@@ -328,8 +328,8 @@ type scriptMistake struct {
 	Param   string `json:"param"`            // source, or the part of config that the script's schema does not allow
 }
 
-// check is POST /v1/scripts/check.
-func (a scripts) check(c echo.Context) error {
+// checkScript is POST /v1/scripts/check.
+func (a scripts) checkScript(c echo.Context) error {
 	var body scriptBody
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
@@ -349,7 +349,7 @@ func (a scripts) check(c echo.Context) error {
 	return err
 }
 
-// declare is GET /v1/scripts/penstock.d.ts.
-func (a scripts) declare(c echo.Context) error {
+// serveDeclarations answers GET /v1/scripts/penstock.d.ts.
+func (a scripts) serveDeclarations(c echo.Context) error {
 	return c.String(http.StatusOK, a.declarations)
 }

@@ -121,8 +121,8 @@ type Caller struct {
 	Administers      bool   // it may change what all share: the key is the admin's, or the server has no keys
 	MayRaisePriority bool   // the key is one of those that may ask for more than the ordinary priority
 
-	// TakeScript lets a script of the caller in, whose source the field has; nil: the caller may bring
-	// none.
+	// TakeScript lets a script of the caller in, whose source the field has; nil: the caller may
+	// bring none.
 	TakeScript func(source, field string) error
 
 	MayBringModules bool // it may upload modules, and its requests may use them
@@ -234,12 +234,12 @@ func WithTimeout(ctx context.Context, ms *int64) (context.Context, context.Cance
 	if err := x.check(); err != nil {
 		return nil, nil, err
 	}
-	ctx, stop := until(ctx, x.deadline(time.Now()))
+	ctx, stop := withDeadline(ctx, x.deadline(time.Now()))
 	return ctx, stop, nil
 }
 
-// until is a context that ends with a deadline; zero: there is none.
-func until(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+// withDeadline makes a context that ends with a deadline; zero: there is none.
+func withDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	if deadline.IsZero() {
 		return ctx, func() {}
 	}

@@ -62,7 +62,7 @@ func (l *Live) Read(take func(*Delta) bool) error {
 	if errors.Is(err, errOver) {
 		return nil
 	}
-	return l.typed(err)
+	return l.typeError(err)
 }
 
 func (l *Live) read(take func(*Delta) bool) (err error) {
@@ -94,7 +94,7 @@ func (l *Live) Drain(wait bool, take func(*Delta) (more bool)) error {
 	if errors.Is(err, errOver) {
 		return io.EOF
 	}
-	return l.typed(err)
+	return l.typeError(err)
 }
 
 func (l *Live) drain(wait bool, take func(*Delta) (more bool)) (err error) {
@@ -126,9 +126,9 @@ func (l *Live) drain(wait bool, take func(*Delta) (more bool)) (err error) {
 	return nil
 }
 
-// typed is err for the program that reads. That another goroutine reads is told even when the
-// context is done: the other one goes on using the answer.
-func (l *Live) typed(err error) error {
+// typeError words err for the program that reads. That another goroutine reads is told even when
+// the context is done: the other one goes on using the answer.
+func (l *Live) typeError(err error) error {
 	if errors.Is(err, ErrRead) {
 		return Typed(context.Background(), err, "")
 	}

@@ -313,7 +313,7 @@ const (
 
 // add adds the plugins that the fields ask for to those that a request lists.
 func (f *readyFields) add(uses []serving.PluginUse) ([]serving.PluginUse, error) {
-	for _, read := range []func() (serving.PluginUse, error){f.banned, f.repetition} {
+	for _, read := range []func() (serving.PluginUse, error){f.bannedUse, f.repetitionUse} {
 		use, err := read()
 		if err != nil {
 			return nil, err
@@ -329,8 +329,9 @@ func (f *readyFields) add(uses []serving.PluginUse) ([]serving.PluginUse, error)
 	return uses, nil
 }
 
-// banned is the use of the plugin that bans texts and patterns; without a name: none is asked for.
-func (f *readyFields) banned() (use serving.PluginUse, err error) {
+// bannedUse makes the use of the plugin that bans texts and patterns; without a name: none is asked
+// for.
+func (f *readyFields) bannedUse() (use serving.PluginUse, err error) {
 	phrases, err := readTexts(f.BannedStrings, "banned_strings", maxBanned, maxBannedSize)
 	if err != nil {
 		return use, err
@@ -396,8 +397,8 @@ func readPatterns(raw json.RawMessage, field, flags string) ([]string, error) {
 	return list, err
 }
 
-// repetition is the use of the plugin that ends loops; without a name: none is asked for.
-func (f *readyFields) repetition() (use serving.PluginUse, err error) {
+// repetitionUse makes the use of the plugin that ends loops; without a name: none is asked for.
+func (f *readyFields) repetitionUse() (use serving.PluginUse, err error) {
 	const field = "repetition_detection"
 	if !IsSet(f.RepetitionDetection) {
 		return use, nil

@@ -106,7 +106,7 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	for i, stream := range streams {
 		r.Choices = append(r.Choices, &Choice{Index: i, Request: r, Stream: stream})
 	}
-	if err := r.state(ctx); err != nil {
+	if err := r.stateRequest(ctx); err != nil {
 		r.Cancel()
 		return nil, AsError(err, "receipt")
 	}
@@ -185,7 +185,7 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 	requests = make([]scheduler.Request, 0, len(r.Prompts)*r.PerPrompt)
 	defer func() {
 		if err != nil {
-			discard(requests)
+			discardRequests(requests)
 		}
 	}()
 	params := r.Params
@@ -219,7 +219,7 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 			requests = append(requests, request)
 		}
 	}
-	r.Relaxed, err = r.relaxed()
+	r.Relaxed, err = r.listRelaxed()
 	return requests, err
 }
 
@@ -288,10 +288,10 @@ func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prom
 		return serving.Policy{}, chainError(r.constraintError(err), params)
 	}
 	if r.Logits != nil {
-		p = first(&logits{change: r.Logits}, p)
+		p = putFirst(&logits{change: r.Logits}, p)
 	}
 	if r.StateLayer != nil {
-		p = first(&states{layer: int32(*r.StateLayer)}, p)
+		p = putFirst(&states{layer: int32(*r.StateLayer)}, p)
 	}
 	if recording := r.held.recording; recording != nil {
 		p = recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
@@ -351,8 +351,8 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 	return request
 }
 
-// relaxed says what of the schemas is not enforced. They are known to the engine already.
-func (r *Submitted) relaxed() (places []string, err error) {
+// listRelaxed says what of the schemas is not enforced. They are known to the engine already.
+func (r *Submitted) listRelaxed() (places []string, err error) {
 	all, err := r.Model.Engine.Relaxed(r.Params.Constraint)
 	for _, part := range all {
 		place := part.Pointer
@@ -371,8 +371,8 @@ func (r *Submitted) relaxed() (places []string, err error) {
 // MaxTraced is how many candidates a trace shows at each point.
 const MaxTraced = 10
 
-// discard closes the policies of requests that are not submitted.
-func discard(requests []scheduler.Request) {
+// discardRequests closes the policies of requests that are not submitted.
+func discardRequests(requests []scheduler.Request) {
 	for _, r := range requests {
 		discardPolicy(serving.Policy{Stages: r.Chain, Rules: r.Rules})
 	}

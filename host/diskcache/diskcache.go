@@ -129,7 +129,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o, root: root, known: make(chan struct{}), changed: make(chan struct{}), open: map[[32]byte]int{}, rate: firstRate, index: newIndex(), create: atomicfile.WriteUnsynced, disk: diskSpace}
+	s := &Store{options: o, root: root, known: make(chan struct{}), changed: make(chan struct{}), open: map[[32]byte]int{}, rate: firstRate, index: newIndex(), create: atomicfile.WriteUnsynced, disk: atomicfile.DiskSpace}
 	if s.key, err = readKey(o); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -234,15 +234,15 @@ type entry struct {
 	digests []kvcache.Digest
 }
 
-// common is how many tokens a request has in common with the conversation, as far as digests tell.
-// Each digest is one of all blocks up to there.
-func (e *entry) common(digests []kvcache.Digest) int {
+// commonTokens is how many tokens a request has in common with the conversation, as far as digests
+// tell. Each digest is one of all blocks up to there.
+func (e *entry) commonTokens(digests []kvcache.Digest) int {
 	n := min(len(digests), len(e.digests))
 	return kvcache.BlockTokens * sort.Search(n, func(i int) bool { return digests[i] != e.digests[i] })
 }
 
-// usable is how many of the first tokens can come back: all, or those up to a checkpoint.
-func (e *entry) usable(common int) (n int) {
+// usableTokens is how many of the first tokens can come back: all, or those up to a checkpoint.
+func (e *entry) usableTokens(common int) (n int) {
 	if e.about.Cuttable || common == kvcache.BlockTokens*len(e.digests) {
 		return common
 	}
@@ -302,8 +302,8 @@ func (x *index) drop(e *entry) {
 	}
 }
 
-// like are the conversations that begin with the same block.
-func (x *index) like(in space, digests []kvcache.Digest) []*entry {
+// sameBeginning lists the conversations that begin with the same block.
+func (x *index) sameBeginning(in space, digests []kvcache.Digest) []*entry {
 	if len(digests) == 0 {
 		return nil
 	}
@@ -313,12 +313,12 @@ func (x *index) like(in space, digests []kvcache.Digest) []*entry {
 // find is the conversation of which a request can use most; nil: there is none.
 func (x *index) find(in space, digests []kvcache.Digest) (best *entry, common int) {
 	usable := 0
-	for _, e := range x.like(in, digests) {
+	for _, e := range x.sameBeginning(in, digests) {
 		if i := usable / kvcache.BlockTokens; best != nil && (i >= len(digests) || i >= len(e.digests) || digests[i] != e.digests[i]) {
 			continue // it gives no more than the best one, as most do not
 		}
-		n := e.common(digests)
-		u := e.usable(n)
+		n := e.commonTokens(digests)
+		u := e.usableTokens(n)
 		if best == nil || u > usable || u == usable && n > common {
 			best, common, usable = e, n, u
 		}
@@ -326,9 +326,9 @@ func (x *index) find(in space, digests []kvcache.Digest) (best *entry, common in
 	return best, common
 }
 
-// victim is the file to remove first: what no model of this process can read, then what nobody
-// continued or read, then what was asked for least recently. nil: there is none.
-func (x *index) victim(open map[[32]byte]int) (first *entry) {
+// chooseVictim finds the file to remove first: what no model of this process can read, then what
+// nobody continued or read, then what was asked for least recently. nil: there is none.
+func (x *index) chooseVictim(open map[[32]byte]int) (first *entry) {
 	rank := func(e *entry) int {
 		switch {
 		case e.foreign || open[e.in.identity] == 0:

@@ -47,7 +47,7 @@ func readKey(o Options) (k key, err error) {
 	if secret = bytes.TrimSpace(secret); len(secret) < leastKey {
 		return k, fmt.Errorf("%s has %d bytes; a key has at least %d, for example those of: head -c 32 /dev/urandom | base64", path, len(secret), leastKey)
 	}
-	return key(derive(secret, nil, "penstock conversations on disk")), nil
+	return key(deriveKey(secret, nil, "penstock conversations on disk")), nil
 }
 
 // ownKey is the path of the key in the folder. Nobody else may write to that: who can replace the
@@ -73,8 +73,8 @@ func ownKey(dir string) (string, error) {
 	return path, err
 }
 
-// derive derives a key for one purpose from another.
-func derive(secret, salt []byte, purpose string) []byte {
+// deriveKey derives a key for one purpose from another.
+func deriveKey(secret, salt []byte, purpose string) []byte {
 	k, err := hkdf.Key(sha256.New, secret, salt, purpose, sha256.Size)
 	if err != nil {
 		panic(err) // only for lengths that nobody asks for
@@ -84,7 +84,7 @@ func derive(secret, salt []byte, purpose string) []byte {
 
 // name tells whether files were written with this key.
 func (k *key) name() (n [8]byte) {
-	copy(n[:], derive(k[:], nil, "name"))
+	copy(n[:], deriveKey(k[:], nil, "name"))
 	return n
 }
 
@@ -106,7 +106,7 @@ type sealer struct {
 // sealer is for a part of a file: what is said about it, or its contents, for which the salt of
 // its client is needed, too.
 func (k *key) sealer(h *head, purpose string) *sealer {
-	b, err := aes.NewCipher(derive(k[:], h.id[:], purpose))
+	b, err := aes.NewCipher(deriveKey(k[:], h.id[:], purpose))
 	if err != nil {
 		panic(err) // only for lengths of keys that derive does not make
 	}
@@ -232,8 +232,8 @@ func aboutOf(s *kvcache.Saved, in space, digests []kvcache.Digest) about {
 	return a
 }
 
-// sound reports whether what is said can be true of contents of this number of bytes.
-func (a *about) sound(contents uint64) bool {
+// isSound reports whether what is said can be true of contents of this number of bytes.
+func (a *about) isSound(contents uint64) bool {
 	if a.Tokens < 1 || a.Tokens > mostTokens || len(a.Digests) != a.Tokens/kvcache.BlockTokens*len(kvcache.Digest{}) || a.Prefill < 0 ||
 		a.State < 0 || uint64(a.State) > contents {
 		return false
@@ -371,7 +371,7 @@ func (k *key) readAbout(r io.ReaderAt, size int64) (h head, a about, err error) 
 	if err := k.sealer(&h, purposeAbout).open(said, sealed); err != nil {
 		return h, a, err
 	}
-	if json.Unmarshal(said, &a) != nil || !a.sound(h.contents) || a.size(&h) != size {
+	if json.Unmarshal(said, &a) != nil || !a.isSound(h.contents) || a.size(&h) != size {
 		return h, a, errDamaged
 	}
 	return h, a, nil
@@ -387,7 +387,7 @@ func asDamage(err error) error {
 
 // readContents reads what follows in a file of which readAbout has read the beginning.
 func (k *key) readContents(r io.Reader, h *head, a *about, scope kvcache.Scope, m Model) (_ *kvcache.Saved, err error) {
-	s, err := a.room(m)
+	s, err := a.makeStates(m)
 	if err != nil {
 		return nil, err
 	}
@@ -418,8 +418,8 @@ func (k *key) readContents(r io.Reader, h *head, a *about, scope kvcache.Scope, 
 	return s, nil
 }
 
-// room makes the states that a file is read into.
-func (a *about) room(m Model) (*kvcache.Saved, error) {
+// makeStates makes the states that a file is read into.
+func (a *about) makeStates(m Model) (*kvcache.Saved, error) {
 	s := &kvcache.Saved{Tokens: make([]kvcache.Token, a.Tokens), Pieces: a.Pieces, Prompt: a.Prompt, Continued: a.Continued, Cuttable: a.Cuttable, Prefill: a.Prefill}
 	state := func(bytes, n int) (kvcache.State, error) {
 		made, err := m.NewState(bytes, piece.Positions(a.Pieces, n))

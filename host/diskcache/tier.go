@@ -79,7 +79,7 @@ func (t *Tier) Find(digests []kvcache.Digest, scope kvcache.Scope) (found kvcach
 	}
 	e.used = time.Now() // whether it is read, or the cache has it, too
 	seconds := float64(s.reading+e.bytes)/s.rate + float64(e.bytes)/copyRate
-	return kvcache.Stored{ID: e.id, Tokens: e.about.Tokens, Common: common, Usable: e.usable(common), Prefill: e.about.Prefill,
+	return kvcache.Stored{ID: e.id, Tokens: e.about.Tokens, Common: common, Usable: e.usableTokens(common), Prefill: e.about.Prefill,
 		Reading: time.Duration(seconds * float64(time.Second))}, true
 }
 
@@ -178,7 +178,7 @@ func (t *Tier) Erase(digests []kvcache.Digest, scope kvcache.Scope) {
 		n := min(len(digests), len(other))
 		return n > 0 && slices.Equal(digests[:n], other[:n])
 	}
-	for _, e := range slices.Clone(s.index.like(in, digests)) {
+	for _, e := range slices.Clone(s.index.sameBeginning(in, digests)) {
 		if same(e.digests) {
 			s.index.drop(e)
 			s.remove(e)

@@ -168,12 +168,12 @@ func (q *queue) take(l Limits) (pass []item) {
 	if len(q.lines) > 1 {
 		q.lines = append(q.lines[1:], q.lines[0])
 	}
-	q.tidy(func(j *job) bool { return j.next == len(j.request.Inputs) })
+	q.takeOut(func(j *job) bool { return j.next == len(j.request.Inputs) })
 	return pass
 }
 
-// tidy takes jobs out of the lines.
-func (q *queue) tidy(out func(*job) bool) {
+// takeOut takes jobs out of the lines.
+func (q *queue) takeOut(out func(*job) bool) {
 	for _, l := range q.lines {
 		l.jobs = slices.DeleteFunc(l.jobs, out)
 	}
@@ -204,7 +204,7 @@ func (q *queue) drop(j *job) {
 	}
 	j.waits = false
 	q.jobs.Give(j.request.Caller, 1)
-	q.tidy(func(other *job) bool { return other == j })
+	q.takeOut(func(other *job) bool { return other == j })
 }
 
 // release gives back what the result of a job takes. To release it again is harmless.

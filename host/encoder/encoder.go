@@ -131,7 +131,7 @@ func (e *Encoder) Encode(ctx context.Context, r Source) ([]Piece, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	j, pieces, err := e.ask(r)
+	j, pieces, err := e.findOrQueue(r)
 	if j == nil {
 		return pieces, err
 	}
@@ -144,8 +144,8 @@ func (e *Encoder) Encode(ctx context.Context, r Source) ([]Piece, error) {
 	}
 }
 
-// ask finds embeddings that are kept, or else the job that a request waits for.
-func (e *Encoder) ask(r Source) (*job, []Piece, error) {
+// findOrQueue finds embeddings that are kept, or else the job that a request waits for.
+func (e *Encoder) findOrQueue(r Source) (*job, []Piece, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	k := key{r.Scope, r.Hash}

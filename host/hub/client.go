@@ -116,7 +116,7 @@ func (c Client) get(ctx context.Context, url string, header http.Header) (*reply
 		request.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	r := &reply{linked: http.Header{}}
-	client := http.Client{Transport: c.Transport, CheckRedirect: r.follow}
+	client := http.Client{Transport: c.Transport, CheckRedirect: r.beforeRedirect}
 	stall := time.AfterFunc(c.Stall, func() { cancel(errStalled) })
 	if r.Response, err = client.Do(request); err != nil { //nolint:bodyclose // the caller closes the reply's
 		err = unreachable(ctx, err)
@@ -137,8 +137,9 @@ func (c Client) get(ctx context.Context, url string, header http.Header) (*reply
 	return r, nil
 }
 
-// follow is called before a redirect is followed. The token is for the hub alone, and stays secret.
-func (r *reply) follow(next *http.Request, via []*http.Request) error {
+// beforeRedirect is called before a redirect is followed. The token is for the hub alone, and stays
+// secret.
+func (r *reply) beforeRedirect(next *http.Request, via []*http.Request) error {
 	if next.Response != nil {
 		r.note(next.Response.Header)
 	}
@@ -258,7 +259,7 @@ func unreachable(ctx context.Context, err error) error {
 
 // refusal turns an answer that is no success into an error that says what to do.
 func refusal(r *http.Response) error {
-	said := words(r)
+	said := serverWords(r)
 	where := r.Request.URL.Redacted()
 	switch code := r.Header.Get(errorCode); {
 	case r.StatusCode == http.StatusTooManyRequests:
@@ -279,8 +280,8 @@ func refusal(r *http.Response) error {
 	}
 }
 
-// words are what the server says about an error, for a person.
-func words(r *http.Response) string {
+// serverWords finds what the server says about an error, for a person.
+func serverWords(r *http.Response) string {
 	text := r.Header.Get(errorText)
 	if text == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "text/plain") {
 		body, err := io.ReadAll(io.LimitReader(r.Body, 1<<10))
@@ -328,7 +329,7 @@ func (c Client) retry(ctx context.Context, what string, do func() (int64, error)
 		}
 		delay := max(f.after, min(c.Delay<<failures, mostDelay))
 		if failures++; failures >= c.Attempts || f.after > 10*mostDelay {
-			return fmt.Errorf("%w (after %s)", err, times(failures))
+			return fmt.Errorf("%w (after %s)", err, attemptsText(failures))
 		}
 		c.Notify(Retrying{File: what, Delay: delay, Err: err})
 		if err := sleep(ctx, delay); err != nil {
@@ -337,7 +338,7 @@ func (c Client) retry(ctx context.Context, what string, do func() (int64, error)
 	}
 }
 
-func times(n int) string {
+func attemptsText(n int) string {
 	return strconv.Itoa(n) + cmp.Or(map[int]string{1: " attempt"}[n], " attempts")
 }
 

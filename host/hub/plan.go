@@ -155,9 +155,9 @@ func contentRange(h http.Header) (first, last, total int64, ok bool) {
 	return 0, 0, 0, false
 }
 
-// missing notes which files the folder has not, by their place in the list, and the hashes of the
-// others. A file of such a name with other contents is an error.
-func (o Options) missing(ctx context.Context, files []File) (absent []int, err error) {
+// findMissing notes which files the folder has not, by their place in the list, and the hashes of
+// the others. A file of such a name with other contents is an error.
+func (o Options) findMissing(ctx context.Context, files []File) (absent []int, err error) {
 	for i, f := range files {
 		target := filepath.Join(o.Folder, f.Name)
 		info, err := os.Stat(target)
@@ -168,7 +168,7 @@ func (o Options) missing(ctx context.Context, files []File) (absent []int, err e
 		if err != nil {
 			return nil, err
 		}
-		f.SHA256 = expected(target, f)
+		f.SHA256 = expectedHash(target, f)
 		same := info.Mode().IsRegular() && (f.Size < 0 || f.Size == info.Size()) && f.SHA256 != ""
 		if same {
 			sum, err := hashFile(ctx, target)
@@ -191,9 +191,9 @@ func (o Options) missing(ctx context.Context, files []File) (absent []int, err e
 	return absent, nil
 }
 
-// expected is the hash that a file which is there must have: the one that the hub names, or else
-// that of the note of what was pulled. It is empty if neither says one.
-func expected(target string, f File) string {
+// expectedHash is the hash that a file which is there must have: the one that the hub names, or
+// else that of the note of what was pulled. It is empty if neither says one.
+func expectedHash(target string, f File) string {
 	source := library.ReadSource(target)
 	if f.SHA256 != "" || source == nil {
 		return f.SHA256
@@ -206,14 +206,14 @@ func expected(target string, f File) string {
 	return ""
 }
 
-// there finds the model that an earlier pull of the same reference brought, if all its files still
-// are what they were then. Nothing is asked of the hub for that: the note beside the model has the
-// sizes and the hashes.
-func (o Options) there(ctx context.Context, r Reference, notify func(Event)) (_ Result, found bool, err error) {
+// findWhole finds the model that an earlier pull of the same reference brought, if all its files
+// still are what they were then. Nothing is asked of the hub for that: the note beside the model
+// has the sizes and the hashes.
+func (o Options) findWhole(ctx context.Context, r Reference, notify func(Event)) (_ Result, found bool, err error) {
 	for _, name := range library.Stems(o.Folder) {
 		first := library.Find(o.Folder, name)
 		note := library.ReadSource(first)
-		if note == nil || note.From != r.String() || filepath.Dir(first) != filepath.Clean(o.Folder) || !o.means(note.Files) {
+		if note == nil || note.From != r.String() || filepath.Dir(first) != filepath.Clean(o.Folder) || !o.areMeant(note.Files) {
 			continue
 		}
 		whole, err := areWhole(ctx, o.Folder, note.Files, notify)
@@ -229,9 +229,9 @@ func (o Options) there(ctx context.Context, r Reference, notify func(Event)) (_ 
 	return Result{}, false, nil
 }
 
-// means reports whether files are all those of a model, with the name and the hash that are asked
-// for.
-func (o Options) means(files []library.SourceFile) bool {
+// areMeant reports whether files are all those of a model, with the name and the hash that are
+// asked for.
+func (o Options) areMeant(files []library.SourceFile) bool {
 	if len(files) == 0 {
 		return false
 	}

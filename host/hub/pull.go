@@ -44,7 +44,7 @@ func (c Client) Pull(ctx context.Context, r Reference, o Options) (_ Result, err
 	defer c.close()
 	c.Notify = oneAtATime(c.Notify)
 	if !o.AskHub {
-		if result, found, err := o.there(ctx, r, c.Notify); found || err != nil {
+		if result, found, err := o.findWhole(ctx, r, c.Notify); found || err != nil {
 			return result, err
 		}
 	}
@@ -58,7 +58,7 @@ func (c Client) Pull(ctx context.Context, r Reference, o Options) (_ Result, err
 	_ = RemoveLeftovers(o.Folder) // they only take room
 	n, _ := library.SplitName(files[0].Name)
 	result := Result{Name: n.Model, Path: filepath.Join(o.Folder, files[0].Name)}
-	missing, err := o.missing(ctx, files)
+	missing, err := o.findMissing(ctx, files)
 	if err == nil && len(missing) > 0 {
 		result.Bytes, err = c.fetchAll(ctx, r, o, files, missing)
 	}
@@ -120,7 +120,7 @@ func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []Fi
 	}
 	// The note before the files: a pull that is killed between them knows by it what is there. The
 	// first part last: it is what makes the model one of the folder's.
-	if err := library.WriteSource(filepath.Join(o.Folder, files[0].Name), source(r, files)); err != nil {
+	if err := library.WriteSource(filepath.Join(o.Folder, files[0].Name), sourceNote(r, files)); err != nil {
 		return 0, err
 	}
 	for _, p := range slices.Backward(t.parts) {
@@ -131,8 +131,8 @@ func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []Fi
 	return t.brought.Load(), nil
 }
 
-// source is the note of where files came from.
-func source(r Reference, files []File) library.Source {
+// sourceNote writes down where files came from.
+func sourceNote(r Reference, files []File) library.Source {
 	s := library.Source{From: r.String(), Pulled: time.Now().UTC().Truncate(time.Second)}
 	for _, f := range files {
 		s.Files = append(s.Files, library.SourceFile{Name: f.Name, URL: f.URL, Size: f.Size, SHA256: f.SHA256, ETag: f.ETag})
@@ -142,7 +142,7 @@ func source(r Reference, files []File) library.Source {
 
 // checkSpace refuses before the first byte what the disk has no room for.
 func (t *transfer) checkSpace(folder string) error {
-	free, known := freeSpace(folder)
+	free, _, known := atomicfile.DiskSpace(folder)
 	done, total := t.progress()
 	if total < 0 || !known || uint64(total-done) <= free {
 		return nil

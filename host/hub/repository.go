@@ -49,7 +49,7 @@ func Parse(text string) (Reference, error) {
 		return parseURL(text)
 	}
 	if scheme, _, found := strings.Cut(rest, "://"); found {
-		return Reference{}, wrong(text, fmt.Sprintf("%s:// is not supported", scheme))
+		return Reference{}, wrongReference(text, fmt.Sprintf("%s:// is not supported", scheme))
 	}
 	return parseRepository(text, rest)
 }
@@ -57,16 +57,16 @@ func Parse(text string) (Reference, error) {
 func parseURL(text string) (Reference, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return Reference{}, wrong(text, "the URL cannot be read")
+		return Reference{}, wrongReference(text, "the URL cannot be read")
 	}
 	if hubHosts[u.Host] {
 		return parsePage(text, u)
 	}
 	if u.User != nil {
-		return Reference{}, wrong(u.Redacted(), "a URL must not carry a password: it would be stored in the note beside the model")
+		return Reference{}, wrongReference(u.Redacted(), "a URL must not carry a password: it would be stored in the note beside the model")
 	}
 	if !strings.HasSuffix(u.Path, ".gguf") {
-		return Reference{}, wrong(text, "the path of a URL must end in .gguf")
+		return Reference{}, wrongReference(text, "the path of a URL must end in .gguf")
 	}
 	return Reference{URL: u}, nil
 }
@@ -91,7 +91,7 @@ func parseRepository(text, rest string) (Reference, error) {
 		rest, r.File = before, file
 	} else if before, quant, found := strings.Cut(rest, ":"); found {
 		if rest, r.Quant = before, quant; quant == "" {
-			return Reference{}, wrong(text, "after the colon comes a quantisation such as Q4_K_M")
+			return Reference{}, wrongReference(text, "after the colon comes a quantisation such as Q4_K_M")
 		}
 	}
 	if before, revision, found := strings.Cut(rest, "@"); found {
@@ -113,20 +113,20 @@ func cutFile(text string) (repository, file string, found bool) {
 func (r Reference) check(text string) error {
 	switch {
 	case !repositoryName.MatchString(r.Repository) || len(r.Repository) > 256:
-		return wrong(text, "it must be OWNER/NAME, hf://OWNER/NAME/FILE.gguf or the URL of a .gguf file")
+		return wrongReference(text, "it must be OWNER/NAME, hf://OWNER/NAME/FILE.gguf or the URL of a .gguf file")
 	case r.Revision == "" || strings.ContainsAny(r.Revision, "?#\\") || strings.Contains(r.Revision, ".."):
-		return wrong(text, "after the @ comes a branch, a tag or a commit")
+		return wrongReference(text, "after the @ comes a branch, a tag or a commit")
 	case r.Quant != "" && !quantName.MatchString(r.Quant):
-		return wrong(text, "a quantisation has letters, digits, dots, dashes and underscores, such as Q4_K_M")
+		return wrongReference(text, "a quantisation has letters, digits, dots, dashes and underscores, such as Q4_K_M")
 	case r.File != "" && !strings.HasSuffix(r.File, ".gguf"):
-		return wrong(text, "a file's name must end in .gguf")
+		return wrongReference(text, "a file's name must end in .gguf")
 	case strings.Contains("/"+r.File+"/", "/../") || strings.ContainsAny(r.File, "\\\x00"):
-		return wrong(text, "a file's path must stay in the repository")
+		return wrongReference(text, "a file's path must stay in the repository")
 	}
 	return nil
 }
 
-func wrong(text, why string) error { return fmt.Errorf("%w: %q: %s", ErrReference, text, why) }
+func wrongReference(text, why string) error { return fmt.Errorf("%w: %q: %s", ErrReference, text, why) }
 
 // String is the reference as Parse reads it.
 func (r Reference) String() string {

@@ -216,10 +216,10 @@ func PartsOf(files []SourceFile) []SourceFile {
 // of other files.
 func sourceOf(path string) *Source {
 	s := ReadSource(path)
-	if s == nil || len(PartsOf(s.Files)) != len(parts(path)) {
+	if s == nil || len(PartsOf(s.Files)) != len(partPaths(path)) {
 		return nil
 	}
-	for i, p := range parts(path) {
+	for i, p := range partPaths(path) {
 		info, err := os.Stat(p)
 		if err != nil || info.Size() != s.Files[i].Size || !strings.EqualFold(filepath.Base(p), s.Files[i].Name) {
 			return nil

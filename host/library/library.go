@@ -94,7 +94,7 @@ func (l *Library) Models() (models []Model, unreadable []Unreadable) {
 func (l *Library) Names() []string {
 	var names []string
 	for _, f := range files(l.Folder) {
-		if m, err := l.at(f.path); err != nil || !m.Adapter {
+		if m, err := l.readModel(f.path); err != nil || !m.Adapter {
 			names = append(names, f.name)
 		}
 	}
@@ -114,7 +114,7 @@ func (l *Library) Model(nameOrPath string) (Model, error) {
 		path = nameOrPath
 		name, _ = nameOf(filepath.Base(path))
 	}
-	m, err := l.at(path)
+	m, err := l.readModel(path)
 	m.Name = name
 	return m, err
 }
@@ -129,8 +129,8 @@ func IsPath(arg string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// at reads the model whose first file is at path, or remembers it.
-func (l *Library) at(path string) (Model, error) {
+// readModel reads the model whose first file is at path, or remembers it.
+func (l *Library) readModel(path string) (Model, error) {
 	stamp, err := stampOf(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Model{}, fmt.Errorf("%w: %w", ErrNotFound, err)
@@ -153,7 +153,7 @@ func (l *Library) at(path string) (Model, error) {
 // stampOf tells the states of a model's files apart.
 func stampOf(path string) (string, error) {
 	var stamp strings.Builder
-	for _, p := range append(parts(path), sourcePath(path)) {
+	for _, p := range append(partPaths(path), sourcePath(path)) {
 		info, err := os.Stat(p)
 		if err != nil {
 			if p == sourcePath(path) {
@@ -193,7 +193,7 @@ func read(path string) (Model, error) {
 // header has the metadata of the first and the tensors of all. digest identifies the contents as
 // far as the headers and the lengths show them.
 func readHeaders(path string) (joint *gguf.Header, paths []string, digest string, err error) {
-	paths = parts(path)
+	paths = partPaths(path)
 	sum := sha256.New()
 	for i, p := range paths {
 		h, err := readHeader(p, sum)
@@ -209,8 +209,8 @@ func readHeaders(path string) (joint *gguf.Header, paths []string, digest string
 	return joint, paths, hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// parts are the paths of a model's files by the name of the first.
-func parts(path string) []string {
+// partPaths lists the paths of a model's files by the name of the first.
+func partPaths(path string) []string {
 	n, ok := SplitName(filepath.Base(path))
 	if !ok || n.Part != 1 {
 		return []string{path}
@@ -253,7 +253,7 @@ func Advice(wrong string, names []string) string {
 	if len(names) == 0 {
 		return "that folder holds no .gguf file yet: put one there, fetch one with penstock model pull, or give its path"
 	}
-	if like := near(wrong, names); len(like) > 0 {
+	if like := similarNames(wrong, names); len(like) > 0 {
 		return "did you mean " + strings.Join(like[:min(most, len(like))], " or ") + "?"
 	}
 	if len(names) > most {
@@ -262,9 +262,9 @@ func Advice(wrong string, names []string) string {
 	return "it holds " + strings.Join(names, ", ")
 }
 
-// near returns the names most like a wrong one: those that contain it, lie in it or differ in few
-// letters.
-func near(name string, names []string) []string {
+// similarNames returns the names most like a wrong one: those that contain it, lie in it or differ
+// in few letters.
+func similarNames(name string, names []string) []string {
 	wanted := strings.ToLower(name)
 	if wanted == "" {
 		return nil
@@ -285,12 +285,12 @@ func near(name string, names []string) []string {
 func (l *Library) Removable(name string) ([]string, error) {
 	path := Find(l.Folder, name)
 	if path == "" {
-		if path = l.unfinished(name); path == "" {
+		if path = l.unfinishedPath(name); path == "" {
 			return nil, fmt.Errorf("%w: the model folder %s has no %q; %s", ErrNotFound, l.Folder, name, Advice(name, Stems(l.Folder)))
 		}
 	}
 	var files []string
-	for _, p := range append(parts(path), l.ownProjector(path)) {
+	for _, p := range append(partPaths(path), l.ownProjector(path)) {
 		files = append(files, p, p+PartEnding, p+PartEnding+NoteEnding)
 	}
 	files = append(files, sourcePath(path))
@@ -318,17 +318,17 @@ const (
 	NoteEnding = ".json"
 )
 
-// rank is 0 for a note and 1 for a file of the model.
-func rank(path string) int {
+// removalRank is 0 for a note and 1 for a file of the model.
+func removalRank(path string) int {
 	if strings.HasSuffix(path, NoteEnding) {
 		return 0
 	}
 	return 1
 }
 
-// unfinished is the path that the first file of a model would have whose pull or removal did not
-// end.
-func (l *Library) unfinished(name string) string {
+// unfinishedPath is the path that the first file of a model would have whose pull or removal did
+// not end.
+func (l *Library) unfinishedPath(name string) string {
 	entries, err := os.ReadDir(l.Folder)
 	if err != nil {
 		return ""
@@ -347,7 +347,7 @@ func (l *Library) unfinished(name string) string {
 // of a removal that was cut is Removable.
 func (l *Library) Remove(files []string) error {
 	inOrder := slices.SortedStableFunc(slices.Values(files), func(a, b string) int {
-		return cmp.Compare(rank(a), rank(b))
+		return cmp.Compare(removalRank(a), removalRank(b))
 	})
 	for _, f := range inOrder {
 		if err := atomicfile.Remove(f); err != nil {

@@ -229,11 +229,11 @@ func withoutGPU(o native.ModelOptions) native.ModelOptions {
 // openEngine loads the weights and computes a first pass.
 func (l *loader) openEngine(ctx context.Context, o engine.Options, file *model.File, remote *remoteModel) (*engine.Engine, error) {
 	o.Name, o.Progress = l.Name, l.Progress
-	e, err := engine.Open(ctx, completed(o, l.config, file, l.log))
+	e, err := engine.Open(ctx, completeOptions(o, l.config, file, l.log))
 	if err != nil && o.Model.LoadMTP && context.Cause(ctx) == nil {
 		l.log.Warn(withoutHead, slog.Any("error", err))
 		o.Model.LoadMTP = false
-		e, err = engine.Open(ctx, completed(o, l.config, file, l.log))
+		e, err = engine.Open(ctx, completeOptions(o, l.config, file, l.log))
 	}
 	if err != nil && remote != nil {
 		err = cmp.Or(remote.workers.Lost(), err) // which then is why
@@ -339,9 +339,9 @@ func (l *loader) openTier(ctx context.Context, e *engine.Engine) (kvcache.Cold, 
 // model can do: the built-in model chats beside it, so that a command line for llama-server works.
 func besideBuiltIn(c config.Config) (config.Config, bool) {
 	switch {
-	case c.Model.Path == "" || !scoring(c) && !c.Embedding.Enabled:
+	case c.Model.Path == "" || !isScoring(c) && !c.Embedding.Enabled:
 		return c, false
-	case scoring(c):
+	case isScoring(c):
 		c.Rerank.Model = cmp.Or(c.Rerank.Model, c.Model.Path)
 	default:
 		c.Embedding.Model = cmp.Or(c.Embedding.Model, c.Model.Path)
@@ -350,8 +350,8 @@ func besideBuiltIn(c config.Config) (config.Config, bool) {
 	return c, true
 }
 
-// scoring reports whether the model that is served is to score documents.
-func scoring(c config.Config) bool { return c.Rerank.Enabled || c.Embedding.Pooling == "rank" }
+// isScoring reports whether the model that is served is to score documents.
+func isScoring(c config.Config) bool { return c.Rerank.Enabled || c.Embedding.Pooling == "rank" }
 
 // NameOf is the name of the model of a configuration in the API.
 func NameOf(c config.Model) string {

@@ -130,8 +130,8 @@ func snapshots(c config.Speculation) int {
 	return min(mostSnapshots, c.DraftNMax)
 }
 
-// completed are the options with what only the model's file tells.
-func completed(o engine.Options, c config.Config, file *model.File, log *slog.Logger) engine.Options {
+// completeOptions adds to the options what only the model's file tells.
+func completeOptions(o engine.Options, c config.Config, file *model.File, log *slog.Logger) engine.Options {
 	o.Parts, o.Lacks, o.ControlVectors, o.Template = file.Parts, lacksOf(file, log), controlVectors(c.Model), templateOptions(c.Chat, file.Template)
 	return o
 }

@@ -28,8 +28,8 @@ import (
 	"github.com/penstock/penstock/plugins/script"
 )
 
-// Plugins serves all models of a server: one folder, each module compiled once, and one budget of memory,
-// whatever models they are used with.
+// Plugins serves all models of a server: one folder, each module compiled once, and one budget of
+// memory, whatever models they are used with.
 type Plugins struct {
 	*registry.Registry
 	loader   *load.Loader
@@ -43,7 +43,7 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	c, limits := all.Plugins, plugin.DefaultLimits()
 	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
 	loader := load.New(plugin.HostOptions{
-		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
+		Limits: limits, TopK: highestLogits, FirstInvalid: native.FirstInvalid,
 		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: CodeCache(log), Interpreter: script.Module,
 	})
 	lock, err := plugin.NewLock(c.Lock)
@@ -176,8 +176,8 @@ func identityOf(e *engine.Engine, log *slog.Logger) plugin.Model {
 	}
 }
 
-// highest is plugin.TopK in native code: it searches the row with SIMD.
-func highest(row []float32, k int, ids []int32, logits []float32) int {
+// highestLogits is plugin.TopK in native code: it searches the row with SIMD.
+func highestLogits(row []float32, k int, ids []int32, logits []float32) int {
 	return native.TopLogits(row, ids[:k], logits[:k])
 }
 

@@ -108,8 +108,8 @@ type uses struct {
 	list []use
 }
 
-// holding are the operator's plugins of a request.
-func (b *Builder) holding(asker serving.Asker) (all []use) {
+// attachedTo lists the plugins that the operator has attached to a request.
+func (b *Builder) attachedTo(asker serving.Asker) (all []use) {
 	attached := b.attached()
 	for i := range attached {
 		if a := &attached[i]; a.holds(b.name, asker) {
@@ -126,7 +126,7 @@ func (b *Builder) holding(asker serving.Asker) (all []use) {
 // skipped, what the operator demands would be gone without a word. If they were refused, nothing
 // would be served any more.
 func (b *Builder) Resolve(ctx context.Context, asker serving.Asker, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
-	all := b.holding(asker)
+	all := b.attachedTo(asker)
 	for _, u := range list {
 		of := find(all, u.Name)
 		switch {
@@ -146,14 +146,14 @@ func (b *Builder) Resolve(ctx context.Context, asker serving.Asker, list []servi
 			all = append(all, use{PluginUse: u, client: asker.Client, asked: true})
 		}
 	}
-	return b.found(ctx, asker.Client, all, chain)
+	return b.findAll(ctx, asker.Client, all, chain)
 }
 
 // Again implements serving.Plugins for an answer that goes on: it has the operator's plugins as
 // they were when it began. That must not be a way to go on without what the operator requires by
 // now.
 func (r *uses) Again(ctx context.Context, asker serving.Asker, chain []string) (serving.Plugins, error) {
-	for _, u := range r.holding(asker) {
+	for _, u := range r.attachedTo(asker) {
 		if !u.required() {
 			continue
 		}
@@ -172,12 +172,12 @@ func (r *uses) Again(ctx context.Context, asker serving.Asker, chain []string) (
 				Message: fmt.Sprintf("this server has come to require plugin %q, or another version or configuration of it, since the answer began: ask anew instead of going on from that answer", u.Name)}
 		}
 	}
-	return r.found(ctx, asker.Client, slices.Clone(r.list), chain)
+	return r.findAll(ctx, asker.Client, slices.Clone(r.list), chain)
 }
 
-// found finds and checks those plugins of a list that are not found yet, and those that only a
+// findAll finds and checks those plugins of a list that are not found yet, and those that only a
 // chain names.
-func (b *Builder) found(ctx context.Context, client string, list []use, chain []string) (_ serving.Plugins, err error) {
+func (b *Builder) findAll(ctx context.Context, client string, list []use, chain []string) (_ serving.Plugins, err error) {
 	if err := checkPlaces(list, chain); err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 		if u.plugin.Retain() {
 			return nil
 		}
-		if u.plugin, u.Config, err = planned(ctx, u.plugin, u); err != nil { // what it had planned may be kept no longer
+		if u.plugin, u.Config, err = planUse(ctx, u.plugin, u); err != nil { // what it had planned may be kept no longer
 			return useError(u, err)
 		}
 		return nil
@@ -309,15 +309,16 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 			u.Field, u.SHA256, u.Name, p.SHA256)
 	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
 		err = useError(u, err)
-	} else if u.plugin, u.Config, err = planned(ctx, p, u); err != nil {
+	} else if u.plugin, u.Config, err = planUse(ctx, p, u); err != nil {
 		err = useError(u, err)
 	}
 	p.Release()
 	return err
 }
 
-// planned is a plugin as it is for a use, and the use's configuration with a script's defaults.
-func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, config []byte, err error) {
+// planUse plans a plugin for a use, and returns it with the use's configuration with a script's
+// defaults.
+func planUse(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, config []byte, err error) {
 	if config = u.Config; u.Source == "" {
 		q, err = p.With(ctx, u.planner(), config)
 	} else {

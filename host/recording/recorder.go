@@ -391,7 +391,7 @@ func (r *request) file() (*session.File, head) {
 		if c.Reason == "" {
 			c.Reason = "cancelled" // its client did not wait for the end
 		}
-		attribute(c.Tokens, c.Prompt, own)
+		attributeTokens(c.Tokens, c.Prompt, own)
 		h.Tokens += len(c.Tokens)
 		f.Recording.Choices = append(f.Recording.Choices, c.Choice)
 	}
@@ -404,9 +404,9 @@ type origin struct {
 	by, how string
 }
 
-// attribute says of each token of an answer whether a plugin has put it there, as its session
+// attributeTokens says of each token of an answer whether a plugin has put it there, as its session
 // tells. The answer begins at a position of the conversation. What the client has put there stays.
-func attribute(tokens []session.Chosen, from int, sessions []session.Session) {
+func attributeTokens(tokens []session.Chosen, from int, sessions []session.Session) {
 	for i := range sessions {
 		for at, o := range originsIn(&sessions[i]) {
 			if n := at - from; n >= 0 && n < len(tokens) && tokens[n].Token == o.token && tokens[n].By != "client" {

@@ -202,8 +202,8 @@ type head struct {
 // subfield is the name of the subfield.
 const subfield = "PS"
 
-// extra packs the head for a gzip header.
-func (h head) extra() ([]byte, error) {
+// packHead packs the head for a gzip header.
+func (h head) packHead() ([]byte, error) {
 	text, err := json.Marshal(h)
 	return append(binary.LittleEndian.AppendUint16([]byte(subfield), uint16(len(text))), text...), err
 }
@@ -246,7 +246,7 @@ func (s *Store) List(ctx context.Context, r serving.RecordingReader) ([]serving.
 	}
 	s.prune()
 	list := []serving.RecordingInfo{}
-	err := s.each(func(id string, file *os.File) {
+	err := s.eachRecording(func(id string, file *os.File) {
 		info, h, err := readHead(file)
 		if err == nil && owns(r, id, h.Owner) {
 			list = append(list, serving.RecordingInfo{ID: id, Created: h.Created, Model: h.Model, Plugins: h.Plugins, Tokens: h.Tokens, Bytes: info.Size(), Cut: h.Cut})
@@ -261,8 +261,8 @@ func (s *Store) List(ctx context.Context, r serving.RecordingReader) ([]serving.
 	return list, err
 }
 
-// each opens all recordings of the folder, one after the other.
-func (s *Store) each(look func(id string, file *os.File)) error {
+// eachRecording opens all recordings of the folder, one after the other.
+func (s *Store) eachRecording(look func(id string, file *os.File)) error {
 	root, err := os.OpenRoot(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -294,7 +294,7 @@ func (s *Store) prune() {
 		at time.Time
 	}
 	var all []kept
-	err := s.each(func(id string, file *os.File) {
+	err := s.eachRecording(func(id string, file *os.File) {
 		if info, err := file.Stat(); err == nil {
 			all = append(all, kept{id, info.ModTime()})
 		}
@@ -314,7 +314,7 @@ func (s *Store) remove(id string) error { return atomicfile.Remove(filepath.Join
 
 // write packs a recording into its file.
 func (s *Store) write(id string, h head, fill func(io.Writer) error) error {
-	extra, err := h.extra()
+	extra, err := h.packHead()
 	if err != nil {
 		return err
 	}

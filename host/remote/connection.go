@@ -40,7 +40,7 @@ type Connection struct {
 func (d Dialer) Open(ctx context.Context, address string) (*Connection, error) {
 	conn, err := d.dial(ctx, address)
 	if err != nil {
-		return nil, &WorkerError{Worker: address, Cause: explained(err)}
+		return nil, &WorkerError{Worker: address, Cause: explainError(err)}
 	}
 	c, err := d.begin(ctx, address, conn)
 	if err != nil {
@@ -187,10 +187,10 @@ func MutualTLS(certificate, key, authority string) (*tls.Config, error) {
 	if !pool.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("--tls-ca %s has no certificate in PEM", authority)
 	}
-	return mutual(pair, pool), nil
+	return mutualTLS(pair, pool), nil
 }
 
-func mutual(pair tls.Certificate, pool *x509.CertPool) *tls.Config {
+func mutualTLS(pair tls.Certificate, pool *x509.CertPool) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool,
 		ClientAuth: tls.RequireAndVerifyClientCert}
 }

@@ -45,7 +45,7 @@ func (g *guard) relay() error {
 		return g.answer(g.version[:])
 	}
 	_, _ = g.worker.Write(request)
-	if err := g.pass(size - n); err != nil {
+	if err := g.passOn(size - n); err != nil {
 		return err
 	}
 	due, answered := c.answerSize(head)
@@ -55,8 +55,8 @@ func (g *guard) relay() error {
 	return g.takeAnswer(c, head, due)
 }
 
-// pass hands size bytes of a request on to the worker, or to nobody if it is lost.
-func (g *guard) pass(size uint64) error {
+// passOn hands size bytes of a request on to the worker, or to nobody if it is lost.
+func (g *guard) passOn(size uint64) error {
 	for size > 0 {
 		part := g.buffer[:min(size, uint64(len(g.buffer)))]
 		n, err := g.ggml.Read(part)
@@ -72,7 +72,7 @@ func (g *guard) pass(size uint64) error {
 func (g *guard) takeAnswer(c command, head []byte, due uint64) error {
 	slow := time.AfterFunc(answerLimit, func() { g.worker.fail(errSlow) })
 	defer slow.Stop()
-	if !g.expect(c, due) {
+	if !g.readAnswerSize(c, due) {
 		return g.substitute(c, head, due)
 	}
 	if c != getTensor { // small, and half of one and half of another would be neither
@@ -97,8 +97,9 @@ func (g *guard) takeAnswer(c command, head []byte, due uint64) error {
 	return nil
 }
 
-// expect reads how long the worker's answer is, and reports whether it is as long as it must be.
-func (g *guard) expect(c command, due uint64) bool {
+// readAnswerSize reads how long the worker's answer is, and reports whether it is as long as it
+// must be.
+func (g *guard) readAnswerSize(c command, due uint64) bool {
 	var header [answerHeader]byte
 	if _, err := io.ReadFull(g.worker, header[:]); err != nil {
 		return false

@@ -64,11 +64,11 @@ func newLink(conn net.Conn) *link {
 // begin starts to read data and to exchange signs of life.
 func (l *link) begin() {
 	l.work.Go(l.readAll)
-	l.live()
+	l.startPinging()
 }
 
-// live starts to send signs of life, without expecting any.
-func (l *link) live() { l.living.Do(func() { l.work.Go(l.ping) }) }
+// startPinging starts to send signs of life, without expecting any.
+func (l *link) startPinging() { l.living.Do(func() { l.work.Go(l.ping) }) }
 
 // fail ends the link for a reason; only the first counts. With TLS, the connection below it is
 // closed, since TLS would first send a message to a peer that may not be reading.
@@ -135,7 +135,7 @@ func (l *link) write(kind frameKind, payload []byte) error {
 	binary.LittleEndian.PutUint32(l.frame[1:], uint32(len(payload)))
 	n := copy(l.frame[frameHeader:], payload)
 	if _, err := l.conn.Write(l.frame[:frameHeader+n]); err != nil {
-		return explained(err)
+		return explainError(err)
 	}
 	return nil
 }
@@ -167,11 +167,11 @@ func (l *link) Read(p []byte) (int, error) {
 // that for what is done with it: who is slow to take data does not make the peer gone.
 func (l *link) receive(into []byte, limit time.Duration) (frameKind, []byte, error) {
 	if err := l.conn.SetReadDeadline(time.Now().Add(limit)); err != nil {
-		return 0, nil, explained(err)
+		return 0, nil, explainError(err)
 	}
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(l.conn, header[:1]); err != nil {
-		return 0, nil, explained(err)
+		return 0, nil, explainError(err)
 	}
 	switch kind := frameKind(header[0]); {
 	case header[0] == tlsAlert || header[0] == tlsHandshake:
@@ -180,14 +180,14 @@ func (l *link) receive(into []byte, limit time.Duration) (frameKind, []byte, err
 		return 0, nil, errNoFrame
 	}
 	if _, err := io.ReadFull(l.conn, header[1:]); err != nil {
-		return 0, nil, explained(err)
+		return 0, nil, explainError(err)
 	}
 	size := binary.LittleEndian.Uint32(header[1:])
 	if size > maxFrame {
 		return 0, nil, fmt.Errorf("%w: a frame of %d bytes", errNoFrame, size)
 	}
 	if _, err := io.ReadFull(l.conn, into[:size]); err != nil {
-		return 0, nil, explained(err)
+		return 0, nil, explainError(err)
 	}
 	return frameKind(header[0]), into[:size], nil
 }

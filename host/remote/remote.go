@@ -139,8 +139,8 @@ var (
 	errTLS          = errors.New("it speaks TLS; name a certificate with --tls-cert, --tls-key and --tls-ca")
 )
 
-// explained makes a sentence of what went wrong with a connection.
-func explained(err error) error {
+// explainError makes a sentence of what went wrong with a connection.
+func explainError(err error) error {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var record tls.RecordHeaderError

@@ -118,7 +118,7 @@ func (s *Server) admit(l *link) (release func(), err error) {
 	}
 	reason := h.refusal(s.Llama)
 	if reason == "" {
-		reason = s.await(h)
+		reason = s.awaitWorker(h)
 	}
 	if reason != "" {
 		_ = l.send(endFrame, []byte(reason))
@@ -127,9 +127,9 @@ func (s *Server) admit(l *link) (release func(), err error) {
 	return s.leave, nil
 }
 
-// await gives the worker to a host, or says why it cannot have it. A host that is started again
-// comes while the worker still clears up after the one before, so it waits a little.
-func (s *Server) await(h hostHello) (reason string) {
+// awaitWorker gives the worker to a host, or says why it cannot have it. A host that is started
+// again comes while the worker still clears up after the one before, so it waits a little.
+func (s *Server) awaitWorker(h hostHello) (reason string) {
 	patience := time.NewTimer(leaveLimit)
 	defer patience.Stop()
 	for {
@@ -171,7 +171,7 @@ func (s *Server) leave() {
 // compute relays between a host and a child until either ends, and returns why. It may take a
 // while until a child knows its devices: signs of life go out meanwhile.
 func (s *Server) compute(l *link) error {
-	l.live()
+	l.startPinging()
 	child, err := s.Start()
 	if err != nil {
 		_ = l.send(endFrame, []byte("it cannot start ggml's server: "+err.Error()))

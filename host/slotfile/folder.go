@@ -152,7 +152,7 @@ func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	saved, err := f.rooms(r)
+	saved, err := f.makeStates(r)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -163,8 +163,8 @@ func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	return saved, stat.Size(), nil
 }
 
-// rooms makes the states that a file is read into.
-func (f *Folder) rooms(r *reader) (*kvcache.Saved, error) {
+// makeStates makes the states that a file is read into.
+func (f *Folder) makeStates(r *reader) (*kvcache.Saved, error) {
 	pieces, err := r.origin.pieces()
 	if err != nil {
 		return nil, err

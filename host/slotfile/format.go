@@ -124,14 +124,14 @@ func open(file io.ReaderAt, size int64) (*reader, error) {
 	if _, err := file.ReadAt(about, size-int64(tailSize)-r.about); err != nil {
 		return nil, err
 	}
-	if json.Unmarshal(about, &r.origin) != nil || !r.sound() {
+	if json.Unmarshal(about, &r.origin) != nil || !r.isSound() {
 		return nil, errDamaged
 	}
 	return r, nil
 }
 
-// sound reports whether what the origin says of sizes can be.
-func (r *reader) sound() bool {
+// isSound reports whether what the origin says of sizes can be.
+func (r *reader) isSound() bool {
 	left := r.size - int64(r.origin.Bytes)
 	for _, p := range r.origin.Checkpoints {
 		if p.Bytes < 0 || int64(p.Bytes) > left {
@@ -179,11 +179,11 @@ func (r *reader) read(states [][]byte) ([]kvcache.Token, error) {
 	if _, err := io.Copy(io.Discard, body); err != nil {
 		return nil, err
 	}
-	return tokens, r.compare(sum)
+	return tokens, r.checkSum(sum)
 }
 
-// compare compares the checksum.
-func (r *reader) compare(sum hash.Hash) error {
+// checkSum compares the checksum.
+func (r *reader) checkSum(sum hash.Hash) error {
 	want := make([]byte, sha256.Size)
 	if _, err := r.file.ReadAt(want, r.size-int64(len(want)+len(end))); err != nil {
 		return err

@@ -385,13 +385,13 @@ type PluginTotals struct {
 // Totals sums up the calls of each plugin that was called, by name.
 func (p *PluginMetrics) Totals() map[string]PluginTotals {
 	all := map[string]PluginTotals{}
-	each(p.calls, func(m *dto.Metric) {
+	eachMetric(p.calls, func(m *dto.Metric) {
 		t := all[pluginOf(m)]
 		t.Calls += m.GetHistogram().GetSampleCount()
 		t.Time += seconds(m.GetHistogram().GetSampleSum())
 		all[pluginOf(m)] = t
 	})
-	each(p.faults, func(m *dto.Metric) {
+	eachMetric(p.faults, func(m *dto.Metric) {
 		t := all[pluginOf(m)]
 		t.Faults += uint64(m.GetCounter().GetValue())
 		all[pluginOf(m)] = t
@@ -399,8 +399,8 @@ func (p *PluginMetrics) Totals() map[string]PluginTotals {
 	return all
 }
 
-// each reads all metrics of a vector.
-func each(c prometheus.Collector, f func(*dto.Metric)) {
+// eachMetric reads all metrics of a vector.
+func eachMetric(c prometheus.Collector, f func(*dto.Metric)) {
 	out := make(chan prometheus.Metric)
 	go func() {
 		c.Collect(out)

@@ -144,15 +144,15 @@ func readInputs(ctx context.Context, m *embedding.Model, l embedding.Limits, r E
 			return nil, refusal.Invalid(r.Field, "Input content cannot be empty")
 		}
 		if r.Truncate && len(in) > l.Input {
-			inputs[i] = truncate(in, l.Input, around)
+			inputs[i] = truncateTokens(in, l.Input, around)
 		}
 	}
 	return inputs, nil
 }
 
-// truncate leaves most of the tokens of a text, with those that end it as they end an empty one,
-// around: a model that was trained with [SEP] at the end expects it there.
-func truncate(tokens []int32, most int, around []int32) []int32 {
+// truncateTokens leaves most of the tokens of a text, with those that end it as they end an empty
+// one, around: a model that was trained with [SEP] at the end expects it there.
+func truncateTokens(tokens []int32, most int, around []int32) []int32 {
 	n := 0
 	for n < min(len(around), most) && tokens[len(tokens)-1-n] == around[len(around)-1-n] {
 		n++

@@ -214,14 +214,14 @@ func (l *Log) write(ctx context.Context, f frame, ended bool) bool {
 	}
 	if ended {
 		l.ended, l.source = true, nil
-		l.shelf.ended(l, l.reader == nil)
+		l.shelf.noteEnd(l, l.reader == nil)
 	}
-	l.wake()
+	l.wakeReader()
 	return true
 }
 
-// wake has whoever reads the log look into it.
-func (l *Log) wake() {
+// wakeReader has whoever reads the log look into it.
+func (l *Log) wakeReader() {
 	if l.reader != nil {
 		l.reader.Wake()
 	}
@@ -270,13 +270,13 @@ func (r *Reader) Read() (f any, last, lost bool) {
 		if r.parts.any && (last || r.parts.behind >= mostGathered) {
 			return r.parts.take(r.ID), false, false
 		}
-		l.pass()
+		l.passFrame()
 		if next.parts == nil {
 			r.parts.behind++
 			if next.seq == 0 && l.kept && !last { // now the client knows the name of the stream
 				l.shelf.hold(l)
 			}
-			return next.named(r.ID), last, false
+			return next.nameFrame(r.ID), last, false
 		}
 		r.parts.add(next.parts)
 	}
@@ -294,8 +294,8 @@ func (r *Reader) tell(state string) {
 	r.states = append(r.states, stateFrame{Type: state, ID: r.ID})
 }
 
-// pass moves the reader on by one frame.
-func (l *Log) pass() {
+// passFrame moves the reader on by one frame.
+func (l *Log) passFrame() {
 	if l.kept {
 		l.place++
 	} else {
@@ -325,7 +325,7 @@ func (s *Shelf) Attach(r *Reader, stream string, caller completion.Caller, after
 	if !l.kept || l.reader == nil && !s.take(l) { // its time was up just now
 		return unknownStream(absentStream)
 	}
-	l.wake() // to see that it has lost the log
+	l.wakeReader() // to see that it has lost the log
 	l.reader, l.turn, l.place = r, l.turn+1, 0
 	r.turn, r.states = l.turn, nil
 	r.log.Store(l)
@@ -366,7 +366,7 @@ func (r *Reader) Leave() {
 	}
 	l.reader = nil
 	if l.kept {
-		l.shelf.left(l, l.ended)
+		l.shelf.startStay(l, l.ended)
 	} else {
 		l.cancel()
 	}
@@ -405,9 +405,9 @@ func (t Told) Settle() {
 // Stream is the name of the answer's stream, which a scheduler knows it by.
 func (l *Log) Stream() string { return l.name }
 
-// named is the frame for a client that calls the answer id. The name is the second field of each
-// frame.
-func (f *frame) named(id string) json.RawMessage {
+// nameFrame makes the frame for a client that calls the answer id. The name is the second field of
+// each frame.
+func (f *frame) nameFrame(id string) json.RawMessage {
 	name, _ := json.Marshal(id) // a text
 	return bytes.Replace(f.data, []byte(`"id":""`), append([]byte(`"id":`), name...), 1)
 }

@@ -93,7 +93,7 @@ func readContent(raw json.RawMessage, field string, pictures bool) (texts []stri
 	for i, b := range blocks {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if b.Type != "text" && !pictures {
-			return nil, nil, nil, b.refused(at, "text")
+			return nil, nil, nil, b.refuse(at, "text")
 		}
 		text, is, err := b.said(at)
 		switch {
@@ -110,7 +110,7 @@ func readContent(raw json.RawMessage, field string, pictures bool) (texts []stri
 			}
 			texts, found = append(texts, media.Marker), append(found, p)
 		default:
-			return nil, nil, nil, b.refused(at, "text, image, document, search_result and tool_reference")
+			return nil, nil, nil, b.refuse(at, "text, image, document, search_result and tool_reference")
 		}
 	}
 	return texts, found, leftOut, nil
@@ -161,22 +161,22 @@ func (b block) said(field string) (text string, is bool, err error) {
 		var from string
 		_ = json.Unmarshal(b.Source, &from) // what is none is not said
 		texts, _, _, err := readContent(b.Content, field+".content", false)
-		return joined(append([]string{b.Title, from}, texts...)...), true, err
+		return joinLines(append([]string{b.Title, from}, texts...)...), true, err
 	case "document":
 		_ = json.Unmarshal(b.Source, &s) // what is none has no type
 		switch s.Type {
 		case "text":
-			return joined(b.Title, s.Data), true, nil
+			return joinLines(b.Title, s.Data), true, nil
 		case "content":
 			texts, _, _, err := readContent(s.Content, field+".source.content", false)
-			return joined(append([]string{b.Title}, texts...)...), true, err
+			return joinLines(append([]string{b.Title}, texts...)...), true, err
 		}
 	}
 	return "", false, nil
 }
 
-// joined is texts, of which some may be empty, in lines.
-func joined(texts ...string) string {
+// joinLines joins texts, of which some may be empty, by line breaks.
+func joinLines(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
 }
 
@@ -227,8 +227,8 @@ func readBlocks(raw json.RawMessage, field string) ([]block, error) {
 	return blocks, nil
 }
 
-// refused tells that a block of this type cannot stand here.
-func (b block) refused(field, taken string) error {
+// refuse tells that a block of this type cannot stand here.
+func (b block) refuse(field, taken string) error {
 	return &chat.Invalid{Field: field, Reason: fmt.Sprintf("has type %q; here this server takes %s", excerpt.Of(b.Type, longestWord), taken)}
 }
 
@@ -266,7 +266,7 @@ func (t *turn) add(b block, field string) error {
 	case b.Type == "tool_result" && role == "user":
 		return t.addResult(b, field)
 	default:
-		return b.refused(field, takenFrom[role])
+		return b.refuse(field, takenFrom[role])
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (a API) complete(c echo.Context, b *completionBody, size int, prompt comple
 	if err := b.check(); err != nil {
 		return err
 	}
-	b.fit()
+	b.clampParams()
 	asked, err := b.asked(wire.CallerOf(c), size, prompt)
 	if err != nil {
 		return err
@@ -146,9 +146,9 @@ const (
 	mostCandidates = 100
 )
 
-// fit moves sampling parameters into their ranges where llama-server does so. Fields that are not
-// given stay unset: it is no number.
-func (b *completionBody) fit() {
+// clampParams moves sampling parameters into their ranges where llama-server does so. Fields that
+// are not given stay unset: it is no number.
+func (b *completionBody) clampParams() {
 	unit := func(v float32) float32 { return max(0, min(v, 1)) }
 	if b.TopK != sampling.Unset {
 		b.TopK = max(0, b.TopK)
@@ -167,7 +167,7 @@ func (b *completionBody) fit() {
 // asked is the request that a body of size bytes is.
 func (b *completionBody) asked(from completion.Caller, size int, prompt completion.Source) (completion.Asked, error) {
 	a := completion.Asked{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: b.CommonFields, Size: size, Source: prompt}
-	a.Answers = completion.Answers{PerPrompt: first(1, b.NCmpl, b.N), OnePerSlot: "n_cmpl", Logprobs: -1, ReturnTokens: b.ReturnTokens, Keep: b.NKeep, Discard: b.NDiscard, Progress: b.ReturnProgress && b.Stream}
+	a.Answers = completion.Answers{PerPrompt: firstGiven(1, b.NCmpl, b.N), OnePerSlot: "n_cmpl", Logprobs: -1, ReturnTokens: b.ReturnTokens, Keep: b.NKeep, Discard: b.NDiscard, Progress: b.ReturnProgress && b.Stream}
 	if b.NCmpl == nil {
 		a.OnePerSlot = "n"
 	}
@@ -178,7 +178,7 @@ func (b *completionBody) asked(from completion.Caller, size int, prompt completi
 	if b.IDSlot != nil && *b.IDSlot != -1 {
 		a.Slot = b.IDSlot
 	}
-	if n := max(0, first(0, b.NProbs, b.Logprobs)); n > 0 {
+	if n := max(0, firstGiven(0, b.NProbs, b.Logprobs)); n > 0 {
 		a.Logprobs = n
 		if b.NProbs != nil {
 			a.LogprobsField = "n_probs"
@@ -200,11 +200,11 @@ func (b *completionBody) asked(from completion.Caller, size int, prompt completi
 
 // limit is how many tokens to generate: -1 for as many as the server allows.
 func (b *completionBody) limit() int {
-	return first(-1, b.NPredict, b.MaxCompletionTokens, b.MaxTokens)
+	return firstGiven(-1, b.NPredict, b.MaxCompletionTokens, b.MaxTokens)
 }
 
-// first is the first value that is there.
-func first(otherwise int, values ...*int) int {
+// firstGiven is the first value that is there.
+func firstGiven(otherwise int, values ...*int) int {
 	for _, v := range values {
 		if v != nil {
 			return *v
@@ -261,7 +261,7 @@ func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 	maps.Copy(s, settings{
 		"stop": append(append([]string{}, r.Stops...), r.Rendered.Stops...), "logit_bias": biases(r),
 		"lora": adapters(r.Adapters), "speculative.types": drafters(r.Model),
-		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift().Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
+		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift().Keep, "n_discard": b.NDiscard, "n_probs": firstGiven(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
 		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == legacyReasoning,
 	})

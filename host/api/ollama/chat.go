@@ -182,8 +182,8 @@ func modelName(name string) string { return strings.TrimSuffix(name, defaultTag)
 
 const defaultTag = ":latest"
 
-// located says of a wrong sampling parameter that it stands in the options, where it does.
-func (b *AnswerFields) located(err error) error {
+// locateError says of a wrong sampling parameter that it stands in the options, where it does.
+func (b *AnswerFields) locateError(err error) error {
 	var wrong *sampling.Invalid
 	if !errors.As(err, &wrong) {
 		return err
@@ -239,7 +239,7 @@ func (a API) prompt(c echo.Context, b *AnswerFields, field string, source comple
 	}
 	r, err := a.Prompt(c.Request().Context(), asked)
 	if err != nil {
-		return nil, b.located(err)
+		return nil, b.locateError(err)
 	}
 	return r, nil
 }
@@ -341,7 +341,7 @@ func (a API) generate(c echo.Context) error {
 
 func (b *generateBody) check() error {
 	switch {
-	case len(b.Images) > 0 && (b.plain() || len(b.Context) > 0):
+	case len(b.Images) > 0 && (b.skipsTemplate() || len(b.Context) > 0):
 		return refusal.Unsupported("images", "images cannot be used with raw, suffix or context: the model's template says where they stand; /api/chat takes a conversation with them")
 	case b.Raw && (b.Template != "" || b.System != "" || len(b.Context) > 0):
 		return refusal.Invalid("raw", "raw is true, so the prompt is used as it stands: leave out template, system and context")
@@ -354,7 +354,7 @@ func (b *generateBody) check() error {
 // source is what becomes the prompt: the text as it stands where it is raw or has a gap that the
 // answer fills, else a conversation of the system prompt and what the user says.
 func (b *generateBody) source() (completion.Source, error) {
-	if b.plain() {
+	if b.skipsTemplate() {
 		prompt := completion.Text(b.Prompt)
 		prompt.Suffix = b.Suffix
 		return prompt, nil
@@ -364,11 +364,11 @@ func (b *generateBody) source() (completion.Source, error) {
 		messages = append(messages, chat.Message{Role: "system", Content: b.System})
 	}
 	said := chat.Message{Role: "user", Content: b.Prompt}
-	parts := pictures(&said, b.Images, "images")
+	parts := placePictures(&said, b.Images, "images")
 	c, err := b.conversation(append(messages, said))
 	c.Media, c.Follows = parts, b.Context
 	return c, err
 }
 
-// plain reports whether no template makes the prompt.
-func (b *generateBody) plain() bool { return b.Raw || b.Suffix != "" }
+// skipsTemplate reports whether no template makes the prompt.
+func (b *generateBody) skipsTemplate() bool { return b.Raw || b.Suffix != "" }

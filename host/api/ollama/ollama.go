@@ -41,13 +41,13 @@ func (a API) Routes() []wire.Route {
 		wire.Route{Method: http.MethodGet, Path: "/api/ps", Handler: a.running},
 		wire.Route{Method: http.MethodGet, Path: "/api/version", Handler: a.version})
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
-		routes = append(routes, wire.Route{Method: method, Path: "/api/*", Handler: absent})
+		routes = append(routes, wire.Route{Method: method, Path: "/api/*", Handler: answerAbsent})
 	}
 	return routes
 }
 
-// absent answers the routes that this server lacks: those that make, copy and send models.
-func absent(c echo.Context) error {
+// answerAbsent answers the routes that this server lacks: those that make, copy and send models.
+func answerAbsent(c echo.Context) error {
 	return &refusal.Error{Kind: refusal.KindNotFound, Code: "not_found",
 		Message: "this server has no " + c.Request().Method + " " + c.Request().URL.Path + "; models come from its model folder, see its command penstock model"}
 }

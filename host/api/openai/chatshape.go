@@ -218,8 +218,8 @@ type describedShape struct {
 	verbose bool
 }
 
-// described is the shape that a body asks for.
-func (a API) described(r *completion.Prompted, b *AnswerFields, sh wire.Shape) wire.Shape {
+// describeShape adds to a shape what a body asks for besides.
+func (a API) describeShape(r *completion.Prompted, b *AnswerFields, sh wire.Shape) wire.Shape {
 	measured := b.Stream && (b.ReturnProgress || b.TimingsPerToken)
 	if !b.Verbose && !measured {
 		return sh

@@ -20,8 +20,8 @@ import (
 // API answers OpenAI's routes.
 type API struct {
 	*wire.Server
-	// Policies are the plugins that the operator attaches to the requests of a key for a model; nil:
-	// none.
+	// Policies are the plugins that the operator attaches to the requests of a key for a model;
+	// nil: none.
 	Policies func(model, key string) []serving.PolicyInfo
 	// Describe makes the shape of llama-server's own API, for clients that ask for what it tells
 	// besides.
@@ -50,7 +50,7 @@ func (a API) chatCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, a.described(r, &b.AnswerFields, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.AnswerFields))), b.Stream)
+	return a.Answer(c, r, a.describeShape(r, &b.AnswerFields, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.AnswerFields))), b.Stream)
 }
 
 // readChat reads a body and makes its prompt, for which a model may have to be loaded first.
@@ -91,7 +91,7 @@ func (a API) textCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b)), b.Stream)
+	return a.Answer(c, r, a.describeShape(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b)), b.Stream)
 }
 
 // Read turns the body of an answer that is told as it grows into a request: a chat if it has

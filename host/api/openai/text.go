@@ -162,7 +162,7 @@ func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 	shown := s.body.choices() // of those to each prompt
 	for i := 0; i < len(choices); i += s.request.PerPrompt {
 		all := wholes[i : i+s.request.PerPrompt]
-		for _, k := range best(all, shown) {
+		for _, k := range mostLikely(all, shown) {
 			c, w := choices[i+k], all[k]
 			reason := c.FinishReason()
 			choice := textChoice{Index: len(a.Choices), Text: s.echo(c).text + w.Content.String(), FinishReason: &reason, Trace: w.Traces, Branches: w.Branches, PluginOutputs: wire.OutputsOf(c)}
@@ -195,9 +195,9 @@ func (s textShape) probs(c *completion.Choice, w *wire.Whole) *textProbs {
 	return all
 }
 
-// best are the indices of the n answers whose tokens are the most likely on average, the most
-// likely first; all in order if there are no more than n.
-func best(all []*wire.Whole, n int) []int {
+// mostLikely finds the indices of the n answers whose tokens are the most likely on average, the
+// most likely first; all in order if there are no more than n.
+func mostLikely(all []*wire.Whole, n int) []int {
 	indices := make([]int, len(all))
 	for i := range indices {
 		indices[i] = i
@@ -337,15 +337,15 @@ func promptOffsets(engine serving.Engine, text string, tokens []scheduler.Token)
 	var count offsets
 	at := make([]int, len(tokens))
 	for i, t := range tokens {
-		n := extent(engine, text, t)
+		n := firstTokenBytes(engine, text, t)
 		at[i] = count.next(text[:n])
 		text = text[n:]
 	}
 	return at
 }
 
-// extent is how many bytes of a text its first token has.
-func extent(engine serving.Engine, text string, t scheduler.Token) int {
+// firstTokenBytes is how many bytes of a text its first token has.
+func firstTokenBytes(engine serving.Engine, text string, t scheduler.Token) int {
 	piece, shown := engine.Piece(t), engine.Shown(t)
 	for _, s := range []string{piece, shown, strings.TrimPrefix(piece, " ")} {
 		if s != "" && strings.HasPrefix(text, s) {

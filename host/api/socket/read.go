@@ -68,7 +68,7 @@ func (k *connection) read() error {
 // readFrame reads one frame and acts on it. It fails only if the connection does; a frame that is
 // too large is read to its end and refused.
 func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
-	r, arrived := k.hurried(r)
+	r, arrived := k.hurryReader(r)
 	defer arrived()
 	counted := k.incoming.claim.Body(r)
 	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
@@ -103,10 +103,10 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 // frameRate is how many bytes of a frame give its client a second more for it.
 const frameRate = 128 << 10
 
-// hurried ends the connection if a frame that has begun does not arrive in time: a frame that
+// hurryReader ends the connection if a frame that has begun does not arrive in time: a frame that
 // never ends would keep its memory forever. A large one has more time than a small one. What is
 // beyond the largest has no time of its own. arrived may be called more than once.
-func (k *connection) hurried(r io.Reader) (_ io.Reader, arrived func()) {
+func (k *connection) hurryReader(r io.Reader) (_ io.Reader, arrived func()) {
 	if k.api.BodyTimeout <= 0 {
 		return r, func() {}
 	}

@@ -59,7 +59,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Prompted, sh Shape, stream
 	if stream {
 		err = s.stream(ctx, c, answer, sh)
 	} else {
-		err = whole(ctx, c, answer, sh)
+		err = answerWhole(ctx, c, answer, sh)
 	}
 	if err != nil && ctx.Err() != nil {
 		return refusal.ErrGone
@@ -70,7 +70,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Prompted, sh Shape, stream
 	return nil
 }
 
-func whole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
+func answerWhole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
 	wholes := make([]*Whole, len(a.Choices))
 	for i := range wholes {
 		wholes[i] = &Whole{}
@@ -103,7 +103,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shap
 func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
 	w, ctx := s.newEvents(ctx, c.Response(), sh.Framing())
 	defer w.release()
-	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return forward(w, sh, c, d) }, w.flush)
+	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return gatherFrames(w, sh, c, d) }, w.flush)
 	if err == nil {
 		err = w.gather(sh.Closing(a.Choices)...)
 	}
@@ -112,22 +112,22 @@ func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Submi
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {
-		_ = w.gather(failure(c, sh, completion.AsError(err, a.PromptField))...) // a broken connection shows at flush
+		_ = w.gather(failureFrames(c, sh, completion.AsError(err, a.PromptField))...) // a broken connection shows at flush
 	}
 	w.done()
 	return w.flush()
 }
 
-// failure is the frames that end a stream which has begun.
-func failure(c echo.Context, sh Shape, e *refusal.Error) []any {
+// failureFrames makes the frames that end a stream which has begun.
+func failureFrames(c echo.Context, sh Shape, e *refusal.Error) []any {
 	if f, ok := sh.(Failing); ok {
 		return f.Failed(e)
 	}
 	return []any{ErrorBody(c, e)}
 }
 
-// forward gathers the frames of an event; they are written when no other event is ready.
-func forward(w *events, sh Shape, c *completion.Choice, d completion.Delta) error {
+// gatherFrames gathers the frames of an event; they are written when no other event is ready.
+func gatherFrames(w *events, sh Shape, c *completion.Choice, d completion.Delta) error {
 	return w.gather(Frames(sh, c, d)...)
 }
 

@@ -335,16 +335,16 @@ func timedOf(t chain.Timed) timed { return timed{t.Name, milliseconds(t.Took)} }
 func surveyOf(engine serving.Engine, v chain.Survey) survey {
 	out := survey{N: v.Count, Best: make([]candidate, len(v.Best))}
 	for i, b := range v.Best {
-		out.Best[i] = candidate{ID: b.Token, Token: engine.Piece(b.Token), Logit: finite(b.Logit), P: b.P}
+		out.Best[i] = candidate{ID: b.Token, Token: engine.Piece(b.Token), Logit: finiteLogit(b.Logit), P: b.P}
 	}
 	if c := v.Chosen; c.Rank > 0 {
-		out.Chosen = &place{c.Rank, finite(c.Logit), c.P}
+		out.Chosen = &place{c.Rank, finiteLogit(c.Logit), c.P}
 	}
 	return out
 }
 
-// finite is a logit as JSON can have it: a plugin can choose a token that was banned.
-func finite(logit float32) float32 {
+// finiteLogit makes a logit one that JSON can have: a plugin can choose a token that was banned.
+func finiteLogit(logit float32) float32 {
 	if math.Abs(float64(logit)) <= math.MaxFloat32 {
 		return logit
 	}

@@ -104,7 +104,7 @@ func mergeFront(ms []chat.Message) []chat.Message {
 	if n < 2 {
 		return ms
 	}
-	return append([]chat.Message{joined(ms[0].Role, ms[:n])}, ms[n:]...)
+	return append([]chat.Message{joinMessages(ms[0].Role, ms[:n])}, ms[n:]...)
 }
 
 // mergeLater adds the system messages behind others to those at the front.
@@ -124,7 +124,7 @@ func mergeLater(ms []chat.Message) (out []chat.Message) {
 	if isSystem(ms[0]) {
 		role = ms[0].Role
 	}
-	return append([]chat.Message{joined(role, all)}, out...)
+	return append([]chat.Message{joinMessages(role, all)}, out...)
 }
 
 func isNoSystem(m chat.Message) bool { return !isSystem(m) }
@@ -142,7 +142,7 @@ func giveToUser(ms []chat.Message) (out []chat.Message) {
 		case isSystem(m):
 			m.Role = user
 		case m.Role == user && len(waiting) > 0:
-			m, waiting = joined(user, append(waiting, m)), nil
+			m, waiting = joinMessages(user, append(waiting, m)), nil
 		}
 		out = append(out, m)
 	}
@@ -221,15 +221,15 @@ func merge(ms []chat.Message, role string) (out []chat.Message) {
 				thoughts = append(thoughts, m.Reasoning)
 			}
 		}
-		one := joined(role, ms[:n])
+		one := joinMessages(role, ms[:n])
 		one.Reasoning = strings.Trim(strings.Join(thoughts, "\n\n"), "\n")
 		out, ms = append(out, one), ms[n:]
 	}
 	return out
 }
 
-// joined is one message of several, in parts if one of them has parts.
-func joined(role string, ms []chat.Message) chat.Message {
+// joinMessages makes one message of several, in parts if one of them has parts.
+func joinMessages(role string, ms []chat.Message) chat.Message {
 	var texts, parts []string
 	inParts := false
 	for _, m := range ms {

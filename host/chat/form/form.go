@@ -127,7 +127,7 @@ func Say[P any](ctx context.Context, needs Form, messages []chat.Message, most i
 		tried = append(tried, in)
 		p, text, attempt := counted(ctx, in)
 		if attempt == nil && !saysAll(text, in) {
-			attempt = confirm(ctx, form, messages, counted)
+			attempt = confirmPlaces(ctx, form, messages, counted)
 		}
 		if attempt == nil {
 			return p, in, nil
@@ -158,7 +158,7 @@ func (f Form) keepsMedia(messages []chat.Message) bool {
 	}
 	next := 0
 	for _, m := range f.apply(numbered) {
-		for number := range marks(m.Content) {
+		for number := range marksIn(m.Content) {
 			if number != next {
 				return false
 			}
@@ -178,15 +178,15 @@ func isSame(a, b chat.Message) bool {
 		(a.Parts == nil) == (b.Parts == nil) && slices.Equal(a.Parts, b.Parts) && slices.Equal(a.ToolCalls, b.ToolCalls)
 }
 
-// confirm renders a form with marks in the place of texts, which shows whether the template has a
-// place for each: it may write a text in another way than it came, such as within JSON.
-func confirm[P any](ctx context.Context, form Form, messages []chat.Message, render Render[P]) error {
-	marked, pieces := mark(messages)
+// confirmPlaces renders a form with marks in the place of texts, which shows whether the template
+// has a place for each: it may write a text in another way than it came, such as within JSON.
+func confirmPlaces[P any](ctx context.Context, form Form, messages []chat.Message, render Render[P]) error {
+	marked, pieces := markTexts(messages)
 	_, text, err := render(ctx, form.apply(marked))
 	if err != nil {
 		return err
 	}
-	if lost := missing(text, len(pieces)); lost >= 0 {
+	if lost := firstMissing(text, len(pieces)); lost >= 0 {
 		p := pieces[lost]
 		return noPlace(p.field, strconv.Quote(excerpt.Of(strings.TrimSpace(p.text), 40)))
 	}
@@ -218,7 +218,7 @@ func (f Form) String() string {
 func saysAll(prompt string, messages []chat.Message) bool {
 	r := reader{rest: prompt, most: scans * (len(prompt) + 1), inJSON: map[string]bool{}}
 	for _, m := range messages {
-		for _, text := range texts(m) {
+		for _, text := range textsOf(m) {
 			if !r.find(strings.TrimSpace(text), m.Role) {
 				return false
 			}
@@ -280,9 +280,9 @@ func markersOf(messages []chat.Message) (n int) {
 	return n
 }
 
-// texts are what a template has to say of a message. The arguments of calls are not among them:
+// textsOf lists what a template has to say of a message. The arguments of calls are not among them:
 // most templates write those in a notation of their own.
-func texts(m chat.Message) (out []string) {
+func textsOf(m chat.Message) (out []string) {
 	if m.Parts == nil {
 		out = strings.Split(m.Content, media.Marker)
 	} else {
@@ -308,8 +308,8 @@ const (
 
 func markOf(number int) string { return markBegin + strconv.Itoa(number) + markEnd }
 
-// marks are the numbers of the marks in a text.
-func marks(text string) iter.Seq[int] {
+// marksIn finds the numbers of the marks in a text.
+func marksIn(text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for {
 			_, behind, ok := strings.Cut(text, markBegin)
@@ -325,9 +325,9 @@ func marks(text string) iter.Seq[int] {
 	}
 }
 
-// mark is a copy of messages with a mark for each text, which is the number of its piece. Reasoning
-// has none, since templates may leave that of earlier answers out.
-func mark(messages []chat.Message) (marked []chat.Message, pieces []piece) {
+// markTexts copies messages with a mark for each text, which is the number of its piece.
+// Reasoning has none, since templates may leave that of earlier answers out.
+func markTexts(messages []chat.Message) (marked []chat.Message, pieces []piece) {
 	add := func(text, field string) string {
 		if strings.TrimSpace(text) == "" {
 			return text
@@ -367,10 +367,10 @@ func mark(messages []chat.Message) (marked []chat.Message, pieces []piece) {
 	return marked, pieces
 }
 
-// missing finds the first piece whose mark is not in the prompt; -1: all are.
-func missing(prompt string, pieces int) int {
+// firstMissing finds the first piece whose mark is not in the prompt; -1: all are.
+func firstMissing(prompt string, pieces int) int {
 	seen := make([]bool, pieces)
-	for n := range marks(prompt) {
+	for n := range marksIn(prompt) {
 		if n >= 0 && n < pieces {
 			seen[n] = true
 		}
@@ -448,13 +448,13 @@ var probes = []probe{
 func Needs(ctx context.Context, render func(ctx context.Context, messages []chat.Message) (string, error)) Form {
 	var needs Form
 	says := func(form Form, p probe) bool {
-		marked, pieces := mark(p.messages)
+		marked, pieces := markTexts(p.messages)
 		in := form.apply(marked)
 		text, err := render(ctx, in)
-		return err == nil && missing(text, len(pieces)) < 0 && !showsLists(text) && !(p.foreignID && namesNoCall(text, in))
+		return err == nil && firstMissing(text, len(pieces)) < 0 && !showsLists(text) && !(p.foreignID && namesNoCall(text, in))
 	}
-	plain, pieces := mark([]chat.Message{asks})
-	if text, err := render(ctx, plain); err == nil && missing(text, len(pieces)) >= 0 {
+	plain, pieces := markTexts([]chat.Message{asks})
+	if text, err := render(ctx, plain); err == nil && firstMissing(text, len(pieces)) >= 0 {
 		return AsItStands
 	}
 	for _, p := range probes {

@@ -201,7 +201,7 @@ func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 func (f *Fetcher) allows(a netip.Addr) bool {
-	return within(f.options.Networks, a) || IsPublic(a)
+	return isWithin(f.options.Networks, a) || IsPublic(a)
 }
 
 // special are the networks of IPv4 that are no hosts of the internet, by IANA's registry of
@@ -238,12 +238,12 @@ func IsPublic(a netip.Addr) bool {
 		a = netip.AddrFrom4([4]byte(bytes[12:]))
 	}
 	if a.Is4() {
-		return !within(special, a)
+		return !isWithin(special, a)
 	}
-	return global.Contains(a) && !within(special6, a)
+	return global.Contains(a) && !isWithin(special6, a)
 }
 
-func within(networks []netip.Prefix, a netip.Addr) bool {
+func isWithin(networks []netip.Prefix, a netip.Addr) bool {
 	for _, n := range networks {
 		if n.Contains(a) {
 			return true

@@ -165,9 +165,9 @@ func (m *limited) RGBA64At(x, y int) color.RGBA64 {
 	light := int(m.Y[m.YOffset(x, y)]) * 19077 >> 8
 	u, v := m.colours(x-m.Rect.Min.X, y-m.Rect.Min.Y)
 	c := color.NRGBA{
-		R: clipped(light + v*26149>>8 - 14234),
-		G: clipped(light - u*6419>>8 - v*13320>>8 + 8708),
-		B: clipped(light + u*33050>>8 - 17685),
+		R: clip(light + v*26149>>8 - 14234),
+		G: clip(light - u*6419>>8 - v*13320>>8 + 8708),
+		B: clip(light + u*33050>>8 - 17685),
 		A: 0xff,
 	}
 	if m.alpha != nil {
@@ -177,13 +177,13 @@ func (m *limited) RGBA64At(x, y int) color.RGBA64 {
 	return color.RGBA64{R: uint16(r), G: uint16(g), B: uint16(b), A: uint16(a)}
 }
 
-// clipped is a sum with 6 bits of fraction as a byte.
-func clipped(sum int) uint8 { return uint8(min(max(sum>>6, 0), 255)) }
+// clip makes a byte of a sum with 6 bits of fraction.
+func clip(sum int) uint8 { return uint8(min(max(sum>>6, 0), 255)) }
 
 // colours are the two colours of a pixel: of the four samples around it, the nearest counts nine
 // sixteenths, those beside it three, and the one across one.
 func (m *limited) colours(x, y int) (u, v int) {
-	beside, above := m.other(x, m.Rect.Dx()), m.other(y, m.Rect.Dy())
+	beside, above := m.otherSample(x, m.Rect.Dx()), m.otherSample(y, m.Rect.Dy())
 	row, otherRow := y/2*m.CStride, above*m.CStride
 	near, side, over, across := row+x/2, row+beside, otherRow+x/2, otherRow+beside
 	mix := func(c []uint8) int {
@@ -196,9 +196,9 @@ func (m *limited) colours(x, y int) (u, v int) {
 	return mix(m.Cb), mix(m.Cr)
 }
 
-// other finds the second nearest sample of a row or a column with that many pixels. At its ends
-// there is none but the nearest.
-func (*limited) other(at, pixels int) int {
+// otherSample finds the second nearest sample of a row or a column with that many pixels. At its
+// ends there is none but the nearest.
+func (*limited) otherSample(at, pixels int) int {
 	next := at/2 + at%2*2 - 1
 	return min(max(next, 0), (pixels+1)/2-1)
 }

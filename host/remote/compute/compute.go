@@ -170,11 +170,11 @@ func serve(text string) error {
 	}
 	native.UseKernels(o.Kernels)
 	native.SetLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	devices, err := chosen(o.Devices)
+	devices, err := chooseDevices(o.Devices)
 	if err != nil {
 		return err
 	}
-	limit(devices, o.Memory)
+	limitMemory(devices, o.Memory)
 	line, err := json.Marshal(devices)
 	if err != nil {
 		return err
@@ -194,9 +194,9 @@ func serve(text string) error {
 	return native.ServeDevices(socket.Fd(), names, threads, o.Cache)
 }
 
-// limit has devices that use this machine's main memory offer no more of it than this process may
-// take: ggml knows of no limits.
-func limit(devices []remote.Device, memory uint64) {
+// limitMemory has devices that use this machine's main memory offer no more of it than this process
+// may take: ggml knows of no limits.
+func limitMemory(devices []remote.Device, memory uint64) {
 	for i := range devices {
 		if d := &devices[i]; d.Kind == "cpu" && memory > 0 && memory < d.Free {
 			d.Free = memory
@@ -204,9 +204,9 @@ func limit(devices []remote.Device, memory uint64) {
 	}
 }
 
-// chosen finds the devices of this machine by name. Without names they are all GPUs, or where
-// there is none the CPU.
-func chosen(names []string) ([]remote.Device, error) {
+// chooseDevices finds the devices of this machine by name. Without names they are all GPUs, or
+// where there is none the CPU.
+func chooseDevices(names []string) ([]remote.Device, error) {
 	all, err := native.Devices()
 	if err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ import (
 // for several do.
 type Logits func(tokens []scheduler.Token, logits []float32) error
 
-// first puts a stage of this process, which lasts, in front of a policy's chain.
-func first(s chain.Stage, p serving.Policy) serving.Policy {
+// putFirst puts a stage of this process, which lasts, in front of a policy's chain.
+func putFirst(s chain.Stage, p serving.Policy) serving.Policy {
 	p.Stages = append([]chain.Stage{s}, p.Stages...)
 	if renew := p.Renew; renew != nil {
 		name := s.Traits().Name
