@@ -161,7 +161,7 @@ func (st *Stream) Missed() uint64 { return st.ring.Missed() }
 
 // Cancel ends the answer as cancelled within one tick. It may be called again and after the end.
 func (st *Stream) Cancel() {
-	st.scheduler.inbox.post(func(s *Scheduler) { s.end(st.job, End{Reason: answer.ReasonCancelled}) })
+	st.scheduler.inbox.post(func(s *Scheduler) { s.endJob(st.job, End{Reason: answer.ReasonCancelled}) })
 }
 
 // took is the event of what the reader has taken from the ring.

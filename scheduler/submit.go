@@ -167,7 +167,7 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Filters: r.Filters, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
 	j.release = j.answer.Close
-	if s.config.Cold != nil && j.kind == kindAnswer && j.reuses() {
+	if s.config.Cold != nil && j.kind == kindAnswer && j.reusesCells() {
 		j.digests = kvcache.DigestsWith(prompt, j.pieces)
 	}
 	if len(r.Begun.Tokens) > 0 {

@@ -214,7 +214,7 @@ func Overlap(s, stop string) int {
 func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 	kept, taken := all[:len(all)-n], all[len(all)-n:]
 	total := t.shown + len(t.held)
-	before := t.ending(kept, v)
+	before := t.textEnd(kept, v)
 	partial := string(t.partial)
 	var gone strings.Builder
 	for _, token := range taken {
@@ -238,9 +238,9 @@ func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 	return removed
 }
 
-// ending is the end of the text of these tokens, of which the beginning of a character that they
+// textEnd is the end of the text of these tokens, of which the beginning of a character that they
 // end with is left in t.partial.
-func (t *text) ending(tokens []chain.Token, v Vocabulary) []byte {
+func (t *text) textEnd(tokens []chain.Token, v Vocabulary) []byte {
 	t.partial, t.tail = t.partial[:0], t.tail[:0]
 	for _, token := range tokens[max(len(tokens)-endingMost, 0):] {
 		t.tail = append(t.tail, t.Add(v.Piece(token))...)
@@ -269,11 +269,11 @@ type Characters struct {
 // Add takes the bytes of a token and returns the whole characters that they complete. Bytes that
 // can never become a character come out as U+FFFD.
 func (c *Characters) Add(piece string) string {
-	if len(c.partial) == 0 && (isASCII(piece) || incomplete(piece) == 0 && utf8.ValidString(piece)) {
+	if len(c.partial) == 0 && (isASCII(piece) || unfinishedBytes(piece) == 0 && utf8.ValidString(piece)) {
 		return piece
 	}
 	all := string(c.partial) + piece
-	n := len(all) - incomplete(all)
+	n := len(all) - unfinishedBytes(all)
 	c.partial = append(c.partial[:0], all[n:]...)
 	return strings.ToValidUTF8(all[:n], "\uFFFD")
 }
@@ -294,8 +294,8 @@ func (c *Characters) Partial() string { return string(c.partial) }
 // SetPartial makes p what Partial gives.
 func (c *Characters) SetPartial(p string) { c.partial = append(c.partial[:0], p...) }
 
-// incomplete is the length of an unfinished but so far valid character at the end of s.
-func incomplete(s string) int {
+// unfinishedBytes is the length of an unfinished but so far valid character at the end of s.
+func unfinishedBytes(s string) int {
 	for n := 1; n <= min(3, len(s)); n++ {
 		c := s[len(s)-n]
 		if utf8.RuneStart(c) {

@@ -56,7 +56,7 @@ type Chain struct {
 // Survey. The chain closes the stages.
 func New(stages []Stage, vocabulary, trace int) *Chain {
 	c := &Chain{vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1}}
-	c.set(linksOf(stages))
+	c.setStages(linksOf(stages))
 	for i := range c.links {
 		traits := &c.links[i].traits
 		if traits.Outputs != nil {
@@ -278,8 +278,8 @@ func linksOf(stages []Stage) []link {
 	return links
 }
 
-// set makes these the stages of the chain.
-func (c *Chain) set(links []link) {
+// setStages makes these the stages of the chain.
+func (c *Chain) setStages(links []link) {
 	c.links, c.stages = links, make([]Stage, len(links))
 	c.guard, c.guardAt, c.layers = nil, -1, nil
 	c.required, c.order = nil, make([]int, 0, len(links))
@@ -404,7 +404,7 @@ func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 			k.done()
 		}
 	}
-	c.set(links)
+	c.setStages(links)
 	c.restriction.clear(len(stages)) // those before asked for it
 	return nil
 }

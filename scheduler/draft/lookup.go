@@ -34,7 +34,7 @@ func (l *Lookup) Draft(asks []*Ask) {
 			l.indexes = append(l.indexes, index{least: l.least})
 		}
 		x := &l.indexes[a.Slot]
-		x.follow(a)
+		x.update(a)
 		a.Draft = a.Draft[:0]
 		at, same := x.find()
 		if at == 0 {
@@ -43,7 +43,7 @@ func (l *Lookup) Draft(asks []*Ask) {
 		for a.Grade = Grades - 1; same < gradeFrom[a.Grade]; {
 			a.Grade--
 		}
-		a.Draft = x.after(at, a.Most, a.Draft)
+		a.Draft = x.continuation(at, a.Most, a.Draft)
 	}
 }
 
@@ -56,9 +56,9 @@ type index struct {
 	before  []int32 // by place: the one before it with the same hash; 0: none
 }
 
-// follow makes the index that of a context. What has changed since the last time is at the end:
+// update makes the index that of a context. What has changed since the last time is at the end:
 // before as many tokens as are settled that are the same, all are.
-func (x *index) follow(a *Ask) {
+func (x *index) update(a *Ask) {
 	n := min(len(x.tokens), len(a.Context))
 	if a.Request != x.request {
 		n = 0
@@ -69,16 +69,16 @@ func (x *index) follow(a *Ask) {
 		}
 	}
 	x.request = a.Request
-	x.cut(n)
+	x.forgetFrom(n)
 	for _, t := range a.Context[n:] {
 		x.add()
 		x.tokens = append(x.tokens, t)
 	}
 }
 
-// cut forgets the places from n on, the last one first, so that those before them are the last
-// again.
-func (x *index) cut(n int) {
+// forgetFrom forgets the places from n on, the last one first, so that those before them are the
+// last again.
+func (x *index) forgetFrom(n int) {
 	if n == 0 {
 		clear(x.last)
 	}
@@ -141,9 +141,9 @@ func (x *index) find() (place, same int) {
 	return place, same
 }
 
-// after appends what follows a place, up to most tokens. At the end of the context it goes on with
-// what it has given: the text repeats.
-func (x *index) after(place, most int, to []Token) []Token {
+// continuation appends what follows a place, up to most tokens. At the end of the context it goes
+// on with what it has given: the text repeats.
+func (x *index) continuation(place, most int, to []Token) []Token {
 	to = append(to, x.tokens[place:min(place+most, len(x.tokens))]...)
 	for i := 0; len(to) < most; i++ {
 		to = append(to, to[i])

@@ -136,15 +136,15 @@ const (
 	WaitRoom             // for cells, or a sequence, that requests have now
 )
 
-// waits tells the caller to wait, and remembers that somebody waits.
-func (c *Cache) waits(w Wait) Wait {
+// tellToWait tells the caller to wait, and remembers that somebody waits.
+func (c *Cache) tellToWait(w Wait) Wait {
 	c.copyAwaited = c.copyAwaited || w == WaitCopy
 	c.roomAwaited = c.roomAwaited || w == WaitRoom
 	return w
 }
 
-// came notes that what somebody may have been told to wait for is there.
-func (c *Cache) came(awaited *bool) {
+// noteArrival notes that what somebody may have been told to wait for is there.
+func (c *Cache) noteArrival(awaited *bool) {
 	c.askAgain = c.askAgain || *awaited
 	*awaited = false
 }

@@ -34,9 +34,9 @@ func (p *Pool) Take(caller string, n int64) Verdict {
 	switch {
 	case n == 0:
 		return Taken
-	case caller != "" && own > p.most(caller) && (own > n || n > p.Most()):
+	case caller != "" && own > p.maxShare(caller) && (own > n || n > p.Most()):
 		return Enough
-	case caller != "" && own > p.most(caller), p.used+n > p.Limit:
+	case caller != "" && own > p.maxShare(caller), p.used+n > p.Limit:
 		return TooFew
 	}
 	if p.by == nil {
@@ -56,8 +56,8 @@ func (p *Pool) Has(caller string) int64 { return p.by[caller] }
 // Most is what a caller may have that is alone.
 func (p *Pool) Most() int64 { return min(p.Limit, p.beside(0)) }
 
-// most is what a caller may have, while the others have what they have.
-func (p *Pool) most(caller string) int64 {
+// maxShare is what a caller may have, while the others have what they have.
+func (p *Pool) maxShare(caller string) int64 {
 	return p.beside(p.used - p.by[caller])
 }
 

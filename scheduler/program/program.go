@@ -178,7 +178,7 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 		if b.runs != nil || b.finished {
 			continue
 		}
-		if err := b.pay(); err != nil {
+		if err := b.payRow(); err != nil {
 			return nil, err
 		}
 		b.end = Pending // its row is wanted now
@@ -348,7 +348,7 @@ func (r *Run) Adopt(choice int, b *Branch, from int) error {
 	if r.isOver() {
 		return ErrOver
 	}
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return err
 	}
 	switch {
