@@ -96,10 +96,11 @@ const (
 
 func (b *branch) short() bool { return b.pending() <= shortPrompt }
 
-// finishKey orders the prefilling branches, smallest first: the prompt tokens that all had
-// computed when this one got its slot, plus overtaking times those it still lacks. So what is
-// nearly done goes first, but a job that gets its slot 8n prompt tokens later can no longer pass
-// one that lacked n. Each step of priority halves the second term.
+// finishKey orders the prefilling branches, smallest first: shortest remaining time first, with a
+// bound on waiting. It is the prompt tokens that all had computed when this one got its slot, plus
+// overtaking times those it still lacks. So what is nearly done goes first, but a job that gets its
+// slot 8n prompt tokens later can no longer pass one that lacked n. Each step of priority halves
+// the second term.
 func (b *branch) finishKey() float64 {
 	return float64(b.prefilledAtEntry) + math.Ldexp(float64(overtaking*b.pending()), -min(max(b.job.req.Priority, -4), 4))
 }

@@ -187,7 +187,7 @@ type Limiter struct {
 
 type buckets struct{ requests, tokens bucket }
 
-// bucket holds units, each of which is divided into shares.
+// bucket is a token bucket. It holds units, each of which is divided into shares.
 type bucket struct {
 	rate   *rate.Limiter // of shares; nil: any number
 	shares int

@@ -73,7 +73,7 @@ func ownKey(dir string) (string, error) {
 	return path, err
 }
 
-// deriveKey derives a key for one purpose from another.
+// deriveKey derives a key for one purpose from another, by HKDF (RFC 5869).
 func deriveKey(secret, salt []byte, purpose string) []byte {
 	k, err := hkdf.Key(sha256.New, secret, salt, purpose, sha256.Size)
 	if err != nil {
@@ -96,7 +96,8 @@ func (k *key) owner(salt string) string {
 	return string(h.Sum(nil))
 }
 
-// sealer encrypts and authenticates the parts of one file, in order.
+// sealer encrypts and authenticates the parts of one file, in order, by AES-256-GCM. Its key is for
+// this file alone, so the number of a part can be the nonce.
 type sealer struct {
 	aead  cipher.AEAD
 	head  []byte // is authenticated with each part

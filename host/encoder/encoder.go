@@ -367,7 +367,7 @@ func tell(reader func(Piece), pieces []Piece) {
 	}
 }
 
-// cache keeps embeddings up to a bound in bytes. What was used longest ago goes first.
+// cache keeps embeddings up to a bound in bytes: an LRU cache.
 type cache struct {
 	most, bytes int64
 	entries     map[key]*list.Element

@@ -156,8 +156,8 @@ func gammaTail(n int, x float64) float64 {
 	return sumOfExp(0, n, logs)
 }
 
-// sumOfExp adds the exponentials of the terms from one to before another; they may be too small
-// for a float64 one by one. It is from the smallest float64 above 0 to 1.
+// sumOfExp (log-sum-exp) adds the exponentials of the terms from one to before another; they may be
+// too small for a float64 one by one. It is from the smallest float64 above 0 to 1.
 func sumOfExp(from, to int, logs func(int) float64) float64 {
 	most := math.Inf(-1)
 	for i := from; i < to; i++ {
@@ -188,8 +188,8 @@ func parseKey(text string) (k key, err error) {
 	return k, nil
 }
 
-// after is the key for what follows after some words. All lists of words that a key is used with
-// must have the same length.
+// after is the key for what follows after some words: a cascade of blocks, each the key of the
+// next. All lists of words that a key is used with must have the same length.
 func (k key) after(words ...uint32) key {
 	for len(words) > 0 {
 		input := [4]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1} // which is no token
@@ -212,7 +212,7 @@ func (k key) half(token uint32) uint16 {
 	return uint16(word >> (16 * (token % 2)))
 }
 
-// block is the block function of ChaCha with 8 rounds.
+// block is the block function of ChaCha (Bernstein, 2008) with 8 rounds.
 func (k *key) block(input [4]uint32) (x [blockNumbers]uint32) {
 	copy(x[:], []uint32{0x61707865, 0x3320646e, 0x79622d32, 0x6b206574})
 	copy(x[4:], k[:])

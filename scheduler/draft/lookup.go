@@ -2,14 +2,14 @@
 
 package draft
 
-// Lookup is a Drafter that needs no model. It finds where the last tokens of a context have
-// occurred before, and guesses that what followed them there follows again. Text that is edited,
-// summarised or quoted is full of such places.
+// Lookup is a Drafter that needs no model: prompt lookup decoding (Saxena, 2023). It finds where
+// the last tokens of a context have occurred before, and guesses that what followed them there
+// follows again. Text that is edited, summarised or quoted is full of such places.
 //
-// Each slot has an index of all places by the tokens before them, as compressors have: a table
-// from the hash of a few tokens to the last place where they stood, and for each place the one
-// before it with the same hash. A token costs a few steps, whatever the length of the context, and
-// 16 bytes.
+// Each slot has an index of all places by the tokens before them, the hash chains of LZ77
+// compressors: a table from the hash of a few tokens to the last place where they stood, and for
+// each place the one before it with the same hash. A token costs a few steps, whatever the length
+// of the context, and 16 bytes.
 type Lookup struct {
 	least   int // tokens that must be the same
 	indexes []index

@@ -10,8 +10,9 @@ import (
 // archive holds the states of evicted conversations in RAM: when one of them goes on, only its new
 // turn is computed. Its bytes are bounded, as the process has them.
 //
-// It is a segmented LRU: what was never continued is dropped first, then the least recently used.
-// So prompts that are sent once push out each other, however many they are, and no conversation.
+// It is a segmented LRU (Karedla, Love and Wherry, 1994): what was never continued is dropped
+// first, then the least recently used. So prompts that are sent once push out each other, however
+// many they are, and no conversation.
 type archive struct {
 	states      StateMemory // nil: there is no archive
 	checkpoints *checkpoints

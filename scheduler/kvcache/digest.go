@@ -18,8 +18,9 @@ const BlockTokens = 64
 
 // Digest names a block of tokens together with all blocks before it: two prompts with the same
 // digest begin alike. It is the beginning of a SHA-256: of the digest before it, zero for the
-// first block, and of the tokens as 32-bit numbers, little-endian. A row of a piece counts as
-// piece.Table.Word says, so the same picture has the same digest everywhere.
+// first block, and of the tokens as 32-bit numbers, little-endian: a hash chain, as in the prefix
+// caches of vLLM. A row of a piece counts as piece.Table.Word says, so the same picture has the
+// same digest everywhere.
 type Digest [8]byte
 
 // String is the digest in hexadecimal.

@@ -2,12 +2,13 @@
 
 // Package portion divides what is bounded, such as the places of a queue or memory, among callers.
 //
-// A caller may have half of what the others leave. Whoever comes first cannot take all of it then:
-// two callers have a third and two thirds at most, and one that comes after any number of others
-// finds some left.
+// A caller may have half of what the others leave, which is as much as it leaves free itself: the
+// dynamic thresholds of Choudhury and Hahne (1998) with an α of 1, by which switches divide their
+// memory among queues. Whoever comes first cannot take all of it then: two callers have a third and
+// two thirds at most, and one that comes after any number of others finds some left.
 package portion
 
-// Pool is so many places or bytes. It is not safe for concurrent use.
+// Pool is a number of places or bytes. It is not safe for concurrent use.
 type Pool struct {
 	Limit int64 // of all callers
 	Least int64 // that each caller may have while there is room
