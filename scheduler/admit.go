@@ -426,7 +426,9 @@ func (s *Scheduler) openAnswer(j *job) {
 
 // reusesCells reports whether the job begins from cells that are in the KV cache. One that was
 // preempted looks for its own. One that wants the rows of its prompt computes them.
-func (j *job) reusesCells() bool { return j.req.CachePrompt && !j.branches[0].wantsPromptRows() || j.started }
+func (j *job) reusesCells() bool {
+	return j.req.CachePrompt && !j.branches[0].wantsPromptRows() || j.started
+}
 
 // minFollowed is the shortest prefix that is waited for: a shorter one is computed beside the other
 // in about the time of a pass.

@@ -4,7 +4,6 @@ package scheduler
 
 import (
 	"context"
-	"crypto/rand"
 	"io"
 	"time"
 
@@ -122,10 +121,6 @@ type Stream struct {
 	ring      *ring.Ring[answer.Shown] // an event's Seq is its index there
 	done      chan struct{}            // closed when it has the End event
 	ended     bool                     // the reader has seen that
-}
-
-func newStream(s *Scheduler, j *job) *Stream {
-	return &Stream{id: rand.Text(), scheduler: s, job: j, done: make(chan struct{})}
 }
 
 // ID is a unique name that cannot be guessed.

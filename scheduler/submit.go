@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"sync"
 
@@ -180,7 +181,7 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 		main.addChoice(j)
 	}
 	j.req.Prompt, j.req.Begun, j.req.Chain, j.req.Program = nil, answer.Begun{}, nil, nil
-	j.stream = newStream(s, j)
+	j.stream = &Stream{id: rand.Text(), scheduler: s, job: j, done: make(chan struct{})}
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)
 	j.stream.ring = ring.New[answer.Shown](max(capacity, 2*tickEvents), j.stream.nudge)

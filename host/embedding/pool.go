@@ -46,8 +46,6 @@ type pool struct {
 	told *int            // tokens that it was told of, perhaps by a pass that failed
 }
 
-func newPool(kind Pooling, width int) pool { return pool{kind: kind, width: width} }
-
 // add takes the vector of the next token.
 func (p *pool) add(v []float32) {
 	p.n++

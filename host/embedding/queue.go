@@ -89,7 +89,7 @@ func (i item) tokens() []int32 { return i.job.request.Inputs[i.index] }
 
 // pool is what gathers the vectors of the input.
 func (i item) pool() pool {
-	p := newPool(i.job.request.Pooling, i.job.width)
+	p := pool{kind: i.job.request.Pooling, width: i.job.width}
 	if p.kind == PoolingNone {
 		p.row, p.told = i.job.request.Row, &i.job.told[i.index]
 	}

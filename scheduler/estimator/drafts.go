@@ -209,7 +209,9 @@ func (e *Estimator) Verify(p Pass) time.Duration {
 		return e.verify.predict(p)
 	}
 	below, above := e.nearestKnots(p.Tokens)
-	at := func(i int) float64 { return e.modelAt(i).predict(Pass{sizes[i], p.Cells * sizes[i] / p.Tokens}).Seconds() }
+	at := func(i int) float64 {
+		return e.modelAt(i).predict(Pass{sizes[i], p.Cells * sizes[i] / p.Tokens}).Seconds()
+	}
 	seconds := 0.0
 	switch n := float64(p.Tokens); {
 	case below < 0 && above < 0:

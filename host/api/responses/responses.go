@@ -76,7 +76,7 @@ func (a API) countTokens(c echo.Context) error {
 
 // read makes the prompt of a body.
 func (a API) read(c echo.Context) (*completion.Prompted, *body, error) {
-	b := newBody()
+	b := &body{CommonFields: completion.DefaultCommonFields()}
 	size, err := wire.ReadBody(c, b)
 	if err != nil {
 		return nil, nil, err
@@ -137,8 +137,6 @@ type body struct {
 	Prompt           json.RawMessage `json:"prompt" api:"refused"`
 	Background       json.RawMessage `json:"background" api:"refused"`
 }
-
-func newBody() *body { return &body{CommonFields: completion.DefaultCommonFields()} }
 
 // maxLogprobs bounds the alternatives reported with each token.
 const maxLogprobs = 20

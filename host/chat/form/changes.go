@@ -149,8 +149,6 @@ func giveToUser(ms []chat.Message) (out []chat.Message) {
 	return out
 }
 
-func isUser(m chat.Message) bool { return m.Role == user }
-
 // leaveOutEmpty leaves out what says nothing, but for the last message, with which an answer may go
 // on.
 func leaveOutEmpty(ms []chat.Message) (out []chat.Message) {
@@ -193,7 +191,7 @@ func putUserFirst(ms []chat.Message) []chat.Message {
 
 // addUser puts a user who says nothing behind the system messages at the front.
 func addUser(ms []chat.Message) []chat.Message {
-	if slices.ContainsFunc(ms, isUser) {
+	if slices.ContainsFunc(ms, func(m chat.Message) bool { return m.Role == user }) {
 		return ms
 	}
 	front := slices.IndexFunc(ms, isNoSystem)
