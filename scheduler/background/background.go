@@ -280,7 +280,8 @@ func (w *Sampler) panicked(o order, err error) {
 //     one, the answer goes on with the row after it: prepareStages, then from step 3.
 //  6. The tick collects what is shown and sends it (Sampler.Collect, answer.Answer.Output).
 
-// prepareStages asks the stages what they want of the next row. An error fails the draw from that row.
+// prepareStages asks the stages what they want of the next row. An error fails the draw from that
+// row.
 func (w *Sampler) prepareStages() {
 	if w.beginErr == nil {
 		w.prepareErr = w.chain.Prepare()
