@@ -3,13 +3,18 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/hub"
+	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/registry"
@@ -142,4 +147,154 @@ func pluginError(err error, param string) error {
 		return err
 	}
 	return &refusal.Error{Kind: kind, Code: code, Field: param, Message: plugin.Told(err)}
+}
+
+// modules shows the API the modules of clients, as catalog shows it the plugin folder.
+type modules struct{ registry *registry.Modules }
+
+var _ api.Modules = modules{}
+
+// moduleID begins the id of a module; its SHA-256 follows.
+const moduleID = "sha256:"
+
+// List implements api.Modules.
+func (m modules) List(client string) []api.ModuleInfo {
+	list := []api.ModuleInfo{}
+	for _, i := range m.registry.List(client) {
+		list = append(list, moduleInfo(i))
+	}
+	return list
+}
+
+// Get implements api.Modules.
+func (m modules) Get(client, id string) (api.ModuleInfo, error) {
+	i, err := m.registry.Get(client, strings.TrimPrefix(id, moduleID))
+	if err != nil {
+		return api.ModuleInfo{}, moduleError(err)
+	}
+	return moduleInfo(i), nil
+}
+
+// Upload implements api.Modules.
+func (m modules) Upload(ctx context.Context, client string, wasm []byte) (api.ModuleInfo, bool, error) {
+	i, created, err := m.registry.Upload(ctx, client, wasm)
+	switch {
+	case err == nil:
+		return moduleInfo(i), created, nil
+	case ctx.Err() != nil:
+		return api.ModuleInfo{}, false, refusal.ErrGone
+	}
+	return api.ModuleInfo{}, false, moduleError(err)
+}
+
+// Remove implements api.Modules.
+func (m modules) Remove(client, id string) error {
+	return moduleError(m.registry.Remove(client, strings.TrimPrefix(id, moduleID)))
+}
+
+func moduleInfo(i registry.ModuleInfo) api.ModuleInfo {
+	info := api.ModuleInfo{
+		ID: moduleID + i.SHA256, Object: "module", Size: i.Size, CreatedAt: i.Came.Unix(), ExpiresAt: i.Expires.Unix(),
+		State: string(i.State), Exports: i.Exports, Error: i.Error, Faults: i.Faults, LastFault: i.LastFault, ModelErrors: modelErrors(i.Info),
+	}
+	info.Manifest, _ = json.Marshal(i.Manifest) // it was read from JSON
+	return info
+}
+
+// moduleError turns what is wrong with a module into an error of the API. Its client alone is told
+// what the module said: not the log.
+func moduleError(err error) error {
+	switch {
+	case errors.Is(err, registry.ErrNoModule):
+		return &refusal.Error{Kind: refusal.KindNotFound, Code: "module_not_found", Field: "id", Message: err.Error()}
+	case errors.Is(err, registry.ErrQuota):
+		return &refusal.Error{Kind: refusal.KindConflict, Code: "module_quota", Message: err.Error()}
+	}
+	err = pluginError(err, "")
+	var refused *refusal.Error
+	if errors.As(err, &refused) {
+		refused.Public = "a client's module is refused: " + refused.Code
+	}
+	return err
+}
+
+// folder is the model folder for the API.
+type folder struct{ *models }
+
+var _ api.Folder = folder{}
+
+// HubClient is a client of the hub that a configuration names, as the environment may, too.
+func HubClient(endpoint, agent string) hub.Client {
+	return hub.Client{Endpoint: cmp.Or(endpoint, os.Getenv("HF_ENDPOINT")), Token: os.Getenv("HF_TOKEN"), Agent: agent}
+}
+
+// Pull implements api.Folder. It takes models of the hub only: a URL would let the admin's key
+// reach what only this machine can.
+func (f folder) Pull(ctx context.Context, name string, notify func(api.PullProgress)) error {
+	reference, err := hub.Parse(strings.TrimSuffix(name, ":latest"))
+	if err != nil {
+		return refusal.Invalid("model", "%v", err)
+	}
+	if reference.URL != nil {
+		return refusal.Invalid("model", "model is a URL; only models of the hub can be pulled through the API: OWNER/NAME:QUANTISATION")
+	}
+	client := HubClient(f.config.Models.Hub, "penstock")
+	client.Notify = func(e hub.Event) {
+		switch e := e.(type) {
+		case hub.Planned:
+			notify(api.PullProgress{Status: "pulling " + e.Files[0].Name, Total: max(e.Total, 0), Completed: e.Have})
+		case hub.Progress:
+			notify(api.PullProgress{Status: "pulling", Total: max(e.Total, 0), Completed: e.Done})
+		case hub.Retrying:
+			notify(api.PullProgress{Status: "trying again: " + e.Err.Error()})
+		case hub.Verifying:
+			notify(api.PullProgress{Status: "verifying sha256 digest"})
+		}
+	}
+	_, err = client.Pull(ctx, reference, hub.Options{Folder: f.library.Folder})
+	return pullError(err)
+}
+
+// pullErrors are what can go wrong. What the hub does wrong is not internal, which clients would
+// answer by trying again.
+var pullErrors = []struct {
+	err  error
+	kind refusal.Kind
+	code string
+}{
+	{hub.ErrReference, refusal.KindInvalid, "invalid_value"}, {hub.ErrNotFound, refusal.KindNotFound, "model_not_found"},
+	{hub.ErrUnauthorized, refusal.KindHubForbids, "hub_refuses"}, {hub.ErrRateLimited, refusal.KindHubBusy, "hub_busy"},
+	{hub.ErrServer, refusal.KindImpossible, "hub_fails"}, {hub.ErrHash, refusal.KindImpossible, "wrong_hash"},
+	{hub.ErrNotModel, refusal.KindImpossible, "no_model"}, {hub.ErrSpace, refusal.KindImpossible, "no_space"},
+	{hub.ErrBusy, refusal.KindConflict, "pulling_already"}, {hub.ErrTaken, refusal.KindConflict, "name_taken"},
+}
+
+func pullError(err error) error {
+	for _, known := range pullErrors {
+		if errors.Is(err, known.err) {
+			return &refusal.Error{Kind: known.kind, Code: known.code, Field: "model", Message: err.Error()}
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		return refusal.ErrGone
+	}
+	return err
+}
+
+// Remove implements api.Folder. A model that is loaded is unloaded first.
+func (f folder) Remove(name string) error {
+	name = strings.TrimSuffix(name, ":latest")
+	files, err := f.library.Removable(name)
+	if errors.Is(err, library.ErrNotFound) {
+		return serving.UnknownModel(name, library.Stems(f.library.Folder)...)
+	}
+	if err != nil {
+		return err
+	}
+	if known, err := f.find(name); err == nil && (f.hasSeveral() || known == name) { // else it is not served
+		if err := f.Unload(known); err != nil {
+			return err
+		}
+	}
+	return f.library.Remove(files)
 }

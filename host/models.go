@@ -66,10 +66,10 @@ type firstModel struct {
 func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, receipts *receipt.Signer, disk *diskcache.Store, progress func(done float32)) *models {
 	m := &models{config: c, log: log, passes: pausing.NewPasses(), plugins: plugins, library: library.Open(c.Models.Dir), progress: progress,
 		recordings: openRecordings(c.Recordings, receipts, log), receipts: receipts, disk: disk}
-	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
+	if !m.hasSeveral() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = loading.NameOf(c.Model)
 	}
-	if m.several() || m.pair() {
+	if m.hasSeveral() || m.servesPair() {
 		m.computeLock = scheduler.NewComputeLock()
 	}
 	if err := hub.RemoveLeftovers(m.library.Folder); err != nil {
@@ -80,17 +80,19 @@ func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, rece
 		budget = model.AvailableMemory() / 10 * 9
 	}
 	m.set = residency.New(residency.Options[*loading.Core]{
-		Load: m.load, Need: m.need, Available: model.AvailableMemory, Budget: budget, Most: c.Models.Max, Idle: c.Models.Idle,
+		Load: m.load, Need: m.estimateNeed, Available: model.AvailableMemory, Budget: budget, Most: c.Models.Max, Idle: c.Models.Idle,
 		Keeps: func(name string) bool { return name == m.first }, KeptIdle: c.Models.IdleMain, Queue: c.Scheduler.MaxQueue, Log: log,
 		Rest: returnMemory,
 	})
 	return m
 }
 
-// several reports whether requests choose among models.
-func (m *models) several() bool { return m.config.Models.Dir != "" || len(m.config.NamedModels()) > 0 }
+// hasSeveral reports whether requests choose among models.
+func (m *models) hasSeveral() bool {
+	return m.config.Models.Dir != "" || len(m.config.NamedModels()) > 0
+}
 
-// settings are those of a model by its true name.
+// settings returns the configuration of a model, by its true name.
 func (m *models) settings(name string) config.Config {
 	if name == m.first {
 		return m.config
@@ -108,7 +110,7 @@ func (m *models) names() []string {
 	if m.config.Models.Dir != "" {
 		others = append(others, m.library.Names()...)
 	}
-	if m.pair() {
+	if m.servesPair() {
 		others = append(others, model.BuiltInVisionName)
 	}
 	slices.Sort(others)
@@ -123,19 +125,19 @@ func (m *models) names() []string {
 // find gives the true name of the model that a client means.
 func (m *models) find(name string) (string, error) {
 	if name == "" {
-		return m.usual()
+		return m.defaultModel()
 	}
-	if known := m.named(name); known != "" {
+	if known := m.trueName(name); known != "" {
 		return known, nil
 	}
-	if m.several() || m.config.Model.Strict {
+	if m.hasSeveral() || m.config.Model.Strict {
 		return "", serving.UnknownModel(name, m.names()...)
 	}
 	return m.first, nil
 }
 
-// named gives the true name of the model that has a name; empty: none has it.
-func (m *models) named(name string) string {
+// trueName gives the true name of the model that has a name; empty: none has it.
+func (m *models) trueName(name string) string {
 	if _, loaded := m.set.Loaded(name); loaded || name == m.first {
 		return name
 	}
@@ -174,8 +176,8 @@ func (m *models) isFirst(name string) bool {
 	return first.Name == name || slices.Contains(first.Aliases, name) || beside(m.config.Embedding.Model) || beside(m.config.Rerank.Model)
 }
 
-// usual is the model of requests that name none: the first one, or the only one.
-func (m *models) usual() (string, error) {
+// defaultModel is the model of requests that name none: the first one, or the only one.
+func (m *models) defaultModel() (string, error) {
 	if m.first != "" {
 		return m.first, nil
 	}
@@ -267,7 +269,7 @@ func (m *models) listed(name string) serving.Listed {
 	status := m.set.Status(name)
 	l := serving.Listed{Info: serving.Info{Name: name}, State: string(status.State), Failed: status.Err}
 	about, err := m.library.Model(m.settings(name).Model.Path)
-	if m.pair() && name == model.BuiltInVisionName {
+	if m.servesPair() && name == model.BuiltInVisionName {
 		l.Info = builtInVision()
 	} else if err == nil {
 		l.Info = serving.Info{Name: name, Path: about.Files[0], Created: about.Modified,
@@ -307,7 +309,7 @@ func (m *models) foretell(i *serving.Info, about library.Model) {
 	t.Caps, t.Thinks = map[string]bool{"supports_tools": tools}, thinks
 }
 
-// metrics are those of the models that are loaded.
+// metrics returns the metrics of the models that are loaded.
 func (m *models) metrics() (list []*telemetry.Metrics) {
 	for _, r := range m.set.All() {
 		list = append(list, r.Metrics)
@@ -398,12 +400,12 @@ func openRecordings(c config.Recordings, receipts *receipt.Signer, log *slog.Log
 func (m *models) load(ctx context.Context, name string) (*loading.Core, error) {
 	c := m.settings(name)
 	about, err := m.library.Model(c.Model.Path)
-	embedsOnly := err == nil && about.Encoder && m.several()
+	embedsOnly := err == nil && about.Encoder && m.hasSeveral()
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
 	o := loading.Options{Called: name, ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Receipts: m.receipts, Disk: m.disk, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
-	if m.several() {
+	if m.hasSeveral() {
 		o.Name = name
 	}
 	if name == m.first {
@@ -435,9 +437,9 @@ func returnMemory() {
 	debug.FreeOSMemory()
 }
 
-// need tells how much main memory a model will take. What cannot be read needs none: loading it
-// will say what is wrong.
-func (m *models) need(ctx context.Context, name string) uint64 {
+// estimateNeed tells how much main memory a model will take. What cannot be read needs none:
+// loading it will say what is wrong.
+func (m *models) estimateNeed(ctx context.Context, name string) uint64 {
 	c := m.settings(name)
 	about, err := m.library.Model(c.Model.Path)
 	if err != nil {
@@ -479,7 +481,7 @@ func (m *models) reads(name, path string) (can media.Abilities, with serving.Pro
 // Seeing implements serving.Models. A client that names no model that is here leaves the choice to
 // the server: the first one that sees.
 func (m *models) Seeing(name string) string {
-	if name != "" && (m.several() || m.config.Model.Strict || m.named(name) != "") {
+	if name != "" && (m.hasSeveral() || m.config.Model.Strict || m.trueName(name) != "") {
 		return name
 	}
 	for _, known := range m.names() {
@@ -490,11 +492,11 @@ func (m *models) Seeing(name string) string {
 	return name
 }
 
-// pair reports whether both built-in models are served, since no model is configured: the one that
-// reads text from the start, and the one that sees once a request asks for it.
-func (m *models) pair() bool {
+// servesPair reports whether both built-in models are served, since no model is configured: the one
+// that reads text from the start, and the one that sees once a request asks for it.
+func (m *models) servesPair() bool {
 	c := m.config
-	return !m.several() && c.Model.Path == "" && c.Model.MMProj == "" && c.Model.MMProjAuto && len(c.Workers.RPC) == 0
+	return !m.hasSeveral() && c.Model.Path == "" && c.Model.MMProj == "" && c.Model.MMProjAuto && len(c.Workers.RPC) == 0
 }
 
 // builtInVision describes the built-in model that sees while it is not loaded.

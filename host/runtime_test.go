@@ -33,7 +33,7 @@ func TestParallel(t *testing.T) {
 		time       float64
 		want       int
 	}{{64, math.Inf(1), 64}, {64, 7.2, 8}, {64, 1.5, leastParallel}, {2, math.Inf(1), leastParallel}, {4, 64, 4}} {
-		if got := parallel(c.processors, c.time); got != c.want {
+		if got := parallelism(c.processors, c.time); got != c.want {
 			t.Errorf("%d processors, time of %v: %d at once, want %d", c.processors, c.time, got, c.want)
 		}
 	}

@@ -51,9 +51,9 @@ func (j *job) arrive(number uint64, now time.Time) {
 	j.queued = now
 }
 
-// before is the order in which jobs are served: smallest effectiveArrival first, equal ones in
-// order of arrival.
-func (j *job) before(k *job) bool {
+// compareOrder compares jobs by the order in which they are served: smallest effectiveArrival
+// first, equal ones in order of arrival.
+func (j *job) compareOrder(k *job) bool {
 	if !j.effectiveArrival.Equal(k.effectiveArrival) {
 		return j.effectiveArrival.Before(k.effectiveArrival)
 	}
@@ -61,7 +61,7 @@ func (j *job) before(k *job) bool {
 }
 
 func compareJobs(a, b *job) int {
-	if a.before(b) {
+	if a.compareOrder(b) {
 		return -1
 	}
 	return 1
@@ -198,10 +198,11 @@ func (t *turns) note(caller string) {
 	}
 }
 
-// order is the queued jobs in the order in which they are to be admitted. Jobs of one priority
-// exchange places: those whose caller has the fewest slots, or jobs before them, come first, and
-// among these that whose caller was served the longest ago. Those of one caller stay in order.
-func (t *turns) order(queued, running []*job) []*job {
+// orderJobs puts the queued jobs into the order in which they are to be admitted. Jobs of one
+// priority exchange places: those whose caller has the fewest slots, or jobs before them, come
+// first, and among these that whose caller was served the longest ago. Those of one caller stay in
+// order.
+func (t *turns) orderJobs(queued, running []*job) []*job {
 	if !slices.ContainsFunc(queued, func(j *job) bool { return j.req.Caller != queued[0].req.Caller }) {
 		return queued
 	}
@@ -219,13 +220,13 @@ func (t *turns) order(queued, running []*job) []*job {
 		if out[i] != nil {
 			continue
 		}
-		t.fill(out, first.req.Priority)
+		t.fillPlaces(out, first.req.Priority)
 	}
 	return out
 }
 
-// fill gives the jobs of a priority the places that these have.
-func (t *turns) fill(out []*job, priority int) {
+// fillPlaces gives the jobs of a priority the places that these have.
+func (t *turns) fillPlaces(out []*job, priority int) {
 	t.same = t.same[:0]
 	for _, w := range t.sorted {
 		if w.job.req.Priority == priority {
@@ -257,11 +258,11 @@ func (s *Scheduler) admit(now time.Time) {
 		return
 	}
 	for j := s.nextToAdmit(now); j != nil; j = s.nextToAdmit(now) {
-		if s.config.Clock().Sub(now) > longestAdmission && s.generates() {
+		if s.config.Clock().Sub(now) > longestAdmission && s.anyGenerates() {
 			return
 		}
-		if s.hasSlots(j) && s.fits(j) || s.giveWay(j, now) {
-			if !s.start(j, now) {
+		if s.hasSlots(j) && s.fitsCache(j) || s.giveWay(j, now) {
+			if !s.startJob(j, now) {
 				return // its sequence waits for a copy, which asks for a tick itself
 			}
 		} else if !s.preempt(s.preemptibleFor(j)) {
@@ -274,8 +275,8 @@ func (s *Scheduler) admit(now time.Time) {
 // one, waits for no disk and can have the slots that it waits for. A job that follows loses nothing
 // by waiting, nor when others go before it.
 func (s *Scheduler) nextToAdmit(now time.Time) *job {
-	for _, j := range s.queue.turns.order(s.queue.jobs, s.running) {
-		if j.checkReady() && s.canHaveSlots(j, now) && !s.follows(j) && !s.awaitsThaw(j, now) {
+	for _, j := range s.queue.turns.orderJobs(s.queue.jobs, s.running) {
+		if j.checkReady() && s.canHaveSlots(j, now) && !s.followsRunning(j) && !s.awaitsThaw(j, now) {
 			return j
 		}
 	}
@@ -334,15 +335,15 @@ func (s *Scheduler) preemptibleFor(j *job) *job {
 	return s.preemptible()
 }
 
-// fits reports whether the KV cache has room for a queued job's tokens beside what the running
+// fitsCache reports whether the KV cache has room for a queued job's tokens beside what the running
 // jobs still need.
-func (s *Scheduler) fits(j *job) bool {
+func (s *Scheduler) fitsCache(j *job) bool {
 	if len(s.running) == 0 {
 		return true
 	}
 	tokens := j.answer.Expected()
 	need := len(tokens) + headroom*len(j.branches)
-	if j.reuses() {
+	if j.reusesCells() {
 		need -= s.cache.SharedPrefix(tokens, j.scope)
 	}
 	for _, r := range s.running {
@@ -358,15 +359,15 @@ func (s *Scheduler) fits(j *job) bool {
 // preempted.
 const headroom = 16
 
-// start gives a queued job its slots and, unless a program will say what it is for, a sequence. It
-// reports false while that waits for a copy.
-func (s *Scheduler) start(j *job, now time.Time) bool {
+// startJob gives a queued job its slots and, unless a program will say what it is for, a sequence.
+// It reports false while that waits for a copy.
+func (s *Scheduler) startJob(j *job, now time.Time) bool {
 	defer s.blame(j)
 	if j.kind == kindAnswer {
 		if !s.useThaw(j) {
 			return false
 		}
-		seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
+		seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reusesCells(),
 			Resumed: j.started, Continued: j.continued})
 		if seq == nil {
 			return false
@@ -374,12 +375,12 @@ func (s *Scheduler) start(j *job, now time.Time) bool {
 		j.branch.seq = seq
 	}
 	s.queue.remove(j)
-	s.enter(j, now)
+	s.enterSlots(j, now)
 	return true
 }
 
-// enter puts a job into its slots.
-func (s *Scheduler) enter(j *job, now time.Time) {
+// enterSlots puts a job into its slots.
+func (s *Scheduler) enterSlots(j *job, now time.Time) {
 	for _, b := range j.branches {
 		if b.slot = slices.Index(s.slots, nil); j.req.Slot != nil {
 			b.slot = *j.req.Slot
@@ -401,15 +402,15 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 		j.continued = j.branch.seq.Continued()
 	}
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
-	s.open(j)
+	s.openAnswer(j)
 	if j.kind == kindProgram {
 		s.startChoices(j)
 		s.openProgram(j)
 	}
 }
 
-// open begins a job's answer: on the tick if that is quick, else with a background sampler.
-func (s *Scheduler) open(j *job) {
+// openAnswer begins a job's answer: on the tick if that is quick, else with a background sampler.
+func (s *Scheduler) openAnswer(j *job) {
 	early := len(j.answer.Early()) > 0
 	if stages := j.chain.Stages(); j.needsBackground(stages) || early && chain.Guarded(stages) {
 		s.giveBackground(&j.drawer, j.metered(stages) || early)
@@ -419,41 +420,43 @@ func (s *Scheduler) open(j *job) {
 		return
 	}
 	if early {
-		s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { a.InjectEarly(); return nil }}}) // nobody waits for it
+		s.performCall(j, &pendingCall{call: call{work: func(a *answer.Answer) error { a.InjectEarly(); return nil }}}) // nobody waits for it
 	}
 }
 
-// reuses reports whether the job begins from cells that are in the KV cache. One that was
+// reusesCells reports whether the job begins from cells that are in the KV cache. One that was
 // preempted looks for its own. One that wants the rows of its prompt computes them.
-func (j *job) reuses() bool { return j.req.CachePrompt && !j.branches[0].scoring() || j.started }
+func (j *job) reusesCells() bool {
+	return j.req.CachePrompt && !j.branches[0].wantsPromptRows() || j.started
+}
 
 // minFollowed is the shortest prefix that is waited for: a shorter one is computed beside the other
 // in about the time of a pass.
 const minFollowed = 32
 
-// follows reports whether a running job is computing a prefix that a queued one has in common with
-// it: the queued one waits and then shares those cells. If the leader ends or stalls, the follower
-// computes the prefix itself.
-func (s *Scheduler) follows(j *job) bool {
-	if !j.reuses() || j.kind != kindAnswer || j.branch.scoring() || !s.cache.Shares() {
+// followsRunning reports whether a running job is computing a prefix that a queued one has in
+// common with it: the queued one waits and then shares those cells. If the leader ends or stalls,
+// the follower computes the prefix itself.
+func (s *Scheduler) followsRunning(j *job) bool {
+	if !j.reusesCells() || j.kind != kindAnswer || j.branch.wantsPromptRows() || !s.cache.Shares() {
 		return false
 	}
-	if j.leader != nil && j.leader.leads(j.sharedLen) {
+	if j.leader != nil && j.leader.isAboutToHave(j.sharedLen) {
 		return true
 	}
-	j.leader, j.sharedLen = s.leader(j.branch, j.answer.Expected(), j.sharedLen)
+	j.leader, j.sharedLen = s.findLeader(j.branch, j.answer.Expected(), j.sharedLen)
 	return j.leader != nil
 }
 
-// leader finds the branch of a running job that is computing a prefix which b, without cells yet,
-// has in common with it, and how long that is; else, with n as it was, nil.
-func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, common int) {
+// findLeader finds the branch of a running job that is computing a prefix which b, without cells
+// yet, has in common with it, and how long that is; else, with n as it was, nil.
+func (s *Scheduler) findLeader(b *branch, tokens []Token, n int) (found *branch, common int) {
 	j, cached := b.job, s.cache.LongestPrefix(tokens, b.job.scope)
 	for _, r := range s.running {
 		if r.background.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the background sampler of a busy one writes its tokens now
 			continue
 		}
-		if j.inSlot() && j.before(r) { // it may wait for cells that j has
+		if j.inSlot() && j.compareOrder(r) { // it may wait for cells that j has
 			continue
 		}
 		for _, l := range r.branches {
@@ -462,7 +465,7 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 			}
 			common := s.config.Pieces.Border(tokens, r.scope.Common(j.scope, kvcache.CommonPrefix(l.tokens(), tokens[:len(tokens)-1])))
 			near := common > cached && l.computed() >= cached // it already has all that was found and gains more with each chunk
-			if common >= minFollowed && (near || common-cached >= minFollowed) && l.leads(common) {
+			if common >= minFollowed && (near || common-cached >= minFollowed) && l.isAboutToHave(common) {
 				s.cache.Want(l.seq, common)
 				return l, common
 			}
@@ -471,13 +474,14 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 	return nil, n
 }
 
-// leads reports whether a branch is about to have n tokens in the cache.
-func (b *branch) leads(n int) bool {
+// isAboutToHave reports whether a branch is about to have n tokens in the cache.
+func (b *branch) isAboutToHave(n int) bool {
 	return b.seq != nil && b.awake() && b.job.checkReady() && b.seq.Len() < n && len(b.tokens()) >= n
 }
 
-// leave takes a job out of its slots, where its cells stay as prefix cache, or out of the queue.
-func (s *Scheduler) leave(j *job) {
+// leaveSlots takes a job out of its slots, where its cells stay as prefix cache, or out of the
+// queue.
+func (s *Scheduler) leaveSlots(j *job) {
 	s.dropThaw(j)
 	if !j.inSlot() {
 		s.queue.remove(j)
@@ -486,15 +490,15 @@ func (s *Scheduler) leave(j *job) {
 	s.dropDraft(j)
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	for _, b := range j.branches {
-		s.vacate(b)
+		s.vacateSlot(b)
 	}
 	if len(s.slotActions) > 0 {
 		s.keepTicking(s.record.Start) // at once: one may wait for this slot
 	}
 }
 
-// vacate takes a branch out of its slot.
-func (s *Scheduler) vacate(b *branch) {
+// vacateSlot takes a branch out of its slot.
+func (s *Scheduler) vacateSlot(b *branch) {
 	s.slots[b.slot], s.conversations[b.slot] = nil, 0
 	if b.seq != nil {
 		s.cache.Release(b.seq)
@@ -503,5 +507,5 @@ func (s *Scheduler) vacate(b *branch) {
 	b.seq, b.slot, b.outputRow, b.scheduled = nil, -1, -1, 0
 }
 
-// generates reports whether any slot generates.
-func (s *Scheduler) generates() bool { return slices.ContainsFunc(s.running, (*job).generates) }
+// anyGenerates reports whether any slot generates.
+func (s *Scheduler) anyGenerates() bool { return slices.ContainsFunc(s.running, (*job).generates) }

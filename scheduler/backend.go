@@ -90,7 +90,7 @@ type Batch struct {
 	Adapters     Adapters // that compute all of it besides the model; nil: the model alone does
 
 	// Piece, if set, has the embeddings that are computed in place of tokens: entry i is its row
-	// FirstRow + i, all are of one sequence, and none has logits. Positions are those of the rows,
+	// FirstRow + i, all are of one sequence, and none has logits. Each has its row's position,
 	// but for a grid, where all entries have the position at which the piece begins. All rows of a
 	// piece that is Whole are in one batch.
 	Piece    *piece.Piece

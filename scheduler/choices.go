@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has a program write several answers, the choices of a request. The first is that of
+// This file has a program write several answers, the choices of a request. The first belongs to
 // the program's own job, which has the slots. Each other has a job with a stream, an answer and
 // stages, which is in no queue and no slot: it gets what the program shows. It ends with its last
 // token; the first one's end is told when all others have ended, or the program has.
@@ -70,7 +70,7 @@ func (s *Scheduler) startChoices(j *job) {
 		}
 		c.started, c.times.admitted = true, j.times.admitted
 		c.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: c.answer.PromptLen()}})
-		s.open(c)
+		s.openAnswer(c)
 	}
 }
 
@@ -88,7 +88,7 @@ func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, er
 			from = j.program.Adopted(i)
 		}
 		if (len(mine) > 0 || returned) && !c.done {
-			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, j.program.Name(), mine, returned, from, err); return nil }}})
+			s.performCall(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, j.program.Name(), mine, returned, from, err); return nil }}})
 		}
 	}
 }
@@ -116,13 +116,13 @@ func show(a *answer.Answer, name string, shown []program.Shown, returned bool, f
 func (s *Scheduler) endOthers(j *job, e End) {
 	if main := j.program.main; j != main {
 		if main.held != nil && !main.othersGoOn() {
-			s.end(main, *main.held)
+			s.endJob(main, *main.held)
 		}
 		return
 	}
 	for _, c := range j.program.choices {
 		if c != j {
-			s.end(c, End{Reason: e.Reason, Err: e.Err})
+			s.endJob(c, End{Reason: e.Reason, Err: e.Err})
 		}
 	}
 }
@@ -185,17 +185,17 @@ func (s *Scheduler) leaveProgram(j *job) {
 	if free[0] == j {
 		s.becomeOrdinary(j)
 	} else if j.held != nil && !j.othersGoOn() {
-		s.end(j, *j.held)
+		s.endJob(j, *j.held)
 	}
 }
 
 // becomeOrdinary has a job go on without its program, in a slot of its own.
 func (s *Scheduler) becomeOrdinary(j *job) {
 	for _, b := range j.branches {
-		s.unplan(b)
+		s.leaveOutOfPlan(b)
 		s.stopSelfRun(b)
 	}
-	s.leave(j) // all branches stay in the cache: other choices may go on from them
+	s.leaveSlots(j) // all branches stay in the cache: other choices may go on from them
 	s.inbox.ended(j.req.Caller, len(j.branches)-1)
 	p := j.program
 	for _, row := range p.lent {

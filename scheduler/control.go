@@ -148,7 +148,7 @@ type calls struct {
 // While the background sampler is busy it waits for that.
 func (st *Stream) control(ctx context.Context, c call) error {
 	p := &pendingCall{call: c, ctx: ctx, result: make(chan error, 1)}
-	if !st.scheduler.inbox.post(func(s *Scheduler) { s.enlist(st.job, p) }) {
+	if !st.scheduler.inbox.post(func(s *Scheduler) { s.enqueueCall(st.job, p) }) {
 		p.refuse(ErrEnded)
 	}
 	select {
@@ -159,8 +159,8 @@ func (st *Stream) control(ctx context.Context, c call) error {
 	}
 }
 
-// enlist puts a call behind those of its job that wait, for the tick to try.
-func (s *Scheduler) enlist(j *job, p *pendingCall) {
+// enqueueCall puts a call behind those of its job that wait, for the tick to try.
+func (s *Scheduler) enqueueCall(j *job, p *pendingCall) {
 	if j.done {
 		p.refuse(ErrEnded)
 		return
@@ -214,7 +214,7 @@ func (s *Scheduler) try(j *job, p *pendingCall) (waits bool) {
 	case err != nil:
 		p.refuse(err)
 	default:
-		s.perform(j, p)
+		s.performCall(j, p)
 	}
 	return false
 }
@@ -234,10 +234,10 @@ func (p *pendingCall) refuse(err error) {
 	p.tell(err)
 }
 
-// perform has the work of a control call done: at once if that is quick, else by the background
+// performCall has the work of a control call done: at once if that is quick, else by the background
 // sampler, which an answer with a grammar gets now if it has none: a grammar may take long for many
 // tokens. The job skips ticks meanwhile, like one whose token is late.
-func (s *Scheduler) perform(j *job, p *pendingCall) {
+func (s *Scheduler) performCall(j *job, p *pendingCall) {
 	if p.work != nil && j.started && chain.Guarded(j.chain.Stages()) {
 		s.giveBackground(&j.drawer, true)
 	}

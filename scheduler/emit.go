@@ -38,12 +38,12 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 		j.held = &e // the program goes on for its other choices
 		return
 	}
-	s.end(j, e)
+	s.endJob(j, e)
 }
 
-// settle takes over what a drawer has drawn: an answer sends it, and a branch that goes on by
+// takeDrawn takes over what a drawer has drawn: an answer sends it, and a branch that goes on by
 // itself keeps it for its program.
-func (s *Scheduler) settle(d *drawer, now time.Time) {
+func (s *Scheduler) takeDrawn(d *drawer, now time.Time) {
 	if d.forProgram {
 		s.settleSelfRun(d)
 	} else {
@@ -57,9 +57,9 @@ func (s *Scheduler) emitOne(j *job) {
 	s.emit(j, s.config.Clock())
 }
 
-// collect takes over what a background sampler has done. Control calls that waited for it are tried
-// with the next commands.
-func (s *Scheduler) collect(d *drawer) {
+// collectDrawn takes over what a background sampler has done. Control calls that waited for it are
+// tried with the next commands.
+func (s *Scheduler) collectDrawn(d *drawer) {
 	err := d.background.Collect()
 	j := d.job
 	if d.forProgram {
@@ -90,7 +90,7 @@ func (s *Scheduler) collectAwaited() {
 func (s *Scheduler) collectIfDone(d *drawer) (done bool) {
 	select {
 	case <-d.background.Done():
-		s.collect(d)
+		s.collectDrawn(d)
 		return true
 	default:
 		return false
@@ -102,8 +102,8 @@ func (j *job) usage() Usage {
 	return Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Branches: j.spent, Opened: j.opened}
 }
 
-// end finishes a job, wherever it is, and sends its last event. Ending twice does nothing.
-func (s *Scheduler) end(j *job, e End) {
+// endJob finishes a job, wherever it is, and sends its last event. Ending twice does nothing.
+func (s *Scheduler) endJob(j *job, e End) {
 	if j.done {
 		return
 	}
@@ -118,13 +118,13 @@ func (s *Scheduler) end(j *job, e End) {
 	e.Usage = j.usage()
 	if j.kind == kindProgram {
 		for _, b := range j.branches {
-			j.program.Spend(b.drawn())
+			j.program.Spend(b.untoldDraws())
 		}
 		e.Usage.Branches, e.Usage.Opened = j.program.Used()
 		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
 	if j.kind == kindAnswer && j.branch.seq != nil {
-		s.attempt(func() { s.dropDraft(j) })
+		s.runGuarded(func() { s.dropDraft(j) })
 		e.Usage.Context = j.branch.seq.Len()
 	}
 	e.Timing = j.times.timing(now)
@@ -132,30 +132,30 @@ func (s *Scheduler) end(j *job, e End) {
 	j.tellAllGrown()
 	last := Event{Kind: KindEnd, End: &e}
 	if !busy {
-		s.attempt(func() { last.Text = j.answer.Flush() })
+		s.runGuarded(func() { last.Text = j.answer.Flush() })
 	}
 	record := e.requestRecord()
 	record.Context = j.req.Context
 	if j.req.Ended != nil {
-		s.attempt(func() { j.req.Ended(record) })
+		s.runGuarded(func() { j.req.Ended(record) })
 		j.req.Ended = nil // a tick without work leaves the job where the last one had it, with all that this refers to
 	}
-	s.tell(func(l *Listener) {
+	s.tellListeners(func(l *Listener) {
 		if l.Ended != nil {
 			l.Ended(record)
 		}
 	})
 	j.stream.send(last)
 	j.req.Pieces, j.req.Context = nil, nil // whoever keeps the stream keeps neither of them
-	s.attempt(func() { s.dropAllButOne(j) })
-	s.attempt(func() { s.leave(j) })
-	s.attempt(j.background.Interrupt)
+	s.runGuarded(func() { s.dropAllButOne(j) })
+	s.runGuarded(func() { s.leaveSlots(j) })
+	s.runGuarded(j.background.Interrupt)
 	if j.kind == kindProgram {
 		s.endProgram(j)
 	} else {
 		j.close()
 	}
-	s.attempt(j.refuseCalls)
+	s.runGuarded(j.refuseCalls)
 	if j.kind != kindAnswer {
 		s.endOthers(j, e)
 	}
@@ -190,7 +190,7 @@ func (s *Scheduler) recordToken(j *job, now time.Time) {
 		t.first, since = now, t.submitted
 	}
 	t.last = now
-	s.tell(func(l *Listener) {
+	s.tellListeners(func(l *Listener) {
 		switch {
 		case first && l.First != nil:
 			l.First(now.Sub(since))

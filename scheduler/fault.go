@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// attempt runs f and logs its panic, which is no request's fault.
-func (s *Scheduler) attempt(f func()) {
+// runGuarded runs f and logs its panic, which is no request's fault.
+func (s *Scheduler) runGuarded(f func()) {
 	s.logPanic(panics.Try(func() error { f(); return nil }))
 }
 
@@ -81,12 +81,12 @@ func (s *Scheduler) survive(busy *bool) {
 // abandon ends a job after a panic, whatever state that has left it in.
 func (s *Scheduler) abandon(j *job, err error) {
 	for _, b := range j.branches {
-		s.unplan(b)
+		s.leaveOutOfPlan(b)
 		if seq := b.seq; seq != nil {
-			s.attempt(func() { s.cache.Repair(seq) }) // a pass may have been cut short
+			s.runGuarded(func() { s.cache.Repair(seq) }) // a pass may have been cut short
 		}
 	}
-	s.attempt(func() { s.end(j, End{Reason: answer.ReasonError, Err: err}) })
+	s.runGuarded(func() { s.endJob(j, End{Reason: answer.ReasonError, Err: err}) })
 	s.queue.remove(j) // the end was cut short as well
 }
 
@@ -114,22 +114,22 @@ func (s *Scheduler) backendLost() error {
 // Lose has the scheduler do without its backend, for a reason that those who run are told. When it
 // returns, the backend is not used any more but for its vocabulary. Doing it twice does nothing.
 func (s *Scheduler) Lose(reason error) {
-	_ = s.ask(context.Background(), func(s *Scheduler) { s.lose(reason) }) // a scheduler that has ended does not use it either
+	_ = s.ask(context.Background(), func(s *Scheduler) { s.loseBackend(reason) }) // a scheduler that has ended does not use it either
 }
 
 // Revive says that the backend is as it was, with an empty memory.
 func (s *Scheduler) Revive() { s.inbox.post(func(s *Scheduler) { s.lost = false }) }
 
-// lose ends what runs and forgets what the backend's memory held. What was being copied of it is
-// finished first: nobody uses the copy.
-func (s *Scheduler) lose(reason error) {
+// loseBackend ends what runs and forgets what the backend's memory held. What was being copied of
+// it is finished first: nobody uses the copy.
+func (s *Scheduler) loseBackend(reason error) {
 	if s.lost {
 		return
 	}
 	s.lost = true
-	each(s, slices.Clone(s.running), func(_ int, j *job) { s.end(j, End{Reason: answer.ReasonError, Err: reason}) })
+	each(s, slices.Clone(s.running), func(_ int, j *job) { s.endJob(j, End{Reason: answer.ReasonError, Err: reason}) })
 	s.recallRows()
-	s.attempt(s.cache.Close)
+	s.runGuarded(s.cache.Close)
 	s.cache = s.newCache()
 	clear(s.conversations)
 	s.planned, s.awaitsCopy = s.planned[:0], false

@@ -74,7 +74,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 			j := b.job
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: b.activity(), Wait: s.slotWait(b),
 				Usage: j.usage(), Computed: b.computed(), Sequence: b.sequence(), Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
-			snap.Slots[i].Branch, snap.Slots[i].Tokens = b.told()
+			snap.Slots[i].Branch, snap.Slots[i].Tokens = b.toldAs()
 		}
 	}
 	snap.Queue = s.inspectQueue(now)
@@ -93,7 +93,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 func (b *branch) activity() string {
 	j := b.job
 	switch {
-	case j.parked() || j.background.Busy() || j.rest() > 0 || !b.awake() || b.busy():
+	case j.parked() || j.background.Busy() || j.restTime() > 0 || !b.awake() || b.busy():
 		return "parked"
 	case b.generating():
 		return "generating"
@@ -126,7 +126,7 @@ func (s *Scheduler) slotWait(b *branch) WaitReason {
 		return WaitPaused
 	case j.background.Busy() || b.busy():
 		return WaitBackground
-	case j.rest() > 0:
+	case j.restTime() > 0:
 		return WaitQuota
 	case j.stalled:
 		return WaitReader
@@ -160,7 +160,7 @@ func (s *Scheduler) inspectQueue(now time.Time) []QueueInfo {
 // has no cells yet: none overtakes it.
 func (s *Scheduler) lacksCells() bool {
 	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.background.Busy() })
-	return first >= 0 && slices.Contains(s.slots, nil) && !s.fits(s.queue.jobs[first])
+	return first >= 0 && slices.Contains(s.slots, nil) && !s.fitsCache(s.queue.jobs[first])
 }
 
 // queueWait is what a queued job waits for.

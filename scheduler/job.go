@@ -113,16 +113,16 @@ func (j *job) keepsUp() bool {
 // the ring wakes the tick once it does (Stream.nudge). While the job is paused or its background
 // sampler is at work, the reader is not looked at: stalled is as it was before.
 func (j *job) checkReady() bool {
-	if j.paused || j.background.Busy() || j.rest() > 0 {
+	if j.paused || j.background.Busy() || j.restTime() > 0 {
 		return false
 	}
 	j.stalled = !j.keepsUp() || j.kind == kindProgram && !j.choicesKeepUp()
 	return !j.stalled && len(j.calls.waiting) == 0
 }
 
-// rest is how long the stages or the program of a job have used up their processor time from now
-// on; 0 or less: they have not.
-func (j *job) rest() time.Duration {
+// restTime is how long the stages or the program of a job have used up their processor time from
+// now on; 0 or less: they have not.
+func (j *job) restTime() time.Duration {
 	rest := j.background.Rest()
 	if j.kind == kindProgram {
 		rest = max(rest, j.program.Rest())
@@ -220,9 +220,9 @@ func (b *branch) generating() bool {
 	return begun && b.awake() && b.pending() == 1
 }
 
-// told is the number of a program's branch, as its reader knows it where the answer has a trace,
+// toldAs is the number of a program's branch, as its reader knows it where the answer has a trace,
 // and how many tokens it has.
-func (b *branch) told() (number uint64, tokens int) {
+func (b *branch) toldAs() (number uint64, tokens int) {
 	if number = b.state.Number; b.state.Told > 0 {
 		number = uint64(b.state.Told)
 	}

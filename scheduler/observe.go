@@ -57,9 +57,9 @@ func (l *listeners) all() []*Listener {
 	return nil
 }
 
-// tell has all listeners told. A listener that panics is no request's fault: that is logged, and it
-// is told no more.
-func (s *Scheduler) tell(how func(*Listener)) {
+// tellListeners has all listeners told. A listener that panics is no request's fault: that is
+// logged, and it is told no more.
+func (s *Scheduler) tellListeners(how func(*Listener)) {
 	for _, l := range s.listeners.all() {
 		if err := panics.Try(func() error { how(l); return nil }); err != nil {
 			s.logPanic(err)
@@ -156,7 +156,7 @@ func (s *Scheduler) observe() {
 		}
 	}
 	s.rates.count(r.Start.Add(r.Total), r.Prefill)
-	s.tell(func(l *Listener) {
+	s.tellListeners(func(l *Listener) {
 		if l.Tick != nil {
 			l.Tick(*r)
 		}

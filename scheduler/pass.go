@@ -55,10 +55,10 @@ func (s *Scheduler) forward(branches []*branch) {
 	if len(branches) == 0 {
 		return
 	}
-	err := panics.Try(func() error { return s.fill(branches) })
+	err := panics.Try(func() error { return s.fillBatch(branches) })
 	var took time.Duration
 	if err == nil {
-		took, err = s.pass(branches)
+		took, err = s.runBatch(branches)
 	}
 	if err != nil {
 		s.recoverPass(slices.Clone(branches), err)
@@ -70,9 +70,9 @@ func (s *Scheduler) forward(branches []*branch) {
 	s.sample(branches)
 }
 
-// fill puts the scheduled tokens of some branches into the batch, and what was guessed to follow
-// them. It fails for a piece whose numbers are gone.
-func (s *Scheduler) fill(branches []*branch) error {
+// fillBatch puts the scheduled tokens of some branches into the batch, and what was guessed to
+// follow them. It fails for a piece whose numbers are gone.
+func (s *Scheduler) fillBatch(branches []*branch) error {
 	s.batch.Reset()
 	s.cost, s.drafting = estimator.Pass{}, false
 	s.prompts.asks, s.prompts.branches = s.prompts.asks[:0], s.prompts.branches[:0] // of a pass that failed
@@ -85,7 +85,7 @@ func (s *Scheduler) fill(branches []*branch) error {
 		at := b.seq.Len()
 		before := at - b.seq.Position() // positions fewer than tokens
 		tokens := b.tokens()
-		last, prompt := len(tokens)-1, b.scoring()
+		last, prompt := len(tokens)-1, b.wantsPromptRows()
 		for i := at; i < at+b.scheduled; i++ {
 			row := s.batch.Add(tokens[i], int32(i-before), b.seq.ID(), i == last || prompt && b.wantsRow(i))
 			if b.outputRow = row; row >= 0 && i < last {
@@ -115,9 +115,9 @@ func (b *branch) stateLayers() []int32 {
 	return nil
 }
 
-// pass runs the batch. A panic of the backend is an error like others: the branch that it comes
+// runBatch runs the batch. A panic of the backend is an error like others: the branch that it comes
 // from is found the same way.
-func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
+func (s *Scheduler) runBatch(branches []*branch) (took time.Duration, err error) {
 	s.recallRows()
 	start := s.config.Clock()
 	err = panics.Try(func() error {
@@ -178,20 +178,20 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 // branches are run in halves, and the job of the one that fails alone ends.
 func (s *Scheduler) recoverPass(branches []*branch, err error) {
 	if errors.Is(err, ErrLost) {
-		s.lose(err)
+		s.loseBackend(err)
 		return
 	}
-	s.repair(branches) // first: one that is preempted takes what the pass left with it
+	s.repairBackend(branches) // first: one that is preempted takes what the pass left with it
 	noCells := errors.Is(err, ErrNoCells)
 	switch {
-	case noCells && (s.cache.EvictIdle() || s.preempt(s.victim(firstJob(branches)))):
+	case noCells && (s.cache.EvictIdle() || s.preempt(s.chooseVictim(firstJob(branches)))):
 		s.forwardAlike(branches)
 	case len(branches) > 1:
 		half := len(branches) / 2
 		s.forwardAlike(branches[:half])
 		s.forwardAlike(branches[half:])
 	default:
-		s.end(branches[0].job, End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrPass, err)})
+		s.endJob(branches[0].job, End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrPass, err)})
 	}
 }
 
@@ -210,9 +210,9 @@ func (s *Scheduler) forwardAlike(branches []*branch) {
 	}
 }
 
-// repair makes the backend forget what a failed pass may have left beyond the positions in the
-// books.
-func (s *Scheduler) repair(branches []*branch) {
+// repairBackend makes the backend forget what a failed pass may have left beyond the positions in
+// the books.
+func (s *Scheduler) repairBackend(branches []*branch) {
 	for _, b := range branches {
 		if b.seq == nil {
 			continue // preempted

@@ -54,10 +54,10 @@ func (s *Scheduler) planJob(_ int, j *job) {
 	case !j.inSlot(): // preempted for one before it
 	case !j.checkReady():
 		if j.stalled && j.req.Overflow == CancelSlow {
-			s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrSlowReader})
+			s.endJob(j, End{Reason: answer.ReasonCancelled, Err: ErrSlowReader})
 		}
-	case j.finished():
-		s.end(j, End{Reason: answer.ReasonLength})
+	case j.isFinished():
+		s.endJob(j, End{Reason: answer.ReasonLength})
 	default:
 		for _, b := range j.branches {
 			s.planBranch(b)
@@ -79,7 +79,7 @@ func (s *Scheduler) planBranch(b *branch) {
 	switch {
 	case !b.generating():
 		s.prefilling = append(s.prefilling, b)
-	case s.secure(b, 1) == 1:
+	case s.secureCells(b, 1) == 1:
 		b.scheduled = 1
 		s.planned = append(s.planned, b)
 	}
@@ -96,10 +96,11 @@ const (
 
 func (b *branch) short() bool { return b.pending() <= shortPrompt }
 
-// finishKey orders the prefilling branches, smallest first: the prompt tokens that all had
-// computed when this one got its slot, plus overtaking times those it still lacks. So what is
-// nearly done goes first, but a job that gets its slot 8n prompt tokens later can no longer pass
-// one that lacked n. Each step of priority halves the second term.
+// finishKey orders the prefilling branches, smallest first: shortest remaining time first, with a
+// bound on waiting. It is the prompt tokens that all had computed when this one got its slot, plus
+// overtaking times those it still lacks. So what is nearly done goes first, but a job that gets its
+// slot 8n prompt tokens later can no longer pass one that lacked n. Each step of priority halves
+// the second term.
 func (b *branch) finishKey() float64 {
 	return float64(b.prefilledAtEntry) + math.Ldexp(float64(overtaking*b.pending()), -min(max(b.job.req.Priority, -4), 4))
 }
@@ -175,21 +176,21 @@ func (s *Scheduler) planChunk(together bool) {
 	}
 }
 
-// planPrompts plans the next tokens of the prefilling branches, in their order, so many in all. Of
-// each prompt it leaves so many as are kept for a later tick.
+// planPrompts plans the next `left` tokens of the prefilling branches, in their order. Of each
+// prompt it leaves the last `kept` tokens for a later tick.
 func (s *Scheduler) planPrompts(left, kept int) {
 	each(s, s.prefilling, func(_ int, b *branch) {
 		if b.seq == nil { // preempted for one before it
 			return
 		}
 		most := min(b.computable(), b.pending()-kept, left)
-		if whole := b.whole(); whole > 0 {
+		if whole := b.wholeRows(); whole > 0 {
 			most = whole // however long that takes: there is no part of it
 		}
-		if b.scoring() {
+		if b.wantsPromptRows() {
 			most = b.scorable(most, s.prompts.rows)
 		}
-		b.scheduled = s.secure(b, most)
+		b.scheduled = s.secureCells(b, most)
 		if fit := b.fitWhole(); fit < b.scheduled {
 			s.reserved -= b.scheduled
 			b.scheduled = fit
@@ -197,7 +198,7 @@ func (s *Scheduler) planPrompts(left, kept int) {
 		if b.scheduled == 0 {
 			return
 		}
-		if b.scoring() {
+		if b.wantsPromptRows() {
 			s.prompts.rows -= b.rowsOf(b.scheduled)
 		}
 		b.lastChunkTick = s.ticks
@@ -206,7 +207,7 @@ func (s *Scheduler) planPrompts(left, kept int) {
 	})
 }
 
-// endTogether reports whether the prompts are those of a burst, which end in the same pass where
+// endTogether reports whether the prompts came in one burst: they end in the same pass where
 // they need several. An answer that began before would wait for each of the others.
 func (s *Scheduler) endTogether() bool {
 	apart := func(b *branch) bool {
@@ -268,13 +269,13 @@ func (b *branch) addTo(p *estimator.Pass) {
 	p.Cells += n * (b.seq.Len() + n/2)
 }
 
-// secure finds KV cells for n tokens of a branch, evicting idle sequences, then its program's
+// secureCells finds KV cells for n tokens of a branch, evicting idle sequences, then its program's
 // other branches, then taking them from jobs that come after its own. It returns how many fit, and
 // reserves cells for them for this tick.
-func (s *Scheduler) secure(b *branch, n int) int {
+func (s *Scheduler) secureCells(b *branch, n int) int {
 	for n > 0 && !s.cache.Reserve(s.reserved+n) {
 		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()
-		if s.cache.Copying() || !s.shelve(b.job, b) && !s.makeRoom(s.victim(b.job)) {
+		if s.cache.Copying() || !s.shelveBranch(b.job, b) && !s.makeRoom(s.chooseVictim(b.job)) {
 			n = max(s.cache.Free()-s.reserved, 0)
 		}
 	}
@@ -293,13 +294,13 @@ func (s *Scheduler) preemptible() *job {
 	return nil
 }
 
-// victim is the job to preempt so that j can go on: a parked one, else the last in order if that
-// comes after j; nil if there is none.
-func (s *Scheduler) victim(j *job) *job {
+// chooseVictim finds the job to preempt so that j can go on: a parked one, else the last in order
+// if that comes after j; nil if there is none.
+func (s *Scheduler) chooseVictim(j *job) *job {
 	if p := s.preemptible(); p != nil {
 		return p
 	}
-	if last := s.running[len(s.running)-1]; j.before(last) {
+	if last := s.running[len(s.running)-1]; j.compareOrder(last) {
 		return last
 	}
 	return nil
@@ -317,7 +318,7 @@ func (s *Scheduler) giveWay(j *job, now time.Time) bool {
 	for _, r := range s.running {
 		has[r.req.Caller] += len(r.branches)
 	}
-	if has[j.req.Caller] > 0 || j.req.Slot != nil || s.preemptible() != nil || s.hasSlots(j) || !s.fits(j) {
+	if has[j.req.Caller] > 0 || j.req.Slot != nil || s.preemptible() != nil || s.hasSlots(j) || !s.fitsCache(j) {
 		return false
 	}
 	if until := j.queued.Add(outwaited); now.Before(until) {
@@ -346,7 +347,7 @@ func (s *Scheduler) giveWay(j *job, now time.Time) bool {
 // makeRoom takes cells from a job: of a program's those of one branch, if there is any that this
 // tick does not compute, else its slots.
 func (s *Scheduler) makeRoom(j *job) bool {
-	return j != nil && !j.parked() && s.shelve(j, nil) || s.preempt(j)
+	return j != nil && !j.parked() && s.shelveBranch(j, nil) || s.preempt(j)
 }
 
 // preempt takes a job's slots and queues it again, ahead of all of its priority that came later.
@@ -357,19 +358,19 @@ func (s *Scheduler) preempt(j *job) bool {
 		return false
 	}
 	for _, b := range j.branches {
-		s.unplan(b)
+		s.leaveOutOfPlan(b)
 		b.shelved = true
 	}
 	s.dropAllButOne(j)
-	s.leave(j)
+	s.leaveSlots(j)
 	j.queued = s.record.Start
 	s.queue.push(j)
 	s.record.Preempted++
 	return true
 }
 
-// unplan takes a branch out of this tick's plan.
-func (s *Scheduler) unplan(b *branch) {
+// leaveOutOfPlan takes a branch out of this tick's plan.
+func (s *Scheduler) leaveOutOfPlan(b *branch) {
 	i := slices.Index(s.planned, b)
 	if i < 0 {
 		return

@@ -88,7 +88,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 func (s *Scheduler) openProgram(j *job) {
 	for _, c := range j.program.choices {
 		if !c.done && c.background != nil && !c.background.Busy() {
-			s.perform(c, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}}) // collect goes on
+			s.performCall(c, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}}) // collect goes on
 		}
 	}
 	s.goOnWithProgram(j)
@@ -109,13 +109,13 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 				j.close() // not before: the program's stages may be its own
 			}
 		})
-	case !j.program.Waits() || !j.answered():
+	case !j.program.Waits() || !j.hasRows():
 		return
 	case j.program.HasReturned():
 		s.leaveProgram(j)
 		return
 	default:
-		s.deliver(j)
+		s.answerProgram(j)
 		j.tellEnded()
 		j.program.Answer()
 	}
@@ -123,8 +123,8 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 	s.sampling.programs = append(s.sampling.programs, j)
 }
 
-// answered reports whether the rows that a program waits for are there.
-func (j *job) answered() bool {
+// hasRows reports whether the rows that a program waits for are there.
+func (j *job) hasRows() bool {
 	branches, anyOf := j.program.Waiting()
 	lacking := func(b *program.Branch) bool { return j.branches[b.Index()].state.Lacks() }
 	if anyOf && len(branches) > 0 {
@@ -133,8 +133,8 @@ func (j *job) answered() bool {
 	return !slices.ContainsFunc(branches, lacking)
 }
 
-// deliver gives a program what it has waited for.
-func (s *Scheduler) deliver(j *job) {
+// answerProgram gives a program what it has waited for.
+func (s *Scheduler) answerProgram(j *job) {
 	branches, _ := j.program.Waiting()
 	for _, b := range branches {
 		if of := j.branches[b.Index()]; !of.state.Lacks() {
@@ -182,15 +182,15 @@ func (s *Scheduler) takeOverProgram(j *job) {
 	j.program.MarkTaken()
 	for i, b := range j.branches {
 		if of := j.program.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
-			j.program.Charge(b.drawn())
+			j.program.Charge(b.untoldDraws())
 			s.stopSelfRun(b)
-			s.drop(b)
+			s.dropCells(b)
 			b.state, b.shelved, b.scoredTo = program.Kept{}, false, 0
 		}
 	}
 	for i, b := range j.branches { // after all that make room
 		if of := j.program.Branch(i); of != nil {
-			s.update(b, of)
+			s.updateBranch(b, of)
 		}
 	}
 	branches, _ := j.program.Waiting()
@@ -208,8 +208,8 @@ func (s *Scheduler) takeOverProgram(j *job) {
 	s.goOnWithProgram(j) // or collect goes on
 }
 
-// update does to a branch what the program has done to its own.
-func (s *Scheduler) update(b *branch, of *program.Branch) {
+// updateBranch does to a branch what the program has done to its own.
+func (s *Scheduler) updateBranch(b *branch, of *program.Branch) {
 	if b.driver == driverDrawer {
 		return // it is as the tick has it
 	}
@@ -224,8 +224,8 @@ func (s *Scheduler) update(b *branch, of *program.Branch) {
 	s.runBranch(b, of)
 }
 
-// drop takes the cells of a branch that is not to go on.
-func (s *Scheduler) drop(b *branch) {
+// dropCells takes the cells of a branch that is not to go on.
+func (s *Scheduler) dropCells(b *branch) {
 	if b.seq != nil {
 		s.cache.Drop(b.seq)
 		b.seq, b.outputRow, b.scheduled = nil, -1, 0
@@ -241,15 +241,15 @@ func (s *Scheduler) placeBranches() {
 		}
 		for _, b := range j.branches {
 			if b.state.Number != 0 && b.seq == nil && !b.busy() && (b.awake() || s.cache.ForksAtEnds()) {
-				s.place(b)
+				s.placeBranch(b)
 			}
 		}
 	})
 }
 
-// place gets a branch its sequence, unless another is computing what it lacks, or cells or a copy
-// have to be waited for.
-func (s *Scheduler) place(b *branch) {
+// placeBranch gets a branch its sequence, unless another is computing what it lacks, or cells or a
+// copy have to be waited for.
+func (s *Scheduler) placeBranch(b *branch) {
 	j, tokens := b.job, b.tokens()
 	if b.state.Row != nil {
 		tokens = append(slices.Clone(tokens), 0) // nothing of it is to be computed: all of it can be shared
@@ -258,7 +258,7 @@ func (s *Scheduler) place(b *branch) {
 		return
 	}
 	if s.cache.Shares() {
-		if leader, _ := s.leader(b, tokens, 0); leader != nil {
+		if leader, _ := s.findLeader(b, tokens, 0); leader != nil {
 			return
 		}
 	}
@@ -275,17 +275,17 @@ func (s *Scheduler) place(b *branch) {
 	b.chooseAdapters()
 }
 
-// shelve takes the cells of a program's branch, b excepted, that this tick does not compute, of one
-// that is not waited for if there is any: it is computed again when it is wanted. It reports
+// shelveBranch takes the cells of a program's branch, b excepted, that this tick does not compute,
+// of one that is not waited for if there is any: it is computed again when it is wanted. It reports
 // whether there was one.
-func (s *Scheduler) shelve(j *job, b *branch) bool {
+func (s *Scheduler) shelveBranch(j *job, b *branch) bool {
 	if j.kind != kindProgram {
 		return false
 	}
 	for _, awake := range [2]bool{false, true} {
 		for _, other := range slices.Backward(j.branches) {
 			if other != b && other.computed() > 0 && other.awake() == awake && !slices.Contains(s.planned, other) {
-				s.drop(other)
+				s.dropCells(other)
 				other.shelved = true
 				return true
 			}
@@ -324,7 +324,7 @@ var errNoBranchRow = errors.New("the backend gave no row for a branch of a progr
 func (s *Scheduler) lendRow(b *branch) {
 	logits := s.backend.Row(b.outputRow)
 	if logits == nil {
-		s.end(b.job, End{Reason: answer.ReasonError, Err: errNoBranchRow})
+		s.endJob(b.job, End{Reason: answer.ReasonError, Err: errNoBranchRow})
 		return
 	}
 	var state []float32
@@ -431,7 +431,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 	}
 	for _, b := range j.branches {
 		if b != best {
-			s.drop(b)
+			s.dropCells(b)
 		}
 	}
 }

@@ -110,8 +110,8 @@ func (b *branch) untilPiece(n int) int {
 	return n
 }
 
-// whole is how many rows of the next piece a pass must have, all or none; 0: any number.
-func (b *branch) whole() int {
+// wholeRows is how many rows of the next piece a pass must have, all or none; 0: any number.
+func (b *branch) wholeRows() int {
 	if !b.atPiece() {
 		return 0
 	}
@@ -124,7 +124,7 @@ func (b *branch) whole() int {
 // fitWhole is how many of the scheduled tokens of a branch can be computed: none, where they are
 // only a part of a whole piece.
 func (b *branch) fitWhole() int {
-	if n := b.whole(); b.scheduled < n {
+	if n := b.wholeRows(); b.scheduled < n {
 		return 0
 	}
 	return b.scheduled
@@ -216,11 +216,11 @@ type rowAsk struct {
 	logprobs *chain.Logprobs // result; nil: there is no such row
 }
 
-// scoring reports whether the branch still wants rows of its prompt.
-func (b *branch) scoring() bool { return b.nextScore() > 0 }
+// wantsPromptRows reports whether the branch still wants rows of its prompt.
+func (b *branch) wantsPromptRows() bool { return b.nextScore() > 0 }
 
-// finished reports whether nothing is left to be done for a request that wants no answer.
-func (j *job) finished() bool { return j.req.NoAnswer && !j.branches[0].scoring() }
+// isFinished reports whether nothing is left to be done for a request that wants no answer.
+func (j *job) isFinished() bool { return j.req.NoAnswer && !j.branches[0].wantsPromptRows() }
 
 // scorable is how many of n pending tokens a branch that is scoring may compute in a pass with so
 // many free rows. Tokens whose rows were told before it lost its cells need none.
@@ -270,7 +270,7 @@ func (b *branch) nextScore() int {
 func (s *Scheduler) rowsForPrompts() int {
 	rows := s.limits.Rows - s.decoding
 	for _, b := range s.prefilling {
-		if !b.scoring() {
+		if !b.wantsPromptRows() {
 			rows--
 		}
 	}
@@ -291,7 +291,7 @@ func (b *branch) wantsRow(i int) bool {
 	if b.job.kind == kindProgram {
 		return i+1 < len(b.state.Scores) && program.Awaited(b.state.Scores[i+1])
 	}
-	return i >= b.job.scored && i < b.job.answer.PromptLen()-1 && b.scoring()
+	return i >= b.job.scored && i < b.job.answer.PromptLen()-1 && b.wantsPromptRows()
 }
 
 // addPromptRow has the pass tell the log-probability of the token after position i of a branch's
@@ -357,7 +357,7 @@ func (s *Scheduler) tellPrompt(b *branch, asks []rowAsk) {
 	told := make([]PromptToken, len(asks))
 	for i, a := range asks {
 		if a.logprobs == nil {
-			s.end(j, End{Reason: answer.ReasonError, Err: errNoRow})
+			s.endJob(j, End{Reason: answer.ReasonError, Err: errNoRow})
 			return
 		}
 		told[i] = PromptToken{Token: a.token, Logprobs: a.logprobs}

@@ -33,7 +33,7 @@ type Request struct {
 	// Chain chooses the tokens. At least one stage, unless there is a Program.
 	Chain []chain.Stage
 	// Program, if set, chooses the tokens in place of Chain, whose stages are only told of them.
-	// It has no Slot, Shift, Begun, PromptLogprobs and NoAnswer, and counts as so many requests as
+	// It has no Slot, Shift, Begun, PromptLogprobs and NoAnswer, and counts as as many requests as
 	// it has branches. Further requests of one SubmitAll with the same Program are for what it
 	// shows as its further choices, in their order.
 	Program *program.Program

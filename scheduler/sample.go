@@ -40,7 +40,7 @@ type sampling struct {
 func (s *Scheduler) prepareBackground(branches []*branch) {
 	for _, b := range branches {
 		if d := b.drawer; b.outputRow >= 0 && b.driver == driverDrawer && d.background != nil {
-			s.attempt(func() { // what panics will again when it is drawn for, and the pass goes on
+			s.runGuarded(func() { // what panics will again when it is drawn for, and the pass goes on
 				if !d.tickDraws() {
 					d.background.Prepare()
 				}
@@ -65,7 +65,7 @@ func (s *Scheduler) sample(branches []*branch) {
 			sampling.native = append(sampling.native, d)
 		default:
 			s.giveBackground(d, true) // its stage has turned out to be slow, or is another now
-			s.lend(d)
+			s.lendRows(d)
 		}
 	})
 	s.resumePrograms(branches)
@@ -77,8 +77,8 @@ func (s *Scheduler) sample(branches []*branch) {
 	}
 }
 
-// lend has a background sampler draw from its rows.
-func (s *Scheduler) lend(d *drawer) {
+// lendRows has a background sampler draw from its rows.
+func (s *Scheduler) lendRows(d *drawer) {
 	d.background.Draw(s.backgroundRows(d))
 	s.sampling.drawing = append(s.sampling.drawing, d)
 }
@@ -109,7 +109,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 			d.answer.Advance(drawn.Token, answer.Details{})
 		case errors.Is(drawn.Err, chain.ErrSlow):
 			s.giveBackground(d, true)
-			s.lend(d)
+			s.lendRows(d)
 			return
 		default:
 			d.answer.Fail(drawn.Err)
@@ -117,7 +117,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 		if d.followsDraft() {
 			going = append(going, d)
 		} else {
-			s.settle(d, now)
+			s.takeDrawn(d, now)
 		}
 	})
 	return going
@@ -134,7 +134,7 @@ func (s *Scheduler) awaitBackground() {
 		for !rang && d.background.Busy() && d.background.Awaited() {
 			select {
 			case <-d.background.Done():
-				s.collect(d)
+				s.collectDrawn(d)
 			case <-s.sampling.alarm.C:
 				rang = true
 			}
@@ -271,9 +271,9 @@ func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 	}
 }
 
-// drawn is how many tokens a branch has drawn by itself of which its program was not told. What a
-// background sampler is at does not count.
-func (b *branch) drawn() int {
+// untoldDraws is how many tokens a branch has drawn by itself of which its program was not told.
+// What a background sampler is at does not count.
+func (b *branch) untoldDraws() int {
 	if b.driver == driverDrawer && !b.busy() {
 		return b.drawer.answer.Generated()
 	}
@@ -305,7 +305,7 @@ func (s *Scheduler) settleSelfRun(d *drawer) {
 	case errors.Is(err, chain.ErrNoToken) || errors.Is(err, chain.ErrNotAllowed):
 		state.Finished = program.Stuck
 	case err != nil:
-		s.end(b.job, End{Reason: answer.ReasonError, Err: err})
+		s.endJob(b.job, End{Reason: answer.ReasonError, Err: err})
 		return
 	case reason == answer.ReasonStop:
 		state.Finished = program.Ended

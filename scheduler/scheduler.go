@@ -162,13 +162,13 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.inbox.close()
 	s.takeCommands()
 	for _, j := range s.jobs() {
-		s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrClosed})
+		s.endJob(j, End{Reason: answer.ReasonCancelled, Err: ErrClosed})
 	}
 	s.refuseSlotActions()
 	if !s.lost {
-		s.attempt(s.cache.OfferAll)
+		s.runGuarded(s.cache.OfferAll)
 	}
-	s.attempt(s.cache.Close)
+	s.runGuarded(s.cache.Close)
 	s.goroutines.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil
 }
@@ -201,8 +201,8 @@ type work struct {
 	generates bool          // a slot waits for its next token
 }
 
-// share is a scheduler's part in the lock; the zero value is that of one that has the machine for
-// itself.
+// share is a scheduler's part in the lock. The zero value is for a scheduler that has the machine
+// for itself.
 type share struct {
 	lock *ComputeLock
 	work work // that the others know of

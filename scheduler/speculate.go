@@ -172,7 +172,7 @@ func (s *Scheduler) besidePrompts() time.Duration {
 // draftsBeside reports whether a job may have a draft beside prompts.
 func (s *Scheduler) draftsBeside(j *job) bool {
 	g := &j.guess
-	return j.kind != kindProgram && j.drafted > 0 && s.mostDrafted(j) > 0 && s.chance(j) >= likelyBeside && g.budget.Left() > 0 &&
+	return j.kind != kindProgram && j.drafted > 0 && s.mostDrafted(j) > 0 && s.draftChance(j) >= likelyBeside && g.budget.Left() > 0 &&
 		(g.missed < missedBeside || s.ticks%missedEvery == 0)
 }
 
@@ -203,7 +203,7 @@ func (s *Scheduler) alike(length int) int {
 // that of each can be; costs what the drafter needs for a token.
 func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (length int) {
 	p := &s.speculation
-	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
+	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.draftChance(b), s.draftChance(a)) })
 	p.offers.Offers, p.offers.Costs = p.offers.Offers[:0], costs
 	for _, j := range p.asked {
 		offer := s.offer(j, tokens(&j.guess.ask))
@@ -226,7 +226,7 @@ func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 	if all := s.speculation.budget.Left(); j.drafted == 0 && g.ask.Grade >= draft.Likely && (s.speculation.costly || all > budget) {
 		budget = all
 	}
-	chance := s.chance(j)
+	chance := s.draftChance(j)
 	if tokens < j.req.LeastDrafted || chance < j.req.LeastChance {
 		tokens = 0
 	}
@@ -359,8 +359,8 @@ func (s *Scheduler) askDrafter() {
 	})
 }
 
-// chance is that of a drafted token of a job.
-func (s *Scheduler) chance(j *job) float64 {
+// draftChance is how likely a drafted token of a job is right.
+func (s *Scheduler) draftChance(j *job) float64 {
 	return j.guess.chances.Of(j.guess.ask.Grade, &s.speculation.chances)
 }
 

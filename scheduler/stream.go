@@ -4,7 +4,6 @@ package scheduler
 
 import (
 	"context"
-	"crypto/rand"
 	"io"
 	"time"
 
@@ -124,10 +123,6 @@ type Stream struct {
 	ended     bool                     // the reader has seen that
 }
 
-func newStream(s *Scheduler, j *job) *Stream {
-	return &Stream{id: rand.Text(), scheduler: s, job: j, done: make(chan struct{})}
-}
-
 // ID is a unique name that cannot be guessed.
 func (st *Stream) ID() string { return st.id }
 
@@ -161,7 +156,7 @@ func (st *Stream) Missed() uint64 { return st.ring.Missed() }
 
 // Cancel ends the answer as cancelled within one tick. It may be called again and after the end.
 func (st *Stream) Cancel() {
-	st.scheduler.inbox.post(func(s *Scheduler) { s.end(st.job, End{Reason: answer.ReasonCancelled}) })
+	st.scheduler.inbox.post(func(s *Scheduler) { s.endJob(st.job, End{Reason: answer.ReasonCancelled}) })
 }
 
 // took is the event of what the reader has taken from the ring.

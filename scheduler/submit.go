@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"sync"
 
@@ -28,7 +29,7 @@ func (s *Scheduler) Submit(r Request) (*Stream, error) {
 }
 
 // SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany:
-// there will never be room for so many. They are of the first one's caller.
+// there will never be room for that many. They count for the first one's caller.
 func (s *Scheduler) SubmitAll(requests []Request) ([]*Stream, error) {
 	n, caller := slotsOf(requests), ""
 	if len(requests) > 0 {
@@ -167,7 +168,7 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Filters: r.Filters, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
 	j.release = j.answer.Close
-	if s.config.Cold != nil && j.kind == kindAnswer && j.reuses() {
+	if s.config.Cold != nil && j.kind == kindAnswer && j.reusesCells() {
 		j.digests = kvcache.DigestsWith(prompt, j.pieces)
 	}
 	if len(r.Begun.Tokens) > 0 {
@@ -180,7 +181,7 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 		main.addChoice(j)
 	}
 	j.req.Prompt, j.req.Begun, j.req.Chain, j.req.Program = nil, answer.Begun{}, nil, nil
-	j.stream = newStream(s, j)
+	j.stream = &Stream{id: rand.Text(), scheduler: s, job: j, done: make(chan struct{})}
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)
 	j.stream.ring = ring.New[answer.Shown](max(capacity, 2*tickEvents), j.stream.nudge)

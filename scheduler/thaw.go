@@ -19,8 +19,8 @@ const (
 	mostThawed = 2
 	// thawChunk is how many tokens a pass is taken to compute where a prompt is computed instead.
 	thawChunk = 512
-	// latePart is the part of the time for computing a prompt, one in so many, that may be lost if
-	// the conversation comes too late. How late it was is known the next time.
+	// One part in latePart of the time for computing a prompt may be lost if the conversation comes
+	// too late. How late it was is known the next time.
 	latePart = 8
 	// thawSlack is how much later than expected a conversation may come besides, however small.
 	thawSlack = 100 * time.Millisecond

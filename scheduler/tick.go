@@ -134,7 +134,7 @@ func (s *Scheduler) noteWork(began time.Time) {
 func (s *Scheduler) takeCommands() {
 	commands := s.inbox.swap(s.commands)
 	for i, command := range commands {
-		s.attempt(func() { command(s) })
+		s.runGuarded(func() { command(s) })
 		commands[i] = nil
 	}
 	s.commands = commands
@@ -189,7 +189,7 @@ func (s *Scheduler) sleep(ctx context.Context) {
 func (s *Scheduler) expire(now time.Time) {
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {
-			if rest := j.rest(); rest > 0 {
+			if rest := j.restTime(); rest > 0 {
 				s.tickAt(now.Add(rest))
 			}
 		}
@@ -209,7 +209,7 @@ func (s *Scheduler) expire(now time.Time) {
 		case now.Before(d):
 			s.queue.note(d)
 		case !d.IsZero():
-			s.end(j, End{Reason: answer.ReasonError, Err: ErrDeadline})
+			s.endJob(j, End{Reason: answer.ReasonError, Err: ErrDeadline})
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (s *Scheduler) copyTime(lastPasses time.Duration) kvcache.CopyTime {
 	if len(s.running) > 0 {
 		t.Ahead = longestCopy
 	}
-	if s.generates() {
+	if s.anyGenerates() {
 		t.Archive, t.Prefix, t.Here = longestCopy, max(longestCopy, lastPasses), false
 	}
 	return t

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"weak"
@@ -17,7 +18,10 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/receipt"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // File is an adapter to load at the start.
@@ -64,7 +68,7 @@ func (r *Registry) load(ctx context.Context, f File) (info serving.AdapterInfo, 
 	name := strings.TrimSuffix(filepath.Base(f.Path), ".gguf")
 	r.loading.Lock()
 	defer r.loading.Unlock()
-	if r.index(name) >= 0 {
+	if r.indexOf(name) >= 0 {
 		return info, fmt.Errorf("%s: %w; its file is another or it is named twice", f.Path, errLoaded)
 	}
 	header, err := model.CheckAdapter(ctx, r.model, f.Path, r.options)
@@ -89,8 +93,8 @@ func (r *Registry) load(ctx context.Context, f File) (info serving.AdapterInfo, 
 	return info, nil
 }
 
-// index is where an adapter is in the list; -1: nowhere.
-func (r *Registry) index(name string) int {
+// indexOf is where an adapter is in the list; -1: nowhere.
+func (r *Registry) indexOf(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.IndexFunc(r.loaded, func(e entry) bool { return e.Name == name })
@@ -128,7 +132,7 @@ func (r *Registry) Unload(name string) error {
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.loaded, func(e entry) bool { return e.Name == name })
 	if i < 0 {
-		return unknown(name, r.list())
+		return refuseUnknown(name, r.list())
 	}
 	r.dropped = slices.DeleteFunc(r.dropped, func(p weak.Pointer[engine.Adapter]) bool { return p.Value() == nil })
 	r.dropped = append(r.dropped, weak.Make(r.loaded[i].adapter))
@@ -151,4 +155,133 @@ func (r *Registry) Close() error {
 	}
 	r.loaded, r.dropped = nil, nil
 	return errors.Join(errs...)
+}
+
+// SetScales implements serving.Adapters.
+func (r *Registry) SetScales(scales []serving.AdapterScale) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	set, err := r.find(scales)
+	if err != nil {
+		return err
+	}
+	for i := range r.loaded {
+		r.loaded[i].Scale = set[i]
+	}
+	return nil
+}
+
+// find is the scale of each loaded adapter, 0 for those that are not named.
+func (r *Registry) find(scales []serving.AdapterScale) ([]float32, error) {
+	set, named := make([]float32, len(r.loaded)), make([]bool, len(r.loaded))
+	for _, s := range scales {
+		i := slices.IndexFunc(r.loaded, func(e entry) bool { return e.Name == s.Name || s.Name == "" && e.ID == s.ID })
+		if i < 0 {
+			return nil, s.UnknownAdapter(r.list())
+		}
+		if named[i] {
+			return nil, refusal.Invalid(s.Field, "%s names the adapter %q, which is in the list already", s.Field, r.loaded[i].Name)
+		}
+		set[i], named[i] = s.Scale, true
+	}
+	return set, nil
+}
+
+// Choose implements serving.Adapters.
+func (r *Registry) Choose(scales []serving.AdapterScale, prompt []scheduler.Token) (_ scheduler.Adapters, from int, _ error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.loaded) == 0 && len(scales) == 0 {
+		return nil, 0, nil
+	}
+	set := make([]float32, len(r.loaded))
+	for i, e := range r.loaded {
+		set[i] = e.Scale
+	}
+	if len(scales) > 0 {
+		var err error
+		if set, err = r.find(scales); err != nil {
+			return nil, 0, err
+		}
+	}
+	var chosen []engine.Scaled
+	var invocation [][]int32 // of the chosen that have one
+	for i, scale := range set {
+		if scale == 0 {
+			continue
+		}
+		chosen = append(chosen, engine.Scaled{Adapter: r.loaded[i].adapter, Scale: scale})
+		if tokens := r.loaded[i].InvocationTokens; len(tokens) > 0 {
+			invocation = append(invocation, tokens)
+		}
+	}
+	switch {
+	case len(invocation) == 0 || len(invocation) < len(chosen): // beside another adapter, an activated one counts everywhere, as in llama-server
+		return engine.Adapters(chosen), 0, nil
+	case len(invocation) > 1:
+		return nil, 0, refusal.Invalid("lora", "lora names %d activated adapters (aLoRA); a request can have one", len(invocation))
+	}
+	at := lastIndex(prompt, invocation[0])
+	if at < 0 {
+		return nil, 0, nil
+	}
+	return engine.Adapters(chosen), max(at-1, 0), nil // llama-server has it count from the token before on
+}
+
+// Named implements serving.Adapters.
+func (r *Registry) Named(key string) (scales []serving.AdapterScale, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	loaded := make([]*engine.Adapter, len(r.loaded))
+	for i, e := range r.loaded {
+		loaded[i] = e.adapter
+	}
+	set, ok := engine.OfKey(key, loaded)
+	for _, s := range set {
+		info := r.loaded[slices.Index(loaded, s.Adapter)].AdapterInfo
+		scales = append(scales, serving.AdapterScale{ID: info.ID, Name: info.Name, Scale: s.Scale})
+	}
+	return scales, ok
+}
+
+// lastIndex finds where tokens stand in a prompt for the last time; -1: nowhere.
+func lastIndex(prompt, tokens []int32) int {
+	for at := len(prompt) - len(tokens); at >= 0; at-- {
+		if slices.Equal(prompt[at:at+len(tokens)], tokens) {
+			return at
+		}
+	}
+	return -1
+}
+
+// refuse tells what it means for a client that an adapter could not be loaded.
+func refuse(err error) error {
+	refused := func(kind refusal.Kind, code string) error {
+		return &refusal.Error{Kind: kind, Code: code, Field: "name", Message: err.Error()}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, model.ErrNotFound):
+		return refused(refusal.KindNotFound, "adapter_not_found")
+	case errors.Is(err, errLoaded):
+		return refused(refusal.KindConflict, "adapter_loaded")
+	}
+	for _, bad := range []error{gguf.ErrAdapter, gguf.ErrNotGGUF, gguf.ErrMalformed, gguf.ErrTruncated, model.ErrNotFile, model.ErrRefused,
+		model.ErrCrashed, model.ErrTooLarge, model.ErrTimeout} {
+		if errors.Is(err, bad) {
+			return refused(refusal.KindImpossible, "adapter_refused")
+		}
+	}
+	return err
+}
+
+// refuseUnknown refuses a name of which no adapter is loaded.
+func refuseUnknown(name string, loaded []serving.AdapterInfo) error {
+	var names []string
+	for _, l := range loaded {
+		names = append(names, l.Name)
+	}
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "adapter_not_found", Field: "name",
+		Message: fmt.Sprintf("no adapter %s is loaded; loaded are: %s", strconv.Quote(name), strings.Join(names, ", "))}
 }

@@ -71,7 +71,7 @@ func (s *service) identify(c echo.Context, secret string) error {
 		return &refusal.Error{Kind: refusal.KindUnauthenticated, Code: "invalid_api_key",
 			Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
 	}
-	caller := completion.Caller{ID: addressOf(c), Key: key.Name, Route: c.Path(), MayRaisePriority: key.Priority, Administers: key.Admin || !guarded(keys)}
+	caller := completion.Caller{ID: addressOf(c), Key: key.Name, Route: c.Path(), MayRaisePriority: key.Priority, Administers: key.Admin || !isGuarded(keys)}
 	if keys.Closed() {
 		caller.ID, caller.Keyed = "key "+key.Digest, true
 		if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent
@@ -145,15 +145,15 @@ func (s *service) authorizeAny(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *service) administerShared(next echo.HandlerFunc) echo.HandlerFunc {
 	open, administered := s.authorize(next), s.administer(next)
 	return func(c echo.Context) error {
-		if guarded(s.Keys()) {
+		if isGuarded(s.Keys()) {
 			return administered(c)
 		}
 		return open(c)
 	}
 }
 
-// guarded reports whether any key tells the admin from others.
-func guarded(keys access.Keys) bool { return keys.Closed() || keys.HasAdmin() }
+// isGuarded reports whether any key tells the admin from others.
+func isGuarded(keys access.Keys) bool { return keys.Closed() || keys.HasAdmin() }
 
 // quota is what a client may use. The admin key has no limits.
 func (s *service) quota(c echo.Context, key access.Key, id string) operation.Quota {

@@ -88,16 +88,16 @@ func (p *packedWriter) WriteHeader(status int) {
 	}
 	p.status = status
 	h := p.Header()
-	if status == http.StatusNoContent || status == http.StatusNotModified || h.Get(echo.HeaderContentEncoding) != "" || !compresses(h.Get(echo.HeaderContentType)) {
+	if status == http.StatusNoContent || status == http.StatusNotModified || h.Get(echo.HeaderContentEncoding) != "" || !isCompressible(h.Get(echo.HeaderContentType)) {
 		_ = p.begin(false)
 		return
 	}
 	h.Add(echo.HeaderVary, echo.HeaderAcceptEncoding)
 }
 
-// compresses reports whether answers of a type become much smaller. Events and lines of JSON are
-// streams.
-func compresses(contentType string) bool {
+// isCompressible reports whether answers of a type become much smaller. Events and lines of JSON
+// are streams.
+func isCompressible(contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	switch kind = strings.TrimSpace(kind); kind {
 	case "application/json", "application/javascript", "image/svg+xml", "application/wasm":

@@ -52,9 +52,9 @@ func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// unescape decodes what a path names. Where it has escapes that it need not have, such as those
+// unescapePath decodes what a path names. Where it has escapes that it need not have, such as those
 // that clients write for the slash and the colon of a model's name, the router takes it as written.
-func unescape(next echo.HandlerFunc) echo.HandlerFunc {
+func unescapePath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().URL.RawPath == "" {
 			return next(c)
@@ -149,15 +149,15 @@ func asError(err error) *refusal.Error {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &routed):
-		return unrouted(routed)
+		return refuseUnrouted(routed)
 	case errors.As(err, &tooLarge):
 		return wire.TooLarge(tooLarge.Limit)
 	}
 	return completion.AsError(err, "prompt")
 }
 
-// unrouted refuses a request that the router has no handler for.
-func unrouted(e *echo.HTTPError) *refusal.Error {
+// refuseUnrouted refuses a request that the router has no handler for.
+func refuseUnrouted(e *echo.HTTPError) *refusal.Error {
 	refused := refusal.Invalid("", "%v", e.Message)
 	switch e.Code {
 	case http.StatusNotFound:
@@ -170,10 +170,10 @@ func unrouted(e *echo.HTTPError) *refusal.Error {
 	return refused
 }
 
-// below serves what is inside below Prefix, if there is one. The routes, the log and the metrics
-// know paths without it. The page asks for all it needs relative to its own address, which
+// serveBelow serves what is inside below Prefix, if there is one. The routes, the log and the
+// metrics know paths without it. The page asks for all it needs relative to its own address, which
 // therefore ends with a slash.
-func (s *service) below(inside http.Handler, e *echo.Echo) http.Handler {
+func (s *service) serveBelow(inside http.Handler, e *echo.Echo) http.Handler {
 	if s.Prefix == "" {
 		return inside
 	}
@@ -186,15 +186,15 @@ func (s *service) below(inside http.Handler, e *echo.Echo) http.Handler {
 			toFolder(w, r)
 		default:
 			c := e.NewContext(r, w)
-			if err := s.sameOrigin(s.outside)(c); err != nil {
+			if err := s.sameOrigin(s.answerOutside)(c); err != nil {
 				s.fail(err, c)
 			}
 		}
 	})
 }
 
-// outside answers what does not begin with the prefix.
-func (s *service) outside(c echo.Context) error {
+// answerOutside answers what does not begin with the prefix.
+func (s *service) answerOutside(c echo.Context) error {
 	r := c.Request()
 	return echo.NewHTTPError(http.StatusNotFound, fmt.Sprintf("there is no %s %.80s here: all paths of this server begin with %s/", r.Method, r.URL.Path, s.Prefix))
 }
@@ -238,10 +238,10 @@ func (h headAsGet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // paceSize is how many bytes a client must take within the write timeout.
 const paceSize = 16 << 10
 
-// pace ends every answer of which its client reads nothing for WriteTimeout: one that nobody reads
-// would hold its handler, its model and its memory forever. An answer that is read slowly takes as
-// long as it takes, and so does one of which nothing is written yet.
-func (s *service) pace(next echo.HandlerFunc) echo.HandlerFunc {
+// paceAnswer ends every answer of which its client reads nothing for WriteTimeout: one that nobody
+// reads would hold its handler, its model and its memory forever. An answer that is read slowly
+// takes as long as it takes, and so does one of which nothing is written yet.
+func (s *service) paceAnswer(next echo.HandlerFunc) echo.HandlerFunc {
 	if s.WriteTimeout <= 0 {
 		return next
 	}

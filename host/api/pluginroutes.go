@@ -6,13 +6,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 )
@@ -92,8 +97,8 @@ func (s *service) getPlugin(c echo.Context) error {
 // taker does with what is uploaded what its client wants.
 type taker func(ctx context.Context, content []byte) (_ PluginInfo, created bool, _ error)
 
-// takerOf is that of an upload: of a module or of a script, as its media type says.
-func (s *service) takerOf(c echo.Context) (taker, error) {
+// chooseTaker chooses what takes an upload: a module or a script, as its media type says.
+func (s *service) chooseTaker(c echo.Context) (taker, error) {
 	dry := false
 	switch c.QueryParam("dry_run") {
 	case "", "false":
@@ -126,7 +131,7 @@ func (s *service) takerOf(c echo.Context) (taker, error) {
 // uploadPlugin is POST /v1/plugins. With dry_run=true it says what the upload would do, and does
 // not do it.
 func (s *service) uploadPlugin(c echo.Context) error {
-	take, err := s.takerOf(c)
+	take, err := s.chooseTaker(c)
 	if err != nil {
 		return err
 	}
@@ -137,7 +142,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case <-ctx.Done():
 		return refusal.ErrGone
 	}
-	content, err := wire.Receive(c, announced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
+	content, err := wire.Receive(c, readAnnounced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
 	if err != nil {
 		return err
 	}
@@ -152,11 +157,11 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	return c.JSON(status, info)
 }
 
-// announced reads a body that is said to have size bytes (−1: not said). It allocates that memory
-// once, where io.ReadAll would allocate and copy again and again. A client may announce more than
-// it sends, so at most that many bytes are allocated in advance, and the number of callers must be
-// bounded.
-func announced(size, most int64) func(io.Reader) ([]byte, error) {
+// readAnnounced reads a body that is said to have size bytes (−1: not said). It allocates that
+// memory once, where io.ReadAll would allocate and copy again and again. A client may announce more
+// than it sends, so at most that many bytes are allocated in advance, and the number of callers
+// must be bounded.
+func readAnnounced(size, most int64) func(io.Reader) ([]byte, error) {
 	return func(r io.Reader) ([]byte, error) {
 		b := bytes.NewBuffer(make([]byte, 0, min(max(0, size), most)+bytes.MinRead))
 		_, err := b.ReadFrom(r)
@@ -186,4 +191,165 @@ func (s *service) resetPlugin(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, info)
+}
+
+// Modules keeps the modules that clients bring for their own requests. client tells clients apart,
+// as completion.Caller.ID does; no client learns of the modules of others. Errors that the client
+// can fix are *refusal.Error.
+type Modules interface {
+	List(client string) []ModuleInfo
+	Get(client, id string) (ModuleInfo, error)
+	Upload(ctx context.Context, client string, wasm []byte) (_ ModuleInfo, created bool, _ error)
+	Remove(client, id string) error
+}
+
+// ModuleInfo describes a module of a client.
+type ModuleInfo struct {
+	ID        string          `json:"id"` // sha256: and the hash of the file, in hexadecimal
+	Object    string          `json:"object"`
+	Size      int64           `json:"size"`       // of the file, in bytes
+	CreatedAt int64           `json:"created_at"` // when it was uploaded, in seconds since 1970
+	ExpiresAt int64           `json:"expires_at"` // when it goes, unless it is used before
+	State     string          `json:"state"`      // ready, quarantined, failed
+	Manifest  json.RawMessage `json:"manifest"`
+	Exports   []string        `json:"exports"`
+	Error     string          `json:"error,omitempty"`
+	Faults    int             `json:"faults"`
+	LastFault string          `json:"last_fault,omitempty"`
+	// ModelErrors has the models in memory that it cannot be used with.
+	ModelErrors []PluginModelError `json:"model_errors,omitempty"`
+}
+
+// identifyUploader names the client that brings modules, or refuses one that may bring none.
+func (s *service) identifyUploader(c echo.Context) (client string, err error) {
+	caller := wire.CallerOf(c)
+	if !caller.MayBringModules {
+		return "", completion.ModulesForbidden("")
+	}
+	return caller.ID, nil
+}
+
+// uploadModule is POST /v1/modules.
+func (s *service) uploadModule(c echo.Context) error {
+	client, err := s.identifyUploader(c)
+	if err != nil {
+		return err
+	}
+	if media, _, _ := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType)); media != "application/wasm" {
+		return &refusal.Error{Kind: refusal.KindWrongMedia, Code: "wrong_content_type", Message: "a module is uploaded as it is, with Content-Type: application/wasm"}
+	}
+	if wait := s.Uploads.Take(client); wait > 0 {
+		seconds := wholeSeconds(wait)
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_modules", Retry: seconds,
+			Message: fmt.Sprintf("you have sent %d modules within a minute, each of which is compiled; try again in %d s", access.NewModules, seconds)}
+	}
+	wasm, err := wire.Receive(c, io.ReadAll) // its bytes count as those of other bodies do
+	if err != nil {
+		return err
+	}
+	info, created, err := s.Modules.Upload(c.Request().Context(), client, wasm)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return c.JSON(status, info)
+}
+
+func (s *service) listModules(c echo.Context) error {
+	client, err := s.identifyUploader(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, struct {
+		Object string       `json:"object"`
+		Data   []ModuleInfo `json:"data"`
+	}{"list", s.Modules.List(client)})
+}
+
+func (s *service) getModule(c echo.Context) error {
+	client, err := s.identifyUploader(c)
+	if err != nil {
+		return err
+	}
+	info, err := s.Modules.Get(client, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, info)
+}
+
+func (s *service) removeModule(c echo.Context) error {
+	client, err := s.identifyUploader(c)
+	if err != nil {
+		return err
+	}
+	if err := s.Modules.Remove(client, c.Param("id")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// scripts are the routes for those who write scripts.
+type scripts struct {
+	*wire.Server
+	declarations string // of what a script sees, in TypeScript
+}
+
+func (a scripts) routes() []wire.Route {
+	return []wire.Route{
+		{Method: http.MethodPost, Path: "/v1/scripts/check", Handler: a.checkScript, Body: scriptBody{}},
+		{Method: http.MethodGet, Path: "/v1/scripts/penstock.d.ts", Handler: a.serveDeclarations},
+	}
+}
+
+// scriptBody is POST /v1/scripts/check.
+type scriptBody struct {
+	Source string          `json:"source"`
+	Config json.RawMessage `json:"config"`
+	Model  string          `json:"model"`
+}
+
+// checkedScript is its answer. A script with a mistake is a good question: the status is 200, so
+// that an editor tells it from a failure of its own.
+type checkedScript struct {
+	OK bool `json:"ok"`
+	*serving.Plan
+	Error *scriptMistake `json:"error,omitempty"`
+}
+
+// scriptMistake is what is wrong in a script, or in what it is given.
+type scriptMistake struct {
+	Message string `json:"message"`
+	Line    int    `json:"line,omitempty"`   // from 1; absent: it is not known
+	Column  int    `json:"column,omitempty"` // likewise
+	Param   string `json:"param"`            // source, or the part of config that the script's schema does not allow
+}
+
+// checkScript is POST /v1/scripts/check.
+func (a scripts) checkScript(c echo.Context) error {
+	var body scriptBody
+	if err := wire.ReadJSON(c, &body); err != nil {
+		return err
+	}
+	if !completion.IsSet(body.Config) {
+		body.Config = nil
+	}
+	plan, err := a.CheckScript(c.Request().Context(), completion.CheckedScript{Caller: wire.CallerOf(c), ModelName: body.Model, Source: body.Source, Config: body.Config})
+	var refused *refusal.Error
+	switch {
+	case err == nil:
+		return c.JSON(http.StatusOK, checkedScript{OK: true, Plan: &plan})
+	case errors.As(err, &refused) && refused.Code == refusal.ScriptCode:
+		return c.JSON(http.StatusOK, checkedScript{Error: &scriptMistake{
+			strings.TrimPrefix(refused.Message, refused.Field+": "), refused.Numbers[refusal.ScriptLine], refused.Numbers[refusal.ScriptColumn], refused.Field}})
+	}
+	return err
+}
+
+// serveDeclarations answers GET /v1/scripts/penstock.d.ts.
+func (a scripts) serveDeclarations(c echo.Context) error {
+	return c.String(http.StatusOK, a.declarations)
 }

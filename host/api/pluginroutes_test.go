@@ -13,12 +13,12 @@ func TestAnnounced_TakesMemoryOnce(t *testing.T) {
 	wasm := bytes.Repeat([]byte("module"), 1<<19)
 	size := int64(len(wasm))
 	for _, said := range []int64{-1, 0, 1, size - 1, size, 2 * size, 1 << 60} {
-		if got, err := announced(said, 2*size)(bytes.NewReader(wasm)); err != nil || !bytes.Equal(got, wasm) {
+		if got, err := readAnnounced(said, 2*size)(bytes.NewReader(wasm)); err != nil || !bytes.Equal(got, wasm) {
 			t.Errorf("announced %d: %d bytes, %v", said, len(got), err)
 		}
 	}
 	times := testing.AllocsPerRun(5, func() {
-		if _, err := announced(size, 2*size)(bytes.NewReader(wasm)); err != nil {
+		if _, err := readAnnounced(size, 2*size)(bytes.NewReader(wasm)); err != nil {
 			t.Fatal(err)
 		}
 	})

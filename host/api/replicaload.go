@@ -138,7 +138,7 @@ func (s *service) load(c echo.Context) error {
 	if !s.Ready() {
 		answer.State = "draining"
 	}
-	models, plugins := s.inventory()
+	models, plugins := s.takeInventory()
 	answer.Plugins = plugins
 	residents := s.Models.Residents()
 	for i, listed := range models {
@@ -157,8 +157,8 @@ func (s *service) load(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// inventory is what changes seldom.
-func (s *service) inventory() ([]serving.Listed, []pluginLoad) {
+// takeInventory collects what changes seldom.
+func (s *service) takeInventory() ([]serving.Listed, []pluginLoad) {
 	l := s.loads
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +190,7 @@ func workOf(ctx context.Context, m *serving.Model, salt string, digests int) *wo
 	if !l.Oldest.IsZero() {
 		w.Queue.OldestMS = milliseconds(l.Oldest)
 	}
-	w.Prefixes = prefixesOf(l.Prefixes, salt, m.Adapters, digests)
+	w.Prefixes = listPrefixes(l.Prefixes, salt, m.Adapters, digests)
 	return w
 }
 
@@ -240,9 +240,9 @@ type scaledAdapter struct {
 	Scale float32 `json:"scale"`
 }
 
-// prefixesOf are the cached prefixes that requests with a cache salt may use, with so many digests
-// at most.
-func prefixesOf(all []kvcache.Prefix, salt string, a serving.Adapters, most int) prefixLoad {
+// listPrefixes lists the cached prefixes that requests with a cache salt may use, with at most
+// `most` digests.
+func listPrefixes(all []kvcache.Prefix, salt string, a serving.Adapters, most int) prefixLoad {
 	p := prefixLoad{BlockTokens: kvcache.BlockTokens, Complete: true, Sets: []prefixSet{}}
 	byKey := map[string][][]kvcache.Digest{}
 	for _, prefix := range all {
@@ -266,7 +266,7 @@ func prefixesOf(all []kvcache.Prefix, salt string, a serving.Adapters, most int)
 			set.Adapters = named
 		}
 		var whole bool
-		set.Digests, whole = spread(byKey[key], most)
+		set.Digests, whole = collectDigests(byKey[key], most)
 		p.Complete = p.Complete && whole
 		if most -= len(set.Digests); len(set.Digests) > 0 {
 			p.Sets = append(p.Sets, set)
@@ -286,10 +286,10 @@ func namesOf(a serving.Adapters, key string) (names []scaledAdapter, ok bool) {
 	return names, ok
 }
 
-// spread takes the digests of prefixes, each once and so many at most: first those of all first
+// collectDigests collects at most `most` digests of prefixes, each once: first those of all first
 // blocks, then of all second ones, and so on. So each prefix is found, a long one perhaps as if it
 // were shorter. It reports whether none was left out.
-func spread(prefixes [][]kvcache.Digest, most int) (digests []string, whole bool) {
+func collectDigests(prefixes [][]kvcache.Digest, most int) (digests []string, whole bool) {
 	digests = []string{}
 	seen := map[kvcache.Digest]bool{}
 	for depth := 0; ; depth++ {

@@ -222,11 +222,11 @@ func TestPrefixesOf_Adapters(t *testing.T) {
 		7:   {64, false, []prefixSet{{none, of("apbxqc")}, {tales, of("p")}}},
 		3:   {64, false, []prefixSet{{none, of("apb")}}},
 	} {
-		if diff := cmp.Diff(want, prefixesOf(all, "", loadedAdapters{}, most)); diff != "" {
+		if diff := cmp.Diff(want, listPrefixes(all, "", loadedAdapters{}, most)); diff != "" {
 			t.Errorf("%d: %s", most, diff)
 		}
 	}
-	if p := prefixesOf(all, "other", nil, 100); p.Complete || len(p.Sets) != 1 {
+	if p := listPrefixes(all, "other", nil, 100); p.Complete || len(p.Sets) != 1 {
 		t.Errorf("one whose digests are not all computed: %+v", p)
 	}
 	used := []scheduler.AdapterLoad{{Key: "gone", Running: 4}, {Key: "tales", Running: 2, Waiting: 1}}

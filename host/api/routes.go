@@ -42,8 +42,8 @@ type Options struct {
 	Modules    Modules    // nil: clients bring none
 	Folder     Folder     // nil: nothing is pulled or removed
 	Recordings Recordings // nil: no request is recorded
-	// Policies are the plugins that the operator attaches to the requests of a key for a model; nil:
-	// none.
+	// Policies are the plugins that the operator attaches to the requests of a key for a model;
+	// nil: none.
 	Policies func(model, key string) []serving.PolicyInfo
 
 	ReceiptKeys *receipt.KeySet // with which receipts are checked; nil: none are signed
@@ -73,7 +73,7 @@ type Clients struct {
 	Origins    []string           // other web origins whose pages may call; "*": any, "localhost": this machine's
 }
 
-// Bounds are those of what a request brings.
+// Bounds limit what a request brings.
 type Bounds struct {
 	BodyLimit   int64        // bytes
 	BodyMemory  int64        // bytes of all bodies and frames together; 0: any number
@@ -112,8 +112,8 @@ type Running struct {
 	Draining, Done <-chan struct{}
 }
 
-// complete fills in what callers may leave out.
-func (o *Options) complete() {
+// fillDefaults fills in what callers may leave out.
+func (o *Options) fillDefaults() {
 	if o.Hold == nil {
 		o.Hold = func() func() { return func() {} }
 	}
@@ -136,7 +136,7 @@ type service struct {
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
-	o.complete()
+	o.fillDefaults()
 	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o), packers: newPackers()}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
@@ -144,12 +144,12 @@ func New(o Options) http.Handler {
 	e.Logger.SetOutput(io.Discard) // what matters goes to slog
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = clientOf(o.Proxies)
-	e.Use(s.pace, s.compress, s.follow, s.rescue, s.limitBody, s.sameOrigin, unescape)
+	e.Use(s.paceAnswer, s.compress, s.follow, s.rescue, s.limitBody, s.sameOrigin, unescapePath)
 
-	e.GET("/health", s.health)
-	e.GET("/v1/health", s.health)
+	e.GET("/health", s.serveHealth)
+	e.GET("/v1/health", s.serveHealth)
 	e.GET("/livez", s.livez)
-	e.GET("/readyz", s.health)
+	e.GET("/readyz", s.serveHealth)
 
 	// Not an echo.Group: one with middleware takes over what no route of it matches.
 	for _, d := range s.dialects() {
@@ -191,16 +191,16 @@ func New(o Options) http.Handler {
 		metrics = echo.WrapHandler(o.Metrics)
 	}
 	e.GET("/metrics", metrics, wire.Errors(llamaserver.Error), s.authorize)
-	e.RouteNotFound(pageRoute, absent)
+	e.RouteNotFound(pageRoute, answerAbsent)
 	if o.UI != nil {
-		e.GET(pageRoute, s.page)
+		e.GET(pageRoute, s.servePageFile)
 	}
-	return s.below(headAsGet{e}, e)
+	return s.serveBelow(headAsGet{e}, e)
 }
 
-// absent answers what no route takes. The page takes every GET, so a method that a route does not
-// have is not found either.
-func absent(c echo.Context) error {
+// answerAbsent answers what no route takes. The page takes every GET, so a method that a route does
+// not have is not found either.
+func answerAbsent(c echo.Context) error {
 	r := c.Request()
 	return echo.NewHTTPError(http.StatusNotFound, fmt.Sprintf("there is no %s %.80s here; docs/openapi.yaml lists all routes", r.Method, r.URL.Path))
 }
@@ -255,8 +255,8 @@ func (s *service) receiptKeys(c echo.Context) error {
 	return c.JSON(http.StatusOK, s.ReceiptKeys)
 }
 
-// health says whether new requests are taken, in llama-server's words.
-func (s *service) health(c echo.Context) error {
+// serveHealth says whether new requests are taken, in llama-server's words.
+func (s *service) serveHealth(c echo.Context) error {
 	if !s.Ready() {
 		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "not_ready", Retry: 5,
 			Message: "the server takes no new requests: it is starting or shutting down, or has lost a worker of its model"}
@@ -271,7 +271,7 @@ func (s *service) health(c echo.Context) error {
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// mcpPolicy is that of the only file of the page that may call other servers: the worker that
+// mcpPolicy is sent with the only file of the page that may call other servers: the worker that
 // speaks MCP with those that a person has added. A worker has the policy that it was sent with,
 // not that of the page which starts it. So it can load and run nothing besides, and the page
 // itself, with all text that a model writes, still calls its own server only.
@@ -283,10 +283,10 @@ const mcpWorker = "assets/mcp.worker-"
 // pageRoute takes what no other route does.
 const pageRoute = "/*"
 
-// page serves the UI's files.
-func (s *service) page(c echo.Context) error {
+// servePageFile serves the UI's files.
+func (s *service) servePageFile(c echo.Context) error {
 	if !ServePage(c.Response(), c.Request(), s.UI, s.OwnUI) {
-		return absent(c)
+		return answerAbsent(c)
 	}
 	return nil
 }

@@ -154,8 +154,8 @@ func newCustomCalls(names []string) *customCalls {
 	return c
 }
 
-// turn has deltas of calls of custom tools give the text for these.
-func (c *customCalls) turn(deltas []Delta) []Delta {
+// translate has deltas of calls of custom tools give the text for these.
+func (c *customCalls) translate(deltas []Delta) []Delta {
 	kept := deltas[:0]
 	for _, d := range deltas {
 		call := d.Call
@@ -226,7 +226,7 @@ func (r *inputReader) add(text string) string {
 		case r.text[0] == '"':
 			r.over = true
 		default:
-			c, size := unescape(r.text)
+			c, size := readEscape(r.text)
 			if size == 0 {
 				return input.String()
 			}
@@ -239,9 +239,9 @@ func (r *inputReader) add(text string) string {
 
 var unescaped = map[byte]rune{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unescape is the character that an escape of JSON at the beginning of a text is, and its size; 0:
-// the text ends within it.
-func unescape(text string) (rune, int) {
+// readEscape reads the character that an escape of JSON at the beginning of a text is, and its
+// size; 0: the text ends within it.
+func readEscape(text string) (rune, int) {
 	switch {
 	case len(text) < 2:
 		return 0, 0
@@ -253,7 +253,7 @@ func unescape(text string) (rune, int) {
 	case len(text) < 6:
 		return 0, 0
 	}
-	first := hex(text[2:6])
+	first := parseHex(text[2:6])
 	if !utf16.IsSurrogate(first) {
 		return first, 6
 	}
@@ -262,14 +262,14 @@ func unescape(text string) (rune, int) {
 		return 0, 0
 	}
 	if len(rest) >= 6 && rest[:2] == `\u` {
-		if both := utf16.DecodeRune(first, hex(rest[2:6])); both != utf8.RuneError {
+		if both := utf16.DecodeRune(first, parseHex(rest[2:6])); both != utf8.RuneError {
 			return both, 12
 		}
 	}
 	return utf8.RuneError, 6
 }
 
-func hex(digits string) (c rune) {
+func parseHex(digits string) (c rune) {
 	for _, d := range []byte(digits) {
 		switch {
 		case d >= '0' && d <= '9':

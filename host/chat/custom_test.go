@@ -87,14 +87,14 @@ func TestCustomCalls(t *testing.T) {
 		`{"input": 12}`:                                          `{"input": 12}`, // nothing gets lost
 		`{}`:                                                     `{}`,
 	} {
-		whole := newCustomCalls([]string{"f"}).turn([]Delta{{Call: &CallDelta{Name: "f", Arguments: arguments}}})
+		whole := newCustomCalls([]string{"f"}).translate([]Delta{{Call: &CallDelta{Name: "f", Arguments: arguments}}})
 		if len(whole) != 1 || !whole[0].Call.Custom || whole[0].Call.Arguments != want {
 			t.Errorf("%s: got %+v", arguments, whole[0].Call)
 		}
 		calls, got := newCustomCalls([]string{"f"}), ""
-		calls.turn([]Delta{{Call: &CallDelta{Name: "f"}}})
+		calls.translate([]Delta{{Call: &CallDelta{Name: "f"}}})
 		for i := range len(arguments) {
-			for _, d := range calls.turn([]Delta{{Call: &CallDelta{Arguments: arguments[i : i+1]}}}) {
+			for _, d := range calls.translate([]Delta{{Call: &CallDelta{Arguments: arguments[i : i+1]}}}) {
 				got += d.Call.Arguments
 			}
 		}
@@ -102,7 +102,7 @@ func TestCustomCalls(t *testing.T) {
 			t.Errorf("%s: byte by byte %q", arguments, got)
 		}
 	}
-	other := newCustomCalls([]string{"f"}).turn([]Delta{{Content: "x"}, {Call: &CallDelta{Name: "g", Arguments: `{"input":"a"}`}}})
+	other := newCustomCalls([]string{"f"}).translate([]Delta{{Content: "x"}, {Call: &CallDelta{Name: "g", Arguments: `{"input":"a"}`}}})
 	if len(other) != 2 || other[1].Call.Custom || other[1].Call.Arguments != `{"input":"a"}` {
 		t.Errorf("a function: %+v", other)
 	}

@@ -175,8 +175,8 @@ func (e Encoder) Plain(ctx context.Context, text string) ([]int32, error) {
 	return e.Tokenize(ctx, text, false, false)
 }
 
-// The bounds of a text: so many bytes for each token of the context, which is four times the
-// usual, and at least so many.
+// A text may have bytesPerToken bytes for each token of the context, four times the usual, and at
+// least leastBound.
 const (
 	bytesPerToken = 16
 	leastBound    = 1 << 20
@@ -192,8 +192,7 @@ func (e Encoder) Tokenize(ctx context.Context, text string, addSpecial, parseSpe
 	return e.Model.Tokenize(ctx, text, addSpecial, parseSpecial)
 }
 
-// CheckLength refuses a text that is longer than a context of so many tokens could hold, with a
-// *TooLong.
+// CheckLength refuses with a *TooLong a text that no context of this number of tokens could hold.
 func CheckLength(text string, context int) error {
 	if most := max(leastBound, bytesPerToken*context); len(text) > most {
 		return &TooLong{Reason: fmt.Sprintf("the text has %d bytes; with a context of %d tokens at most %d are taken", len(text), context, most), Context: context}

@@ -64,16 +64,16 @@ func (g *Gallery) Enter(messages []Message) ([]Message, error) {
 	if len(g.all) == 0 {
 		return messages, nil
 	}
-	entered, places := g.mark(messages, g.places)
+	entered, places := g.writeMarkers(messages, g.places)
 	if places != len(g.places) {
 		return nil, &Invalid{Field: "messages", Reason: fmt.Sprintf("have places for %d pictures and sounds, and there are %d; a text has the server's marker", places, len(g.places))}
 	}
 	return entered, nil
 }
 
-// mark writes the markers of places, which are numbers of all, for each media.Marker. It returns
-// how many of those there were.
-func (g *Gallery) mark(messages []Message, places []int) ([]Message, int) {
+// writeMarkers writes the markers of places, which are numbers of all, for each media.Marker. It
+// returns how many of those there were.
+func (g *Gallery) writeMarkers(messages []Message, places []int) ([]Message, int) {
 	next := 0
 	mark := func(text string) string {
 		parts := strings.Split(text, media.Marker)
@@ -100,7 +100,7 @@ func (g *Gallery) mark(messages []Message, places []int) ([]Message, int) {
 }
 
 // Leave undoes Enter in messages that plugins have made of it: they have media.Marker again, and
-// the result says which of All stands in each of these places. Errors are those of Text.
+// the result says which of All stands in each of these places. It fails as Text does.
 func (g *Gallery) Leave(messages []Message) (left []Message, places []int, err error) {
 	left = slices.Clone(messages)
 	for i := range left {
@@ -212,7 +212,7 @@ func (g *Gallery) Unmarshal(text []byte) ([]Message, error) {
 	if err != nil || len(g.all) == 0 {
 		return messages, err
 	}
-	messages, marked := g.mark(messages, places)
+	messages, marked := g.writeMarkers(messages, places)
 	if marked != len(places) {
 		return nil, errServersMarker
 	}

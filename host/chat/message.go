@@ -421,9 +421,9 @@ func withoutNulls(tool json.RawMessage) json.RawMessage {
 	}
 	for name, value := range t.Function {
 		if dropNull(name, value) == nil {
-			return rewrite(tool, func(name string, value json.RawMessage) json.RawMessage {
+			return rewriteMembers(tool, func(name string, value json.RawMessage) json.RawMessage {
 				if name == "function" {
-					return rewrite(value, dropNull)
+					return rewriteMembers(value, dropNull)
 				}
 				return value
 			})
@@ -439,9 +439,9 @@ func dropNull(name string, value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// rewrite is an object with what change makes of the values of its members; nil: without the
-// member.
-func rewrite(object json.RawMessage, change func(name string, value json.RawMessage) json.RawMessage) json.RawMessage {
+// rewriteMembers puts into an object what change makes of the values of its members; nil: leave out
+// the member.
+func rewriteMembers(object json.RawMessage, change func(name string, value json.RawMessage) json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, _ = d.Token() // it was decoded before, like all that follows
 	out := []byte{'{'}

@@ -100,9 +100,9 @@ func (a *Splitter) Add(text string) { a.held = append(a.held, text...) }
 // Waits reports whether there is text that no Take has told of.
 func (a *Splitter) Waits() bool { return len(a.held) > 0 }
 
-// A Parser reads the whole answer again and again. Between two times it rests so many times as
-// long as the first took, or so many times for each answer that is open: it takes no more than
-// 1/16 of a core, and all together a quarter. With 10,000 tokens that holds text back by some
+// A Parser reads the whole answer again and again. Between two times it rests leastRest times as
+// long as the first took, or restPerAnswer times for each answer that is open: it takes no more
+// than 1/16 of a core, and all together a quarter. With 10,000 tokens that holds text back by some
 // milliseconds. On a busy machine, where a parse may be long for want of a processor, text is not
 // held back longer than longestRest.
 const (
@@ -142,7 +142,7 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 	case text == "" && (a.broken || at == grows):
 		return nil, nil
 	case a.broken:
-		return a.json.within([]Delta{{Content: text}}), nil
+		return a.json.keepJSON([]Delta{{Content: text}}), nil
 	}
 	begin := time.Now()
 	deltas, err := read(a.parser, text, at)
@@ -152,12 +152,12 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 	a.next = end.Add(min(longestRest, time.Duration(max(leastRest, restPerAnswer*open.Load()))*took))
 	a.untold += text
 	if errors.Is(err, ErrFormat) && !a.told {
-		if again := a.anew(at); again != nil {
+		if again := a.readRestarted(at); again != nil {
 			deltas, err = again, nil
 		}
 	}
 	if silent := err == nil && at == whole && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
-		return a.json.within(a.giveUp()), nil
+		return a.json.keepJSON(a.giveUp()), nil
 	}
 	for i := range deltas {
 		if c := deltas[i].Call; c != nil && c.Name != "" && c.ID == "" {
@@ -166,10 +166,10 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 	}
 	if n := len(deltas); n > 0 {
 		a.told = true
-		a.untold = after(a.untold, deltas[n-1])
+		a.untold = textAfter(a.untold, deltas[n-1])
 	}
-	deltas = a.custom.turn(deltas)
-	return a.json.within(deltas), err
+	deltas = a.custom.translate(deltas)
+	return a.json.keepJSON(deltas), err
 }
 
 // read is what an answer gains by a text with such an ending.
@@ -185,9 +185,9 @@ func read(p Parser, text string, at ending) ([]Delta, error) {
 // mostAnew bounds how often it is looked for an answer that begins anew.
 const mostAnew = 8
 
-// anew is what an answer says whose beginning is garbled, and in which the model has begun anew, as
-// gpt-oss does with each of its messages; nil: it has not.
-func (a *Splitter) anew(at ending) []Delta {
+// readRestarted reads what an answer says whose beginning is garbled, and in which the model has
+// begun anew, as gpt-oss does with each of its messages; nil: it has not.
+func (a *Splitter) readRestarted(at ending) []Delta {
 	begin := strings.TrimSpace(a.prompt.GenerationPrompt)
 	rest := a.untold
 	for range mostAnew {
@@ -216,9 +216,9 @@ func (a *Splitter) giveUp() []Delta {
 	return []Delta{{Content: a.untold}}
 }
 
-// after is what follows a delta in the text that it comes from; nothing where it is not there
-// literally.
-func after(text string, d Delta) string {
+// textAfter finds what follows a delta in the text that it comes from; nothing where it is not
+// there literally.
+func textAfter(text string, d Delta) string {
 	part := d.Content
 	switch {
 	case part == "" && d.Call == nil:
@@ -325,8 +325,8 @@ func (p Prompt) json() *jsonContent {
 	return &jsonContent{}
 }
 
-// within has the contents of deltas be JSON alone.
-func (j *jsonContent) within(deltas []Delta) []Delta {
+// keepJSON has the contents of deltas be JSON alone.
+func (j *jsonContent) keepJSON(deltas []Delta) []Delta {
 	for i := range deltas {
 		if j != nil && deltas[i].Content != "" {
 			deltas[i].Content = j.add(deltas[i].Content)

@@ -67,8 +67,8 @@ func (r *Submitted) Cancel() {
 }
 
 // Read reads all choices to their ends; Reading.Parts was set. take gets what each event adds; idle
-// is called when no other event is ready. The error is that of a choice which failed, of take or of
-// idle, or ctx's.
+// is called when no other event is ready. It fails if a choice, take or idle does, or with
+// ctx's error.
 func (r *Submitted) Read(ctx context.Context, take func(c *Choice, d Delta) error, idle func() error) error {
 	return readAll(ctx, r.Choices, take, idle)
 }
@@ -90,7 +90,7 @@ func (c *Choice) next(ctx context.Context, d *Delta) error {
 		if ok, err := c.tryNext(d); ok {
 			return err
 		}
-		return c.held(ctx, d)
+		return c.takeHeld(ctx, d)
 	}
 	e, err := c.Stream.Next(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func (c *Choice) poll(d *Delta) (ok bool, err error) {
 	return true, d.take(c, c.parts.Take)
 }
 
-// held takes apart the text that waits for it, when it is time.
-func (c *Choice) held(ctx context.Context, d *Delta) error {
+// takeHeld takes apart the text that waits for it, when it is time.
+func (c *Choice) takeHeld(ctx context.Context, d *Delta) error {
 	due := time.NewTimer(c.parts.Rest())
 	defer due.Stop()
 	select {
@@ -121,7 +121,7 @@ func (c *Choice) held(ctx context.Context, d *Delta) error {
 	}
 }
 
-// Add takes the next event of the choice's stream. The error is that of an answer that failed.
+// Add takes the next event of the choice's stream. It fails if the answer has.
 func (c *Choice) Add(e scheduler.Event) (d Delta, err error) {
 	err = c.add(&d, &e)
 	return d, err
@@ -152,7 +152,7 @@ func (c *Choice) add(d *Delta, e *scheduler.Event) error {
 	*d = Delta{Event: *e}
 	c.text = append(c.text, e.Text...)
 	if e.Kind == scheduler.KindRewound {
-		return d.retell(c)
+		return d.retellRest(c)
 	}
 	if c.parts == nil {
 		d.Content = e.Text
@@ -175,8 +175,8 @@ func (c *Choice) add(d *Delta, e *scheduler.Event) error {
 	return nil
 }
 
-// retell tells all that is left of a choice, of which tokens were taken back.
-func (d *Delta) retell(c *Choice) error {
+// retellRest tells all that is left of a choice, of which tokens were taken back.
+func (d *Delta) retellRest(c *Choice) error {
 	c.text = bytes.TrimSuffix(c.text, []byte(d.Event.Rewound.Text))
 	c.shares, c.calls = shares{}, false
 	if c.parts == nil {

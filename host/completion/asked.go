@@ -42,9 +42,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
@@ -118,8 +121,8 @@ type Caller struct {
 	Administers      bool   // it may change what all share: the key is the admin's, or the server has no keys
 	MayRaisePriority bool   // the key is one of those that may ask for more than the ordinary priority
 
-	// TakeScript lets a script of the caller in, whose source the field has; nil: the caller may bring
-	// none.
+	// TakeScript lets a script of the caller in, whose source the field has; nil: the caller may
+	// bring none.
 	TakeScript func(source, field string) error
 
 	MayBringModules bool // it may upload modules, and its requests may use them
@@ -231,12 +234,12 @@ func WithTimeout(ctx context.Context, ms *int64) (context.Context, context.Cance
 	if err := x.check(); err != nil {
 		return nil, nil, err
 	}
-	ctx, stop := until(ctx, x.deadline(time.Now()))
+	ctx, stop := withDeadline(ctx, x.deadline(time.Now()))
 	return ctx, stop, nil
 }
 
-// until is a context that ends with a deadline; zero: there is none.
-func until(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+// withDeadline makes a context that ends with a deadline; zero: there is none.
+func withDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	if deadline.IsZero() {
 		return ctx, func() {}
 	}
@@ -308,4 +311,62 @@ func ReadStops(raw json.RawMessage, field string) ([]string, error) {
 		return nil, refusal.Invalid(field, "%s is empty; it would end every answer at once", field)
 	}
 	return list, nil
+}
+
+// maxAdapters bounds the entries of a list.
+const maxAdapters = 64
+
+// ReadAdapterScales reads a list of objects with id or name, and scale, as llama-server's "lora"
+// has them; field names it in errors.
+func ReadAdapterScales(raw json.RawMessage, field string) ([]serving.AdapterScale, error) {
+	if !IsSet(raw) {
+		return nil, nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, refusal.Invalid(field, "%s must be a list of objects with id or name, and scale", field)
+	}
+	if len(items) > maxAdapters {
+		return nil, refusal.Invalid(field, "%s has %d entries; at most %d are allowed", field, len(items), maxAdapters)
+	}
+	var scales []serving.AdapterScale
+	for i, item := range items {
+		s, err := readAdapterScale(item, field+"["+strconv.Itoa(i)+"]")
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range scales {
+			if other.ID == s.ID && other.Name == s.Name {
+				return nil, refusal.Invalid(s.Field, "%s names an adapter that is in the list already", s.Field)
+			}
+		}
+		scales = append(scales, s)
+	}
+	return scales, nil
+}
+
+func readAdapterScale(item json.RawMessage, field string) (serving.AdapterScale, error) {
+	var object struct {
+		ID    *int     `json:"id"`
+		Name  *string  `json:"name"`
+		Scale *float64 `json:"scale"`
+	}
+	s := serving.AdapterScale{ID: -1, Field: field}
+	err := integer.UnmarshalKnown(item, &object)
+	switch {
+	case err != nil:
+		return s, refusal.Invalid(field, "%s must be an object with id or name, and scale, and nothing else%s", field, unknownField(err))
+	case (object.ID == nil) == (object.Name == nil):
+		return s, refusal.Invalid(field, "%s must have either id or name", field)
+	case object.Scale == nil:
+		return s, refusal.Invalid(field+".scale", "%s.scale is missing: 1 is as the adapter was trained, 0 without it", field)
+	case math.Abs(*object.Scale) > serving.MaxAdapterScale:
+		return s, refusal.Invalid(field+".scale", "%s.scale is %v; it must be from %d to %d", field, *object.Scale, -serving.MaxAdapterScale, serving.MaxAdapterScale)
+	}
+	if s.Scale = float32(*object.Scale); object.ID != nil {
+		s.ID = *object.ID
+	} else if s.Name = *object.Name; s.Name == "" {
+		return s, refusal.Invalid(field+".name", "%s.name is empty", field)
+	}
+	return s, nil
 }

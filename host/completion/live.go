@@ -34,7 +34,7 @@ type Live struct {
 // ErrRead says that another goroutine reads the answer.
 var ErrRead = errors.New("the answer is being read; one goroutine reads it at a time")
 
-// errLeft is that of a reader who has had enough.
+// errLeft ends the answer of a reader who has had enough.
 var errLeft = errors.New("the reader has left")
 
 // errOver says that all was read. It is not io.EOF, which an answer may have failed for.
@@ -53,7 +53,7 @@ func NewLive(ctx context.Context, r *Submitted, over func(*Live)) *Live {
 }
 
 // Read reads the answer to its end, or until take is false. Nothing is left to be read then. Its
-// errors are those of Typed.
+// errors are as Typed makes them.
 func (l *Live) Read(take func(*Delta) bool) error {
 	err := l.begin()
 	if err == nil {
@@ -62,7 +62,7 @@ func (l *Live) Read(take func(*Delta) bool) error {
 	if errors.Is(err, errOver) {
 		return nil
 	}
-	return l.typed(err)
+	return l.typeError(err)
 }
 
 func (l *Live) read(take func(*Delta) bool) (err error) {
@@ -94,7 +94,7 @@ func (l *Live) Drain(wait bool, take func(*Delta) (more bool)) error {
 	if errors.Is(err, errOver) {
 		return io.EOF
 	}
-	return l.typed(err)
+	return l.typeError(err)
 }
 
 func (l *Live) drain(wait bool, take func(*Delta) (more bool)) (err error) {
@@ -126,9 +126,9 @@ func (l *Live) drain(wait bool, take func(*Delta) (more bool)) (err error) {
 	return nil
 }
 
-// typed is err for the program that reads. That another goroutine reads is told even when the
-// context is done: the other one goes on using the answer.
-func (l *Live) typed(err error) error {
+// typeError words err for the program that reads. That another goroutine reads is told even when
+// the context is done: the other one goes on using the answer.
+func (l *Live) typeError(err error) error {
 	if errors.Is(err, ErrRead) {
 		return Typed(context.Background(), err, "")
 	}

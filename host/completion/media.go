@@ -84,7 +84,7 @@ func (s *Service) readMedia(ctx context.Context, p *Prompted) error {
 	if len(p.Media.parts) == 0 {
 		return nil
 	}
-	ctx, cancel := until(ctx, p.times.deadline)
+	ctx, cancel := withDeadline(ctx, p.times.deadline)
 	defer cancel()
 	items, let, err := s.Media.Load(ctx, p.Caller.ID, p.Media.parts, p.Model.Media, p.Model.Name, p.Caller.Files)
 	if err != nil && ctx.Err() != nil {
@@ -128,13 +128,13 @@ func (s *Service) loadMedia(ctx context.Context, p *Prompted) error {
 	for i := range p.Media.Items {
 		taken[i], places[i] = 1, slices.Repeat([]scheduler.Token{chat.MediaPlaceholder}, p.Media.told[i].Tokens)
 	}
-	p.place(taken, places)
+	p.placeMedia(taken, places)
 	return nil
 }
 
-// place has tokens stand for the pictures and sounds in the prompts, where each has taken so many
-// places until now.
-func (p *Prompted) place(taken []int, tokens [][]scheduler.Token) {
+// placeMedia has tokens stand for the pictures and sounds in the prompts, in the places that each
+// has taken until now: their numbers are in taken.
+func (p *Prompted) placeMedia(taken []int, tokens [][]scheduler.Token) {
 	for n, rest := range p.Prompts {
 		var prompt []scheduler.Token
 		for {
@@ -157,7 +157,7 @@ func (p *Prompted) encodeMedia(ctx context.Context) error {
 		return nil
 	}
 	p.held.arrived() // nobody's first token waits for this
-	ctx, cancel := until(ctx, p.times.deadline)
+	ctx, cancel := withDeadline(ctx, p.times.deadline)
 	defer cancel()
 	defer func() {
 		for i, item := range p.Media.Items {
@@ -184,7 +184,7 @@ func (p *Prompted) encodeMedia(ctx context.Context) error {
 		p.Media.rows[i], p.Media.pieces = found, append(p.Media.pieces, pieces...)
 	}
 	p.tellPlaces()
-	p.place(taken, p.Media.rows)
+	p.placeMedia(taken, p.Media.rows)
 	p.Media.encoded = true
 	return nil
 }

@@ -127,7 +127,7 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 			p.Release()
 		}
 	}()
-	if err := s.use(ctx, p); err != nil {
+	if err := s.openModel(ctx, p); err != nil {
 		return nil, err
 	}
 	if err := p.plan(ctx); err != nil {
@@ -136,7 +136,7 @@ func (s *Service) Prompt(ctx context.Context, asked Asked) (_ *Prompted, err err
 	p.held.arrived = p.Model.Scheduler.Expect()
 	made := *p // who waits may have left, and gives up what was asked
 	settled, err := withPermit(ctx, s.permits, p.Caller, p.times.deadline, p.Size, func(ctx context.Context) (*Prompted, error) {
-		return &made, made.settle(ctx)
+		return &made, made.settleFields(ctx)
 	}, func(made *Prompted) { made.Plugins.Release() })
 	if err != nil {
 		return nil, err
@@ -168,9 +168,9 @@ func (p *Prompted) forgetSource() {
 	p.Common.Plugins, p.Common.Lora, p.Common.readyFields, p.uses = nil, nil, readyFields{}, nil
 }
 
-// use finds the model, which may have to be loaded, and begins a recording and a receipt where they
-// are asked for.
-func (s *Service) use(ctx context.Context, p *Prompted) error {
+// openModel finds the model, which may have to be loaded, and begins a recording and a receipt
+// where they are asked for.
+func (s *Service) openModel(ctx context.Context, p *Prompted) error {
 	name := p.ModelName
 	if p.Source.hasPictures() {
 		name = s.Models.Seeing(name)
@@ -188,10 +188,10 @@ func (s *Service) use(ctx context.Context, p *Prompted) error {
 	if m.EmbedsOnly {
 		return refusal.Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
 	}
-	if err := p.record(); err != nil {
+	if err := p.beginRecording(); err != nil {
 		return err
 	}
-	return p.draft(ctx)
+	return p.beginReceipt(ctx)
 }
 
 // plan has the request's scripts compiled and its modules warmed for the model, which waits for
@@ -200,7 +200,7 @@ func (p *Prompted) plan(ctx context.Context) error {
 	if p.Model.Plugins == nil {
 		return nil
 	}
-	ctx, stop := until(ctx, p.times.deadline)
+	ctx, stop := withDeadline(ctx, p.times.deadline)
 	defer stop()
 	for _, u := range p.uses {
 		if !u.Brought() {
@@ -216,8 +216,8 @@ func (p *Prompted) plan(ctx context.Context) error {
 	return nil
 }
 
-// record begins a recording if the request asks for one.
-func (p *Prompted) record() error {
+// beginRecording begins a recording if the request asks for one.
+func (p *Prompted) beginRecording() error {
 	if !p.Common.Record {
 		return nil
 	}
@@ -230,8 +230,8 @@ func (p *Prompted) record() error {
 	return nil
 }
 
-// settle reads what all dialects share, and makes the prompts unless plugins do.
-func (p *Prompted) settle(ctx context.Context) (err error) {
+// settleFields reads what all dialects share, and makes the prompts unless plugins do.
+func (p *Prompted) settleFields(ctx context.Context) (err error) {
 	if err := p.settleSampling(ctx); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (p *Prompted) settle(ctx context.Context) (err error) {
 		return err
 	}
 	if _, byPlugins := p.byPlugins(); !byPlugins { // else it is written later
-		if err := p.preserve(ctx); err != nil {
+		if err := p.findPreserved(ctx); err != nil {
 			return err
 		}
 	}
@@ -262,10 +262,10 @@ func (p *Prompted) byPlugins() (c Chat, ok bool) {
 	return c, ok && p.Plugins.Renders()
 }
 
-// preserve finds the control tokens that each answer shows: those of the client and of the
+// findPreserved finds the control tokens that each answer shows: those of the client and of the
 // template. It runs with a permit, as the client may name many, in long texts. A text that the
 // model refuses is refused here, before anything is encoded.
-func (p *Prompted) preserve(ctx context.Context) (err error) {
+func (p *Prompted) findPreserved(ctx context.Context) (err error) {
 	p.Preserved = nil // a fork has those of its answer
 	if len(p.Params.PreservedTokens) > 0 {
 		p.Preserved, err = p.Model.Engine.PreservedTokens(ctx, p.Params)
@@ -434,4 +434,97 @@ func (p *Prompted) takeFormat() {
 
 var triggerKinds = map[string]sampling.TriggerKind{
 	"token": sampling.TriggerToken, "word": sampling.TriggerWord, "pattern": sampling.TriggerPattern, "pattern_full": sampling.TriggerPatternFull,
+}
+
+// promptByPlugins has plugins rewrite the messages of a conversation, or write its prompt, and
+// makes the prompt of that. A plugin waits for its turn among the guests, so it does not run with
+// a permit for texts, which it would keep from others. It is told of pictures and sounds, so these
+// are read first.
+func (s *Service) promptByPlugins(ctx context.Context, p *Prompted, c Chat) (*Prompted, error) {
+	if err := s.readMedia(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := p.rewrite(ctx, &c.Conversation); err != nil {
+		return nil, err
+	}
+	size := p.Size
+	if w := c.Written; w != nil {
+		size = max(size, len(*w))
+	}
+	made := *p // who waits may have left, and gives up what was asked
+	return withPermit(ctx, s.permits, p.Caller, p.times.deadline, size, func(ctx context.Context) (*Prompted, error) {
+		if err := made.render(ctx, c); err != nil {
+			return nil, err
+		}
+		return &made, made.findPreserved(ctx)
+	}, nil)
+}
+
+// rewrite has plugins rewrite the messages of a conversation, and write its prompt. The request has
+// the pictures and sounds then that they have left in it.
+func (p *Prompted) rewrite(ctx context.Context, c *chat.Conversation) (err error) {
+	ctx, cancel := withDeadline(ctx, p.times.deadline)
+	defer cancel()
+	if p.held.recording != nil {
+		ctx = p.held.recording.Rendering(ctx)
+	}
+	gallery := chat.NewGallery(p.Media.told)
+	messages, err := gallery.Enter(c.Messages)
+	if err != nil {
+		return TextError(err, p.PromptField)
+	}
+	told := serving.Conversing{Params: p.Params, Time: p.times.came, Media: gallery, Text: p.textOf(c, gallery)}
+	messages, err = p.Plugins.Rewrite(ctx, told, messages)
+	if err == nil {
+		c.Written, err = p.Plugins.Render(ctx, told, messages)
+	}
+	if err != nil && ctx.Err() != nil {
+		return causeOf(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return p.leaveGallery(c, gallery, messages)
+}
+
+// textOf makes the prompt's text of other messages in the place of a conversation's, in both of
+// which pictures and sounds have the markers of a gallery.
+func (p *Prompted) textOf(c *chat.Conversation, g *chat.Gallery) func(context.Context, []chat.Message) (string, error) {
+	return func(ctx context.Context, messages []chat.Message) (string, error) {
+		other := *c
+		other.Written = nil
+		p.tellFormat(&other)
+		var places []int
+		var err error
+		if other.Messages, places, err = g.Leave(messages); err != nil {
+			return "", err
+		}
+		rendered, err := p.Model.Encoder().Render(ctx, other)
+		if err != nil {
+			return "", err
+		}
+		return g.Restore(rendered.Text, places)
+	}
+}
+
+// leaveGallery has the conversation be what plugins have made of it.
+func (p *Prompted) leaveGallery(c *chat.Conversation, g *chat.Gallery, messages []chat.Message) error {
+	var places []int
+	var err error
+	if c.Messages, places, err = g.Leave(messages); err != nil {
+		return err
+	}
+	if c.Written != nil {
+		var text string
+		if text, places, err = g.Text(*c.Written); err != nil {
+			return err
+		}
+		c.Written = &text
+	}
+	if len(places) > media.MaxParts {
+		return refusal.Invalid("plugins", "the prompt that the plugins have made has places for %d pictures and sounds; a request may have %d", len(places), media.MaxParts)
+	}
+	p.Media.choose(g.First(places))
+	c.Media = make([]media.Part, len(places))
+	return nil
 }

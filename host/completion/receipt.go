@@ -24,9 +24,9 @@ type draft struct {
 	signed    string
 }
 
-// draft begins a receipt if the request asks for one. The first one of a model takes as long as it
-// takes to read its files.
-func (p *Prompted) draft(ctx context.Context) error {
+// beginReceipt begins a receipt if the request asks for one. The first one of a model takes as long
+// as it takes to read its files.
+func (p *Prompted) beginReceipt(ctx context.Context) error {
 	if !p.Common.Receipt {
 		return nil
 	}
@@ -55,8 +55,8 @@ func receiptError(ctx context.Context, err error) error {
 	return err
 }
 
-// state says in the receipt what is computed: everything but the answers.
-func (r *Submitted) state(ctx context.Context) error {
+// stateRequest says in the receipt what is computed: everything but the answers.
+func (r *Submitted) stateRequest(ctx context.Context) error {
 	d := r.held.receipt
 	if d == nil {
 		return nil

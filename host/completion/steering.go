@@ -43,7 +43,7 @@ func (s *Service) Set(ctx context.Context, c *Choice, size int, change func(*sam
 	if err := change(&fields); err != nil {
 		return err
 	}
-	params, stages, err := s.renewed(ctx, r, fields, size)
+	params, stages, err := s.renewChain(ctx, r, fields, size)
 	if err != nil {
 		return err
 	}
@@ -90,10 +90,10 @@ func (s *Service) Fork(ctx context.Context, r *Submitted, st serving.Stream, siz
 	if m != r.Model { // it was unloaded, and loaded again: what the answer has of it is no longer useful
 		return nil, scheduler.ErrEnded
 	}
-	if err := fork.record(); err != nil {
+	if err := fork.beginRecording(); err != nil {
 		return nil, err
 	}
-	if err := fork.draft(ctx); err != nil {
+	if err := fork.beginReceipt(ctx); err != nil {
 		return nil, err
 	}
 	made, err := withPermit(ctx, s.permits, r.Caller, time.Time{}, fork.Size, func(ctx context.Context) (*Prompted, error) {
@@ -110,17 +110,17 @@ func (p *Prompted) takeFields(ctx context.Context, fields sampling.ParamFields) 
 	if p.Params, err = fields.Params(p.Params, tokens{ctx, p.Model}); err != nil {
 		return err
 	}
-	if err := p.preserve(ctx); err != nil {
+	if err := p.findPreserved(ctx); err != nil {
 		return err
 	}
 	p.Plugins, err = p.Plugins.Again(ctx, p.Caller.asker(), p.Params.Chain)
 	return err
 }
 
-// renewed is the sampler chain of a submitted request with other parameters: fields, which were
-// read over those that it has. It changes nothing of the request. The caller has to close the
+// renewChain builds the sampler chain of a submitted request with other parameters: fields, which
+// were read over those that it has. It changes nothing of the request. The caller has to close the
 // stages.
-func (s *Service) renewed(ctx context.Context, r *Submitted, fields sampling.ParamFields, size int) (sampling.Params, []chain.Stage, error) {
+func (s *Service) renewChain(ctx context.Context, r *Submitted, fields sampling.ParamFields, size int) (sampling.Params, []chain.Stage, error) {
 	type renewed struct {
 		params sampling.Params
 		stages []chain.Stage

@@ -59,12 +59,12 @@ func newContentStops(p chat.Prompt, stops []string) *contentStops {
 // Check implements answer.StopRule.
 func (s *contentStops) Check(_ scheduler.Token, text string) (answer.Verdict, error) {
 	s.text = append(s.text, text...)
-	free := len(s.text) - s.begun(s.text)
+	free := len(s.text) - s.begunBytes(s.text)
 	if s.found.stop == "" {
 		s.found = s.next()
 	}
 	if s.found.stop != "" {
-		is, known, err := s.search()
+		is, known, err := s.findText()
 		switch {
 		case err != nil:
 			return answer.Verdict{}, err
@@ -97,17 +97,17 @@ func (s *contentStops) next() (first place) {
 	return first
 }
 
-// begun is how many bytes at the end of a text may be the beginning of one of the texts.
-func (s *contentStops) begun(text []byte) (most int) {
+// begunBytes is how many bytes at the end of a text may be the beginning of one of the texts.
+func (s *contentStops) begunBytes(text []byte) (most int) {
 	for _, stop := range s.stops {
 		most = max(most, answer.Overlap(string(text[max(0, len(text)-len(stop)):]), stop))
 	}
 	return most
 }
 
-// search looks for one of the texts in the content, from the one that was found on; it is nowhere
+// findText looks for one of the texts in the content, from the one that was found on; it is nowhere
 // if there is none so far. Not known: what follows will tell whether one is content.
-func (s *contentStops) search() (is place, known bool, err error) {
+func (s *contentStops) findText() (is place, known bool, err error) {
 	switch {
 	case s.broken:
 		return s.found, true, nil
@@ -128,15 +128,15 @@ func (s *contentStops) search() (is place, known bool, err error) {
 
 // parse is search by the parser.
 func (s *contentStops) parse() (_ place, known bool, err error) {
-	all, err := s.parsed(len(s.text))
+	all, err := s.parseBeginning(len(s.text))
 	if err != nil {
 		return place{}, false, err
 	}
-	if s.in(all.content) {
-		is, err := s.locate(s.found.end())
+	if s.isIn(all.content) {
+		is, err := s.locateFirst(s.found.end())
 		return is, true, err
 	}
-	before, err := s.parsed(max(s.found.at, len(s.text)-longestMark))
+	before, err := s.parseBeginning(max(s.found.at, len(s.text)-longestMark))
 	if err != nil {
 		return place{}, false, err
 	}
@@ -145,7 +145,7 @@ func (s *contentStops) parse() (_ place, known bool, err error) {
 		s.broken = true
 		return s.found, true, nil
 	}
-	if all.size() <= before.size() && !late || s.begun([]byte(all.content)) > 0 {
+	if all.size() <= before.size() && !late || s.begunBytes([]byte(all.content)) > 0 {
 		return place{}, false, nil
 	}
 	if len(all.content) == len(before.content) && all.reasons > before.reasons {
@@ -154,19 +154,19 @@ func (s *contentStops) parse() (_ place, known bool, err error) {
 	return place{}, true, nil
 }
 
-func (s *contentStops) in(content string) bool {
+func (s *contentStops) isIn(content string) bool {
 	return slices.ContainsFunc(s.stops, func(stop string) bool { return strings.Contains(content, stop) })
 }
 
-// locate finds the text that is content first. The shortest beginning of the answer whose content
-// has one ends with it.
-func (s *contentStops) locate(from int) (last place, err error) {
+// locateFirst finds the text that is content first. The shortest beginning of the answer whose
+// content has one ends with it.
+func (s *contentStops) locateFirst(from int) (last place, err error) {
 	least := from + sort.Search(len(s.text)-from, func(n int) bool {
 		var t told
 		if err == nil {
-			t, err = s.parsed(from + n)
+			t, err = s.parseBeginning(from + n)
 		}
-		return s.in(t.content)
+		return s.isIn(t.content)
 	})
 	for _, stop := range s.stops {
 		i := bytes.LastIndex(s.text[:least], []byte(stop))
@@ -200,8 +200,8 @@ type told struct {
 
 func (t told) size() int { return len(t.content) + t.others }
 
-// parsed takes the beginning of the answer apart.
-func (s *contentStops) parsed(to int) (t told, err error) {
+// parseBeginning takes the beginning of the answer apart.
+func (s *contentStops) parseBeginning(to int) (t told, err error) {
 	p, err := s.parser()
 	if err != nil {
 		return t, err
@@ -262,7 +262,7 @@ func (r *lines) Check(_ scheduler.Token, text string) (answer.Verdict, error) {
 	}
 	r.text = append(r.text, text...)
 	if r.ended && r.Indent > 0 {
-		if at, ok := r.indented(); !ok {
+		if at, ok := r.checkIndent(); !ok {
 			if r.Stream {
 				return answer.Verdict{End: true, Limit: true, Show: -1}, nil
 			}
@@ -285,9 +285,9 @@ func (r *lines) Check(_ scheduler.Token, text string) (answer.Verdict, error) {
 	return answer.Verdict{}, nil
 }
 
-// indented reports whether the line that is looked at may stand, as far as it has come, and where
-// its text begins.
-func (r *lines) indented() (at int, ok bool) {
+// checkIndent reports whether the line that is looked at may stand, as far as it has come, and
+// where its text begins.
+func (r *lines) checkIndent() (at int, ok bool) {
 	if r.line == 0 {
 		return 0, true
 	}
@@ -303,7 +303,7 @@ func (r *lines) mayCut() bool {
 	if !r.ended || r.Indent == 0 || r.Stream {
 		return false
 	}
-	at, ok := r.indented()
+	at, ok := r.checkIndent()
 	return r.line == 0 || !ok || at == len(r.text)
 }
 

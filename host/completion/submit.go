@@ -5,13 +5,17 @@ package completion
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/integer"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
@@ -102,7 +106,7 @@ func (s *Service) Submit(ctx context.Context, asked *Prompted, reading Reading) 
 	for i, stream := range streams {
 		r.Choices = append(r.Choices, &Choice{Index: i, Request: r, Stream: stream})
 	}
-	if err := r.state(ctx); err != nil {
+	if err := r.stateRequest(ctx); err != nil {
 		r.Cancel()
 		return nil, AsError(err, "receipt")
 	}
@@ -138,8 +142,8 @@ func (p *Prompted) checkCall() error {
 	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; give it another template with chat.template_file")
 }
 
-// checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0:
-// there is none.
+// checkProgram refuses what cannot go with a program among the plugins, which takes a number of
+// slots for its branches; 0: there is no program.
 func (p *Prompted) checkProgram(branches int) error {
 	const writes = "a plugin of this request writes the answer itself"
 	switch {
@@ -181,7 +185,7 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 	requests = make([]scheduler.Request, 0, len(r.Prompts)*r.PerPrompt)
 	defer func() {
 		if err != nil {
-			discard(requests)
+			discardRequests(requests)
 		}
 	}()
 	params := r.Params
@@ -215,8 +219,28 @@ func (s *Service) build(ctx context.Context, r *Submitted, reading Reading) (req
 			requests = append(requests, request)
 		}
 	}
-	r.Relaxed, err = r.relaxed()
+	r.Relaxed, err = r.listRelaxed()
 	return requests, err
+}
+
+// usedAdapters are those that a prompt is computed with, from a position on.
+type usedAdapters struct {
+	set  scheduler.Adapters
+	from int
+}
+
+// chooseAdapters finds what a prompt is computed with besides the model. A fork is computed with
+// what the answer was.
+func (p *Prompted) chooseAdapters(prompt []scheduler.Token) (used usedAdapters, err error) {
+	switch {
+	case p.begun.Tokens != nil:
+		return p.forked, nil
+	case p.Model.Adapters != nil:
+		used.set, used.from, err = p.Model.Adapters.Choose(p.Adapters, prompt)
+	case len(p.Adapters) > 0:
+		err = refusal.Unsupported("lora", "lora is not supported by this server")
+	}
+	return used, err
 }
 
 // longestControl bounds the stop strings that are looked up among the control tokens, in bytes.
@@ -264,10 +288,10 @@ func (s *Service) buildPolicy(ctx context.Context, r *Submitted, index int, prom
 		return serving.Policy{}, chainError(r.constraintError(err), params)
 	}
 	if r.Logits != nil {
-		p = first(&logits{change: r.Logits}, p)
+		p = putFirst(&logits{change: r.Logits}, p)
 	}
 	if r.StateLayer != nil {
-		p = first(&states{layer: int32(*r.StateLayer)}, p)
+		p = putFirst(&states{layer: int32(*r.StateLayer)}, p)
 	}
 	if recording := r.held.recording; recording != nil {
 		p = recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
@@ -327,8 +351,8 @@ func (r *Submitted) request(prompt []scheduler.Token, policy serving.Policy, rea
 	return request
 }
 
-// relaxed says what of the schemas is not enforced. They are known to the engine already.
-func (r *Submitted) relaxed() (places []string, err error) {
+// listRelaxed says what of the schemas is not enforced. They are known to the engine already.
+func (r *Submitted) listRelaxed() (places []string, err error) {
 	all, err := r.Model.Engine.Relaxed(r.Params.Constraint)
 	for _, part := range all {
 		place := part.Pointer
@@ -347,8 +371,8 @@ func (r *Submitted) relaxed() (places []string, err error) {
 // MaxTraced is how many candidates a trace shows at each point.
 const MaxTraced = 10
 
-// discard closes the policies of requests that are not submitted.
-func discard(requests []scheduler.Request) {
+// discardRequests closes the policies of requests that are not submitted.
+func discardRequests(requests []scheduler.Request) {
 	for _, r := range requests {
 		discardPolicy(serving.Policy{Stages: r.Chain, Rules: r.Rules})
 	}
@@ -385,4 +409,64 @@ func chainError(err error, p sampling.Params) error {
 		return refusal.Invalid(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
 	return refusal.Invalid("samplers", "%v", err)
+}
+
+// chainParams are the parameters of a program's sampler chain: those of a choice, changed by a JSON
+// object as a request's body changes the server's. What an answer must look like, the seed and
+// plugins are the request's. Nobody holds the grammar for the chains that are built later: the
+// answer's own stages use it until the program has returned.
+func (p *Prompted) chainParams(ctx context.Context, params sampling.Params, text []byte) (sampling.Params, error) {
+	if len(text) == 0 {
+		return params, nil
+	}
+	fields := struct {
+		sampling.Plain
+		LogitBias json.RawMessage `json:"logit_bias"`
+	}{Plain: sampling.FieldsOf(params).Plain}
+	if err := integer.UnmarshalKnown(text, &fields); err != nil {
+		return params, fmt.Errorf("the parameters of a chain: %w", err)
+	}
+	ctx = sampling.WithSalt(ctx, p.Caller.CacheSalt)
+	made, err := sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{ctx, p.Model})
+	if err == nil {
+		made.Constraint, err = p.Model.Engine.Prepare(ctx, made) // its triggers may be others
+		made.Constraint.Release()
+	}
+	return made, err
+}
+
+// promptOf is the prompt that the model's own template makes of messages. They may have the
+// pictures and sounds of the request, as many times as a request may have any.
+func (p *Prompted) promptOf(ctx context.Context, text []byte) ([]int32, error) {
+	gallery := chat.NewGallery(p.Media.told)
+	messages, err := gallery.Unmarshal(text)
+	if err != nil {
+		return nil, err
+	}
+	messages, places, err := gallery.Leave(messages)
+	if err != nil {
+		return nil, err
+	}
+	c := chat.Conversation{Messages: messages, Media: make([]media.Part, len(places))}
+	rendered, err := p.Model.Encoder().Conversation(ctx, c)
+	if err != nil || len(places) == 0 {
+		return rendered.Tokens, err
+	}
+	if err := media.CheckMarkers("messages", rendered.Text, len(places)); err != nil {
+		return nil, err
+	}
+	return withRows(rendered.Tokens, p.Media.rows, gallery.First(places)), nil
+}
+
+// withRows puts the tokens of pictures and sounds, by their numbers, into their places among those
+// of a prompt.
+func withRows(tokens []int32, rows [][]int32, numbers []int) (all []int32) {
+	for _, t := range tokens {
+		if t != chat.MediaPlaceholder {
+			all = append(all, t)
+			continue
+		}
+		all, numbers = append(all, rows[numbers[0]]...), numbers[1:]
+	}
+	return all
 }

@@ -43,7 +43,7 @@ type result[T any] struct {
 // which may be nil, is given its value if it still comes to one. The caller may write meanwhile to
 // what it asked with, so work must have copies of that.
 func withPermit[T any](ctx context.Context, p *textPermits, caller Caller, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
-	ctx, stop := until(ctx, deadline)
+	ctx, stop := withDeadline(ctx, deadline)
 	defer stop()
 	ctx = sampling.WithSalt(ctx, caller.CacheSalt)
 	if ctx.Err() != nil {
@@ -59,7 +59,7 @@ func withPermit[T any](ctx context.Context, p *textPermits, caller Caller, deadl
 	}
 	done := make(chan result[T])
 	go func() {
-		r := recovered(ctx, work)
+		r := runRecovered(ctx, work)
 		give()
 		select {
 		case done <- r:
@@ -88,7 +88,7 @@ func causeOf(ctx context.Context) error {
 	return refusal.ErrGone
 }
 
-func recovered[T any](ctx context.Context, work func(context.Context) (T, error)) (r result[T]) {
+func runRecovered[T any](ctx context.Context, work func(context.Context) (T, error)) (r result[T]) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.panic = fmt.Sprintf("%v, in work on a text:\n%s", p, debug.Stack())

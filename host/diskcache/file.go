@@ -3,15 +3,137 @@
 package diskcache
 
 import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/piece"
 )
+
+// key is what all keys of a folder are derived from.
+type key [sha256.Size]byte
+
+// leastKey is how many bytes the file of a key has at least, so that nobody guesses it.
+const leastKey = 32
+
+// readKey reads the configured key, or the one in the folder, which is made if need be.
+func readKey(o Options) (k key, err error) {
+	path := o.KeyFile
+	if path == "" {
+		if path, err = ownKey(o.Dir); err != nil {
+			return k, err
+		}
+	}
+	secret, err := os.ReadFile(path)
+	if err != nil {
+		return k, err
+	}
+	if secret = bytes.TrimSpace(secret); len(secret) < leastKey {
+		return k, fmt.Errorf("%s has %d bytes; a key has at least %d, for example those of: head -c 32 /dev/urandom | base64", path, len(secret), leastKey)
+	}
+	return key(deriveKey(secret, nil, "penstock conversations on disk")), nil
+}
+
+// ownKey is the path of the key in the folder. Nobody else may write to that: who can replace the
+// key can have llama.cpp read anything.
+func ownKey(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		err = atomicfile.CheckPrivate(dir, "a key")
+	}
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "key")
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	secret := make([]byte, leastKey)
+	_, _ = rand.Read(secret) // it never fails
+	_, err = atomicfile.WriteBytes(path, 0o600, []byte(hex.EncodeToString(secret)+"\n"))
+	return path, err
+}
+
+// deriveKey derives a key for one purpose from another, by HKDF (RFC 5869).
+func deriveKey(secret, salt []byte, purpose string) []byte {
+	k, err := hkdf.Key(sha256.New, secret, salt, purpose, sha256.Size)
+	if err != nil {
+		panic(err) // only for lengths that nobody asks for
+	}
+	return k
+}
+
+// name tells whether files were written with this key.
+func (k *key) name() (n [8]byte) {
+	copy(n[:], deriveKey(k[:], nil, "name"))
+	return n
+}
+
+// owner names whose a conversation is, by the salt of a client's cached prompts. The salt cannot be
+// guessed from it without the key.
+func (k *key) owner(salt string) string {
+	h := hmac.New(sha256.New, k[:])
+	h.Write([]byte("owner\n" + salt))
+	return string(h.Sum(nil))
+}
+
+// sealer encrypts and authenticates the parts of one file, in order, by AES-256-GCM. Its key is for
+// this file alone, so the number of a part can be the nonce.
+type sealer struct {
+	aead  cipher.AEAD
+	head  []byte // is authenticated with each part
+	parts uint64
+}
+
+// sealer is for a part of a file: what is said about it, or its contents, for which the salt of
+// its client is needed, too.
+func (k *key) sealer(h *head, purpose string) *sealer {
+	b, err := aes.NewCipher(deriveKey(k[:], h.id[:], purpose))
+	if err != nil {
+		panic(err) // only for lengths of keys that derive does not make
+	}
+	aead, err := cipher.NewGCM(b)
+	if err != nil {
+		panic(err)
+	}
+	return &sealer{aead: aead, head: h.bytes()}
+}
+
+func (s *sealer) nonce() []byte {
+	nonce := binary.BigEndian.AppendUint64(make([]byte, 4, 12), s.parts)
+	s.parts++
+	return nonce
+}
+
+// seal appends a part to dst.
+func (s *sealer) seal(dst, part []byte) []byte { return s.aead.Seal(dst, s.nonce(), part, s.head) }
+
+// open writes a part into dst, which has room for just that.
+func (s *sealer) open(dst, sealed []byte) error {
+	if _, err := s.aead.Open(dst[:0], s.nonce(), sealed, s.head); err != nil {
+		return errDamaged
+	}
+	return nil
+}
 
 // A file has a head in the clear, what is said about the conversation, and its contents: the
 // tokens, the state and the checkpoints, each cut into chunks. Everything after the head is
@@ -111,8 +233,8 @@ func aboutOf(s *kvcache.Saved, in space, digests []kvcache.Digest) about {
 	return a
 }
 
-// sound reports whether what is said can be, of contents of so many bytes.
-func (a *about) sound(contents uint64) bool {
+// isSound reports whether what is said can be true of contents of this number of bytes.
+func (a *about) isSound(contents uint64) bool {
 	if a.Tokens < 1 || a.Tokens > mostTokens || len(a.Digests) != a.Tokens/kvcache.BlockTokens*len(kvcache.Digest{}) || a.Prefill < 0 ||
 		a.State < 0 || uint64(a.State) > contents {
 		return false
@@ -147,7 +269,7 @@ func (a *about) contents() uint64 {
 // space is what the conversation is found in.
 func (a *about) space(h *head) space { return space{h.identity, string(a.Owner), a.Adapters, a.From} }
 
-// digests are those of the conversation's blocks.
+// digests lists the digests of the conversation's blocks.
 func (a *about) digests() []kvcache.Digest {
 	list := make([]kvcache.Digest, len(a.Digests)/len(kvcache.Digest{}))
 	for i := range list {
@@ -227,7 +349,7 @@ const (
 	purposeContents = "contents\n" // and the salt of the client
 )
 
-// readAbout reads what is said at the beginning of a file of so many bytes.
+// readAbout reads what the beginning of a file says of it. size is the file's, in bytes.
 func (k *key) readAbout(r io.ReaderAt, size int64) (h head, a about, err error) {
 	start := make([]byte, headSize)
 	if _, err := r.ReadAt(start, 0); err != nil {
@@ -250,7 +372,7 @@ func (k *key) readAbout(r io.ReaderAt, size int64) (h head, a about, err error) 
 	if err := k.sealer(&h, purposeAbout).open(said, sealed); err != nil {
 		return h, a, err
 	}
-	if json.Unmarshal(said, &a) != nil || !a.sound(h.contents) || a.size(&h) != size {
+	if json.Unmarshal(said, &a) != nil || !a.isSound(h.contents) || a.size(&h) != size {
 		return h, a, errDamaged
 	}
 	return h, a, nil
@@ -266,7 +388,7 @@ func asDamage(err error) error {
 
 // readContents reads what follows in a file of which readAbout has read the beginning.
 func (k *key) readContents(r io.Reader, h *head, a *about, scope kvcache.Scope, m Model) (_ *kvcache.Saved, err error) {
-	s, err := a.room(m)
+	s, err := a.makeStates(m)
 	if err != nil {
 		return nil, err
 	}
@@ -297,8 +419,8 @@ func (k *key) readContents(r io.Reader, h *head, a *about, scope kvcache.Scope, 
 	return s, nil
 }
 
-// room makes the states that a file is read into.
-func (a *about) room(m Model) (*kvcache.Saved, error) {
+// makeStates makes the states that a file is read into.
+func (a *about) makeStates(m Model) (*kvcache.Saved, error) {
 	s := &kvcache.Saved{Tokens: make([]kvcache.Token, a.Tokens), Pieces: a.Pieces, Prompt: a.Prompt, Continued: a.Continued, Cuttable: a.Cuttable, Prefill: a.Prefill}
 	state := func(bytes, n int) (kvcache.State, error) {
 		made, err := m.NewState(bytes, piece.Positions(a.Pieces, n))

@@ -25,23 +25,13 @@ func yieldToOthers(idle bool) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
 }
 
-// flushed begins to write a part of a file to the disk.
-func flushed(f *os.File, from, n int64) {
+// startFlush begins to write a part of a file to the disk.
+func startFlush(f *os.File, from, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), from, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// forget has the page cache forget a part of a file, once it is on the disk.
-func forget(f *os.File, from, n int64) {
+// dropFromPageCache has the page cache forget a part of a file, once it is on the disk.
+func dropFromPageCache(f *os.File, from, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), from, n, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER)
 	_ = unix.Fadvise(int(f.Fd()), from, n, unix.FADV_DONTNEED)
-}
-
-// diskSpace is how many bytes of a folder's file system the user may still write, and how many it
-// has.
-func diskSpace(folder string) (free, whole uint64, known bool) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(folder, &s); err != nil {
-		return 0, 0, false
-	}
-	return s.Bavail * uint64(s.Bsize), s.Blocks * uint64(s.Bsize), true
 }

@@ -11,5 +11,3 @@ func yieldToOthers(bool) {}
 func flushed(*os.File, int64, int64) {}
 
 func forget(*os.File, int64, int64) {}
-
-func diskSpace(string) (free, whole uint64, known bool) { return 0, 0, false }

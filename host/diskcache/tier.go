@@ -52,7 +52,7 @@ type space struct {
 	from     int    // kvcache.Scope.From, with adapters
 }
 
-// space is that of a scope; ok is false where an adapter is gone.
+// space finds the space of a scope; ok is false where an adapter is gone.
 func (t *Tier) space(scope kvcache.Scope) (in space, ok bool) {
 	in = space{identity: t.identity, owner: t.store.key.owner(scope.Salt)}
 	if scope.Adapters == "" {
@@ -79,7 +79,7 @@ func (t *Tier) Find(digests []kvcache.Digest, scope kvcache.Scope) (found kvcach
 	}
 	e.used = time.Now() // whether it is read, or the cache has it, too
 	seconds := float64(s.reading+e.bytes)/s.rate + float64(e.bytes)/copyRate
-	return kvcache.Stored{ID: e.id, Tokens: e.about.Tokens, Common: common, Usable: e.usable(common), Prefill: e.about.Prefill,
+	return kvcache.Stored{ID: e.id, Tokens: e.about.Tokens, Common: common, Usable: e.usableTokens(common), Prefill: e.about.Prefill,
 		Reading: time.Duration(seconds * float64(time.Second))}, true
 }
 
@@ -178,7 +178,7 @@ func (t *Tier) Erase(digests []kvcache.Digest, scope kvcache.Scope) {
 		n := min(len(digests), len(other))
 		return n > 0 && slices.Equal(digests[:n], other[:n])
 	}
-	for _, e := range slices.Clone(s.index.like(in, digests)) {
+	for _, e := range slices.Clone(s.index.sameBeginning(in, digests)) {
 		if same(e.digests) {
 			s.index.drop(e)
 			s.remove(e)
@@ -201,7 +201,8 @@ type offer struct {
 	erased bool      // nobody is to find it
 }
 
-// digests are those of the conversation, whose pieces have the same ones in any process.
+// digests computes the digests of the conversation's blocks. Pieces have the same ones in any
+// process.
 func (o *offer) digests() []kvcache.Digest {
 	words := o.saved.Tokens
 	if len(o.saved.Pieces) > 0 {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// ending is that of the names of files with conversations.
+	// ending ends the names of files with conversations.
 	ending = ".cells"
 	// window is how many bytes of a file are in the page cache.
 	window = 8 << 20
@@ -27,8 +27,7 @@ const (
 	pause = time.Minute
 	// mostFiles bounds how many files a tick may have to compare with.
 	mostFiles = 4096
-	// keptFree is the part of the file system that stays free, as one of so many, and keptBytes is
-	// what is enough of a large one.
+	// One part in keptFree of the file system stays free; of a large one, keptBytes are enough.
 	keptFree, keptBytes = 20, 1 << 30
 )
 
@@ -48,14 +47,14 @@ func (s *Store) scan() {
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), ending) && e.Type().IsRegular() {
 				there[e.Name()] = true
-				s.look(e.Name())
+				s.lookAtFile(e.Name())
 			}
 		}
-		if err != nil || len(entries) == 0 || s.ends() {
+		if err != nil || len(entries) == 0 || s.isClosing() {
 			break
 		}
 	}
-	if s.ends() {
+	if s.isClosing() {
 		return
 	}
 	s.mu.Lock()
@@ -67,15 +66,15 @@ func (s *Store) scan() {
 	}
 }
 
-// ends reports whether the store is closing.
-func (s *Store) ends() bool {
+// isClosing reports whether the store is closing.
+func (s *Store) isClosing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closing
 }
 
-// look takes in a file unless it is known. A damaged one is removed.
-func (s *Store) look(name string) {
+// lookAtFile takes in a file unless it is known. A damaged one is removed.
+func (s *Store) lookAtFile(name string) {
 	s.mu.Lock()
 	known := s.index.byName[name] != nil
 	s.mu.Unlock()
@@ -242,9 +241,9 @@ func (s *Store) store(o *offer) error {
 // replacedBy are the conversations that a longer one begins with, as far as it gives nearly as much
 // of each back.
 func (x *index) replacedBy(e *entry) (old []*entry) {
-	for _, other := range x.like(e.in, e.digests) {
-		n := other.common(e.digests)
-		if n == kvcache.BlockTokens*len(other.digests) && other.about.Tokens <= e.about.Tokens && e.usable(n)+leastLost > n {
+	for _, other := range x.sameBeginning(e.in, e.digests) {
+		n := other.commonTokens(e.digests)
+		if n == kvcache.BlockTokens*len(other.digests) && other.about.Tokens <= e.about.Tokens && e.usableTokens(n)+leastLost > n {
 			old = append(old, other)
 		}
 	}
@@ -261,8 +260,9 @@ func (s *Store) timeIsUp() bool {
 	return !s.until.IsZero() && time.Now().After(s.until)
 }
 
-// makeRoom removes files until one more of so many bytes keeps the bounds. What was used after a
-// time stays, unless that is zero. Some of the disk stays free, whoever fills the rest.
+// makeRoom removes files until there is room within the bounds for one more of this size. What was
+// used after a time stays, unless that is zero. Some of the disk stays free, whoever fills the
+// rest.
 func (s *Store) makeRoom(bytes int64, used time.Time) error {
 	if bytes > s.options.Bytes/2 {
 		return errNoRoom // one conversation does not push out all others
@@ -276,7 +276,7 @@ func (s *Store) makeRoom(bytes int64, used time.Time) error {
 			s.mu.Unlock()
 			return nil
 		}
-		victim := s.index.victim(s.open)
+		victim := s.index.chooseVictim(s.open)
 		if victim == nil || !used.IsZero() && victim.used.After(used) {
 			s.mu.Unlock()
 			if full {
@@ -315,9 +315,9 @@ func (s *Store) read() {
 		s.reading -= f.entry.bytes
 		writes := s.lock != nil
 		if err == nil {
-			s.took(f.entry, took)
+			s.noteRead(f.entry, took)
 		} else {
-			s.failed(f.entry, err)
+			s.dropUnreadable(f.entry, err)
 		}
 		s.mu.Unlock()
 		f.done(saved, err)
@@ -329,9 +329,9 @@ func (s *Store) read() {
 	}
 }
 
-// failed forgets a conversation that could not be read, whatever the reason, and removes it: else
-// it would take room that nobody counts. s.mu is held.
-func (s *Store) failed(e *entry, err error) {
+// dropUnreadable forgets a conversation that could not be read, whatever the reason, and removes
+// it: else it would take room that nobody counts. s.mu is held.
+func (s *Store) dropUnreadable(e *entry, err error) {
 	s.index.drop(e)
 	if errors.Is(err, errDamaged) {
 		s.stats.Damaged++
@@ -341,8 +341,8 @@ func (s *Store) failed(e *entry, err error) {
 	}
 }
 
-// took notes that a conversation was read. s.mu is held.
-func (s *Store) took(e *entry, took time.Duration) {
+// noteRead notes that a conversation was read. s.mu is held.
+func (s *Store) noteRead(e *entry, took time.Duration) {
 	s.stats.Read++
 	s.stats.ReadBytes += e.bytes
 	if rate := float64(e.bytes) / max(took, time.Microsecond).Seconds(); e.bytes >= window/8 { // a small one tells nothing of the disk
@@ -353,7 +353,7 @@ func (s *Store) took(e *entry, took time.Duration) {
 
 // load reads a conversation, but not at the end of the store.
 func (s *Store) load(f *fetch) (*kvcache.Saved, error) {
-	if s.ends() {
+	if s.isClosing() {
 		return nil, errEnd
 	}
 	file, err := s.root.Open(f.entry.name)
@@ -385,9 +385,9 @@ type paced struct {
 func (p *paced) Write(b []byte) (int, error) {
 	n, err := p.file.Write(b)
 	if p.at += int64(n); p.at-p.told >= window {
-		flushed(p.file, p.told, p.at-p.told)
+		startFlush(p.file, p.told, p.at-p.told)
 		if p.told >= window {
-			forget(p.file, p.told-window, window)
+			dropFromPageCache(p.file, p.told-window, window)
 		}
 		p.told = p.at
 	}
@@ -403,12 +403,12 @@ type dropped struct {
 }
 
 func (d *dropped) Read(b []byte) (int, error) {
-	if d.store.ends() {
+	if d.store.isClosing() {
 		return 0, errEnd
 	}
 	n, err := d.file.ReadAt(b, d.at)
 	if d.at += int64(n); d.at-d.told >= window || err != nil {
-		forget(d.file, d.told, d.at-d.told)
+		dropFromPageCache(d.file, d.told, d.at-d.told)
 		d.told = d.at
 	}
 	return n, err

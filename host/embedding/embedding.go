@@ -4,7 +4,7 @@
 // in one pass.
 //
 // A goroutine takes inputs from all requests that wait, in turns, until a pass is full (queue.go),
-// has the backend compute them, and makes one vector of each (pool.go, normalize.go). While the
+// has the backend compute them, and makes one vector of each (pool.go). While the
 // scheduler computes answers, a pass waits (host/pausing).
 //
 // # Why does Penstock pool embeddings itself?
@@ -25,6 +25,7 @@ package embedding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -320,3 +321,35 @@ type nobody struct{}
 
 func (nobody) Pass(int, int, time.Duration)       {}
 func (nobody) Answered(int, time.Duration, error) {}
+
+// Model is a model that gives embeddings, or one that scores documents, as requests use it.
+type Model struct {
+	*Service
+	Text
+	Name       string // what clients call it
+	Vocabulary int    // tokens
+	// Pooling is what was configured, or else what the model's file says; empty: neither. It is
+	// PoolingRank where the model scores.
+	Pooling Pooling
+	// OneVector is the pooling for requests that take one vector for a text: Pooling where that
+	// gives one and was not configured to give several.
+	OneVector Pooling
+	Normalize int // for requests that do not say how
+}
+
+// Text turns what requests hold into tokens. When ctx is done it ends soon, with its cause.
+type Text interface {
+	Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error)
+	// Pair is the input by which a model scores a document for a query.
+	Pair(ctx context.Context, query, document string) ([]int32, error)
+}
+
+// The errors of this package, for errors.Is.
+var (
+	ErrInvalid     = errors.New("invalid input")
+	ErrQueueFull   = errors.New("too many requests for embeddings wait")
+	ErrShare       = errors.New("your requests for embeddings, or those of your address, wait or are being sent, and have all the room that one client may have")
+	ErrUnavailable = errors.New("the model for embeddings cannot be opened")
+	ErrPass        = errors.New("computing the embeddings failed")
+	ErrClosed      = errors.New("the service of embeddings is closed")
+)

@@ -89,7 +89,7 @@ func (i item) tokens() []int32 { return i.job.request.Inputs[i.index] }
 
 // pool is what gathers the vectors of the input.
 func (i item) pool() pool {
-	p := newPool(i.job.request.Pooling, i.job.width)
+	p := pool{kind: i.job.request.Pooling, width: i.job.width}
 	if p.kind == PoolingNone {
 		p.row, p.told = i.job.request.Row, &i.job.told[i.index]
 	}
@@ -168,12 +168,12 @@ func (q *queue) take(l Limits) (pass []item) {
 	if len(q.lines) > 1 {
 		q.lines = append(q.lines[1:], q.lines[0])
 	}
-	q.tidy(func(j *job) bool { return j.next == len(j.request.Inputs) })
+	q.takeOut(func(j *job) bool { return j.next == len(j.request.Inputs) })
 	return pass
 }
 
-// tidy takes jobs out of the lines.
-func (q *queue) tidy(out func(*job) bool) {
+// takeOut takes jobs out of the lines.
+func (q *queue) takeOut(out func(*job) bool) {
 	for _, l := range q.lines {
 		l.jobs = slices.DeleteFunc(l.jobs, out)
 	}
@@ -204,7 +204,7 @@ func (q *queue) drop(j *job) {
 	}
 	j.waits = false
 	q.jobs.Give(j.request.Caller, 1)
-	q.tidy(func(other *job) bool { return other == j })
+	q.takeOut(func(other *job) bool { return other == j })
 }
 
 // release gives back what the result of a job takes. To release it again is harmless.

@@ -15,6 +15,7 @@
 package encoder
 
 import (
+	"container/list"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -130,7 +131,7 @@ func (e *Encoder) Encode(ctx context.Context, r Source) ([]Piece, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	j, pieces, err := e.ask(r)
+	j, pieces, err := e.findOrQueue(r)
 	if j == nil {
 		return pieces, err
 	}
@@ -143,8 +144,8 @@ func (e *Encoder) Encode(ctx context.Context, r Source) ([]Piece, error) {
 	}
 }
 
-// ask finds embeddings that are kept, or else the job that a request waits for.
-func (e *Encoder) ask(r Source) (*job, []Piece, error) {
+// findOrQueue finds embeddings that are kept, or else the job that a request waits for.
+func (e *Encoder) findOrQueue(r Source) (*job, []Piece, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	k := key{r.Scope, r.Hash}
@@ -324,4 +325,95 @@ func (e *Encoder) Close() {
 	e.signal()
 	<-e.ended
 	e.next() // what came in meanwhile
+}
+
+// job is a picture or a sound that is encoded for all requests that wait for it.
+type job struct {
+	key     key
+	client  string // who asked first
+	decode  func(context.Context) (Media, error)
+	ctx     context.Context // done when nobody waits any more
+	cancel  context.CancelFunc
+	waiting int           // requests
+	cost    int           // embeddings that were begun; the encoder's goroutine counts
+	done    chan struct{} // closed once all pieces, or err, are there
+	pieces  []Piece       // so far
+	readers []func(Piece) // that are told of each
+	err     error
+}
+
+func newJob(parent context.Context, k key, r Source) *job {
+	j := &job{key: k, client: r.Client, decode: r.Decode, waiting: 1, done: make(chan struct{})}
+	j.ctx, j.cancel = context.WithCancel(parent)
+	return j
+}
+
+// join has a request be told of each piece, which may want that: of those so far at once. The
+// encoder's lock is held.
+func (j *job) join(reader func(Piece)) {
+	if reader != nil {
+		tell(reader, j.pieces)
+		j.readers = append(j.readers, reader)
+	}
+}
+
+// tell tells a reader, if there is one, of pieces.
+func tell(reader func(Piece), pieces []Piece) {
+	if reader == nil {
+		return
+	}
+	for _, p := range pieces {
+		reader(p)
+	}
+}
+
+// cache keeps embeddings up to a bound in bytes: an LRU cache.
+type cache struct {
+	most, bytes int64
+	entries     map[key]*list.Element
+	order       list.List // of entries, the one that was used last in front
+}
+
+type entry struct {
+	key    key
+	pieces []Piece
+	bytes  int64
+}
+
+func (c *cache) find(k key) ([]Piece, bool) {
+	at := c.entries[k]
+	if at == nil {
+		return nil, false
+	}
+	c.order.MoveToFront(at)
+	return at.Value.(*entry).pieces, true
+}
+
+func (c *cache) keep(k key, pieces []Piece) {
+	e := &entry{k, pieces, sizeOf(pieces)}
+	if e.bytes > c.most || c.entries[k] != nil {
+		return
+	}
+	if c.entries == nil {
+		c.entries = map[key]*list.Element{}
+	}
+	c.entries[k] = c.order.PushFront(e)
+	c.bytes += e.bytes
+	for c.bytes > c.most {
+		last := c.order.Back()
+		old := c.order.Remove(last).(*entry)
+		delete(c.entries, old.key)
+		c.bytes -= old.bytes
+	}
+}
+
+// overhead is about what an entry takes besides its numbers.
+const overhead = 512
+
+func sizeOf(pieces []Piece) int64 {
+	n := int64(overhead)
+	for _, p := range pieces {
+		n += int64(4*(len(p.Values)+len(p.Tokens))) + overhead
+	}
+	return n
 }

@@ -32,12 +32,12 @@ func choose(r Reference, all []entry) ([]entry, error) {
 	if len(models) == 0 {
 		return nil, fmt.Errorf("%w: the repository %s has no GGUF file; look for one whose name ends in -GGUF", ErrNotFound, r.Repository)
 	}
-	one, found := pick(r, all, models)
+	one, found := pickFirst(r, all, models)
 	switch {
 	case !found && r.File != "":
 		return nil, fmt.Errorf("%w: the repository %s has no %s; it has %s", ErrNotFound, r.Repository, r.File, strings.Join(names(models), ", "))
 	case !found:
-		return nil, fmt.Errorf("%w: the repository %s has no %s; it has %s", ErrNotFound, r.Repository, r.Quant, strings.Join(quants(models), ", "))
+		return nil, fmt.Errorf("%w: the repository %s has no %s; it has %s", ErrNotFound, r.Repository, r.Quant, strings.Join(quantisations(models), ", "))
 	}
 	return withParts(one, all)
 }
@@ -49,8 +49,8 @@ func isModel(e entry) bool {
 		!slices.ContainsFunc(companions, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// pick finds the first file of the model that is meant.
-func pick(r Reference, all, models []entry) (entry, bool) {
+// pickFirst finds the first file of the model that is meant.
+func pickFirst(r Reference, all, models []entry) (entry, bool) {
 	find := func(list []entry, is func(string) bool) (entry, bool) {
 		i := slices.IndexFunc(list, func(e entry) bool { return e.Type == "file" && is(e.Path) })
 		if i < 0 {
@@ -101,8 +101,8 @@ func names(models []entry) (list []string) {
 
 var quantEnding = regexp.MustCompile(`(?i)[-.]([A-Z0-9_]+)$`)
 
-// quants are the quantisations in the names of files.
-func quants(models []entry) (list []string) {
+// quantisations finds the quantisations in the names of files.
+func quantisations(models []entry) (list []string) {
 	for _, e := range models {
 		n, _ := library.SplitName(e.Path)
 		if m := quantEnding.FindStringSubmatch(n.Model); m != nil && !slices.Contains(list, strings.ToUpper(m[1])) {
@@ -113,4 +113,46 @@ func quants(models []entry) (list []string) {
 		return names(models)
 	}
 	return list
+}
+
+// projectorFor finds the projector of a model in its repository: of those that lie nearest to it
+// the best.
+func projectorFor(one entry, all []entry) (entry, bool) {
+	nearest := -1
+	var found []string
+	for _, e := range all {
+		name := path.Base(e.Path)
+		if e.Type != "file" || !strings.Contains(name, "mmproj") || path.Ext(name) != ".gguf" {
+			continue
+		}
+		near := sharedFolders(path.Dir(one.Path), path.Dir(e.Path))
+		if near > nearest {
+			nearest, found = near, nil
+		}
+		if near == nearest {
+			found = append(found, e.Path)
+		}
+	}
+	if len(found) == 0 {
+		return entry{}, false
+	}
+	best := library.BestProjector(found)
+	return all[slices.IndexFunc(all, func(e entry) bool { return e.Path == best })], true
+}
+
+// sharedFolders is how many folders two files have in common, from the top.
+func sharedFolders(a, b string) int {
+	n := 0
+	for x, y := strings.Split(a, "/"), strings.Split(b, "/"); n < min(len(x), len(y)) && x[n] == y[n]; n++ {
+	}
+	return n
+}
+
+// partsOf is how many of the files are the model's own: behind them there may be its projector. A
+// projector that was asked for is the first.
+func partsOf(files []File) int {
+	if last := len(files) - 1; last > 0 && library.IsProjector(files[last].Name) {
+		return last
+	}
+	return len(files)
 }

@@ -112,7 +112,7 @@ func (p *part) begin() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resumed = false
-	p.pieces = cut(p.Size, p.least)
+	p.pieces = divide(p.Size, p.least)
 	if err := atomicfile.Remove(p.notePath()); err != nil {
 		return err
 	}
@@ -121,15 +121,15 @@ func (p *part) begin() error {
 	}
 	if p.ranges {
 		if err := p.file.Truncate(p.Size); err != nil {
-			return written(p.target, err)
+			return writeError(p.target, err)
 		}
 	}
 	return p.save()
 }
 
-// cut divides a file into at most mostPieces, of at least so many bytes; one of unknown length is
-// a single piece without an end.
-func cut(size, least int64) (pieces []piece) {
+// divide divides a file into at most mostPieces pieces of at least `least` bytes. A file of unknown
+// length is a single piece without an end.
+func divide(size, least int64) (pieces []piece) {
 	if size <= 0 {
 		return []piece{{To: size}}
 	}
@@ -160,7 +160,7 @@ func (p *part) piece(i int) piece {
 func (p *part) write(i int, data []byte) error {
 	c := p.piece(i)
 	if _, err := p.file.WriteAt(data, c.From+c.Done); err != nil {
-		return written(p.target, err)
+		return writeError(p.target, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,8 +171,8 @@ func (p *part) write(i int, data []byte) error {
 	return p.save()
 }
 
-// written is what writing failed with.
-func written(path string, err error) error {
+// writeError is what writing failed with.
+func writeError(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return permanent(fmt.Errorf("%w: %w; what has come is kept: make room and pull again", ErrSpace, err))
 	}
@@ -183,14 +183,14 @@ func written(path string, err error) error {
 func (p *part) save() error {
 	p.unsaved, p.saved = 0, time.Now()
 	if err := p.file.Sync(); err != nil {
-		return written(p.target, err)
+		return writeError(p.target, err)
 	}
 	data, err := json.Marshal(note{p.URL, p.Size, p.SHA256, p.ETag, slices.Clone(p.pieces)})
 	if err != nil {
 		return err
 	}
 	if _, err := atomicfile.WriteBytes(p.notePath(), 0o600, data); err != nil {
-		return written(p.target, err)
+		return writeError(p.target, err)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (p *part) finish() error {
 		err = atomicfile.Rename(p.file.Name(), p.target)
 	}
 	if err != nil {
-		return written(p.target, err)
+		return writeError(p.target, err)
 	}
 	err = errors.Join(atomicfile.Remove(p.notePath()), p.file.Close())
 	p.file = nil

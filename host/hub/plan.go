@@ -155,9 +155,9 @@ func contentRange(h http.Header) (first, last, total int64, ok bool) {
 	return 0, 0, 0, false
 }
 
-// missing notes which files the folder has not, by their place in the list, and the hashes of the
-// others. A file of such a name with other contents is an error.
-func (o Options) missing(ctx context.Context, files []File) (absent []int, err error) {
+// findMissing notes which files the folder has not, by their place in the list, and the hashes of
+// the others. A file of such a name with other contents is an error.
+func (o Options) findMissing(ctx context.Context, files []File) (absent []int, err error) {
 	for i, f := range files {
 		target := filepath.Join(o.Folder, f.Name)
 		info, err := os.Stat(target)
@@ -168,7 +168,7 @@ func (o Options) missing(ctx context.Context, files []File) (absent []int, err e
 		if err != nil {
 			return nil, err
 		}
-		f.SHA256 = expected(target, f)
+		f.SHA256 = expectedHash(target, f)
 		same := info.Mode().IsRegular() && (f.Size < 0 || f.Size == info.Size()) && f.SHA256 != ""
 		if same {
 			sum, err := hashFile(ctx, target)
@@ -191,9 +191,9 @@ func (o Options) missing(ctx context.Context, files []File) (absent []int, err e
 	return absent, nil
 }
 
-// expected is the hash that a file which is there must have: the one that the hub names, or else
-// that of the note of what was pulled. It is empty if neither says one.
-func expected(target string, f File) string {
+// expectedHash is the hash that a file which is there must have: the one that the hub names, or
+// else that of the note of what was pulled. It is empty if neither says one.
+func expectedHash(target string, f File) string {
 	source := library.ReadSource(target)
 	if f.SHA256 != "" || source == nil {
 		return f.SHA256
@@ -204,4 +204,66 @@ func expected(target string, f File) string {
 		}
 	}
 	return ""
+}
+
+// findWhole finds the model that an earlier pull of the same reference brought, if all its files
+// still are what they were then. Nothing is asked of the hub for that: the note beside the model
+// has the sizes and the hashes.
+func (o Options) findWhole(ctx context.Context, r Reference, notify func(Event)) (_ Result, found bool, err error) {
+	for _, name := range library.Stems(o.Folder) {
+		first := library.Find(o.Folder, name)
+		note := library.ReadSource(first)
+		if note == nil || note.From != r.String() || filepath.Dir(first) != filepath.Clean(o.Folder) || !o.areMeant(note.Files) {
+			continue
+		}
+		whole, err := areWhole(ctx, o.Folder, note.Files, notify)
+		if err != nil {
+			return Result{}, false, err
+		}
+		if !whole {
+			continue
+		}
+		m, err := library.Open(o.Folder).Model(name)
+		return Result{Name: name, Path: first, Size: m.Size}, true, err
+	}
+	return Result{}, false, nil
+}
+
+// areMeant reports whether files are all those of a model, with the name and the hash that are
+// asked for.
+func (o Options) areMeant(files []library.SourceFile) bool {
+	if len(files) == 0 {
+		return false
+	}
+	n, ok := library.SplitName(files[0].Name)
+	parts := len(library.PartsOf(files))
+	if !ok || n.Parts != parts || o.SHA256 != "" && (parts > 1 || !strings.EqualFold(files[0].SHA256, o.SHA256)) {
+		return false
+	}
+	if o.Name != "" {
+		return n.Model == o.Name
+	}
+	u, err := url.Parse(files[0].URL)
+	return err == nil && path.Base(u.Path) == files[0].Name // else it was given another name, and is now asked for by its own
+}
+
+// areWhole reports whether files are there, with the sizes and the hashes that they had.
+func areWhole(ctx context.Context, folder string, files []library.SourceFile, notify func(Event)) (bool, error) {
+	for _, f := range files {
+		info, err := os.Stat(filepath.Join(folder, f.Name))
+		if err != nil || !isFileName(f.Name) || !info.Mode().IsRegular() || info.Size() != f.Size || f.SHA256 == "" {
+			return false, nil //nolint:nilerr // the hub's answer, or the error of what comes then, says more
+		}
+	}
+	for _, f := range files {
+		notify(Verifying{File: f.Name})
+		sum, err := hashFile(ctx, filepath.Join(folder, f.Name))
+		if errors.Is(err, fs.ErrNotExist) { // removed just now
+			return false, nil
+		}
+		if err != nil || sum != f.SHA256 {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,7 +44,7 @@ func (c Client) Pull(ctx context.Context, r Reference, o Options) (_ Result, err
 	defer c.close()
 	c.Notify = oneAtATime(c.Notify)
 	if !o.AskHub {
-		if result, found, err := o.there(ctx, r, c.Notify); found || err != nil {
+		if result, found, err := o.findWhole(ctx, r, c.Notify); found || err != nil {
 			return result, err
 		}
 	}
@@ -56,7 +58,7 @@ func (c Client) Pull(ctx context.Context, r Reference, o Options) (_ Result, err
 	_ = RemoveLeftovers(o.Folder) // they only take room
 	n, _ := library.SplitName(files[0].Name)
 	result := Result{Name: n.Model, Path: filepath.Join(o.Folder, files[0].Name)}
-	missing, err := o.missing(ctx, files)
+	missing, err := o.findMissing(ctx, files)
 	if err == nil && len(missing) > 0 {
 		result.Bytes, err = c.fetchAll(ctx, r, o, files, missing)
 	}
@@ -118,7 +120,7 @@ func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []Fi
 	}
 	// The note before the files: a pull that is killed between them knows by it what is there. The
 	// first part last: it is what makes the model one of the folder's.
-	if err := library.WriteSource(filepath.Join(o.Folder, files[0].Name), source(r, files)); err != nil {
+	if err := library.WriteSource(filepath.Join(o.Folder, files[0].Name), sourceNote(r, files)); err != nil {
 		return 0, err
 	}
 	for _, p := range slices.Backward(t.parts) {
@@ -129,8 +131,8 @@ func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []Fi
 	return t.brought.Load(), nil
 }
 
-// source is the note of where files came from.
-func source(r Reference, files []File) library.Source {
+// sourceNote writes down where files came from.
+func sourceNote(r Reference, files []File) library.Source {
 	s := library.Source{From: r.String(), Pulled: time.Now().UTC().Truncate(time.Second)}
 	for _, f := range files {
 		s.Files = append(s.Files, library.SourceFile{Name: f.Name, URL: f.URL, Size: f.Size, SHA256: f.SHA256, ETag: f.ETag})
@@ -140,7 +142,7 @@ func source(r Reference, files []File) library.Source {
 
 // checkSpace refuses before the first byte what the disk has no room for.
 func (t *transfer) checkSpace(folder string) error {
-	free, known := freeSpace(folder)
+	free, _, known := atomicfile.DiskSpace(folder)
 	done, total := t.progress()
 	if total < 0 || !known || uint64(total-done) <= free {
 		return nil
@@ -151,4 +153,48 @@ func (t *transfer) checkSpace(folder string) error {
 
 func gigabytes(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1f GB", float64(n)/1e9), "0.0 GB", fmt.Sprintf("%.1f MB", float64(n)/1e6), 1)
+}
+
+// Event is what Client.Notify is told: Planned, Progress, Retrying or Verifying.
+type Event interface{ event() }
+
+// Planned is told once it is known what is to be downloaded.
+type Planned struct {
+	Files []File
+	Total int64 // bytes; -1: the server does not say
+	Have  int64 // bytes of them from an earlier pull
+}
+
+// Progress is told while bytes come. Done may become smaller if a file has to be started again.
+type Progress struct {
+	Done, Total int64 // bytes of all files; Total is -1 if the server does not say
+}
+
+// Retrying is told when something failed and will be tried again.
+type Retrying struct {
+	File  string // or the repository
+	Delay time.Duration
+	Err   error
+}
+
+// Verifying is told before the SHA-256 of a file is computed.
+type Verifying struct{ File string }
+
+func (Planned) event()   {}
+func (Progress) event()  {}
+func (Retrying) event()  {}
+func (Verifying) event() {}
+
+// RemoveLeftovers removes from a folder of models, which need not exist, what pulls left that were
+// killed and that is of no use to the next: notes that were being written, and notes of files that
+// are whole by now. What a living process has there stays.
+func RemoveLeftovers(folder string) error {
+	notes, _ := filepath.Glob(filepath.Join(folder, "*"+library.PartEnding+library.NoteEnding)) // a pattern in the folder's name finds none
+	err := atomicfile.RemoveLeftovers(folder)
+	for _, note := range notes { // a part is there before its note
+		if _, statErr := os.Lstat(strings.TrimSuffix(note, library.NoteEnding)); errors.Is(statErr, fs.ErrNotExist) {
+			err = errors.Join(err, atomicfile.Remove(note))
+		}
+	}
+	return err
 }

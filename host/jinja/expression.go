@@ -64,7 +64,7 @@ type (
 	}
 )
 
-// arguments are those of a call as they are written.
+// arguments are what a call is written with.
 type arguments struct {
 	plain  []expression
 	names  []string

@@ -658,8 +658,8 @@ func (r *run) floatDigits(v float64, f spec) string {
 	return s + percent
 }
 
-// general writes a float with so many digits, as %g does. With isBare it is one that has no kind,
-// which keeps a digit behind the point.
+// general writes a float as %g does, with precision digits. With isBare its format names no kind,
+// and a digit stays behind the point.
 func general(v float64, precision int, isBare, keepZeros bool) string {
 	e := strconv.FormatFloat(v, 'e', precision-1, 64)
 	at := strings.IndexByte(e, 'e')

@@ -366,7 +366,7 @@ func (l *lexer) text() {
 	l.unexpected(rest)
 }
 
-// escapes are those of one letter.
+// escapes has the escapes of one letter.
 var escapes = map[byte]string{'\n': "", '\\': "\\", '\'': "'", '"': "\"", 'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v"}
 
 // unescaped is a literal as Python reads it: an unknown escape stays as it is.

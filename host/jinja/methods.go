@@ -399,8 +399,8 @@ func (r *run) replace(s, old, by string, n int) string {
 	return strings.Replace(s, old, by, times)
 }
 
-// bounds are those of a search within a text, which the last two arguments may give: of the part
-// that is searched, and how many characters are before it.
+// part cuts out the part of a text that is searched, which start and stop bound, and counts the
+// characters before it.
 func (r *run) part(s string, start, stop Value) (string, int) {
 	n := utf8.RuneCountInString(s)
 	from, to := 0, n

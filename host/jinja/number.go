@@ -202,7 +202,7 @@ func (r *run) join(left, right Value) (Value, bool) {
 	return nil, false
 }
 
-// repeat is a text or list so many times.
+// repeat repeats a text or a list.
 func (r *run) repeat(v, times Value) (Value, bool) {
 	n, ok := number(times).(int)
 	if !ok {

@@ -125,8 +125,8 @@ func Parse(source string) (t *Template, err error) {
 	return &Template{body: p.statements(), Limits: DefaultLimits, Now: time.Now}, nil
 }
 
-// Render gives the text for what a template is told, whose values are those of FromJSON. A
-// template's complaint is an *Error. When ctx is done it ends soon, with its cause.
+// Render gives the text for what a template is told, in values as FromJSON makes them. A template's
+// complaint is an *Error. When ctx is done it ends soon, with its cause.
 func (t *Template) Render(ctx context.Context, told *Dict) (text string, err error) {
 	r := &run{ctx: ctx, steps: t.Limits.Steps, bytes: t.Limits.Bytes, told: told, now: t.Now, lenient: t.Lenient, out: &builder{}}
 	defer recovered(&err)

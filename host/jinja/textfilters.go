@@ -267,7 +267,7 @@ func pieces(line string, hyphens bool) (out []string) {
 	return out
 }
 
-// wrapped is a line in lines of at most so many characters, as textwrap's.
+// wrapped breaks a line into lines of at most width characters, as Python's textwrap does.
 func wrapped(line string, width int, long, hyphens bool) (out []string) {
 	parts := pieces(line, hyphens)
 	for len(parts) > 0 {

@@ -3,8 +3,13 @@
 package library
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/host/spelling"
 	"github.com/penstock/penstock/native/gguf"
 )
 
@@ -83,11 +90,11 @@ func (l *Library) Models() (models []Model, unreadable []Unreadable) {
 	return models, unreadable
 }
 
-// Names are those of the folder's models, also of those that cannot be read.
+// Names lists the folder's models by name, also those that cannot be read.
 func (l *Library) Names() []string {
 	var names []string
 	for _, f := range files(l.Folder) {
-		if m, err := l.at(f.path); err != nil || !m.Adapter {
+		if m, err := l.readModel(f.path); err != nil || !m.Adapter {
 			names = append(names, f.name)
 		}
 	}
@@ -107,7 +114,7 @@ func (l *Library) Model(nameOrPath string) (Model, error) {
 		path = nameOrPath
 		name, _ = nameOf(filepath.Base(path))
 	}
-	m, err := l.at(path)
+	m, err := l.readModel(path)
 	m.Name = name
 	return m, err
 }
@@ -122,8 +129,8 @@ func IsPath(arg string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// at reads the model whose first file is at path, or remembers it.
-func (l *Library) at(path string) (Model, error) {
+// readModel reads the model whose first file is at path, or remembers it.
+func (l *Library) readModel(path string) (Model, error) {
 	stamp, err := stampOf(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Model{}, fmt.Errorf("%w: %w", ErrNotFound, err)
@@ -146,7 +153,7 @@ func (l *Library) at(path string) (Model, error) {
 // stampOf tells the states of a model's files apart.
 func stampOf(path string) (string, error) {
 	var stamp strings.Builder
-	for _, p := range append(parts(path), sourcePath(path)) {
+	for _, p := range append(partPaths(path), sourcePath(path)) {
 		info, err := os.Stat(p)
 		if err != nil {
 			if p == sourcePath(path) {
@@ -180,4 +187,177 @@ func read(path string) (Model, error) {
 	}
 	slices.Sort(m.Files)
 	return m, nil
+}
+
+// readHeaders reads the headers of a model's files, the first of which is at path. The joint
+// header has the metadata of the first and the tensors of all. digest identifies the contents as
+// far as the headers and the lengths show them.
+func readHeaders(path string) (joint *gguf.Header, paths []string, digest string, err error) {
+	paths = partPaths(path)
+	sum := sha256.New()
+	for i, p := range paths {
+		h, err := readHeader(p, sum)
+		if err != nil {
+			return nil, paths, "", fmt.Errorf("%s: %w", p, err)
+		}
+		if i == 0 {
+			joint = h
+			continue
+		}
+		joint.Tensors = append(joint.Tensors, h.Tensors...)
+	}
+	return joint, paths, hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// partPaths lists the paths of a model's files by the name of the first.
+func partPaths(path string) []string {
+	n, ok := SplitName(filepath.Base(path))
+	if !ok || n.Part != 1 {
+		return []string{path}
+	}
+	paths := n.All()
+	for i := range paths {
+		paths[i] = filepath.Join(filepath.Dir(path), paths[i])
+	}
+	return paths
+}
+
+// readHeader reads the header of one file and adds it to a sum, with the file's length.
+func readHeader(path string, sum hash.Hash) (_ *gguf.Header, err error) {
+	info, err := os.Stat(path) // before Open, which waits on a pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	h, err := gguf.Read(file, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(sum, "%d ", info.Size())
+	_, err = io.Copy(sum, io.NewSectionReader(file, 0, h.DataOffset))
+	return h, err
+}
+
+// Advice says which of a folder's names a wrong one may have meant, or which there are. The wrong
+// name itself may be among them, as where a part of its model is missing; it is no advice.
+func Advice(wrong string, names []string) string {
+	const most = 10
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == wrong })
+	if len(names) == 0 {
+		return "that folder holds no .gguf file yet: put one there, fetch one with penstock model pull, or give its path"
+	}
+	if like := similarNames(wrong, names); len(like) > 0 {
+		return "did you mean " + strings.Join(like[:min(most, len(like))], " or ") + "?"
+	}
+	if len(names) > most {
+		names = append(names[:most:most], "...")
+	}
+	return "it holds " + strings.Join(names, ", ")
+}
+
+// similarNames returns the names most like a wrong one: those that contain it, lie in it or differ
+// in few letters.
+func similarNames(name string, names []string) []string {
+	wanted := strings.ToLower(name)
+	if wanted == "" {
+		return nil
+	}
+	var out []string
+	for _, n := range names {
+		lower := strings.ToLower(n)
+		if strings.Contains(lower, wanted) || strings.Contains(wanted, lower) || spelling.Distance(wanted, lower) <= 1+len(wanted)/4 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Removable returns the files of a model of the folder: all parts, its projector, the note of its
+// source and what an unfinished pull left. A path outside the folder is refused: what the user
+// keeps elsewhere is not ours to remove.
+func (l *Library) Removable(name string) ([]string, error) {
+	path := Find(l.Folder, name)
+	if path == "" {
+		if path = l.unfinishedPath(name); path == "" {
+			return nil, fmt.Errorf("%w: the model folder %s has no %q; %s", ErrNotFound, l.Folder, name, Advice(name, Stems(l.Folder)))
+		}
+	}
+	var files []string
+	for _, p := range append(partPaths(path), l.ownProjector(path)) {
+		files = append(files, p, p+PartEnding, p+PartEnding+NoteEnding)
+	}
+	files = append(files, sourcePath(path))
+	present := files[:0]
+	for _, f := range files {
+		if _, err := os.Lstat(f); err == nil {
+			present = append(present, f)
+		}
+	}
+	return present, nil
+}
+
+// ownProjector is where the projector lies that belongs to one model alone.
+func (l *Library) ownProjector(path string) string {
+	if found := ProjectorOf(path); found != "" && filepath.Dir(path) != filepath.Clean(l.Folder) {
+		return found
+	}
+	n, _ := SplitName(filepath.Base(path))
+	return filepath.Join(filepath.Dir(path), ProjectorName(n.Model))
+}
+
+// A file on its way has these endings: its bytes so far, and the note of which they are.
+const (
+	PartEnding = ".part"
+	NoteEnding = ".json"
+)
+
+// removalRank is 0 for a note and 1 for a file of the model.
+func removalRank(path string) int {
+	if strings.HasSuffix(path, NoteEnding) {
+		return 0
+	}
+	return 1
+}
+
+// unfinishedPath is the path that the first file of a model would have whose pull or removal did
+// not end.
+func (l *Library) unfinishedPath(name string) string {
+	entries, err := os.ReadDir(l.Folder)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		file := strings.TrimSuffix(e.Name(), PartEnding)
+		if n, ok := SplitName(file); ok && n.Model == name {
+			return filepath.Join(l.Folder, FileName{n.Model, 1, n.Parts}.String())
+		}
+	}
+	return ""
+}
+
+// Remove removes what Removable returned: first the notes, then the first file, without which
+// there is no model, then the others. So the model is whole or none at any time, and what remains
+// of a removal that was cut is Removable.
+func (l *Library) Remove(files []string) error {
+	inOrder := slices.SortedStableFunc(slices.Values(files), func(a, b string) int {
+		return cmp.Compare(removalRank(a), removalRank(b))
+	})
+	for _, f := range inOrder {
+		if err := atomicfile.Remove(f); err != nil {
+			return err
+		}
+	}
+	if len(files) > 0 {
+		if dir := filepath.Dir(files[0]); dir != filepath.Clean(l.Folder) {
+			_ = os.Remove(dir) // a model's own folder goes with it, unless it holds more
+		}
+	}
+	return nil
 }

@@ -60,7 +60,7 @@ func ProjectorOf(path string) string {
 }
 
 // Projector is what the header of a projector file says, which is read only once while the file
-// stays as it is. Errors are those of gguf.CheckProjector.
+// stays as it is. It fails as gguf.CheckProjector does.
 func (l *Library) Projector(path string) (gguf.Projector, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -38,7 +38,7 @@ type Embedder struct {
 // stops soon after ctx is done.
 func OpenEmbedder(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Embedder, error) {
 	o := embeddingOpener{loader: &loader{Options: Options{Passes: pausing.NewPasses()}, config: c, log: log, metrics: telemetry.NewMetrics("")}, progress: progress}
-	m, err := o.own(ctx, forVectors, cmp.Or(c.Embedding.Model, c.Model.Path))
+	m, err := o.openOwn(ctx, forVectors, cmp.Or(c.Embedding.Model, c.Model.Path))
 	if err != nil {
 		return nil, errors.Join(err, o.opened.Close())
 	}
@@ -72,25 +72,25 @@ func (l *loader) openEmbeddings(ctx context.Context, chat *engine.Engine, file *
 	scores := len(chat.Info().Classes) > 0
 	switch {
 	case c.Embedding.Model != "":
-		e.vectors, err = o.own(ctx, forVectors, c.Embedding.Model)
+		e.vectors, err = o.openOwn(ctx, forVectors, c.Embedding.Model)
 	case !scores && (c.Embedding.Enabled || !lacks.Has(model.Embedding) && alone):
-		e.vectors, err = o.shared(forVectors, c.Embedding.Enabled)
+		e.vectors, err = o.useServed(forVectors, c.Embedding.Enabled)
 	}
 	if err != nil {
 		return e, err
 	}
 	switch {
 	case c.Rerank.Model != "":
-		e.scores, err = o.own(ctx, forScores, c.Rerank.Model)
-	case scoring(c) || scores && !lacks.Has(model.Scoring) && alone:
-		e.scores, err = o.shared(forScores, scoring(c))
+		e.scores, err = o.openOwn(ctx, forScores, c.Rerank.Model)
+	case isScoring(c) || scores && !lacks.Has(model.Scoring) && alone:
+		e.scores, err = o.useServed(forScores, isScoring(c))
 	}
 	e.broken = l.Broken
 	return e, err
 }
 
-// own loads a model for nothing but embeddings or scores.
-func (o embeddingOpener) own(ctx context.Context, kind, arg string) (*embedding.Model, error) {
+// openOwn loads a model for nothing but embeddings or scores.
+func (o embeddingOpener) openOwn(ctx context.Context, kind, arg string) (*embedding.Model, error) {
 	c := o.config
 	left := model.AvailableMemory()
 	if left > 0 && o.chat != nil { // the weights of the model that chats can be read again, but not all the time
@@ -145,8 +145,8 @@ func (o embeddingOpener) own(ctx context.Context, kind, arg string) (*embedding.
 	return m, err
 }
 
-// shared has the model that chats give embeddings or scores: now, or once they are asked for.
-func (o embeddingOpener) shared(kind string, now bool) (*embedding.Model, error) {
+// useServed has the model that chats give embeddings or scores: now, or once they are asked for.
+func (o embeddingOpener) useServed(kind string, now bool) (*embedding.Model, error) {
 	if err := refuse(o.file.Lacks, kind); err != nil {
 		return nil, fmt.Errorf("%w; choose another model with --%s-model", err, kind)
 	}

@@ -4,9 +4,9 @@
 // contents: a line for each step, each of them a function with one result. The short ones stand
 // below it, as does what becomes of all that; the others lead to one file each: llama.cpp's
 // options and the parameters of samplers (options.go), what fits (plan.go), workers, and how one
-// that is lost comes back (workers.go), plugins, pictures and sounds (media.go), embeddings and the
-// drafter (embeddings.go). alone.go opens one for a Go program, and ownplugins.go has
-// its plugins.
+// that is lost comes back (workers.go), plugins, also those of a Go program (plugins.go), pictures
+// and sounds (media.go), embeddings and the drafter (embeddings.go). OpenAlone opens one for a Go
+// program.
 package loading
 
 import (
@@ -26,11 +26,13 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/diskcache"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/recording"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/slotfile"
@@ -227,11 +229,11 @@ func withoutGPU(o native.ModelOptions) native.ModelOptions {
 // openEngine loads the weights and computes a first pass.
 func (l *loader) openEngine(ctx context.Context, o engine.Options, file *model.File, remote *remoteModel) (*engine.Engine, error) {
 	o.Name, o.Progress = l.Name, l.Progress
-	e, err := engine.Open(ctx, completed(o, l.config, file, l.log))
+	e, err := engine.Open(ctx, completeOptions(o, l.config, file, l.log))
 	if err != nil && o.Model.LoadMTP && context.Cause(ctx) == nil {
 		l.log.Warn(withoutHead, slog.Any("error", err))
 		o.Model.LoadMTP = false
-		e, err = engine.Open(ctx, completed(o, l.config, file, l.log))
+		e, err = engine.Open(ctx, completeOptions(o, l.config, file, l.log))
 	}
 	if err != nil && remote != nil {
 		err = cmp.Or(remote.workers.Lost(), err) // which then is why
@@ -273,7 +275,7 @@ func loraFiles(m config.Model) (files []adapter.File) {
 	return files
 }
 
-// strategies are those of scheduler.strategy.
+// strategies are the values of scheduler.strategy.
 var strategies = map[string]estimator.Strategy{
 	"decode-maximal":   estimator.DecodeMaximal{},
 	"prefill-priority": estimator.PrefillPriority{},
@@ -337,9 +339,9 @@ func (l *loader) openTier(ctx context.Context, e *engine.Engine) (kvcache.Cold, 
 // model can do: the built-in model chats beside it, so that a command line for llama-server works.
 func besideBuiltIn(c config.Config) (config.Config, bool) {
 	switch {
-	case c.Model.Path == "" || !scoring(c) && !c.Embedding.Enabled:
+	case c.Model.Path == "" || !isScoring(c) && !c.Embedding.Enabled:
 		return c, false
-	case scoring(c):
+	case isScoring(c):
 		c.Rerank.Model = cmp.Or(c.Rerank.Model, c.Model.Path)
 	default:
 		c.Embedding.Model = cmp.Or(c.Embedding.Model, c.Model.Path)
@@ -348,8 +350,8 @@ func besideBuiltIn(c config.Config) (config.Config, bool) {
 	return c, true
 }
 
-// scoring reports whether the model that is served is to score documents.
-func scoring(c config.Config) bool { return c.Rerank.Enabled || c.Embedding.Pooling == "rank" }
+// isScoring reports whether the model that is served is to score documents.
+func isScoring(c config.Config) bool { return c.Rerank.Enabled || c.Embedding.Pooling == "rank" }
 
 // NameOf is the name of the model of a configuration in the API.
 func NameOf(c config.Model) string {
@@ -585,3 +587,76 @@ func (m measures) Plugins() []serving.PluginMeasures {
 	}
 	return all
 }
+
+// Alone is the model of a program that has it for itself, with its plugins. It is what a service
+// knows as its models.
+type Alone struct {
+	serving.Models
+	Core    *Core
+	Plugins *Plugins
+	Hold    func() (release func(), _ error) // keeps the model in memory; its owner sets it
+}
+
+// OpenAlone opens the configured model and has it answer. One that generates nothing, such as a
+// BERT, makes embeddings or scores only, and no other model chats beside it.
+func OpenAlone(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Alone, error) {
+	if _, err := native.Level(); err != nil {
+		return nil, err
+	}
+	about, err := library.Open(c.Models.Dir).Model(c.Model.Path)
+	encoder := err == nil && about.Encoder
+	c.Embedding.Enabled = c.Embedding.Enabled || encoder && !c.Rerank.Enabled
+	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
+	plugins, err := OpenPlugins(ctx, c, log)
+	if err != nil {
+		return nil, err
+	}
+	core, err := Open(ctx, c, log, Options{Progress: progress, Plugins: plugins})
+	if err != nil {
+		return nil, errors.Join(err, plugins.Close())
+	}
+	core.Model.EmbedsOnly = encoder
+	core.Start()
+	return &Alone{Core: core, Plugins: plugins}, nil
+}
+
+// Configured is the configuration for the model of a name: one that the program has loaded, in
+// which an empty name leaves its model; or if that is nil, one with some keys set and all others as
+// they are by default. Neither a file nor the environment is read.
+func Configured(own *config.Config, name string, values map[string]any) (config.Config, error) {
+	if own != nil {
+		own.Model.Path = cmp.Or(name, own.Model.Path)
+		return *own, nil
+	}
+	for key := range values {
+		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == key }) {
+			return config.Config{}, fmt.Errorf("%q is no key of the configuration; docs/configuration.md has them all", key)
+		}
+	}
+	values["model.path"] = name
+	return config.Load(config.Sources{File: os.DevNull, Flags: values})
+}
+
+// CheckedLogits is a function that changes logits, which is refused where it leaves such as
+// samplers do not expect.
+func CheckedLogits(change func(tokens []int32, logits []float32)) func(tokens []int32, logits []float32) error {
+	return func(tokens []int32, logits []float32) error {
+		change(tokens, logits)
+		if i := native.FirstInvalid(logits); i >= 0 {
+			return refusal.Invalid("logits", "the logit of token %d has become %v; it must be finite or -Inf", i, logits[i])
+		}
+		return nil
+	}
+}
+
+// Close ends what runs and frees the model.
+func (a *Alone) Close() error { return errors.Join(a.Core.Close(), a.Plugins.Close()) }
+
+// Use implements serving.Models.
+func (a *Alone) Use(context.Context, string) (*serving.Model, func(), error) {
+	release, err := a.Hold()
+	return a.Core.Model, release, err
+}
+
+// Seeing implements serving.Models.
+func (*Alone) Seeing(name string) string { return name }

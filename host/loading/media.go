@@ -190,7 +190,7 @@ func (m *mediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt
 	hash := m.hash(item)
 	encoded, err := m.encoder.Encode(ctx, source(item, hash, caller, salt))
 	if err != nil {
-		return nil, nil, told(ctx, item, err)
+		return nil, nil, explainError(ctx, item, err)
 	}
 	for i, part := range encoded {
 		if part.Values == nil {
@@ -200,7 +200,7 @@ func (m *mediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt
 		p := &piece.Piece{Shape: shapeOf(hash, i, part.Piece), Values: part.Values}
 		rows, p, err := m.add(p)
 		if err != nil {
-			return nil, nil, told(ctx, item, err)
+			return nil, nil, explainError(ctx, item, err)
 		}
 		tokens, held = append(tokens, rows...), append(held, p)
 	}
@@ -219,14 +219,14 @@ func (m *mediaEncoder) Rows(ctx context.Context, item media.Item, caller, salt s
 		}
 	}
 	if _, err := m.encoder.Encode(ctx, from); err != nil {
-		return told(ctx, item, err)
+		return explainError(ctx, item, err)
 	}
 	return nil
 }
 
 // source is an item as the encoder takes it.
 func source(item media.Item, hash [sha256.Size]byte, caller, salt string) encoder.Source {
-	return encoder.Source{Hash: hash, Scope: salt, Client: caller, Decode: func(context.Context) (encoder.Media, error) { return decoded(item), nil }}
+	return encoder.Source{Hash: hash, Scope: salt, Client: caller, Decode: func(context.Context) (encoder.Media, error) { return encoderMedia(item), nil }}
 }
 
 // add gives a piece its tokens, and returns the piece that they stand for: another request may
@@ -251,13 +251,13 @@ func (m *mediaEncoder) Count(item media.Item) (n int, err error) {
 	}
 	var parts *native.Media
 	if item.Kind == media.Image {
-		width, height := seen(item)
+		width, height := encodedSize(item)
 		parts, err = m.projector.Picture(width, height, nil)
 	} else {
 		parts, err = m.projector.Sound(item.Sound.Mono)
 	}
 	if err != nil {
-		return 0, told(context.Background(), item, err)
+		return 0, explainError(context.Background(), item, err)
 	}
 	for _, p := range parts.Pieces() {
 		n += len(p.Tokens) + p.Embeddings
@@ -265,12 +265,12 @@ func (m *mediaEncoder) Count(item media.Item) (n int, err error) {
 	return n, parts.Close()
 }
 
-// hash is that of a file and of all else that decides its embeddings.
+// hash hashes a file and all else that decides its embeddings.
 func (m *mediaEncoder) hash(item media.Item) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%x %s %t", item.Hash, m.digest, item.Kind == media.Image && item.Detail == lowDetail))
 }
 
-// shapeOf is that of the piece number i of what has a hash.
+// shapeOf describes piece number i of what has that hash.
 func shapeOf(of [sha256.Size]byte, i int, p native.Piece) piece.Shape {
 	return piece.Shape{Hash: sha256.Sum256(binary.LittleEndian.AppendUint32(of[:], uint32(i))), Rows: p.Embeddings, Positions: p.Positions,
 		Columns: p.Columns, Whole: p.Whole}
@@ -283,8 +283,8 @@ const (
 	lowSide   = 512
 )
 
-// seen is the size in which a picture is encoded.
-func seen(item media.Item) (width, height int) {
+// encodedSize is the size in which a picture is encoded.
+func encodedSize(item media.Item) (width, height int) {
 	p := item.Picture
 	if item.Detail == lowDetail {
 		return p.Within(lowSide)
@@ -292,13 +292,13 @@ func seen(item media.Item) (width, height int) {
 	return p.Width, p.Height
 }
 
-// decoded is what the encoder reads of an item.
-func decoded(item media.Item) encoder.Media {
+// encoderMedia makes of an item what the encoder reads.
+func encoderMedia(item media.Item) encoder.Media {
 	if item.Kind != media.Image {
 		return encoder.Media{Samples: item.Sound.Mono}
 	}
 	p := item.Picture
-	if width, height := seen(item); width != p.Width || height != p.Height {
+	if width, height := encodedSize(item); width != p.Width || height != p.Height {
 		p = p.Scaled(width, height)
 	}
 	return encoder.Media{Width: p.Width, Height: p.Height, RGB: p.Pixels}
@@ -322,8 +322,8 @@ func inBounds(item media.Item) error {
 	return nil
 }
 
-// told is an error as a client should read it.
-func told(ctx context.Context, item media.Item, err error) error {
+// explainError words an error as a client should read it.
+func explainError(ctx context.Context, item media.Item, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -130,8 +130,8 @@ func snapshots(c config.Speculation) int {
 	return min(mostSnapshots, c.DraftNMax)
 }
 
-// completed are the options with what only the model's file tells.
-func completed(o engine.Options, c config.Config, file *model.File, log *slog.Logger) engine.Options {
+// completeOptions adds to the options what only the model's file tells.
+func completeOptions(o engine.Options, c config.Config, file *model.File, log *slog.Logger) engine.Options {
 	o.Parts, o.Lacks, o.ControlVectors, o.Template = file.Parts, lacksOf(file, log), controlVectors(c.Model), templateOptions(c.Chat, file.Template)
 	return o
 }
@@ -195,7 +195,7 @@ func (l *loader) sampling(e *engine.Engine) (*sampling.Defaults, error) {
 	return sampling.NewDefaults(brought, l.config.SamplingSaid())
 }
 
-// broughtBy are those of a model's file that can be used, by the names of a request.
+// broughtBy keeps what a model's file suggests and can be used, under the names of a request.
 func (l *loader) broughtBy(file map[string]string) map[string]string {
 	brought := map[string]string{}
 	for key, text := range file {

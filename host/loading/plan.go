@@ -138,15 +138,15 @@ func (l *loader) size(ctx context.Context, o engine.Options, file *model.File, r
 		o.GPULayers, o.Model = 0, withoutGPU(o.Model)
 	}
 	if remote != nil {
-		sized, err = remote.place(ctx, l.config, o, l.available())
+		sized, err = remote.placeLayers(ctx, l.config, o, l.available())
 	} else {
-		sized, err = l.fitted(ctx, o)
+		sized, err = l.fitOptions(ctx, o)
 	}
 	l.config.Scheduler.Slots = sized.Slots
 	return sized, err
 }
 
-func (l *loader) fitted(ctx context.Context, o engine.Options) (engine.Options, error) {
+func (l *loader) fitOptions(ctx context.Context, o engine.Options) (engine.Options, error) {
 	if l.config.Model.Fit == "off" {
 		return o, nil
 	}
@@ -244,7 +244,7 @@ func (d *dryRun) embedding(ctx context.Context, o engine.EmbedderOptions) (model
 // Close ends what it runs.
 func (d *dryRun) Close() error { return d.opened.Close() }
 
-// draftOptions are those of a draft model beside a model with so many cells.
+// draftOptions opens a draft model beside a model with that many cells.
 func draftOptions(c config.Config, path string, cells int) engine.Options {
 	return engine.Options{Path: path, Slots: c.Scheduler.Slots, ContextSize: cells, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
 		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}

@@ -5,6 +5,7 @@ package loading
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/policy"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
@@ -26,8 +28,8 @@ import (
 	"github.com/penstock/penstock/plugins/script"
 )
 
-// Plugins are those of a server: one folder, each module compiled once, and one budget of memory,
-// whatever models they are used with.
+// Plugins serves all models of a server: one folder, each module compiled once, and one budget of
+// memory, whatever models they are used with.
 type Plugins struct {
 	*registry.Registry
 	loader   *load.Loader
@@ -41,7 +43,7 @@ func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plu
 	c, limits := all.Plugins, plugin.DefaultLimits()
 	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
 	loader := load.New(plugin.HostOptions{
-		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
+		Limits: limits, TopK: highestLogits, FirstInvalid: native.FirstInvalid,
 		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: CodeCache(log), Interpreter: script.Module,
 	})
 	lock, err := plugin.NewLock(c.Lock)
@@ -174,8 +176,8 @@ func identityOf(e *engine.Engine, log *slog.Logger) plugin.Model {
 	}
 }
 
-// highest is plugin.TopK in native code: it searches the row with SIMD.
-func highest(row []float32, k int, ids []int32, logits []float32) int {
+// highestLogits is plugin.TopK in native code: it searches the row with SIMD.
+func highestLogits(row []float32, k int, ids []int32, logits []float32) int {
 	return native.TopLogits(row, ids[:k], logits[:k])
 }
 
@@ -220,4 +222,38 @@ func (p *Plugins) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	return errors.Join(p.Registry.Close(), p.loader.Close(ctx))
+}
+
+// OwnPlugin is a plugin that a program uses in a request of its own. It is one of the folders
+// plugins.dir and plugins.bundled, by its Name, or it is what Module or Script has.
+type OwnPlugin struct {
+	Name   string `json:"name,omitempty"`   // of a Module or a Script: what it is called in the request; "": the usual
+	Module []byte `json:"-"`                // WebAssembly; the model keeps at most 16 for an hour after their last use
+	Script string `json:"script,omitempty"` // JavaScript
+	Config any    `json:"config,omitempty"`
+	Skip   bool   `json:"-"` // after a fault the answer goes on without the plugin
+}
+
+// Entries are plugins of a program as the API has them. Modules that are new are loaded.
+func (p *Plugins) Entries(ctx context.Context, plugins []OwnPlugin) (json.RawMessage, error) {
+	type entry struct {
+		OwnPlugin
+		Module  string `json:"module,omitempty"`
+		OnError string `json:"on_error,omitempty"`
+	}
+	list := make([]entry, len(plugins))
+	for i, own := range plugins {
+		if list[i].OwnPlugin = own; own.Skip {
+			list[i].OnError = "skip"
+		}
+		if own.Module == nil {
+			continue
+		}
+		info, _, err := p.Modules.Upload(ctx, "", own.Module)
+		if err != nil {
+			return nil, &refusal.PluginFault{RequestError: refusal.RequestError{Code: "module_invalid", Field: "plugins", Message: plugin.Told(err), Err: err}}
+		}
+		list[i].Module = "sha256:" + info.SHA256
+	}
+	return json.Marshal(list)
 }

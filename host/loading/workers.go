@@ -73,11 +73,11 @@ type remoteModel struct {
 	down    atomic.Bool // a worker is lost
 }
 
-// place decides what the workers compute, and keeps what was wished for the next time.
-func (r *remoteModel) place(ctx context.Context, c config.Config, wished engine.Options, memory uint64) (engine.Options, error) {
+// placeLayers decides what the workers compute, and keeps what was wished for the next time.
+func (r *remoteModel) placeLayers(ctx context.Context, c config.Config, wished engine.Options, memory uint64) (engine.Options, error) {
 	r.config, r.wished = c, wished
 	r.workers.log(r.log)
-	return r.workers.place(ctx, c, wished, memory)
+	return r.workers.placeLayers(ctx, c, wished, memory)
 }
 
 // Close ends the connections. The model must have been freed.
@@ -132,8 +132,8 @@ func connectAll(ctx context.Context, c config.Workers, addresses []string) (_ *w
 	return w, nil
 }
 
-// reachable are those of the configured workers that can be reached.
-func reachable(ctx context.Context, c config.Workers) (addresses []string) {
+// findReachable lists the configured workers that can be reached.
+func findReachable(ctx context.Context, c config.Workers) (addresses []string) {
 	for _, address := range c.RPC {
 		if w, err := connectAll(ctx, c, []string{address}); err == nil {
 			w.Close()
@@ -216,10 +216,10 @@ func (w *workers) devices() (names []string, room map[string]uint64, err error) 
 	return names, room, err
 }
 
-// place decides what the workers compute: without another word all layers go to the devices of the
-// workers and this machine's GPUs, by the memory that they have free, or as many as fit, and the
-// rest stays with this machine's CPU.
-func (w *workers) place(ctx context.Context, c config.Config, o engine.Options, memory uint64) (engine.Options, error) {
+// placeLayers decides what the workers compute: without another word all layers go to the devices
+// of the workers and this machine's GPUs, by the memory that they have free, or as many as fit, and
+// the rest stays with this machine's CPU.
+func (w *workers) placeLayers(ctx context.Context, c config.Config, o engine.Options, memory uint64) (engine.Options, error) {
 	local := o
 	local.Model, local.GPULayers, local.Workers = withoutGPU(o.Model), 0, nil
 	o.Workers = w
@@ -345,13 +345,13 @@ func (c *Core) revive(ctx context.Context, begin time.Time) bool {
 func (r *remoteModel) reload(ctx context.Context, e *engine.Engine, incomplete bool) error {
 	addresses := r.config.Workers.RPC
 	if incomplete {
-		addresses = reachable(ctx, r.config.Workers)
+		addresses = findReachable(ctx, r.config.Workers)
 	}
 	w, err := connectAll(ctx, r.config.Workers, addresses)
 	if err != nil {
 		return err
 	}
-	o, err := w.place(ctx, r.config, r.wished, model.AvailableMemory())
+	o, err := w.placeLayers(ctx, r.config, r.wished, model.AvailableMemory())
 	if err == nil {
 		o.Model.GPULayers = o.GPULayers
 		err = e.Restore(ctx, o.Model, w)

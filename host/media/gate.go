@@ -97,8 +97,8 @@ func (v *visitor) rest(ctx context.Context) {
 	_ = v.wait(ctx) // whoever rests looks at ctx
 }
 
-// give gives back a part of what a visitor has.
-func (v *visitor) give(n int64) {
+// giveBack gives back a part of what a visitor has.
+func (v *visitor) giveBack(n int64) {
 	v.gate.mu.Lock()
 	defer v.gate.mu.Unlock()
 	v.n -= n
@@ -108,7 +108,7 @@ func (v *visitor) give(n int64) {
 }
 
 // leave gives back all that a visitor still has.
-func (v *visitor) leave() { v.give(v.n) }
+func (v *visitor) leave() { v.giveBack(v.n) }
 
 // forget forgets a caller that neither waits nor has anything.
 func (g *gate) forget(caller string) {

@@ -105,9 +105,9 @@ func (l *Loader) Load(ctx context.Context, caller string, parts []Part, can Abil
 		if all[i], err = l.open(ctx, p, can, model, files, &budget); err != nil {
 			return nil, nil, err
 		}
-		results += all[i].result()
-		copies = max(copies, all[i].copies())
-		most = max(most, all[i].memory-all[i].result(), copies)
+		results += all[i].resultBytes()
+		copies = max(copies, all[i].copyBytes())
+		most = max(most, all[i].memory-all[i].resultBytes(), copies)
 		if results+most > l.options.Memory {
 			return nil, nil, refusal.Invalid(p.Field, "%s takes too much memory to decode, with those before it: %d MiB; all requests together have %d MiB (media.decode_memory): scale it down",
 				p.Field, (results+most)>>20, l.options.Memory>>20)
@@ -124,9 +124,9 @@ func (l *Loader) Load(ctx context.Context, caller string, parts []Part, can Abil
 			memory.leave()
 			return nil, nil, err
 		}
-		l.collect(all[i].memory - all[i].result())
+		l.collect(all[i].memory - all[i].resultBytes())
 	}
-	memory.give(most - copies)
+	memory.giveBack(most - copies)
 	return items, func() {
 		l.collect(results)
 		memory.leave()
@@ -149,11 +149,11 @@ func isFetched(p Part) bool {
 func (l *Loader) open(ctx context.Context, p Part, can Abilities, model string, files Files, budget *int64) (o opened, err error) {
 	data, err := l.read(ctx, p, files, budget)
 	if err != nil {
-		return o, told(ctx, p, err)
+		return o, withField(ctx, p, err)
 	}
 	kind, err := kindOf(data)
 	if err != nil {
-		return o, told(ctx, p, err)
+		return o, withField(ctx, p, err)
 	}
 	if p.Kind != Any && p.Kind != kind {
 		return o, refusal.Invalid(p.Field, "%s stands for a %s, and the file is a %s by its bytes", p.Field, p.Kind, kind)
@@ -169,22 +169,22 @@ func (l *Loader) open(ctx context.Context, p Part, can Abilities, model string, 
 	} else if o.sound, err = sound.Open(data, can.AudioRate, l.options.Sound); err == nil {
 		o.memory = o.sound.Memory
 	}
-	return o, told(ctx, p, err)
+	return o, withField(ctx, p, err)
 }
 
-// result is how many bytes the part takes once it is decoded.
-func (o *opened) result() int64 {
+// resultBytes is how many bytes the part takes once it is decoded.
+func (o *opened) resultBytes() int64 {
 	if o.picture != nil {
 		return 3 * int64(o.picture.Width) * int64(o.picture.Height)
 	}
 	return o.memory
 }
 
-// copies is how many bytes encoding the part takes besides: libmtmd copies a picture twice before
-// it scales it.
-func (o *opened) copies() int64 {
+// copyBytes is how many bytes encoding the part takes besides: libmtmd copies a picture twice
+// before it scales it.
+func (o *opened) copyBytes() int64 {
 	if o.picture != nil {
-		return 2 * o.result()
+		return 2 * o.resultBytes()
 	}
 	return 0
 }
@@ -201,11 +201,11 @@ func (l *Loader) decode(ctx context.Context, caller string, o *opened) (Item, er
 	} else {
 		o.item.Sound, err = o.sound.Decode(ctx, rest)
 	}
-	return o.item, told(ctx, Part{Field: o.item.Field}, err)
+	return o.item, withField(ctx, Part{Field: o.item.Field}, err)
 }
 
-// told is an error with a part's field before it.
-func told(ctx context.Context, p Part, err error) error {
+// withField puts a part's field before an error.
+func withField(ctx context.Context, p Part, err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -146,7 +146,7 @@ func Join(parts []string) string {
 	return b.String()
 }
 
-// CheckMarkers refuses a prompt in which not each of so many parts has its place.
+// CheckMarkers refuses a prompt that has not one marker for each part.
 func CheckMarkers(field, prompt string, parts int) error {
 	if n := strings.Count(prompt, Marker); n != parts {
 		return refusal.Invalid(field, "%s: the prompt has places for %d pictures and sounds, and there are %d; the text has the server's marker, or the chat template leaves some out",
@@ -185,7 +185,7 @@ const (
 	TypeAudio = "audio"
 )
 
-// Told is what plugins learn about an item that takes so many tokens.
+// Told is what plugins learn about an item that takes that many tokens.
 func (i *Item) Told(tokens int) Told {
 	t := Told{Type: TypeImage, Hash: hex.EncodeToString(i.Hash[:]), Width: i.Picture.Width, Height: i.Picture.Height, Bytes: i.Bytes, Tokens: tokens, Detail: i.Detail}
 	if i.Kind == Audio {

@@ -183,7 +183,7 @@ func parse(text []byte) ([]Attached, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
-		return nil, plainly(err)
+		return nil, plainError(err)
 	}
 	if d.Decode(new(any)) == nil {
 		return nil, errors.New("it has two documents; put all policies into one list")
@@ -208,8 +208,8 @@ func parse(text []byte) ([]Attached, error) {
 
 var unknownField = regexp.MustCompile(`field (\S+) not found in type [^\n]*`)
 
-// plainly is what a decoder says without the names of Go types.
-func plainly(err error) error {
+// plainError leaves the names of Go types out of what a decoder says.
+func plainError(err error) error {
 	return errors.New(unknownField.ReplaceAllString(err.Error(), "there is no field $1: the file has a list policies, whose entries have "+entryFields))
 }
 

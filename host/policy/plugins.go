@@ -27,7 +27,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/engine"
@@ -106,8 +108,8 @@ type uses struct {
 	list []use
 }
 
-// holding are the operator's plugins of a request.
-func (b *Builder) holding(asker serving.Asker) (all []use) {
+// attachedTo lists the plugins that the operator has attached to a request.
+func (b *Builder) attachedTo(asker serving.Asker) (all []use) {
 	attached := b.attached()
 	for i := range attached {
 		if a := &attached[i]; a.holds(b.name, asker) {
@@ -124,7 +126,7 @@ func (b *Builder) holding(asker serving.Asker) (all []use) {
 // skipped, what the operator demands would be gone without a word. If they were refused, nothing
 // would be served any more.
 func (b *Builder) Resolve(ctx context.Context, asker serving.Asker, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
-	all := b.holding(asker)
+	all := b.attachedTo(asker)
 	for _, u := range list {
 		of := find(all, u.Name)
 		switch {
@@ -144,14 +146,14 @@ func (b *Builder) Resolve(ctx context.Context, asker serving.Asker, list []servi
 			all = append(all, use{PluginUse: u, client: asker.Client, asked: true})
 		}
 	}
-	return b.found(ctx, asker.Client, all, chain)
+	return b.findAll(ctx, asker.Client, all, chain)
 }
 
-// Again implements serving.Plugins. The plugins are those of an answer that goes on, with the
-// operator's as they were when it began; that must not be a way to go on without what the operator
-// requires by now.
+// Again implements serving.Plugins for an answer that goes on: it has the operator's plugins as
+// they were when it began. That must not be a way to go on without what the operator requires by
+// now.
 func (r *uses) Again(ctx context.Context, asker serving.Asker, chain []string) (serving.Plugins, error) {
-	for _, u := range r.holding(asker) {
+	for _, u := range r.attachedTo(asker) {
 		if !u.required() {
 			continue
 		}
@@ -170,12 +172,12 @@ func (r *uses) Again(ctx context.Context, asker serving.Asker, chain []string) (
 				Message: fmt.Sprintf("this server has come to require plugin %q, or another version or configuration of it, since the answer began: ask anew instead of going on from that answer", u.Name)}
 		}
 	}
-	return r.found(ctx, asker.Client, slices.Clone(r.list), chain)
+	return r.findAll(ctx, asker.Client, slices.Clone(r.list), chain)
 }
 
-// found finds and checks those plugins of a list that are not found yet, and those that only a
+// findAll finds and checks those plugins of a list that are not found yet, and those that only a
 // chain names.
-func (b *Builder) found(ctx context.Context, client string, list []use, chain []string) (_ serving.Plugins, err error) {
+func (b *Builder) findAll(ctx context.Context, client string, list []use, chain []string) (_ serving.Plugins, err error) {
 	if err := checkPlaces(list, chain); err != nil {
 		return nil, err
 	}
@@ -293,7 +295,7 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 		if u.plugin.Retain() {
 			return nil
 		}
-		if u.plugin, u.Config, err = planned(ctx, u.plugin, u); err != nil { // what it had planned may be kept no longer
+		if u.plugin, u.Config, err = planUse(ctx, u.plugin, u); err != nil { // what it had planned may be kept no longer
 			return useError(u, err)
 		}
 		return nil
@@ -307,15 +309,16 @@ func (b *Builder) take(ctx context.Context, u *use) (err error) {
 			u.Field, u.SHA256, u.Name, p.SHA256)
 	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
 		err = useError(u, err)
-	} else if u.plugin, u.Config, err = planned(ctx, p, u); err != nil {
+	} else if u.plugin, u.Config, err = planUse(ctx, p, u); err != nil {
 		err = useError(u, err)
 	}
 	p.Release()
 	return err
 }
 
-// planned is a plugin as it is for a use, and the use's configuration with a script's defaults.
-func planned(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, config []byte, err error) {
+// planUse plans a plugin for a use, and returns it with the use's configuration with a script's
+// defaults.
+func planUse(ctx context.Context, p *load.Plugin, u *use) (q *load.Plugin, config []byte, err error) {
 	if config = u.Config; u.Source == "" {
 		q, err = p.With(ctx, u.planner(), config)
 	} else {
@@ -534,3 +537,60 @@ func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []cha
 	}
 	return messages, nil
 }
+
+// Plan implements serving.PluginFinder.
+func (b *Builder) Plan(ctx context.Context, client string, asked serving.PluginUse) (serving.Plan, error) {
+	u := use{PluginUse: asked, client: client}
+	if err := b.take(ctx, &u); err != nil {
+		return serving.Plan{}, err
+	}
+	defer u.plugin.Release()
+	return planOf(u.plugin), nil
+}
+
+// planOf says what a plugin asks for.
+func planOf(p *load.Plugin) serving.Plan {
+	m := &p.Manifest
+	plan := serving.Plan{Implements: slices.Clone(p.Exports), Needs: p.Needed(), View: string(m.View), Hold: m.Hold, TakeBack: m.TakeBack, Place: string(m.Place), Branches: m.Branches, Log: p.Module.PlanLog}
+	plan.Implements = slices.DeleteFunc(plan.Implements, func(name string) bool { return slices.Contains(outsideRequests, name) })
+	plan.Summary, plan.ConfigSchema = p.Asks()
+	if m.View == load.ViewCandidates {
+		plan.Candidates = m.Candidates
+	}
+	return plan
+}
+
+// outsideRequests are the exports that are called for no request.
+var outsideRequests = []string{abi.ExportABIV1, abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportPlan}
+
+// scriptError is what is wrong with a script that a request brings, or with what it is given, for
+// its client alone; nil: it is something else.
+func scriptError(u *use, err error) error {
+	var config *plugin.ConfigError
+	var failed *plugin.ModelError
+	var refused *plugin.Refusal
+	var fault *plugin.Fault
+	field, text := u.ConfigField(""), ""
+	switch {
+	case u.Source == "" || errors.As(err, &failed):
+		return nil
+	case errors.As(err, &config):
+		field, text = u.ConfigField(config.Field), config.Message
+	case errors.As(err, &refused):
+		text = cmp.Or(refused.Message, "it is refused, without a reason")
+	case errors.As(err, &fault) && !fault.Blameless():
+		text = cmp.Or(fault.Said, fault.Error())
+	default:
+		return nil
+	}
+	e := &refusal.Error{Kind: refusal.KindInvalid, Code: refusal.ScriptCode, Field: field, Message: field + ": " + text, Public: field + ": the script cannot be used"}
+	if at := place.FindStringSubmatch(text); at != nil {
+		line, _ := strconv.Atoi(at[1]) // it is made of digits, and 0 is none
+		column, _ := strconv.Atoi(at[2])
+		e.Numbers = map[string]int{refusal.ScriptLine: line, refusal.ScriptColumn: column}
+	}
+	return e
+}
+
+// place is where the interpreter has found a mistake, as its messages say it.
+var place = regexp.MustCompile(`\(script\.js:([0-9]{1,9})(?::([0-9]{1,9}))?\)`)

@@ -67,7 +67,7 @@ const (
 )
 
 // ReadKey reads a key file: PEM with an Ed25519 private key in PKCS #8, which signs. Further
-// private or public keys in it are those of earlier receipts; they are published and sign nothing.
+// private or public keys in it have signed earlier receipts; they are published and sign nothing.
 func ReadKey(path string) (*Key, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -1,5 +1,30 @@
 // SPDX-License-Identifier: MIT
 
+// Package receipt states how an answer came about, and signs that: with which model and plugins it
+// was computed, of which request, and what it is. It also checks such statements.
+//
+// A receipt is a JWS in its compact form (RFC 7515) with an Ed25519 signature (RFC 8037) of a
+// [Statement] in JSON. Clients find the server's keys at [Path].
+//
+// # Why has a receipt digests, and no texts?
+//
+// Somebody who has the request and the answer can then show a receipt for them, and somebody who
+// gets only the receipt learns neither. The digests are plain SHA-256, so that sha256sum can check
+// them. A salt in the receipt would hide nothing: who has the receipt has the salt. So a short text
+// can be guessed from its digest, and a receipt is as confidential as what it is about.
+//
+// # Why does the configuration of an operator's plugin have another digest?
+//
+// It may have secrets, such as a watermark's key, which the clients that get receipts do not know
+// and could guess. Its digest is keyed with a secret that is derived from the server's signing key:
+// equal configurations have equal digests, and only the operator can tell what they are of. The
+// configuration that a request has brought is its client's own, and has a plain digest.
+//
+// # Why are model files read anew, though pulled ones have known digests?
+//
+// A receipt is about the bytes that are loaded. What a registry has said of a file is true of the
+// file as it came, and not of what lies there today. Reading takes a second for each gigabyte or
+// two, once for each start of the server and file.
 package receipt
 
 import (
@@ -14,7 +39,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Version is that of the statements which this package makes and reads.
+// Version numbers the form of the statements which this package makes and reads.
 const Version = 1
 
 // Statement is what a receipt says. Digests are SHA-256 in hexadecimal digits.
@@ -73,7 +98,7 @@ type Plugin struct {
 type Request struct {
 	Route  string `json:"route"`  // its method and path; of a WebSocket that of its handshake
 	SHA256 string `json:"sha256"` // of the body, or of the field request of a generate frame, byte by byte
-	// Media are those of the pictures and sounds, in their order, wherever they came from.
+	// Media are the digests of the pictures and sounds, in their order, wherever they came from.
 	Media []string `json:"media_sha256,omitempty"`
 }
 

@@ -5,6 +5,7 @@ package remote
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ type Connection struct {
 func (d Dialer) Open(ctx context.Context, address string) (*Connection, error) {
 	conn, err := d.dial(ctx, address)
 	if err != nil {
-		return nil, &WorkerError{Worker: address, Cause: explained(err)}
+		return nil, &WorkerError{Worker: address, Cause: explainError(err)}
 	}
 	c, err := d.begin(ctx, address, conn)
 	if err != nil {
@@ -169,4 +170,27 @@ func (c *Connection) Close() error {
 		c.work.Wait()
 	})
 	return nil
+}
+
+// MutualTLS is how a host and its workers prove to each other who they are: each has a certificate
+// of an authority that the other trusts. All three are files with PEM.
+func MutualTLS(certificate, key, authority string) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("use %s with %s (--tls-cert, --tls-key): %w", certificate, key, err)
+	}
+	text, err := os.ReadFile(authority)
+	if err != nil {
+		return nil, fmt.Errorf("read --tls-ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("--tls-ca %s has no certificate in PEM", authority)
+	}
+	return mutualTLS(pair, pool), nil
+}
+
+func mutualTLS(pair tls.Certificate, pool *x509.CertPool) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool,
+		ClientAuth: tls.RequireAndVerifyClientCert}
 }

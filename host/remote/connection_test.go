@@ -59,7 +59,7 @@ func (a authority) config(t *testing.T, trusts authority) *tls.Config {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(trusts.certificate)
-	return mutual(tls.Certificate{Certificate: [][]byte{text}, PrivateKey: key}, pool)
+	return mutualTLS(tls.Certificate{Certificate: [][]byte{text}, PrivateKey: key}, pool)
 }
 
 // startWorker serves with a new fake for each connection, and returns its address.
@@ -171,7 +171,7 @@ func TestHost_Open_SlowOrHung(t *testing.T) {
 				worker := newLink(far)
 				go func() { _, _ = io.Copy(io.Discard, far) }()
 				if !c.hangs {
-					worker.live()
+					worker.startPinging()
 					time.AfterFunc(c.after, func() { _ = worker.sendHello(workerHello{Llama: "v1"}) })
 				}
 				begin := time.Now()

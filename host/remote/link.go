@@ -5,6 +5,7 @@ package remote
 import (
 	"crypto/tls"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -63,11 +64,11 @@ func newLink(conn net.Conn) *link {
 // begin starts to read data and to exchange signs of life.
 func (l *link) begin() {
 	l.work.Go(l.readAll)
-	l.live()
+	l.startPinging()
 }
 
-// live starts to send signs of life, without expecting any.
-func (l *link) live() { l.living.Do(func() { l.work.Go(l.ping) }) }
+// startPinging starts to send signs of life, without expecting any.
+func (l *link) startPinging() { l.living.Do(func() { l.work.Go(l.ping) }) }
 
 // fail ends the link for a reason; only the first counts. With TLS, the connection below it is
 // closed, since TLS would first send a message to a peer that may not be reading.
@@ -134,7 +135,7 @@ func (l *link) write(kind frameKind, payload []byte) error {
 	binary.LittleEndian.PutUint32(l.frame[1:], uint32(len(payload)))
 	n := copy(l.frame[frameHeader:], payload)
 	if _, err := l.conn.Write(l.frame[:frameHeader+n]); err != nil {
-		return explained(err)
+		return explainError(err)
 	}
 	return nil
 }
@@ -166,11 +167,11 @@ func (l *link) Read(p []byte) (int, error) {
 // that for what is done with it: who is slow to take data does not make the peer gone.
 func (l *link) receive(into []byte, limit time.Duration) (frameKind, []byte, error) {
 	if err := l.conn.SetReadDeadline(time.Now().Add(limit)); err != nil {
-		return 0, nil, explained(err)
+		return 0, nil, explainError(err)
 	}
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(l.conn, header[:1]); err != nil {
-		return 0, nil, explained(err)
+		return 0, nil, explainError(err)
 	}
 	switch kind := frameKind(header[0]); {
 	case header[0] == tlsAlert || header[0] == tlsHandshake:
@@ -179,14 +180,14 @@ func (l *link) receive(into []byte, limit time.Duration) (frameKind, []byte, err
 		return 0, nil, errNoFrame
 	}
 	if _, err := io.ReadFull(l.conn, header[1:]); err != nil {
-		return 0, nil, explained(err)
+		return 0, nil, explainError(err)
 	}
 	size := binary.LittleEndian.Uint32(header[1:])
 	if size > maxFrame {
 		return 0, nil, fmt.Errorf("%w: a frame of %d bytes", errNoFrame, size)
 	}
 	if _, err := io.ReadFull(l.conn, into[:size]); err != nil {
-		return 0, nil, explained(err)
+		return 0, nil, explainError(err)
 	}
 	return frameKind(header[0]), into[:size], nil
 }
@@ -235,3 +236,71 @@ func (l *link) ping() {
 		}
 	}
 }
+
+// protocol counts the changes of what stands in frames.
+const protocol = 1
+
+// hostHello is a host's first frame.
+type hostHello struct {
+	Protocol int    `json:"protocol"`
+	Llama    string `json:"llama.cpp"` // version
+	Host     string `json:"host"`      // one process: a worker serves the models of one
+	Name     string `json:"name"`      // of its machine, for people
+}
+
+// workerHello is the worker's answer.
+type workerHello struct {
+	Llama   string   `json:"llama.cpp"`
+	Devices []Device `json:"devices"`
+}
+
+// refusal is why a worker does not serve a host; empty: it does. Both sides must have the same
+// llama.cpp, because graphs are sent as its structures lie in memory, with the numbers of its
+// operations.
+func (h hostHello) refusal(llama string) string {
+	switch {
+	case h.Protocol != protocol:
+		return fmt.Sprintf("the host speaks version %d of the worker protocol and this worker version %d; run the same release of Penstock on both", h.Protocol, protocol)
+	case h.Llama != llama:
+		return fmt.Sprintf("the host has llama.cpp %s and this worker %s; run the same release of Penstock on both", h.Llama, llama)
+	}
+	return ""
+}
+
+func (l *link) sendHello(hello any) error {
+	text, err := json.Marshal(hello)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxFrame {
+		return fmt.Errorf("a greeting of %d bytes; there may be %d", len(text), maxFrame)
+	}
+	return l.send(helloFrame, text)
+}
+
+// receiveHello reads the peer's first frame but for signs of life.
+func (l *link) receiveHello(hello any, limit time.Duration) error {
+	begin, buffer := time.Now(), make([]byte, maxFrame)
+	kind, payload, err := l.receive(buffer, min(limit, silence))
+	for err == nil && kind == pingFrame {
+		kind, payload, err = l.receive(buffer, min(limit-time.Since(begin), silence))
+	}
+	switch {
+	case err != nil:
+		return err
+	case kind == endFrame:
+		return &refused{string(payload)}
+	case kind != helloFrame:
+		return errNoFrame
+	}
+	if err := json.Unmarshal(payload, hello); err != nil {
+		return fmt.Errorf("%w: %w", errNoFrame, err)
+	}
+	return nil
+}
+
+// refused is what a peer said when it ended the connection at its beginning.
+type refused struct{ reason string }
+
+func (r *refused) Error() string        { return r.reason }
+func (r *refused) Is(target error) bool { return target == ErrRefused }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -117,7 +118,7 @@ func (s *Server) admit(l *link) (release func(), err error) {
 	}
 	reason := h.refusal(s.Llama)
 	if reason == "" {
-		reason = s.await(h)
+		reason = s.awaitWorker(h)
 	}
 	if reason != "" {
 		_ = l.send(endFrame, []byte(reason))
@@ -126,9 +127,9 @@ func (s *Server) admit(l *link) (release func(), err error) {
 	return s.leave, nil
 }
 
-// await gives the worker to a host, or says why it cannot have it. A host that is started again
-// comes while the worker still clears up after the one before, so it waits a little.
-func (s *Server) await(h hostHello) (reason string) {
+// awaitWorker gives the worker to a host, or says why it cannot have it. A host that is started
+// again comes while the worker still clears up after the one before, so it waits a little.
+func (s *Server) awaitWorker(h hostHello) (reason string) {
 	patience := time.NewTimer(leaveLimit)
 	defer patience.Stop()
 	for {
@@ -170,7 +171,7 @@ func (s *Server) leave() {
 // compute relays between a host and a child until either ends, and returns why. It may take a
 // while until a child knows its devices: signs of life go out meanwhile.
 func (s *Server) compute(l *link) error {
-	l.live()
+	l.startPinging()
 	child, err := s.Start()
 	if err != nil {
 		_ = l.send(endFrame, []byte("it cannot start ggml's server: "+err.Error()))
@@ -231,3 +232,58 @@ func hearOut(conn net.Conn, reason string) {
 
 // plain hides from io.Copy what else a value can do.
 type plain struct{ io.ReadWriter }
+
+// A worker waits after an error of accepting that may go away, such as too many open files:
+// firstWait, and twice as long each time up to longestWait.
+const (
+	firstWait   = 5 * time.Millisecond
+	longestWait = time.Second
+)
+
+// accept returns the next connection. Errors that may go away are logged and tried again, as
+// net/http does.
+func accept(ctx context.Context, listener net.Listener, log *slog.Logger) (net.Conn, error) {
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		conn, err := listener.Accept()
+		var passing interface{ Temporary() bool }
+		if err == nil || !errors.As(err, &passing) || !passing.Temporary() {
+			return conn, err
+		}
+		log.Warn("a host's connection cannot be accepted; it is tried again", slog.Any("error", err), slog.Duration("after", wait))
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// mostPending is how many connections may be there of peers that have not shown that this worker
+// can serve them.
+const mostPending = 64
+
+// pending are the connections that are not admitted, the oldest first. It is safe for concurrent
+// use.
+type pending struct {
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+// add takes a connection in, and closes the oldest in its place if there are too many: a host says
+// in milliseconds who it is, so who has been silent for longest is the least likely to be one.
+func (p *pending) add(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.conns) == mostPending {
+		_ = p.conns[0].Close()
+		p.conns = p.conns[1:]
+	}
+	p.conns = append(p.conns, conn)
+}
+
+// remove takes a connection out, if it is still there.
+func (p *pending) remove(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns = slices.DeleteFunc(p.conns, func(c net.Conn) bool { return c == conn })
+}

@@ -68,7 +68,7 @@ func (s *Set[M]) makeRoom(need uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.hasRoom(need) {
-		if victim := s.victim(); victim != nil && s.closing.count == 0 {
+		if victim := s.leastRecentlyUsed(); victim != nil && s.closing.count == 0 {
 			s.unload(victim, "another needs its place")
 			continue
 		}
@@ -92,9 +92,9 @@ func (s *Set[M]) makeRoom(need uint64) error {
 	return nil
 }
 
-// hasRoom reports whether a model of so many bytes may be loaded. What the system has available is
-// too much where it counts the pages of files, which weights are, so what the models take is added
-// up, too.
+// hasRoom reports whether a model that needs that many bytes may be loaded. What the system has
+// available is too much where it counts the pages of files, which weights are, so what the models
+// take is added up, too.
 func (s *Set[M]) hasRoom(need uint64) bool {
 	count, taken := s.closing.count, need+s.closing.bytes
 	for _, m := range s.models {
@@ -113,8 +113,9 @@ func (s *Set[M]) hasRoom(need uint64) bool {
 	return available == 0 || need <= available
 }
 
-// victim is the least recently used of the models that may be unloaded; nil if there is none.
-func (s *Set[M]) victim() (oldest *model[M]) {
+// leastRecentlyUsed is the least recently used of the models that may be unloaded; nil if there is
+// none.
+func (s *Set[M]) leastRecentlyUsed() (oldest *model[M]) {
 	for _, m := range s.models {
 		if m.state == Loaded && m.users == 0 && m.waiters == 0 && !s.Keeps(m.name) && (oldest == nil || m.used.Before(oldest.used)) {
 			oldest = m

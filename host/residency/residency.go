@@ -416,13 +416,13 @@ func (s *Set[M]) restSoon() {
 }
 
 func (s *Set[M]) takeRest() {
-	if !s.used() {
+	if !s.isUsed() {
 		s.Rest()
 	}
 }
 
-// used reports whether any model is in use or on its way.
-func (s *Set[M]) used() bool {
+// isUsed reports whether any model is in use or on its way.
+func (s *Set[M]) isUsed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.models {

@@ -77,8 +77,8 @@ func byLetters(word string) Chain {
 	return c
 }
 
-// spelled is a chain that is written as one word: the name of its only entry, or letters.
-func spelled(word string) []string {
+// readWord reads a chain that is written as one word: the name of its only entry, or letters.
+func readWord(word string) []string {
 	if _, ok := PluginNamed(word); ok {
 		return []string{word}
 	}
@@ -102,8 +102,8 @@ func PluginNamed(entry string) (plugin string, ok bool) {
 // maxChain bounds a chain: each stage costs time for every token.
 const maxChain = 32
 
-// canonical replaces the aliases in a chain and refuses what names no sampler.
-func canonical(entries []string) ([]string, error) {
+// resolveAliases replaces the aliases in a chain and refuses what names no sampler.
+func resolveAliases(entries []string) ([]string, error) {
 	if len(entries) > maxChain {
 		return nil, invalid("samplers", len(entries), "at most 32 names")
 	}

@@ -27,10 +27,10 @@ type ParamFields struct {
 // The values of Fields that say nothing: no request can say them.
 var unset = float32(math.NaN())
 
-// Unset is that of integers.
+// Unset marks an integer that the object does not have.
 const Unset = math.MinInt
 
-// UnsetFields are those of an object that says nothing.
+// UnsetFields makes the fields of an object that says nothing.
 func UnsetFields() (f ParamFields) {
 	plain := reflect.ValueOf(&f.Plain).Elem()
 	for _, each := range ranges {
@@ -84,10 +84,10 @@ func (f ParamFields) Params(base Params, v Vocabulary) (Params, error) {
 	p := base
 	p.Plain = f.over(base.Plain)
 	if f.Seed != nil {
-		p.Seed = fold(*f.Seed)
+		p.Seed = foldSeed(*f.Seed)
 	}
 	var err error
-	if p.Chain, err = canonical(p.Chain); err != nil {
+	if p.Chain, err = resolveAliases(p.Chain); err != nil {
 		return Params{}, err
 	}
 	if p.LogitBias, err = parseBias(f.LogitBias, base.LogitBias, v); err != nil {
@@ -109,17 +109,17 @@ func (f ParamFields) Params(base Params, v Vocabulary) (Params, error) {
 }
 
 // RandomSeed draws a seed for a request that names none.
-func RandomSeed() uint32 { return fold(-1) }
+func RandomSeed() uint32 { return foldSeed(-1) }
 
 // ForChoice adds a choice's number to the seed, so that the choices of one request differ.
 func (p Params) ForChoice(number uint32) Params {
-	p.Seed = fold(int64(p.Seed) + int64(number))
+	p.Seed = foldSeed(int64(p.Seed) + int64(number))
 	return p
 }
 
-// fold turns a client's seed into 32 bits. llama.cpp takes the largest value as "random", so it is
-// never returned.
-func fold(seed int64) uint32 {
+// foldSeed turns a client's seed into 32 bits. llama.cpp takes the largest value as "random", so it
+// is never returned.
+func foldSeed(seed int64) uint32 {
 	const reserved = 1<<32 - 1
 	if seed < 0 {
 		return rand.Uint32N(reserved)
@@ -250,10 +250,10 @@ func (p Params) Over(texts map[string]string) (Params, error) {
 		if err != nil {
 			return Params{}, invalid("seed", text, "an integer")
 		}
-		p.Seed = fold(n)
+		p.Seed = foldSeed(n)
 	}
 	var err error
-	if p.Chain, err = canonical(p.Chain); err != nil {
+	if p.Chain, err = resolveAliases(p.Chain); err != nil {
 		return Params{}, err
 	}
 	return p, p.Validate()
@@ -285,7 +285,7 @@ func setText(v reflect.Value, name, text string) error {
 	case reflect.Slice:
 		entries := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ',' })
 		if _, isChain := v.Interface().(Chain); isChain && len(entries) == 1 {
-			entries = spelled(entries[0])
+			entries = readWord(entries[0])
 		}
 		v.Set(reflect.ValueOf(entries).Convert(v.Type()))
 	}

@@ -176,7 +176,7 @@ func TestParams_Validate_NotANumber(t *testing.T) {
 
 func TestFold_NeverTheReservedSeed(t *testing.T) {
 	for seed, want := range map[int64]uint32{0: 0, 1: 1, 1<<32 - 2: 1<<32 - 2, 1<<32 - 1: 0, math.MaxInt64: uint32(math.MaxInt64 % (1<<32 - 1))} {
-		if got := fold(seed); got != want {
+		if got := foldSeed(seed); got != want {
 			t.Errorf("fold(%d) = %d, want %d", seed, got, want)
 		}
 	}

@@ -270,7 +270,7 @@ func NewDefaults(layers ...map[string]string) (*Defaults, error) {
 	return &Defaults{params, said["seed"] != "" && said["seed"][0] != '-'}, nil
 }
 
-// Params are those of one request. Their seed is random where none was said.
+// Params makes the parameters of one request. Their seed is random where none was given.
 func (d *Defaults) Params() Params {
 	p := Default()
 	if d != nil {

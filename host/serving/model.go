@@ -344,8 +344,8 @@ type Models interface {
 	// Seeing returns the name of the model for a request with pictures: the given name, or if the
 	// client leaves the choice to the server, that of a model that sees. It loads none.
 	Seeing(name string) string
-	// Loaded finds a model as Use does, but only in memory; otherwise its error is that of
-	// NotLoaded. It does not count as use: the model is unloaded when it would have been without
+	// Loaded finds a model as Use does, but only in memory; otherwise it fails as
+	// NotLoaded does. It does not count as use: the model is unloaded when it would have been without
 	// it, but not before release is called.
 	Loaded(name string) (m *Model, release func(), err error)
 	// List describes all models that requests may name, the default one first.

@@ -104,7 +104,7 @@ type Conversing struct {
 	Text func(ctx context.Context, messages []chat.Message) (string, error)
 }
 
-// Plugins are those of one request, in the versions that the server had when the request came,
+// Plugins are what one request uses, in the versions that the server had when the request came,
 // whatever is loaded meanwhile.
 type Plugins interface {
 	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of

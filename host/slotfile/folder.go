@@ -10,11 +10,16 @@ package slotfile
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/engine"
@@ -79,7 +84,7 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 	return len(saved.Tokens), bytes, nil
 }
 
-// contents are those of a conversation's state and of its checkpoints.
+// contents collects what is in a conversation's state and in its checkpoints.
 func contents(saved *kvcache.Saved) [][]byte {
 	all := [][]byte{saved.State.Contents()}
 	for _, p := range saved.Checkpoints {
@@ -147,7 +152,7 @@ func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	saved, err := f.rooms(r)
+	saved, err := f.makeStates(r)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -158,8 +163,8 @@ func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	return saved, stat.Size(), nil
 }
 
-// rooms makes the states that a file is read into.
-func (f *Folder) rooms(r *reader) (*kvcache.Saved, error) {
+// makeStates makes the states that a file is read into.
+func (f *Folder) makeStates(r *reader) (*kvcache.Saved, error) {
 	pieces, err := r.origin.pieces()
 	if err != nil {
 		return nil, err
@@ -240,4 +245,71 @@ func withoutPath(err error) error {
 		return link.Err
 	}
 	return err
+}
+
+// longestName is in bytes; no usual file system takes longer ones.
+const longestName = 255
+
+// validName reports whether a name may be that of a file: one element of a path, on every system
+// the same and in no way misleading. It takes and refuses the names that llama-server does.
+func validName(name string) bool {
+	if name == "" || len(name) > longestName || !utf8.ValidString(name) || strings.ContainsFunc(name, forbidden) {
+		return false
+	}
+	return name[0] != ' ' && !strings.HasSuffix(name, " ") && !strings.HasSuffix(name, ".") && !strings.Contains(name, "..")
+}
+
+// forbidden are separators and what looks like one, control characters, and what some system does
+// not take.
+func forbidden(r rune) bool {
+	control := r <= 0x1f || r >= 0x7f && r <= 0x9f
+	return control || strings.ContainsRune("/\\:*?\"<>|\uff0e\u2215\u2216\ufffd\ufeff", r)
+}
+
+// errForeign is why a file is not replaced, whoever asks.
+var errForeign = errors.New("what is there under that name is no saved conversation")
+
+// errOther is why a client may neither restore nor replace a file.
+var errOther = errors.New("it was saved with another API key")
+
+// ownerOf names whose a file is, by the salt of the client's cached prompts: what a key's prompts
+// were is not told to other keys, neither from the cache nor from a file. It is empty where
+// clients share what is cached. The salt itself is not written down.
+func ownerOf(salt string) string {
+	if salt == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte("owner of a saved conversation\n" + salt))
+	return hex.EncodeToString(sum[:])
+}
+
+// isOpenTo reports whether a client may use the file. A file without an owner, as of a server that
+// asked for no keys, is everybody's.
+func (o origin) isOpenTo(owner string) bool { return o.Owner == "" || o.Owner == owner }
+
+// refuseOther refuses to replace a file of another owner, and one that is no saved conversation:
+// the folder may hold others. One that begins as a conversation and is damaged, or is
+// llama-server's, may be replaced.
+func (f *Folder) refuseOther(name, owner string) error {
+	file, err := f.root.Open(name)
+	if err != nil {
+		return nil // there is none, or writing will say what is wrong with it
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	stat, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	r, err := open(file, stat.Size())
+	var begins [4]byte
+	switch {
+	case err == nil && !r.origin.isOpenTo(owner):
+		return errOther
+	case err == nil:
+		return nil
+	}
+	if _, err := file.ReadAt(begins[:], 0); err != nil || binary.LittleEndian.Uint32(begins[:]) != magic {
+		return errForeign
+	}
+	return nil
 }

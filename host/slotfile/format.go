@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"hash"
@@ -14,6 +15,7 @@ import (
 	"math"
 
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // A file begins as one of llama-server's, which reads it: llama.cpp's magic number and version,
@@ -51,7 +53,7 @@ type origin struct {
 	Checkpoints []savedCheckpoint `json:"checkpoints,omitempty"` // in order
 }
 
-// savedCheckpoint is a kvcache.SavedCheckpoint: of the first N tokens, with a state of so many
+// savedCheckpoint is a kvcache.SavedCheckpoint of the first N tokens, with the size of its state in
 // bytes.
 type savedCheckpoint struct {
 	N     int `json:"n"`
@@ -122,14 +124,14 @@ func open(file io.ReaderAt, size int64) (*reader, error) {
 	if _, err := file.ReadAt(about, size-int64(tailSize)-r.about); err != nil {
 		return nil, err
 	}
-	if json.Unmarshal(about, &r.origin) != nil || !r.sound() {
+	if json.Unmarshal(about, &r.origin) != nil || !r.isSound() {
 		return nil, errDamaged
 	}
 	return r, nil
 }
 
-// sound reports whether what the origin says of sizes can be.
-func (r *reader) sound() bool {
+// isSound reports whether what the origin says of sizes can be.
+func (r *reader) isSound() bool {
 	left := r.size - int64(r.origin.Bytes)
 	for _, p := range r.origin.Checkpoints {
 		if p.Bytes < 0 || int64(p.Bytes) > left {
@@ -177,11 +179,11 @@ func (r *reader) read(states [][]byte) ([]kvcache.Token, error) {
 	if _, err := io.Copy(io.Discard, body); err != nil {
 		return nil, err
 	}
-	return tokens, r.compare(sum)
+	return tokens, r.checkSum(sum)
 }
 
-// compare compares the checksum.
-func (r *reader) compare(sum hash.Hash) error {
+// checkSum compares the checksum.
+func (r *reader) checkSum(sum hash.Hash) error {
 	want := make([]byte, sha256.Size)
 	if _, err := r.file.ReadAt(want, r.size-int64(len(want)+len(end))); err != nil {
 		return err
@@ -190,4 +192,51 @@ func (r *reader) compare(sum hash.Hash) error {
 		return errDamaged
 	}
 	return nil
+}
+
+// savedPiece is a picture or a sound in a conversation. Of its tokens, which mean nothing in
+// another process, the file has only that they are none of the vocabulary (noToken). The hash
+// finds the conversation again for a prompt with the same picture.
+type savedPiece struct {
+	At        int    `json:"at"` // of its first token
+	Hash      string `json:"hash"`
+	Rows      int    `json:"rows"`
+	Positions int    `json:"positions"`
+	Columns   int    `json:"columns,omitempty"`
+	Whole     bool   `json:"whole,omitempty"`
+}
+
+// noToken is what a file has in place of the tokens of pictures and sounds, as llama.cpp's lists
+// of tokens do.
+const noToken kvcache.Token = -1
+
+// savedPieces describes the pieces of a conversation.
+func savedPieces(placed []piece.Placed) (saved []savedPiece) {
+	for _, p := range placed {
+		saved = append(saved, savedPiece{p.At, hex.EncodeToString(p.Hash[:]), p.Rows, p.Positions, p.Columns, p.Whole})
+	}
+	return saved
+}
+
+// withoutPieces are the tokens as a file has them.
+func withoutPieces(tokens []kvcache.Token) []kvcache.Token {
+	plain := make([]kvcache.Token, len(tokens))
+	for i, t := range tokens {
+		plain[i] = max(t, noToken)
+	}
+	return plain
+}
+
+// pieces reads the pieces of a file. Whether they go with its tokens, the scheduler checks.
+func (o *origin) pieces() ([]piece.Placed, error) {
+	var placed []piece.Placed
+	for _, p := range o.Pieces {
+		hash, err := hex.DecodeString(p.Hash)
+		if err != nil || len(hash) != sha256.Size {
+			return nil, errDamaged
+		}
+		placed = append(placed, piece.Placed{At: p.At, Shape: piece.Shape{Hash: [sha256.Size]byte(hash), Rows: p.Rows, Positions: p.Positions,
+			Columns: p.Columns, Whole: p.Whole}})
+	}
+	return placed, nil
 }

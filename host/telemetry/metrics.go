@@ -32,7 +32,7 @@ type Metrics struct {
 	embeddings *embeddingVectors
 }
 
-// requestMetrics are those of requests and their answers.
+// requestMetrics measures requests and their answers.
 type requestMetrics struct {
 	prompt, generated, queried, hits prometheus.Counter
 	branches, beside                 prometheus.Counter
@@ -40,7 +40,7 @@ type requestMetrics struct {
 	ttft, itl, total, queued         prometheus.Histogram
 }
 
-// tickMetrics are those of the scheduler's ticks.
+// tickMetrics measures the scheduler's ticks.
 type tickMetrics struct {
 	tick, batch *prometheus.HistogramVec
 	preempted   prometheus.Counter
@@ -382,16 +382,16 @@ type PluginTotals struct {
 	Faults uint64
 }
 
-// Totals are those of all plugins that were called, by name.
+// Totals sums up the calls of each plugin that was called, by name.
 func (p *PluginMetrics) Totals() map[string]PluginTotals {
 	all := map[string]PluginTotals{}
-	each(p.calls, func(m *dto.Metric) {
+	eachMetric(p.calls, func(m *dto.Metric) {
 		t := all[pluginOf(m)]
 		t.Calls += m.GetHistogram().GetSampleCount()
 		t.Time += seconds(m.GetHistogram().GetSampleSum())
 		all[pluginOf(m)] = t
 	})
-	each(p.faults, func(m *dto.Metric) {
+	eachMetric(p.faults, func(m *dto.Metric) {
 		t := all[pluginOf(m)]
 		t.Faults += uint64(m.GetCounter().GetValue())
 		all[pluginOf(m)] = t
@@ -399,8 +399,8 @@ func (p *PluginMetrics) Totals() map[string]PluginTotals {
 	return all
 }
 
-// each reads all metrics of a vector.
-func each(c prometheus.Collector, f func(*dto.Metric)) {
+// eachMetric reads all metrics of a vector.
+func eachMetric(c prometheus.Collector, f func(*dto.Metric)) {
 	out := make(chan prometheus.Metric)
 	go func() {
 		c.Collect(out)

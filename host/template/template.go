@@ -63,7 +63,7 @@ func (t *Template) Info() native.TemplateInfo { return t.llama.Info() }
 // Close frees what llama.cpp knows of the template.
 func (t *Template) Close() error { return t.llama.Close() }
 
-// Render turns a conversation into a prompt. Errors are those of native.Template's Render; the
+// Render turns a conversation into a prompt. It fails as native.Template's Render does; the
 // template's complaint is a *jinja.Error.
 //
 // A template that does what Python refuses, such as to add a value that only some programs tell it,
@@ -81,7 +81,7 @@ func (t *Template) RenderIn(ctx context.Context, c native.Conversation, w *Way) 
 	return t.llama.Render(ctx, c, func(told []byte) (string, error) { // of one conversation more than once
 		text, err := t.write(ctx, told, c, *w)
 		for _, other := range []Way{{alternatives: true}, {lenient: true}} {
-			if err != nil && other != *w && other.mends(err, c) {
+			if err != nil && other != *w && other.mayMend(err, c) {
 				if text, err := t.write(ctx, told, c, other); err == nil {
 					*w = other
 					return text, nil
@@ -101,8 +101,8 @@ type Way struct {
 	lenient bool // jinja.Template.Lenient
 }
 
-// mends reports whether an error may be one that there is not in this way.
-func (w Way) mends(err error, c native.Conversation) bool {
+// mayMend reports whether an error may be one that there is not in this way.
+func (w Way) mayMend(err error, c native.Conversation) bool {
 	var complaint *jinja.Error
 	if !errors.As(err, &complaint) {
 		return false
@@ -261,7 +261,7 @@ func child(d *jinja.Dict, name string) *jinja.Dict {
 // floats of them. All other numbers come through it as they are.
 func restoreNumbers(told *jinja.Dict, c native.Conversation) error {
 	if hasLongInt(c.Tools) {
-		own, err := wrapped(c.Tools)
+		own, err := wrapList(c.Tools)
 		if err != nil {
 			return fmt.Errorf("the tools: %w", err)
 		}
@@ -291,7 +291,7 @@ func restoreNumbers(told *jinja.Dict, c native.Conversation) error {
 // restoreCalls puts back the arguments of calls. llama.cpp may have put messages together, but
 // calls stay in order.
 func restoreCalls(told *jinja.Dict, c native.Conversation) error {
-	own, err := wrapped(c.Messages)
+	own, err := wrapList(c.Messages)
 	if err != nil {
 		return fmt.Errorf("the messages: %w", err)
 	}
@@ -328,8 +328,8 @@ func isText(v jinja.Value) bool {
 	return ok
 }
 
-// wrapped is a list of JSON as the value of "list".
-func wrapped(list []byte) (*jinja.Dict, error) {
+// wrapList makes a list of JSON the value of "list".
+func wrapList(list []byte) (*jinja.Dict, error) {
 	v, err := jinja.FromJSON(list)
 	d := jinja.NewDict(1)
 	d.Set("list", v)

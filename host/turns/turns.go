@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// Queue has what waits, by client. The client for whom the least was done goes first. Who comes
-// anew begins where the one who was served last began, so that a rest earns nothing; who has had
-// more than that is remembered. Its methods do not run concurrently.
+// Queue has what waits, by client, in start-time fair queueing (Goyal, Vin and Cheng, 1996): the
+// client for whom the least was done goes first, and who comes anew begins at the virtual time,
+// where the one who was served last began. So a rest earns nothing, and who has had more than that
+// is remembered. Its methods do not run concurrently.
 type Queue[T comparable] struct {
 	clients []*client[T] // in the order in which they came
-	clock   int64        // what the one who is served had used before
+	clock   int64        // the virtual time: what the one who was served last had used before
 }
 
 type client[T comparable] struct {
@@ -168,7 +169,7 @@ func (t *Turn) End() {
 }
 
 // Take waits for a permit until ctx is done. The permit ends with the function that it returns,
-// which is called once; an error is that of ctx.
+// which is called once; the only error is ctx's.
 func (p *Permits) Take(ctx context.Context, client string) (give func(), err error) {
 	t := p.Ask(client)
 	select {

@@ -13,12 +13,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // maxInputs bounds the texts and documents of one request, as OpenAI does.
@@ -140,15 +144,15 @@ func readInputs(ctx context.Context, m *embedding.Model, l embedding.Limits, r E
 			return nil, refusal.Invalid(r.Field, "Input content cannot be empty")
 		}
 		if r.Truncate && len(in) > l.Input {
-			inputs[i] = truncate(in, l.Input, around)
+			inputs[i] = truncateTokens(in, l.Input, around)
 		}
 	}
 	return inputs, nil
 }
 
-// truncate leaves most of the tokens of a text, with those that end it as they end an empty one,
-// around: a model that was trained with [SEP] at the end expects it there.
-func truncate(tokens []int32, most int, around []int32) []int32 {
+// truncateTokens leaves most of the tokens of a text, with those that end it as they end an empty
+// one, around: a model that was trained with [SEP] at the end expects it there.
+func truncateTokens(tokens []int32, most int, around []int32) []int32 {
 	n := 0
 	for n < min(len(around), most) && tokens[len(tokens)-1-n] == around[len(around)-1-n] {
 		n++
@@ -161,4 +165,63 @@ type untemplated struct{ embedding.Text }
 
 func (untemplated) Render(context.Context, chat.Conversation) (chat.Prompt, error) {
 	return chat.Prompt{}, errors.New("it takes no conversations")
+}
+
+// find finds a model beside one that generates, by its own name or that one's.
+func find(ctx context.Context, s *completion.Service, name string, pick func(*serving.Model) *embedding.Model, lacking string) (*embedding.Model, func(), error) {
+	m, release, err := s.Models.Use(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if pick(m) == nil {
+		release()
+		return nil, nil, &refusal.Error{Kind: refusal.KindLacking, Code: "unsupported", Message: lacking}
+	}
+	return pick(m), release, nil
+}
+
+// embed computes embeddings, and notes in the request's operation what that took.
+func embed(ctx context.Context, m *embedding.Model, r embedding.Task) (embedding.Result, error) {
+	begin := time.Now()
+	result, err := m.Embed(ctx, r)
+	took := time.Since(begin)
+	done := scheduler.RequestRecord{Reason: answer.ReasonStop, Usage: scheduler.Usage{Prompt: result.Tokens}, Timing: scheduler.Timing{Prefill: took}, Total: took}
+	if err != nil {
+		done.Reason = answer.ReasonError
+	}
+	op := operation.From(ctx)
+	op.Submitted(m.Name, 1)
+	op.Ended(done)
+	return result, err
+}
+
+// asError turns any error into a refusal. field holds the texts.
+func asError(err error, field string) *refusal.Error {
+	var tooLong embedding.TooLongError
+	switch {
+	case errors.As(err, &tooLong):
+		return &refusal.Error{Kind: refusal.KindTooLong, Code: refusal.TooLongCode, Field: field,
+			Numbers: map[string]int{refusal.PromptTokens: tooLong.Tokens, refusal.ContextTokens: tooLong.Limit},
+			Message: fmt.Sprintf("input (%d tokens) is too large to process. increase the physical batch size (current batch size: %d): "+
+				"entry %d of %s is longer than the model takes, or than --ubatch-size", tooLong.Tokens, tooLong.Limit, tooLong.Input, field)}
+	case errors.Is(err, embedding.ErrInvalid):
+		return refusal.Invalid(field, "%v", err)
+	case errors.Is(err, embedding.ErrShare):
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "queue_full", Retry: 1, Message: err.Error() + "; try again in a moment"}
+	case errors.Is(err, embedding.ErrQueueFull):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "queue_full", Retry: 1, Message: err.Error() + "; try again in a moment"}
+	case errors.Is(err, embedding.ErrClosed):
+		return refusal.ShuttingDown()
+	case errors.Is(err, embedding.ErrUnavailable):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "embeddings_unavailable", Retry: 60, Message: err.Error()}
+	}
+	return completion.AsError(err, field)
+}
+
+// gone is refusal.ErrGone where the client has left, else err.
+func gone(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		return refusal.ErrGone
+	}
+	return err
 }

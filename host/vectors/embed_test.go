@@ -18,7 +18,7 @@ func TestTruncate_LeavesWhatEndsATextThere(t *testing.T) {
 		{"some have none", []int32{1, 2, 3, 4, 5}, nil, []int32{1, 2, 3, 4}},
 		{"tokens of the client's own", []int32{1, 2, 3, 4, 5}, []int32{101, 102}, []int32{1, 2, 3, 4}},
 	} {
-		if got := truncate(c.tokens, 4, c.around); !slices.Equal(got, c.want) {
+		if got := truncateTokens(c.tokens, 4, c.around); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

@@ -3,7 +3,7 @@
 // Package watermark finds the watermark of plugins/examples/watermark in texts, and says how
 // rarely text without it shows as much.
 //
-// A key and the last tokens before a token give it a number (keyed.go). In text without the mark
+// A key and the last tokens before a token give it a number (key.number). In text without the mark
 // these numbers are random, and independent as long as no context counts twice, which the test of
 // a text makes sure of: numbers that repeat with a repeated phrase would be taken for a mark. So
 // the p-values are exact, as in Fernandez et al., "Three Bricks to Consolidate Watermarks for Large
@@ -11,8 +11,12 @@
 package watermark
 
 import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // The schemes of the plugin.
@@ -152,8 +156,8 @@ func gammaTail(n int, x float64) float64 {
 	return sumOfExp(0, n, logs)
 }
 
-// sumOfExp adds the exponentials of the terms from one to before another; they may be too small
-// for a float64 one by one. It is from the smallest float64 above 0 to 1.
+// sumOfExp (log-sum-exp) adds the exponentials of the terms from one to before another; they may be
+// too small for a float64 one by one. It is from the smallest float64 above 0 to 1.
 func sumOfExp(from, to int, logs func(int) float64) float64 {
 	most := math.Inf(-1)
 	for i := from; i < to; i++ {
@@ -164,4 +168,77 @@ func sumOfExp(from, to int, logs func(int) float64) float64 {
 		sum += math.Exp(logs(i) - most)
 	}
 	return min(1, max(math.SmallestNonzeroFloat64, math.Exp(most+math.Log(sum))))
+}
+
+// key is a secret, from which those of contexts are derived: src/keyed.rs of
+// plugins/examples/watermark computes the same, and both tests read its testdata/words.json.
+type key [8]uint32
+
+// blockNumbers is how many numbers a block has.
+const blockNumbers = 16
+
+func parseKey(text string) (k key, err error) {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != 4*len(k) {
+		return k, errors.New("key must have 64 hexadecimal digits, as `openssl rand -hex 32` prints")
+	}
+	for i := range k {
+		k[i] = binary.LittleEndian.Uint32(raw[4*i:])
+	}
+	return k, nil
+}
+
+// after is the key for what follows after some words: a cascade of blocks, each the key of the
+// next. All lists of words that a key is used with must have the same length.
+func (k key) after(words ...uint32) key {
+	for len(words) > 0 {
+		input := [4]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1} // which is no token
+		words = words[copy(input[:], words):]
+		block := k.block(input)
+		copy(k[:], block[:])
+	}
+	return k
+}
+
+// number computes the number of a token: 32 bits, each as likely 0 as 1.
+func (k key) number(token uint32) uint32 {
+	return k.block([4]uint32{token / blockNumbers})[token%blockNumbers]
+}
+
+// half is a number of a token of 16 bits, of which a block has twice as many: the plugin needs them
+// for all of a vocabulary.
+func (k key) half(token uint32) uint16 {
+	word := k.block([4]uint32{token / (2 * blockNumbers)})[token/2%blockNumbers]
+	return uint16(word >> (16 * (token % 2)))
+}
+
+// block is the block function of ChaCha (Bernstein, 2008) with 8 rounds.
+func (k *key) block(input [4]uint32) (x [blockNumbers]uint32) {
+	copy(x[:], []uint32{0x61707865, 0x3320646e, 0x79622d32, 0x6b206574})
+	copy(x[4:], k[:])
+	copy(x[12:], input[:])
+	begin := x
+	for range 4 {
+		for i := range 4 {
+			quarterRound(&x, i, i+4, i+8, i+12)
+		}
+		for i := range 4 {
+			quarterRound(&x, i, (i+1)%4+4, (i+2)%4+8, (i+3)%4+12)
+		}
+	}
+	for i := range x {
+		x[i] += begin[i]
+	}
+	return x
+}
+
+func quarterRound(x *[blockNumbers]uint32, a, b, c, d int) {
+	x[a] += x[b]
+	x[d] = bits.RotateLeft32(x[d]^x[a], 16)
+	x[c] += x[d]
+	x[b] = bits.RotateLeft32(x[b]^x[c], 12)
+	x[a] += x[b]
+	x[d] = bits.RotateLeft32(x[d]^x[a], 8)
+	x[c] += x[d]
+	x[b] = bits.RotateLeft32(x[b]^x[c], 7)
 }

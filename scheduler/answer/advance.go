@@ -23,11 +23,11 @@ func (a *Answer) advance(t chain.Token, d Details) {
 		a.Fail(fmt.Errorf("a stage chose token %d, which is not in the vocabulary of %d", t, size))
 		return
 	}
-	if a.ends(t) {
+	if a.isEnd(t) {
 		a.endAt(t, d)
 		return
 	}
-	a.grow(t, d, false)
+	a.appendToken(t, d, false)
 }
 
 // Take takes a token into the answer that a program has chosen, if the answer has not ended, with
@@ -66,7 +66,7 @@ func (a *Answer) Follow(tokens []chain.Token, by int) {
 		if a.output.ended() || a.changed || !a.mayFollow(t, by, chain.ActForce) {
 			return
 		}
-		a.Advance(t, a.origin(chain.Forced, by))
+		a.Advance(t, a.tokenOrigin(chain.Forced, by))
 	}
 }
 
@@ -116,21 +116,21 @@ func (a *Answer) endAt(t chain.Token, d Details) {
 	a.output.EndToken = &EndToken{Token: t, Details: d}
 }
 
-// ends reports whether a token ends the answer and is not part of it.
-func (a *Answer) ends(t chain.Token) bool {
+// isEnd reports whether a token ends the answer and is not part of it.
+func (a *Answer) isEnd(t chain.Token) bool {
 	return !a.settings.IgnoreEOG && a.settings.Vocabulary.EndOfGeneration(t) || slices.Contains(a.settings.StopTokens, t)
 }
 
-// grow appends a token to the answer, tells the stages, and ends the answer if it is the last.
-// Spliced: the token comes from a splice, which no stage may answer with another.
-func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
+// appendToken appends a token to the answer, tells the stages, and ends the answer if it is the
+// last. Spliced: the token comes from a splice, which no stage may answer with another.
+func (a *Answer) appendToken(t chain.Token, d Details, spliced bool) {
 	a.tokens = append(a.tokens, t)
 	a.generated++
 	a.computed++
 	a.extendContext()
 	a.noteLogprobs(d.Logprobs)
 	a.traceTakenBack(d.Trace)
-	stopper, done := a.accept(t, d, spliced)
+	stopper, done := a.tellStages(t, d, spliced)
 	if done {
 		return
 	}
@@ -144,15 +144,15 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	case a.output.ended():
 	case stopper >= 0:
 		a.finishBy(a.chain.StageName(stopper))
-	case a.full():
+	case a.isFull():
 		a.finish(ReasonLength)
 	}
 }
 
-// accept tells the stages of the last token. stopper is the first that ends the answer; -1: none
-// does. Done: one has put others in its place, or failed. What a required stage ends, no other goes
-// on with.
-func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stopper int, done bool) {
+// tellStages tells the stages of the last token. stopper is the first that ends the answer; -1:
+// none does. Done: one has put others in its place, or failed. What a required stage ends, no other
+// goes on with.
+func (a *Answer) tellStages(t chain.Token, d Details, spliced bool) (stopper int, done bool) {
 	stopper = -1
 	ended := false
 	for _, i := range a.chain.Order() {
@@ -185,8 +185,8 @@ func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stopper int, do
 	return stopper, false
 }
 
-// full reports whether the answer may not grow any more.
-func (a *Answer) full() bool {
+// isFull reports whether the answer may not grow any more.
+func (a *Answer) isFull() bool {
 	return a.settings.MaxTokens > 0 && a.generated >= a.settings.MaxTokens || a.contextFull()
 }
 
@@ -282,11 +282,11 @@ func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 		switch {
 		case a.output.ended() || !a.mayFollow(t, by, chain.ActSplice):
 			return true
-		case a.ends(t):
-			a.endAt(t, a.origin(chain.Spliced, by))
+		case a.isEnd(t):
+			a.endAt(t, a.tokenOrigin(chain.Spliced, by))
 			return true
 		}
-		a.grow(t, a.origin(chain.Spliced, by), true)
+		a.appendToken(t, a.tokenOrigin(chain.Spliced, by), true)
 	}
 	return true
 }
@@ -296,7 +296,7 @@ func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 	if limit := min(a.windowSize, a.generated); e.Backtrack < 0 || int(e.Backtrack) > limit {
 		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil
 	}
-	if most := a.most(); a.computed > 2*most+spliceAllowance+a.chain.TakeBack() {
+	if most := a.maxTokens(); a.computed > 2*most+spliceAllowance+a.chain.TakeBack() {
 		return fmt.Errorf("%w: %d were computed for an answer of at most %d", ErrSpliceLimit, a.computed, most), nil
 	}
 	if why := a.tooLong(e.Tokens); why != nil {
@@ -310,7 +310,7 @@ func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 	return a.chain.SpliceMisfit(by, e, a.tokens, a.prompt)
 }
 
-// tooLong is why a stage may not put so many tokens into the answer at once; nil if it may. An
+// tooLong is why a stage may not put that many tokens into the answer at once; nil if it may. An
 // answer that outgrows the context may have no other end, and nothing is sent before all of them
 // are taken in.
 func (a *Answer) tooLong(tokens []chain.Token) error {
@@ -320,8 +320,8 @@ func (a *Answer) tooLong(tokens []chain.Token) error {
 	return nil
 }
 
-// most is how many tokens the answer can have.
-func (a *Answer) most() int {
+// maxTokens is how many tokens the answer can have.
+func (a *Answer) maxTokens() int {
 	most := max(a.settings.Longest-a.prompt, a.generated)
 	if a.settings.MaxTokens > 0 {
 		return min(a.settings.MaxTokens, most)
@@ -352,8 +352,8 @@ const tracedTakenBack = 16
 // mostTakenBack is how many times are told; the first ones are dropped.
 const mostTakenBack = 256
 
-// origin are the details of a token that a stage puts into the answer.
-func (a *Answer) origin(how chain.Origin, by int) Details {
+// tokenOrigin gives the details of a token that a stage puts into the answer.
+func (a *Answer) tokenOrigin(how chain.Origin, by int) Details {
 	if !a.chain.Traced() {
 		return Details{Origin: how}
 	}

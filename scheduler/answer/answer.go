@@ -246,7 +246,7 @@ func (a *Answer) inject(tokens []chain.Token, passed int, logprobs []*chain.Logp
 		if i < len(logprobs) {
 			d.Logprobs = logprobs[i]
 		}
-		a.grow(t, d, false)
+		a.appendToken(t, d, false)
 		if a.takeOutputs(); a.output.ended() {
 			break
 		}

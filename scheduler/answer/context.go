@@ -28,10 +28,10 @@ func (a *Answer) Context() []chain.Token {
 // ContextIndex is where in the context a token of the prompt and the answer is, counted from 0, or
 // would be if it had not left.
 func (a *Answer) ContextIndex(i int) int {
-	if a.left == 0 || i <= a.keep() {
+	if a.left == 0 || i <= a.keptTokens() {
 		return i
 	}
-	return max(a.keep(), i-a.left)
+	return max(a.keptTokens(), i-a.left)
 }
 
 // Truncated reports whether the context was too short for the answer.
@@ -39,8 +39,8 @@ func (a *Answer) Truncated() bool { return a.left > 0 || a.contextFull() }
 
 func (a *Answer) contextFull() bool { return len(a.Context()) >= a.settings.Longest }
 
-// keep is how many of the first tokens stay in the context, without a part of a piece.
-func (a *Answer) keep() int {
+// keptTokens is how many of the first tokens stay in the context, without a part of a piece.
+func (a *Answer) keptTokens() int {
 	keep := a.settings.Shift.Keep
 	if keep < 0 {
 		keep = a.prompt
@@ -64,7 +64,7 @@ func (a *Answer) extendContext() {
 func (a *Answer) cutContext(n int) {
 	switch {
 	case a.left == 0:
-	case len(a.context)-n > a.keep():
+	case len(a.context)-n > a.keptTokens():
 		a.context = a.context[:len(a.context)-n]
 	default:
 		a.shift(0)
@@ -74,7 +74,7 @@ func (a *Answer) cutContext(n int) {
 // shift makes tokens leave the context until there is room for another; left is how many are to
 // have left it already.
 func (a *Answer) shift(left int) {
-	keep := a.keep()
+	keep := a.keptTokens()
 	for len(a.tokens)-left >= a.settings.Longest {
 		most := len(a.tokens) - left - keep - 1 // the last one is yet to be computed
 		discard := a.settings.Shift.Discard

@@ -3,6 +3,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -213,7 +214,7 @@ func Overlap(s, stop string) int {
 func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 	kept, taken := all[:len(all)-n], all[len(all)-n:]
 	total := t.shown + len(t.held)
-	before := t.ending(kept, v)
+	before := t.textEnd(kept, v)
 	partial := string(t.partial)
 	var gone strings.Builder
 	for _, token := range taken {
@@ -237,9 +238,9 @@ func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 	return removed
 }
 
-// ending is the end of the text of these tokens, of which the beginning of a character that they
+// textEnd is the end of the text of these tokens, of which the beginning of a character that they
 // end with is left in t.partial.
-func (t *text) ending(tokens []chain.Token, v Vocabulary) []byte {
+func (t *text) textEnd(tokens []chain.Token, v Vocabulary) []byte {
 	t.partial, t.tail = t.partial[:0], t.tail[:0]
 	for _, token := range tokens[max(len(tokens)-endingMost, 0):] {
 		t.tail = append(t.tail, t.Add(v.Piece(token))...)
@@ -268,11 +269,11 @@ type Characters struct {
 // Add takes the bytes of a token and returns the whole characters that they complete. Bytes that
 // can never become a character come out as U+FFFD.
 func (c *Characters) Add(piece string) string {
-	if len(c.partial) == 0 && (isASCII(piece) || incomplete(piece) == 0 && utf8.ValidString(piece)) {
+	if len(c.partial) == 0 && (isASCII(piece) || unfinishedBytes(piece) == 0 && utf8.ValidString(piece)) {
 		return piece
 	}
 	all := string(c.partial) + piece
-	n := len(all) - incomplete(all)
+	n := len(all) - unfinishedBytes(all)
 	c.partial = append(c.partial[:0], all[n:]...)
 	return strings.ToValidUTF8(all[:n], "\uFFFD")
 }
@@ -293,8 +294,8 @@ func (c *Characters) Partial() string { return string(c.partial) }
 // SetPartial makes p what Partial gives.
 func (c *Characters) SetPartial(p string) { c.partial = append(c.partial[:0], p...) }
 
-// incomplete is the length of an unfinished but so far valid character at the end of s.
-func incomplete(s string) int {
+// unfinishedBytes is the length of an unfinished but so far valid character at the end of s.
+func unfinishedBytes(s string) int {
 	for n := 1; n <= min(3, len(s)); n++ {
 		c := s[len(s)-n]
 		if utf8.RuneStart(c) {
@@ -305,4 +306,67 @@ func incomplete(s string) int {
 		}
 	}
 	return 0
+}
+
+// Filter rewrites the text of an answer before anybody sees it, and after stop strings and rules.
+type Filter interface {
+	// Filter is given the text that follows, in whole characters, and returns what is shown now in
+	// the place of it and of what it kept back before. Last: nothing follows, so it keeps nothing.
+	Filter(text string, last bool) (string, error)
+	// Unfilter tells that the last calls do not stand any more: their tokens were taken back.
+	Unfilter(calls int)
+}
+
+// filters change the text of an answer, each what the one before it shows. Without any, all
+// is shown as it is, and nothing is kept.
+type filters struct {
+	list    []Filter
+	steps   []filtered // for when tokens are taken back
+	waiting string     // text that a rewind has left, which goes with the next step
+	rest    string     // what is shown at the end
+	over    bool
+}
+
+// filtered is a text that was given to the first filter, and what the last one made of it.
+type filtered struct{ text, shown string }
+
+// show gives the filters the text that follows.
+func (f *filters) show(text string, last bool) (shown string, err error) {
+	if len(f.list) == 0 {
+		return text, nil
+	}
+	if text = f.waiting + text; text == "" && !last {
+		return "", nil
+	}
+	f.waiting = ""
+	shown = text
+	for _, filter := range f.list {
+		if shown, err = filter.Filter(shown, last); err != nil {
+			return "", err
+		}
+	}
+	f.steps = append(f.steps, filtered{text, shown})
+	return shown, nil
+}
+
+// rewind takes the end of the text that the filters were given back, and returns what was shown of
+// it. Of a step that is cut, what is left of the text is given to them again.
+func (f *filters) rewind(end string) (removed string) {
+	if len(f.list) == 0 {
+		return end
+	}
+	bytes, n, gone := len(end), len(f.steps), []string(nil)
+	for ; bytes > len(f.waiting) && n > 0; n-- {
+		gone = append(gone, f.steps[n-1].shown)
+		f.waiting = f.steps[n-1].text + f.waiting
+	}
+	f.waiting = f.waiting[:len(f.waiting)-bytes]
+	if calls := len(f.steps) - n; calls > 0 {
+		for _, filter := range f.list {
+			filter.Unfilter(calls)
+		}
+	}
+	f.steps = f.steps[:n]
+	slices.Reverse(gone)
+	return strings.Join(gone, "")
 }

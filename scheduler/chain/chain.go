@@ -56,7 +56,7 @@ type Chain struct {
 // Survey. The chain closes the stages.
 func New(stages []Stage, vocabulary, trace int) *Chain {
 	c := &Chain{vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1}}
-	c.set(linksOf(stages))
+	c.setStages(linksOf(stages))
 	for i := range c.links {
 		traits := &c.links[i].traits
 		if traits.Outputs != nil {
@@ -76,7 +76,7 @@ func (c *Chain) MaskBy(m Masker) { c.restriction.masker = m }
 // one call.
 func Native(stages []Stage) bool { return len(stages) == 1 && stages[0].Native() }
 
-// Stages are those of the chain, in their order.
+// Stages lists the chain's stages in their order.
 func (c *Chain) Stages() []Stage { return c.stages }
 
 // Order are the places of the stages in the order in which they are told of a token: the required
@@ -92,8 +92,8 @@ func (c *Chain) Prepares() bool { return c.needed.Load()&needPrepare != 0 }
 // Foresees reports whether a stage may know tokens that come next.
 func (c *Chain) Foresees() bool { return c.needed.Load()&needForesee != 0 }
 
-// Foresee gives tokens that are likely to come next, at most so many, by the first stage that
-// knows some.
+// Foresee gives at most `most` tokens that are likely to come next, from the first stage that knows
+// some.
 func (c *Chain) Foresee(most int) []Token {
 	for i := range c.links {
 		if f := c.links[i].foreseer; f != nil {
@@ -278,8 +278,8 @@ func linksOf(stages []Stage) []link {
 	return links
 }
 
-// set makes these the stages of the chain.
-func (c *Chain) set(links []link) {
+// setStages makes these the stages of the chain.
+func (c *Chain) setStages(links []link) {
 	c.links, c.stages = links, make([]Stage, len(links))
 	c.guard, c.guardAt, c.layers = nil, -1, nil
 	c.required, c.order = nil, make([]int, 0, len(links))
@@ -404,7 +404,7 @@ func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 			k.done()
 		}
 	}
-	c.set(links)
+	c.setStages(links)
 	c.restriction.clear(len(stages)) // those before asked for it
 	return nil
 }

@@ -25,12 +25,12 @@ func (c *Chain) Prepare() error {
 		if l.preparer == nil {
 			continue
 		}
-		c.tracer.enter()
+		c.tracer.noteStage()
 		prepared, err := l.preparer.Prepare()
 		if err != nil {
 			return err
 		}
-		c.tracer.prepares(l.name, prepared)
+		c.tracer.notePrepared(l.name, prepared)
 		r.set(i, prepared)
 	}
 	return r.join(c)
@@ -79,13 +79,13 @@ func (c *Chain) run(row *Row) (Token, error) {
 		v.Row = row.Copy()
 		c.tracer.begin(v)
 		if r := &c.restriction; !r.none() {
-			v.Row = row.restricted(r)
-			c.tracer.restrict(v)
+			v.Row = row.restrictedRow(r)
+			c.tracer.noteRestricted(v)
 		}
 	}
 	for i, stage := range c.stages {
 		c.giveRow(i, row)
-		c.tracer.enter()
+		c.tracer.noteStage()
 		if err := stage.Apply(v); err != nil {
 			return -1, err
 		}
@@ -95,7 +95,7 @@ func (c *Chain) run(row *Row) (Token, error) {
 				why = c.maskMisfit(i, v.Chosen)
 			}
 			if why == nil && err == nil {
-				why, err = c.judged(i, v.Chosen, i)
+				why, err = c.whyNotAllowed(i, v.Chosen, i)
 			}
 			if why != nil && err == nil {
 				v.Chosen = -1
@@ -182,11 +182,11 @@ func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, nil
 	for _, i := range c.order {
 		if forced := r.asked[i].Forced; len(forced) > 0 {
-			if why, err = c.misfit(i, forced); why == nil && err == nil {
+			if why, err = c.whyMisfit(i, forced); why == nil && err == nil {
 				why = c.maskMisfit(i, forced[0])
 			}
 			if why == nil && err == nil {
-				why, err = c.judged(i, forced[0], 0)
+				why, err = c.whyNotAllowed(i, forced[0], 0)
 			}
 			r.forced, r.forcedBy = forced, i
 			return i, ActForce, why, err
@@ -295,7 +295,7 @@ func (c *Chain) addBias(i int, row *Row) error {
 	bias := v.Bias
 	v.Bias = nil
 	if v.N < 0 && v.Row == nil {
-		v.Row = row.restricted(&c.restriction)
+		v.Row = row.restrictedRow(&c.restriction)
 	}
 	if !leavesAny(v, bias) {
 		return c.Refuse(i, ActChoose, errNothingAbove)

@@ -14,9 +14,9 @@ func Guarded(stages []Stage) bool {
 	return slices.ContainsFunc(stages, func(s Stage) bool { return s.Traits().Guards })
 }
 
-// misfit is why the tokens that stage by asks for may not come next, one after the other; nil if
+// whyMisfit is why the tokens that stage by asks for may not come next, one after the other; nil if
 // they may. A guard answers for its own.
-func (c *Chain) misfit(by int, tokens []Token) (why, err error) {
+func (c *Chain) whyMisfit(by int, tokens []Token) (why, err error) {
 	if c.guard == nil || c.guardAt == by {
 		return nil, nil
 	}
@@ -30,7 +30,7 @@ func (c *Chain) misfit(by int, tokens []Token) (why, err error) {
 // tokenMisfit is misfit for one token.
 func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
 	c.single[0] = t
-	return c.misfit(by, c.single[:])
+	return c.whyMisfit(by, c.single[:])
 }
 
 // SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil if
@@ -119,13 +119,13 @@ func (c *Chain) UndrawnMisfit(by int, t Token) (why, err error) {
 			}
 		}
 	}
-	return c.judged(by, t, 0)
+	return c.whyNotAllowed(by, t, 0)
 }
 
-// judged is why a token that stage by asks for is not allowed by a required one; nil if it is.
-// Those at the places below drawn have been shown what the token was drawn from: what they have
+// whyNotAllowed is why a token that stage by asks for is not allowed by a required one; nil if it
+// is. Those at the places below drawn have been shown what the token was drawn from: what they have
 // left needs no other judgement.
-func (c *Chain) judged(by int, t Token, drawn int) (why, err error) {
+func (c *Chain) whyNotAllowed(by int, t Token, drawn int) (why, err error) {
 	for _, i := range c.required {
 		l := &c.links[i]
 		if i == by || i < drawn && (l.leftAll || allows(l.left, t)) {

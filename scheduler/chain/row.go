@@ -85,10 +85,10 @@ func (r *Row) end() {
 	}
 }
 
-// restricted is the row with what the stages asked for, to which stages may write. It is written
+// restrictedRow is the row with what the stages asked for, to which stages may write. It is written
 // straight from the backend's memory: a row is half a megabyte, and those of all slots are read at
 // once.
-func (r *Row) restricted(by *restriction) []float32 {
+func (r *Row) restrictedRow(by *restriction) []float32 {
 	if by.none() {
 		return r.Copy()
 	}
@@ -111,7 +111,7 @@ func (r *Row) missing() bool {
 	return len(r.logits()) == 0
 }
 
-// logits are those of the row, wherever they are; r.mu is held.
+// logits finds the row's logits, wherever they are; r.mu is held.
 func (r *Row) logits() []float32 {
 	if r.isCopy {
 		return r.copied
@@ -144,7 +144,7 @@ func (c *Chain) giveRow(i int, row *Row) {
 	case v.N < 0 && l.taker != nil && row.lendTo(l.taker, &c.restriction):
 	case v.N >= 0 && l.traits.IgnoresRow:
 	default:
-		v.Row = row.restricted(&c.restriction)
+		v.Row = row.restrictedRow(&c.restriction)
 	}
 }
 

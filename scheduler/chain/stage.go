@@ -198,8 +198,8 @@ type RowTaker interface {
 
 // Foreseer is a stage that may know how the answer goes on before there is a row.
 type Foreseer interface {
-	// Foresee gives tokens that are likely to come next, at most so many, where hardly any others
-	// may; mostly there are none. It changes nothing and must be quick: the tick waits.
+	// Foresee gives at most `most` tokens that are likely to come next, where hardly any others may;
+	// mostly there are none. It changes nothing and must be quick: the tick waits.
 	Foresee(most int) []Token
 }
 

@@ -161,12 +161,12 @@ func (t *tracer) begin(v *View) {
 	}
 	t.points, t.used = t.points[:0], 0
 	t.trace = &Trace{Prepared: t.prepared}
-	t.trace.Before = t.survey(v)
-	t.enter()
+	t.trace.Before = t.surveyView(v)
+	t.noteStage()
 }
 
-// enter notes that a stage begins.
-func (t *tracer) enter() {
+// noteStage notes that a stage begins.
+func (t *tracer) noteStage() {
 	if t != nil {
 		t.start = time.Now()
 	}
@@ -179,8 +179,8 @@ func (t *tracer) clear() {
 	}
 }
 
-// prepares notes what a stage has asked for since enter.
-func (t *tracer) prepares(stage string, asked Prepared) {
+// notePrepared notes what a stage has asked for since noteStage.
+func (t *tracer) notePrepared(stage string, asked Prepared) {
 	if t == nil {
 		return
 	}
@@ -203,11 +203,11 @@ func (t *tracer) prepares(stage string, asked Prepared) {
 	t.prepared = append(t.prepared, p)
 }
 
-// restrict notes what masks and biases have left.
-func (t *tracer) restrict(v *View) {
+// noteRestricted notes what masks and biases have left.
+func (t *tracer) noteRestricted(v *View) {
 	if t != nil {
 		took := time.Since(t.start) + t.preparing
-		t.trace.Stages = append(t.trace.Stages, StageTrace{Name: prepareStage, Took: took, After: t.survey(v)})
+		t.trace.Stages = append(t.trace.Stages, StageTrace{Name: prepareStage, Took: took, After: t.surveyView(v)})
 	}
 }
 
@@ -217,7 +217,7 @@ func (t *tracer) leave(stage string, v *View) {
 		return
 	}
 	took := time.Since(t.start)
-	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: stage, Took: took, After: t.survey(v)})
+	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: stage, Took: took, After: t.surveyView(v)})
 }
 
 // finish hands the trace of a token over; nil if no trace is wanted.
@@ -257,8 +257,9 @@ func (t *tracer) forced(row *Row, token Token, by string) *Trace {
 	return trace
 }
 
-// survey looks at what is left. What has not changed since the last survey is not looked at again.
-func (t *tracer) survey(v *View) Survey {
+// surveyView looks at what is left. What has not changed since the last survey is not looked at
+// again.
+func (t *tracer) surveyView(v *View) Survey {
 	if v.Chosen >= 0 {
 		return Survey{Count: 1, Best: []Score{{Token: v.Chosen, Logit: logit(v, v.Chosen), P: 1}}}
 	}
@@ -274,7 +275,7 @@ func (t *tracer) survey(v *View) Survey {
 	return Survey{Count: s.count, Best: s.best}
 }
 
-// logit is that of a token: among the candidates, or, if it is none of them, in the row.
+// logit finds the logit of a token: among the candidates or, if it is none of them, in the row.
 func logit(v *View, t Token) float32 {
 	if v.N > 0 {
 		for i, id := range v.ID[:v.N] {

@@ -203,7 +203,7 @@ func (c *Chances) Of(grade int, all *Chances) float64 {
 	return (r.right + others*common) / (r.tried + others)
 }
 
-// Learn takes in that of a draft the first so many tokens were right.
+// Learn notes how many tokens of a draft were right: the first `right` of `drafted`.
 func (c *Chances) Learn(grade, drafted, right int, all *Chances) {
 	tried := float64(min(right+1, drafted))
 	r, a := &c.grades[grade], &all.grades[grade]

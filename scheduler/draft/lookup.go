@@ -2,14 +2,14 @@
 
 package draft
 
-// Lookup is a Drafter that needs no model. It finds where the last tokens of a context have
-// occurred before, and guesses that what followed them there follows again. Text that is edited,
-// summarised or quoted is full of such places.
+// Lookup is a Drafter that needs no model: prompt lookup decoding (Saxena, 2023). It finds where
+// the last tokens of a context have occurred before, and guesses that what followed them there
+// follows again. Text that is edited, summarised or quoted is full of such places.
 //
-// Each slot has an index of all places by the tokens before them, as compressors have: a table
-// from the hash of a few tokens to the last place where they stood, and for each place the one
-// before it with the same hash. A token costs a few steps, whatever the length of the context, and
-// 16 bytes.
+// Each slot has an index of all places by the tokens before them, the hash chains of LZ77
+// compressors: a table from the hash of a few tokens to the last place where they stood, and for
+// each place the one before it with the same hash. A token costs a few steps, whatever the length
+// of the context, and 16 bytes.
 type Lookup struct {
 	least   int // tokens that must be the same
 	indexes []index
@@ -24,7 +24,7 @@ const (
 // gradeFrom is how many tokens are the same in drafts of each grade, at least.
 var gradeFrom = [Grades]int{0, 4, 8, 16}
 
-// NewLookup makes a Lookup that guesses after at least so many tokens that are the same.
+// NewLookup makes a Lookup that guesses once at least `least` tokens have come again.
 func NewLookup(least int) *Lookup { return &Lookup{least: max(least, 1)} }
 
 // Draft implements Drafter.
@@ -34,7 +34,7 @@ func (l *Lookup) Draft(asks []*Ask) {
 			l.indexes = append(l.indexes, index{least: l.least})
 		}
 		x := &l.indexes[a.Slot]
-		x.follow(a)
+		x.update(a)
 		a.Draft = a.Draft[:0]
 		at, same := x.find()
 		if at == 0 {
@@ -43,7 +43,7 @@ func (l *Lookup) Draft(asks []*Ask) {
 		for a.Grade = Grades - 1; same < gradeFrom[a.Grade]; {
 			a.Grade--
 		}
-		a.Draft = x.after(at, a.Most, a.Draft)
+		a.Draft = x.continuation(at, a.Most, a.Draft)
 	}
 }
 
@@ -56,9 +56,9 @@ type index struct {
 	before  []int32 // by place: the one before it with the same hash; 0: none
 }
 
-// follow makes the index that of a context. What has changed since the last time is at the end:
+// update makes the index that of a context. What has changed since the last time is at the end:
 // before as many tokens as are settled that are the same, all are.
-func (x *index) follow(a *Ask) {
+func (x *index) update(a *Ask) {
 	n := min(len(x.tokens), len(a.Context))
 	if a.Request != x.request {
 		n = 0
@@ -69,16 +69,16 @@ func (x *index) follow(a *Ask) {
 		}
 	}
 	x.request = a.Request
-	x.cut(n)
+	x.forgetFrom(n)
 	for _, t := range a.Context[n:] {
 		x.add()
 		x.tokens = append(x.tokens, t)
 	}
 }
 
-// cut forgets the places from n on, the last one first, so that those before them are the last
-// again.
-func (x *index) cut(n int) {
+// forgetFrom forgets the places from n on, the last one first, so that those before them are the
+// last again.
+func (x *index) forgetFrom(n int) {
 	if n == 0 {
 		clear(x.last)
 	}
@@ -110,7 +110,7 @@ func (x *index) link(at int) {
 	x.before[at], x.last[h] = x.last[h], int32(at)
 }
 
-// hash is that of the tokens before a place. The table's size is a power of two.
+// hash hashes the tokens before a place. The table's size is a power of two.
 func (x *index) hash(at int) int {
 	h := uint32(2166136261)
 	for _, t := range x.tokens[at-x.least : at] {
@@ -141,9 +141,9 @@ func (x *index) find() (place, same int) {
 	return place, same
 }
 
-// after appends what follows a place, up to most tokens. At the end of the context it goes on with
-// what it has given: the text repeats.
-func (x *index) after(place, most int, to []Token) []Token {
+// continuation appends what follows a place, up to most tokens. At the end of the context it goes
+// on with what it has given: the text repeats.
+func (x *index) continuation(place, most int, to []Token) []Token {
 	to = append(to, x.tokens[place:min(place+most, len(x.tokens))]...)
 	for i := 0; len(to) < most; i++ {
 		to = append(to, to[i])

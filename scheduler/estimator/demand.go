@@ -59,7 +59,7 @@ func (d *Demand) Choose(s Strategy) int {
 	default:
 		n = d.Best(math.MaxInt64)
 	}
-	return min(max(n, 1), d.most())
+	return min(max(n, 1), d.largestChunk())
 }
 
 // Duration estimates how long the forward passes of the tick take with a chunk of n.
@@ -97,13 +97,13 @@ func (d *Demand) waiting() (n int) {
 	return n
 }
 
-// most is the largest chunk there can be.
-func (d *Demand) most() int { return min(d.waiting(), d.Room) }
+// largestChunk is the largest chunk there can be.
+func (d *Demand) largestChunk() int { return min(d.waiting(), d.Room) }
 
 // Largest is the largest chunk with which the tick stays within a time; 0 where not even one token
 // does.
 func (d *Demand) Largest(within time.Duration) int {
-	low, high := 0, d.most()
+	low, high := 0, d.largestChunk()
 	for low < high { // the estimate grows with the size, but for noise
 		mid := (low + high + 1) / 2
 		if d.Duration(mid) <= within {
@@ -180,10 +180,10 @@ func (d *Demand) Best(within time.Duration) int {
 	return best
 }
 
-// cheapest is what a prompt token adds to a tick whose decode tokens take so many seconds, in the
-// chunk from least on where it adds the fewest.
+// cheapest is how many seconds a prompt token adds to a tick whose decode tokens take decode
+// seconds, in the chunk from least on where it adds the fewest.
 func (d *Demand) cheapest(least int, decode float64) float64 {
-	fewest, most := math.Inf(1), d.most()
+	fewest, most := math.Inf(1), d.largestChunk()
 	for _, size := range sizes {
 		if n := d.chunkInPass(size); n >= least && n <= most && d.Estimator.prefill.measured(size) {
 			fewest = min(fewest, max(d.Duration(n).Seconds()-decode, 0)/float64(n))
@@ -220,7 +220,7 @@ func (d *Demand) passWith(n int) int {
 	return d.Decode.Tokens + n
 }
 
-// chunkInPass is how large the chunk is in a pass of so many tokens.
+// chunkInPass is how large the chunk is in a pass with that many tokens.
 func (d *Demand) chunkInPass(tokens int) int {
 	if d.separate() {
 		return tokens

@@ -53,7 +53,7 @@ func (d *Drafts) Choose() (offers, length int) {
 		one = together
 	}
 	for i := range d.Offers {
-		if o := &d.Offers[i]; !o.bears(one, alone) {
+		if o := &d.Offers[i]; !o.canBear(one, alone) {
 			o.Tokens = 0
 		}
 	}
@@ -72,7 +72,7 @@ func (d *Drafts) Choose() (offers, length int) {
 				break
 			}
 			t := d.Duration(m, k)
-			if rate := (slots + gain) / (t + d.after()).Seconds(); rate > best && d.allowed(m, k, t) {
+			if rate := (slots + gain) / (t + d.costAfter()).Seconds(); rate > best && d.isAllowed(m, k, t) {
 				best, offers, length = rate, m, k
 			}
 		}
@@ -90,7 +90,7 @@ func (d *Drafts) Choose() (offers, length int) {
 func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensible bool) {
 	alone := d.Estimator.decode.predict(d.Decode)
 	slots := d.Decode.Tokens
-	took := func(k int) time.Duration { return d.alike(m, k) + time.Duration(k)*d.Costs }
+	took := func(k int) time.Duration { return d.passesAlike(m, k) + time.Duration(k)*d.Costs }
 	for _, k := range sizes[1:] {
 		if k > min(d.Most, d.Room/m) || sensible {
 			break
@@ -99,7 +99,7 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 	}
 	extra := took(1) - alone
 	if price = extra; without == alone { // there are no drafts without it
-		price += d.after()
+		price += d.costAfter()
 	}
 	first := without == alone && !(d.Apart && m < slots) && !d.Estimator.verify.measured(slots+m)
 	return price / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
@@ -109,33 +109,33 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 // less, as where passes with k were never measured and seem dear.
 func (d *Drafts) Row(m, k int) time.Duration {
 	alone := d.Estimator.decode.predict(d.Decode)
-	row := func(k int) time.Duration { return max(d.alike(m, k)-alone, 0) / time.Duration(m*k) }
+	row := func(k int) time.Duration { return max(d.passesAlike(m, k)-alone, 0) / time.Duration(m*k) }
 	return min(row(1), row(max(min(k, d.Room/m), 1)))
 }
 
-// alike is what the passes of the tick take where m slots, as deep as all are on average, have k
-// drafted tokens each.
-func (d *Drafts) alike(m, k int) time.Duration {
+// passesAlike is what the passes of the tick take where m slots, as deep as all are on average,
+// have k drafted tokens each.
+func (d *Drafts) passesAlike(m, k int) time.Duration {
 	depth := d.Decode.Cells / d.Decode.Tokens
 	return d.passes(m, Pass{m * k, m * k * (depth + k/2)})
 }
 
-// allowed reports whether k tokens of each of the first m offers, with which the tick takes t,
+// isAllowed reports whether k tokens of each of the first m offers, with which the tick takes t,
 // keep the target and the budgets.
-func (d *Drafts) allowed(m, k int, t time.Duration) bool {
+func (d *Drafts) isAllowed(m, k int, t time.Duration) bool {
 	alone := d.Estimator.decode.predict(d.Decode)
-	price := (t + d.after() - alone) / time.Duration(m)
-	return t <= max(d.Target, alone) && !slices.ContainsFunc(d.Offers[:m], func(o Offer) bool { return o.Tokens > 0 && !o.bears(price, alone) })
+	price := (t + d.costAfter() - alone) / time.Duration(m)
+	return t <= max(d.Target, alone) && !slices.ContainsFunc(d.Offers[:m], func(o Offer) bool { return o.Tokens > 0 && !o.canBear(price, alone) })
 }
 
-// bears reports whether the budget covers the part of a price that is likely to be lost, or the
+// canBear reports whether the budget covers the part of a price that is likely to be lost, or the
 // price is next to nothing beside a tick alone: then a debt forbids nothing.
-func (o *Offer) bears(price, alone time.Duration) bool {
+func (o *Offer) canBear(price, alone time.Duration) bool {
 	return price < alone/free || time.Duration((1-o.Chance)*float64(price)) <= o.Budget
 }
 
-// after is how much longer the next pass without drafts takes because of drafts in this one.
-func (d *Drafts) after() time.Duration {
+// costAfter is how much longer the next pass without drafts takes because of drafts in this one.
+func (d *Drafts) costAfter() time.Duration {
 	if d.Begun {
 		return 0
 	}
@@ -170,7 +170,7 @@ func (d *Drafts) explore(offers, length int) int {
 	case exploreDraft / 2:
 		near -= (length + 1) / 2
 	}
-	if near < 1 || near > min(d.Most, d.Room/offers) || !d.allowed(offers, near, d.Duration(offers, near)) {
+	if near < 1 || near > min(d.Most, d.Room/offers) || !d.isAllowed(offers, near, d.Duration(offers, near)) {
 		return length
 	}
 	return near
@@ -208,8 +208,10 @@ func (e *Estimator) Verify(p Pass) time.Duration {
 	if e.verify.measured(p.Tokens) {
 		return e.verify.predict(p)
 	}
-	below, above := e.around(p.Tokens)
-	at := func(i int) float64 { return e.at(i).predict(Pass{sizes[i], p.Cells * sizes[i] / p.Tokens}).Seconds() }
+	below, above := e.nearestKnots(p.Tokens)
+	at := func(i int) float64 {
+		return e.modelAt(i).predict(Pass{sizes[i], p.Cells * sizes[i] / p.Tokens}).Seconds()
+	}
 	seconds := 0.0
 	switch n := float64(p.Tokens); {
 	case below < 0 && above < 0:
@@ -219,7 +221,7 @@ func (e *Estimator) Verify(p Pass) time.Duration {
 		seconds = at(below) * n / float64(sizes[below])
 	case above < 0:
 		slope := at(below) / float64(sizes[below]) / 2
-		if smaller, _ := e.around(sizes[below] - 1); smaller >= 0 {
+		if smaller, _ := e.nearestKnots(sizes[below] - 1); smaller >= 0 {
 			slope = (at(below) - at(smaller)) / float64(sizes[below]-sizes[smaller])
 		}
 		seconds = at(below) + optimism*slope*(n-float64(sizes[below]))
@@ -232,11 +234,12 @@ func (e *Estimator) Verify(p Pass) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// around gives the nearest measured knots with sizes up to n and from n on; -1: there is none.
-func (e *Estimator) around(n int) (below, above int) {
+// nearestKnots gives the nearest measured knots with sizes up to n and from n on; -1: there is
+// none.
+func (e *Estimator) nearestKnots(n int) (below, above int) {
 	below, above = -1, -1
 	for i, size := range sizes {
-		if e.at(i) == nil {
+		if e.modelAt(i) == nil {
 			continue
 		}
 		if size <= n {
@@ -249,9 +252,9 @@ func (e *Estimator) around(n int) (below, above int) {
 	return below, above
 }
 
-// at is the model that has measured passes of a knot's size; nil if none has. Of two it is the one
-// that knows drafts.
-func (e *Estimator) at(knot int) *model {
+// modelAt is the model that has measured passes of a knot's size; nil if none has. Of two it is the
+// one that knows drafts.
+func (e *Estimator) modelAt(knot int) *model {
 	switch {
 	case e.verify.knots[knot].measured:
 		return &e.verify

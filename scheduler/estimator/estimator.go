@@ -190,8 +190,8 @@ func (m *model) observe(p Pass, d time.Duration) {
 	}
 }
 
-// learn moves knot i towards a pass that took so many seconds. A knot's first pass starts from its
-// nearest neighbour's coefficients and takes twice the usual step: a disturbed first pass shall
+// learn moves knot i towards a pass that was measured, in seconds. A knot's first pass starts from
+// its nearest neighbour's coefficients and takes twice the usual step: a disturbed first pass shall
 // not put off a size forever.
 func (m *model) learn(i int, p Pass, took, weight float64) {
 	if weight < 0.1 {

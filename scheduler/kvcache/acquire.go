@@ -26,13 +26,13 @@ type Claim struct {
 // request.
 func (c *Cache) Acquire(r Claim) (*Sequence, Wait) {
 	for c.copy.kind == savingAhead || c.continueCopy() {
-		parts := c.parting(r) // before what it shares is cut
+		parts := c.longestCommon(r) // before what it shares is cut
 		s, w := c.tryAcquire(r)
 		switch w {
 		case WaitCopy:
 			continue // it may be done at once
 		case WaitRoom:
-			return nil, c.waits(w)
+			return nil, c.tellToWait(w)
 		}
 		if s.prompt = r.PromptLen; r.Resumed {
 			s.continued = r.Continued
@@ -40,7 +40,7 @@ func (c *Cache) Acquire(r Claim) (*Sequence, Wait) {
 		c.wantCheckpoints(s, r, parts)
 		return s, WaitNone
 	}
-	return nil, c.waits(WaitCopy)
+	return nil, c.tellToWait(WaitCopy)
 }
 
 // Release makes the sequence of a request that has ended or was preempted idle. Its cells stay as
@@ -51,7 +51,7 @@ func (c *Cache) Release(s *Sequence) {
 		s.rests = c.now()
 	}
 	s.name = c.uses
-	c.came(&c.roomAwaited)
+	c.noteArrival(&c.roomAwaited)
 }
 
 // tryAcquire either gives the request its sequence or begins the next copy that leads there.
@@ -65,7 +65,7 @@ func (c *Cache) tryAcquire(r Claim) (*Sequence, Wait) {
 			return nil, WaitCopy
 		}
 	}
-	if best != nil && !best.running && (best.dropped || 2*common >= best.border(len(best.tokens))) {
+	if best != nil && !best.running && (best.dropped || 2*common >= best.lastBorder(len(best.tokens))) {
 		return c.takeOver(best, common, r.Scope), WaitNone
 	}
 	prefill := len(r.Tokens) - common
@@ -88,11 +88,10 @@ func (c *Cache) tryAcquire(r Claim) (*Sequence, Wait) {
 }
 
 // place chooses an idle sequence for a request, best excepted; nil: there is none. One that was
-// dropped is cut to what it has of the request's tokens and keeps so many; any other is to be
-// evicted.
+// dropped is cut to the `kept` tokens that it shares with the request; any other is to be evicted.
 func (c *Cache) place(r Claim, best *Sequence, prefill int) (s *Sequence, kept int) {
 	if best != nil {
-		if s, kept = c.sibling(r, best); s != nil {
+		if s, kept = c.findDropped(r, best); s != nil {
 			return s, c.Truncate(s, kept)
 		}
 	}
@@ -144,7 +143,7 @@ func (c *Cache) restore(r Claim, best *Sequence, found int) bool {
 		return c.Copying() && c.copy.kind != savingAhead
 	}
 	c.cancelSaveAhead()
-	if err := c.change(s, func() error { return c.archive.states.RestoreState(s.id, e.state, e.positions(n)) }); err != nil {
+	if err := c.changeMemory(s, func() error { return c.archive.states.RestoreState(s.id, e.state, e.positions(n)) }); err != nil {
 		c.Repair(s)
 		return false
 	}
@@ -197,7 +196,7 @@ func (c *Cache) Shares() bool {
 		return c.memory.Shares()
 	}
 	return !slices.ContainsFunc(c.sequences, func(s *Sequence) bool {
-		n := s.border(len(s.tokens) - 1)
+		n := s.lastBorder(len(s.tokens) - 1)
 		return s.running && n > 0 && !k.memory.Shareable(s.id, s.positions(n))
 	})
 }
@@ -242,7 +241,7 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 	}
 	dst.name, dst.dropped = 0, false
 	dst.tokens = append(dst.tokens, src.tokens[has:n]...)
-	c.lend(src, dst, has, n)
+	c.shareCells(src, dst, has, n)
 	dst.addGrids(&src.conversation, n)
 	c.checkpoints.hold(&dst.conversation, src.checkpoints, n)
 	c.touch(src)
@@ -256,12 +255,12 @@ func (c *Cache) shareMemory(src, dst *Sequence, n int) bool {
 	k, at := c.checkpoints.memory, src.positions(n)
 	if k == nil || k.Shareable(src.id, at) {
 		got := 0
-		_ = c.change(dst, func() error { got = c.memory.Share(src.id, dst.id, at); return nil })
+		_ = c.changeMemory(dst, func() error { got = c.memory.Share(src.id, dst.id, at); return nil })
 		return got == at
 	}
-	p := src.last(n)
+	p := src.lastCheckpoint(n)
 	return c.memory.Shares() && p != nil && p.n == n &&
-		c.change(dst, func() error { return k.RestoreCheckpoint(src.id, dst.id, p.state, at) }) == nil
+		c.changeMemory(dst, func() error { return k.RestoreCheckpoint(src.id, dst.id, p.state, at) }) == nil
 }
 
 // A request may have several sequences that begin alike, its branches. Acquire forks one from
@@ -280,9 +279,9 @@ func (c *Cache) Drop(s *Sequence) {
 // states: a fork that waits until the other has gone on shares nothing.
 func (c *Cache) ForksAtEnds() bool { return c.checkpoints.takes && c.memory.Shares() }
 
-// sibling is the dropped sequence with the most tokens of a request, as far as the memory can cut
-// it there; nil: there is none. It has fewer than best, whose other cells it is to get.
-func (c *Cache) sibling(r Claim, best *Sequence) (found *Sequence, common int) {
+// findDropped finds the dropped sequence with the most tokens of a request, as far as the memory
+// can cut it there; nil: there is none. It has fewer than best, whose other cells it is to get.
+func (c *Cache) findDropped(r Claim, best *Sequence) (found *Sequence, common int) {
 	if c.checkpoints.takes { // such a memory shares nothing with what holds something
 		return nil, 0
 	}
@@ -305,7 +304,7 @@ const minSaved = 64
 func (c *Cache) Reserve(n int) bool {
 	for c.free < n {
 		if c.copy.kind != savingAhead && !c.continueCopy() {
-			c.waits(WaitCopy)
+			c.tellToWait(WaitCopy)
 			return false
 		}
 		victim := c.leastRecent()
@@ -369,14 +368,14 @@ func (c *Cache) evict(s *Sequence) bool {
 // worthSaving reports whether a sequence is to be saved before it is evicted. If it shares most of
 // its cells it is not: the others keep those, and restored they would be a copy.
 func (c *Cache) worthSaving(s *Sequence) bool {
-	if s.saved() || c.archive.states == nil {
+	if s.isSaved() || c.archive.states == nil {
 		return false
 	}
 	unshared := c.unshared(s)
 	return unshared >= minSaved && 2*unshared >= len(s.tokens)
 }
 
-// choose picks one of the idle sequences that may be evicted for a request with so many tokens to
+// choose picks one of the idle sequences that may be evicted for a request with prefill tokens to
 // compute; nil if there is none. The memory chooses if it is a Placer and something runs; else it
 // is an empty sequence or, since prefixes matter most, the least recently used.
 func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
@@ -398,7 +397,7 @@ func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
 	slices.SortStableFunc(c.candidates, func(a, b *Sequence) int { return cmp.Compare(a.lastUse, b.lastUse) })
 	c.idle = c.idle[:0]
 	for _, s := range c.candidates {
-		c.idle = append(c.idle, IdleSequence{Sequence: s.id, Saved: s.saved()})
+		c.idle = append(c.idle, IdleSequence{Sequence: s.id, Saved: s.isSaved()})
 	}
 	return c.sequences[c.placer.Place(prefill, c.running, c.idle)]
 }
@@ -406,7 +405,7 @@ func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
 // recency orders sequences by their last use; those that are of no use come first, or will be of
 // none.
 func (s *Sequence) recency() uint64 {
-	if s.useless() || s.dropped {
+	if s.isUseless() || s.dropped {
 		return 0
 	}
 	return s.lastUse

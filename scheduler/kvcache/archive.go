@@ -10,8 +10,9 @@ import (
 // archive holds the states of evicted conversations in RAM: when one of them goes on, only its new
 // turn is computed. Its bytes are bounded, as the process has them.
 //
-// It is a segmented LRU: what was never continued is dropped first, then the least recently used.
-// So prompts that are sent once push out each other, however many they are, and no conversation.
+// It is a segmented LRU (Karedla, Love and Wherry, 1994): what was never continued is dropped
+// first, then the least recently used. So prompts that are sent once push out each other, however
+// many they are, and no conversation.
 type archive struct {
 	states      StateMemory // nil: there is no archive
 	checkpoints *checkpoints
@@ -52,7 +53,7 @@ func (a *archive) save(s *Sequence, ahead bool) *entry {
 	}
 	a.dropPrefixes(e)
 	for a.bytes+e.bytes > a.budget || len(a.entries) >= maxEntries {
-		victim := a.victim()
+		victim := a.chooseVictim()
 		if victim == nil || ahead && (victim.sequence != nil || a.cachedBytes()+e.bytes > a.budget/4) {
 			a.free(e)
 			return nil
@@ -67,7 +68,7 @@ func (a *archive) save(s *Sequence, ahead bool) *entry {
 // add takes an entry whose copy is complete.
 func (a *archive) add(e *entry) {
 	a.entries = append(a.entries, e)
-	a.demote()
+	a.demoteContinued()
 }
 
 // discard takes back what save began.
@@ -86,8 +87,8 @@ func (a *archive) cachedBytes() (bytes int64) {
 	return bytes
 }
 
-// victim is the entry to drop first; nil: there is none.
-func (a *archive) victim() (first *entry) {
+// chooseVictim finds the entry to drop first; nil: there is none.
+func (a *archive) chooseVictim() (first *entry) {
 	for _, e := range a.entries {
 		switch {
 		case e == a.wanted:
@@ -100,9 +101,9 @@ func (a *archive) victim() (first *entry) {
 	return first
 }
 
-// demote lets the least recently used of the continued conversations compete with the rest when
-// those take more than three quarters of the archive: else they would fill it forever.
-func (a *archive) demote() {
+// demoteContinued lets the least recently used of the continued conversations compete with the rest
+// when those take more than three quarters of the archive: else they would fill it forever.
+func (a *archive) demoteContinued() {
 	protected := int64(0)
 	for _, e := range slices.Backward(a.entries) {
 		if !e.continued {
@@ -124,8 +125,9 @@ func (a *archive) dropPrefixes(longer *entry) {
 	}
 }
 
-// has reports whether an entry is the same as a conversation, which another sequence may hold, too.
-func (a *archive) has(c *conversation) bool {
+// hasSame reports whether an entry is the same as a conversation, which another sequence may hold,
+// too.
+func (a *archive) hasSame(c *conversation) bool {
 	return slices.ContainsFunc(a.entries, func(e *entry) bool {
 		return len(e.tokens) == len(c.tokens) && e.common(c.tokens, c.scope) == len(c.tokens)
 	})
@@ -289,7 +291,7 @@ func (c *Cache) finishCopy() {
 func (c *Cache) copyDone() {
 	done := c.copy
 	c.copy = copyInProgress{}
-	c.came(&c.copyAwaited)
+	c.noteArrival(&c.copyAwaited)
 	if done.exported != nil {
 		done.exported(nil)
 	}
@@ -303,7 +305,7 @@ func (c *Cache) copyDone() {
 func (c *Cache) copyFailed() {
 	failed := c.copy
 	c.copy = copyInProgress{}
-	c.came(&c.copyAwaited)
+	c.noteArrival(&c.copyAwaited)
 	switch {
 	case failed.kind == noCopy:
 	case failed.exported != nil:
@@ -317,7 +319,7 @@ func (c *Cache) copyFailed() {
 
 // save begins to copy a sequence into the archive, and reports whether that takes it.
 func (c *Cache) save(s *Sequence, kind copyKind) bool {
-	if c.settle(s); len(s.tokens) == 0 {
+	if c.cutToBorder(s); len(s.tokens) == 0 {
 		return false
 	}
 	e := c.archive.save(s, kind == savingAhead)
@@ -378,5 +380,5 @@ func (c *Cache) nextToSave() *Sequence {
 	if empty >= len(c.sequences)/2 {
 		return nil
 	}
-	return c.choose(0, func(s *Sequence) bool { return c.worthSaving(s) && !c.archive.has(&s.conversation) })
+	return c.choose(0, func(s *Sequence) bool { return c.worthSaving(s) && !c.archive.hasSame(&s.conversation) })
 }

@@ -136,15 +136,15 @@ const (
 	WaitRoom             // for cells, or a sequence, that requests have now
 )
 
-// waits tells the caller to wait, and remembers that somebody waits.
-func (c *Cache) waits(w Wait) Wait {
+// tellToWait tells the caller to wait, and remembers that somebody waits.
+func (c *Cache) tellToWait(w Wait) Wait {
 	c.copyAwaited = c.copyAwaited || w == WaitCopy
 	c.roomAwaited = c.roomAwaited || w == WaitRoom
 	return w
 }
 
-// came notes that what somebody may have been told to wait for is there.
-func (c *Cache) came(awaited *bool) {
+// noteArrival notes that what somebody may have been told to wait for is there.
+func (c *Cache) noteArrival(awaited *bool) {
 	c.askAgain = c.askAgain || *awaited
 	*awaited = false
 }
@@ -215,7 +215,7 @@ type State interface {
 // Placer is implemented by a Memory in which it matters which sequences are in use at the same
 // time.
 type Placer interface {
-	// Place chooses a sequence for a request that has about so many tokens to compute, while
+	// Place chooses a sequence for a request that has about prefill tokens to compute, while
 	// others are running. It returns the number of one of the idle sequences, which are listed
 	// from the least to the most recently used.
 	Place(prefill int, running []RunningSequence, idle []IdleSequence) int32

@@ -25,7 +25,7 @@ type Checkpointer interface {
 	// SaveCheckpoint copies the part of seq that cannot be cut, as it is now. It closes a spent
 	// checkpoint whose memory it may take; nil: there is none.
 	SaveCheckpoint(seq int32, spent State) (State, error)
-	// RestoreCheckpoint makes dst the first n positions of src, which had so many when the
+	// RestoreCheckpoint makes dst the first n positions of src, which had exactly these when the
 	// checkpoint was taken and has them still. dst is src itself or empty. After an error dst is
 	// empty.
 	RestoreCheckpoint(src, dst int32, checkpoint State, n int) error
@@ -57,7 +57,7 @@ type checkpoint struct {
 	holders int
 }
 
-// checkpoints are those of all sequences and of the archive.
+// checkpoints keeps the checkpoints of all sequences and of the archive.
 type checkpoints struct {
 	CheckpointOptions
 	memory Checkpointer  // nil: it can be cut everywhere, as far as is known
@@ -145,8 +145,8 @@ func (k *checkpoints) drop(c *conversation, n int) {
 	})
 }
 
-// last is the last checkpoint up to n; nil: there is none.
-func (c *conversation) last(n int) (found *checkpoint) {
+// lastCheckpoint is the last checkpoint up to n; nil: there is none.
+func (c *conversation) lastCheckpoint(n int) (found *checkpoint) {
 	for _, p := range c.checkpoints {
 		if p.n <= n {
 			found = p
@@ -157,7 +157,7 @@ func (c *conversation) last(n int) (found *checkpoint) {
 
 // lastPosition is where the last checkpoint up to n is; 0: there is none.
 func (c *conversation) lastPosition(n int) int {
-	if p := c.last(n); p != nil {
+	if p := c.lastCheckpoint(n); p != nil {
 		return p.n
 	}
 	return 0
@@ -176,19 +176,19 @@ func (c *Cache) reach(s *Sequence, n int) int {
 	return s.lastPosition(n)
 }
 
-// cut keeps the first n tokens of a sequence in the memory, or those up to the last checkpoint
-// before, and returns how many.
-func (c *Cache) cut(s *Sequence, n int) (kept int) {
+// cutMemory keeps the first n tokens of a sequence in the memory, or those up to the last
+// checkpoint before, and returns how many.
+func (c *Cache) cutMemory(s *Sequence, n int) (kept int) {
 	if s.unsure {
 		n = 0
 	}
 	at := s.positions(n)
 	if k := &c.checkpoints; k.memory != nil && n > 0 && !k.memory.Cuttable(s.id, at) {
-		if p := s.last(n); p != nil && c.change(s, func() error { return k.memory.RestoreCheckpoint(s.id, s.id, p.state, s.positions(p.n)) }) == nil {
+		if p := s.lastCheckpoint(n); p != nil && c.changeMemory(s, func() error { return k.memory.RestoreCheckpoint(s.id, s.id, p.state, s.positions(p.n)) }) == nil {
 			return p.n
 		}
 	}
-	_ = c.change(s, func() error { kept = c.memory.Truncate(s.id, at); return nil })
+	_ = c.changeMemory(s, func() error { kept = c.memory.Truncate(s.id, at); return nil })
 	if kept < at {
 		return 0
 	}
@@ -234,9 +234,9 @@ func (c *Cache) wantCheckpoints(s *Sequence, r Claim, parts int) {
 	}
 }
 
-// parting is how many tokens a request has in common with the sequence, or entry of the archive,
-// that has most of them.
-func (c *Cache) parting(r Claim) (common int) {
+// longestCommon is how many tokens a request has in common with the sequence, or entry of the
+// archive, that has most of them.
+func (c *Cache) longestCommon(r Claim) (common int) {
 	if !r.Reuse || !c.checkpoints.takes {
 		return 0
 	}
@@ -253,15 +253,15 @@ func (c *Cache) parting(r Claim) (common int) {
 // Checkpoint takes a checkpoint of a request's sequence if one is due and can be expected to take
 // no longer than given. It returns how long it took.
 func (c *Cache) Checkpoint(s *Sequence, longest time.Duration) time.Duration {
-	if !c.TakesCheckpoints() || !c.due(s) {
+	if !c.TakesCheckpoints() || !c.isDue(s) {
 		return 0
 	}
 	return c.takeCheckpoint(s, longest)
 }
 
-// due reports whether a checkpoint of a sequence is to be taken now, and forgets what was wanted
+// isDue reports whether a checkpoint of a sequence is to be taken now, and forgets what was wanted
 // up to here.
-func (c *Cache) due(s *Sequence) bool {
+func (c *Cache) isDue(s *Sequence) bool {
 	n := len(s.tokens)
 	last := s.lastPosition(n)
 	wanted := false
@@ -270,12 +270,12 @@ func (c *Cache) due(s *Sequence) bool {
 		s.wanted = s.wanted[1:]
 	}
 	switch {
-	case n == 0 || n == last || s.border(n) < n:
+	case n == 0 || n == last || s.lastBorder(n) < n:
 		return false
 	case wanted:
 		return true
 	case n > s.prompt:
-		return n-max(last, s.prompt-beforeEnd) >= answerStep && !c.checkpoints.memory.Cuttable(s.id, s.positions(s.border(n-answerStep)))
+		return n-max(last, s.prompt-beforeEnd) >= answerStep && !c.checkpoints.memory.Cuttable(s.id, s.positions(s.lastBorder(n-answerStep)))
 	}
 	return n-last > c.checkpoints.MinStep
 }
@@ -288,7 +288,7 @@ func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration
 		k.took -= k.took / 8 // it may have been a bad moment
 		return 0
 	}
-	k.thin(s)
+	k.thinOut(s)
 	for len(k.spare) == 0 && k.bytes+k.size > k.Bytes && c.dropCheckpoint() {
 	}
 	begin := c.now()
@@ -309,7 +309,7 @@ func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration
 	return k.took
 }
 
-// fitCheckpoints drops checkpoints until there is room for so many bytes more.
+// fitCheckpoints drops checkpoints until there is room for that many bytes more.
 func (c *Cache) fitCheckpoints(more int64) {
 	k := &c.checkpoints
 	for k.bytes+more > k.Bytes && (len(k.spare) > 0 || c.dropCheckpoint()) {
@@ -319,11 +319,11 @@ func (c *Cache) fitCheckpoints(more int64) {
 	}
 }
 
-// thin makes room among a sequence's checkpoints for another at its end. Of those within an answer
-// it drops each without which a cut would still go back no more than twice as far as asked; so the
-// fewer are left, the further they are from the end. If there are too many even so, the one goes
-// that is missed least.
-func (k *checkpoints) thin(s *Sequence) {
+// thinOut makes room among a sequence's checkpoints for another at its end. Of those within an
+// answer it drops each without which a cut would still go back no more than twice as far as asked;
+// so the fewer are left, the further they are from the end. If there are too many even so, the one
+// goes that is missed least.
+func (k *checkpoints) thinOut(s *Sequence) {
 	end, all := len(s.tokens), s.checkpoints
 	for i := len(all) - 1; i > 0; i-- {
 		right := end

@@ -114,7 +114,7 @@ func (c *Cache) offer(s *Sequence, end bool) (more bool) {
 		s.offered = len(s.tokens)
 		return c.offerEntry(e, end)
 	}
-	if c.settle(s); !c.worthOffering(&s.conversation) {
+	if c.cutToBorder(s); !c.worthOffering(&s.conversation) {
 		return true
 	}
 	state, err := c.states.SaveState(s.id)
@@ -194,7 +194,7 @@ func (c *Cache) isStored(v *conversation) bool {
 // sequence, where Acquire then finds it, unless it has to wait. ErrState: it is of no use to the
 // request, or to any. What was saved may be closed then.
 func (c *Cache) Thaw(saved *Saved, r Claim) (w Wait, err error) {
-	tokens, err := c.imported(saved)
+	tokens, err := c.importTokens(saved)
 	if err != nil {
 		return WaitNone, err
 	}
@@ -208,7 +208,7 @@ func (c *Cache) Thaw(saved *Saved, r Claim) (w Wait, err error) {
 	if !saved.Cuttable { // all of it comes back, and the sequence is cut at a checkpoint
 		n = len(tokens)
 	}
-	s, w, err := c.bring(saved, tokens[:n])
+	s, w, err := c.beginRestore(saved, tokens[:n])
 	if s == nil {
 		return w, err
 	}

@@ -18,17 +18,18 @@ const BlockTokens = 64
 
 // Digest names a block of tokens together with all blocks before it: two prompts with the same
 // digest begin alike. It is the beginning of a SHA-256: of the digest before it, zero for the
-// first block, and of the tokens as 32-bit numbers, little-endian. A row of a piece counts as
-// piece.Table.Word says, so the same picture has the same digest everywhere.
+// first block, and of the tokens as 32-bit numbers, little-endian: a hash chain, as in the prefix
+// caches of vLLM. A row of a piece counts as piece.Table.Word says, so the same picture has the
+// same digest everywhere.
 type Digest [8]byte
 
 // String is the digest in hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// Digests are those of the whole blocks of some tokens, without pieces.
+// Digests computes the digests of the whole blocks of tokens without pieces.
 func Digests(tokens []Token) []Digest { return DigestsWith(tokens, nil) }
 
-// DigestsWith are those of tokens among which there may be rows of a table's pieces.
+// DigestsWith is Digests for tokens among which there may be rows of a table's pieces.
 func DigestsWith(tokens []Token, pieces *piece.Table) []Digest {
 	return appendDigests(nil, tokens, pieces, len(tokens)/BlockTokens)
 }
@@ -66,7 +67,7 @@ type Prefix struct {
 const mostHashed = 128
 
 // Prefixes lists the conversations in the cache, what is in use first and then what was used last,
-// and after these the archive's, with so many digests at most. A digest is computed once, and of
+// and after these the archive's, with at most `most` digests. A digest is computed once, and of
 // many new blocks some are left to the next call.
 func (c *Cache) Prefixes(most int) []Prefix {
 	all := make([]*conversation, 0, len(c.sequences)+len(c.archive.entries))
@@ -89,7 +90,7 @@ func (c *Cache) Prefixes(most int) []Prefix {
 	return copyDigests(all, most)
 }
 
-// copyDigests copies the digests of conversations, so many at most. The copies share one piece of
+// copyDigests copies at most `most` digests of conversations. The copies share one piece of
 // memory.
 func copyDigests(all []*conversation, most int) []Prefix {
 	total := 0

@@ -72,7 +72,7 @@ func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait 
 	case s == nil || s.unsure:
 		done(nil, ErrNothingCached)
 	case c.copy.kind != savingAhead && !c.continueCopy():
-		return c.waits(WaitCopy)
+		return c.tellToWait(WaitCopy)
 	default:
 		c.export(s, done)
 	}
@@ -81,7 +81,7 @@ func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait 
 
 func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 	c.cancelSaveAhead()
-	if c.settle(s); len(s.tokens) == 0 {
+	if c.cutToBorder(s); len(s.tokens) == 0 {
 		done(nil, ErrNothingCached)
 		return
 	}
@@ -103,14 +103,14 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 }
 
 // Import begins to restore a conversation into an idle sequence, unless it has to wait. The name
-// is that of the conversation; an error says that its state is none of this memory's. What was
+// finds the conversation; an error says that its state is none of this memory's. What was
 // saved may be closed then.
 func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
-	tokens, err := c.imported(saved)
+	tokens, err := c.importTokens(saved)
 	if err != nil {
 		return 0, WaitNone, err
 	}
-	s, w, err := c.bring(saved, tokens)
+	s, w, err := c.beginRestore(saved, tokens)
 	if s == nil {
 		return 0, w, err
 	}
@@ -118,25 +118,25 @@ func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 	return s.name, WaitNone, nil
 }
 
-// bring begins to restore the first tokens of what was saved into an idle sequence; nil: it has to
-// wait, or the state is none of this memory's.
-func (c *Cache) bring(saved *Saved, tokens []Token) (s *Sequence, w Wait, err error) {
+// beginRestore begins to restore the first tokens of what was saved into an idle sequence; nil: it
+// has to wait, or the state is none of this memory's.
+func (c *Cache) beginRestore(saved *Saved, tokens []Token) (s *Sequence, w Wait, err error) {
 	n := len(tokens)
 	switch {
 	case c.states == nil:
 		return nil, WaitNone, ErrNoStates
 	case c.copy.kind != savingAhead && !c.continueCopy():
-		return nil, c.waits(WaitCopy), nil
+		return nil, c.tellToWait(WaitCopy), nil
 	}
 	s = c.choose(0, func(*Sequence) bool { return true })
 	switch {
 	case s == nil || !c.HasRoom(n): // nothing is evicted in vain
-		return nil, c.waits(WaitRoom), nil
+		return nil, c.tellToWait(WaitRoom), nil
 	case !c.evict(s) || !c.Reserve(n):
-		return nil, c.waits(WaitCopy), nil
+		return nil, c.tellToWait(WaitCopy), nil
 	}
 	c.cancelSaveAhead()
-	if err := c.change(s, func() error { return c.states.RestoreState(s.id, saved.State, c.pieces.Positions(tokens)) }); err != nil {
+	if err := c.changeMemory(s, func() error { return c.states.RestoreState(s.id, saved.State, c.pieces.Positions(tokens)) }); err != nil {
 		c.Repair(s)
 		return nil, WaitNone, fmt.Errorf("%w: %w", ErrState, err)
 	}
@@ -150,9 +150,9 @@ func (c *Cache) bring(saved *Saved, tokens []Token) (s *Sequence, w Wait, err er
 	return s, WaitNone, nil
 }
 
-// imported are the tokens of a conversation that was saved, those of its pieces as this process
-// has them.
-func (c *Cache) imported(saved *Saved) ([]Token, error) {
+// importTokens gives the tokens of a conversation that was saved, those of its pieces as this
+// process has them.
+func (c *Cache) importTokens(saved *Saved) ([]Token, error) {
 	if len(saved.Pieces) == 0 {
 		return saved.Tokens, nil
 	}
@@ -170,7 +170,7 @@ func (c *Cache) imported(saved *Saved) ([]Token, error) {
 // has to wait for a copy, which may be of it.
 func (c *Cache) Erase(name uint64, salt string) (n int, w Wait) {
 	if c.copy.kind != savingAhead && !c.continueCopy() {
-		return 0, c.waits(WaitCopy)
+		return 0, c.tellToWait(WaitCopy)
 	}
 	s, e := c.find(name, salt) // now, since the copy may have brought it into the archive
 	if s != nil && s == c.copy.sequence {

@@ -45,7 +45,7 @@ func (c *conversation) common(tokens []Token, scope Scope) int {
 	if c.scope.Salt != scope.Salt {
 		return 0
 	}
-	return c.border(c.scope.Common(scope, CommonPrefix(c.tokens, tokens)))
+	return c.lastBorder(c.scope.Common(scope, CommonPrefix(c.tokens, tokens)))
 }
 
 // ID is the sequence's number in the memory.
@@ -62,12 +62,12 @@ func (s *Sequence) Conversation() uint64 { return s.name }
 // began with the whole prompt of the request before it.
 func (s *Sequence) Continued() bool { return s.continued }
 
-// saved reports whether nothing is lost when the sequence is evicted: it is of no use, or the
+// isSaved reports whether nothing is lost when the sequence is evicted: it is of no use, or the
 // archive has a copy.
-func (s *Sequence) saved() bool { return s.useless() || s.dropped || s.archived != nil }
+func (s *Sequence) isSaved() bool { return s.isUseless() || s.dropped || s.archived != nil }
 
-// useless reports whether no request can use anything of the sequence.
-func (s *Sequence) useless() bool { return len(s.tokens) == 0 || s.unsure }
+// isUseless reports whether no request can use anything of the sequence.
+func (s *Sequence) isUseless() bool { return len(s.tokens) == 0 || s.unsure }
 
 // unlink notes that sequence and archive no longer hold the same.
 func (s *Sequence) unlink() {
@@ -79,7 +79,7 @@ func (s *Sequence) unlink() {
 // Append records tokens that a forward pass computed after the sequence's last one. Reserve has
 // freed the cells.
 func (c *Cache) Append(s *Sequence, tokens []Token) {
-	c.hold(s, len(tokens))
+	c.holdCells(s, len(tokens))
 	for _, t := range tokens {
 		s.tokens = append(s.tokens, t)
 		if t < 0 {
@@ -95,7 +95,7 @@ func (c *Cache) Truncate(s *Sequence, n int) (kept int) {
 	if n >= len(s.tokens) && !s.unsure {
 		return len(s.tokens)
 	}
-	n = c.cut(s, s.border(n))
+	n = c.cutMemory(s, s.lastBorder(n))
 	c.drop(s, n)
 	if n == 0 {
 		s.prompt, s.continued = 0, false
@@ -110,9 +110,9 @@ func (c *Cache) Rescope(s *Sequence, scope Scope) {
 	s.scope = scope
 }
 
-// change has the memory change what it holds of a sequence. If that panics, the sequence is of no
-// use until it was emptied, and a copy in progress, which may read it, has failed.
-func (c *Cache) change(s *Sequence, f func() error) error {
+// changeMemory has the memory change what it holds of a sequence. If that panics, the sequence is
+// of no use until it was emptied, and a copy in progress, which may read it, has failed.
+func (c *Cache) changeMemory(s *Sequence, f func() error) error {
 	s.unsure = true
 	defer func() {
 		if s.unsure {
@@ -127,7 +127,7 @@ func (c *Cache) change(s *Sequence, f func() error) error {
 // Repair makes memory and books agree again after a failed pass: the memory forgets what is not in
 // the books, and the books what the memory has lost, and a piece of which only a part is there.
 func (c *Cache) Repair(s *Sequence) {
-	c.drop(s, c.cut(s, s.border(len(s.tokens))))
+	c.drop(s, c.cutMemory(s, s.lastBorder(len(s.tokens))))
 }
 
 // drop removes the tokens from n on from the books.
@@ -189,8 +189,8 @@ type grid struct {
 	fewer int // how many positions fewer than tokens there are up to there
 }
 
-// border is the last place up to n where the conversation may be cut.
-func (c *conversation) border(n int) int { return c.pieces.Border(c.tokens, n) }
+// lastBorder is the last place up to n where the conversation may be cut.
+func (c *conversation) lastBorder(n int) int { return c.pieces.Border(c.tokens, n) }
 
 // positions is how many positions the first n tokens take, which end at a border.
 func (c *conversation) positions(n int) int {
@@ -246,10 +246,10 @@ func (s *Sequence) Position() int {
 	return s.positions(n)
 }
 
-// settle cuts an idle sequence, whose request has left it within a piece, before what is copied of
-// it.
-func (c *Cache) settle(s *Sequence) {
-	if n := s.border(len(s.tokens)); n < len(s.tokens) {
+// cutToBorder cuts an idle sequence, whose request has left it within a piece, before what is
+// copied of it.
+func (c *Cache) cutToBorder(s *Sequence) {
+	if n := s.lastBorder(len(s.tokens)); n < len(s.tokens) {
 		c.Truncate(s, n)
 	}
 }
@@ -268,5 +268,78 @@ func (c *Cache) Conversations(yield func([]Token) bool) {
 	}
 	if e := c.copy.entry; e != nil && !slices.Contains(c.archive.entries, e) {
 		yield(e.tokens)
+	}
+}
+
+// segment is cells next to each other that the same sequences hold. The books count cells: which of
+// the memory's they are, nobody asks. So a token adds one to a number, whatever the length of the
+// sequence, and where sequences part a segment is split.
+type segment struct {
+	cells   int
+	holders int    // sequences that have it
+	seen    uint64 // Cache.counts when Evictable has counted it
+}
+
+// holdCells gives a sequence n cells more, which were free.
+func (c *Cache) holdCells(s *Sequence, n int) {
+	if n == 0 {
+		return
+	}
+	c.free -= n
+	if k := len(s.segments); k == 0 || s.segments[k-1].holders > 1 {
+		s.segments = append(s.segments, &segment{holders: 1})
+	}
+	s.segments[len(s.segments)-1].cells += n
+}
+
+// letGo takes the last n cells from a sequence. Those that no other holds are free.
+func (c *Cache) letGo(s *Sequence, n int) {
+	for n > 0 {
+		k := len(s.segments) - 1
+		last := s.segments[k]
+		switch {
+		case last.cells > n && last.holders > 1:
+			c.split(last, last.cells-n)
+			continue
+		case last.cells > n:
+			last.cells -= n
+			c.free += n
+			return
+		}
+		n -= last.cells
+		if last.holders--; last.holders == 0 {
+			c.free += last.cells
+		}
+		s.segments[k] = nil
+		s.segments = s.segments[:k]
+	}
+}
+
+// shareCells has a sequence hold those cells of another that are between two places, too.
+func (c *Cache) shareCells(src, dst *Sequence, from, to int) {
+	for i, at := 0, 0; at < to; i++ {
+		g := src.segments[i]
+		if at < from && from < at+g.cells {
+			c.split(g, from-at)
+		}
+		if to < at+g.cells {
+			c.split(g, to-at)
+		}
+		if at >= from {
+			g.holders++
+			dst.segments = append(dst.segments, g)
+		}
+		at += g.cells
+	}
+}
+
+// split leaves a segment its first n cells. All that hold it have the others after it.
+func (c *Cache) split(g *segment, n int) {
+	rest := &segment{cells: g.cells - n, holders: g.holders}
+	g.cells = n
+	for _, s := range c.sequences {
+		if i := slices.Index(s.segments, g); i >= 0 {
+			s.segments = slices.Insert(s.segments, i+1, rest)
+		}
 	}
 }

@@ -110,7 +110,7 @@ func (t *Table) add(s *Shape) (*entry, error) {
 	}
 	e := t.byHash[s.Hash]
 	if e == nil {
-		first, at, ok := t.gap(s.Rows)
+		first, at, ok := t.findGap(s.Rows)
 		if !ok {
 			return nil, ErrFull
 		}
@@ -138,8 +138,8 @@ func (e *entry) tokens() []Token {
 	return tokens
 }
 
-// living is a piece with the numbers; nil: nobody holds one any more.
-func (e *entry) living() *Piece {
+// livingPiece is a piece with the numbers; nil: nobody holds one any more.
+func (e *entry) livingPiece() *Piece {
 	for _, held := range e.pieces {
 		if p := held.Value(); p != nil {
 			return p
@@ -148,8 +148,8 @@ func (e *entry) living() *Piece {
 	return nil
 }
 
-// gap finds room for so many tokens: behind all, as long as there is, else between two.
-func (t *Table) gap(rows int) (first Token, at int, ok bool) {
+// findGap finds room for so many tokens: behind all, as long as there is, else between two.
+func (t *Table) findGap(rows int) (first Token, at int, ok bool) {
 	n, behind := len(t.order), int64(t.floor)
 	if n > 0 {
 		behind = int64(t.order[n-1].first) + int64(t.order[n-1].shape.Rows)
@@ -204,7 +204,7 @@ func (t *Table) Piece(token Token) *Piece {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if e := t.find(token); e != nil {
-		return e.living()
+		return e.livingPiece()
 	}
 	return nil
 }
@@ -389,7 +389,7 @@ func (t *Table) Sweep(lists iter.Seq[[]Token]) {
 		}
 	}
 	t.order = slices.DeleteFunc(t.order, func(e *entry) bool {
-		if had[e] || e.living() != nil {
+		if had[e] || e.livingPiece() != nil {
 			return false
 		}
 		delete(t.byHash, e.shape.Hash)

@@ -2,12 +2,13 @@
 
 // Package portion divides what is bounded, such as the places of a queue or memory, among callers.
 //
-// A caller may have half of what the others leave. Whoever comes first cannot take all of it then:
-// two callers have a third and two thirds at most, and one that comes after any number of others
-// finds some left.
+// A caller may have half of what the others leave, which is as much as it leaves free itself: the
+// dynamic thresholds of Choudhury and Hahne (1998) with an α of 1, by which switches divide their
+// memory among queues. Whoever comes first cannot take all of it then: two callers have a third and
+// two thirds at most, and one that comes after any number of others finds some left.
 package portion
 
-// Pool is so many places or bytes. It is not safe for concurrent use.
+// Pool is a number of places or bytes. It is not safe for concurrent use.
 type Pool struct {
 	Limit int64 // of all callers
 	Least int64 // that each caller may have while there is room
@@ -34,9 +35,9 @@ func (p *Pool) Take(caller string, n int64) Verdict {
 	switch {
 	case n == 0:
 		return Taken
-	case caller != "" && own > p.most(caller) && (own > n || n > p.Most()):
+	case caller != "" && own > p.maxShare(caller) && (own > n || n > p.Most()):
 		return Enough
-	case caller != "" && own > p.most(caller), p.used+n > p.Limit:
+	case caller != "" && own > p.maxShare(caller), p.used+n > p.Limit:
 		return TooFew
 	}
 	if p.by == nil {
@@ -56,8 +57,8 @@ func (p *Pool) Has(caller string) int64 { return p.by[caller] }
 // Most is what a caller may have that is alone.
 func (p *Pool) Most() int64 { return min(p.Limit, p.beside(0)) }
 
-// most is what a caller may have, while the others have what they have.
-func (p *Pool) most(caller string) int64 {
+// maxShare is what a caller may have, while the others have what they have.
+func (p *Pool) maxShare(caller string) int64 {
 	return p.beside(p.used - p.by[caller])
 }
 

@@ -63,8 +63,8 @@ func (b *Branch) State() State {
 	return Pending
 }
 
-// usable is why nothing can be done with the branch; nil: something can.
-func (b *Branch) usable() error {
+// whyUnusable is why nothing can be done with the branch; nil: something can.
+func (b *Branch) whyUnusable() error {
 	switch {
 	case b.closed:
 		return errClosed
@@ -104,7 +104,7 @@ func (r *Run) Open(tokens []Token) (*Branch, error) {
 		return nil, err
 	}
 	b.base = len(tokens)
-	r.tree.opened(b)
+	r.tree.noteOpened(b)
 	return b, nil
 }
 
@@ -125,7 +125,7 @@ func (r *Run) newBranch() (*Branch, error) {
 // Fork begins a branch with the tokens of another. Both share what is computed of them, and the
 // row. Errors: ErrOver, ErrNoBranch, ErrMisuse.
 func (b *Branch) Fork() (*Branch, error) {
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return nil, err
 	}
 	f, err := b.run.newBranch()
@@ -134,7 +134,7 @@ func (b *Branch) Fork() (*Branch, error) {
 	}
 	f.tokens, f.scores, f.row, f.base = slices.Clone(b.tokens), slices.Clone(b.scores), b.row, b.base
 	f.follows, f.masked = b.follows.fork(), b.masked
-	b.run.tree.forked(f, b)
+	b.run.tree.noteFork(f, b)
 	return f, nil
 }
 
@@ -148,7 +148,7 @@ func (b *Branch) Close() {
 	if b.closed {
 		return
 	}
-	b.run.tree.closing(b)
+	b.run.tree.noteClose(b)
 	if b.runs != nil {
 		b.run.reserved -= b.runs.most // the tick knows what was drawn
 	}
@@ -175,7 +175,7 @@ func (b *Branch) releaseSamplers() {
 // ErrMisuse; then nothing is added.
 func (b *Branch) Append(tokens []Token, scored bool) error {
 	r, n := b.run, len(tokens)
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return err
 	}
 	switch {
@@ -198,7 +198,7 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	if scored {
 		b.score(tokens)
 	}
-	r.tree.appended(b, tokens)
+	r.tree.noteAppended(b, tokens)
 	r.used += n
 	b.tokens, b.paid = append(b.tokens, tokens...), true
 	b.changed()
@@ -230,16 +230,16 @@ func (b *Branch) score(tokens []Token) {
 // Cut keeps the first n tokens, at least one. Errors: ErrMisuse, also for a place within a picture
 // or a sound.
 func (b *Branch) Cut(n int) error {
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return err
 	}
 	switch {
 	case n < 1 || n > len(b.tokens):
 		return fmt.Errorf("%w: a branch of %d tokens is cut to %d", ErrMisuse, len(b.tokens), n)
-	case b.cuttable(n) != nil:
-		return b.cuttable(n)
+	case b.whyNotCuttable(n) != nil:
+		return b.whyNotCuttable(n)
 	case n < len(b.tokens):
-		b.run.tree.cutting(b, n)
+		b.run.tree.noteCut(b, n)
 		b.tokens, b.scores, b.known, b.base = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), min(b.base, n)
 		b.paid = false
 		b.follows.cut(n)
@@ -260,8 +260,8 @@ func (b *Branch) unpaid() int {
 	return 1
 }
 
-// pay counts the row that the branch is waited for.
-func (b *Branch) pay() error {
+// payRow counts the row that the branch is waited for.
+func (b *Branch) payRow() error {
 	r, n := b.run, b.unpaid()
 	if n > 0 && r.used+r.reserved+n > r.options.Tokens {
 		return fmt.Errorf("%w: %d of %d are in branches, and one more row would be computed", ErrBudget, r.used, r.options.Tokens)
@@ -271,7 +271,7 @@ func (b *Branch) pay() error {
 	return nil
 }
 
-// Tokens are those of the branch, its prompt included. Nobody changes them.
+// Tokens returns the tokens of the branch, its prompt included. Nobody changes them.
 func (b *Branch) Tokens() []Token { return b.tokens }
 
 // Ready reports whether the row after the last token is there.
@@ -285,7 +285,7 @@ func (b *Branch) Knows(k int) bool { return b.row != nil && b.row.knows(k) }
 // it; NaN for a token that was not appended as scored. Errors: ErrMisuse while some are yet to be
 // computed.
 func (b *Branch) Scores(from int) ([]float32, error) {
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return nil, err
 	}
 	if from < 0 || from > len(b.tokens) {
@@ -307,7 +307,7 @@ func (b *Branch) Scores(from int) ([]float32, error) {
 // Best is what the row says of the k most likely tokens: fewer where fewer are possible. Errors:
 // ErrOver, ErrMisuse without a row.
 func (b *Branch) Best(k int) (Summary, error) {
-	if err := b.readable(); err != nil {
+	if err := b.whyUnreadable(); err != nil {
 		return Summary{}, err
 	}
 	switch {
@@ -320,7 +320,7 @@ func (b *Branch) Best(k int) (Summary, error) {
 // Logits copies the row, a number for each token of the vocabulary, as far as there is room, and
 // returns how many. Errors: ErrOver, ErrMisuse without a row.
 func (b *Branch) Logits(to []float32) (n int, err error) {
-	if err := b.readable(); err != nil {
+	if err := b.whyUnreadable(); err != nil {
 		return 0, err
 	}
 	err = b.row.read(func(logits []float32) { n = copy(to, logits) })
@@ -331,7 +331,7 @@ func (b *Branch) Logits(to []float32) (n int, err error) {
 // computed: Options.HiddenState numbers, which masks and sums of rows leave as they are and nobody
 // changes; nil: the program does not want them. Errors: ErrMisuse without a row.
 func (b *Branch) HiddenState() ([]float32, error) {
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return nil, err
 	}
 	if b.row == nil {
@@ -386,8 +386,8 @@ func (b *Branch) endsOnPiece() error {
 	return nil
 }
 
-// cuttable is why the branch cannot be cut to n tokens: that would cut a piece; nil: it can.
-func (b *Branch) cuttable(n int) error {
+// whyNotCuttable is why the branch cannot be cut to n tokens: that would cut a piece; nil: it can.
+func (b *Branch) whyNotCuttable(n int) error {
 	if border := b.run.options.Pieces.Table.Border(b.tokens, n); border != n {
 		return fmt.Errorf("%w: a branch is cut to %d tokens, within a picture or a sound that begins after %d", ErrMisuse, n, border)
 	}

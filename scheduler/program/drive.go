@@ -41,7 +41,7 @@ func (r *Run) Drive(row func([]Token) []float32, waits func(shown []Shown) bool)
 		branches, _ := r.Waiting()
 		for _, b := range branches {
 			k := &kept[b.Index()]
-			if err := b.drive(k, row); err != nil {
+			if err := b.computeWaited(k, row); err != nil {
 				r.Interrupt()
 				return err
 			}
@@ -51,8 +51,8 @@ func (r *Run) Drive(row func([]Token) []float32, waits func(shown []Shown) bool)
 	}
 }
 
-// drive computes what a branch is waited for.
-func (b *Branch) drive(k *Kept, row func([]Token) []float32) error {
+// computeWaited computes what a branch is waited for.
+func (b *Branch) computeWaited(k *Kept, row func([]Token) []float32) error {
 	if going := b.TakeRun(); going != nil {
 		err := b.driveRun(k, going, row)
 		going.Release()

@@ -30,7 +30,7 @@ type following struct {
 // What is read of its rows, and what is drawn, are only tokens that the grammar allows. Errors:
 // ErrMisuse.
 func (b *Branch) Follow(p GrammarState) error {
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return err
 	}
 	b.releaseSamplers() // they know none, or another
@@ -70,7 +70,7 @@ func (b *Branch) fits(tokens []Token) error {
 	if b.follows == nil {
 		return nil
 	}
-	state, err := b.here()
+	state, err := b.grammarPosition()
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,9 @@ func (b *Branch) fits(tokens []Token) error {
 
 var errLeft = errors.New("the branch's tokens have left its grammar")
 
-// here is where in its grammar the branch is. What it has drawn by itself is followed now.
-func (b *Branch) here() (GrammarState, error) {
+// grammarPosition is where in its grammar the branch is. What it has drawn by itself is followed
+// now.
+func (b *Branch) grammarPosition() (GrammarState, error) {
 	f := b.follows
 	for len(f.states) <= len(b.tokens)-f.from {
 		next, fits := f.states[len(f.states)-1].After(b.tokens[f.from+len(f.states)-1])
@@ -112,7 +113,7 @@ func (b *Branch) narrow() error {
 	if b.follows == nil || b.masked {
 		return nil
 	}
-	state, err := b.here()
+	state, err := b.grammarPosition()
 	if err != nil {
 		return err
 	}

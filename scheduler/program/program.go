@@ -43,7 +43,7 @@ type Program struct {
 // answer, for what it takes back.
 const spareTokens = 256
 
-// DefaultTokens is how many tokens a program may put into so many branches, by the lengths of its
+// DefaultTokens is how many tokens a program may put into that many branches, by the lengths of its
 // prompt and of the longest answer.
 func DefaultTokens(prompt, answer, branches int) int {
 	return prompt + branches*(prompt+answer+spareTokens)
@@ -178,7 +178,7 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 		if b.runs != nil || b.finished {
 			continue
 		}
-		if err := b.pay(); err != nil {
+		if err := b.payRow(); err != nil {
 			return nil, err
 		}
 		b.end = Pending // its row is wanted now
@@ -348,7 +348,7 @@ func (r *Run) Adopt(choice int, b *Branch, from int) error {
 	if r.isOver() {
 		return ErrOver
 	}
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return err
 	}
 	switch {

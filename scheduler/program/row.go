@@ -187,7 +187,7 @@ func (Portable) Summarize(row []float32, ids []Token, logits []float32) Summary 
 // appended to the row are scored as before. Errors: ErrOver, ErrMisuse without a row and for
 // another number of words than the vocabulary has.
 func (b *Branch) Mask(words []uint32) error {
-	if err := b.readable(); err != nil {
+	if err := b.whyUnreadable(); err != nil {
 		return err
 	}
 	if want := (b.run.options.Vocabulary + 31) / 32; len(words) != want {
@@ -200,9 +200,9 @@ func (b *Branch) Mask(words []uint32) error {
 	return err
 }
 
-// readable is why the branch's row cannot be read; nil: it can.
-func (b *Branch) readable() error {
-	if err := b.usable(); err != nil {
+// whyUnreadable is why the branch's row cannot be read; nil: it can.
+func (b *Branch) whyUnreadable() error {
+	if err := b.whyUnusable(); err != nil {
 		return err
 	}
 	if b.row == nil {
@@ -235,7 +235,7 @@ type Weighted struct {
 // row whose weight is not 0 is impossible. Tokens that are appended to it are scored by it.
 // Errors: ErrOver, ErrMisuse.
 func (b *Branch) Mix(rows []Weighted) error {
-	if err := b.readable(); err != nil {
+	if err := b.whyUnreadable(); err != nil {
 		return err
 	}
 	sum := &Row{logits: make([]float32, b.run.options.Vocabulary), narrow: true, state: b.row.state}
@@ -243,7 +243,7 @@ func (b *Branch) Mix(rows []Weighted) error {
 		if math.IsNaN(float64(w.Weight)) || math.IsInf(float64(w.Weight), 0) {
 			return fmt.Errorf("%w: a row is weighted with %v", ErrMisuse, w.Weight)
 		}
-		if err := w.Branch.readable(); err != nil {
+		if err := w.Branch.whyUnreadable(); err != nil {
 			return err
 		}
 		if w.Weight == 0 {

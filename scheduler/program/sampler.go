@@ -75,7 +75,7 @@ func (b *Branch) sampler(c *Chain) (*sampler, error) {
 // tell tells a sampler where the branch is.
 func (b *Branch) tell(s *sampler) (err error) {
 	if s.grammar != nil {
-		if s.grammar.at, err = b.here(); err != nil {
+		if s.grammar.at, err = b.grammarPosition(); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (b *Branch) tell(s *sampler) (err error) {
 	return err
 }
 
-// tell tells the chain of the branch's tokens, of which so many are the prompt.
+// tell tells the chain of the branch's tokens, the first `prompt` of which are the prompt.
 func (s *sampler) tell(tokens []Token, prompt int) error {
 	defer func() { s.told, s.stale = len(tokens), false }()
 	switch {
@@ -161,7 +161,7 @@ type running struct {
 // Sample draws a token from the row with a chain, and does not append it. Errors: ErrOver,
 // ErrMisuse without a row, ErrNoToken, ErrRefused.
 func (b *Branch) Sample(c *Chain) (Token, error) {
-	if err := b.readable(); err != nil {
+	if err := b.whyUnreadable(); err != nil {
 		return -1, err
 	}
 	s, err := b.sampler(c)
@@ -178,7 +178,7 @@ func (b *Branch) Sample(c *Chain) (Token, error) {
 // ErrOver, ErrContextFull, ErrBudget, ErrNoToken, ErrMisuse, ErrRefused.
 func (b *Branch) Run(c *Chain, n int, scored bool) error {
 	r := b.run
-	if err := b.usable(); err != nil {
+	if err := b.whyUnusable(); err != nil {
 		return err
 	}
 	unpaid := b.unpaid()

@@ -60,8 +60,8 @@ type told struct {
 
 var unknown = float32(math.NaN())
 
-// opened notes a branch that has its first tokens.
-func (t *tree) opened(b *Branch) {
+// noteOpened notes a branch that has its first tokens.
+func (t *tree) noteOpened(b *Branch) {
 	if t == nil {
 		return
 	}
@@ -93,8 +93,8 @@ func (t *tree) begin(b *Branch, parent int) {
 	}
 }
 
-// forked notes a branch that begins with the tokens of another.
-func (t *tree) forked(f, of *Branch) {
+// noteFork notes a branch that begins with the tokens of another.
+func (t *tree) noteFork(f, of *Branch) {
 	if t == nil {
 		return
 	}
@@ -106,9 +106,9 @@ func (t *tree) forked(f, of *Branch) {
 	}
 }
 
-// appended notes that tokens are about to be added to a branch: what the row says of the first of
-// them.
-func (t *tree) appended(b *Branch, tokens []Token) {
+// noteAppended notes that tokens are about to be added to a branch: what the row says of the first
+// of them.
+func (t *tree) noteAppended(b *Branch, tokens []Token) {
 	if t == nil || b.told.path == 0 || b.row == nil || tokens[0] < 0 {
 		return
 	}
@@ -125,12 +125,12 @@ func (t *tree) extend(b *Branch) {
 	}
 }
 
-// cutting notes that a branch is about to be cut to n tokens.
-func (t *tree) cutting(b *Branch, n int) {
+// noteCut notes that a branch is about to be cut to n tokens.
+func (t *tree) noteCut(b *Branch, n int) {
 	if t == nil || b.told.path == 0 {
 		return
 	}
-	t.closing(b)
+	t.noteClose(b)
 	of := &b.told
 	parent := of.path
 	for t.paths[parent-1].parent > 0 && t.paths[parent-1].at >= n {
@@ -141,8 +141,8 @@ func (t *tree) cutting(b *Branch, n int) {
 	t.begin(b, parent)
 }
 
-// closing notes that a branch is about to be closed.
-func (t *tree) closing(b *Branch) {
+// noteClose notes that a branch is about to be closed.
+func (t *tree) noteClose(b *Branch) {
 	if t == nil {
 		return
 	}
@@ -297,8 +297,8 @@ func (r *Run) Grown() int {
 	return len(r.tree.grown)
 }
 
-// TakeGrown is what has become of the branches since the last time, as far as it is of so many
-// entries and tokens; there may be more. Grown is asked before.
+// TakeGrown tells what has become of the branches since the last time, up to that many entries and
+// tokens; there may be more. Grown is asked before.
 func (r *Run) TakeGrown(entries, tokens int) (grown []Grown) {
 	t, n := r.tree, 0
 	for n < len(t.grown) && n < entries && (n == 0 || tokens >= len(t.grown[n].Tokens)) {

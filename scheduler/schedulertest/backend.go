@@ -53,7 +53,7 @@ type Backend struct {
 	CheckpointCost time.Duration
 	// FailRestore makes it fail to put a state back.
 	FailRestore bool
-	// End makes Next answer with an end-of-generation token after so many tokens of a sequence; 0:
+	// End makes Next answer with an end-of-generation token after that many tokens of a sequence; 0:
 	// never.
 	End int
 

@@ -154,7 +154,7 @@ type Album struct {
 	Tokens [][]scheduler.Token
 }
 
-// NewAlbum puts so many pictures into the backend's table, of at most so many rows each.
+// NewAlbum puts n pictures into the backend's table, of at most rows rows each.
 func (b *Backend) NewAlbum(rng *rand.Rand, n, rows int) (a Album) {
 	for i := range n {
 		s := piece.Shape{Rows: 1 + rng.IntN(rows)}

@@ -65,7 +65,7 @@ func TestFrame_Named(t *testing.T) {
 		{EndFrame{Type: "end"}, `{"type":"end","id":"a\"\u003c",`},
 	} {
 		data, err := json.Marshal(tc.frame)
-		if got := string((&frame{data: data}).named(`a"<`)); err != nil || !strings.HasPrefix(got, tc.want) {
+		if got := string((&frame{data: data}).nameFrame(`a"<`)); err != nil || !strings.HasPrefix(got, tc.want) {
 			t.Errorf("got %s, want %s, %v", got, tc.want, err)
 		}
 	}

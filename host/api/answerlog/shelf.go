@@ -103,7 +103,7 @@ func (s *Shelf) grow(l *Log, n int64) bool {
 		}
 	}
 	for s.total+n > cmp.Or(s.mostOfAll, mostOfAll) {
-		if !s.forgetOldest(s.heaviest()) {
+		if !s.forgetOldest(s.heaviestAccount()) {
 			return false
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Shelf) grow(l *Log, n int64) bool {
 	return true
 }
 
-// account is that of a log's caller. s.mu is held.
+// account returns the account of a log's caller. s.mu is held.
 func (s *Shelf) account(l *Log) *account {
 	if s.accounts == nil {
 		s.accounts, s.byStream = map[string]*account{}, map[string]*Log{}
@@ -141,8 +141,8 @@ func (s *Shelf) forgetOldest(of *account) bool {
 	return true
 }
 
-// heaviest is the account that has most. s.mu is held.
-func (s *Shelf) heaviest() *account {
+// heaviestAccount finds the account that has most. s.mu is held.
+func (s *Shelf) heaviestAccount() *account {
 	most := &account{}
 	for _, a := range s.accounts {
 		if a.bytes > most.bytes {
@@ -159,7 +159,7 @@ func (s *Shelf) put(l *Log) {
 	s.byStream[l.name] = l
 }
 
-// log is that of a stream of this server; nil: clients find none.
+// log returns the log of a stream of this server; nil: clients find none.
 func (s *Shelf) log(stream string) *Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,8 +197,8 @@ func (s *Shelf) find(name string, caller completion.Caller) (*Log, error) {
 	return nil, unknownStream(absentStream)
 }
 
-// left begins the time that a log stays without a reader.
-func (s *Shelf) left(l *Log, ended bool) {
+// startStay begins the time that a log stays without a reader.
+func (s *Shelf) startStay(l *Log, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.expiry = time.AfterFunc(l.stay, func() {
@@ -211,8 +211,8 @@ func (s *Shelf) left(l *Log, ended bool) {
 	}
 }
 
-// ended notes that a log has all frames: it counts less from then on.
-func (s *Shelf) ended(l *Log, away bool) {
+// noteEnd notes that a log has all frames: it counts less from then on.
+func (s *Shelf) noteEnd(l *Log, away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.gone || l.stay == 0 {

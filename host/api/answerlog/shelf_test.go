@@ -112,7 +112,7 @@ func TestShelf_EndedOnesMakeRoom(t *testing.T) {
 	if s.has("first") || !s.has("second") || !s.has("read") || !s.has("other") {
 		t.Error("not the one that was left first made room")
 	}
-	s.left(read, true)
+	s.startStay(read, true)
 	s.beginNamed("three", "c") // all that there is
 	if s.beginNamed("three", "d") == nil || s.has("second") || !s.has("other") {
 		t.Error("not the caller who has most makes room for others")

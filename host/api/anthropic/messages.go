@@ -5,6 +5,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -92,7 +93,7 @@ func readContent(raw json.RawMessage, field string, pictures bool) (texts []stri
 	for i, b := range blocks {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if b.Type != "text" && !pictures {
-			return nil, nil, nil, b.refused(at, "text")
+			return nil, nil, nil, b.refuse(at, "text")
 		}
 		text, is, err := b.said(at)
 		switch {
@@ -109,7 +110,7 @@ func readContent(raw json.RawMessage, field string, pictures bool) (texts []stri
 			}
 			texts, found = append(texts, media.Marker), append(found, p)
 		default:
-			return nil, nil, nil, b.refused(at, "text, image, document, search_result and tool_reference")
+			return nil, nil, nil, b.refuse(at, "text, image, document, search_result and tool_reference")
 		}
 	}
 	return texts, found, leftOut, nil
@@ -160,22 +161,22 @@ func (b block) said(field string) (text string, is bool, err error) {
 		var from string
 		_ = json.Unmarshal(b.Source, &from) // what is none is not said
 		texts, _, _, err := readContent(b.Content, field+".content", false)
-		return joined(append([]string{b.Title, from}, texts...)...), true, err
+		return joinLines(append([]string{b.Title, from}, texts...)...), true, err
 	case "document":
 		_ = json.Unmarshal(b.Source, &s) // what is none has no type
 		switch s.Type {
 		case "text":
-			return joined(b.Title, s.Data), true, nil
+			return joinLines(b.Title, s.Data), true, nil
 		case "content":
 			texts, _, _, err := readContent(s.Content, field+".source.content", false)
-			return joined(append([]string{b.Title}, texts...)...), true, err
+			return joinLines(append([]string{b.Title}, texts...)...), true, err
 		}
 	}
 	return "", false, nil
 }
 
-// joined is texts, of which some may be empty, in lines.
-func joined(texts ...string) string {
+// joinLines joins texts, of which some may be empty, by line breaks.
+func joinLines(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
 }
 
@@ -226,8 +227,8 @@ func readBlocks(raw json.RawMessage, field string) ([]block, error) {
 	return blocks, nil
 }
 
-// refused tells that a block of this type cannot stand here.
-func (b block) refused(field, taken string) error {
+// refuse tells that a block of this type cannot stand here.
+func (b block) refuse(field, taken string) error {
 	return &chat.Invalid{Field: field, Reason: fmt.Sprintf("has type %q; here this server takes %s", excerpt.Of(b.Type, longestWord), taken)}
 }
 
@@ -265,7 +266,7 @@ func (t *turn) add(b block, field string) error {
 	case b.Type == "tool_result" && role == "user":
 		return t.addResult(b, field)
 	default:
-		return b.refused(field, takenFrom[role])
+		return b.refuse(field, takenFrom[role])
 	}
 	return nil
 }
@@ -312,4 +313,89 @@ func (t *turn) messages() []chat.Message {
 func isObject(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) > 0 && raw[0] == '{'
+}
+
+// tool is a function that the model may have called. Those of other types are Anthropic's own.
+type tool struct {
+	Type        string          `json:"type"` // absent or custom
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+	Strict      *bool           `json:"strict"`
+}
+
+// readTools turns the tools into OpenAI's shape, which templates know. Those of Anthropic's own
+// types are left out, and the fields that hold them are named.
+func readTools(raw []json.RawMessage) (tools []chat.Tool, leftOut []string, _ error) {
+	tools = make([]chat.Tool, 0, len(raw))
+	for i, r := range raw {
+		field := fmt.Sprintf("tools[%d]", i)
+		var t tool
+		bad := (*json.UnmarshalTypeError)(nil)
+		if err := json.Unmarshal(r, &t); errors.As(err, &bad) && bad.Field == "strict" {
+			return nil, nil, &chat.Invalid{Field: field + ".strict", Reason: "must be true or false"}
+		} else if err != nil || isNull(r) {
+			return nil, nil, &chat.Invalid{Field: field, Reason: "is not a tool: an object with a name, perhaps a description, and an input_schema"}
+		}
+		switch {
+		case t.Type != "" && t.Type != "custom":
+			leftOut = append(leftOut, field)
+			continue
+		case t.Name == "":
+			return nil, nil, &chat.Invalid{Field: field + ".name", Reason: "is missing"}
+		case !isObject(t.InputSchema):
+			return nil, nil, &chat.Invalid{Field: field + ".input_schema", Reason: "must be a JSON schema, which is an object"}
+		}
+		tools = append(tools, chat.Tool{Name: t.Name, JSON: t.openAI(), Field: field + ".input_schema", Strict: t.Strict})
+	}
+	return tools, leftOut, nil
+}
+
+// openAI writes the tool in OpenAI's shape. The schema's keys keep their order.
+func (t tool) openAI() json.RawMessage {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	text, _ := json.Marshal(struct { // it was decoded from JSON
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{"function", function{t.Name, t.Description, t.InputSchema}})
+	return text
+}
+
+// readToolChoice reads whether and which tools are called. parallel is nil where that is left to
+// the template.
+func readToolChoice(raw json.RawMessage, tools []chat.Tool) (choice chat.ToolChoice, parallel *bool, err error) {
+	if isNull(raw) {
+		return choice, nil, nil
+	}
+	var c struct {
+		Type     string `json:"type"`
+		Name     string `json:"name"`
+		Parallel *bool  `json:"disable_parallel_tool_use"`
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return choice, nil, &chat.Invalid{Field: "tool_choice", Reason: "is not an object with a type: auto, any, tool or none"}
+	}
+	if c.Parallel != nil {
+		several := !*c.Parallel
+		parallel = &several
+	}
+	switch c.Type {
+	case "auto":
+	case "none":
+		choice.Mode = "none"
+	case "any":
+		choice.Mode = "required"
+		if len(tools) == 0 {
+			err = &chat.Invalid{Field: "tool_choice", Reason: "has type any, but there are no tools"}
+		}
+	case "tool":
+		choice, err = chat.ChooseTool(c.Name, tools, "tool_choice.name")
+	default:
+		err = &chat.Invalid{Field: "tool_choice.type", Reason: fmt.Sprintf("is %q; it must be auto, any, tool or none", excerpt.Of(c.Type, longestWord))}
+	}
+	return choice, parallel, err
 }

@@ -91,11 +91,11 @@ func (s *shape) Start(c *completion.Choice) []any {
 
 // Part implements wire.Shape.
 func (s *shape) Part(c *completion.Choice, d completion.Delta) []any {
-	return s.after(s.blocks.add(d, wire.DetailsOf(c, d).Traces))
+	return s.startBefore(s.blocks.add(d, wire.DetailsOf(c, d).Traces))
 }
 
-// after puts the first event before others, once there are any.
-func (s *shape) after(events []any) []any {
+// startBefore puts the first event before others, once there are any.
+func (s *shape) startBefore(events []any) []any {
 	if len(events) == 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (s *shape) after(events []any) []any {
 func (s *shape) Last(c *completion.Choice) []any {
 	s.end(c, s.blocks.calls > 0)
 	end := endEvent{Type: "message_delta", Delta: ending{s.StopReason, s.StopSequence}, Usage: s.Usage, Recording: s.Recording, Receipt: s.Receipt}
-	return s.after(append(s.blocks.close(), end, plainEvent{"message_stop"}))
+	return s.startBefore(append(s.blocks.close(), end, plainEvent{"message_stop"}))
 }
 
 // Failed implements wire.Failing. A message that was waited for begins before its error: clients
@@ -117,7 +117,7 @@ func (s *shape) Failed(e *refusal.Error) []any {
 	if s.begin == nil && !s.begun { // it has waited for a slot all the time
 		s.begin = []any{startEvent{"message_start", s.message}}
 	}
-	return s.after([]any{Error(e)})
+	return s.startBefore([]any{Error(e)})
 }
 
 // Closing implements wire.Shape.

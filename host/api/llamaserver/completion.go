@@ -97,7 +97,7 @@ func (a API) complete(c echo.Context, b *completionBody, size int, prompt comple
 	if err := b.check(); err != nil {
 		return err
 	}
-	b.fit()
+	b.clampParams()
 	asked, err := b.asked(wire.CallerOf(c), size, prompt)
 	if err != nil {
 		return err
@@ -146,9 +146,9 @@ const (
 	mostCandidates = 100
 )
 
-// fit moves sampling parameters into their ranges where llama-server does so. Fields that are not
-// given stay unset: it is no number.
-func (b *completionBody) fit() {
+// clampParams moves sampling parameters into their ranges where llama-server does so. Fields that
+// are not given stay unset: it is no number.
+func (b *completionBody) clampParams() {
 	unit := func(v float32) float32 { return max(0, min(v, 1)) }
 	if b.TopK != sampling.Unset {
 		b.TopK = max(0, b.TopK)
@@ -167,7 +167,7 @@ func (b *completionBody) fit() {
 // asked is the request that a body of size bytes is.
 func (b *completionBody) asked(from completion.Caller, size int, prompt completion.Source) (completion.Asked, error) {
 	a := completion.Asked{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: b.CommonFields, Size: size, Source: prompt}
-	a.Answers = completion.Answers{PerPrompt: first(1, b.NCmpl, b.N), OnePerSlot: "n_cmpl", Logprobs: -1, ReturnTokens: b.ReturnTokens, Keep: b.NKeep, Discard: b.NDiscard, Progress: b.ReturnProgress && b.Stream}
+	a.Answers = completion.Answers{PerPrompt: firstGiven(1, b.NCmpl, b.N), OnePerSlot: "n_cmpl", Logprobs: -1, ReturnTokens: b.ReturnTokens, Keep: b.NKeep, Discard: b.NDiscard, Progress: b.ReturnProgress && b.Stream}
 	if b.NCmpl == nil {
 		a.OnePerSlot = "n"
 	}
@@ -178,7 +178,7 @@ func (b *completionBody) asked(from completion.Caller, size int, prompt completi
 	if b.IDSlot != nil && *b.IDSlot != -1 {
 		a.Slot = b.IDSlot
 	}
-	if n := max(0, first(0, b.NProbs, b.Logprobs)); n > 0 {
+	if n := max(0, firstGiven(0, b.NProbs, b.Logprobs)); n > 0 {
 		a.Logprobs = n
 		if b.NProbs != nil {
 			a.LogprobsField = "n_probs"
@@ -200,11 +200,11 @@ func (b *completionBody) asked(from completion.Caller, size int, prompt completi
 
 // limit is how many tokens to generate: -1 for as many as the server allows.
 func (b *completionBody) limit() int {
-	return first(-1, b.NPredict, b.MaxCompletionTokens, b.MaxTokens)
+	return firstGiven(-1, b.NPredict, b.MaxCompletionTokens, b.MaxTokens)
 }
 
-// first is the first value that is there.
-func first(otherwise int, values ...*int) int {
+// firstGiven is the first value that is there.
+func firstGiven(otherwise int, values ...*int) int {
 	for _, v := range values {
 		if v != nil {
 			return *v
@@ -222,7 +222,7 @@ const legacyReasoning = "deepseek-legacy"
 // settings are generation_settings: what an answer is generated with.
 type settings map[string]any
 
-// samplingSettings are those of sampling parameters, and what all others are by default.
+// samplingSettings describes sampling parameters; all other settings have their defaults.
 func samplingSettings(p sampling.Params) settings {
 	s := settings(p.Values())
 	maps.Copy(s, settings{
@@ -233,7 +233,7 @@ func samplingSettings(p sampling.Params) settings {
 	return s
 }
 
-// defaultSettings are those of a request that says nothing. Two lists are in an answer's settings
+// defaultSettings describes a request that sets nothing. Two lists are in an answer's settings
 // only, as with llama-server.
 func defaultSettings(m *serving.Model) settings {
 	p := m.Defaults.Sampling.Params()
@@ -250,7 +250,7 @@ func defaultSettings(m *serving.Model) settings {
 // drafters are what guesses tokens of a model's answers.
 func drafters(m *serving.Model) string { return cmp.Or(m.Compute.Drafter, "none") }
 
-// settings are those of a choice of a request with this body.
+// settings describes what one choice of a request with this body is computed with.
 func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 	p := r.Params.ForChoice(uint32(choice % r.PerPrompt))
 	if b.Seed == nil && !r.Model.Defaults.Sampling.Seeded() || b.Seed != nil && *b.Seed < 0 {
@@ -261,7 +261,7 @@ func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 	maps.Copy(s, settings{
 		"stop": append(append([]string{}, r.Stops...), r.Rendered.Stops...), "logit_bias": biases(r),
 		"lora": adapters(r.Adapters), "speculative.types": drafters(r.Model),
-		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift().Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
+		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift().Keep, "n_discard": b.NDiscard, "n_probs": firstGiven(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
 		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == legacyReasoning,
 	})
@@ -276,8 +276,8 @@ func (b *completionBody) settings(r *completion.Prompted, choice int) settings {
 	return s
 }
 
-// formatSettings are those of what the answer must look like: what the request gave, or the
-// grammar of its chat's format. It was not refused, so there are no errors.
+// formatSettings describes what the answer must look like: what the request gave, or the grammar
+// of its chat's format. It was not refused, so there are no errors.
 func formatSettings(r *completion.Prompted, p sampling.Params) settings {
 	triggers, _ := r.Model.Engine.Triggers(context.Background(), p)
 	preserved := append([]int32{}, r.Preserved...)

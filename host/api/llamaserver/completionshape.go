@@ -110,14 +110,14 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 	}
 	st.tokens = append(st.tokens, t)
 	st.partial = append(st.partial, s.request.Model.Engine.Shown(t)...)
-	if n := incomplete(st.partial); n > 0 {
+	if n := unfinishedBytes(st.partial); n > 0 {
 		st.partial = append(st.partial[:0], st.partial[len(st.partial)-n:]...)
 		st.held += text
 		return nil
 	}
 	st.partial = st.partial[:0]
 	text, st.held = st.held+text, ""
-	st.show(text)
+	st.noteShown(text)
 	tokens := []scheduler.Token{}
 	if s.request.ShowsTokens() {
 		tokens = append(tokens, t)
@@ -146,10 +146,10 @@ func (s *completionShape) end(c *completion.Choice, st *state, text string) (fra
 		frames, text = s.token(c, st, e.Token, text, e.Details), ""
 	}
 	text, st.held = st.held+text, ""
-	st.show(text)
-	final := s.final(c, st)
+	st.noteShown(text)
+	final := s.describeEnd(c, st)
 	final["content"], final["tokens"] = text, []scheduler.Token{}
-	return append(frames, pick(final, s.fields))
+	return append(frames, pickFields(final, s.fields))
 }
 
 // Whole implements wire.Shape: a list, if there are several answers.
@@ -157,7 +157,7 @@ func (s *completionShape) Whole(choices []*completion.Choice, wholes []*wire.Who
 	all := make([]any, len(choices))
 	for i, c := range choices {
 		st := s.states[c.Index]
-		final := s.final(c, st)
+		final := s.describeEnd(c, st)
 		final["content"], final["tokens"] = wholes[i].Content.String(), []scheduler.Token{}
 		if s.body.ReturnTokens {
 			final["tokens"] = append([]scheduler.Token{}, st.tokens...)
@@ -171,7 +171,7 @@ func (s *completionShape) Whole(choices []*completion.Choice, wholes []*wire.Who
 		if told := wholes[i].Branches; !told.IsEmpty() {
 			final["branches"], final["branches_left_out"] = told.Branches, told.LeftOut
 		}
-		all[i] = pick(final, s.fields)
+		all[i] = pickFields(final, s.fields)
 	}
 	if len(all) == 1 {
 		return all[0]
@@ -261,10 +261,10 @@ func probOf(r *completion.Prompted, t scheduler.Token, text string, d answer.Det
 		}
 		return p
 	}
-	p.Logprob = logprob(d.Logprobs.Token)
+	p.Logprob = logOf(d.Logprobs.Token)
 	for _, c := range d.Logprobs.Top {
 		one := newTokenProb(c.Token, r.Model.Engine.Shown(c.Token))
-		one.Logprob = logprob(c.Logprob)
+		one.Logprob = logOf(c.Logprob)
 		p.TopLogprob = append(p.TopLogprob, one)
 	}
 	return p
@@ -282,13 +282,13 @@ func drawnFrom(t *chain.Trace) []chain.Score {
 	return t.Stages[len(t.Stages)-2].After.Best
 }
 
-func logprob(v float32) *float32 {
+func logOf(v float32) *float32 {
 	v = max(v, lowest) // NaN stays, which no row has
 	return &v
 }
 
-// final is what is reported of an answer at its end, but for its text.
-func (s *completionShape) final(c *completion.Choice, st *state) map[string]any {
+// describeEnd describes an answer at its end, but for its text.
+func (s *completionShape) describeEnd(c *completion.Choice, st *state) map[string]any {
 	prompt, err := s.request.Model.Engine.Detokenize(c.Request.TextTokens(c.Index / s.request.PerPrompt))
 	if err != nil {
 		prompt = "" // the tokens were computed, so they have a text
@@ -315,9 +315,9 @@ func (s *completionShape) final(c *completion.Choice, st *state) map[string]any 
 	return final
 }
 
-// pick takes fields out of an object; "a/b" is the field b of the object a. Those that are not
-// there are left out. Without any it takes the whole object.
-func pick(object map[string]any, fields []string) map[string]any {
+// pickFields takes fields out of an object; "a/b" is the field b of the object a. Those that are
+// not there are left out. Without any it takes the whole object.
+func pickFields(object map[string]any, fields []string) map[string]any {
 	if len(fields) == 0 {
 		return object
 	}
@@ -341,10 +341,10 @@ func pick(object map[string]any, fields []string) map[string]any {
 	return picked
 }
 
-// show notes that text was shown.
-func (st *state) show(text string) { st.newLine = st.newLine || strings.Contains(text, "\n") }
+// noteShown notes that text was shown.
+func (st *state) noteShown(text string) { st.newLine = st.newLine || strings.Contains(text, "\n") }
 
-// timings are those of an answer that goes on.
+// timings measures an answer that has not ended.
 func (st *state) timings(c *completion.Choice) *wire.Timings {
 	t := wire.TimingsOf(scheduler.End{
 		Usage:  scheduler.Usage{Prompt: c.Start.PromptTokens, Cached: c.Start.CachedTokens, Generated: len(st.tokens)},
@@ -353,8 +353,8 @@ func (st *state) timings(c *completion.Choice) *wire.Timings {
 	return &t
 }
 
-// incomplete is the length of an unfinished but so far valid character at the end of text.
-func incomplete(text []byte) int {
+// unfinishedBytes is the length of an unfinished but so far valid character at the end of text.
+func unfinishedBytes(text []byte) int {
 	for n := 1; n <= min(utf8.UTFMax-1, len(text)); n++ {
 		if c := text[len(text)-n]; utf8.RuneStart(c) {
 			if c >= utf8.RuneSelf && !utf8.FullRune(text[len(text)-n:]) {

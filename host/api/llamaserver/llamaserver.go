@@ -59,16 +59,16 @@ func (a API) Routes() []wire.Route {
 	}
 }
 
-// loaded finds the model of a route that only tells of it: the one that the query names, or else
-// the default. None is loaded for it: such a route has no rate limit, and a page may have it
+// findLoaded finds the model of a route that only tells of it: the one that the query names, or
+// else the default. None is loaded for it: such a route has no rate limit, and a page may have it
 // called for an image.
-func (a API) loaded(c echo.Context) (*serving.Model, func(), error) {
+func (a API) findLoaded(c echo.Context) (*serving.Model, func(), error) {
 	return a.Models.Loaded(c.QueryParam("model"))
 }
 
-// use finds the model of a route that is not for an answer: the one that the body names, the one
-// that the query names, or else the default.
-func (a API) use(c echo.Context, inBody string) (*serving.Model, func(), error) {
+// findModel finds the model of a route that is not for an answer: the one that the body names, the
+// one that the query names, or else the default.
+func (a API) findModel(c echo.Context, inBody string) (*serving.Model, func(), error) {
 	return a.Models.Use(c.Request().Context(), cmp.Or(inBody, c.QueryParam("model")))
 }
 
@@ -98,9 +98,9 @@ func notSupported(message string) error {
 
 // props is GET /props.
 func (a API) props(c echo.Context) error {
-	m, release, err := a.loaded(c)
+	m, release, err := a.findLoaded(c)
 	if err != nil {
-		return a.foretold(c, err)
+		return a.foretellProps(c, err)
 	}
 	defer release()
 	props := map[string]any{
@@ -139,9 +139,9 @@ func (a API) props(c echo.Context) error {
 	return c.JSON(http.StatusOK, props)
 }
 
-// foretold is what the file of a model says that is not loaded; known is why it is not told of one
-// that is.
-func (a API) foretold(c echo.Context, known error) error {
+// foretellProps answers with what the file of a model says that is not loaded; known is why it is
+// not told of one that is.
+func (a API) foretellProps(c echo.Context, known error) error {
 	name := strings.TrimSuffix(c.QueryParam("model"), ":latest") // as clients of Ollama name it
 	for _, m := range a.Models.List() {
 		if m.Failed != nil || name == "" || m.Name != name && !slices.Contains(m.Aliases, name) {
@@ -178,7 +178,7 @@ type loraAdapter struct {
 
 // loraAdapters is GET /lora-adapters.
 func (a API) loraAdapters(c echo.Context) error {
-	m, release, err := a.loaded(c)
+	m, release, err := a.findLoaded(c)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (a API) setLoraAdapters(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m, release, err := a.use(c, "")
+	m, release, err := a.findModel(c, "")
 	if err != nil {
 		return err
 	}

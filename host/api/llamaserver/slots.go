@@ -50,7 +50,7 @@ func (a API) slots(c echo.Context) error {
 	if a.NoSlots {
 		return notSupported("This server does not support slots endpoint. Start it with `--slots`")
 	}
-	m, release, err := a.loaded(c)
+	m, release, err := a.findLoaded(c)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ type erasedSlot struct {
 // actOnSlot is POST /slots/ID, which saves, restores or erases the conversation that a slot's last
 // answer has left in the KV cache.
 func (a API) actOnSlot(c echo.Context) error {
-	m, release, err := a.use(c, "")
+	m, release, err := a.findModel(c, "")
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (a API) tokenize(c echo.Context) error {
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
 	}
-	m, release, err := a.use(c, body.Model)
+	m, release, err := a.findModel(c, body.Model)
 	if err != nil {
 		return err
 	}
@@ -54,11 +54,11 @@ func (a API) tokenize(c echo.Context) error {
 		}
 		return yield(wire.Text(strconv.Itoa(int(t))))
 	})
-	return wire.JSONParts(c, named("tokens", list))
+	return wire.JSONParts(c, namedPart("tokens", list))
 }
 
-// named gives the parts of a JSON object with one field.
-func named(name string, value iter.Seq[any]) iter.Seq[any] {
+// namedPart gives the parts of a JSON object with one field.
+func namedPart(name string, value iter.Seq[any]) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		if !yield(wire.Text(`{"` + name + `":`)) {
 			return
@@ -142,7 +142,7 @@ func (a API) detokenize(c echo.Context) error {
 	if i := slices.IndexFunc(body.Tokens, func(r json.RawMessage) bool { return !completion.IsNumber(r) }); i >= 0 {
 		return refusal.Invalid("tokens["+strconv.Itoa(i)+"]", "tokens[%d] is not a token", i)
 	}
-	m, release, err := a.use(c, body.Model)
+	m, release, err := a.findModel(c, body.Model)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (a API) detokenize(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return wire.JSONParts(c, named("content", pieces(m, tokens)))
+	return wire.JSONParts(c, namedPart("content", pieces(m, tokens)))
 }
 
 // applyTemplateBody is POST /apply-template.

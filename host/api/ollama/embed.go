@@ -55,15 +55,15 @@ func (a API) embed(c echo.Context) error {
 		return err
 	}
 	defer answer.Release()
-	list := wire.JSONList(answer.Vectors, func(_ int, v [][]float32, yield func(any) bool) bool { return yield(shorten(v[0], b.Dimensions)) })
+	list := wire.JSONList(answer.Vectors, func(_ int, v [][]float32, yield func(any) bool) bool { return yield(shortenVector(v[0], b.Dimensions)) })
 	return wire.JSONParts(c, wire.JSONWith(struct {
 		Model string `json:"model"`
 	}{answer.Model}, "embeddings", list, embedTimes{Total: time.Since(begun), Count: answer.Tokens}))
 }
 
-// shorten gives a vector n dimensions and the length 1; 0, or more than it has: all of them, as
-// with Ollama.
-func shorten(v []float32, n int) []float32 {
+// shortenVector gives a vector n dimensions and the length 1; 0, or more than it has: all of them,
+// as with Ollama.
+func shortenVector(v []float32, n int) []float32 {
 	if n == 0 || n >= len(v) {
 		return v
 	}

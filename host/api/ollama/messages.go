@@ -43,28 +43,28 @@ func readMessages(raw []json.RawMessage) ([]chat.Message, []media.Part, error) {
 		field := fmt.Sprintf("messages[%d]", i)
 		var m message
 		if err := wire.Decode(r, &m); err != nil {
-			return nil, nil, within(field, err)
+			return nil, nil, blameField(field, err)
 		}
 		var err error
 		if messages[i], err = m.plain(field); err != nil {
 			return nil, nil, err
 		}
-		parts = append(parts, pictures(&messages[i], m.Images, field+".images")...)
+		parts = append(parts, placePictures(&messages[i], m.Images, field+".images")...)
 	}
-	tie(messages)
+	pairResults(messages)
 	return messages, parts, nil
 }
 
-// pictures puts the places of pictures before a message's text.
-func pictures(m *chat.Message, images []string, field string) []media.Part {
+// placePictures puts the places of pictures before a message's text.
+func placePictures(m *chat.Message, images []string, field string) []media.Part {
 	m.Content = strings.Repeat(media.Marker, len(images)) + m.Content
 	return media.Sources(field, media.Image, images)
 }
 
-// tie gives the calls of tools ids, and their results the ids of their calls, where they have
-// none: Ollama's clients send none, and some templates need them. A result is that of the first
-// call of its tool that has no result yet.
-func tie(messages []chat.Message) {
+// pairResults gives the calls of tools ids, and their results the ids of their calls, where they
+// have none: Ollama's clients send none, and some templates need them. A result belongs to the
+// first call of its tool that has no result yet.
+func pairResults(messages []chat.Message) {
 	open := openCalls{queues: map[callKey][]int{}}
 	for i := range messages {
 		m := &messages[i]
@@ -123,8 +123,8 @@ func (o *openCalls) take(key callKey) (id string, ok bool) {
 	return o.ids[first], true
 }
 
-// within says that the fault of an object is that of a field.
-func within(field string, err error) error {
+// blameField blames a field for the fault of the object in it.
+func blameField(field string, err error) error {
 	var e *refusal.Error
 	switch {
 	case !errors.As(err, &e):

@@ -57,7 +57,18 @@ func (h answerHeads) noUsage() any {
 	return (*wire.Usage)(nil) // which is not omitted
 }
 
-// Start implements wire.Shape: the first frame is that of the first token.
+// answerFrame is a frame of a streamed answer, or a whole text completion: some of its choices.
+type answerFrame[Choice any] struct {
+	head
+	Choices []Choice `json:"choices"`
+	Usage   any      `json:"usage,omitempty"` // see answerHeads.noUsage
+	wire.Measured
+
+	Recording string `json:"recording,omitempty"` // an addition of ours, in the last frame of a choice
+	Receipt   string `json:"receipt,omitempty"`   // likewise, of the choice that ends last
+}
+
+// Start implements wire.Shape: nothing is sent before the first token.
 func (answerHeads) Start(*completion.Choice) []any { return nil }
 
 // Framing implements wire.Shape.
@@ -69,15 +80,7 @@ type chatShape struct {
 	begun map[int]bool // the choices whose first frame was sent
 }
 
-type chatChunk struct {
-	head
-	Choices []chatDelta `json:"choices"`
-	Usage   any         `json:"usage,omitempty"` // see answerHeads.noUsage
-	wire.Measured
-
-	Recording string `json:"recording,omitempty"` // an addition of ours, in the last frame of a choice
-	Receipt   string `json:"receipt,omitempty"`   // likewise, of the choice that ends last
-}
+type chatChunk = answerFrame[chatDelta]
 
 type chatDelta struct {
 	Index        int        `json:"index"`
@@ -215,8 +218,8 @@ type describedShape struct {
 	verbose bool
 }
 
-// described is the shape that a body asks for.
-func (a API) described(r *completion.Prompted, b *AnswerFields, sh wire.Shape) wire.Shape {
+// describeShape adds to a shape what a body asks for besides.
+func (a API) describeShape(r *completion.Prompted, b *AnswerFields, sh wire.Shape) wire.Shape {
 	measured := b.Stream && (b.ReturnProgress || b.TimingsPerToken)
 	if !b.Verbose && !measured {
 		return sh

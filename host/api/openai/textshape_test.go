@@ -19,7 +19,7 @@ func TestBest_MostLikelyOnAverage(t *testing.T) {
 	}
 	all := []*wire.Whole{of(-3, -1), of(-1, -1, -1, -1), of(-2), of(-1)}
 	for n, want := range map[int][]int{1: {1}, 2: {1, 3}, 3: {1, 3, 0}, 4: {0, 1, 2, 3}} {
-		if diff := cmp.Diff(want, best(all, n)); diff != "" {
+		if diff := cmp.Diff(want, mostLikely(all, n)); diff != "" {
 			t.Errorf("%d of 4: %s", n, diff)
 		}
 	}

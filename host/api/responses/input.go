@@ -148,7 +148,7 @@ func (r *reader) add(it *item, field string) error {
 			r.say(it.Role, text)
 			return nil
 		}
-		if m := r.turn(); text != "" || len(m.said) > 0 {
+		if m := r.assistantTurn(); text != "" || len(m.said) > 0 {
 			m.said = append(m.said, text)
 		}
 		return nil
@@ -157,7 +157,7 @@ func (r *reader) add(it *item, field string) error {
 		if err == nil && text == "" {
 			text, err = r.texts(it.Summary, field+".summary")
 		}
-		m := r.turn()
+		m := r.assistantTurn()
 		m.thought = append(m.thought, text)
 		return err
 	case functionCall, customCall, "local_shell_call":
@@ -165,7 +165,7 @@ func (r *reader) add(it *item, field string) error {
 		if err != nil {
 			return err
 		}
-		m := r.turn()
+		m := r.assistantTurn()
 		m.ToolCalls = append(m.ToolCalls, made)
 		return nil
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
@@ -205,8 +205,8 @@ func (r *reader) say(role, text string) *message {
 	return &r.messages[len(r.messages)-1]
 }
 
-// turn is the last message, which is made one of the assistant.
-func (r *reader) turn() *message {
+// assistantTurn returns the last message, which it makes one of the assistant.
+func (r *reader) assistantTurn() *message {
 	if n := len(r.messages); n > 0 && r.messages[n-1].Role == "assistant" {
 		return &r.messages[n-1]
 	}

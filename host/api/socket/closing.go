@@ -37,7 +37,7 @@ func (k *connection) ping() {
 		case <-k.unasked:
 			k.confirm()
 		case <-idle.C:
-			if !k.wrote.Swap(false) && !k.pongs(k.api.writeTimeout()) {
+			if !k.wrote.Swap(false) && !k.answersPing(k.api.writeTimeout()) {
 				k.close()
 				return
 			}
@@ -45,8 +45,8 @@ func (k *connection) ping() {
 	}
 }
 
-// pongs reports whether the client answers a ping in time.
-func (k *connection) pongs(within time.Duration) bool {
+// answersPing reports whether the client answers a ping in time.
+func (k *connection) answersPing(within time.Duration) bool {
 	ctx, done := context.WithTimeout(k.ctx, within)
 	defer done()
 	return k.conn.Ping(ctx) == nil
@@ -61,7 +61,7 @@ func (k *connection) confirm() {
 	k.mu.Lock()
 	told := slices.Clone(k.told)
 	k.mu.Unlock()
-	if len(told) == 0 || !k.pongs(confirmTime) {
+	if len(told) == 0 || !k.answersPing(confirmTime) {
 		return
 	}
 	k.settle(told)
@@ -115,7 +115,7 @@ func (k *connection) closeOnShutdown(late bool) {
 	if late {
 		coming = time.After(attachTime)
 	}
-	if k.rest(k.api.Done, coming) {
+	if k.awaitAnswers(k.api.Done, coming) {
 		k.confirm()
 		select {
 		case k.out <- goodbye:
@@ -130,15 +130,15 @@ func (k *connection) closeOnShutdown(late bool) {
 	k.mu.Lock()
 	k.closing = true
 	k.mu.Unlock()
-	if !k.rest(timeIsUp.Done(), nil) || !k.send(timeIsUp, goodbye) {
+	if !k.awaitAnswers(timeIsUp.Done(), nil) || !k.send(timeIsUp, goodbye) {
 		k.close()
 	}
 }
 
-// rest waits until no answer is going on, and has the connection begin none after that. While
-// the client may be coming back, it waits for its first answer. It is false if the connection or
-// the time ends first.
-func (k *connection) rest(timeIsUp <-chan struct{}, coming <-chan time.Time) bool {
+// awaitAnswers waits until no answer is going on, and has the connection begin none after that.
+// While the client may be coming back, it waits for its first answer. It is false if the connection
+// or the time ends first.
+func (k *connection) awaitAnswers(timeIsUp <-chan struct{}, coming <-chan time.Time) bool {
 	for {
 		k.mu.Lock()
 		if k.served {

@@ -4,6 +4,7 @@ package socket
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -12,10 +13,43 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
 )
+
+// clientFrame is any frame that a client sends over the WebSocket. Its type decides which fields
+// count.
+type clientFrame struct {
+	Type     string          `json:"type"`
+	ID       string          `json:"id"`
+	Request  json.RawMessage `json:"request"`   // generate
+	DetachMS int64           `json:"detach_ms"` // generate, fork
+	Overflow string          `json:"overflow"`  // generate, fork
+	Parts    bool            `json:"parts"`     // generate, fork
+	As       string          `json:"as"`        // fork
+	Sampling json.RawMessage `json:"sampling"`  // set, fork
+	Text     *string         `json:"text"`      // inject
+	Tokens   *int            `json:"tokens"`    // rewind
+	Stream   string          `json:"stream"`    // attach
+	After    *int64          `json:"after"`     // attach
+	EveryMS  *int64          `json:"every_ms"`  // watch
+
+	release func() // lets go of the frame's memory
+}
+
+type errorFrame struct {
+	Type  string           `json:"type"`
+	ID    string           `json:"id,omitempty"`
+	As    string           `json:"as,omitempty"`    // of a fork
+	Frame string           `json:"frame,omitempty"` // the type of the frame that was refused, if it can be read
+	Error wire.ErrorObject `json:"error"`
+}
+
+func refusalFrame(id string, err error) errorFrame {
+	return errorFrame{Type: "error", ID: id, Error: wire.ErrorOf(completion.AsError(err, "request"))}
+}
 
 // read handles frames until the connection ends.
 func (k *connection) read() error {
@@ -31,10 +65,10 @@ func (k *connection) read() error {
 	}
 }
 
-// readFrame reads one frame and acts on it. Its error is that of the connection; one that is too
-// large is read to its end and refused.
+// readFrame reads one frame and acts on it. It fails only if the connection does; a frame that is
+// too large is read to its end and refused.
 func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
-	r, arrived := k.hurried(r)
+	r, arrived := k.hurryReader(r)
 	defer arrived()
 	counted := k.incoming.claim.Body(r)
 	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
@@ -69,10 +103,10 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 // frameRate is how many bytes of a frame give its client a second more for it.
 const frameRate = 128 << 10
 
-// hurried ends the connection if a frame that has begun does not arrive in time: a frame that
+// hurryReader ends the connection if a frame that has begun does not arrive in time: a frame that
 // never ends would keep its memory forever. A large one has more time than a small one. What is
 // beyond the largest has no time of its own. arrived may be called more than once.
-func (k *connection) hurried(r io.Reader) (_ io.Reader, arrived func()) {
+func (k *connection) hurryReader(r io.Reader) (_ io.Reader, arrived func()) {
 	if k.api.BodyTimeout <= 0 {
 		return r, func() {}
 	}
@@ -109,9 +143,8 @@ func (k *connection) endLate() {
 	}
 }
 
-// A client may have so many frames refused in a row without a delay; then each further frame is
-// read late, so that one that sends nothing but frames that are refused takes no processor time
-// from others.
+// After freeRefusals refused frames in a row, each further frame is read late, so that a client
+// that sends nothing but frames that are refused takes no processor time from others.
 const (
 	freeRefusals = 64
 	refusalDelay = 5 * time.Millisecond

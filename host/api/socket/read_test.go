@@ -63,7 +63,7 @@ func TestConnection_Hurried(t *testing.T) {
 					}
 				}()
 				began := time.Now()
-				r, arrived := k.hurried(&steady{ctx, tc.rate, tc.bytes})
+				r, arrived := k.hurryReader(&steady{ctx, tc.rate, tc.bytes})
 				_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{r}, make([]byte, 8<<20))
 				arrived()
 				if took := time.Since(began).Truncate(time.Second); took != tc.want || (err != nil) != tc.late {

@@ -54,7 +54,7 @@ func (k *connection) sendLive(ctx context.Context, every time.Duration) {
 	defer tick.Stop()
 	seen := map[string]int{} // by model: ticks that a frame has had
 	for {
-		models, err := k.api.lookout.look(ctx, k.api.Models)
+		models, err := k.api.lookout.lookAtModels(ctx, k.api.Models)
 		if err != nil || k.client.allow() != nil {
 			return
 		}
@@ -100,9 +100,9 @@ type modelView struct {
 	plugins []serving.PluginMeasures
 }
 
-// look describes the models that are in memory or being loaded. Its error is the context's. The
-// caller changes nothing of what it gets.
-func (l *lookout) look(ctx context.Context, models serving.Models) ([]modelView, error) {
+// lookAtModels describes the models that are in memory or being loaded. Its error is the context's.
+// The caller changes nothing of what it gets.
+func (l *lookout) lookAtModels(ctx context.Context, models serving.Models) ([]modelView, error) {
 	l.once.Do(func() { l.turn = make(chan struct{}, 1) })
 	select {
 	case l.turn <- struct{}{}:
@@ -269,7 +269,7 @@ func (v *modelView) live(own map[string]string, seen map[string]int) liveModel {
 		l.Slots[i] = slotOf(s, own[s.Stream])
 	}
 	for i, p := range v.plugins {
-		l.Plugins[i] = livePlugin{p.Name, p.State, p.Calls, ms(p.Time), p.Faults}
+		l.Plugins[i] = livePlugin{p.Name, p.State, p.Calls, milliseconds(p.Time), p.Faults}
 	}
 	before, known := seen[v.name]
 	l.Ticks = ticksOf(v.Ticks, v.TickCount, before, known)
@@ -283,7 +283,7 @@ func slotOf(s scheduler.SlotInfo, id string) liveSlot {
 	}
 	l.WaitsFor, l.ID, l.Request, l.Prompt, l.Done, l.Cached = string(s.Wait), id, s.Request, s.Prompt, min(s.Computed, s.Prompt), s.Cached
 	l.Branch, l.Has = s.Branch, s.Tokens
-	l.Tokens, l.Most, l.AgeMS, l.Priority = s.Generated, s.Limit, ms(s.Age), s.Priority
+	l.Tokens, l.Most, l.AgeMS, l.Priority = s.Generated, s.Limit, milliseconds(s.Age), s.Priority
 	if s.Decoding > 0 && s.Generated > 1 {
 		l.Rate = math.Round(float64(s.Generated-1)/s.Decoding.Seconds()*100) / 100
 	}
@@ -296,9 +296,9 @@ func slotOf(s scheduler.SlotInfo, id string) liveSlot {
 }
 
 func itlOf(h serving.Histogram) liveITL {
-	l := liveITL{UpTo: make([]float64, len(h.Bounds)), Counts: append([]uint64{}, h.Counts...), SumMS: ms(h.Sum)}
+	l := liveITL{UpTo: make([]float64, len(h.Bounds)), Counts: append([]uint64{}, h.Counts...), SumMS: milliseconds(h.Sum)}
 	for i, b := range h.Bounds {
-		l.UpTo[i] = ms(b)
+		l.UpTo[i] = milliseconds(b)
 	}
 	return l
 }
@@ -308,14 +308,14 @@ func queueOf(queue []scheduler.QueueInfo, own map[string]string) liveQueue {
 	for i, q := range queue {
 		l.For[string(q.Wait)]++
 		if id, ok := own[q.Stream]; ok {
-			l.Own = append(l.Own, liveQueued{id, i + 1, string(q.Wait), q.Prompt, q.Generated, ms(q.Age), q.Priority})
+			l.Own = append(l.Own, liveQueued{id, i + 1, string(q.Wait), q.Prompt, q.Generated, milliseconds(q.Age), q.Priority})
 		}
 	}
 	return l
 }
 
-// ticksOf are those of the last ticks that came after the first before ones. A watch that has just
-// begun is not told of any that were left out.
+// ticksOf lists those of the last ticks that the watch has not seen: the ticks after the first
+// `before`. A watch that has just begun is not told of any that were left out.
 func ticksOf(ticks []scheduler.TickRecord, count, before int, known bool) liveTicks {
 	if before > count { // the model was loaded again
 		before, known = 0, false
@@ -328,12 +328,12 @@ func ticksOf(ticks []scheduler.TickRecord, count, before int, known bool) liveTi
 	}
 	for i, r := range ticks[len(ticks)-n:] {
 		l.AtMS[i], l.Decode[i], l.Prefill[i], l.Passes[i] = float64(r.Start.UnixMicro())/1000, r.Decode, r.Prefill, r.Passes
-		l.Forward[i], l.Sample[i], l.Plugin[i], l.Total[i] = ms(r.Forward), ms(r.Sample), ms(r.Background), ms(r.Total)
+		l.Forward[i], l.Sample[i], l.Plugin[i], l.Total[i] = milliseconds(r.Forward), milliseconds(r.Sample), milliseconds(r.Background), milliseconds(r.Total)
 	}
 	return l
 }
 
-// ms is a duration in milliseconds, to the microsecond.
-func ms(d time.Duration) float64 {
+// milliseconds gives a duration in milliseconds, to the microsecond.
+func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
 }

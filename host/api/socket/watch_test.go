@@ -187,7 +187,7 @@ func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
 	residents := residentsOnly{nil, []serving.Resident{{Name: "coming", Waiting: 3}, {Name: "going", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}}},
 		{Name: "embeds", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}, EmbedsOnly: true}}}}
 	k := newConnection(t.Context(), &API{})
-	models, err := k.api.lookout.look(t.Context(), residents)
+	models, err := k.api.lookout.lookAtModels(t.Context(), residents)
 	if err != nil {
 		t.Fatal(err)
 	}

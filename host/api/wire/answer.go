@@ -3,10 +3,13 @@
 package wire
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -56,7 +59,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Prompted, sh Shape, stream
 	if stream {
 		err = s.stream(ctx, c, answer, sh)
 	} else {
-		err = whole(ctx, c, answer, sh)
+		err = answerWhole(ctx, c, answer, sh)
 	}
 	if err != nil && ctx.Err() != nil {
 		return refusal.ErrGone
@@ -67,7 +70,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Prompted, sh Shape, stream
 	return nil
 }
 
-func whole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
+func answerWhole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
 	wholes := make([]*Whole, len(a.Choices))
 	for i := range wholes {
 		wholes[i] = &Whole{}
@@ -100,7 +103,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shap
 func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Submitted, sh Shape) error {
 	w, ctx := s.newEvents(ctx, c.Response(), sh.Framing())
 	defer w.release()
-	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return forward(w, sh, c, d) }, w.flush)
+	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return gatherFrames(w, sh, c, d) }, w.flush)
 	if err == nil {
 		err = w.gather(sh.Closing(a.Choices)...)
 	}
@@ -109,22 +112,22 @@ func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Submi
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {
-		_ = w.gather(failure(c, sh, completion.AsError(err, a.PromptField))...) // a broken connection shows at flush
+		_ = w.gather(failureFrames(c, sh, completion.AsError(err, a.PromptField))...) // a broken connection shows at flush
 	}
 	w.done()
 	return w.flush()
 }
 
-// failure is the frames that end a stream which has begun.
-func failure(c echo.Context, sh Shape, e *refusal.Error) []any {
+// failureFrames makes the frames that end a stream which has begun.
+func failureFrames(c echo.Context, sh Shape, e *refusal.Error) []any {
 	if f, ok := sh.(Failing); ok {
 		return f.Failed(e)
 	}
 	return []any{ErrorBody(c, e)}
 }
 
-// forward gathers the frames of an event; they are written when no other event is ready.
-func forward(w *events, sh Shape, c *completion.Choice, d completion.Delta) error {
+// gatherFrames gathers the frames of an event; they are written when no other event is ready.
+func gatherFrames(w *events, sh Shape, c *completion.Choice, d completion.Delta) error {
 	return w.gather(Frames(sh, c, d)...)
 }
 
@@ -209,8 +212,8 @@ type Whole struct {
 	Said   []TokenProb             // those of Probs whose tokens are the content
 }
 
-// maxWarnings bounds how many fields are told one by one: a client bounds the headers that it
-// takes, and a long conversation may have many items that are ignored.
+// maxWarnings bounds how many ignored fields a header names: clients bound the headers that they
+// take, and a long conversation may have many items that are ignored.
 const maxWarnings = 16
 
 // Warnings say that fields of a request are ignored: programs send some without which an answer
@@ -254,4 +257,153 @@ func inASCII(text string) string {
 		}
 	}
 	return s.String()
+}
+
+// The times after which a stream without events sends a keep-alive comment. If a request is
+// refused within the first, the client gets an ordinary error with its status. Later the stream
+// has begun, and the error is an event of it.
+const (
+	defaultGrace     = time.Second
+	defaultKeepAlive = 10 * time.Second
+)
+
+// events writes the frames of a stream, as server-sent events or as lines. They gather until
+// flush, so that what is ready together is sent together. The headers are sent with the first
+// flush, or after the time of grace. From then on a comment is sent whenever nothing else was for
+// a while, because proxies and clients give up on a silent connection.
+type events struct {
+	w       http.ResponseWriter
+	framing Framing
+	control *http.ResponseController
+	every   time.Duration // between comments
+	cancel  func()        // called when a comment cannot be written
+	buffer  bytes.Buffer
+	encoder *json.Encoder
+
+	mu    sync.Mutex // guards w, begun and ended
+	timer *time.Timer
+	begun bool
+	ended bool // no comment is written any more
+}
+
+// newEvents makes the events of an answer. ctx is done when the client has gone.
+func (s *Server) newEvents(ctx context.Context, w http.ResponseWriter, framing Framing) (*events, context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	e := &events{w: w, framing: framing, control: http.NewResponseController(w), every: orDefault(s.Comment, defaultKeepAlive), cancel: cancel}
+	e.encoder = json.NewEncoder(&e.buffer)
+	e.encoder.SetEscapeHTML(false)
+	e.mu.Lock() // the timer may fire before it is stored
+	defer e.mu.Unlock()
+	e.timer = time.AfterFunc(orDefault(s.Grace, defaultGrace), e.keepAlive)
+	return e, ctx
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+// maxPending is how many bytes may gather before they are written anyway.
+const maxPending = 64 << 10
+
+// gather adds frames to what flush writes.
+func (e *events) gather(frames ...any) error {
+	for _, f := range frames {
+		if e.framing != Lines {
+			if named, ok := f.(interface{ EventName() string }); ok {
+				e.buffer.WriteString("event: " + named.EventName() + "\n")
+			}
+			e.buffer.WriteString("data: ")
+		}
+		if err := e.encoder.Encode(f); err != nil { // ends with one line break
+			return fmt.Errorf("encode a frame: %w", err)
+		}
+		if e.framing != Lines {
+			e.buffer.WriteByte('\n')
+		}
+		if e.buffer.Len() > maxPending {
+			if err := e.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// done adds the marker that ends a stream of OpenAI's.
+func (e *events) done() {
+	if e.framing == EventsDone {
+		e.buffer.WriteString("data: [DONE]\n\n")
+	}
+}
+
+// flush writes what has gathered.
+func (e *events) flush() error {
+	if e.buffer.Len() == 0 {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	err := e.write(e.buffer.Bytes())
+	e.buffer.Reset()
+	return err
+}
+
+// keepAlive writes a comment, which tells a waiting client that its answer is still to come.
+func (e *events) keepAlive() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended {
+		return
+	}
+	comment := ": waiting\n\n"
+	if e.framing == Lines {
+		comment = "" // lines know no comments: only the headers go out
+	}
+	if err := e.write([]byte(comment)); err != nil {
+		e.cancel()
+	}
+}
+
+// write sends text, with the headers if it is the first, and sets the time to the next comment.
+// Its caller has the lock.
+func (e *events) write(text []byte) error {
+	if !e.begun {
+		e.begun = true
+		h := e.w.Header()
+		h.Set("Content-Type", e.framing.contentType())
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+		e.w.WriteHeader(http.StatusOK)
+	}
+	e.timer.Reset(e.every)
+	if _, err := e.w.Write(text); err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	return e.control.Flush()
+}
+
+// end stops the comments and reports whether the answer has begun. If so, an error can only be an
+// event.
+func (e *events) end() (begun bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ended = true
+	e.timer.Stop()
+	return e.begun
+}
+
+// release stops the comments, however the answer ends.
+func (e *events) release() {
+	e.end()
+	e.cancel()
+}
+
+func (f Framing) contentType() string {
+	if f == Lines {
+		return "application/x-ndjson"
+	}
+	return "text/event-stream; charset=utf-8"
 }

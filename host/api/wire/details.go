@@ -6,13 +6,121 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
 )
+
+// Usage is OpenAI's.
+type Usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	Details    struct {
+		Cached int `json:"cached_tokens"`
+		Audio  int `json:"audio_tokens,omitempty"`
+		Image  int `json:"image_tokens,omitempty"` // an addition of ours
+	} `json:"prompt_tokens_details"`
+	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
+}
+
+// completionDetails are which of the tokens are reasoning, and what an answer that a program writes
+// has cost besides its tokens.
+type completionDetails struct {
+	Reasoning int `json:"reasoning_tokens"`
+	Branch    int `json:"branch_tokens,omitempty"`
+}
+
+// UsageOf sums the choices of a request; a prompt counts once, however many choices it has.
+func UsageOf(choices []*completion.Choice, n int) Usage {
+	var u Usage
+	beside, reasoning := 0, 0
+	for i, c := range choices {
+		beside += c.End.Usage.Beside()
+		reasoning += c.ReasoningTokens()
+		u.Completion += c.End.Usage.Generated
+		if i%n == 0 {
+			u.Prompt += c.End.Usage.Prompt
+			u.Details.Cached += c.End.Usage.Cached
+		}
+	}
+	if len(choices) > 0 && choices[0].Request != nil {
+		r := choices[0].Request
+		u.Details.Audio, u.Details.Image = r.MediaTokens(media.Audio), r.MediaTokens(media.Image)
+	}
+	if u.Total = u.Prompt + u.Completion; beside+reasoning > 0 {
+		u.CompletionDetails = &completionDetails{reasoning, beside}
+	}
+	return u
+}
+
+// Timings is llama-server's, with the time in the queue.
+type Timings struct {
+	QueuedMS           float64 `json:"queued_ms"`
+	CacheN             int     `json:"cache_n"`
+	PromptN            int     `json:"prompt_n"`
+	PromptMS           float64 `json:"prompt_ms"`
+	PromptPerTokenMS   float64 `json:"prompt_per_token_ms"`
+	PromptPerSecond    float64 `json:"prompt_per_second"`
+	PredictedN         int     `json:"predicted_n"`
+	PredictedMS        float64 `json:"predicted_ms"`
+	PredictedPerToken  float64 `json:"predicted_per_token_ms"`
+	PredictedPerSecond float64 `json:"predicted_per_second"`
+	DraftN             int     `json:"draft_n,omitempty"` // tokens that were guessed
+	DraftNAccepted     *int    `json:"draft_n_accepted,omitempty"`
+	BranchN            int     `json:"branch_n,omitempty"` // tokens that a program has had computed besides
+}
+
+// Progress is llama-server's: how far a prompt is computed.
+type Progress struct {
+	Total     int   `json:"total"`
+	Cache     int   `json:"cache"`
+	Processed int   `json:"processed"`
+	TimeMS    int64 `json:"time_ms"`
+}
+
+// Measured is what a frame tells of the answer's pace, if its client has asked for that.
+type Measured struct {
+	Timings  *Timings  `json:"timings,omitempty"`
+	Progress *Progress `json:"prompt_progress,omitempty"`
+}
+
+// Measures is m itself, to be read or set in a frame that has it.
+func (m *Measured) Measures() *Measured { return m }
+
+// TimingsOf describes how long an answer took.
+func TimingsOf(e scheduler.End) Timings {
+	t := Timings{
+		QueuedMS:    milliseconds(e.Timing.Queued),
+		CacheN:      e.Usage.Cached,
+		PromptN:     e.Usage.Prompt - e.Usage.Cached,
+		PromptMS:    milliseconds(e.Timing.Prefill),
+		PredictedN:  e.Usage.Generated,
+		PredictedMS: milliseconds(e.Timing.Decode),
+		BranchN:     e.Usage.Beside(),
+	}
+	if t.DraftN = e.Usage.Drafted; t.DraftN > 0 {
+		t.DraftNAccepted = &e.Usage.Accepted
+	}
+	t.PromptPerTokenMS, t.PromptPerSecond = rates(t.PromptN, t.PromptMS)
+	t.PredictedPerToken, t.PredictedPerSecond = rates(t.PredictedN, t.PredictedMS)
+	return t
+}
+
+// rates are 0 if there is nothing to divide by: JSON has no infinity.
+func rates(n int, ms float64) (perToken, perSecond float64) {
+	if n <= 0 || ms <= 0 {
+		return 0, 0
+	}
+	return ms / float64(n), 1000 * float64(n) / ms
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // SaidIn describes the tokens of the content that an event adds, as far as its request has asked
 // for that.
@@ -227,16 +335,16 @@ func timedOf(t chain.Timed) timed { return timed{t.Name, milliseconds(t.Took)} }
 func surveyOf(engine serving.Engine, v chain.Survey) survey {
 	out := survey{N: v.Count, Best: make([]candidate, len(v.Best))}
 	for i, b := range v.Best {
-		out.Best[i] = candidate{ID: b.Token, Token: engine.Piece(b.Token), Logit: finite(b.Logit), P: b.P}
+		out.Best[i] = candidate{ID: b.Token, Token: engine.Piece(b.Token), Logit: finiteLogit(b.Logit), P: b.P}
 	}
 	if c := v.Chosen; c.Rank > 0 {
-		out.Chosen = &place{c.Rank, finite(c.Logit), c.P}
+		out.Chosen = &place{c.Rank, finiteLogit(c.Logit), c.P}
 	}
 	return out
 }
 
-// finite is a logit as JSON can have it: a plugin can choose a token that was banned.
-func finite(logit float32) float32 {
+// finiteLogit makes a logit one that JSON can have: a plugin can choose a token that was banned.
+func finiteLogit(logit float32) float32 {
 	if math.Abs(float64(logit)) <= math.MaxFloat32 {
 		return logit
 	}
@@ -349,13 +457,13 @@ type CallDelta struct {
 	Custom   *CustomDelta   `json:"custom,omitempty"`
 }
 
-// FunctionDelta is that of a function's call.
+// FunctionDelta is what a delta adds to the call of a function.
 type FunctionDelta struct {
 	Name      string `json:"name,omitempty"`
 	Arguments string `json:"arguments"`
 }
 
-// CustomDelta is that of a custom tool's call.
+// CustomDelta is what a delta adds to the call of a custom tool.
 type CustomDelta struct {
 	Name  string `json:"name,omitempty"`
 	Input string `json:"input"`

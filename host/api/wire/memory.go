@@ -68,8 +68,8 @@ func (c *Claim) take(n int64) error {
 	return nil
 }
 
-// give returns n bytes.
-func (c *Claim) give(n int64) {
+// giveBack returns n bytes.
+func (c *Claim) giveBack(n int64) {
 	m := c.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,13 +120,13 @@ func (b *Body) Decode(text []byte) error {
 // Decoded returns what the values have taken: what is needed of them is a request by now, and the
 // rest is garbage.
 func (b *Body) Decoded() {
-	b.claim.give(b.values)
+	b.claim.giveBack(b.values)
 	b.values = 0
 }
 
 // Release frees the body. It may be called more than once.
 func (b *Body) Release() {
-	b.claim.give(b.bytes + b.values)
+	b.claim.giveBack(b.bytes + b.values)
 	b.bytes, b.values = 0, 0
 }
 

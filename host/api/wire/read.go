@@ -138,7 +138,7 @@ func Decode(body []byte, v any) error {
 		return Malformed("the request body must be a JSON object, not " + withArticle(wrongType.Value))
 	case errors.As(err, &wrongType):
 		field := plainPath(wrongType.Field)
-		e := refusal.Invalid(field, "%s is %s; it must be %s", field, withArticle(wrongType.Value), expected(wrongType))
+		e := refusal.Invalid(field, "%s is %s; it must be %s", field, withArticle(wrongType.Value), expectedType(wrongType))
 		e.Code = "invalid_type"
 		return e
 	}
@@ -170,8 +170,8 @@ func plainPath(path string) string {
 	return strings.Join(fields, ".")
 }
 
-// expected says what a field's Go type takes, in JSON's words.
-func expected(e *json.UnmarshalTypeError) string {
+// expectedType says what a field's Go type takes, in JSON's words.
+func expectedType(e *json.UnmarshalTypeError) string {
 	switch kind := e.Type.Kind().String(); {
 	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
 		return "an integer (in " + kind + "'s range)"

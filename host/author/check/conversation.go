@@ -203,14 +203,11 @@ type writing struct {
 	shown  []string // what it has shown by each wait
 }
 
-// mostWaits is how many waits an answer of this many tokens may have.
-func mostWaits(tokens int) int { return 100 * (tokens + 1) }
-
 // tryProgram has a program write an answer twice: with the same rows it must do the same.
 func (r *Report) tryProgram(p *load.Plugin, o Options, seed uint64) {
 	var first *writing
 	for range 2 {
-		w := &writing{plugin: p, words: words, seed: seed, tokens: o.Tokens, waits: mostWaits(o.Tokens), report: r}
+		w := &writing{plugin: p, words: words, seed: seed, tokens: o.Tokens, waits: 100 * (o.Tokens + 1), report: r}
 		if err := w.run(o.Config); err != nil {
 			r.addFinding("answer %d, wait %d: %v", seed, len(w.shown)+1, err)
 			return

@@ -162,7 +162,7 @@ func eachFile(from fs.FS, add func(name string, text []byte) error) error {
 
 // fillTemplate puts the options into a template.
 func fillTemplate(name string, text []byte, o Options) ([]byte, error) {
-	t, err := template.New(name).Delims("<<", ">>").Funcs(template.FuncMap{"snake": snakeCase}).Parse(string(text))
+	t, err := template.New(name).Delims("<<", ">>").Funcs(template.FuncMap{"snake": func(name string) string { return strings.ReplaceAll(name, "-", "_") }}).Parse(string(text))
 	if err != nil {
 		return nil, err
 	}
@@ -170,6 +170,3 @@ func fillTemplate(name string, text []byte, o Options) ([]byte, error) {
 	err = t.Execute(&out, o)
 	return out.Bytes(), err
 }
-
-// snakeCase turns a package's name into that of Rust's code.
-func snakeCase(name string) string { return strings.ReplaceAll(name, "-", "_") }

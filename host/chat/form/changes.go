@@ -104,7 +104,7 @@ func mergeFront(ms []chat.Message) []chat.Message {
 	if n < 2 {
 		return ms
 	}
-	return append([]chat.Message{joined(ms[0].Role, ms[:n])}, ms[n:]...)
+	return append([]chat.Message{joinMessages(ms[0].Role, ms[:n])}, ms[n:]...)
 }
 
 // mergeLater adds the system messages behind others to those at the front.
@@ -124,7 +124,7 @@ func mergeLater(ms []chat.Message) (out []chat.Message) {
 	if isSystem(ms[0]) {
 		role = ms[0].Role
 	}
-	return append([]chat.Message{joined(role, all)}, out...)
+	return append([]chat.Message{joinMessages(role, all)}, out...)
 }
 
 func isNoSystem(m chat.Message) bool { return !isSystem(m) }
@@ -142,14 +142,12 @@ func giveToUser(ms []chat.Message) (out []chat.Message) {
 		case isSystem(m):
 			m.Role = user
 		case m.Role == user && len(waiting) > 0:
-			m, waiting = joined(user, append(waiting, m)), nil
+			m, waiting = joinMessages(user, append(waiting, m)), nil
 		}
 		out = append(out, m)
 	}
 	return out
 }
-
-func isUser(m chat.Message) bool { return m.Role == user }
 
 // leaveOutEmpty leaves out what says nothing, but for the last message, with which an answer may go
 // on.
@@ -193,7 +191,7 @@ func putUserFirst(ms []chat.Message) []chat.Message {
 
 // addUser puts a user who says nothing behind the system messages at the front.
 func addUser(ms []chat.Message) []chat.Message {
-	if slices.ContainsFunc(ms, isUser) {
+	if slices.ContainsFunc(ms, func(m chat.Message) bool { return m.Role == user }) {
 		return ms
 	}
 	front := slices.IndexFunc(ms, isNoSystem)
@@ -221,15 +219,15 @@ func merge(ms []chat.Message, role string) (out []chat.Message) {
 				thoughts = append(thoughts, m.Reasoning)
 			}
 		}
-		one := joined(role, ms[:n])
+		one := joinMessages(role, ms[:n])
 		one.Reasoning = strings.Trim(strings.Join(thoughts, "\n\n"), "\n")
 		out, ms = append(out, one), ms[n:]
 	}
 	return out
 }
 
-// joined is one message of several, in parts if one of them has parts.
-func joined(role string, ms []chat.Message) chat.Message {
+// joinMessages makes one message of several, in parts if one of them has parts.
+func joinMessages(role string, ms []chat.Message) chat.Message {
 	var texts, parts []string
 	inParts := false
 	for _, m := range ms {

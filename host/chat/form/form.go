@@ -96,8 +96,8 @@ type Render[P any] func(ctx context.Context, messages []chat.Message) (_ P, text
 // # Errors
 //
 //   - A [chat.Invalid] names the first text that is in the prompt in no form.
-//   - An error of render is that of the form which the template needs. One that is no Refused ends
-//     the search.
+//   - If no form can be said, the error is render's for the form that the template needs. An error
+//     of render that is no Refused ends the search.
 func Say[P any](ctx context.Context, needs Form, messages []chat.Message, most int, render Render[P]) (prompt P, said []chat.Message, err error) {
 	if needs == AsItStands {
 		prompt, _, err = render(ctx, messages)
@@ -127,7 +127,7 @@ func Say[P any](ctx context.Context, needs Form, messages []chat.Message, most i
 		tried = append(tried, in)
 		p, text, attempt := counted(ctx, in)
 		if attempt == nil && !saysAll(text, in) {
-			attempt = confirm(ctx, form, messages, counted)
+			attempt = confirmPlaces(ctx, form, messages, counted)
 		}
 		if attempt == nil {
 			return p, in, nil
@@ -158,7 +158,7 @@ func (f Form) keepsMedia(messages []chat.Message) bool {
 	}
 	next := 0
 	for _, m := range f.apply(numbered) {
-		for number := range marks(m.Content) {
+		for number := range marksIn(m.Content) {
 			if number != next {
 				return false
 			}
@@ -178,15 +178,15 @@ func isSame(a, b chat.Message) bool {
 		(a.Parts == nil) == (b.Parts == nil) && slices.Equal(a.Parts, b.Parts) && slices.Equal(a.ToolCalls, b.ToolCalls)
 }
 
-// confirm renders a form with marks in the place of texts, which shows whether the template has a
-// place for each: it may write a text in another way than it came, such as within JSON.
-func confirm[P any](ctx context.Context, form Form, messages []chat.Message, render Render[P]) error {
-	marked, pieces := mark(messages)
+// confirmPlaces renders a form with marks in the place of texts, which shows whether the template
+// has a place for each: it may write a text in another way than it came, such as within JSON.
+func confirmPlaces[P any](ctx context.Context, form Form, messages []chat.Message, render Render[P]) error {
+	marked, pieces := markTexts(messages)
 	_, text, err := render(ctx, form.apply(marked))
 	if err != nil {
 		return err
 	}
-	if lost := missing(text, len(pieces)); lost >= 0 {
+	if lost := firstMissing(text, len(pieces)); lost >= 0 {
 		p := pieces[lost]
 		return noPlace(p.field, strconv.Quote(excerpt.Of(strings.TrimSpace(p.text), 40)))
 	}
@@ -218,7 +218,7 @@ func (f Form) String() string {
 func saysAll(prompt string, messages []chat.Message) bool {
 	r := reader{rest: prompt, most: scans * (len(prompt) + 1), inJSON: map[string]bool{}}
 	for _, m := range messages {
-		for _, text := range texts(m) {
+		for _, text := range textsOf(m) {
 			if !r.find(strings.TrimSpace(text), m.Role) {
 				return false
 			}
@@ -280,9 +280,9 @@ func markersOf(messages []chat.Message) (n int) {
 	return n
 }
 
-// texts are what a template has to say of a message. The arguments of calls are not among them:
+// textsOf lists what a template has to say of a message. The arguments of calls are not among them:
 // most templates write those in a notation of their own.
-func texts(m chat.Message) (out []string) {
+func textsOf(m chat.Message) (out []string) {
 	if m.Parts == nil {
 		out = strings.Split(m.Content, media.Marker)
 	} else {
@@ -308,8 +308,8 @@ const (
 
 func markOf(number int) string { return markBegin + strconv.Itoa(number) + markEnd }
 
-// marks are the numbers of the marks in a text.
-func marks(text string) iter.Seq[int] {
+// marksIn finds the numbers of the marks in a text.
+func marksIn(text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for {
 			_, behind, ok := strings.Cut(text, markBegin)
@@ -325,9 +325,9 @@ func marks(text string) iter.Seq[int] {
 	}
 }
 
-// mark is a copy of messages with a mark for each text, which is the number of its piece. Reasoning
-// has none, since templates may leave that of earlier answers out.
-func mark(messages []chat.Message) (marked []chat.Message, pieces []piece) {
+// markTexts copies messages with a mark for each text, which is the number of its piece.
+// Reasoning has none, since templates may leave that of earlier answers out.
+func markTexts(messages []chat.Message) (marked []chat.Message, pieces []piece) {
 	add := func(text, field string) string {
 		if strings.TrimSpace(text) == "" {
 			return text
@@ -367,13 +367,125 @@ func mark(messages []chat.Message) (marked []chat.Message, pieces []piece) {
 	return marked, pieces
 }
 
-// missing is the first of so many marks that a prompt does not have; -1: it has all.
-func missing(prompt string, pieces int) int {
+// firstMissing finds the first piece whose mark is not in the prompt; -1: all are.
+func firstMissing(prompt string, pieces int) int {
 	seen := make([]bool, pieces)
-	for n := range marks(prompt) {
+	for n := range marksIn(prompt) {
 		if n >= 0 && n < pieces {
 			seen[n] = true
 		}
 	}
 	return slices.Index(seen, false)
+}
+
+// probe is a conversation of a kind, and the changes to try in turn if a template cannot say it.
+// Its texts are marks when it is tried.
+type probe struct {
+	messages  []chat.Message
+	remedies  []Form
+	foreignID bool // the last message is a result of a call that another model made
+}
+
+var (
+	asks    = said(user)
+	answers = said(assistant)
+	told    = said(system)
+	calls   = chat.Message{Role: assistant, ToolCalls: []chat.ToolCall{call("call00001")}}
+	gives   = gave("call00001")
+)
+
+func said(role string) chat.Message { return chat.Message{Role: role, Content: "x"} }
+func call(id string) chat.ToolCall  { return chat.NewToolCall(id, "x", `{"q": "x"}`) }
+func gave(id string) chat.Message {
+	return chat.Message{Role: result, Content: "x", ToolCallID: id}
+}
+
+func inParts(m chat.Message) chat.Message {
+	m.Parts = []string{"x", "x"}
+	return m
+}
+
+func beside(m chat.Message) chat.Message {
+	m.Content = "x"
+	return m
+}
+
+// probes are in such an order that the remedy of one serves those that follow.
+var probes = []probe{
+	{[]chat.Message{inParts(asks)}, []Form{joinUser}, false},
+	{[]chat.Message{asks, inParts(answers), asks}, []Form{joinAssistant}, false},
+	{[]chat.Message{told, asks}, []Form{systemsAsUser}, false},
+	{[]chat.Message{inParts(told), asks}, []Form{joinSystem}, false},
+	{[]chat.Message{asks, asks}, []Form{mergeUsers}, false},
+	{[]chat.Message{asks, answers, answers, asks}, []Form{mergeAssistants}, false},
+	{[]chat.Message{asks, {Role: assistant}, asks}, []Form{dropEmpty, dropEmpty | mergeUsers}, false},
+	{[]chat.Message{told, told, asks}, []Form{frontSystems, systemsAsUser}, false},
+	{[]chat.Message{told, said(developer), asks}, []Form{frontSystems, systemsAsUser}, false},
+	{[]chat.Message{told, asks, answers, told, asks}, []Form{laterSystems, systemsAsUser}, false},
+	{[]chat.Message{asks, answers, said(developer), asks}, []Form{laterSystems, systemsAsUser}, false},
+	{[]chat.Message{told, asks, told}, []Form{laterSystems, systemsAsUser}, false},
+	{[]chat.Message{answers, asks}, []Form{beginWithUser}, false},
+	{[]chat.Message{told, answers}, []Form{haveUser, beginWithUser}, false},
+	{[]chat.Message{asks, calls, gives, answers, asks}, []Form{callsAsText, resultsAsUser, resultsAsUser | callsAsText}, false},
+	{[]chat.Message{asks, calls, gives}, []Form{callsAsText, resultsAsUser, resultsAsUser | callsAsText}, false},
+	{[]chat.Message{asks, {Role: assistant, ToolCalls: []chat.ToolCall{call("call_PTLP8xhu3uwZk4l3nlnrrJha")}}, gave("call_PTLP8xhu3uwZk4l3nlnrrJha")},
+		[]Form{shortIDs, namedIDs}, true},
+	{[]chat.Message{asks, calls, inParts(gives)}, []Form{joinResults}, false},
+	{[]chat.Message{asks, beside(calls), gives}, []Form{textBeforeCalls, callsAsText}, false},
+	{[]chat.Message{asks, beside(calls), gives, answers, asks}, []Form{textBeforeOldCalls, userBeforeCalls, textBeforeOldCalls | userBeforeCalls, callsAsText}, false},
+	{[]chat.Message{asks, {Role: assistant, ToolCalls: []chat.ToolCall{call("call00001"), call("call00002")}}, gives, gave("call00002"), answers, asks},
+		[]Form{oneCallEach, callsAsText, resultsAsUser | callsAsText}, false},
+	{[]chat.Message{asks, calls, gives, asks}, []Form{answerResults}, false},
+	{[]chat.Message{told, calls, gives}, []Form{haveUser, beginWithUser}, false},
+	{[]chat.Message{calls, gives, asks}, []Form{beginWithUser, beginWithUser | answerResults}, false},
+}
+
+// Needs finds the form in which a template can say conversations of every kind, by trying it. What
+// was not tried before ctx is done counts as what the template can say.
+//
+// Kinds that a template says in no form have no remedy: such conversations are refused when they
+// come.
+func Needs(ctx context.Context, render func(ctx context.Context, messages []chat.Message) (string, error)) Form {
+	var needs Form
+	says := func(form Form, p probe) bool {
+		marked, pieces := markTexts(p.messages)
+		in := form.apply(marked)
+		text, err := render(ctx, in)
+		return err == nil && firstMissing(text, len(pieces)) < 0 && !showsLists(text) && !(p.foreignID && namesNoCall(text, in))
+	}
+	plain, pieces := markTexts([]chat.Message{asks})
+	if text, err := render(ctx, plain); err == nil && firstMissing(text, len(pieces)) >= 0 {
+		return AsItStands
+	}
+	for _, p := range probes {
+		if says(needs, p) {
+			continue
+		}
+		for _, remedy := range p.remedies {
+			if ctx.Err() == nil && says(needs|remedy, p) {
+				needs |= remedy
+				break
+			}
+		}
+	}
+	return needs
+}
+
+// namesNoCall reports whether the result has the id of a call in the prompt, but the call another:
+// the template writes ids of its own there.
+func namesNoCall(prompt string, messages []chat.Message) bool {
+	return strings.Count(prompt, messages[len(messages)-1].ToolCallID) == 1
+}
+
+// showsLists reports whether a prompt has parts as Python or JSON writes them: the template takes a
+// list for a text.
+func showsLists(prompt string) bool {
+	for _, quote := range []string{"'", `"`} {
+		for _, space := range []string{" ", ""} {
+			if strings.Contains(prompt, quote+"type"+quote+":"+space+quote+"text"+quote) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -317,7 +317,7 @@ func TestSay_Linear(t *testing.T) {
 				messages[i] = says([]string{user, assistant}[i%2], "a \"text\"\nof "+strconv.Itoa(i))
 			}
 			var prompt, marked strings.Builder
-			in, _ := mark(messages)
+			in, _ := markTexts(messages)
 			for i, m := range messages {
 				prompt.WriteString(write(m.Role, m.Content))
 				marked.WriteString(in[i].Content)

@@ -38,7 +38,7 @@ func encoded(width, height int, encode func(io.Writer, image.Image) error) []byt
 	return b.Bytes()
 }
 
-// PNG is a good picture of so many pixels, as the next ones are.
+// PNG writes a good picture of that size, as the next functions do.
 func PNG(width, height int) []byte { return encoded(width, height, png.Encode) }
 
 // JPEG is one, too.

@@ -107,7 +107,7 @@ func begins(data []byte, magic string) bool {
 	return true
 }
 
-// Open reads the headers of a picture that may have so many pixels. data must not change
+// Open reads the headers of a picture that may have at most that many pixels. data must not change
 // afterwards.
 func Open(data []byte, pixels int) (*File, error) {
 	for _, f := range formats {
@@ -185,4 +185,74 @@ func (h *heedful) Read(p []byte) (int, error) {
 		return 0, context.Cause(h.ctx)
 	}
 	return h.r.Read(p[:min(len(p), heedfulRead)])
+}
+
+// flatten writes what was decoded as upright RGB over white. A picture that does not fill its
+// canvas, as a frame of a GIF, has white around it.
+func (f *File) flatten(ctx context.Context, rest func(), from image.Image) (RGB, error) {
+	at, ok := from.(image.RGBA64Image)
+	if !ok {
+		return RGB{}, fmt.Errorf("its pixels are %T, which are not known here", from)
+	}
+	out := RGB{Width: f.Width, Height: f.Height, Pixels: make([]byte, 3*f.Width*f.Height)}
+	width, height := f.orientation.shown(f.Width, f.Height) // as stored: turning twice is none
+	origin, right, down := f.orientation.steps(f.Width, f.Height)
+	bounds := from.Bounds()
+	if bounds.Dx() != width || bounds.Dy() != height {
+		for i := range out.Pixels {
+			out.Pixels[i] = 0xff
+		}
+	}
+	bounds = bounds.Intersect(image.Rect(0, 0, width, height))
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		rest()
+		if ctx.Err() != nil {
+			return RGB{}, context.Cause(ctx)
+		}
+		to := 3 * (origin + y*down + bounds.Min.X*right)
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			c := at.RGBA64At(x, y) // premultiplied, so white fills up what alpha leaves
+			white := 0xffff - uint32(c.A)
+			p := out.Pixels[to : to+3 : to+3]
+			p[0], p[1], p[2] = byte((uint32(c.R)+white)>>8), byte((uint32(c.G)+white)>>8), byte((uint32(c.B)+white)>>8)
+			to += 3 * right
+		}
+	}
+	return out, nil
+}
+
+// Within computes the size of the picture when its longer side is scaled down to at most side
+// pixels. It never grows.
+func (p RGB) Within(side int) (width, height int) {
+	longer := max(p.Width, p.Height)
+	if longer <= side {
+		return p.Width, p.Height
+	}
+	scale := func(n int) int { return (n*side + longer - 1) / longer } // rounded up, so that a strip does not become longer in proportion
+	return scale(p.Width), scale(p.Height)
+}
+
+// Scaled is the picture with fewer pixels: each is the mean of those that it stands for. Neither
+// size may be larger than before.
+func (p RGB) Scaled(width, height int) RGB {
+	out := RGB{Width: width, Height: height, Pixels: make([]byte, 3*width*height)}
+	for y := range height {
+		top, bottom := y*p.Height/height, (y+1)*p.Height/height
+		for x := range width {
+			left, right := x*p.Width/width, (x+1)*p.Width/width
+			var sum [3]uint64
+			for row := top; row < bottom; row++ {
+				for _, at := range [3]int{0, 1, 2} {
+					for i := 3*(row*p.Width+left) + at; i < 3*(row*p.Width+right); i += 3 {
+						sum[at] += uint64(p.Pixels[i])
+					}
+				}
+			}
+			n := uint64((bottom - top) * (right - left))
+			for at, s := range sum {
+				out.Pixels[3*(y*width+x)+at] = byte((s + n/2) / n)
+			}
+		}
+	}
+	return out
 }

@@ -204,7 +204,7 @@ func (o OneModel) Unload(string) error {
 	return &refusal.Error{Kind: refusal.KindConflict, Code: "model_kept", Field: "model", Message: "the only model of this server stays loaded"}
 }
 
-// NoPlugins are those of a request that uses none.
+// NoPlugins stands for the plugins of a request that uses none.
 type NoPlugins struct{}
 
 // NewPolicy implements serving.Plugins: the policy has no stages.

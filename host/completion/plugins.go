@@ -8,20 +8,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/excerpt"
-	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/script"
-	"github.com/penstock/penstock/scheduler"
 )
 
 // maxPlugins bounds the plugins of a request.
@@ -219,7 +217,7 @@ func pluginsOf(ctx context.Context, m *serving.Model, asker serving.Asker, uses 
 	return noPlugins{m.Engine}.Again(ctx, asker, chain)
 }
 
-// noPlugins are those of a request to a server that has none: the model's own samplers decide.
+// noPlugins stands for the plugins of a server that has none: the model's own samplers decide.
 type noPlugins struct{ engine serving.Engine }
 
 func (n noPlugins) NewPolicy(p sampling.Params, _ serving.AnswerInfo) (serving.Policy, error) {
@@ -265,80 +263,168 @@ func namesPlugin(entry string) bool {
 	return ok
 }
 
-// maxAdapters bounds the entries of a list.
-const maxAdapters = 64
+// CheckedScript is a script that a caller wants to know of whether it can be used, and how. Fields
+// of refusals are source and config.
+type CheckedScript struct {
+	Caller    Caller
+	ModelName string // "": the default model
+	Source    string
+	Config    json.RawMessage // nil: none
+}
 
-// ReadAdapterScales reads a list of objects with id or name, and scale, as llama-server's "lora"
-// has them; field names it in errors.
-func ReadAdapterScales(raw json.RawMessage, field string) ([]serving.AdapterScale, error) {
-	if !IsSet(raw) {
-		return nil, nil
+// CheckScript compiles a script as a request with it would, and says what it asks for. What is
+// wrong in the script is a refusal with refusal.ScriptCode.
+func (s *Service) CheckScript(ctx context.Context, asked CheckedScript) (serving.Plan, error) {
+	const field = "source"
+	if asked.Source == "" {
+		return serving.Plan{}, refusal.Invalid(field, "source is missing: the text of a script")
 	}
-	var items []json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, refusal.Invalid(field, "%s must be a list of objects with id or name, and scale", field)
+	use := serving.PluginUse{Config: asked.Config, Source: field}
+	if err := asScript(&use, asked.Source, asked.Caller); err != nil {
+		return serving.Plan{}, err
 	}
-	if len(items) > maxAdapters {
-		return nil, refusal.Invalid(field, "%s has %d entries; at most %d are allowed", field, len(items), maxAdapters)
+	m, release, err := s.Models.Use(ctx, asked.ModelName)
+	if err != nil {
+		return serving.Plan{}, err
 	}
-	var scales []serving.AdapterScale
-	for i, item := range items {
-		s, err := readAdapterScale(item, field+"["+strconv.Itoa(i)+"]")
+	defer release()
+	if m.Plugins == nil {
+		return serving.Plan{}, refusal.Unsupported(field, "scripts are not supported by this server")
+	}
+	return m.Plugins.Plan(ctx, asked.Caller.ID, use)
+}
+
+// readyFields are fields of other servers' APIs, which plugins of the ready-made set carry out:
+// such a field is one more entry of plugins.
+type readyFields struct {
+	BannedStrings       json.RawMessage `json:"banned_strings"`                // of TabbyAPI and ik_llama.cpp
+	BannedRegex         json.RawMessage `json:"banned_regex"`                  // of ik_llama.cpp
+	BannedRegexAnyCase  json.RawMessage `json:"banned_regex_case_insensitive"` // the same
+	RepetitionDetection json.RawMessage `json:"repetition_detection"`          // of vLLM
+}
+
+// The bounds of banned strings, as the plugin's schema has them.
+const (
+	maxBanned      = 1000
+	maxBannedSize  = 200 // characters
+	maxPatterns    = 100
+	maxPatternSize = 1000
+)
+
+// add adds the plugins that the fields ask for to those that a request lists.
+func (f *readyFields) add(uses []serving.PluginUse) ([]serving.PluginUse, error) {
+	for _, read := range []func() (serving.PluginUse, error){f.bannedUse, f.repetitionUse} {
+		use, err := read()
 		if err != nil {
 			return nil, err
 		}
-		for _, other := range scales {
-			if other.ID == s.ID && other.Name == s.Name {
-				return nil, refusal.Invalid(s.Field, "%s names an adapter that is in the list already", s.Field)
-			}
+		if use.Name == "" {
+			continue
 		}
-		scales = append(scales, s)
+		if i := slices.IndexFunc(uses, func(u serving.PluginUse) bool { return u.Name == use.Name }); i >= 0 {
+			return nil, refusal.Invalid(use.Field, "%s switches plugin %q on, which %s has too: put what it says into that entry's config, and leave the field out", use.Field, use.Name, uses[i].Field)
+		}
+		uses = append(uses, use)
 	}
-	return scales, nil
+	return uses, nil
 }
 
-func readAdapterScale(item json.RawMessage, field string) (serving.AdapterScale, error) {
-	var object struct {
-		ID    *int     `json:"id"`
-		Name  *string  `json:"name"`
-		Scale *float64 `json:"scale"`
+// bannedUse makes the use of the plugin that bans texts and patterns; without a name: none is asked
+// for.
+func (f *readyFields) bannedUse() (use serving.PluginUse, err error) {
+	phrases, err := readTexts(f.BannedStrings, "banned_strings", maxBanned, maxBannedSize)
+	if err != nil {
+		return use, err
 	}
-	s := serving.AdapterScale{ID: -1, Field: field}
-	err := integer.UnmarshalKnown(item, &object)
+	exact, err := readPatterns(f.BannedRegex, "banned_regex", "")
+	if err != nil {
+		return use, err
+	}
+	folding, err := readPatterns(f.BannedRegexAnyCase, "banned_regex_case_insensitive", "(?i)")
+	if err != nil {
+		return use, err
+	}
 	switch {
-	case err != nil:
-		return s, refusal.Invalid(field, "%s must be an object with id or name, and scale, and nothing else%s", field, unknownField(err))
-	case (object.ID == nil) == (object.Name == nil):
-		return s, refusal.Invalid(field, "%s must have either id or name", field)
-	case object.Scale == nil:
-		return s, refusal.Invalid(field+".scale", "%s.scale is missing: 1 is as the adapter was trained, 0 without it", field)
-	case math.Abs(*object.Scale) > serving.MaxAdapterScale:
-		return s, refusal.Invalid(field+".scale", "%s.scale is %v; it must be from %d to %d", field, *object.Scale, -serving.MaxAdapterScale, serving.MaxAdapterScale)
+	case len(phrases) > 0:
+		use.Field = "banned_strings"
+	case len(exact) > 0:
+		use.Field = "banned_regex"
+	case len(folding) > 0:
+		use.Field = "banned_regex_case_insensitive"
+	default:
+		return use, nil
 	}
-	if s.Scale = float32(*object.Scale); object.ID != nil {
-		s.ID = *object.ID
-	} else if s.Name = *object.Name; s.Name == "" {
-		return s, refusal.Invalid(field+".name", "%s.name is empty", field)
-	}
-	return s, nil
+	use.Name, use.Ready = "banned-phrases", true
+	use.Config, err = json.Marshal(struct {
+		Patterns []string `json:"patterns,omitempty"`
+		Phrases  []string `json:"phrases,omitempty"`
+	}{append(exact, folding...), phrases})
+	return use, err
 }
 
-// usedAdapters are those that a prompt is computed with, from a position on.
-type usedAdapters struct {
-	set  scheduler.Adapters
-	from int
+// readTexts reads a text, or a list of texts.
+func readTexts(raw json.RawMessage, field string, most, size int) (list []string, err error) {
+	if !IsSet(raw) {
+		return nil, nil
+	}
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		list = []string{one}
+	} else if json.Unmarshal(raw, &list) != nil {
+		return nil, refusal.Invalid(field, "%s must be a text or a list of texts", field)
+	}
+	list = slices.DeleteFunc(list, func(text string) bool { return text == "" }) // clients leave lines empty
+	if len(list) > most {
+		return nil, refusal.Invalid(field, "%s has %d texts; at most %d are allowed", field, len(list), most)
+	}
+	for i, text := range list {
+		if n := utf8.RuneCountInString(text); n > size {
+			return nil, refusal.Invalid(field, "%s has a text of %d characters, number %d; at most %d are allowed", field, n, i+1, size)
+		}
+	}
+	return list, nil
 }
 
-// chooseAdapters finds what a prompt is computed with besides the model. A fork is computed with
-// what the answer was.
-func (p *Prompted) chooseAdapters(prompt []scheduler.Token) (used usedAdapters, err error) {
-	switch {
-	case p.begun.Tokens != nil:
-		return p.forked, nil
-	case p.Model.Adapters != nil:
-		used.set, used.from, err = p.Model.Adapters.Choose(p.Adapters, prompt)
-	case len(p.Adapters) > 0:
-		err = refusal.Unsupported("lora", "lora is not supported by this server")
+// readPatterns reads regular expressions, and puts flags before each.
+func readPatterns(raw json.RawMessage, field, flags string) ([]string, error) {
+	list, err := readTexts(raw, field, maxPatterns/2, maxPatternSize-len("(?i)"))
+	for i, p := range list {
+		if _, err := syntax.Parse(p, syntax.Perl); err != nil {
+			return nil, refusal.Invalid(field, "%s has %q: %v; its syntax is that of Go and RE2", field, excerpt.Of(p, 80), err)
+		}
+		list[i] = flags + p
 	}
-	return used, err
+	return list, err
 }
+
+// repetitionUse makes the use of the plugin that ends loops; without a name: none is asked for.
+func (f *readyFields) repetitionUse() (use serving.PluginUse, err error) {
+	const field = "repetition_detection"
+	if !IsSet(f.RepetitionDetection) {
+		return use, nil
+	}
+	var p struct {
+		Most  int `json:"max_pattern_size"`
+		Least int `json:"min_pattern_size"`
+		Count int `json:"min_count"`
+	}
+	if json.Unmarshal(f.RepetitionDetection, &p) != nil {
+		return use, refusal.Invalid(field, "%s must be an object with max_pattern_size, min_pattern_size and min_count, which are integers", field)
+	}
+	switch p.Least = max(p.Least, 1); {
+	case p.Most == 0: // as with vLLM
+		return use, nil
+	case p.Most < p.Least || p.Most > maxLoop:
+		return use, refusal.Invalid(field+".max_pattern_size", "%s.max_pattern_size is %d; it must be 0 (no detection), or from min_pattern_size, which is %d, to %d", field, p.Most, p.Least, maxLoop)
+	case p.Count < 2 || p.Count > maxLoops/p.Most:
+		return use, refusal.Invalid(field+".min_count", "%s.min_count is %d; it must be from 2 to %d, so that it and max_pattern_size make at most %d tokens", field, p.Count, maxLoops/p.Most, maxLoops)
+	}
+	config := fmt.Sprintf(`{"max_pattern_size":%d,"min_pattern_size":%d,"min_count":%d}`, p.Most, p.Least, p.Count)
+	return serving.PluginUse{Name: "repetition-stop", Field: field, Ready: true, Config: json.RawMessage(config)}, nil
+}
+
+// The bounds of detected loops, as the plugin's schema has them.
+const (
+	maxLoop  = 512  // tokens of one time
+	maxLoops = 4096 // of all times
+)
