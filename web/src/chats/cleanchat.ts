@@ -3,7 +3,7 @@
 // Makes valid chats and messages of what was stored or imported.
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
 import { cleanSettings, keptRecord, record } from "../settings/settings.ts";
-import type { ChatInfo } from "./chatinfo.ts";
+import type { ChatInfo, Filed } from "./chatinfo.ts";
 import type { Answering, Attachment, Medium, Message, Outcome, ToolResult } from "./message.ts";
 
 type Raw = Record<string, unknown>;
@@ -16,7 +16,9 @@ export function cleanChat(stored: unknown): ChatInfo | undefined {
   const raw = record(stored);
   if (!isID(raw.id)) return undefined;
   const created = time(raw.created);
+  const filed = cleanFiled(raw);
   return {
+    ...filed,
     id: raw.id,
     title: text(raw.title),
     created,
@@ -27,6 +29,14 @@ export function cleanChat(stored: unknown): ChatInfo | undefined {
       string
     >,
   };
+}
+
+const longestFolder = 60; // characters
+
+/** Where a chat is put, as far as that is valid: a folder's name is a line of some length. */
+export function cleanFiled({ pinned, folder }: Raw): Filed {
+  const name = text(folder).replace(/\s+/g, " ").trim().slice(0, longestFolder).trimEnd();
+  return { ...(pinned === true && { pinned }), ...(name !== "" && { folder: name }) };
 }
 
 /** Takes what is valid of a stored message. undefined: nothing can be made of it. */

@@ -10,6 +10,7 @@ export const played = [
   "accessible",
   "asking",
   "budget",
+  "chatlist",
   "covering",
   "docs",
   "errors",

@@ -6,4 +6,4 @@ export { attach, attachText } from "../../chats/attachments.ts";
 export { FileList } from "./filelist.tsx";
 export { importArchives } from "./importarchives.ts";
 export { Recorder } from "./recorder.tsx";
-export { saveArchive, saveStandalone, saveTranscript } from "./savechats.ts";
+export { duplicateChat, saveArchive, saveStandalone, saveTranscript } from "./savechats.ts";
