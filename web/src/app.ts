@@ -219,7 +219,10 @@ export class App {
     });
   });
 
-  /** Has the model name the chat of an answer, if a person wants that. Small demonstration models cannot. */
+  /**
+   * Has the model name the chat of an answer, if a person wants that. The small demonstration
+   * models cannot.
+   */
   private suggestTitle(run: RunningAnswer): void {
     const model = run.message.peek().answer?.model;
     const { builtIn = false } = this.served.peek().find(({ name }) => name === model) ?? {};

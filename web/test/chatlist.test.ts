@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What a person, or the model, makes of the list of chats: pins, folders, copies, titles, and an end
-// of all. The test answers in the host's place.
+// What a person, or the model, makes of the list of chats: pins, folders, copies, titles, and an
+// end of all. The test answers in the host's place.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";

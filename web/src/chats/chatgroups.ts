@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The order of the list of chats, and its groups: pinned chats, folders, then days, weeks and months.
+// The order of the list of chats, and its groups: pinned chats, folders, then days and months.
 import type { ChatInfo } from "./chatinfo.ts";
 
 type Listed = Pick<ChatInfo, "changed" | "pinned" | "folder">;
@@ -12,7 +12,7 @@ export interface ChatGroup<T> {
   items: T[];
 }
 
-/** Pinned chats first, then folders by their names; in each the chat with the newest question first. */
+/** Pinned chats first, then folders by name; in each the chat with the newest question first. */
 export function inListOrder(one: Listed, other: Listed): number {
   const [first, second] = [folderOf(one), folderOf(other)];
   return (

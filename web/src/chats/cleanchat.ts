@@ -4,7 +4,15 @@
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
 import { cleanSettings, keptRecord, record } from "../settings/settings.ts";
 import type { ChatInfo, Filed } from "./chatinfo.ts";
-import type { Answering, Attachment, Medium, Message, Outcome, ToolResult } from "./message.ts";
+import {
+  type Answering,
+  type Attachment,
+  type Medium,
+  type Message,
+  type Outcome,
+  partUnits,
+  type ToolResult,
+} from "./message.ts";
 
 type Raw = Record<string, unknown>;
 
@@ -160,7 +168,12 @@ function file(value: unknown): Attachment | undefined {
   const raw = record(value);
   const { name, text: content, file: id, type } = raw;
   if (typeof name !== "string") return undefined;
-  if (typeof content === "string") return { name, text: content };
+  if (typeof content === "string") {
+    const { unit, count } = record(raw.parts);
+    const known = partUnits.find((one) => one === unit);
+    const [parts, n] = [known, whole(count) ?? 0];
+    return { name, text: content, ...(parts && n > 0 && { parts: { unit: parts, count: n } }) };
+  }
   if (!isID(id) || typeof type !== "string" || !mediaTypes.test(type)) return undefined;
   const medium: Medium = { name, file: id, type, size: whole(raw.size) ?? 0 };
   for (const field of ["width", "height", "seconds"] as const) {

@@ -13,6 +13,7 @@ export const played = [
   "chatlist",
   "covering",
   "docs",
+  "documents",
   "errors",
   "form",
   "layout",
