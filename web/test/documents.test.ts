@@ -85,7 +85,9 @@ for (const [size, device] of Object.entries(devices)) {
     ];
     await add(page, asPDF(pages));
     const dialog = page.getByRole("dialog", { name: "report.pdf" });
-    await dialog.getByLabel("Its text").waitFor();
+    const { width = 0 } = (await dialog.getByLabel("Its text").boundingBox()) ?? {};
+    assert.ok(width > 10 && width < 30, `a radio button is ${width} pixels wide`);
+    assert.equal(await dialog.evaluate((box) => box.scrollWidth - box.clientWidth), 0, "it scrolls sideways");
     assert.deepEqual(await findings(page), []);
     await dialog.getByLabel("Pages as pictures").check();
     await dialog.getByLabel("From page").fill("9");
