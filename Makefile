@@ -82,8 +82,8 @@ $(LLAMA_ARCHS): $(LLAMA_STAMP) | $(LLAMA_SERVER) # not at once: they are built i
 llama-archs: $(LLAMA_ARCHS)
 
 .PHONY: archs
-archs: llama-archs llama-server ## compare a model of each architecture with llama-server, and write the table in docs/models.md
-	PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 2h -count 1 -v -run Architectures_All ./archs -document ../../docs/models.md
+archs: llama-archs llama-server ## compare a model of each architecture with llama-server, and write the table in docs/architectures.md
+	PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 2h -count 1 -v -run Architectures_All ./archs -document ../../docs/architectures.md
 
 # Models are made of the headers, so these come first.
 .PHONY: golden
@@ -365,8 +365,8 @@ $(filter-out %-q4_0.gguf,$(PEER_MODELS)): $(MODELS)/%.gguf: $$(MODELS)/$$(firstw
 	$(LLAMA)/tools/llama-quantize --allow-requantize $< $@ "$$(tr a-z A-Z <<<'$*' | cut -d- -f2-)"
 
 .PHONY: bench-kernels
-bench-kernels: llama ## products with weights of each type, Penstock's kernels and ggml's in turn, into docs/performance.md (ARGS="-threads 1")
-	go run ./tools/lab/benchkernels -document docs/performance.md $(ARGS)
+bench-kernels: llama ## products with weights of each type, Penstock's kernels and ggml's in turn, into docs/measurements.md (ARGS="-threads 1")
+	go run ./tools/lab/benchkernels -document docs/measurements.md $(ARGS)
 
 .PHONY: bench-peer
 bench-peer: build llama-tools $(PEER_MODELS) ## compare with llama-server and its tools, into docs/performance.md and README (ARGS="-only mixed")

@@ -90,7 +90,7 @@ func (c KernelChoice) Order(o Operation) []Kernel {
 }
 
 // measured are the instructions with which Penstock's products were measured to be faster than
-// ggml's (docs/performance.md).
+// ggml's (docs/measurements.md).
 var measured = []string{"AVX-512 VNNI", "AVX2"}
 
 // beforeAMX are the types of weights that Penstock's products precede AMX for.

@@ -253,7 +253,7 @@ func (sim *simulation) read(f *figures, r *simRequest) (tokens int) {
 
 // BenchmarkPrefill tells what the choice of chunks and their order are worth to users: what it
 // reports are means over simulated runs (-benchtime 15x for fifteen), the time an operation takes
-// means nothing. docs/performance.md has a table made with it.
+// means nothing. docs/measurements.md has a table made with it.
 func BenchmarkPrefill(b *testing.B) {
 	for _, m := range machines {
 		for _, sc := range scenarios {

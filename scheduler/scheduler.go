@@ -47,7 +47,7 @@ type Others interface {
 	Resume()
 }
 
-// The defaults of Config; docs/performance.md has the measurements behind them.
+// The defaults of Config; docs/measurements.md has the measurements behind them.
 const (
 	DefaultSlots        = 8
 	DefaultQueueLimit   = 256

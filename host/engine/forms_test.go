@@ -144,13 +144,13 @@ var conversations = []struct {
 var lists = regexp.MustCompile(`["']type["']: ?["'](text|media_marker)["']`)
 
 // Whatever a conversation says is in the prompt, by the templates of all models in llama.cpp's
-// folder, and docs/models.md says what is done for that. None refuses any.
+// folder, and docs/chat-templates.md says what is done for that. None refuses any.
 func TestEngine_Render_EveryKind(t *testing.T) {
 	files, err := filepath.Glob("../../build/llama.cpp/source-*/models/templates/*.jinja")
 	if err != nil || len(files) < 60 {
 		t.Fatal("llama.cpp's source is not there: make build", files, err)
 	}
-	docs, err := os.ReadFile("../../docs/models.md")
+	docs, err := os.ReadFile("../../docs/chat-templates.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestEngine_Render_EveryKind(t *testing.T) {
 				e := rendering(t, model, string(source))
 				row := row(t, name, e)
 				if !strings.Contains(string(docs), row) {
-					t.Errorf("docs/models.md needs the row\n%s", row)
+					t.Errorf("docs/chat-templates.md needs the row\n%s", row)
 				}
 				ownIDs := strings.Contains(row, "named ids")
 				for _, kind := range conversations {
@@ -196,7 +196,7 @@ func TestEngine_Render_EveryKind(t *testing.T) {
 	})
 }
 
-// row is a template's in the table of docs/models.md.
+// row is a template's in the table of docs/chat-templates.md.
 func row(t *testing.T, name string, e *Engine) string {
 	form := func(n *need) string {
 		f, err := n.form(t.Context())

@@ -4,7 +4,8 @@
 // Transformers, within bounds of time and memory.
 //
 // So it has trim_blocks, lstrip_blocks, loop controls, the tag generation, tojson as Transformers
-// writes it, strftime_now and raise_exception. docs/models.md lists what is different from Python.
+// writes it, strftime_now and raise_exception. docs/chat-templates.md lists what is different from
+// Python.
 //
 // # How is a template rendered?
 //

@@ -35,7 +35,7 @@
 // the model is refused. If an exercise crashes or differs, the model is served without that
 // ability (host/engine then cuts passes into pieces that the model can take), and the log says
 // so. `make archs` compares random models of all architectures with llama-server and writes the
-// table in models.md.
+// table in docs/architectures.md.
 //
 // # What does the trial of a projector do?
 //

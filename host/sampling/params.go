@@ -11,7 +11,7 @@
 //
 // A new parameter is a field of Plain, or of Numbers if llama.cpp's samplers take it: the tags say
 // what requests call it and, of a number, its range, without which the program panics at its start
-// (fields.go). Requests, the check of ranges, what plugins and clients are told, and docs/api.md
+// (fields.go). Requests, the check of ranges, what plugins and clients are told, and docs/fields.md
 // follow from that.
 //
 // # Why is host/sampling a package of its own?

@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// The digests that docs/api.md describes, computed by another program: routers rely on them.
+// The digests that docs/routing.md describes, computed by another program: routers rely on them.
 func TestDigests_AsDescribed(t *testing.T) {
 	tokens := make([]kvcache.Token, 130)
 	for i := range tokens {

@@ -23,20 +23,20 @@ import (
 var some = []string{"llama-dense", "llama-moe", "qwen2-dense", "qwen3-dense", "gemma2-dense", "gemma3-dense", "phi3-dense", "gpt-oss-moe", "bloom-dense",
 	"qwen3moe-moe", "deepseek2-moe", "mamba2-dense", "falcon-h1-dense", "lfm2-dense", "dream-dense"}
 
-// Some architectures are compared as all are. What the table in docs/models.md says of them must
-// be so.
+// Some architectures are compared as all are. What the table in docs/architectures.md says of them
+// must be so.
 func TestArchitectures_Some(t *testing.T) {
 	paths, _ := withOurs(t, synthesize(t, some...), nil)
 	if !peer.Live() && !peer.Recording() {
 		paths = steadytest.Some(t, paths, 7)
 	}
-	document, err := os.ReadFile("../../docs/models.md")
+	document, err := os.ReadFile("../../docs/architectures.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range compareAll(t, paths) {
 		if !strings.Contains(string(document), row.known()) {
-			t.Errorf("docs/models.md has no line %q; `make archs` writes it", row.known())
+			t.Errorf("docs/architectures.md has no line %q; `make archs` writes it", row.known())
 		}
 	}
 }

@@ -19,6 +19,23 @@ func TestIndex_LinksEveryDocument(t *testing.T) {
 	}
 }
 
+// What users ask most is two clicks away: README.md leads to the list, and each question of it to
+// its answer. tools/check finds links that lead nowhere.
+func TestQuestions_AreTwoClicksAway(t *testing.T) {
+	if !strings.Contains(read(t, "README.md"), "](docs/questions.md)") {
+		t.Error("README.md does not lead to docs/questions.md")
+	}
+	questions := strings.Split(read(t, "docs/questions.md"), "\n* ")[1:]
+	if len(questions) < 30 {
+		t.Errorf("there are %d questions, less than 30", len(questions))
+	}
+	for _, question := range questions {
+		if !strings.HasPrefix(question, "[") || !strings.Contains(question, "?](") {
+			t.Errorf("a question is no link: %q", question)
+		}
+	}
+}
+
 // docs/plugins/ready.md has every plugin of plugins/examples.
 func TestReady_ListsEveryExample(t *testing.T) {
 	list := read(t, "docs/plugins/ready.md")

@@ -74,7 +74,7 @@ func TestTemplates_RenderAsLlamaServer(t *testing.T) {
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d templates, %v; llama.cpp's tree has more than 60", len(files), err)
 	}
-	docs, err := os.ReadFile(inRepository(t, "docs/models.md"))
+	docs, err := os.ReadFile(inRepository(t, "docs/chat-templates.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +106,8 @@ func TestTemplates_RenderAsLlamaServer(t *testing.T) {
 	}
 }
 
-// changes are those that a conversation may need, by the table of docs/models.md. llama-server does
-// not make them: it refuses the conversation, or leaves out a part.
+// changes are those that a conversation may need, by the table of docs/chat-templates.md.
+// llama-server does not make them: it refuses the conversation, or leaves out a part.
 var changes = map[string][]string{
 	"tools":                           {"calls as text", "named ids"},
 	"two calls, arguments as objects": {"calls as text", "named ids", "text before", "one call each"},
@@ -117,7 +117,7 @@ var changes = map[string][]string{
 	"the assistant twice at the end":  {""}, // llama-server takes it of no template
 }
 
-// rowOf are the changes that a template needs, by docs/models.md.
+// rowOf are the changes that a template needs, by docs/chat-templates.md.
 func rowOf(template, docs string) string {
 	_, row, _ := strings.Cut(docs, "| "+template+" | ")
 	row, _, _ = strings.Cut(row, "\n")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command apidoc writes into docs/api.md and docs/openapi.yaml which fields each route of the API
-// takes, from the structs that bodies are decoded into.
+// Command apidoc writes into docs/fields.md and docs/openapi.yaml which fields each route of the
+// API takes, from the structs that bodies are decoded into.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/penstock/penstock/tools/section"
 )
 
-//go:generate go run . ../../docs/api.md ../../docs/openapi.yaml
+//go:generate go run . ../../docs/fields.md ../../docs/openapi.yaml
 
 func main() {
 	if len(os.Args) != 3 {
@@ -40,7 +40,7 @@ func main() {
 func sections() string {
 	var b strings.Builder
 	common, defaults := commonFields(api.Dialects()), commonDefaults()
-	b.WriteString("\n### All routes for text: fields\n\n| field | type | range | default |\n|---|---|---|---|\n")
+	b.WriteString("\n## All routes for text\n\n| field | type | range | default |\n|---|---|---|---|\n")
 	for _, f := range common {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, f.Range, defaults[f.Name])
 	}
@@ -119,7 +119,7 @@ func matrix(d api.Dialect, common []wire.Field) string {
 	}
 	types := map[string]string{}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n### %s: fields\n\n", d.Name)
+	fmt.Fprintf(&b, "\n## %s\n\n", d.Name)
 	for i, c := range columns {
 		note := ""
 		if c.asksForText() {

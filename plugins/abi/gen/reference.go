@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/plugins/abi/table"
@@ -43,6 +44,7 @@ an ` + "`f32`" + `); words (` + "`u32`" + `, with a bit for each token); candida
 func renderReference(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(preamble)
+	writeContents(&b, t)
 	writeExports(&b, t)
 	writeBuffers(&b, t)
 	writeImports(&b, t)
@@ -55,6 +57,18 @@ func renderReference(t table.Table) ([]byte, error) {
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }
 
+// writeContents links the sections.
+func writeContents(b *bytes.Buffer, t table.Table) {
+	titles := []string{"Exports", "Buffers", "Imports", "Codes", "Features", "Limits"}
+	for _, s := range t.Rules {
+		titles = append(titles, s.Title)
+	}
+	for i, title := range titles {
+		titles[i] = fmt.Sprintf("* [%s](#%s)\n", title, strings.ReplaceAll(strings.ToLower(title), " ", "-"))
+	}
+	fmt.Fprintf(b, "%s\n", strings.Join(titles, ""))
+}
+
 func writeExports(b *bytes.Buffer, t table.Table) {
 	b.WriteString("## Exports\n\nBesides `memory`:\n\n| export | type | when |\n|---|---|---|\n")
 	for _, f := range t.Exports {
@@ -65,14 +79,14 @@ func writeExports(b *bytes.Buffer, t table.Table) {
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
-		if f.Added {
-			fmt.Fprintf(b, "\nAdded to v1 later: name it in the manifest's `optional`, so that hosts without it load the plugin; see [growth](#growth).\n")
-		}
-		optional := ""
+		more := ""
 		if f.Optional {
-			optional = " Optional."
+			more = " Optional."
 		}
-		fmt.Fprintf(b, "\nWhen: %s. Fuel: %s.%s\n", f.When, fuelOf(f), optional)
+		if f.Added {
+			more += " Added later: name it in the manifest's `optional`, so that [hosts without it](#growth) load the plugin."
+		}
+		fmt.Fprintf(b, "\nWhen: %s. Fuel: %s.%s\n", f.When, fuelOf(f), more)
 	}
 	b.WriteString("\n")
 }
@@ -86,44 +100,57 @@ func fuelOf(f table.Func) string {
 }
 
 func writeImports(b *bytes.Buffer, t table.Table) {
-	fmt.Fprintf(b, "## Imports, module `%s`\n\n", table.Module)
+	fmt.Fprintf(b, "## Imports\n\nAll are in the module `%s`. [Go's](../plugins/calls-go.md) and [Rust's](../plugins/calls-rust.md) SDK have a line for each.\n\n%s\n\n",
+		table.Module, links(t.Imports))
 	for _, f := range t.Imports {
 		fmt.Fprintf(b, "### `%s`\n\n```wat\n(import %q %q (func%s))\n```\n\n%s\n", f.Name, moduleOf(f), f.Name, formatWAT(f), f.Doc)
-		if f.Added {
-			fmt.Fprintf(b, "\nAdded to v1 later: ask `feature(\"%s\")`, and import it from `%s` so that hosts without it load the plugin; see [growth](#growth).\n", f.Name, table.Optional)
-		}
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
-		writeMemory(b, f)
+		if facts := factsOf(f); facts != "" {
+			fmt.Fprintf(b, "\n%s\n", facts)
+		}
 		b.WriteString("\n")
 	}
+}
+
+// links are the names of functions, each with a link to its section.
+func links(funcs []table.Func) string {
+	names := make([]string, len(funcs))
+	for i, f := range funcs {
+		names[i] = fmt.Sprintf("[`%s`](#%s)", f.Name, f.Name)
+	}
+	return strings.Join(names, " · ")
 }
 
 // verbs say what the host does with a list in guest memory.
 var verbs = map[table.Access]string{table.Read: "reads `%s` %s", table.Write: "writes at most `%s` %s", table.Update: "reads and then writes `%s` %s", table.Keep: "keeps `%s` %s"}
 
-// writeMemory says which memory a call reads and writes, whether it waits, and what it is
-// charged.
-func writeMemory(b *bytes.Buffer, f table.Func) {
-	var terms []string
+// factsOf says which memory an import reads and writes, whether it waits, what it is charged, and
+// whether it was added later.
+func factsOf(f table.Func) string {
+	var memory, facts []string
 	for at, p := range f.Params {
 		if p.Access != table.None {
-			terms = append(terms, fmt.Sprintf(verbs[p.Access]+" at `%s`", f.Params[f.Entries(at)].Name, p.List, p.Name))
+			memory = append(memory, fmt.Sprintf(verbs[p.Access]+" at `%s`", f.Params[f.Entries(at)].Name, p.List, p.Name))
 		}
 	}
 	if f.Fills != "" {
-		terms = append(terms, "writes the bound `"+f.Fills+"` buffer")
+		memory = append(memory, "writes the bound `"+f.Fills+"` buffer")
 	}
-	if len(terms) > 0 {
-		fmt.Fprintf(b, "\nMemory: %s.\n", strings.Join(terms, "; "))
+	if len(memory) > 0 {
+		facts = append(facts, fmt.Sprintf("Memory: %s.", strings.Join(memory, "; ")))
 	}
 	if f.Waits {
-		b.WriteString("\nIt may wait for other work of the host, which does not count as the plugin's time.\n")
+		facts = append(facts, "It may wait for other work of the host, which does not count as the plugin's time.")
 	}
 	if cost := f.Cost.String(); cost != "" {
-		fmt.Fprintf(b, "\nAdditional fuel: %s.\n", cost)
+		facts = append(facts, fmt.Sprintf("Additional fuel: %s.", cost))
 	}
+	if f.Added {
+		facts = append(facts, fmt.Sprintf("Added later: a [feature](#features), in the module `%s`.", table.Optional))
+	}
+	return strings.Join(facts, " ")
 }
 
 func writeBuffers(b *bytes.Buffer, t table.Table) {
@@ -181,21 +208,22 @@ func writeGroups(b *bytes.Buffer, t table.Table) {
 }
 
 func writeFeatures(b *bytes.Buffer, t table.Table) {
-	b.WriteString("## Features\n\nThese were added to v1 later. `feature` answers 1 to the names of those that the host has.\n\n| feature | meaning |\n|---|---|\n")
-	for _, f := range t.Imports {
+	var added []table.Func
+	for _, f := range slices.Concat(t.Imports, t.Exports) {
 		if f.Added {
-			fmt.Fprintf(b, "| `%s` | the import [`%s`](#%s), from `%s` |\n", f.Name, f.Name, f.Name, table.Optional)
+			added = append(added, f)
 		}
 	}
-	for _, f := range t.Exports {
-		if f.Added {
-			fmt.Fprintf(b, "| `%s` | the export [`%s`](#%s) |\n", f.Name, f.Name, f.Name)
-		}
-	}
+	fmt.Fprintf(b, "## Features\n\nThese were added to v1 later. `feature` answers 1 to the names of those that the host has. Each function that was added later is a feature of its own name; the imports among them are in the module `%s`, so that [hosts without them](#growth) load the plugin:\n\n%s\n\n",
+		table.Optional, links(added))
 	for _, f := range t.Features {
-		fmt.Fprintf(b, "| `%s` | %s |\n", f.Name, f.Doc)
+		fmt.Fprintf(b, "### `%s`\n\n%s\n\n", f.Name, sentence(f.Doc))
 	}
-	b.WriteString("\n")
+}
+
+// sentence begins with a capital letter and ends with a stop.
+func sentence(text string) string {
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
 func writeLimits(b *bytes.Buffer, t table.Table) {

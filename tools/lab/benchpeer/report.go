@@ -106,25 +106,13 @@ func (l *lab) setting() string {
 	return fmt.Sprintf("Model %s; %d threads each; %s", strings.TrimSuffix(filepath.Base(l.model), ".gguf"), l.threads, sizes) + kernels
 }
 
-// markdown writes the table with its date and machine, then the single runs.
+// markdown writes the table with its date and machine. The single runs are in the file of -out.
 func (r report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s, %v. %s\n\n", r.Time.Format("2006-01-02 15:04 MST"), r.Machine, r.Setting)
 	b.WriteString("| work | measured | against | ratio | target | met |\n|---|---|---|---|---|---|\n")
 	for _, x := range r.Rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", x.Work, x.Measured, x.Against, x.Ratio, x.Required, x.Reached)
-	}
-	b.WriteString("\nThe single runs; times in milliseconds:\n\n")
-	b.WriteString("| scenario | round | server | class | requests | tokens/s | prompt tokens/s | TTFT p50 | ITL p50 | p95 | p99 | max |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, m := range r.Runs {
-		for _, s := range m.Classes {
-			fmt.Fprintf(&b, "| %s | %d | %s | %s | %d | %.1f | %.1f | %.0f | %.1f | %.1f | %.1f | %.1f |\n", m.Scenario, m.Round, m.Target, s.Class,
-				s.Requests, s.TokensPerSecond, s.PromptTokensPerSecond, s.TTFT.P50, s.ITL.P50, s.ITL.P95, s.ITL.P99, s.ITL.Max)
-		}
-	}
-	for _, t := range r.Tools {
-		fmt.Fprintf(&b, "| %s | %d | %s | | | %.1f | | | | | | |\n", t.Figure, t.Round, t.Tool, t.Value)
 	}
 	return b.String()
 }

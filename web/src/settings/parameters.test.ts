@@ -28,7 +28,7 @@ test("parameters: the ranges are those that the host checks", () => {
 });
 
 test("parameters: each is a field of a request, and each stage is one of the host's", () => {
-  const fields = readFileSync(new URL("../../../docs/api.md", import.meta.url), "utf8");
+  const fields = readFileSync(new URL("../../../docs/fields.md", import.meta.url), "utf8");
   for (const { name } of parameters) assert.match(fields, new RegExp(`\`${name}\``), name);
   const host = [...sampling("chain").matchAll(/^\t\{Name: "(\w+)"/gm)].map(([, name]) => name);
   assert.deepEqual(nativeStages.map((stage) => stage.name).sort(), host.sort());
