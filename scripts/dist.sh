@@ -51,7 +51,9 @@ source_dir=$(native/llama.cpp/fetch.sh build/llama.cpp)
 take "$source_dir" llama.cpp
 cp "$source_dir"/licenses/* "$stage/licenses/llama.cpp/"
 find "$source_dir/vendor" -name 'LICENSE*' -printf '%P\n' | while read -r file; do take "$source_dir/vendor/${file%/*}" "llama.cpp/${file%/*}"; done
-(cd web && npm ls --omit=dev --all --parseable | tail -n +2) | while read -r folder; do take "$folder" "npm/${folder##*/node_modules/}"; done
+# Of PDF.js's optional parts, which are for Node, the page has none.
+(cd web && npm ls --omit=dev --all --parseable | tail -n +2 | grep -v /@napi-rs/) | while read -r folder; do take "$folder" "npm/${folder##*/node_modules/}"; done
+for part in cmaps wasm; do take "web/node_modules/pdfjs-dist/$part" "npm/pdfjs-dist/$part"; done
 mkdir -p "$stage/licenses/script" && cp plugins/script/licenses/* "$stage/licenses/script/"
 take "$(build/tools/tinygo/bin/tinygo env TINYGOROOT)" tinygo
 mkdir -p "$stage/licenses/system"

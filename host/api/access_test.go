@@ -60,6 +60,11 @@ func TestAPI_Page_Headers(t *testing.T) {
 		policies[0] != "default-src 'none'; connect-src http: https:; frame-ancestors 'none'" {
 		t.Errorf("the worker that speaks MCP: policies %q", policies)
 	}
+	_, worker, _ = r.call(http.MethodGet, "/assets/pdf.worker-1.js", "")
+	if policies := worker.Values("Content-Security-Policy"); len(policies) != 1 ||
+		policies[0] != "default-src 'none'; script-src 'wasm-unsafe-eval'; connect-src 'self'; frame-ancestors 'none'" {
+		t.Errorf("the worker that reads PDFs: policies %q", policies)
+	}
 	if page.Get("Cache-Control") != "no-cache" || page.Get("Referrer-Policy") != "no-referrer" ||
 		!strings.HasPrefix(page.Get("Content-Type"), "text/html") {
 		t.Errorf("page %v", page)

@@ -99,7 +99,7 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	s := setup{slots: 4, queue: 16, Engine: toy{}, Options: Options{
 		Version: "test", Log: slog.New(slog.DiscardHandler),
 		Bounds: Bounds{BodyLimit: 64 << 10}, Timing: Timing{WriteTimeout: patience},
-		Served: Served{UI: fstest.MapFS{"index.html": {Data: []byte("<p>hello")}, "assets/a-1.js": {Data: []byte("1")}, "assets/mcp.worker-1.js": {Data: []byte("2")}, "a.svg": {Data: []byte("<svg/>")}}},
+		Served: Served{UI: fstest.MapFS{"index.html": {Data: []byte("<p>hello")}, "assets/a-1.js": {Data: []byte("1")}, "assets/mcp.worker-1.js": {Data: []byte("2")}, "assets/pdf.worker-1.js": {Data: []byte("3")}, "a.svg": {Data: []byte("<svg/>")}}},
 	}}
 	if change != nil {
 		change(&s)

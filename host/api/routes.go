@@ -264,7 +264,7 @@ func (s *service) serveHealth(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// pagePolicy is the Content Security Policy of the page and of all its files but one. It needs
+// pagePolicy is the Content Security Policy of the page and of all its files but two. It needs
 // nothing but its own files and its own host; text that a model writes is never a reason to load
 // something from elsewhere. A blob: is a picture or a sound that a person has added: only the
 // page's own script can make one. Nothing is shown by a data: URL, which a text could have.
@@ -279,6 +279,13 @@ const mcpPolicy = "default-src 'none'; connect-src http: https:; frame-ancestors
 
 // mcpWorker begins the name of that file; the rest is a hash (web/src/tools/mcp.worker.ts).
 const mcpWorker = "assets/mcp.worker-"
+
+// pdfPolicy is that of the worker that reads PDFs, whose decoders of scanned pages are WebAssembly.
+// They and its tables are files of the page; it can load no script.
+const pdfPolicy = "default-src 'none'; script-src 'wasm-unsafe-eval'; connect-src 'self'; frame-ancestors 'none'"
+
+// pdfWorker begins the name of that file (web/src/media/pdf.worker.ts).
+const pdfWorker = "assets/pdf.worker-"
 
 // pageRoute takes what no other route does.
 const pageRoute = "/*"
@@ -329,6 +336,9 @@ func setPageHeaders(h http.Header, name string) {
 	h.Set(echo.HeaderContentSecurityPolicy, pagePolicy)
 	if strings.HasPrefix(name, mcpWorker) {
 		h.Set(echo.HeaderContentSecurityPolicy, mcpPolicy)
+	}
+	if strings.HasPrefix(name, pdfWorker) {
+		h.Set(echo.HeaderContentSecurityPolicy, pdfPolicy)
 	}
 	h.Set(echo.HeaderReferrerPolicy, "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

@@ -8,6 +8,7 @@ import type { ChatStore } from "./chats/chatstore.ts";
 import type { Drafts } from "./chats/drafts.ts";
 import { type Message, mediaOf, openCalls } from "./chats/message.ts";
 import { QuestionQueue } from "./chats/questionqueue.ts";
+import type { RunningAnswer } from "./chats/runninganswer.ts";
 import type { Tabs } from "./chats/tabs.ts";
 import type { KeyKeeper } from "./host/apikeys.ts";
 import { Connection } from "./host/connection.ts";
@@ -23,7 +24,7 @@ import { type Abilities, allAbilities, isPicture, mostFileBytes } from "./media/
 import { once } from "./once.ts";
 import { isDefault } from "./plugins/pluginchoice.ts";
 import { requestFor } from "./settings/request.ts";
-import type { Settings } from "./settings/settings.ts";
+import { defaultSettings, type Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
 import { programsIn } from "./settings/strategies.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
@@ -105,7 +106,8 @@ export class App {
     this.traces = new Traces(this.answers.running, openTraces);
     this.traces.follow(this.chats.list);
     this.answers.whenEnded = (run) => {
-      if (openCalls(run.message.peek()).length === 0) return;
+      if (run.chat === "") return; // no chat keeps it
+      if (openCalls(run.message.peek()).length === 0) return this.suggestTitle(run);
       this.toolCalls().then(
         (calls) => calls.begin(run),
         () => {}, // the calls wait for a person
@@ -199,6 +201,37 @@ export class App {
     const { ToolCalls } = await import("./tools/toolcalls.ts");
     return new ToolCalls(this.chats, this.servers, this.connections);
   });
+
+  /** What asks models for titles. Its code is loaded after the first answer. */
+  private readonly titles = once(async () => {
+    const { Titles } = await import("./chats/titles.ts");
+    return new Titles(this.chats, this.answers, ({ settings }, messages, model) => {
+      const { system, templateArgs, tools, servers } = settings.peek(); // what prompts begin with
+      const asked = {
+        ...defaultSettings,
+        system,
+        ...(model !== "" && { model }),
+        ...(templateArgs !== undefined && { templateArgs }),
+        ...(tools !== undefined && { tools }),
+        ...(servers !== undefined && { servers }),
+      };
+      return this.request(asked, messages);
+    });
+  });
+
+  /**
+   * Has the model name the chat of an answer, if a person wants that. The small demonstration
+   * models cannot.
+   */
+  private suggestTitle(run: RunningAnswer): void {
+    const model = run.message.peek().answer?.model;
+    const { builtIn = false } = this.served.peek().find(({ name }) => name === model) ?? {};
+    if (builtIn || !this.layout.preferences.titles.peek()) return;
+    this.titles().then(
+      (titles) => titles.suggest(run),
+      () => {}, // the chat keeps the title that it has
+    );
+  }
 
   /** Asks the host what it has. */
   private async look(): Promise<void> {

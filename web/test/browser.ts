@@ -121,6 +121,15 @@ export async function stored(page: Page, fits: (answer: Message) => boolean): Pr
   throw new Error("the store has no such answer");
 }
 
+/** Chats keep their first titles, unless a test switches on those by the model. */
+function keepTitles(): void {
+  try {
+    localStorage["penstock.page"] ??= '{"titles":false}';
+  } catch {
+    // the page may store nothing
+  }
+}
+
 /** A page of the UI as a person sees it. What the browser complains about is collected. */
 export class ChatPage {
   readonly complaints: string[] = [];
@@ -154,6 +163,7 @@ export class ChatPage {
     browser = shared.it,
   ): Promise<ChatPage> {
     const context = await browser.newContext(options);
+    await context.addInitScript(keepTitles);
     const page = await context.newPage();
     await prepare(page);
     const chat = new ChatPage(page);

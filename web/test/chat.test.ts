@@ -174,7 +174,7 @@ test("Page: text files go with the question, others are refused in words", {
   const pick = async (files: { name: string; mimeType: string; buffer: Buffer }[]) => {
     const chooser = page.waitForEvent("filechooser");
     await page.getByRole("button", { name: "Add files" }).click();
-    await page.getByRole("menuitem", { name: "Text files" }).click();
+    await page.getByRole("menuitem", { name: "Text, PDF and office files" }).click();
     await (await chooser).setFiles(files);
   };
   const mimeType = "text/plain";

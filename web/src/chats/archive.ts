@@ -64,7 +64,7 @@ export async function readArchive(file: Blob): Promise<WholeChat[]> {
       "it has no conversations.json: unpack it, and import the files that hold the chats",
     );
   const chats: WholeChat[] = [];
-  for (const part of packed) for (const chat of await readChats(part)) chats.push(chat);
+  for (const { content } of packed) for (const chat of await readChats(content)) chats.push(chat);
   return chats;
 }
 

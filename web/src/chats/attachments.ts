@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 // Turns files that a person picked into attachments of a question.
+import { DocumentProblem } from "../media/documentproblem.ts";
 import { type Abilities, eachOnce, mostFiles, takesMedium, totalSize } from "../media/medialimits.ts";
 import { headLength, type MediaType, typeOf } from "../media/mediatype.ts";
+import { type OpenPDF, openPDF } from "../media/pdf.ts";
 import { readPicture } from "../media/picture.ts";
 import { sha256 } from "../media/sha256.ts";
 import { readSound } from "../media/sound.ts";
@@ -10,6 +12,7 @@ import { type Attachment, isMedium, type Medium, type TextFile } from "./message
 
 const largest = 1 << 20; // bytes of one text file
 const largestSum = 4 << 20; // characters of all text files of a question
+const mostDocument = 50 << 20; // bytes of a PDF or an office file
 const largestMedium = 100 << 20; // bytes of a picture or a sound, before it is made smaller
 
 const tooMuchText = `the text files of a message can have ${megabytes(largestSum)} together.`;
@@ -32,10 +35,28 @@ export interface AttachContext {
   sent: readonly Medium[]; // what the chat sends besides
   most: number; // bytes of all that is sent
   hold(file: string, bytes: Blob): void; // gets the bytes of what is taken
+  /** Asks a person what is to be taken of a PDF, where the model sees; absent: its text is. */
+  choose?(pdf: PDFFacts): Promise<PDFChoice>;
 }
 
+/** What a person knows of a PDF before choosing. */
+export interface PDFFacts {
+  name: string;
+  pages: number;
+  text: string; // "": it has none
+}
+
+/** What is taken of a PDF: its text, these pages as pictures, or nothing. */
+export type PDFChoice = "text" | { from: number; to: number } | undefined;
+
 /** How a browser reads pictures and sounds. */
-export const mediaReaders = { picture: readPicture, sound: readSound };
+export const mediaReaders = {
+  picture: readPicture,
+  sound: readSound,
+  pdf: openPDF,
+  office: async (file: Blob, mostText: number) =>
+    (await import("../media/office.ts")).readOffice(file, mostText),
+};
 
 /** Reads files to be added to those that a question has. */
 export async function attach(
@@ -46,11 +67,19 @@ export async function attach(
 ): Promise<Attached> {
   const files: Attachment[] = [];
   const problems: string[] = [];
-  for (const file of picked) {
-    const all = [...present, ...files];
-    const read = await readAny(file, all, taking, by);
+  const add = (file: PickedFile, read: Attachment | string) => {
     if (typeof read === "string") problems.push(`${file.name} was not added: ${read}`);
-    else if (!all.some((other) => isSame(other, read))) files.push(read);
+    else if (![...present, ...files].some((other) => isSame(other, read))) files.push(read);
+    return typeof read !== "string";
+  };
+  for (const file of picked) {
+    const read = await readAny(file, [...present, ...files], taking, by);
+    if (!Array.isArray(read)) add(file, read);
+    else
+      for (const page of read) {
+        const drawn = await readAny(page, [...present, ...files], taking, by);
+        if (Array.isArray(drawn) || !add(page, drawn)) break; // nor would the pages after it be
+      }
   }
   return { files, problems };
 }
@@ -68,13 +97,13 @@ function textLength(files: readonly Attachment[]): number {
   return files.reduce((sum, file) => sum + (isMedium(file) ? 0 : file.text.length), 0);
 }
 
-/** A file, or in words why it is not taken. */
+/** A file, pages of it that are taken in its place, or in words why it is not taken. */
 async function readAny(
   file: PickedFile,
   present: readonly Attachment[],
   taking: AttachContext,
   by: typeof mediaReaders,
-): Promise<Attachment | string> {
+): Promise<Attachment | PickedFile[] | string> {
   const start = await file
     .slice(0, headLength)
     .arrayBuffer()
@@ -83,12 +112,84 @@ async function readAny(
   if (file.size === 0) return "it is empty.";
   const head = new Uint8Array(start);
   const type = typeOf(head);
+  const begins = String.fromCharCode(...head);
+  if (begins.includes("%PDF-")) return readPDF(file, present, taking, by);
+  if (begins.startsWith("PK\x03\x04")) return readOffice(file, present, by);
+  if (begins.startsWith("\xd0\xcf\x11\xe0"))
+    return "it is an office file of an old kind. Save it as .docx, .xlsx or .pptx.";
   const general = /^(image|audio)\/(?!svg)/.exec(type ?? file.type)?.[0];
   if (general !== undefined) return readMedium(file, head, type, general, present, taking, by);
   const text = await readText(file);
   if (typeof text !== "string") return text.problem;
   if (textLength(present) + text.length > largestSum) return tooMuchText;
   return { name: file.name, text };
+}
+
+/** The text of an office file. */
+async function readOffice(
+  file: PickedFile,
+  present: readonly Attachment[],
+  by: typeof mediaReaders,
+): Promise<TextFile | string> {
+  if (file.size > mostDocument)
+    return `it has ${megabytes(file.size)}, and an office file can have ${megabytes(mostDocument)}.`;
+  try {
+    const whole = new Blob([await file.arrayBuffer()]);
+    const read = await by.office(whole, largestSum - textLength(present));
+    return read.text === "" ? "it has no text." : { name: file.name, ...read };
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
+/** What is said of a document that cannot be read. What went wrong otherwise is thrown on. */
+function problemOf(error: unknown): string {
+  if (error instanceof DocumentProblem) return error.message;
+  throw error;
+}
+
+/** What a person wants of a PDF: its text, or pages of it as pictures. */
+async function readPDF(
+  file: PickedFile,
+  present: readonly Attachment[],
+  { model, abilities, choose }: AttachContext,
+  by: typeof mediaReaders,
+): Promise<TextFile | PickedFile[] | string> {
+  if (file.size > mostDocument)
+    return `it has ${megabytes(file.size)}, and a PDF can have ${megabytes(mostDocument)}.`;
+  const bytes = await file.arrayBuffer().catch(() => undefined);
+  if (bytes === undefined) return "the browser cannot read it.";
+  let pdf: OpenPDF | undefined;
+  try {
+    pdf = await by.pdf(bytes, largestSum - textLength(present));
+    const { pages, text } = pdf;
+    const { name } = file;
+    if (text === "" && !abilities.sees)
+      return `it has no text: its pages may be scanned. ${model} cannot see them. Choose a model that can.`;
+    const choice = abilities.sees && choose ? await choose({ name, pages, text }) : "text";
+    if (choice === undefined) return [];
+    if (choice !== "text") return await drawPages(pdf, name, choice);
+    return text === ""
+      ? "it has no text: its pages may be scanned."
+      : { name, text, parts: { unit: "page", count: pages } };
+  } catch (error) {
+    return problemOf(error);
+  } finally {
+    pdf?.close();
+  }
+}
+
+async function drawPages(
+  pdf: OpenPDF,
+  name: string,
+  { from, to }: { from: number; to: number },
+): Promise<PickedFile[]> {
+  const drawn: PickedFile[] = [];
+  for (let page = from; page <= to; page++) {
+    const picture = await pdf.draw(page);
+    drawn.push(Object.assign(picture, { name: `${name}, page ${page}` }));
+  }
+  return drawn;
 }
 
 /** A picture or a sound, made as small as it is sent. */
@@ -132,7 +233,7 @@ async function readText(file: PickedFile): Promise<string | { problem: string }>
     return { problem: `it has ${megabytes(file.size)}, and a text file can have ${megabytes(largest)}.` };
   const bytes = await file.arrayBuffer().catch(() => undefined);
   const text = bytes && decode(new Uint8Array(bytes));
-  return text ?? { problem: "it is no text, no picture and no sound." };
+  return text ?? { problem: "it is no text, no PDF, no office file, no picture and no sound." };
 }
 
 /** The text of bytes, or undefined if they are none. */

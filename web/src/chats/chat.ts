@@ -7,7 +7,7 @@ import { detachFor } from "../host/streams.ts";
 import type { Column, Settings } from "../settings/settings.ts";
 import { columnSettings, columnTitle } from "../settings/strategies.ts";
 import type { Answers } from "./answers.ts";
-import type { ChatInfo } from "./chatinfo.ts";
+import type { ChatInfo, Filed } from "./chatinfo.ts";
 import type { ChatStore } from "./chatstore.ts";
 import {
   type Answering,
@@ -42,6 +42,7 @@ const saveEvery = 1000; // milliseconds between two writes of an answer that gro
 export class Chat {
   readonly id: string;
   readonly title: Signal<string>;
+  readonly filed: Signal<Filed>;
   readonly settings: Signal<Settings>;
   readonly tree: MessageTree;
   /** Versions of one answer that are shown side by side, where the shown path has one of them. */
@@ -63,6 +64,7 @@ export class Chat {
     this.created = info.created;
     this.changed = info.changed;
     this.title = signal(info.title);
+    this.filed = signal(filedOf(info));
     this.settings = signal(info.settings);
     this.tree = new MessageTree(messages, signal(info.branches));
     this.stopKeeping = effect(() => {
@@ -76,7 +78,7 @@ export class Chat {
   info(): ChatInfo {
     const { id, created, changed } = this;
     const [title, settings, branches] = [this.title.value, this.settings.value, this.tree.branches.value];
-    return { id, title, created, changed, settings, branches };
+    return { ...this.filed.value, id, title, created, changed, settings, branches };
   }
 
   /** Goes on with what ran when the page was left. */
@@ -85,11 +87,13 @@ export class Chat {
   }
 
   /** Takes over what another tab has written of the chat. */
-  takeInfo({ title, settings, branches, changed }: ChatInfo): void {
+  takeInfo(info: ChatInfo): void {
+    const { title, settings, branches, changed } = info;
     this.taking = true;
     this.changed = changed;
     batch(() => {
       this.title.value = title;
+      this.filed.value = filedOf(info);
       this.settings.value = settings;
       this.tree.branches.value = branches;
     });
@@ -294,7 +298,7 @@ export class Chat {
 
   private question(parent: string | null, text: string, files: Attachment[]): RunningAnswer {
     const message = this.fresh(parent, "user", text);
-    if (this.title.peek() === "") this.title.value = titleOf(text || (files[0]?.name ?? ""));
+    if (this.title.peek() === "") this.title.value = questionTitle({ content: text, files });
     this.changed = message.created;
     this.add(files.length > 0 ? { ...message, files } : message);
     const settings = this.settings.peek();
@@ -406,7 +410,17 @@ function continuation(request: GenerateRequest, { content, reasoning = "" }: Mes
   return { ...request, messages: [...request.messages, last], ...fields };
 }
 
-const longestTitle = 60; // characters
+function filedOf({ pinned, folder }: ChatInfo): Filed {
+  return { ...(pinned && { pinned }), ...(folder !== undefined && { folder }) };
+}
+
+/** What a chat is called by its first question. */
+export function questionTitle({ content, files = [] }: Pick<Message, "content" | "files">): string {
+  return titleOf(content || (files[0]?.name ?? ""));
+}
+
+/** In characters. */
+export const longestTitle = 60;
 
 /** The beginning of a question, as a name for its chat. */
 export function titleOf(question: string): string {

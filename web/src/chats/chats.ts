@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 // All chats: the list, the one that is shown, and what other tabs change.
-import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Settings } from "../settings/settings.ts";
 import type { StartingSettings } from "../settings/startingsettings.ts";
 import { Chat, type ChatServices } from "./chat.ts";
-import type { ChatInfo } from "./chatinfo.ts";
+import { inListOrder } from "./chatgroups.ts";
+import type { ChatInfo, Filed } from "./chatinfo.ts";
 import type { ChatStore } from "./chatstore.ts";
-import { cleanChat, cleanMessage } from "./cleanchat.ts";
+import { cleanChat, cleanFiled, cleanMessage } from "./cleanchat.ts";
 import { type Message, newID, stopped } from "./message.ts";
 import type { TabNews, Tabs } from "./tabs.ts";
 
@@ -39,9 +40,9 @@ export class Chats {
     tabs?.listen((news) => void this.hear(news));
   }
 
-  /** The chats that have messages, the one with the newest question first. */
+  /** The chats that have messages, in the order of the list (chatgroups.ts). */
   readonly list: ReadonlySignal<readonly ChatInfo[]> = computed(() =>
-    [...this.known.value.values()].sort((a, b) => b.changed - a.changed),
+    [...this.known.value.values()].sort(inListOrder),
   );
 
   /** The chats in which an answer runs. */
@@ -93,6 +94,12 @@ export class Chats {
     if (chat !== undefined && title.trim() !== "") chat.title.value = title.trim();
   }
 
+  /** Puts a chat elsewhere in the list. */
+  async file(id: string, filed: Filed): Promise<void> {
+    const chat = await this.loaded(id);
+    if (chat !== undefined) chat.filed.value = cleanFiled({ ...filed });
+  }
+
   /** Deletes a chat. Its answers are stopped. The result can be added again. */
   async remove(id: string): Promise<WholeChat | undefined> {
     const whole = await this.whole(id);
@@ -100,6 +107,18 @@ export class Chats {
     await this.store.remove(id);
     this.tabs?.tell({ kind: "removed", chat: id });
     return whole && { ...whole, messages: whole.messages.map(stopped) };
+  }
+
+  /** Deletes all chats. The result can be added again. */
+  async removeAll(): Promise<WholeChat[]> {
+    const ids = [...this.known.peek().keys()];
+    const wholes = (await Promise.all(ids.map((id) => this.whole(id)))).filter((chat) => chat !== undefined);
+    batch(() => {
+      for (const id of ids) this.forget(id);
+    });
+    await Promise.all(ids.map((id) => this.store.remove(id)));
+    for (const chat of ids) this.tabs?.tell({ kind: "removed", chat });
+    return wholes.map((chat) => ({ ...chat, messages: chat.messages.map(stopped) }));
   }
 
   /** A chat as it is now; undefined if there is none of that name. */

@@ -3,8 +3,16 @@
 // Makes valid chats and messages of what was stored or imported.
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
 import { cleanSettings, keptRecord, record } from "../settings/settings.ts";
-import type { ChatInfo } from "./chatinfo.ts";
-import type { Answering, Attachment, Medium, Message, Outcome, ToolResult } from "./message.ts";
+import type { ChatInfo, Filed } from "./chatinfo.ts";
+import {
+  type Answering,
+  type Attachment,
+  type Medium,
+  type Message,
+  type Outcome,
+  partUnits,
+  type ToolResult,
+} from "./message.ts";
 
 type Raw = Record<string, unknown>;
 
@@ -16,7 +24,9 @@ export function cleanChat(stored: unknown): ChatInfo | undefined {
   const raw = record(stored);
   if (!isID(raw.id)) return undefined;
   const created = time(raw.created);
+  const filed = cleanFiled(raw);
   return {
+    ...filed,
     id: raw.id,
     title: text(raw.title),
     created,
@@ -27,6 +37,14 @@ export function cleanChat(stored: unknown): ChatInfo | undefined {
       string
     >,
   };
+}
+
+const longestFolder = 60; // characters
+
+/** Where a chat is put, as far as that is valid: a folder's name is a line of some length. */
+export function cleanFiled({ pinned, folder }: Raw): Filed {
+  const name = text(folder).replace(/\s+/g, " ").trim().slice(0, longestFolder).trimEnd();
+  return { ...(pinned === true && { pinned }), ...(name !== "" && { folder: name }) };
 }
 
 /** Takes what is valid of a stored message. undefined: nothing can be made of it. */
@@ -150,7 +168,12 @@ function file(value: unknown): Attachment | undefined {
   const raw = record(value);
   const { name, text: content, file: id, type } = raw;
   if (typeof name !== "string") return undefined;
-  if (typeof content === "string") return { name, text: content };
+  if (typeof content === "string") {
+    const { unit, count } = record(raw.parts);
+    const known = partUnits.find((one) => one === unit);
+    const [parts, n] = [known, whole(count) ?? 0];
+    return { name, text: content, ...(parts && n > 0 && { parts: { unit: parts, count: n } }) };
+  }
   if (!isID(id) || typeof type !== "string" || !mediaTypes.test(type)) return undefined;
   const medium: Medium = { name, file: id, type, size: whole(raw.size) ?? 0 };
   for (const field of ["width", "height", "seconds"] as const) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deflateRawSync } from "node:zlib";
 import { readArchive } from "./archive.ts";
 import type { WholeChat } from "./chats.ts";
 import { MessageTree } from "./messagetree.ts";
+import { sampleZip } from "./samplezip.ts";
 
 const png = "data:image/png;base64,iVBORw0KGgoAAAA=";
 
@@ -168,36 +168,10 @@ for (const [name, nodes] of [
   });
 }
 
-/** A ZIP archive of files, as small as the format allows. */
-function zip(files: Record<string, string>): Blob {
-  const [parts, list] = [[] as Buffer[], [] as Buffer[]];
-  let at = 0;
-  for (const [name, text] of Object.entries(files)) {
-    const packed = deflateRawSync(text);
-    const local = Buffer.alloc(30);
-    local.writeUInt32LE(0x04034b50);
-    local.writeUInt16LE(name.length, 26);
-    const entry = Buffer.alloc(46);
-    entry.writeUInt32LE(0x02014b50);
-    entry.writeUInt16LE(8, 10);
-    entry.writeUInt32LE(packed.length, 20);
-    entry.writeUInt16LE(name.length, 28);
-    entry.writeUInt32LE(at, 42);
-    list.push(entry, Buffer.from(name));
-    parts.push(local, Buffer.from(name), packed);
-    at += 30 + name.length + packed.length;
-  }
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50);
-  end.writeUInt32LE(Buffer.concat(list).length, 12);
-  end.writeUInt32LE(at, 16);
-  return new Blob([new Uint8Array(Buffer.concat([...parts, ...list, end]))]);
-}
-
 test("readArchive: ChatGPT's ZIP archive, whose chats stand in several files", async () => {
   const other = { ...chatGPT, title: "Toads" };
   const chats = await readArchive(
-    zip({
+    sampleZip({
       "user.json": "{}",
       "conversations-000.json": JSON.stringify([chatGPT]),
       "x/conversations-001.json": JSON.stringify([other]),
@@ -210,7 +184,7 @@ test("readArchive: ChatGPT's ZIP archive, whose chats stand in several files", a
 });
 
 test("readArchive: a ZIP archive without chats, or that is broken, is named", async () => {
-  await assert.rejects(readArchive(zip({ "user.json": "{}" })), /it has no conversations\.json/);
-  const whole = zip({ "conversations.json": JSON.stringify([chatGPT]) });
+  await assert.rejects(readArchive(sampleZip({ "user.json": "{}" })), /it has no conversations\.json/);
+  const whole = sampleZip({ "conversations.json": JSON.stringify([chatGPT]) });
   await assert.rejects(readArchive(whole.slice(0, whole.size - 23)), /its end is missing/);
 });

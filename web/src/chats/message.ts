@@ -11,10 +11,18 @@ import type {
   Usage,
 } from "../host/protocol.ts";
 
-/** A text file that was added to a question. */
+/** A text file that was added to a question, or the text of a document. */
 export interface TextFile {
   name: string;
   text: string;
+  parts?: DocumentParts; // of a document that has some
+}
+
+export const partUnits = ["page", "slide", "sheet"] as const;
+
+export interface DocumentParts {
+  unit: (typeof partUnits)[number];
+  count: number;
 }
 
 /**

@@ -5,6 +5,7 @@
 const records = { end: 0x06054b50, entry: 0x02014b50, local: 0x04034b50 };
 const endLength = 22; // bytes, without the comment
 const longestComment = 0xffff;
+const mostFiles = 4096; // that are unpacked
 
 /** Whether a file is a ZIP archive with something in it. */
 export async function isZip(file: Blob): Promise<boolean> {
@@ -12,11 +13,17 @@ export async function isZip(file: Blob): Promise<boolean> {
   return (await view(file, 0, 4)).getUint32(0, true) === records.local;
 }
 
+/** A file of an archive. */
+export interface Unpacked {
+  name: string;
+  content: Blob;
+}
+
 /**
  * The files whose names match, unpacked, of at most so many bytes together. Throws an Error that
  * says what is wrong with the archive.
  */
-export async function unzip(file: Blob, wanted: RegExp, most: number): Promise<Blob[]> {
+export async function unzip(file: Blob, wanted: RegExp, most: number): Promise<Unpacked[]> {
   const tail = await view(file, Math.max(0, file.size - endLength - longestComment), file.size);
   let end = tail.byteLength - endLength;
   while (end >= 0 && tail.getUint32(end, true) !== records.end) end--;
@@ -24,7 +31,7 @@ export async function unzip(file: Blob, wanted: RegExp, most: number): Promise<B
   const [size, start] = [tail.getUint32(end + 12, true), tail.getUint32(end + 16, true)];
   if (start + size > file.size) throw new Error("it is cut off, or a ZIP archive of over 4 GB");
   const list = await view(file, start, start + size);
-  const files: Blob[] = [];
+  const files: Unpacked[] = [];
   let left = most;
   for (let at = 0; at + 46 <= list.byteLength; ) {
     if (list.getUint32(at, true) !== records.entry) throw new Error("the list of its files is broken");
@@ -33,10 +40,11 @@ export async function unzip(file: Blob, wanted: RegExp, most: number): Promise<B
     if (after > list.byteLength) throw new Error("the list of its files is broken");
     const name = new TextDecoder().decode(new Uint8Array(list.buffer, at + 46, nameLength));
     if (wanted.test(name)) {
-      const packed = await content(file, list.getUint32(at + 42, true), list.getUint32(at + 20, true));
-      const unpacked = await inflated(packed, list.getUint16(at + 10, true), name, left);
-      left -= unpacked.size;
-      files.push(unpacked);
+      const packed = await packedBytes(file, list.getUint32(at + 42, true), list.getUint32(at + 20, true));
+      const content = await inflated(packed, list.getUint16(at + 10, true), name, left);
+      left -= content.size;
+      files.push({ name, content });
+      if (files.length > mostFiles) throw new Error("it has too many files");
     }
     at = after + (extra ?? 0) + (comment ?? 0);
   }
@@ -44,7 +52,7 @@ export async function unzip(file: Blob, wanted: RegExp, most: number): Promise<B
 }
 
 /** The packed bytes of an entry. Before them its name and more stand once again. */
-async function content(file: Blob, at: number, size: number): Promise<Blob> {
+async function packedBytes(file: Blob, at: number, size: number): Promise<Blob> {
   if (at + 30 > file.size) throw new Error("it is cut off");
   const head = await view(file, at, at + 30);
   if (head.getUint32(0, true) !== records.local) throw new Error("the list of its files is broken");

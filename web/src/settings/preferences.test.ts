@@ -20,15 +20,20 @@ test("Preferences: kept when they change, and not before", () => {
   assert.equal(below.state.kept, null);
   preferences.theme.value = "dark";
   preferences.sidebar.value = false;
+  preferences.titles.value = false;
+  preferences.closed.value = ["Work"];
   const again = new Preferences(below);
   assert.equal(again.theme.value, "dark");
   assert.equal(again.sidebar.value, false);
   assert.equal(again.keys.value, true);
+  assert.equal(again.titles.value, false);
+  assert.deepEqual(again.closed.value, ["Work"]);
 });
 
-for (const kept of ["{", "null", "7", '{"theme":"pink","sidebar":"x","keys":null}']) {
+for (const kept of ["{", "null", "7", '{"theme":"pink","sidebar":"x","keys":null,"titles":0,"closed":{}}']) {
   test(`Preferences: from ${kept}`, () => {
-    const { theme, sidebar, keys } = new Preferences(storage(kept));
-    assert.deepEqual([theme.value, sidebar.value, keys.value], ["system", true, true]);
+    const { theme, sidebar, keys, titles, closed } = new Preferences(storage(kept));
+    const read = [theme.value, sidebar.value, keys.value, titles.value, closed.value];
+    assert.deepEqual(read, ["system", true, true, true, []]);
   });
 }

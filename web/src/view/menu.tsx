@@ -7,6 +7,7 @@ import { useId, useRef } from "preact/hooks";
 export interface MenuItem {
   name: string;
   danger?: boolean;
+  checked?: boolean; // of what is switched on and off
   run(): void;
 }
 
@@ -59,11 +60,13 @@ export function Menu({ label, children, items, class: className = "quiet" }: Pro
         onToggle={opened}
         onKeyDown={walk}
       >
-        {items.map(({ name, danger, run }) => (
+        {items.map(({ name, danger, checked, run }) => (
+          // biome-ignore lint/a11y/useAriaPropsSupportedByRole: what has it is a menuitemcheckbox
           <button
             key={name}
             type="button"
-            role="menuitem"
+            role={checked === undefined ? "menuitem" : "menuitemcheckbox"}
+            aria-checked={checked}
             tabIndex={-1}
             data-danger={danger}
             onClick={() => {

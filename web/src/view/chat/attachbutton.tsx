@@ -32,7 +32,7 @@ export function AttachButton({ attaching }: { attaching: DraftFiles }) {
     },
   });
   const items = [
-    item("Text files", "", () => choose()),
+    item("Text, PDF and office files", "", () => choose()),
     item("Pictures", "image/", () => choose("image/*")),
     ...(app.layout.touch.value ? [item("Take a photo", "image/", () => choose("image/*", true))] : []),
     item("Sounds", "audio/", () => choose("audio/*")),

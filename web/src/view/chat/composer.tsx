@@ -34,6 +34,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const attaching = useDraftFiles(chat, place);
   const field = useRef<HTMLTextAreaElement>(null);
   const dock = useHeight("--dock");
+  const asking = attaching.choosing.value;
   const { run } = chat;
   const written = draft.text.trim() !== "" || draft.files.length > 0;
   const held = attaching.reading.value > 0 || attaching.notice.value?.blocks === true;
@@ -64,43 +65,46 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   };
 
   return (
-    <footer class="dock" ref={dock}>
-      <DropZone onFiles={attaching.add} />
-      {away.value && chat.tree.path.value.length > 0 && (
-        <button type="button" class="latest" onClick={toEnd}>
-          <Icon name="down" />
-          Latest
-        </button>
-      )}
-      <Problems attaching={attaching} awaited={awaited} />
-      <Ways chat={chat} />
-      {run !== undefined && <SteerButton id={run.id} />}
-      <QueuedQuestion chat={chat} place={place.value} />
-      {attaching.recording.value && <Recording attaching={attaching} />}
-      <form class="composer" onSubmit={submit}>
-        <QuestionFiles files={draft.files} onRemove={attaching.remove} />
-        <AttachButton attaching={attaching} />
-        <label for="question" class="hidden">
-          Your message
-        </label>
-        <textarea
-          id="question"
-          dir="auto"
-          ref={field}
-          rows={1}
-          placeholder="Ask anything"
-          autocomplete="off"
-          enterkeyhint={touch ? "enter" : "send"}
-          aria-describedby="keys"
-          value={draft.text}
-          onInput={(event) => drafts.change(place.peek(), { text: event.currentTarget.value })}
-          onKeyDown={keys}
-          onPaste={(event) => attaching.paste(event)}
-        />
-        <SendButton chat={chat} running={run !== undefined} ready={ready || attaching.reading.value > 0} />
-      </form>
-      <Keys running={run !== undefined} />
-    </footer>
+    <>
+      <footer class="dock" ref={dock}>
+        <DropZone onFiles={attaching.add} />
+        {away.value && chat.tree.path.value.length > 0 && (
+          <button type="button" class="latest" onClick={toEnd}>
+            <Icon name="down" />
+            Latest
+          </button>
+        )}
+        <Problems attaching={attaching} awaited={awaited} />
+        <Ways chat={chat} />
+        {run !== undefined && <SteerButton id={run.id} />}
+        <QueuedQuestion chat={chat} place={place.value} />
+        {attaching.recording.value && <Recording attaching={attaching} />}
+        <form class="composer" onSubmit={submit}>
+          <QuestionFiles files={draft.files} onRemove={attaching.remove} />
+          <AttachButton attaching={attaching} />
+          <label for="question" class="hidden">
+            Your message
+          </label>
+          <textarea
+            id="question"
+            dir="auto"
+            ref={field}
+            rows={1}
+            placeholder="Ask anything"
+            autocomplete="off"
+            enterkeyhint={touch ? "enter" : "send"}
+            aria-describedby="keys"
+            value={draft.text}
+            onInput={(event) => drafts.change(place.peek(), { text: event.currentTarget.value })}
+            onKeyDown={keys}
+            onPaste={(event) => attaching.paste(event)}
+          />
+          <SendButton chat={chat} running={run !== undefined} ready={ready || attaching.reading.value > 0} />
+        </form>
+        <Keys running={run !== undefined} />
+      </footer>
+      {asking !== undefined && <Lazy key={asking.pdf.name} load={pdfDialog} with={asking} />}
+    </>
   );
 }
 
@@ -151,6 +155,8 @@ function Problems({ attaching, awaited }: { attaching: DraftFiles; awaited: bool
     </>
   );
 }
+
+const pdfDialog = async () => ({ default: (await import("../files/filescode.ts")).PDFDialog });
 
 const recorder = async () => ({ default: (await import("../files/filescode.ts")).Recorder });
 

@@ -3,7 +3,7 @@
 // The files of a draft: adding, pasting and removing them.
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
 import type { App } from "../../app.ts";
-import type { AttachContext } from "../../chats/attachments.ts";
+import type { AttachContext, PDFChoice, PDFFacts } from "../../chats/attachments.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
 import { type MediaNotice, noticeOf } from "../../media/medianotice.ts";
@@ -18,11 +18,18 @@ export interface DraftFiles {
   problems: Signal<readonly string[]>; // why files were not added
   reading: Signal<number>; // files that are being read
   recording: Signal<boolean>;
+  choosing: Signal<PDFQuestion | undefined>; // what a person is asked of a PDF
   notice: ReadonlySignal<MediaNotice | undefined>; // about the pictures and sounds of the draft and the chat
   model: ReadonlySignal<string>; // that would answer
   add(files: readonly File[]): Promise<void>;
   paste(event: ClipboardEvent): void; // adds the files that it has, and a long text as one
   remove(file: Attachment): void;
+}
+
+/** What of a PDF is to be taken. */
+export interface PDFQuestion {
+  pdf: PDFFacts;
+  answer(choice: PDFChoice): void;
 }
 
 /** The files of the draft at a place. */
@@ -32,6 +39,7 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
   const problems = useSignal<readonly string[]>([]);
   const reading = useSignal(0);
   const recording = useSignal(false);
+  const choosing = useSignal<PDFQuestion | undefined>(undefined);
   const model = useComputed(() => app.answering(chat.settings.value, true)); // which sees, where one does
   const notice = useComputed(() => {
     const draft = drafts.of(place.value).value.files.filter(isMedium);
@@ -42,6 +50,7 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
     problems,
     reading,
     recording,
+    choosing,
     notice,
     model,
     paste(event) {
@@ -58,7 +67,10 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
       reading.value += picked.length;
       try {
         const { attach } = await import("../files/filescode.ts");
-        const { files, problems: refused } = await attach(picked, of(at), attachContextOf(app, chat));
+        const { files, problems: refused } = await attach(picked, of(at), {
+          ...attachContextOf(app, chat),
+          choose: (pdf) => ask(choosing, pdf),
+        });
         drafts.change(at, { files: [...of(at), ...files] });
         problems.value = [...problems.peek(), ...refused];
       } catch {
@@ -91,6 +103,21 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
       app.offer.value = { text: "The long text is added as a file.", action: "Put it into the message", run };
     });
   return attaching;
+}
+
+/** Asks a person what of a PDF is to be taken. */
+function ask(choosing: Signal<PDFQuestion | undefined>, pdf: PDFFacts): Promise<PDFChoice> {
+  return new Promise((resolve) => {
+    choosing.peek()?.answer(undefined); // of files that were added before these
+    const question: PDFQuestion = {
+      pdf,
+      answer(choice) {
+        if (choosing.peek() === question) choosing.value = undefined;
+        resolve(choice);
+      },
+    };
+    choosing.value = question;
+  });
 }
 
 /** What decides whether a chat takes pictures and sounds now. */

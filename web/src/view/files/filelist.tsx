@@ -3,9 +3,10 @@
 // A list of files: thumbnails, sounds and texts.
 import "../../style/files.css";
 import { useSignal } from "@preact/signals";
-import { type Attachment, isMedium } from "../../chats/message.ts";
+import { type Attachment, isMedium, type TextFile } from "../../chats/message.ts";
 import { isPicture } from "../../media/medialimits.ts";
 import { withoutControls } from "../../text/bidi.ts";
+import { tokens } from "../../text/tokenestimate.ts";
 import { Icon } from "../icon.tsx";
 import { Gallery } from "./gallery.tsx";
 import { SoundPlayer } from "./soundplayer.tsx";
@@ -56,7 +57,7 @@ function Entry({ file, open, onRemove }: EntryProps) {
         <button type="button" class="name" title={`Open ${name}`} onClick={() => open(file)}>
           <Icon name="file" />
           <span>{name}</span>
-          <small>{size(file.text.length)}</small>
+          <small>{size(file)}</small>
         </button>
       )}
       {isMedium(file) && kind === "picture" && <Thumbnail medium={file} open={() => open(file)} />}
@@ -76,6 +77,9 @@ function Entry({ file, open, onRemove }: EntryProps) {
   );
 }
 
-function size(characters: number): string {
-  return characters < 1024 ? `${characters} B` : `${Math.round(characters / 1024)} KB`;
+/** How much a text is: of a document, what of the model's context it takes. */
+function size({ text, parts }: TextFile): string {
+  if (parts !== undefined)
+    return `${parts.count} ${parts.unit}${parts.count === 1 ? "" : "s"} · ${tokens(text)}`;
+  return text.length < 1024 ? `${text.length} B` : `${Math.round(text.length / 1024)} KB`;
 }

@@ -5,5 +5,6 @@
 export { attach, attachText } from "../../chats/attachments.ts";
 export { FileList } from "./filelist.tsx";
 export { importArchives } from "./importarchives.ts";
+export { PDFDialog } from "./pdfdialog.tsx";
 export { Recorder } from "./recorder.tsx";
-export { saveArchive, saveStandalone, saveTranscript } from "./savechats.ts";
+export { duplicateChat, saveArchive, saveStandalone, saveTranscript } from "./savechats.ts";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Saves chats as an archive, or one as a transcript.
+// Saves chats as an archive, one as a transcript, or one as another.
 import type { App } from "../../app.ts";
-import { writeArchive } from "../../chats/archive.ts";
+import { renamed, writeArchive } from "../../chats/archive.ts";
 import type { WholeChat } from "../../chats/chats.ts";
-import { type Medium, type Message, mediaOf } from "../../chats/message.ts";
+import { type Medium, type Message, mediaOf, stopped } from "../../chats/message.ts";
 import { MessageTree } from "../../chats/messagetree.ts";
 import { transcript } from "../../chats/transcript.ts";
 import { dataURL } from "../../media/dataurl.ts";
@@ -44,6 +44,20 @@ export async function saveStandalone(app: App, id: string): Promise<void> {
     if (role === "assistant") pieces.set(id, await app.traces.pieces(id));
   }
   saveFile(`${fileName(shown.title)}.html`, "text/html", [standalonePage({ ...shown, pieces })]);
+}
+
+/** Makes another chat of all that a chat has now, and shows that. */
+export async function duplicateChat(app: App, id: string): Promise<void> {
+  const chat = await app.chats.whole(id);
+  if (chat === undefined) return;
+  const { pinned: _, ...info } = chat.info;
+  const now = Date.now();
+  const whole = { info: { ...info, created: now, changed: now }, messages: chat.messages.map(stopped) };
+  const copy = renamed(whole, () => true);
+  await app.chats.add(copy);
+  await app.chats.show(copy.info.id);
+  app.view.value = "chat";
+  app.layout.chosen();
 }
 
 /** What is shown of a chat, with the bytes of its pictures and sounds, if wanted, as data: URLs. */

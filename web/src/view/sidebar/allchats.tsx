@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: MIT
 
-// What can be done with all chats: import and export.
+// What can be done with all chats: import, export, titles and deleting.
+import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { useApp } from "../appcontext.ts";
 import { withFiles } from "../files/withfiles.ts";
 import { Icon } from "../icon.tsx";
+import { Lazy } from "../lazy.tsx";
 import { Menu } from "../menu.tsx";
 import { helpShown } from "../shortcuts/shortcutshelp.tsx";
+
+const deleteAll = async () => ({ default: (await import("./deleteall.tsx")).DeleteAll });
 
 /** What can be done with all chats. */
 export function AllChats() {
   const app = useApp();
+  const { titles } = app.layout.preferences;
+  const deleting = useSignal(false);
+  const close = () => {
+    deleting.value = false;
+  };
   const picker = useRef<HTMLInputElement>(null);
   const all = app.chats.list.value.map((chat) => chat.id);
   const items = [
@@ -20,8 +29,16 @@ export function AllChats() {
       name: "Export all chats",
       run: () => void withFiles(app, (files) => files.saveArchive(app, all, "chats")),
     },
+    {
+      name: "Titles by the model",
+      checked: titles.value,
+      run: () => (titles.value = !titles.peek()),
+    },
     ...(app.keeper.key === "" ? [] : [{ name: "Forget the API key", run: () => forgetKey(app) }]),
     { name: "Keyboard shortcuts", run: () => (helpShown.value = true) },
+    ...(all.length === 0
+      ? []
+      : [{ name: "Delete all chats…", danger: true, run: () => (deleting.value = true) }]),
   ];
   return (
     <>
@@ -41,6 +58,7 @@ export function AllChats() {
       <Menu label="More" items={items}>
         <Icon name="more" />
       </Menu>
+      {deleting.value && <Lazy load={deleteAll} with={{ close }} />}
     </>
   );
 }

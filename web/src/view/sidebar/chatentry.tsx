@@ -10,20 +10,22 @@ import { onEscape } from "../escape.ts";
 import { withFiles } from "../files/withfiles.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
+import { offerBack } from "./offerback.ts";
 
 /** One chat of the list. F2 renames it, Delete deletes it. */
 export function ChatEntry({ chat }: { chat: ChatInfo }) {
   const app = useApp();
-  const renaming = useSignal(false);
-  const { id } = chat;
+  const editing = useSignal<"title" | "folder" | undefined>(undefined);
+  const { id, pinned, folder } = chat;
   const shown = useComputed(() => app.view.value === "chat" && app.chats.current.value.id === id);
   const runs = useComputed(() => app.chats.running.value.has(id));
   const rename = () => {
-    renaming.value = true;
+    editing.value = "title";
   };
   const remove = () => void removeChat(app, id);
   const keys: Record<string, () => void> = { F2: rename, Delete: remove };
-  if (renaming.value) return <Rename chat={chat} done={() => (renaming.value = false)} />;
+  if (editing.value !== undefined)
+    return <EntryField chat={chat} field={editing.value} done={() => (editing.value = undefined)} />;
   return (
     <li class="entry">
       <a
@@ -47,6 +49,15 @@ export function ChatEntry({ chat }: { chat: ChatInfo }) {
         items={[
           { name: "Rename", run: rename },
           {
+            name: pinned ? "Unpin" : "Pin",
+            run: () => void app.chats.file(id, { ...(!pinned && { pinned: true }), ...inFolder(folder) }),
+          },
+          {
+            name: folder === undefined ? "Put into a folder" : "Change the folder",
+            run: () => (editing.value = "folder"),
+          },
+          { name: "Duplicate", run: () => void withFiles(app, (files) => files.duplicateChat(app, id)) },
+          {
             name: "Export as Markdown",
             run: () => void withFiles(app, (files) => files.saveTranscript(app, id)),
           },
@@ -67,41 +78,68 @@ export function ChatEntry({ chat }: { chat: ChatInfo }) {
   );
 }
 
-function Rename({ chat, done }: { chat: ChatInfo; done(): void }) {
+const inFolder = (folder: string | undefined) => (folder === undefined ? {} : { folder });
+
+interface EntryFieldProps {
+  chat: ChatInfo;
+  field: "title" | "folder";
+  done(): void;
+}
+
+/** The field in the place of a chat, for its name or for the name of its folder. */
+function EntryField({ chat, field: name, done }: EntryFieldProps) {
   const { chats } = useApp();
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
     field.current?.focus();
     field.current?.select();
   }, []);
-  const finish = (keep: boolean) => {
-    const entry = field.current?.closest("li");
-    const list = entry?.parentElement;
-    const at = entry === null || entry === undefined ? -1 : [...(list?.children ?? [])].indexOf(entry);
-    const focused = document.activeElement === field.current;
-    if (keep && field.current !== null) void chats.rename(chat.id, field.current.value);
-    done();
-    if (focused) requestAnimationFrame(() => list?.children[at]?.querySelector("a")?.focus());
+  const keep = async (value: string) => {
+    if (name === "title") await chats.rename(chat.id, value);
+    else await chats.file(chat.id, { ...(chat.pinned && { pinned: true }), folder: value });
   };
+  const finish = async (kept: boolean) => {
+    if (field.current === null) return; // it is gone, and loses the focus
+    const focused = document.activeElement === field.current;
+    const { value } = field.current;
+    done();
+    if (kept) await keep(value);
+    if (focused) requestAnimationFrame(() => focusEntry(chat.id));
+  };
+  const folders = new Set(chats.list.value.flatMap(({ folder }) => folder ?? []));
   return (
     <li class="entry">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          finish(true);
+          void finish(true);
         }}
       >
         <input
           ref={field}
-          aria-label="Name of the chat"
-          defaultValue={chat.title}
-          maxLength={200}
-          onBlur={() => finish(true)}
-          onKeyDown={onEscape(() => finish(false))}
+          aria-label={name === "title" ? "Name of the chat" : "Folder of the chat"}
+          placeholder={name === "title" ? undefined : "Folder (empty: none)"}
+          defaultValue={name === "title" ? chat.title : chat.folder}
+          maxLength={name === "title" ? 200 : 60}
+          list={name === "title" ? undefined : "folders"}
+          onBlur={() => void finish(true)}
+          onKeyDown={onEscape(() => void finish(false))}
         />
+        {name === "folder" && (
+          <datalist id="folders">
+            {[...folders].map((folder) => (
+              <option key={folder} value={folder} />
+            ))}
+          </datalist>
+        )}
       </form>
     </li>
   );
+}
+
+/** Puts the focus on a chat of the list, wherever it stands now. */
+function focusEntry(id: string): void {
+  document.querySelector<HTMLElement>(`.entry > a[href="#/chat/${id}"]`)?.focus();
 }
 
 /** Puts the focus on the chat beside one that goes, or in the field for the search. */
@@ -113,19 +151,7 @@ function focusNext(link: HTMLElement): void {
 
 /** Deletes a chat, and offers it back. */
 async function removeChat(app: App, id: string): Promise<void> {
-  const { chats } = app;
-  const shown = chats.current.peek().id === id;
-  const whole = await chats.remove(id);
-  if (whole === undefined) return;
-  app.offer.value = {
-    text: `“${whole.info.title}” is deleted.`,
-    action: "Undo",
-    run: () =>
-      void chats.add(whole).then(
-        () => shown && void chats.show(id),
-        (error) => {
-          app.notice.value = `The chat could not be brought back: ${error}`;
-        },
-      ),
-  };
+  const shown = app.chats.current.peek().id;
+  const whole = await app.chats.remove(id);
+  if (whole !== undefined) offerBack(app, [whole], `“${whole.info.title}” is deleted.`, shown);
 }

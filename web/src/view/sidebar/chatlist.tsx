@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-// The list of chats, by day.
+// The list of chats: those that are pinned, folders, then days.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { byDay } from "../../chats/daygroups.ts";
+import { type ChatGroup, chatGroups } from "../../chats/chatgroups.ts";
+import type { ChatInfo } from "../../chats/chatinfo.ts";
 import { useApp } from "../appcontext.ts";
+import { Icon } from "../icon.tsx";
 import { useDrop } from "./allchats.tsx";
 import { ChatEntry } from "./chatentry.tsx";
 
-/** All chats, by the day of their last question. Files can be dropped on them. */
+/** All chats, most of them by the day of their last question. Files can be dropped on them. */
 export function ChatList() {
   const { chats, store } = useApp();
   const list = chats.list.value;
@@ -21,17 +23,42 @@ export function ChatList() {
           {store.lasts ? "Your chats will be kept here, in this browser only." : "Chats are not kept here."}
         </p>
       )}
-      {byDay(list, now).map(({ name, items }) => (
-        <section key={name} aria-label={name}>
-          <h2>{name}</h2>
-          <ul>
-            {items.map((chat) => (
-              <ChatEntry key={chat.id} chat={chat} />
-            ))}
-          </ul>
-        </section>
+      {chatGroups(list, now).map((group) => (
+        <Group key={`${group.folder} ${group.name}`} group={group} />
       ))}
     </div>
+  );
+}
+
+/** Chats below their heading, which opens and closes a folder. */
+function Group({ group: { name, folder, items } }: { group: ChatGroup<ChatInfo> }) {
+  const { closed } = useApp().layout.preferences;
+  const open = !folder || !closed.value.includes(name);
+  const toggle = () => {
+    const others = closed.peek().filter((other) => other !== name);
+    closed.value = open ? [...others, name] : others;
+  };
+  return (
+    <section aria-label={name}>
+      <h2 data-folder={folder}>
+        {folder ? (
+          <button type="button" aria-expanded={open} onClick={toggle}>
+            <Icon name="chevron" />
+            <span dir="auto">{name}</span>
+            {!open && <small>{items.length}</small>}
+          </button>
+        ) : (
+          name
+        )}
+      </h2>
+      {open && (
+        <ul>
+          {items.map((chat) => (
+            <ChatEntry key={chat.id} chat={chat} />
+          ))}
+        </ul>
+      )}
+    </section>
   );
 }
 
@@ -45,5 +72,5 @@ function useNow(): number {
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
   }, [now]);
-  return Math.max(now.value, useApp().chats.list.value[0]?.changed ?? 0);
+  return useApp().chats.list.value.reduce((newest, { changed }) => Math.max(newest, changed), now.value);
 }

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+
+// Says why a document cannot be read.
+
+/** Why a document cannot be read, in words that follow its name. */
+export class DocumentProblem extends Error {}
+
+export const tooMuchText = "it has more text than the files of a message can have together.";

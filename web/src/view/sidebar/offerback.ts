@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+
+// Offers back chats that were deleted.
+import type { App } from "../../app.ts";
+import type { WholeChat } from "../../chats/chats.ts";
+
+/** Offers chats back that were deleted; shown is the id of the chat that was shown before. */
+export function offerBack(app: App, chats: readonly WholeChat[], text: string, shown: string): void {
+  const run = async () => {
+    try {
+      for (const chat of chats) await app.chats.add(chat);
+      if (chats.some(({ info }) => info.id === shown)) await app.chats.show(shown);
+    } catch (error) {
+      app.notice.value = `${chats.length === 1 ? "The chat" : "Some chats"} could not be brought back: ${error}`;
+    }
+  };
+  app.offer.value = { text, action: "Undo", run: () => void run() };
+}
