@@ -269,7 +269,7 @@ func (s *service) health(c echo.Context) error {
 // something from elsewhere. A blob: is a picture or a sound that a person has added: only the
 // page's own script can make one. Nothing is shown by a data: URL, which a text could have.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; " +
-	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // mcpPolicy is that of the only file of the page that may call other servers: the worker that
 // speaks MCP with those that a person has added. A worker has the policy that it was sent with,

@@ -153,7 +153,7 @@ export class ChatPage {
     prepare: (page: Page) => Promise<unknown> = async () => {},
     browser = shared.it,
   ): Promise<ChatPage> {
-    const context = await browser.newContext(options);
+    const context = await browser.newContext({ serviceWorkers: "block", ...options });
     const page = await context.newPage();
     await prepare(page);
     const chat = new ChatPage(page);

@@ -7,7 +7,7 @@ import { useApp } from "../appcontext.ts";
 import { withFiles } from "../files/withfiles.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
-import { helpShown } from "../shortcuts/shortcutshelp.tsx";
+import { helpShown, paletteShown } from "../shortcuts/shown.ts";
 
 /** What can be done with all chats. */
 export function AllChats() {
@@ -21,6 +21,7 @@ export function AllChats() {
       run: () => void withFiles(app, (files) => files.saveArchive(app, all, "chats")),
     },
     ...(app.keeper.key === "" ? [] : [{ name: "Forget the API key", run: () => forgetKey(app) }]),
+    { name: "Find chats and commands", run: () => (paletteShown.value = true) },
     { name: "Keyboard shortcuts", run: () => (helpShown.value = true) },
   ];
   return (
