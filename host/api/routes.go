@@ -132,12 +132,13 @@ type service struct {
 	memory  *wire.Memory
 	loads   *loads
 	packers chan *gzip.Writer // that are free
+	pulls   chan struct{}     // of models, that are running
 }
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
 	o.complete()
-	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o), packers: newPackers()}
+	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o), packers: newPackers(), pulls: make(chan struct{}, mostPulls)}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true

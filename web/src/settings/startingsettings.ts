@@ -14,14 +14,14 @@ const most = 50; // models whose settings are kept; the oldest are forgotten
  * kept in the browser from one visit to the next.
  */
 export class StartingSettings {
-  private readonly byModel: Map<string, Settings>;
+  private readonly byModel: Signal<ReadonlyMap<string, Settings>>;
   private readonly first: Signal<string | undefined>;
 
   constructor(private readonly storage: Pick<SmallStorage, "getItem" | "setItem">) {
     const { first, settings } = record(this.read(modelItem));
     this.first = signal(typeof first === "string" ? first : undefined);
     const kept = Object.entries(record(settings)).slice(-most);
-    this.byModel = new Map(kept.map(([model, own]) => [model, cleanSettings(own)]));
+    this.byModel = signal(new Map(kept.map(([model, own]) => [model, cleanSettings(own)])));
   }
 
   /** The model with which all new chats begin; undefined: the one that was chosen last. */
@@ -38,7 +38,7 @@ export class StartingSettings {
   get(): Settings {
     const last = cleanSettings(this.read(item));
     const model = this.first.peek() ?? last.model;
-    return model === undefined ? last : { ...(this.of(model) ?? last), model };
+    return model === undefined ? last : { ...(this.byModel.peek().get(model) ?? last), model };
   }
 
   keep(settings: Settings): void {
@@ -52,19 +52,19 @@ export class StartingSettings {
 
   /** The settings with which chats with a model begin; undefined: those of all chats. */
   of(model: string): Settings | undefined {
-    return this.byModel.get(model);
+    return this.byModel.value.get(model);
   }
 
   /** Has chats with a model begin with settings, or with those of all chats. */
   keepOf(model: string, settings: Settings | undefined): void {
-    this.byModel.delete(model);
-    if (settings !== undefined) this.byModel.set(model, settings);
-    for (const oldest of [...this.byModel.keys()].slice(0, -most)) this.byModel.delete(oldest);
+    const others = [...this.byModel.peek()].filter(([name]) => name !== model);
+    const all = settings === undefined ? others : [...others, [model, settings] as const];
+    this.byModel.value = new Map(all.slice(-most));
     this.keepModels();
   }
 
   private keepModels(): void {
-    const settings = Object.fromEntries(this.byModel);
+    const settings = Object.fromEntries(this.byModel.peek());
     this.write(modelItem, { first: this.first.peek(), settings });
   }
 

@@ -26,3 +26,8 @@ export function bytes(n: number): string {
 export function failureOf({ failed }: Model): string {
   return failed === "" ? "" : withoutPaths(sentence(failed));
 }
+
+/** What went wrong, as a sentence. */
+export function wordsOf(error: unknown): string {
+  return withoutPaths(sentence(error instanceof Error ? error.message : String(error)));
+}

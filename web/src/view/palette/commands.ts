@@ -34,10 +34,8 @@ function pageCommands(app: App): Choice[] {
   const help = () => {
     helpShown.value = true;
   };
-  const named = new Map<string, Choice>(); // some have two shortcuts
-  for (const { name, key, ctrl, run } of shortcutsOf(app, { help, palette: () => {} }))
-    if (!named.has(name) && !(ctrl && key === "k") && !/^[jkm]$/.test(key))
-      named.set(name, { key: name, title: name, run });
+  const single = shortcutsOf(app, { help, palette() {} }).filter(({ ctrl }) => !ctrl); // the others repeat them
+  const pressed = single.map(({ name, run }) => ({ key: name, title: name, run }));
   const shown = Object.entries(views).map(([view, name]) => ({
     key: `view ${view}`,
     title: `Open ${name}`,
@@ -54,7 +52,7 @@ function pageCommands(app: App): Choice[] {
       theme.value = name;
     },
   }));
-  return [...named.values(), ...shown, ...coloured];
+  return [...pressed, ...shown, ...coloured];
 }
 
 /** The models, where there are several. */

@@ -19,8 +19,9 @@ export function ModelField() {
   if (models.length < 2 && !gone && model === undefined) return null; // the head of the page names it
   return (
     <div class="setting stacked" data-set={model !== undefined}>
-      <span aria-hidden="true">Model</span>
+      <label for={id}>Model</label>
       <ModelButton
+        id={id}
         class="opens-list"
         label={`Model: ${model ?? own}`}
         describedBy={`${id}-help`}

@@ -26,8 +26,8 @@ export function shortcutsOf(app: App, { help, palette }: { help(): void; palette
     { key: "e", name: "Script of the chat", run: inChat(() => app.toggle("script")) },
     { key: "i", name: "Inspect the last answer", run: inChat(() => inspect(app)) },
     { key: "b", name: "Open or close the sidebar", run: () => layout.show(!layout.sidebar.peek()) },
-    { key: "?", name: "These shortcuts", run: help },
-    { key: "/", ctrl: true, name: "These shortcuts, also while typing", run: help },
+    { key: "?", name: "Keyboard shortcuts", run: help },
+    { key: "/", ctrl: true, name: "Keyboard shortcuts, also while typing", run: help },
   ];
 }
 
