@@ -114,7 +114,7 @@ export class ModelPulls {
   }
 }
 
-const lost = "the connection to the server was lost; pull it again, and it goes on where it stopped";
+const lost = "the connection to the server was lost: pull it again, and it continues";
 
 /** The model in what the server says it pulls: "pulling NAME.gguf", or the first part of several. */
 function modelIn(status: unknown): { model?: string } {
