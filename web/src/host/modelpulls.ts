@@ -116,7 +116,7 @@ export class ModelPulls {
 
 const lost = "the connection to the server was lost: pull it again, and it continues";
 
-/** The model in what the server says it pulls: "pulling NAME.gguf", or the first part of several. */
+/** The model in what the server says it pulls: "pulling NAME.gguf", or a part of several. */
 function modelIn(status: unknown): { model?: string } {
   const [, model] = /^pulling (.+?)(?:-\d{5}-of-\d{5})?\.gguf$/.exec(String(status)) ?? [];
   return model === undefined ? {} : { model };
