@@ -148,8 +148,7 @@ function AddServer() {
     try {
       const { name, tools } = await (await app.connections()).look(at);
       const added = app.servers.put({ ...at, name, tools: cleanTools(tools), off: [], always: [] });
-      if (!added)
-        throw new Error(`this browser keeps ${mostInSettings.servers} servers: remove one first`);
+      if (!added) throw new Error(`this browser keeps ${mostInSettings.servers} servers: remove one first`);
       turnServer(edit, url, true);
       address.value = "";
       token.value = "";
