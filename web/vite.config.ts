@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-import { writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { defineConfig, type Plugin, type Rollup } from "vite";
+import { defineConfig, type Plugin, type Rollup, transformWithEsbuild } from "vite";
 
 /** KaTeX names each font in three formats. Every browser that can run this page reads the first. */
 const oneFontFormat: Plugin = {
@@ -14,6 +15,38 @@ const oneFontFormat: Plugin = {
 };
 
 const smallest = 1024; // bytes of a file that is worth packing
+
+// What few visits need of the page's files: the service worker keeps it once it was used.
+const rare = /KaTeX_|\.worker-/;
+
+/** Makes the service worker, which knows the files of this build by their names. */
+const serviceWorker: Plugin = {
+  name: "service-worker",
+  apply: "build",
+  enforce: "post", // when the files are known
+  async generateBundle(_, bundle) {
+    const names = Object.keys(bundle).filter((name) => name !== "index.html");
+    const entry = Object.values(bundle).find((file) => file.type === "chunk" && file.isEntry)?.fileName;
+    const shipped = readdirSync(ours("public")).filter((name) => !name.startsWith("."));
+    const contents = shipped.map((name) => readFileSync(join(ours("public"), name)));
+    const built = {
+      version: hashOf([...names, ...contents]),
+      entry,
+      kept: [...shipped, ...names.filter((name) => !rare.test(name))],
+      used: names.filter((name) => rare.test(name)),
+    };
+    const source = readFileSync(ours("src/serviceworker.ts"), "utf8");
+    const options = { minify: true, format: "iife", define: { built: JSON.stringify(built) } } as const;
+    const { code } = await transformWithEsbuild(source, "serviceworker.ts", options);
+    this.emitFile({ type: "asset", fileName: "serviceworker.js", source: code });
+  },
+};
+
+function hashOf(parts: readonly (string | Buffer)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part).update("\n");
+  return hash.digest("hex").slice(0, 16);
+}
 
 /** Packs what compresses, for the host to send to browsers that take it (host/api/compress.go). */
 const packed: Plugin = {
@@ -42,7 +75,7 @@ const firstLoad = (id: string, { getModuleInfo }: Rollup.ManualChunkMeta) =>
 // The Content Security Policy comes from the host (host/api/routes.go).
 export default defineConfig({
   base: "./", // works below any path a reverse proxy may choose
-  plugins: [oneFontFormat, packed],
+  plugins: [oneFontFormat, serviceWorker, packed],
   resolve: {
     alias: [
       { find: /^entities$/, replacement: ours("src/text/entities.ts") },

@@ -51,7 +51,7 @@ func TestAPI_Page_Headers(t *testing.T) {
 	for name, header := range map[string]http.Header{"page": page, "asset": asset} {
 		policies := header.Values("Content-Security-Policy")
 		if len(policies) != 1 || policies[0] != "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; "+
-			"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
+			"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
 			t.Errorf("%s: policies %q", name, policies)
 		}
 	}

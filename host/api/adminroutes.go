@@ -5,6 +5,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
@@ -217,6 +218,9 @@ func (s *service) addFolderRoutes(e *echo.Echo) {
 	e.DELETE("/api/delete", s.removeModel, wire.Errors(ollama.Error), s.administer)
 }
 
+// mostPulls is how many models are pulled at a time: each has connections and a file of its own.
+const mostPulls = 4
+
 // pullBody is POST /api/pull.
 type pullBody struct {
 	Model  string `json:"model"`
@@ -247,6 +251,13 @@ func (s *service) pullModel(c echo.Context) error {
 		return lines.end(c, nil)
 	}
 	return s.administer(func(echo.Context) error {
+		select {
+		case s.pulls <- struct{}{}:
+			defer func() { <-s.pulls }()
+		default:
+			return &refusal.Error{Kind: refusal.KindConflict, Code: "too_many_pulls",
+				Message: fmt.Sprintf("%d models are being pulled already: wait until one of them is there, or end its request", mostPulls)}
+		}
 		return lines.end(c, s.Folder.Pull(c.Request().Context(), body.Model, lines.send))
 	})(c)
 }

@@ -5,6 +5,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -45,5 +46,44 @@ func TestAPI_Pull_ServedAlready(t *testing.T) {
 		if status != c.status || c.text != "" && text != c.text {
 			t.Errorf("%s with %s: %d %q", c.model, c.key, status, text)
 		}
+	}
+}
+
+// heldFolder is a model folder whose pulls end when they are let go.
+type heldFolder struct {
+	Folder
+	begun, release chan struct{}
+}
+
+func (f heldFolder) Pull(context.Context, string, func(PullProgress)) error {
+	f.begun <- struct{}{}
+	<-f.release
+	return nil
+}
+
+// The admin's pulls are bounded, too: one more is refused, and taken once another has ended.
+func TestAPI_Pull_AtATime(t *testing.T) {
+	folder := heldFolder{begun: make(chan struct{}, mostPulls+1), release: make(chan struct{})}
+	r := newRig(t, func(s *setup) { s.Folder, s.Keys = folder, keys("admin", nil) })
+	pull := func() (int, string) {
+		status, _, text := r.call(http.MethodPost, "/api/pull", `{"model":"owner/name"}`, "Authorization", "Bearer admin")
+		return status, text
+	}
+	ended := make(chan int)
+	for range mostPulls {
+		go func() { status, _ := pull(); ended <- status }()
+		<-folder.begun
+	}
+	if status, text := pull(); status != http.StatusConflict || !strings.Contains(text, "4 models are being pulled already") {
+		t.Errorf("one more: %d %s", status, text)
+	}
+	close(folder.release)
+	for range mostPulls {
+		if status := <-ended; status != http.StatusOK {
+			t.Errorf("a pull: %d", status)
+		}
+	}
+	if status, text := pull(); status != http.StatusOK {
+		t.Errorf("after the others: %d %s", status, text)
 	}
 }

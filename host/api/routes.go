@@ -132,12 +132,13 @@ type service struct {
 	memory  *wire.Memory
 	loads   *loads
 	packers chan *gzip.Writer // that are free
+	pulls   chan struct{}     // of models, that are running
 }
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
 	o.fillDefaults()
-	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o), packers: newPackers()}
+	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o), packers: newPackers(), pulls: make(chan struct{}, mostPulls)}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
@@ -269,7 +270,7 @@ func (s *service) serveHealth(c echo.Context) error {
 // something from elsewhere. A blob: is a picture or a sound that a person has added: only the
 // page's own script can make one. Nothing is shown by a data: URL, which a text could have.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; " +
-	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // mcpPolicy is sent with the only file of the page that may call other servers: the worker that
 // speaks MCP with those that a person has added. A worker has the policy that it was sent with,

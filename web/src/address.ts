@@ -21,11 +21,40 @@ export function addressOf(view: View, chat: string | undefined): string {
   return chat === undefined ? "#/" : `#/chat/${chat}`;
 }
 
+const longest = 20_000; // characters of a question in the address
+
+// Characters that nobody sees, in which a link could hide words from the person who sends them. The
+// joiners of letters and emoji, and what colours emoji, stay.
+const unseen = /(?![\n\t])\p{Cc}|(?!\u200C|\u200D|\uFE0E|\uFE0F)\p{Default_Ignorable_Code_Point}/gu;
+
+/** The question in the part of the address behind "?": "?q=TEXT". */
+export function questionOf(search: string): string {
+  const text = new URLSearchParams(search).get("q") ?? "";
+  return text.replaceAll("\r\n", "\n").replace(unseen, "").trim().slice(0, longest);
+}
+
+/**
+ * Writes the question of a link into the field of a new chat. It is not sent: whoever made the link
+ * must not make the page ask anything, or call tools.
+ */
+function fill(app: App, text: string): void {
+  app.view.value = "chat";
+  if (app.chats.current.peek().tree.path.peek().length > 0) app.chats.begin();
+  const before = app.drafts.of("").peek().text;
+  app.drafts.change("", { text });
+  history.replaceState(undefined, "", `${location.pathname}#/`); // a reload fills it in no more
+  app.notice.value = "The question comes from the link. Read it before you send it.";
+  if (before.trim() === "" || before === text) return;
+  const run = () => app.drafts.change("", { text: before });
+  app.offer.value = { text: "It has taken the place of your draft.", action: "Undo", run };
+}
+
 /**
  * Shows what the address names, then keeps the two in step, so that the browser's buttons and a
  * reload work.
  */
 export async function followAddress(app: App): Promise<void> {
+  const asked = questionOf(location.search);
   const going = signal(0); // to what the address names: until it is shown, the address stays
   let led = true; // by the address; else it follows
   const follow = async () => {
@@ -36,6 +65,7 @@ export async function followAddress(app: App): Promise<void> {
     led = false;
   };
   await follow();
+  if (asked !== "") fill(app, asked);
   window.addEventListener("hashchange", () => void follow());
   led = true;
   effect(() => {

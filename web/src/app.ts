@@ -3,6 +3,7 @@
 // App joins the stores: it is the only place that knows all of them.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { Answers } from "./chats/answers.ts";
+import type { Chat } from "./chats/chat.ts";
 import { Chats } from "./chats/chats.ts";
 import type { ChatStore } from "./chats/chatstore.ts";
 import type { Drafts } from "./chats/drafts.ts";
@@ -41,6 +42,7 @@ export type Drawer = { kind: "settings" | "script" } | { kind: "inspector"; mess
 export interface Offer {
   text: string;
   action: string;
+  lasts?: boolean; // until it is taken or closed; else for some seconds
   run(): void;
 }
 
@@ -157,6 +159,22 @@ export class App {
   /** How many bytes of pictures and sounds the host takes for an answer. */
   get mostBytes(): number {
     return mostFileBytes(this.props.value.bodyLimit);
+  }
+
+  /**
+   * Has a model answer in a chat, and new chats begin with it. A chat without messages gets the
+   * settings that are kept for the model.
+   */
+  chooseModel({ settings, tree }: Pick<Chat, "settings" | "tree">, model: string): void {
+    const before = settings.peek();
+    const own = tree.path.peek().length === 0 ? this.starting.of(model) : undefined;
+    settings.value = { ...(own ?? before), model };
+    this.starting.chose(model);
+    if (own === undefined) return;
+    const run = () => {
+      settings.value = { ...before, model };
+    };
+    this.offer.value = { text: `The chat has your settings for ${model}.`, action: "Undo", run };
   }
 
   /** Opens the chat's settings or its script beside it, or closes them. */

@@ -14,6 +14,7 @@ import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/startingsettings.ts";
 import { CarefulStorage } from "./storage.ts";
 import { ToolServers } from "./tools/toolservers.ts";
+import { followBuilds } from "./upgrade.ts";
 import { AppProvider } from "./view/appcontext.ts";
 import { loadMarkdown } from "./view/chat/markdowncode.ts";
 import { hideComposedKeys } from "./view/composedkeys.ts";
@@ -74,4 +75,5 @@ window.addEventListener("pagehide", () => {
   app.answers.leave();
   app.chats.flush();
 });
+followBuilds(app);
 void app.connection.connect();

@@ -97,6 +97,17 @@ export function long(
   };
 }
 
+/** Chooses a model from the list that a button opens. */
+export async function choose(button: Locator, model: string): Promise<void> {
+  await button.press("Enter");
+  const page = button.page();
+  await page.getByRole("combobox", { name: "Find a model" }).fill(model);
+  await page
+    .getByRole("option", { name: new RegExp(`^${model}`) })
+    .first()
+    .click();
+}
+
 /** The messages of the browser's store, once one of them is as it should be. */
 export async function stored(page: Page, fits: (answer: Message) => boolean): Promise<Message> {
   for (const end = Date.now() + patience; Date.now() < end; ) {
@@ -162,7 +173,7 @@ export class ChatPage {
     prepare: (page: Page) => Promise<unknown> = async () => {},
     browser = shared.it,
   ): Promise<ChatPage> {
-    const context = await browser.newContext(options);
+    const context = await browser.newContext({ serviceWorkers: "block", ...options });
     await context.addInitScript(keepTitles);
     const page = await context.newPage();
     await prepare(page);

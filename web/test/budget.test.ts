@@ -135,7 +135,7 @@ const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown>
       await page.keyboard.press("Escape");
     },
   },
-  models: { most: 4 * 1024, go: (chat) => open(chat, "Models") },
+  models: { most: 8 * 1024, go: (chat) => open(chat, "Models") },
   plugins: { most: 16 * 1024, go: (chat) => open(chat, "Plugins") },
   live: { most: 16 * 1024, go: (chat) => open(chat, "Live") },
 };

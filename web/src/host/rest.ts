@@ -175,12 +175,13 @@ export function authorization(key: string): Record<string, string> {
 
 /** What an answer of this status says of why it is none. */
 export function refusalOf(status: number, text: string): Refused | Loading {
-  let error: (HostError & { progress?: unknown }) | undefined;
+  let error: (HostError & { progress?: unknown }) | string | undefined;
   try {
     error = JSON.parse(text)?.error;
   } catch {
     // from a proxy
   }
+  if (typeof error === "string") error = { message: error }; // of a route of Ollama's
   if (error?.code === "loading_model") return new Loading(Number(error.progress ?? 0) || 0);
   return new Refused(
     status,

@@ -21,6 +21,15 @@ export interface Strategy {
  * programs that need not be told anything first.
  */
 export function strategiesAtHand(
+  settings: Settings,
+  plugins: readonly Plugin[],
+  scripts: readonly NamedScript[],
+): Strategy[] {
+  return readyStrategies(settings, plugins, scripts.slice(0, 2)).slice(0, mostAtHand);
+}
+
+/** All strategies that need not be told anything first. */
+export function readyStrategies(
   { plugins: choices }: Settings,
   plugins: readonly Plugin[],
   scripts: readonly NamedScript[],
@@ -34,8 +43,8 @@ export function strategiesAtHand(
       const config = choices.find((choice) => choice.name === name)?.config;
       return { title: strategyTitle(plugin, config), program: name };
     });
-  const own = scripts.slice(0, 2).map((script): Strategy => ({ title: script.name, script }));
-  return [{ title: "Normal" }, ...own, ...programs].slice(0, mostAtHand);
+  const own = scripts.map((script): Strategy => ({ title: script.name, script }));
+  return [{ title: "Normal" }, ...own, ...programs];
 }
 
 type Requirements = { required?: unknown[]; anyOf?: unknown; oneOf?: unknown };

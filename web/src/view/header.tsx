@@ -4,6 +4,7 @@
 import type { View } from "../app.ts";
 import { useApp } from "./appcontext.ts";
 import { Icon } from "./icon.tsx";
+import { ModelButton } from "./models/modelbutton.tsx";
 import { StatusLine } from "./serverstatus.tsx";
 
 const titles: Record<Exclude<View, "chat">, string> = { models: "Models", plugins: "Plugins", live: "Live" };
@@ -92,23 +93,15 @@ function ModelChoice() {
     );
   }
   return (
-    <select
+    <ModelButton
       class="model"
       id="model"
-      aria-label="Model"
-      value={model}
-      onChange={(event) => {
-        const model = event.currentTarget.value;
-        settings.value = { ...settings.peek(), model };
-        app.starting.keep({ ...app.starting.get(), model }); // new chats begin with the model chosen last
-      }}
+      label={`Model: ${model}`}
+      chosen={model}
+      choose={(name) => app.chooseModel(app.chats.current.peek(), name)}
     >
-      {!models.includes(model) && <option value={model}>{model} (not served)</option>}
-      {models.map((name) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
+      {model}
+      {!models.includes(model) && " (not served)"}
+    </ModelButton>
   );
 }

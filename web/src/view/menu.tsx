@@ -83,7 +83,7 @@ export function Menu({ label, children, items, class: className = "quiet" }: Pro
 }
 
 /** Below its button, or above where there is no room, and never beyond the window's edges. */
-function place(menu: HTMLElement, button: HTMLElement): void {
+export function place(menu: HTMLElement, button: HTMLElement): void {
   const at = button.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = menu;
   const below = at.bottom + gap;

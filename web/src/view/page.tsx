@@ -7,6 +7,7 @@ import { DrawerView } from "./drawer.tsx";
 import { Header } from "./header.tsx";
 import { KeyDialog } from "./keydialog.tsx";
 import { Lazy } from "./lazy.tsx";
+import { Palette } from "./palette/palette.tsx";
 import { Outage } from "./serverstatus.tsx";
 import { Shortcuts } from "./shortcuts/shortcutshelp.tsx";
 import { Sidebar } from "./sidebar/sidebar.tsx";
@@ -36,6 +37,7 @@ export function Page() {
       {!covered && <Toast />}
       <KeyDialog />
       <Shortcuts />
+      <Palette />
     </>
   );
 }

@@ -15,7 +15,7 @@ export function Toast() {
   const { notice, offer } = useApp();
   const offered = offer.value;
   useEffect(() => {
-    if (offered === undefined) return;
+    if (offered === undefined || offered.lasts) return;
     const timer = setTimeout(() => {
       if (offer.peek() === offered) offer.value = undefined;
     }, offerFor);

@@ -9,7 +9,7 @@ import { jsonAsCode } from "../../text/jsoncode.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
-import { Menu } from "../menu.tsx";
+import { ModelButton } from "../models/modelbutton.tsx";
 import { AnswerProblem, problemOf } from "./answerproblem.tsx";
 import { FactsLine } from "./factsline.tsx";
 import { focusField } from "./focus.ts";
@@ -145,16 +145,15 @@ function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signa
     <span class="actions">
       {!failed && <MessageAction icon="again" name="Regenerate" onClick={again} />}
       {others.length > 0 && (
-        <Menu
+        <ModelButton
           class="action"
           label="Answer with another model"
-          items={others.map((model) => ({
-            name: lacks(model) ? `${model} (${lacks(model)})` : model,
-            run: () => chat.answerAgain(id, { ...chat.settings.peek(), model }),
-          }))}
+          {...(answer?.model !== undefined && { without: answer.model })}
+          noteOf={lacks}
+          choose={(model) => chat.answerAgain(id, { ...chat.settings.peek(), model })}
         >
           <Icon name="models" />
-        </Menu>
+        </ModelButton>
       )}
       {content !== "" && <CopyAction text={() => content} />}
       <MessageAction icon="edit" name="Edit" onClick={edit} />

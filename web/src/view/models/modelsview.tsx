@@ -6,14 +6,19 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { NoKey } from "../../host/adminaccess.ts";
 import type { Model } from "../../host/rest.ts";
-import { count, parameterWords } from "../../text/numberformat.ts";
-import { sentence, withoutPaths } from "../../text/sentence.ts";
 import { AdminDialog, adminAccess } from "../adminkeydialog.tsx";
 import { useApp } from "../appcontext.ts";
+import { fits } from "../finder/finder.tsx";
+import { Icon } from "../icon.tsx";
+import { failureOf, sizesOf, states, wordsOf } from "./modelwords.ts";
+import { PullModel } from "./pullmodel.tsx";
+import { RemoveModel } from "./removemodel.tsx";
 
 const lookEvery = 2000; // milliseconds
 
-type Act = "load" | "unload";
+const many = 6; // models, from which on they can be searched
+
+type Act = "load" | "unload" | "remove";
 
 /** The models of the server: what is loaded, and how large each is. */
 export default function ModelsView() {
@@ -24,11 +29,11 @@ export default function ModelsView() {
   useLook(problem);
   const change = async (act: Act, model: string) => {
     problem.value = "";
-    busy.value = new Set(busy.peek()).add(model);
+    if (act !== "remove") busy.value = new Set(busy.peek()).add(model);
     try {
       await admin.act((key) =>
-        app.rest.call(`models/${act}`, {
-          method: "POST",
+        app.rest.call(act === "remove" ? "api/delete" : `models/${act}`, {
+          method: act === "remove" ? "DELETE" : "POST",
           body: { model },
           key,
           signal: new AbortController().signal, // loading takes as long as it takes
@@ -42,7 +47,9 @@ export default function ModelsView() {
     busy.value = left;
     await app.refreshModels().catch(() => {});
   };
-  const { value: models } = app.served;
+  const query = useSignal("");
+  const { value: all } = app.served;
+  const models = all.filter((model) => fits(`${model.name} ${sizesOf(model)}`, query.value.trim()));
   return (
     <main id="scroller" class="models">
       <p class="hint">
@@ -54,12 +61,28 @@ export default function ModelsView() {
           <strong>{problem.value}</strong>
         </p>
       )}
+      {all.length >= many && (
+        <input
+          type="search"
+          class="model-search"
+          aria-label="Search models"
+          placeholder="Search models"
+          value={query}
+          onInput={(event) => {
+            query.value = event.currentTarget.value;
+          }}
+        />
+      )}
+      <p class="hint" role="status">
+        {all.length > 0 && models.length === 0 && "No model has these words."}
+      </p>
       <ul class="model-list" aria-label="Models">
         {models.map((model) => (
           <Entry key={model.name} model={model} busy={busy.value.has(model.name)} change={change} />
         ))}
       </ul>
-      <AdminDialog admin={admin} purpose="To load and unload the models" />
+      <PullModel admin={admin} />
+      <AdminDialog admin={admin} purpose="To change the models" />
     </main>
   );
 }
@@ -86,15 +109,14 @@ interface EntryProps {
   change(act: Act, model: string): Promise<void>;
 }
 
-const states = { loaded: "Loaded", loading: "Loading…", unloaded: "Not loaded" } as const;
-
 function Entry({ model, busy, change }: EntryProps) {
   const app = useApp();
-  const { name, state, failed } = model;
+  const { name, state } = model;
+  const several = app.served.value.length > 1;
   const act: Act = state === "loaded" ? "unload" : "load";
+  const failed = failureOf(model);
   const chat = () => {
-    const { settings } = app.chats.begin();
-    settings.value = { ...settings.peek(), model: name };
+    app.chooseModel(app.chats.begin(), name);
     app.view.value = "chat";
   };
   return (
@@ -103,13 +125,14 @@ function Entry({ model, busy, change }: EntryProps) {
       <p class="state" data-state={state}>
         {busy && act === "load" ? states.loading : states[state]}
       </p>
-      <p class="hint">{sizes(model)}</p>
-      {failed !== "" && <p class="wrong">{withoutPaths(sentence(failed))}</p>}
+      <p class="hint">{sizesOf(model)}</p>
+      {failed !== "" && <p class="wrong">{failed}</p>}
+      {several && <OwnSettings name={name} />}
       <p class="does">
         <button type="button" class="quiet" onClick={chat}>
           Chat<span class="hidden"> with {name}</span>
         </button>
-        {app.served.value.length > 1 && (
+        {several && (
           <button
             type="button"
             class="quiet"
@@ -120,24 +143,47 @@ function Entry({ model, busy, change }: EntryProps) {
             <span class="hidden"> {name}</span>
           </button>
         )}
+        {several && <Default name={name} />}
+        {several && !model.builtIn && <RemoveModel name={name} remove={() => void change("remove", name)} />}
       </p>
     </li>
   );
 }
 
-function sizes({ size, parameters, context }: Model): string {
-  const words = [
-    parameters > 0 ? `${parameterWords(parameters)} parameters` : "",
-    size > 0 ? bytes(size) : "",
-    context === undefined ? "" : `context of ${count(context)} tokens`,
-  ];
-  return words.filter((word) => word !== "").join(" · ");
+/** Has all new chats begin with a model, whatever was chosen last. */
+function Default({ name }: { name: string }) {
+  const { starting } = useApp();
+  const pressed = starting.model.value === name;
+  return (
+    <button
+      type="button"
+      class="quiet"
+      aria-label={`Default: ${name}`}
+      aria-pressed={pressed}
+      title="Begin new chats with it, whatever was chosen last"
+      onClick={() => starting.begin(pressed ? undefined : name)}
+    >
+      {pressed && <Icon name="check" />}
+      Default
+    </button>
+  );
 }
 
-function bytes(n: number): string {
-  return n >= 1e9 ? `${(n / 1e9).toFixed(1)} GB` : `${Math.max(1, Math.round(n / 1e6))} MB`;
-}
-
-function wordsOf(error: unknown): string {
-  return withoutPaths(sentence(error instanceof Error ? error.message : String(error)));
+/** That new chats with a model begin with settings of their own, and the way back. */
+function OwnSettings({ name }: { name: string }) {
+  const { starting } = useApp();
+  if (starting.of(name) === undefined) return null;
+  return (
+    <p class="hint">
+      New chats with it begin with your settings for it.{" "}
+      <button
+        type="button"
+        class="link"
+        aria-label={`Forget them: ${name}`}
+        onClick={() => starting.keepOf(name, undefined)}
+      >
+        Forget them
+      </button>
+    </p>
+  );
 }

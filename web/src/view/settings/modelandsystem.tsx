@@ -2,6 +2,7 @@
 
 // The model of a chat, and its system prompt.
 import { useId } from "preact/hooks";
+import { ModelButton } from "../models/modelbutton.tsx";
 import { useEdit, useSetting } from "./settingsedit.ts";
 
 /** Which model answers. One that is gone stays chosen, and the page says so. */
@@ -14,25 +15,23 @@ export function ModelField() {
   const choose = (name: string) =>
     edit.change(({ model: _, ...settings }) => (name === "" ? settings : { ...settings, model: name }));
   const usual = models[0];
+  const own = usual === undefined ? "The server's own" : `The server's own: ${usual}`;
   if (models.length < 2 && !gone && model === undefined) return null; // the head of the page names it
   return (
     <div class="setting stacked" data-set={model !== undefined}>
       <label for={id}>Model</label>
-      <select
+      <ModelButton
         id={id}
-        value={model ?? ""}
-        aria-invalid={gone}
-        aria-describedby={`${id}-help`}
-        onChange={(event) => choose(event.currentTarget.value)}
+        class="opens-list"
+        label={`Model: ${model ?? own}`}
+        describedBy={`${id}-help`}
+        {...(model !== undefined && { chosen: model })}
+        none={own}
+        choose={choose}
       >
-        <option value="">{usual === undefined ? "The server's own" : `The server's own: ${usual}`}</option>
-        {gone && <option value={model}>{model} (not on this server)</option>}
-        {models.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
+        {model ?? own}
+        {gone && " (not on this server)"}
+      </ModelButton>
       <small id={`${id}-help`} class={gone ? "wrong" : ""}>
         {gone &&
           `This server does not have ${model}${models.length > 1 ? ". Choose another." : `; ${usual} answers in its place.`}`}

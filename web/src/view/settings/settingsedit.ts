@@ -48,6 +48,18 @@ export class Edit {
     };
   }
 
+  /** Has new chats with a model begin with these settings, and offers the way back. */
+  keepFor(model: string): void {
+    const { starting, offer } = this.app;
+    const before = starting.of(model);
+    starting.keepOf(model, this.chat.settings.peek());
+    offer.value = {
+      text: `New chats with ${model} begin with these settings.`,
+      action: "Undo",
+      run: () => starting.keepOf(model, before),
+    };
+  }
+
   /** Replaces all settings, and offers the way back. */
   replace(settings: Settings, what: string): void {
     const before = this.chat.settings.peek();

@@ -22,6 +22,7 @@ export default function SettingsView() {
   const app = useApp();
   const chat = app.chats.current.value;
   const edit = useMemo(() => new Edit(app, chat), [app, chat]);
+  const model = app.answering(chat.settings.value);
   return (
     <EditProvider value={edit} key={chat.id}>
       <div class="settings">
@@ -38,6 +39,11 @@ export default function SettingsView() {
           <button type="button" class="link" onClick={() => edit.keepAsDefault()}>
             Use as default for new chats
           </button>
+          {model !== "" && app.served.value.length > 1 && (
+            <button type="button" class="link" onClick={() => edit.keepFor(model)}>
+              Use for new chats with {model}
+            </button>
+          )}
           <button
             type="button"
             class="link"

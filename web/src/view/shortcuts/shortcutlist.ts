@@ -5,15 +5,18 @@ import type { App } from "../../app.ts";
 import { copyText } from "../clipboard.ts";
 import type { Shortcut } from "./shortcutof.ts";
 
-/** What can be done by keys alone. help shows this list, or hides it. */
-export function shortcutsOf(app: App, help: () => void): Shortcut[] {
+/** What can be done by keys alone. help shows this list, or hides it, and palette the palette. */
+export function shortcutsOf(app: App, { help, palette }: { help(): void; palette(): void }): Shortcut[] {
   const { chats, layout } = app;
   const inChat = (run: () => void) => () => {
     app.view.value = "chat";
     run();
   };
+  const begin = inChat(() => void chats.begin());
   return [
-    { key: "n", name: "New chat", run: inChat(() => void chats.begin()) },
+    { key: "k", ctrl: true, name: "Find chats and commands", run: palette },
+    { key: "n", name: "New chat", run: begin },
+    { key: "o", ctrl: true, shift: true, name: "New chat, also while typing", run: begin },
     { key: "m", name: "Go to the message field", run: inChat(() => focus("question")) },
     { key: "/", name: "Search chats", run: () => search(app) },
     { key: "j", name: "Next chat", run: inChat(() => step(app, 1)) },
@@ -23,8 +26,8 @@ export function shortcutsOf(app: App, help: () => void): Shortcut[] {
     { key: "e", name: "Script of the chat", run: inChat(() => app.toggle("script")) },
     { key: "i", name: "Inspect the last answer", run: inChat(() => inspect(app)) },
     { key: "b", name: "Open or close the sidebar", run: () => layout.show(!layout.sidebar.peek()) },
-    { key: "?", name: "These shortcuts", run: help },
-    { key: "/", ctrl: true, name: "These shortcuts, also while typing", run: help },
+    { key: "?", name: "Keyboard shortcuts", run: help },
+    { key: "/", ctrl: true, name: "Keyboard shortcuts, also while typing", run: help },
   ];
 }
 

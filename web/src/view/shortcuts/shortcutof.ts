@@ -5,11 +5,15 @@
 export interface Shortcut {
   key: string; // as KeyboardEvent.key has it
   ctrl?: boolean; // with Ctrl, or ⌘; then also while typing
+  shift?: boolean; // and with Shift
   name: string;
   run(): void;
 }
 
-export type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "defaultPrevented">;
+export type Pressed = Pick<
+  KeyboardEvent,
+  "key" | "ctrlKey" | "metaKey" | "shiftKey" | "altKey" | "defaultPrevented"
+>;
 
 /**
  * The shortcut that a key means, if any. Letters mean one only where nothing is typed, and where
@@ -25,7 +29,11 @@ export function shortcutOf(
   const ctrl = pressed.ctrlKey || pressed.metaKey;
   if (!ctrl && (typing || !letters)) return undefined;
   const key = pressed.key.toLowerCase();
-  return shortcuts.find((shortcut) => shortcut.key === key && (shortcut.ctrl ?? false) === ctrl);
+  // Marks need Shift on some keyboards; with a letter it makes another shortcut.
+  const shifts = (shift = false) => !ctrl || !/^[a-z]$/.test(key) || shift === pressed.shiftKey;
+  return shortcuts.find(
+    (shortcut) => shortcut.key === key && (shortcut.ctrl ?? false) === ctrl && shifts(shortcut.shift),
+  );
 }
 
 /** Whether keys typed into an element are its own. */

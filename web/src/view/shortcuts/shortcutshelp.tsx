@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
 
 // Listens for shortcuts, and shows the list of them.
-import { signal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { shortcutsOf } from "./shortcutlist.ts";
 import { type Shortcut, shortcutOf, takesKeys } from "./shortcutof.ts";
-
-export const helpShown = signal(false);
+import { helpShown, paletteShown } from "./shown.ts";
 
 function toggleHelp(): void {
   helpShown.value = !helpShown.peek();
 }
 
+function showPalette(): void {
+  helpShown.value = false;
+  paletteShown.value = true;
+}
+
 /** Listens for shortcuts, and shows them when asked. */
 export function Shortcuts() {
   const app = useApp();
-  const shortcuts = useMemo(() => shortcutsOf(app, toggleHelp), [app]);
+  const shortcuts = useMemo(() => shortcutsOf(app, { help: toggleHelp, palette: showPalette }), [app]);
   useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       pressed(event, shortcuts, app.layout.preferences.keys.peek());
@@ -75,8 +78,12 @@ function Help({ shortcuts }: { shortcuts: readonly Shortcut[] }) {
           </button>
         </header>
         <dl>
-          {shortcuts.map(({ key, ctrl, name }) => (
-            <Line key={name} keys={ctrl ? ["Ctrl", key] : [key.toUpperCase()]} name={name} />
+          {shortcuts.map(({ key, ctrl, shift, name }) => (
+            <Line
+              key={name}
+              keys={[...(ctrl ? ["Ctrl"] : []), ...(shift ? ["Shift"] : []), key.toUpperCase()]}
+              name={name}
+            />
           ))}
           <Line keys={["Esc"]} name="Stop the answer, or leave the message field" />
           <Line keys={["F2"]} name="Rename the chat that has the focus" />

@@ -9,7 +9,7 @@ import { withFiles } from "../files/withfiles.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
 import { Menu } from "../menu.tsx";
-import { helpShown } from "../shortcuts/shortcutshelp.tsx";
+import { helpShown, paletteShown } from "../shortcuts/shown.ts";
 
 const deleteAll = async () => ({ default: (await import("./deleteall.tsx")).DeleteAll });
 
@@ -35,6 +35,7 @@ export function AllChats() {
       run: () => (titles.value = !titles.peek()),
     },
     ...(app.keeper.key === "" ? [] : [{ name: "Forget the API key", run: () => forgetKey(app) }]),
+    { name: "Find chats and commands", run: () => (paletteShown.value = true) },
     { name: "Keyboard shortcuts", run: () => (helpShown.value = true) },
     ...(all.length === 0
       ? []

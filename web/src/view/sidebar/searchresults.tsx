@@ -3,6 +3,7 @@
 // The chats that a search has found.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import type { App } from "../../app.ts";
 import { type Hit, searchChats } from "../../chats/search.ts";
 import { useApp } from "../appcontext.ts";
 
@@ -38,23 +39,29 @@ function words(count: number, done: boolean): string {
   return count === 1 ? "1 chat" : `${count} chats`;
 }
 
-function Result({ hit: { chat, message, passage } }: { hit: Hit }) {
-  const { chats, layout, view } = useApp();
-  const open = async (event: Event) => {
+/** Shows a chat, at the message that was found in it. */
+export async function showHit({ chats, layout, view }: App, { chat, message }: Hit): Promise<void> {
+  view.value = "chat";
+  layout.chosen();
+  const shown = await chats.show(chat.id);
+  if (!shown || message === undefined) return;
+  const found = chats.current.peek();
+  found.tree.reveal(message);
+  found.sought.value = { message };
+}
+
+function Result({ hit }: { hit: Hit }) {
+  const app = useApp();
+  const { chat, passage } = hit;
+  const open = (event: Event) => {
     event.preventDefault();
-    view.value = "chat";
-    layout.chosen();
-    const shown = await chats.show(chat.id);
-    if (!shown || message === undefined) return;
-    const found = chats.current.peek();
-    found.tree.reveal(message);
-    found.sought.value = { message };
+    void showHit(app, hit);
   };
   return (
     <li class="entry result">
       <a
         href={`#/chat/${chat.id}`}
-        aria-current={chats.current.value.id === chat.id ? "page" : undefined}
+        aria-current={app.chats.current.value.id === chat.id ? "page" : undefined}
         onClick={open}
       >
         <span class="name" dir="auto">
@@ -73,7 +80,7 @@ function Result({ hit: { chat, message, passage } }: { hit: Hit }) {
 }
 
 /** Searches anew when the query changes, and gives up the search before. */
-function useSearch(query: string): Signal<Found> {
+export function useSearch(query: string): Signal<Found> {
   const { chats, store } = useApp();
   const found = useSignal<Found>({ hits: [], done: false });
   useEffect(() => {
