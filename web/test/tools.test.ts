@@ -167,7 +167,7 @@ function* spaces(): Generator<Buffer> {
   for (;;) yield Buffer.alloc(1 << 16, " ");
 }
 
-test("Page: an MCP server that is not there, or answers without end, is not added, and why is said", {
+test("Page: an MCP server that is not there, is silent, or answers without end is not added, and why is said", {
   timeout: 2 * patience,
 }, async () => {
   const chat = await openTools([]);
@@ -195,4 +195,20 @@ test("Page: an MCP server that is not there, or answers without end, is not adde
   await page.getByText("The server was not added: it sends more than 8 MB.").waitFor();
   endless.closeAllConnections();
   endless.close();
+
+  const silent = serveHTTP((request, response) => {
+    response.setHeader("Access-Control-Allow-Origin", "*").setHeader("Access-Control-Allow-Headers", "*");
+    if (request.method === "OPTIONS") response.end();
+    else response.on("close", () => silent.emit("left"));
+  }).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const left = once(silent, "left");
+  await page.getByLabel("Address").fill(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`);
+  const asked = once(silent, "request");
+  await page.getByRole("button", { name: "Add server" }).click();
+  await asked;
+  await page.getByRole("button", { name: "Stop connecting" }).click();
+  await page.getByText("The server was not added: it was stopped.").waitFor();
+  await left;
+  silent.close();
 });

@@ -61,9 +61,7 @@ function RuleRow({ chat, rule, at }: { chat: Chat; rule: Rule; at: number }) {
         label={text}
         help={format === undefined ? "a policy, at each word" : `binds the whole answer: ${format.kind}`}
         on={on}
-        turn={(now) =>
-          change(chat, (rules) => rules.map((one, i) => (i === at ? { ...one, on: now } : one)))
-        }
+        turn={(now) => change(chat, (rules) => rules.map((one, i) => (i === at ? { ...one, on: now } : one)))}
       />
       <button
         type="button"
