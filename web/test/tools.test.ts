@@ -3,10 +3,8 @@
 // Tools in the page: functions whose calls a person answers, and those of MCP servers, as of its
 // official one for tests.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer as serveHTTP } from "node:http";
-import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -14,6 +12,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import type { RequestMessage } from "../src/host/protocol.ts";
 import { findings } from "./axe.ts";
 import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { startEverything } from "./mcpserver.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { sizes } from "./sizes.ts";
@@ -97,30 +96,6 @@ test("Page: a function is written as a form, its call is answered by hand, and t
   await page.getByText("Your answer").waitFor();
   assert.deepEqual(chat.complaints, []);
 });
-
-/** MCP's server with one of everything, on a free port. */
-async function startEverything(): Promise<{ url: string; child: ChildProcess }> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  const main = createRequire(import.meta.url).resolve(
-    "@modelcontextprotocol/server-everything/dist/index.js",
-  );
-  const env = { ...process.env, PORT: String(port) };
-  const old = globalThis.crypto === undefined ? ["--experimental-global-webcrypto"] : []; // Node 18
-  const child = spawn(process.execPath, [...old, main, "streamableHttp"], {
-    env,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  process.once("exit", () => child.kill("SIGKILL"));
-  let said = "";
-  for await (const chunk of child.stderr ?? []) {
-    said += chunk;
-    if (/listening/i.test(said)) return { url: `http://127.0.0.1:${port}/mcp`, child };
-  }
-  throw new Error(`MCP's server ended: ${said}`);
-}
 
 test("Page: a tool of an MCP server runs once it is allowed; resources and prompts go to the message", {
   timeout: 3 * patience,
