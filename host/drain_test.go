@@ -7,11 +7,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
-// A host that is about to end says so, and still takes what comes, on connections that it closes.
+// A host that is about to end says so for as long as it is told to, and still takes what comes, on
+// connections that it closes.
 func TestHost_Announce(t *testing.T) {
-	h, ready := open(t, nil), make(chan struct{})
+	const delay = 20 * time.Millisecond
+	h, ready := open(t, map[string]any{"server.shutdown_delay": delay.String()}), make(chan struct{})
 	h.ready = func(string) { close(ready) }
 	run(t, h)
 	<-ready
@@ -38,6 +41,9 @@ func TestHost_Announce(t *testing.T) {
 				t.Errorf("%s: %d %s, closing %v, %v; want %d, closing %v", path, a.StatusCode, text, a.Close, err, status, want.closing)
 			}
 		}
-		h.announce()
+		begun := time.Now()
+		if h.announce(); time.Since(begun) < delay {
+			t.Error("it does not wait for proxies")
+		}
 	}
 }

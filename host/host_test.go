@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -125,70 +124,6 @@ func TestHost_Streams_TheBuiltInModel(t *testing.T) {
 	}
 	if want := `penstock_request_success_total{finished_reason="`; strings.Count(string(metrics), want) != 4 {
 		t.Errorf("no %s in\n%s", want, metrics)
-	}
-}
-
-// Requests that come together share forward passes.
-func TestHost_EightAtOnce_ShareForwardPasses(t *testing.T) {
-	h := open(t, nil)
-	stop := run(t, h)
-	answers := make(chan string, 8)
-	for range 8 { // of so many tokens that the last has begun long before the first ends
-		go func() {
-			_, text := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"ignore_eos":true,"max_tokens":400}`)
-			answers <- text
-		}()
-	}
-	tokens := 0
-	for range 8 {
-		var a struct {
-			Usage struct {
-				Completion int `json:"completion_tokens"`
-			}
-		}
-		if err := json.Unmarshal([]byte(<-answers), &a); err != nil {
-			t.Fatal(err)
-		}
-		tokens += a.Usage.Completion
-	}
-	snap, err := h.core.Scheduler.Inspect(context.Background(), 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
-	passes := 0
-	for _, tick := range snap.Ticks {
-		passes += tick.Passes
-		most := 1
-		if tick.Decode > 0 && (tick.Prefill > 0 || tick.Drafted > 0) { // on the CPU prompts have a pass of their own, and so have slots with drafts
-			most = 2
-		}
-		if tick.Passes > most {
-			t.Errorf("%d passes for %d decode and %d prompt tokens", tick.Passes, tick.Decode, tick.Prefill)
-		}
-	}
-	if tokens != 8*400 || passes > tokens/3 {
-		t.Errorf("%d tokens in %d passes of %d ticks", tokens, passes, len(snap.Ticks))
-	}
-	stop()
-}
-
-func TestHost_Run_FinishesWhatRuns(t *testing.T) {
-	h := open(t, nil)
-	stop := run(t, h)
-	a, err := http.Post(h.URL()+"/v1/chat/completions", "application/json", strings.NewReader(`{`+frog+`,"ignore_eos":true,"max_tokens":300,"stream":true}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close()
-	done := make(chan struct{})
-	go func() { stop(); close(done) }()
-	text, err := io.ReadAll(a.Body)
-	if err != nil || !strings.Contains(string(text), `"finish_reason":"length"`) {
-		t.Errorf("the answer was cut off: %v", err)
-	}
-	<-done
-	if _, err := http.Get(h.URL() + "/livez"); err == nil {
-		t.Error("the host still answers")
 	}
 }
 

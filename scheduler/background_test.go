@@ -184,6 +184,9 @@ func TestWorker_Splice_TakesBackWhatWasNotShown(t *testing.T) {
 	if a.end.Reason != answer.ReasonLength || spliced == 0 {
 		t.Fatalf("%v (%v), %d splices", a.end.Reason, a.end.Err, spliced)
 	}
+	if slices.ContainsFunc(a.events, func(e scheduler.Event) bool { return e.Kind == scheduler.KindRewound }) {
+		t.Error("what was shown is taken back")
+	}
 	if !slices.Equal(a.tokens, history) {
 		t.Errorf("the reader saw\n%v, the answer is\n%v", a.tokens, history)
 	}

@@ -120,31 +120,6 @@ func TestStream_Inject_IsPartOfTheAnswer(t *testing.T) {
 	}
 }
 
-func TestStream_Inject_WaitsForTheReader(t *testing.T) {
-	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	r := request(10, 1, 60)
-	r.Buffer = 16
-	st := submit(t, s, r)
-	for s.Tick() { // until the buffer is full
-	}
-	done := make(chan error, 1)
-	go func() { done <- st.Inject(t.Context(), []scheduler.Token{5, 6, 7, 8}) }()
-	for scheduler.Calling(s) == 0 { // it waits
-		scheduler.TakeCommands(s)
-	}
-	a := new(received)
-	for a.end == nil {
-		a.read(st)
-		s.Tick()
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if len(a.tokens) != 60 {
-		t.Errorf("%d tokens", len(a.tokens))
-	}
-}
-
 func TestStream_Inject_OutsideTheVocabularyIsRefused(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	st, _ := begin(t, s, request(10, 1, 20), 4)

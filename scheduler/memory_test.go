@@ -170,33 +170,22 @@ func TestScheduler_SlowReader_ParksAlone(t *testing.T) {
 	}
 }
 
-func TestScheduler_DropOldest_NeverParks(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{})
-	s := newScheduler(t, b, scheduler.Config{})
-	r := request(10, 1, 100)
-	r.Buffer, r.Overflow = 16, scheduler.DropOldest
-	st := submit(t, s, r)
-	for s.Tick() {
+func TestScheduler_Overflow_NeverParks(t *testing.T) {
+	overflow := func(o scheduler.OverflowPolicy) (a received, missed int) {
+		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+		r := request(10, 1, 100)
+		r.Buffer, r.Overflow = 16, o
+		st := submit(t, s, r)
+		for s.Tick() {
+		}
+		a.read(st)
+		return a, int(st.Missed())
 	}
-	var a received
-	a.read(st)
-	if a.end == nil || len(a.events) != 16 || st.Missed() != 102-16 {
-		t.Errorf("%d events, %d missed, end %v", len(a.events), st.Missed(), a.end)
+	if a, missed := overflow(scheduler.DropOldest); a.end == nil || len(a.events) != 16 || missed != 102-16 {
+		t.Errorf("drop oldest: %d events, %d missed, end %v", len(a.events), missed, a.end)
 	}
-}
-
-func TestScheduler_CancelSlow_EndsTheRequest(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{})
-	s := newScheduler(t, b, scheduler.Config{})
-	r := request(10, 1, 100)
-	r.Buffer, r.Overflow = 16, scheduler.CancelSlow
-	st := submit(t, s, r)
-	for s.Tick() {
-	}
-	var a received
-	a.read(st)
-	if a.end == nil || a.end.Reason != answer.ReasonCancelled || !errors.Is(a.end.Err, scheduler.ErrSlowReader) {
-		t.Errorf("ended with %+v", a.end)
+	if a, _ := overflow(scheduler.CancelSlow); a.end == nil || a.end.Reason != answer.ReasonCancelled || !errors.Is(a.end.Err, scheduler.ErrSlowReader) {
+		t.Errorf("cancel slow: ended with %+v", a.end)
 	}
 }
 

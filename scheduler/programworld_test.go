@@ -262,7 +262,7 @@ func (p *script) mask(b *program.Branch) error {
 func (w *world) hold() {
 	start, until := time.Now(), w.passed.Load()+3
 	for w.passed.Load() < until {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > 2*time.Minute {
 			w.t.Error("the tick waits for the draw of a program")
 			return
 		}

@@ -69,48 +69,42 @@ func TestScheduler_Cold_PromptIsRead(t *testing.T) {
 	checkFreed(t, b, s, cold)
 }
 
-// Requests with the same beginning have it read once, whichever of them ends early.
+// Requests with the same beginning have it read once, whichever of them ends early. The first may
+// use a part of it, and another one all: that is restored, whoever goes first.
 func TestScheduler_Cold_ReadOnceForSeveral(t *testing.T) {
-	for name, cancels := range map[string]bool{"all stay": false, "the first is cancelled": true} {
+	long, part := request(3000, 1, 8), request(300, 7, 8)
+	part.Prompt = []scheduler.Segment{{Tokens: append(slices.Clone(long.Prompt[0].Tokens[:1000]), part.Prompt[0].Tokens...)}}
+	for name, c := range map[string]struct {
+		requests []scheduler.Request
+		cancels  bool
+		computed int // at most
+	}{
+		"all stay":               {[]scheduler.Request{long, long, long}, false, 400},
+		"the first is cancelled": {[]scheduler.Request{long, long, long}, true, 400},
+		"the first uses a part":  {[]scheduler.Request{part, long}, false, 600},
+	} {
 		t.Run(name, func(t *testing.T) {
 			b, s, cold := newThawing(t, scheduler.Config{Slots: 4})
 			b.Tokens = 0
-			streams := []*scheduler.Stream{submit(t, s, request(3000, 1, 8)), submit(t, s, request(3000, 1, 8)), submit(t, s, request(3000, 1, 8))}
+			var streams []*scheduler.Stream
+			for _, r := range c.requests {
+				streams = append(streams, submit(t, s, r))
+			}
 			for range 3 {
 				s.Tick()
 			}
-			if cancels {
+			if c.cancels {
 				streams[0].Cancel()
 				s.Tick()
 			}
 			cold.Deliver()
 			finish(t, s, streams...)
-			if b.Tokens > 400 || cold.Fetched != 1 {
+			if b.Tokens > c.computed || cold.Fetched != 1 {
 				t.Errorf("%d tokens computed, %d read", b.Tokens, cold.Fetched)
 			}
 			checkFreed(t, b, s, cold)
 		})
 	}
-}
-
-// Of requests with one conversation the first may use a part of it, and another one all: that is
-// restored, whoever goes first.
-func TestScheduler_Cold_ReadForTheLongest(t *testing.T) {
-	b, s, cold := newThawing(t, scheduler.Config{Slots: 4})
-	b.Tokens = 0
-	long := request(3000, 1, 8)
-	short := request(300, 7, 8)
-	short.Prompt = []scheduler.Segment{{Tokens: append(slices.Clone(long.Prompt[0].Tokens[:1000]), short.Prompt[0].Tokens...)}}
-	streams := []*scheduler.Stream{submit(t, s, short), submit(t, s, long)}
-	for range 3 {
-		s.Tick()
-	}
-	cold.Deliver()
-	finish(t, s, streams...)
-	if b.Tokens > 600 || cold.Fetched != 1 {
-		t.Errorf("%d tokens computed, %d read", b.Tokens, cold.Fetched)
-	}
-	checkFreed(t, b, s, cold)
 }
 
 // What comes too late, or never, is computed, and what nobody waits for any more is closed.

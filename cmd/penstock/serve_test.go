@@ -46,6 +46,21 @@ func startServer(ctx context.Context, t testing.TB, args ...string) *server {
 	return s
 }
 
+// post sends JSON.
+func post(ctx context.Context, t testing.TB, url, body string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response
+}
+
 func TestServe_FinishesAnswersOnSIGTERM(t *testing.T) {
 	finishesAnswersOn(t, syscall.SIGTERM, "signal: terminated")
 }
@@ -64,15 +79,7 @@ func finishesAnswersOn(t *testing.T, sent syscall.Signal, says string) {
 	defer cancel()
 	s := startServer(ctx, t)
 	body := `{"messages":[{"role":"user","content":"` + story + `"}],"stream":true,"temperature":0}`
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/v1/chat/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := post(ctx, t, s.url+"/v1/chat/completions", body)
 	defer func() { _ = response.Body.Close() }()
 	events := bufio.NewReader(response.Body)
 	if _, err := events.ReadString('\n'); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,15 +63,7 @@ func TestWorkers_Refused(t *testing.T) {
 // embeddingOf asks for the embedding of a text.
 func embeddingOf(ctx context.Context, t *testing.T, url string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/embeddings", strings.NewReader(`{"input":"a frog"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := post(ctx, t, url+"/v1/embeddings", `{"input":"a frog"}`)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {

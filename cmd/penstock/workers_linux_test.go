@@ -164,7 +164,7 @@ func refusal(ctx context.Context, t testing.TB, args ...string) string {
 func greedyText(ctx context.Context, t testing.TB, url string) string {
 	t.Helper()
 	var answer struct{ Content string }
-	response := postCompletion(ctx, t, url, `{"prompt":"`+story+`","temperature":0,"n_predict":8,"ignore_eos":true}`)
+	response := post(ctx, t, url+"/completion", `{"prompt":"`+story+`","temperature":0,"n_predict":8,"ignore_eos":true}`)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err == nil {
@@ -176,24 +176,10 @@ func greedyText(ctx context.Context, t testing.TB, url string) string {
 	return answer.Content
 }
 
-func postCompletion(ctx context.Context, t testing.TB, url, body string) *http.Response {
-	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/completion", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response
-}
-
 // interrupted is what is left of an answer in whose middle something happens.
 func interrupted(ctx context.Context, t *testing.T, url string, happen func()) string {
 	t.Helper()
-	response := postCompletion(ctx, t, url, `{"prompt":"`+story+`","n_predict":900,"ignore_eos":true,"stream":true}`)
+	response := post(ctx, t, url+"/completion", `{"prompt":"`+story+`","n_predict":900,"ignore_eos":true,"stream":true}`)
 	defer func() { _ = response.Body.Close() }()
 	lines := bufio.NewReader(response.Body)
 	for range 6 { // three tokens
@@ -253,7 +239,7 @@ func BenchmarkWorkers(b *testing.B) {
 // timePerToken is how many milliseconds a token of an answer of 100 tokens takes.
 func timePerToken(b *testing.B, url string) float64 {
 	b.Helper()
-	response := postCompletion(b.Context(), b, url, `{"prompt":"`+story+`","temperature":0,"n_predict":100,"ignore_eos":true}`)
+	response := post(b.Context(), b, url+"/completion", `{"prompt":"`+story+`","temperature":0,"n_predict":100,"ignore_eos":true}`)
 	defer func() { _ = response.Body.Close() }()
 	var answer struct {
 		Timings struct {

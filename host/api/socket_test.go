@@ -269,18 +269,6 @@ func typeOf(frame string) string {
 	return f.Type
 }
 
-func TestSocket_IDInUse(t *testing.T) {
-	g := newGate()
-	r := newRig(t, g.on)
-	defer g.open()
-	p := r.dial()
-	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
-	p.send(`{"type":"generate","id":"a","request":{"prompt":"x"}}`)
-	if f := p.until("error"); f.Error.Param != "id" {
-		t.Errorf("got %+v", f)
-	}
-}
-
 func TestSocket_QueueFull(t *testing.T) {
 	g := newGate()
 	r := newRig(t, g.on)

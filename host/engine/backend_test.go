@@ -108,15 +108,6 @@ func TestBackend_Start_TooMuch(t *testing.T) {
 	}
 }
 
-func TestBackend_State_RoundTrip(t *testing.T) {
-	b := opened(t, Options{Slots: 3}).Backend()
-	feed(t, b, 0, 0, prompt...)
-	keepState(t, b, 0)(1)
-	if a, c := feed(t, b, 0, len(prompt), 7), feed(t, b, 1, len(prompt), 7); best(a) != best(c) {
-		t.Errorf("the restored sequence goes on with %d, the first with %d", best(c), best(a))
-	}
-}
-
 // Drawn together or alone, a row gives the same token.
 func TestBackend_SampleRows_ManyAsOne(t *testing.T) {
 	const n = 8

@@ -4,44 +4,18 @@ package engine
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
-	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // uncuttable are small models whose sequences cannot be cut everywhere.
 var uncuttable = []string{"mamba", "falcon-h1", "cohere2"}
-
-// openedSmall opens a small model and checks at the end that everything is freed.
-func openedSmall(t testing.TB, kind string, o Options) *Engine {
-	t.Helper()
-	o.Path = filepath.Join(t.TempDir(), kind+".gguf")
-	if err := synth.SmallFile(o.Path, kind, 7); err != nil {
-		t.Fatal(err)
-	}
-	before := native.LiveObjects()
-	o.Threads = 1
-	e, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-		if after := native.LiveObjects(); after != before {
-			t.Errorf("%+v before, %+v after", before, after)
-		}
-	})
-	return e
-}
 
 // letters are n tokens of small models.
 func letters(n, seed int) []int32 {

@@ -5,12 +5,14 @@ package engine
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -22,10 +24,35 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // opened opens the built-in model and checks at the end that everything is freed.
 func opened(t testing.TB, o Options) *Engine {
 	t.Helper()
-	before := native.LiveObjects()
 	o.Path = builtIn
-	o.Threads = 1
+	return openedFile(t, o)
+}
+
+// openedSmall is opened with a small model of a kind, which no GPU computes; the built-in one
+// where that is "".
+func openedSmall(t testing.TB, kind string, o Options) *Engine {
+	t.Helper()
+	if kind == "" {
+		return opened(t, o)
+	}
+	o.Path = filepath.Join(t.TempDir(), kind+".gguf")
+	if err := synth.SmallFile(o.Path, kind, 7); err != nil {
+		t.Fatal(err)
+	}
+	return openedHere(t, o)
+}
+
+// openedFile is opened with the model of o.
+func openedFile(t testing.TB, o Options) *Engine {
+	t.Helper()
 	onDevice(t, &o)
+	return openedHere(t, o)
+}
+
+func openedHere(t testing.TB, o Options) *Engine {
+	t.Helper()
+	before := native.LiveObjects()
+	o.Threads = 1
 	e, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -60,12 +60,7 @@ func TestBackend_Fork_GoesOnAsItsTokensSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Slots: 3, CacheSequences: 4, ContextSize: 4096, KVLayout: c.layout}
-			var e *Engine
-			if c.kind == "" {
-				e = opened(t, o)
-			} else {
-				e = openedSmall(t, c.kind, o)
-			}
+			e := openedSmall(t, c.kind, o)
 			l := e.Backend().Limits()
 			w := &branches{t, e.Backend(), kvcache.New(e.Backend(), kvcache.Options{Cells: l.Cells, Sequences: l.Sequences, Clock: time.Now})}
 			tokens := make([]int32, 200)

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -208,40 +207,6 @@ func TestHeadDrafter_Draft_WhateverHappens(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A conversation that went through a file is guessed on as it was before.
-func TestHeadDrafter_Draft_GoesOnAfterRestore(t *testing.T) {
-	e := openedHead(t, hybridWithHead(t, false), Options{Slots: 2, ContextSize: 512})
-	text := []int32{11, 45, 7, 90, 33, 21}
-	guess := func() *draft.Ask {
-		a := &draft.Ask{Position: len(text), Context: append(slices.Clone(text), 64), Most: 4, Within: time.Hour}
-		e.HeadDrafter(nil).Draft([]*draft.Ask{a})
-		return a
-	}
-	feed(t, e.Backend(), 0, 0, text...)
-	want := guess()
-	saved, err := e.backend.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.backend.ContinueCopy(time.Hour, true)
-	read, err := e.NewState(len(saved.Contents()), len(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	copy(read.Contents(), saved.Contents())
-	e.backend.Truncate(0, 0)
-	if err := errors.Join(e.backend.RestoreState(0, read, len(text)), saved.Close(), read.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if got := guess(); !slices.Equal(got.Draft, want.Draft) || got.Grade != want.Grade {
-		t.Errorf("it guesses %v with grade %d, before %v with %d", got.Draft, got.Grade, want.Draft, want.Grade)
-	}
-	e.backend.headCut(0, 0)
-	if got := guess(); slices.Equal(got.Draft, want.Draft) && got.Grade == want.Grade {
-		t.Error("a head that knows nothing guesses the same")
 	}
 }
 

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +16,21 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/tools/steadytest"
 )
+
+// largeSchema has 200 properties, among them deep ones and enums.
+func largeSchema() json.RawMessage {
+	var values []string
+	for i := range 40 {
+		values = append(values, fmt.Sprintf(`"value %d"`, i))
+	}
+	kinds := []string{`{"type":"string"}`, `{"enum":[` + strings.Join(values, ",") + `]}`, `{"type":"integer","minimum":-5,"maximum":1200}`,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"number"},"c":{"enum":["x","y"]}}}}}}`}
+	var properties []string
+	for i := range 200 {
+		properties = append(properties, fmt.Sprintf(`"property %d":%s`, i, kinds[i%len(kinds)]))
+	}
+	return json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{` + strings.Join(properties, ",") + `}}`)
+}
 
 // lengthy are constraints whose first masks take long, or those of some later tokens.
 func lengthy() map[string]sampling.Constraint {

@@ -169,60 +169,6 @@ func (p *perceiving) borders(prompt []part) (positions []int) {
 	return positions
 }
 
-// What is cut, shared, saved or restored at a border of pieces goes on as a run by itself, though
-// a picture may have fewer positions than cells: also where nothing follows the picture yet.
-func TestBackend_CellsOfPieces(t *testing.T) {
-	type change struct {
-		name string
-		part int  // of the prompt, which begins at the border
-		ends bool // the sequence ends there, instead of going on with something else
-	}
-	eachPair(t, func(t *testing.T, p *perceiving) {
-		prompt := p.conversation(t)
-		want := p.answer(t, 0, 0, prompt...)
-		borders := p.borders(prompt)
-		var all []change
-		for i := range borders[1:] {
-			for _, name := range []string{"cut", "shared", "saved"} {
-				all = append(all, change{name, i + 1, true}, change{name, i + 1, false})
-			}
-		}
-		for _, c := range steadytest.Some(t, all, 3) {
-			n := borders[c.part]
-			p.clear(2)
-			p.read(t, 0, 0, 0, prompt[:c.part]...)
-			if !c.ends {
-				p.read(t, 0, n, 0, p.said(t, "something else"))
-			}
-			seq, kept := int32(1), n
-			switch c.name {
-			case "cut":
-				seq, kept = 0, p.backend.Truncate(0, n)
-			case "shared":
-				kept = p.backend.Share(0, 1, n)
-			case "saved":
-				if err := p.restore(0, 1, n); err != nil {
-					if p.backend.window == 0 {
-						t.Fatal(err)
-					}
-					kept = 0
-				}
-			}
-			if kept != n && (p.backend.window == 0 || c.ends) {
-				t.Errorf("%+v at %d: kept %d", c, n, kept)
-				continue
-			}
-			rest := prompt[c.part:]
-			if kept == 0 {
-				rest = prompt
-			}
-			if got := p.answer(t, seq, kept, rest...); got != want {
-				t.Errorf("%+v at %d: %q instead of %q", c, n, got, want)
-			}
-		}
-	})
-}
-
 // Sequences that end with a piece, or in one, go on as they should after passes that put padding
 // tokens into them.
 func TestBackend_PaddingAfterPieces(t *testing.T) {

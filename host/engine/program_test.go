@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/program"
 )
 
@@ -108,13 +109,9 @@ func TestProgram_BeamSearch_EqualsAReference(t *testing.T) {
 	for name, kind := range map[string]string{"attention": "", "recurrent": "mamba", "sliding window": "cohere2"} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Slots: 4, CacheSequences: 5, ContextSize: 5 * 1024, KVLayout: "split"}
-			var e *Engine
-			prompt := letters(60, 1)
+			e, prompt := openedSmall(t, kind, o), letters(60, 1)
 			if kind == "" {
-				e = opened(t, o)
 				prompt = tokens(t, e, "Once upon a time there was a little frog who lived by a pond with his mother and his father. One day the frog wanted to see what was behind the big hill, so he")
-			} else {
-				e = openedSmall(t, kind, o)
 			}
 			want := referenceBeams(t, e, prompt, width, steps)
 			s, stop := scheduled(t, e, 4)
@@ -141,6 +138,19 @@ func TestProgram_BeamSearch_EqualsAReference(t *testing.T) {
 			}
 		})
 	}
+}
+
+// computed counts the tokens of prompts and of answers that passes have computed.
+func computed(t testing.TB, s *scheduler.Scheduler) (prefill, decode int) {
+	t.Helper()
+	snap, err := s.Inspect(t.Context(), 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range snap.Ticks {
+		prefill, decode = prefill+r.Prefill, decode+r.Decode
+	}
+	return prefill, decode
 }
 
 // referenceBeams is the same search without branches.

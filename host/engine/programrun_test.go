@@ -47,13 +47,7 @@ func TestProgram_Run_EqualsAnAnswer(t *testing.T) {
 	for name, kind := range map[string]string{"attention": "", "recurrent": "mamba", "sliding window": "cohere2"} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Slots: 3, CacheSequences: 4, ContextSize: 4 * 1024, KVLayout: "split"}
-			var e *Engine
-			prompt := letters(60, 1)
-			if kind == "" {
-				e = opened(t, o)
-			} else {
-				e = openedSmall(t, kind, o)
-			}
+			e, prompt := openedSmall(t, kind, o), letters(60, 1)
 			s, stop := scheduled(t, e, 3)
 			defer stop()
 			plain := greedy(t, e, "x", most)

@@ -4,17 +4,12 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
-	"github.com/penstock/penstock/scheduler/draft"
-	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -38,9 +33,6 @@ func smallOf(t *testing.T, name string) string {
 // Hybrid models drop wrong guesses by going back to an earlier state: their text is the same with
 // any drafter as without.
 func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
-	const most = 60
-	greedy := sampling.Default()
-	greedy.Temperature = 0
 	architectures := []string{"lfm2-dense", "qwen35-dense"}
 	if steadytest.Long() {
 		architectures = append(architectures, "lfm2moe-moe", "qwen35moe-moe", "qwen4exp-moe", "nemotron_h-dense",
@@ -53,24 +45,7 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 				t.Fatalf("%+v", l)
 			}
 			checkGoesBack(t, e.Backend())
-			prompts := randomPrompts(steadytest.InLongTest(16, 8), e.Info().Vocabulary)
-			want, _, _ := answersOf(t, e, nil, 4, prompts, greedy, most)
-			known := &prophet{answers: map[string][]int32{}, prompts: prompts}
-			for i, p := range prompts {
-				known.answers[fmt.Sprint(p)] = want[i]
-			}
-			for slots, d := range map[int]draft.Drafter{1: known, 4: known, 3: confident{draft.NewLookup(1)}} {
-				got, drafted, accepted := answersOf(t, e, d, slots, prompts, greedy, most)
-				if drafted == 0 || d == known && (accepted == 0 || accepted == drafted) {
-					t.Errorf("%d slots, %T: %d of %d drafted tokens are accepted", slots, d, accepted, drafted)
-				}
-				for i := range prompts {
-					same := kvcache.CommonPrefix(got[i], want[i])
-					if same < most && gapAfter(t, e, slices.Concat(prompts[i], want[i][:same])) >= near["shared"] {
-						t.Errorf("%d slots, %T, prompt %d: %v, without %v", slots, d, i, got[i], want[i])
-					}
-				}
-			}
+			checkDrafts(t, e, "shared", steadytest.InLongTest(16, 8), 60)
 		})
 	}
 }

@@ -59,23 +59,6 @@ func (c confident) Draft(asks []*draft.Ask) {
 	}
 }
 
-// openedFile opens a model file for as long as the test runs.
-func openedFile(t *testing.T, o Options) *Engine {
-	t.Helper()
-	o.Threads = 1
-	onDevice(t, &o)
-	e, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
 func smallModel(t *testing.T, kind string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), kind+".gguf")
@@ -185,8 +168,6 @@ func gapAfter(t *testing.T, e *Engine, context []int32) float32 {
 // change places, as beside other answers.
 func TestScheduler_Speculate_SameGreedyText(t *testing.T) {
 	most, n := steadytest.InLongTest(100, 60), steadytest.InLongTest(200, 8)
-	greedy := sampling.Default()
-	greedy.Temperature = 0
 	for name, path := range map[string]string{"built-in": builtIn, "window": smallModel(t, "cohere2"), "qwen3": smallModel(t, "embedder")} {
 		for _, layout := range []string{"split", "shared"} {
 			t.Run(name+" "+layout, func(t *testing.T) {
@@ -194,25 +175,33 @@ func TestScheduler_Speculate_SameGreedyText(t *testing.T) {
 				if !e.Backend().Limits().Drafts {
 					t.Fatal("it takes no drafts")
 				}
-				prompts := randomPrompts(n, e.Info().Vocabulary)
-				want, _, _ := answersOf(t, e, nil, 4, prompts, greedy, most)
-				known := &prophet{answers: map[string][]int32{}, prompts: prompts}
-				for i, p := range prompts {
-					known.answers[fmt.Sprint(p)] = want[i]
-				}
-				for slots, d := range map[int]draft.Drafter{1: known, 4: known, 3: confident{draft.NewLookup(1)}} {
-					got, drafted, accepted := answersOf(t, e, d, slots, prompts, greedy, most)
-					if drafted == 0 || d == known && (accepted == 0 || accepted == drafted) {
-						t.Errorf("%d slots, %T: %d of %d drafted tokens are accepted", slots, d, accepted, drafted)
-					}
-					for i := range prompts {
-						same := kvcache.CommonPrefix(got[i], want[i])
-						if same < most && gapAfter(t, e, slices.Concat(prompts[i], want[i][:same])) >= near[layout] {
-							t.Errorf("%d slots, %T, prompt %d: %v, without %v", slots, d, i, got[i], want[i])
-						}
-					}
-				}
+				checkDrafts(t, e, layout, n, most)
 			})
+		}
+	}
+}
+
+// checkDrafts compares greedy answers of so many tokens with those without drafts.
+func checkDrafts(t *testing.T, e *Engine, layout string, n, most int) {
+	t.Helper()
+	greedy := sampling.Default()
+	greedy.Temperature = 0
+	prompts := randomPrompts(n, e.Info().Vocabulary)
+	want, _, _ := answersOf(t, e, nil, 4, prompts, greedy, most)
+	known := &prophet{answers: map[string][]int32{}, prompts: prompts}
+	for i, p := range prompts {
+		known.answers[fmt.Sprint(p)] = want[i]
+	}
+	for slots, d := range map[int]draft.Drafter{1: known, 4: known, 3: confident{draft.NewLookup(1)}} {
+		got, drafted, accepted := answersOf(t, e, d, slots, prompts, greedy, most)
+		if drafted == 0 || d == known && (accepted == 0 || accepted == drafted) {
+			t.Errorf("%d slots, %T: %d of %d drafted tokens are accepted", slots, d, accepted, drafted)
+		}
+		for i := range prompts {
+			same := kvcache.CommonPrefix(got[i], want[i])
+			if same < most && gapAfter(t, e, slices.Concat(prompts[i], want[i][:same])) >= near[layout] {
+				t.Errorf("%d slots, %T, prompt %d: %v, without %v", slots, d, i, got[i], want[i])
+			}
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -176,39 +175,6 @@ func TestError_Line(t *testing.T) {
 		var complaint *Error
 		if !errors.As(err, &complaint) || complaint.Line != line {
 			t.Errorf("%q: %v, want line %d", source, err, line)
-		}
-	}
-}
-
-// qwen is Qwen3's template and what it is told of a conversation of 20 messages.
-func qwen(t testing.TB) (*Template, []byte) {
-	t.Helper()
-	source, err := os.ReadFile(filepath.Join(templatesFolder(t), "Qwen-Qwen3-0.6B.jinja"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Parse(string(source))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	b.WriteString(`{"messages":[`)
-	for i := range 10 {
-		if i > 0 {
-			b.WriteString(",")
-		}
-		said := strings.Repeat("What is the weather like in Zürich today? ", 5)
-		b.WriteString(`{"role":"user","content":"` + said + `"},{"role":"assistant","content":"` + said + `","reasoning_content":"` + said + `"}`)
-	}
-	b.WriteString(`],"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"string"}}}}}],"add_generation_prompt":true}`)
-	return p, []byte(b.String())
-}
-
-func BenchmarkRender(b *testing.B) {
-	p, context := qwen(b)
-	for b.Loop() {
-		if _, err := p.Render(b.Context(), told(b, context)); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

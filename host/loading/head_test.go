@@ -116,3 +116,17 @@ func TestOpen_HeadAsDraftModel_Guesses(t *testing.T) {
 		}
 	}
 }
+
+// A head that is to guess as a model by itself is refused before it is tried.
+func TestOpen_HeadAsModel_Refused(t *testing.T) {
+	for workers, want := range map[string]string{"": "add draft-mtp to speculation.type", "127.0.0.1:1": "serve it without --rpc"} {
+		c := settings(t, map[string]any{"model.path": tinyModel, "speculation.draft_model": smallModel(t, "eagle3"), "speculation.type": "draft-simple"})
+		if workers != "" {
+			c.Workers.RPC = []string{workers} // which are connected before
+		}
+		_, err := newLoader(c, slog.New(slog.DiscardHandler), Options{}).openDraftModel(t.Context(), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("with workers %q: %v", workers, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package tck
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -121,4 +122,126 @@ func recursion(name string, locals int) Case {
 	self := len(d.Imports) + len(d.Funcs)
 	d.Function(abi.Signature{Name: abi.ExportPrepare, Results: []abi.Type{"i32"}}, locals, asm.CallFunction(self))
 	return faulted("recursion without end", abi.ExportPrepare, causeStack, d)
+}
+
+// costlyCases are guests that try to take more time than their fuel is worth: by host functions,
+// by memory that is in no cache, and by instructions that do much. Which limit ends them, fuel or
+// time, is a matter of the machine; their requests must be answered within three seconds.
+func costlyCases() []Case {
+	cases := []Case{
+		endless("bind", func(d *draft) []byte { return d.call(abi.ImportBind, 99, 0, 0) }),
+		endless("feature", func(d *draft) []byte { return d.call(abi.ImportFeature, large, largeBytes) }),
+		endless("piece", func(d *draft) []byte { return d.call(abi.ImportPiece, 1, atScratch, 64) }),
+		endless("vocab", func(d *draft) []byte { return d.call(abi.ImportVocab, large, largeBytes) }),
+		endless("tokenize", func(d *draft) []byte { return d.call(abi.ImportTokenize, large, abi.LimitTokenizeBytes, 0, 0, 0) }),
+		endless("tokenize-nothing", func(d *draft) []byte { return d.call(abi.ImportTokenize, large, 0, 0, 0, 0) }),
+		endless("fail", func(d *draft) []byte { return append(d.call(abi.ImportFail, large, abi.LimitFailBytes), asm.I32(0)...) }),
+		endless("grammar", func(d *draft) []byte { return d.say("root ::= (", abi.ImportGrammarOpen, asm.I32(0)) }),
+		endless("schema", func(d *draft) []byte {
+			return d.say(`{"type":"string","maxLength":`, abi.ImportGrammarOpen, asm.I32(1))
+		}),
+		endless("iovecs", func(d *draft) []byte {
+			return d.system("fd_write", "iiii", asm.I32(1), asm.I32(large), asm.I32(largeBytes/8), asm.I32(atScratch))
+		}),
+		endless("random", func(d *draft) []byte { return d.system("random_get", "ii", asm.I32(large), asm.I32(largeBytes)) }),
+		endless("poll", func(d *draft) []byte {
+			return d.system("poll_oneoff", "iiii", asm.I32(large), asm.I32(large), asm.I32(largeBytes/48), asm.I32(atScratch))
+		}),
+		endless("clock", func(d *draft) []byte {
+			return d.system("clock_time_get", "iIi", asm.I32(0), asm.I64(1), asm.I32(atScratch))
+		}),
+		endless("fill", func(*draft) []byte {
+			return slices.Concat(asm.I32(large), asm.I32(1), asm.I32(largeBytes), asm.Fill, asm.I32(0))
+		}),
+	}
+	for _, export := range []string{abi.ExportOpen, abi.ExportTemplate, abi.ExportSample} {
+		cases = append(cases, stride(export))
+	}
+	return cases
+}
+
+// Where a costly guest has much memory.
+const (
+	large      = 1 << 20
+	largeBytes = 63 << 20
+)
+
+// takes grows memory to the limit without touching it.
+func takes(d *draft) []byte {
+	return slices.Concat(asm.I32(abi.LimitMemoryPages-int(d.Pages)), asm.GrowMemory, asm.Drop)
+}
+
+// endless repeats code that leaves an i32, in open and forever.
+func endless(name string, code func(d *draft) []byte) Case {
+	d := newDraft("endless-"+name, "")
+	return faulted(name+" for ever", abi.ExportOpen, "", d.on(abi.ExportOpen, takes(d), asm.Loop(code(d), asm.Drop)))
+}
+
+// stride writes forever, each time far from the last, so that each write waits for memory.
+func stride(export string) Case {
+	const at = 1 // a global
+	d := newDraft("stride-"+export[len("penstock_"):], "")
+	next := slices.Concat(asm.Global(at), asm.I32(4096+64), asm.Add, asm.I32(1<<25-4), asm.And, asm.SetGlobal(at))
+	step := slices.Concat(asm.Global(at), asm.I32(large), asm.Add, asm.Global(at), asm.Store)
+	code := slices.Concat(takes(d), asm.Loop(next, step, next, step, next, step, next, step))
+	rule := "waiting for memory with every instruction in " + export
+	switch export {
+	case abi.ExportTemplate:
+		return faulted(rule, export, "", d.on(export, code)).in(Request{Chat: true})
+	case abi.ExportOpen:
+		return faulted(rule, export, "", d.on(export, code))
+	}
+	return faulted(rule, export, "", d.open(d.bind(abi.BufferCandidates)).on(export, code))
+}
+
+// pointerCases hand addresses and lengths outside memory to every host function that takes a list,
+// as the ABI's table says.
+func pointerCases() []Case {
+	var cases []Case
+	for k := range abi.Imports {
+		s := &abi.Imports[k]
+		for j, m := range s.Memory {
+			if m.Access == abi.Keep {
+				continue
+			}
+			where := fmt.Sprintf("%s-%d", s.Name, j)
+			cases = append(cases, outside(s, m, "end-"+where, "a list that begins in memory and ends outside", func(end int) (at, n int) { return end - int(m.List.Size(1)), 2 }))
+			if m.Most == 0 {
+				cases = append(cases, outside(s, m, "all-"+where, "a list of 4,294,967,295", func(int) (at, n int) { return atScratch, -1 }))
+			}
+			if unit := m.List.Size(2) - m.List.Size(1); m.Most == 0 && unit > 1 {
+				cases = append(cases, outside(s, m, "wraps-"+where, "a list whose length in bytes is beyond 32 bits", func(int) (at, n int) { return atScratch, int((1<<32)/unit) + 1 }))
+			}
+		}
+	}
+	written := newDraft("outside-fd-write", "")
+	return append(cases,
+		faulted("a list outside memory in fd_write", abi.ExportOpen, causeMemory,
+			written.on(abi.ExportOpen, written.system("fd_write", "iiii", asm.I32(1), asm.I32(draftPages<<16-4), asm.I32(1), asm.I32(atScratch)))))
+}
+
+// draftPages is how much memory a draft has.
+const draftPages = 4
+
+// outside is a case that hands one list to a function. All other parameters are 0.
+func outside(s *abi.Signature, m abi.Memory, name, rule string, list func(end int) (at, n int)) Case {
+	args := make([]int, len(s.Params))
+	rule += " in " + s.Name
+	code := func(d *draft, pages int) []byte {
+		args[m.At], args[m.N] = list(pages << 16)
+		calls := d.call(s.Name, args...)
+		if len(s.Results) > 0 {
+			calls = append(calls, asm.Drop...)
+		}
+		return calls
+	}
+	switch {
+	case slices.Contains(s.In, abi.ExportRun):
+		return breaks("outside-"+name, rule, causeMemory, func(d *draft) []byte { return code(d, rowPages) })
+	case slices.Contains(s.In, abi.ExportTemplate):
+		d := newDraft("outside-"+name, "")
+		return faulted(rule, abi.ExportTemplate, causeMemory, d.on(abi.ExportTemplate, code(d, draftPages), asm.I32(0))).in(Request{Chat: true})
+	}
+	d := newDraft("outside-"+name, "")
+	return faulted(rule, abi.ExportOpen, causeMemory, d.on(abi.ExportOpen, code(d, draftPages), asm.I32(0)))
 }

@@ -106,3 +106,131 @@ func drawing() *draft {
 		asm.I32(atView), d.Call(abi.ImportRandom), asm.Wrap, asm.Local(0), asm.Remainder, asm.I32(4), asm.Multiply, asm.Add, asm.Load)
 	return d
 }
+
+// conversation is what a plugin makes of any other.
+const conversation = `[{"role":"user","content":"Ribbit"}]`
+
+// messagesCases are about plugins that rewrite conversations, and those that guess tokens.
+func messagesCases() []Case {
+	refuses := newDraft("messages-refuse", optionalField(abi.ExportMessages))
+	refuses.on(abi.ExportMessages, refuses.say("not these messages", abi.ImportFail), asm.I32(1))
+	silent := newDraft("messages-silent", optionalField(abi.ExportMessages))
+	silent.on(abi.ExportMessages, silent.must("messages are there", asm.I32(2), silent.call(abi.ImportMessages, atHistory, 65536), asm.Less), asm.I32(0))
+	late := rewrites("messages-late", conversation)
+	late.on(abi.ExportAccept, late.say("[]", abi.ImportEmit), asm.I32(0))
+	return []Case{
+		answered("the template gets the messages as they were rewritten", rewrites("messages", conversation), rendersRewritten()).in(Request{Chat: true}),
+		answered("without a change they stay as they are", silent, rendersAny("messages-kept")).in(Request{Chat: true}),
+		answered("prompt is what the model's template makes of messages, in messages and nowhere else", prompted(), rendersAny("prompt")).in(Request{Chat: true}),
+		declined("a refusal reaches the client", "not these messages", refuses).in(Request{Chat: true}),
+		faulted("messages that are no JSON", abi.ExportMessages, causeAnswer, rewrites("messages-broken", `[{"role":`)).in(Request{Chat: true}),
+		faulted("what is no list of messages", abi.ExportMessages, causeAnswer, rewrites("messages-object", `{"role":"user"}`)).in(Request{Chat: true}),
+		faulted("messages without a role", abi.ExportMessages, causeAnswer, rewrites("messages-roleless", `[{"content":"a"}]`)).in(Request{Chat: true}),
+		faulted("an empty list of messages", abi.ExportMessages, causeAnswer, rewrites("messages-none", `[]`)).in(Request{Chat: true}),
+		faulted("emit after the conversation", abi.ExportAccept, causeCall, late).in(Request{Chat: true}),
+		unchanged("a wrong guess changes nothing", guesses("draft-wrong", asm.I32(4))),
+		unchanged("no guess changes nothing", guesses("draft-none", asm.I32(0))),
+		faulted("a guess of more tokens than were asked for", abi.ExportDraft, causeAnswer, guesses("draft-many", asm.Local(0), asm.I32(1), asm.Add)),
+		faulted("a negative number of tokens", abi.ExportDraft, causeAnswer, guesses("draft-negative", asm.I32(-1))),
+		faulted("a guess that is no token", abi.ExportDraft, causeAnswer, guesses("draft-no-token", asm.Poke(atSplice+8, -1), asm.I32(1))),
+	}
+}
+
+// prompted asks what the template makes of the messages it is given, and of others.
+func prompted() *draft {
+	d := newDraft("prompt", optionalField(abi.ExportMessages))
+	at, n := d.note(conversation)
+	others := func(limit int) []byte { return d.call(abi.ImportPrompt, at, n, atHistory, limit) }
+	broken, length := d.note(`[{"role":`)
+	const size = 1
+	d.on(abi.ExportMessages, d.whereKnown(abi.ImportPrompt,
+		others(0), asm.SetGlobal(size), d.must("a prompt that is longer than the text of its message", asm.I32(6), asm.Global(size), asm.Less), asm.Poke(atHistory, 0),
+		d.is("nothing is written where it does not fit", 0, asm.I32(atHistory), asm.Load),
+		d.equal("the same length where it fits", others(65536), asm.Global(size)),
+		d.must("a text", asm.I32(atHistory), asm.Load),
+		d.must("that of the messages given", asm.I32(0), d.call(abi.ImportPrompt, 0, 0, atHistory, 65536), asm.Less),
+		d.is("what is no list of messages", -1, d.call(abi.ImportPrompt, broken, length, atHistory, 64))), asm.I32(0))
+	return d.on(abi.ExportAccept, d.whereKnown(abi.ImportPrompt, d.is("none in accept", -1, others(0))), asm.I32(0))
+}
+
+// optionalField has hosts load the plugin that do not know an export.
+func optionalField(export string) string { return `"optional":["` + export + `"],` }
+
+// rewrites hands a text to emit.
+func rewrites(name, text string) *draft {
+	d := newDraft(name, optionalField(abi.ExportMessages))
+	return d.on(abi.ExportMessages, d.say(text, abi.ImportEmit), asm.I32(0))
+}
+
+// rendersRewritten is a template that gets the conversation, and no other.
+func rendersRewritten() *draft {
+	d := newDraft("messages-template", "")
+	size := d.call(abi.ImportMessages, atHistory, 65536)
+	last := slices.Concat(asm.I32(atHistory+len(conversation)-1), asm.LoadByte)
+	return d.on(abi.ExportTemplate, d.is("its length", len(conversation), size), d.is("its end", ']', last), d.say("Hello", abi.ImportEmit), asm.I32(0))
+}
+
+// rendersAny is a template that has the prompt of the requests without a conversation.
+func rendersAny(name string) *draft {
+	d := newDraft(name+"-template", "")
+	return d.on(abi.ExportTemplate, d.say("Hello", abi.ImportEmit), asm.I32(0))
+}
+
+// guesses answers draft with what code leaves, having guessed the picked token four times.
+func guesses(name string, code ...[]byte) *draft {
+	d := newDraft(name, optionalField(abi.ExportDraft))
+	d.open(d.bind(abi.BufferSplice), d.pick(), splice(0, asm.Global(picked), asm.Global(picked), asm.Global(picked), asm.Global(picked)))
+	return d.on(abi.ExportDraft, slices.Concat(code...))
+}
+
+// vocabularyCases are about what a guest learns about the model's tokens.
+func vocabularyCases() []Case {
+	d := newDraft("no-token", "")
+	size := d.Call(abi.ImportVocabSize)
+	missing := func(token []byte) []byte {
+		return slices.Concat(
+			d.is("piece of no token", -1, token, asm.I32(atScratch), asm.I32(64), d.Call(abi.ImportPiece)),
+			d.is("attributes of no token", -1, token, d.Call(abi.ImportTokenAttr)),
+		)
+	}
+	return []Case{
+		unchanged("there is nothing of tokens and kinds that are not", d.open(missing(size), missing(asm.I32(-1)),
+			d.is("an unknown special kind", -1, d.call(abi.ImportSpecial, 99)),
+			d.must("eos is a token or -1", d.call(abi.ImportSpecial, abi.SpecialEOS), asm.I32(1), asm.Add, size, asm.I32(1), asm.Add, asm.Less))),
+		unchanged("vocab has an offset for each piece and one more, then their bytes", wholeVocabulary()),
+		unchanged("tokenize counts tokens, writes them where they fit, and refuses unknown flags", tokenizing()),
+	}
+}
+
+// wholeVocabulary compares vocab with piece, token by token.
+func wholeVocabulary() *draft {
+	d := newDraft("vocab", "")
+	d.Pages = 256
+	size, all := d.Call(abi.ImportVocabSize), d.call(abi.ImportVocab, atRow, 12<<20)
+	offset := func(index ...[]byte) []byte {
+		return slices.Concat(asm.I32(atRow), slices.Concat(index...), asm.I32(4), asm.Multiply, asm.Add, asm.Load)
+	}
+	return d.open(
+		d.equal("its length where it does not fit", d.call(abi.ImportVocab, 0, 0), all),
+		d.is("the first offset", 0, offset(asm.I32(0))),
+		d.equal("the length is that of the offsets and the last one", all,
+			slices.Concat(size, asm.I32(1), asm.Add, asm.I32(4), asm.Multiply, offset(size), asm.Add)),
+		asm.Each(1, size, d.equal("the length of a piece", slices.Concat(asm.Local(1), asm.I32(0), asm.I32(0), d.Call(abi.ImportPiece)),
+			slices.Concat(offset(asm.Local(1), asm.I32(1), asm.Add), offset(asm.Local(1)), asm.Subtract))))
+}
+
+func tokenizing() *draft {
+	d := newDraft("tokenize", "")
+	at, n := d.note("1 2 3")
+	tokens := func(flags, limit int) []byte { return d.call(abi.ImportTokenize, at, n, flags, atHistory, limit) }
+	return d.open(
+		d.must("there are some", tokens(0, 0)),
+		d.is("nothing is written where they do not fit", 0, asm.I32(atHistory), asm.Load),
+		d.equal("their number", tokens(0, 0), tokens(0, 64)),
+		asm.Each(1, tokens(0, 64), d.must("they are in the vocabulary",
+			asm.I32(atHistory), asm.Local(1), asm.I32(4), asm.Multiply, asm.Add, asm.Load, d.Call(abi.ImportVocabSize), asm.Less)),
+		d.must("with special tokens there are as many or more", tokens(0, 0),
+			tokens(abi.TokenizeAddSpecial|abi.TokenizeParseSpecial, 64), asm.I32(1), asm.Add, asm.Less),
+		d.is("an unknown flag", -1, tokens(4, 64)),
+		d.is("no text", 0, d.call(abi.ImportTokenize, at, 0, 0, atHistory, 64)))
+}

@@ -19,3 +19,6 @@ func ThreadTime() time.Duration {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThread, uintptr(unsafe.Pointer(&t)), 0)
 	return time.Duration(t.Nano())
 }
+
+// ThreadID tells the calling thread from others that are there.
+func ThreadID() int { return syscall.Gettid() }

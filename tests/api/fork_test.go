@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
 )
 
@@ -55,22 +52,6 @@ func TestSocket_Fork_GoesOnAsTheAnswerWould(t *testing.T) {
 				t.Errorf("the answer says %q, its forks %q and %q", source, forked, again)
 			}
 		})
-	}
-}
-
-// The tokens that a fork begins with are told with the log-probabilities that they had.
-func TestSocket_Fork_TellsLogprobsOfAllTokens(t *testing.T) {
-	h := hosts.Shared(t, nil, nil)
-	c := hosts.Dial(t, h)
-	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time there was a frog","temperature":0,"ignore_eos":true,"max_tokens":300,"logprobs":2}}`)
-	pauseAfter(c, "a", 12)
-	c.Send(`{"type":"fork","id":"a","as":"b"}`)
-	for n := 0; n < 20; n++ {
-		if f := c.Until("token"); f.ID != "b" {
-			n--
-		} else if f.Logprobs == nil || f.Logprobs.Logprob > 0 {
-			t.Fatalf("token %d of the fork, %q, has the log-probability %+v", n+1, f.Text, f.Logprobs)
-		}
 	}
 }
 
@@ -124,28 +105,4 @@ func TestSocket_Fork_WrongFramesAreRefused(t *testing.T) {
 		}
 	}
 	c.GoesOn("a")
-}
-
-// A plugin's stop rule sees what is injected while its request waits for a slot.
-func TestSocket_Inject_QueuedTextMeetsTheStopRule(t *testing.T) {
-	g := hosttest.Plain()
-	stops := g.On(abi.ExportOpen, g.Bind(abi.BufferText, 1024, 256), asm.I32(0)).On(abi.ExportStop, asm.I32(abi.StopEnd)).Wasm()
-	h := hosts.OpenWithPlugins(t, map[string]any{"scheduler.slots": 1}, map[string][]byte{"stops.wasm": stops})
-	c := hosts.Dial(t, h)
-	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true}}`)
-	c.Until("started")
-	c.Send(`{"type":"generate","id":"b","request":{"prompt":"Hello","ignore_eos":true,"max_tokens":50,"plugins":["guest"]}}`)
-	c.Send(`{"type":"inject","id":"b","text":" one two three"}`)
-	c.Send(`{"type":"rewind","id":"b","tokens":1000}`) // is refused, once the text is injected
-	c.Until("error")
-	c.Send(`{"type":"cancel","id":"a"}`)
-	reasons := map[string]string{} // the two ends come in either order
-	for len(reasons) < 2 {
-		if f := c.Frame(); f.Type == "end" {
-			reasons[f.ID] = f.Reason
-		}
-	}
-	if text := c.Texts["b"]; reasons["b"] != "stop" || len(text) == 0 || !strings.HasPrefix(" one two three", text) {
-		t.Errorf("it says %q and ends by %s", text, reasons["b"])
-	}
 }

@@ -65,21 +65,3 @@ func TestSocket_LazyGrammar_Set(t *testing.T) {
 	c.Send(`{"type":"cancel","id":"a"}`)
 	c.Until("end")
 }
-
-// A client ends a reasoning that goes on too long by making its budget smaller.
-func TestSocket_ReasoningBudget_Set(t *testing.T) {
-	h := hosts.Shared(t, nil, nil)
-	c := hosts.Dial(t, h)
-	tellStory(c, "a", `,"reasoning_budget_start_tag":" time","reasoning_budget_end_tag":"!","reasoning_budget_message":" stop","reasoning_budget_tokens":300`)
-	var text strings.Builder
-	reads(c, &text, func(s string) bool { return strings.Contains(s, " garden") })
-	if strings.Contains(text.String(), " stop!") {
-		t.Errorf("ended before: %q", text.String())
-	}
-	c.Send(`{"type":"pause","id":"a"}`)
-	c.Send(`{"type":"set","id":"a","sampling":{"thinking_budget_tokens":0}}`)
-	c.Send(`{"type":"resume","id":"a"}`)
-	reads(c, &text, func(s string) bool { return strings.Contains(s, " stop!") })
-	c.Send(`{"type":"cancel","id":"a"}`)
-	c.Until("end")
-}

@@ -4,9 +4,8 @@ package api
 
 import (
 	"encoding/json"
+	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,23 +20,15 @@ import (
 // withSampling is the built-in model with sampling parameters in its file.
 func withSampling(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "sampling.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	err = synth.Edit(file, hosts.BuiltIn, func(h *gguf.Header) {
-		h.Set("general.sampling.temp", gguf.NewFloat32(0.25))
-		h.Set("general.sampling.top_k", gguf.NewUint32(7))
-		h.Set("general.sampling.sequence", gguf.NewString("kmt"))
-		h.Set("general.sampling.top_p", gguf.NewFloat32(7)) // out of range
-		h.Set("general.sampling.penalty_repeat", gguf.NewFloat32(1.5))
+	return hosts.Written(t, "sampling.gguf", func(w io.Writer) error {
+		return synth.Edit(w, hosts.BuiltIn, func(h *gguf.Header) {
+			h.Set("general.sampling.temp", gguf.NewFloat32(0.25))
+			h.Set("general.sampling.top_k", gguf.NewUint32(7))
+			h.Set("general.sampling.sequence", gguf.NewString("kmt"))
+			h.Set("general.sampling.top_p", gguf.NewFloat32(7)) // out of range
+			h.Set("general.sampling.penalty_repeat", gguf.NewFloat32(1.5))
+		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // What a request does not say is what the operator says, else what the model's file brings, else

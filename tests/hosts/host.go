@@ -70,7 +70,20 @@ func Open(t *testing.T, change map[string]any) *host.Host {
 // OpenConfig is Open with a whole configuration.
 func OpenConfig(t *testing.T, c config.Config) *host.Host {
 	t.Helper()
-	h, err := host.Open(context.Background(), options(c))
+	return open(t, options(c))
+}
+
+// OpenLogged is Open with a log.
+func OpenLogged(t *testing.T, log slog.Handler, change map[string]any) *host.Host {
+	t.Helper()
+	o := options(Settings(t, change))
+	o.Log = slog.New(log)
+	return open(t, o)
+}
+
+func open(t *testing.T, o host.Options) *host.Host {
+	t.Helper()
+	h, err := host.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

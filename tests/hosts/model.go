@@ -3,6 +3,8 @@
 package hosts
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,6 +47,20 @@ func SmallModel(t *testing.T, kind string) string {
 		return path
 	}
 	if err := synth.SmallFile(path, kind, 1); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Written is the path of a new file with what write writes.
+func Written(t *testing.T, name string, write func(io.Writer) error) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -3,15 +3,11 @@
 package isolation
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"log/slog"
-	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
@@ -22,34 +18,22 @@ import (
 // kernels.
 func answered(t *testing.T, change map[string]any) (text, logged string, k serving.Kernels) {
 	t.Helper()
-	var log bytes.Buffer
+	var log hosts.Buffer
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // a model's file is tried once, and here each time
-	h, err := host.Open(t.Context(), host.Options{Config: hosts.Settings(t, change), Log: slog.New(slog.NewTextHandler(&log, nil)), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := hosts.OpenLogged(t, slog.NewTextHandler(&log, nil), change)
 	stop := hosts.Run(t, h)
 	defer stop()
-	post, err := http.Post(h.URL()+"/v1/chat/completions", "application/json", strings.NewReader(`{`+hosts.Frog+`,"temperature":0,"max_tokens":24}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer post.Body.Close()
+	status, body := hosts.Post(t, h.URL()+"/v1/chat/completions", `{`+hosts.Frog+`,"temperature":0,"max_tokens":24}`)
 	var answer struct {
 		Choices []struct {
 			Message struct{ Content string }
 		}
 	}
-	if body, err := io.ReadAll(post.Body); err != nil || json.Unmarshal(body, &answer) != nil || len(answer.Choices) != 1 {
-		t.Fatalf("%s, %v: %s", post.Status, err, body)
+	if json.Unmarshal([]byte(body), &answer) != nil || len(answer.Choices) != 1 {
+		t.Fatalf("%d %s", status, body)
 	}
-	get, err := http.Get(h.URL() + "/props")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer get.Body.Close()
 	var props struct{ Kernels serving.Kernels }
-	if err := json.NewDecoder(get.Body).Decode(&props); err != nil {
+	if err := json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/props")), &props); err != nil {
 		t.Fatal(err)
 	}
 	return answer.Choices[0].Message.Content, log.String(), props.Kernels

@@ -4,10 +4,9 @@ package models
 
 import (
 	"encoding/json"
-	"errors"
+	"io"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,15 +65,8 @@ func (s diskServer) send(method, path, key string, body []byte) string {
 // answered as before. Nobody finds those of another key, or of a model with other cells.
 func TestHost_Disk_OutlivesTheServer(t *testing.T) {
 	folder := t.TempDir()
-	path := filepath.Join(folder, "model.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	shape := synth.Shape{Name: "disk", Dim: 256, Layers: 4, Heads: 4, KVHeads: 1, FFN: 2048, Context: 4096}
-	if err := errors.Join(synth.Write(file, shape, hosts.BuiltIn, synth.Q80, 1), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	path := hosts.Written(t, "model.gguf", func(w io.Writer) error { return synth.Write(w, shape, hosts.BuiltIn, synth.Q80, 1) })
 	prompt := make([]int, 2200)
 	for i := range prompt {
 		prompt[i] = 20 + i*i%230

@@ -51,19 +51,10 @@ func TestHost_PullAndDelete(t *testing.T) {
 	if status, _, _ := sayOf(t, h, "new-Q4_K_M"); status != http.StatusNotFound {
 		t.Fatalf("before: %d", status)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL()+"/api/pull", strings.NewReader(`{"model":"owner/name:latest"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer secret")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
+	_, _, answer := hosts.Send(t, http.DefaultClient, hosts.NewRequest(t, http.MethodPost, h.URL()+"/api/pull", []byte(`{"model":"owner/name:latest"}`),
+		"Content-Type", "application/json", "Authorization", "Bearer secret"))
 	var said []string
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+	for lines := bufio.NewScanner(strings.NewReader(answer)); lines.Scan(); {
 		var line struct {
 			Status           string
 			Total, Completed int64
@@ -98,18 +89,9 @@ func TestHost_PullAndDelete(t *testing.T) {
 
 func deleteModel(t *testing.T, h *host.Host, name, key string) int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, h.URL()+"/api/delete", strings.NewReader(fmt.Sprintf(`{"model":%q}`, name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+key)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	return response.StatusCode
+	status, _, _ := hosts.Send(t, http.DefaultClient, hosts.NewRequest(t, http.MethodDelete, h.URL()+"/api/delete", fmt.Appendf(nil, `{"model":%q}`, name),
+		"Content-Type", "application/json", "Authorization", "Bearer "+key))
+	return status
 }
 
 func TestHost_Pull_Refusals(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,38 +36,23 @@ func serveSeveral(t *testing.T, change map[string]any) *host.Host {
 // command sends a body and returns the status and the answer.
 func command(t *testing.T, h *host.Host, path, body string) (int, map[string]any) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer secret")
-	return exchange(t, request)
+	return exchange(t, hosts.NewRequest(t, http.MethodPost, h.URL()+path, []byte(body), "Content-Type", "application/json", "Authorization", "Bearer secret"))
 }
 
 // lookUp gets a route and returns the answer.
 func lookUp(t *testing.T, h *host.Host, path string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL()+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, answer := exchange(t, request)
+	_, answer := exchange(t, hosts.NewRequest(t, http.MethodGet, h.URL()+path, nil))
 	return fmt.Sprint(answer)
 }
 
-func exchange(t *testing.T, request *http.Request) (int, map[string]any) {
+func exchange(t *testing.T, request *http.Request) (status int, answer map[string]any) {
 	t.Helper()
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
+	status, _, body := hosts.Send(t, http.DefaultClient, request)
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%v: %s", err, body)
 	}
-	defer response.Body.Close()
-	var answer map[string]any
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, answer
+	return status, answer
 }
 
 // sayOf asks a model for some tokens; "" names none.
@@ -84,11 +68,7 @@ func sayOf(t *testing.T, h *host.Host, model string) (status int, answeredBy, te
 // states are the models of /v1/models with what they do.
 func states(t *testing.T, h *host.Host) map[string]string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL()+"/v1/models", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, answer := exchange(t, request)
+	_, answer := exchange(t, hosts.NewRequest(t, http.MethodGet, h.URL()+"/v1/models", nil))
 	out := map[string]string{}
 	for _, entry := range answer["data"].([]any) {
 		e := entry.(map[string]any)
@@ -318,37 +298,6 @@ func TestHost_SeveralModels_OneEmbeds(t *testing.T) {
 	}
 	if status, by, text := sayOf(t, h, "tale"); status != http.StatusOK || by != "tale" {
 		t.Errorf("text of another: %d by %q: %s", status, by, text)
-	}
-}
-
-// TestHost_SeveralModels_ManyClients: clients that ask for all models at once, with room for two,
-// all get their answers.
-func TestHost_SeveralModels_ManyClients(t *testing.T) {
-	h := serveSeveral(t, map[string]any{"models.max": "2"})
-	names := []string{"window", "state", "tale"}
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	texts := map[string][]string{}
-	for i := range 12 {
-		group.Go(func() {
-			for k := range 3 {
-				name := names[(i+k)%3]
-				status, by, text := sayOf(t, h, name)
-				if status != http.StatusOK || by != name {
-					t.Errorf("%s: %d by %q: %s", name, status, by, text)
-					return
-				}
-				mu.Lock()
-				texts[name] = append(texts[name], text)
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	for name, said := range texts {
-		if slices.Sort(said); len(slices.Compact(said)) != 1 {
-			t.Errorf("%s says different things: %v", name, said)
-		}
 	}
 }
 

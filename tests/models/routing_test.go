@@ -5,13 +5,9 @@ package models
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,97 +48,10 @@ func loadOf(t *testing.T, h *host.Host) (l loadTold) {
 	return l
 }
 
-// Slots, queue, cells and tokens are told as answers run, wait and end; so are the metrics that
-// endpoint pickers read, under their names.
-func TestHost_Load_Follows(t *testing.T) {
-	h := hosts.Open(t, map[string]any{"scheduler.slots": 2})
-	hosts.Run(t, h)
-	before := loadOf(t, h)
-	if m := before.Models[0]; before.State != "ready" || m.Slots.All != 2 || m.Slots.Busy != 0 || m.Queue.Length != 0 {
-		t.Errorf("idle: %+v", before)
-	}
-	leave := occupy(t, h, "/v1/chat/completions", `{`+hosts.Frog+`,"ignore_eos":true,"stream":true,"max_tokens":1500}`, 5)
-	hosts.Await(t, func() bool {
-		m := loadOf(t, h).Models[0]
-		return m.Slots.Busy == 2 && m.Queue.Length == 3 && m.KVCache.Used > m.KVCache.Cached
-	})
-	busy := func(name, labels string) float64 {
-		return hosts.Metric(t, h, "vllm:"+name, labels+`model_name="penstock-tiny"`)
-	}
-	if busy("num_requests_running", "") != 2 || busy("num_requests_waiting", "") != 3 {
-		t.Errorf("running %v, waiting %v", busy("num_requests_running", ""), busy("num_requests_waiting", ""))
-	}
-	if used := busy("kv_cache_usage_perc", ""); used <= 0 || used > 1 {
-		t.Errorf("used %v", used)
-	}
-	leave()
-	hosts.Await(t, func() bool {
-		m := loadOf(t, h).Models[0]
-		return m.Slots.Busy == 0 && m.Queue.Length == 0 && m.KVCache.Used == m.KVCache.Cached && m.KVCache.Used > 0
-	})
-	if m := loadOf(t, h).Models[0]; m.Tokens.Generated == 0 || m.Tokens.Prompt == 0 {
-		t.Errorf("%+v", m.Tokens)
-	}
-	if used := busy("kv_cache_usage_perc", ""); used != 0 {
-		t.Errorf("idle conversations count as %v of the cache in use", used)
-	}
-}
-
-// A router finds the replica that has computed the beginning of a chat, by digests that any
-// replica tells it.
-func TestHost_Load_RouterFindsThePrefix(t *testing.T) {
-	var replicas []*host.Host
-	for range 2 {
-		h := hosts.Open(t, nil)
-		hosts.Run(t, h)
-		replicas = append(replicas, h)
-	}
-	chat := func(more string) string {
-		return fmt.Sprintf(`{"messages":[{"role":"system","content":%q},{"role":"user","content":"Tell me a story about a %s."}],"temperature":0,"max_tokens":8}`,
-			strings.Repeat("You tell stories to small children. ", 30), more)
-	}
-	ask := func(h *host.Host, path, body string, v any) {
-		t.Helper()
-		status, text := hosts.Post(t, h.URL()+path, body)
-		if err := json.Unmarshal([]byte(text), v); status != 200 || err != nil {
-			t.Fatal(status, err, text)
-		}
-	}
-	ask(replicas[1], "/v1/chat/completions", chat("frog"), &struct{}{})
-	var prompt struct {
-		Block   int `json:"block_tokens"`
-		Digests []string
-	}
-	ask(replicas[0], "/v1/chat/completions/input_tokens?digests=true", chat("king"), &prompt)
-	matched := func(h *host.Host) (n int) {
-		for _, set := range loadOf(t, h).Models[0].Prefixes.Sets {
-			for n < len(prompt.Digests) && slices.Contains(set.Digests, prompt.Digests[n]) {
-				n++
-			}
-		}
-		return n
-	}
-	hosts.Await(t, func() bool { return matched(replicas[1]) >= 2 })
-	if n := matched(replicas[0]); n != 0 {
-		t.Errorf("the other replica has %d blocks", n)
-	}
-	var answer struct {
-		Usage struct {
-			Details struct {
-				Cached int `json:"cached_tokens"`
-			} `json:"prompt_tokens_details"`
-		}
-	}
-	ask(replicas[1], "/v1/chat/completions", chat("king"), &answer)
-	if n := matched(replicas[1]) * prompt.Block; answer.Usage.Details.Cached < n {
-		t.Errorf("%d tokens found, the digests told of %d", answer.Usage.Details.Cached, n)
-	}
-}
-
 // Adapters are told with the requests that have them, and what they have computed is a set of its
 // own.
 func TestHost_Load_Adapters(t *testing.T) {
-	path := writeAdapter(t, "tales")
+	path := write(t, t.TempDir(), "tales", synth.Adapter{Seed: 1})
 	h := hosts.Open(t, map[string]any{"model.lora_scaled": []string{path + ":0.5"}, "model.lora_init_without_apply": true, "scheduler.slots": 1})
 	hosts.Run(t, h)
 	lora := func(running, waiting string) float64 {
@@ -165,20 +74,6 @@ func TestHost_Load_Adapters(t *testing.T) {
 		m := loadOf(t, h).Models[0]
 		return m.Slots.Busy == 0 && len(m.Prefixes.Sets) == 1 && len(m.Prefixes.Sets[0].Adapters) == 1 && m.Prefixes.Sets[0].Adapters[0].Name == "tales"
 	})
-}
-
-// writeAdapter writes a LoRA adapter for the built-in model.
-func writeAdapter(t *testing.T, name string) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), name+".gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Adapter{Model: hosts.BuiltIn, Seed: 1}.Write(file), file.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // occupy has some clients ask for long answers until they leave, which waits until they are gone.

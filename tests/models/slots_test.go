@@ -5,6 +5,7 @@ package models
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -94,43 +95,6 @@ func TestHost_Slots_SaveEraseRestore(t *testing.T) {
 	}
 }
 
-// An answer that is generated anew after a restart computes only the last tokens of its prompt:
-// what cuts recurrent states and sliding windows back is saved with them.
-func TestHost_Slots_RegenerateAfterRestore(t *testing.T) {
-	prompt := make([]int, 400)
-	for i := range prompt {
-		prompt[i] = 20 + i*7%200
-	}
-	tokens, err := json.Marshal(prompt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
-		t.Run(kind, func(t *testing.T) {
-			model := filepath.Join(t.TempDir(), kind+".gguf")
-			if err := synth.SmallFile(model, kind, 1); err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			change := map[string]any{"model.path": model, "model.ctx_size": 4096}
-			complete := func(h slotHost) (generated string, found float64) {
-				a := h.ask(200, "/completion", fmt.Sprintf(`{"prompt":%s,"n_predict":40,"temperature":0,"id_slot":0,"ignore_eos":true,"return_tokens":true}`, tokens))
-				timings, _ := a["timings"].(map[string]any)
-				found, _ = timings["cache_n"].(float64)
-				return fmt.Sprint(a["tokens"]), found
-			}
-			h := openSlots(t, dir, change)
-			want, _ := complete(h)
-			h.act(200, "0", "save", `{"filename":"all.bin"}`)
-			h = openSlots(t, dir, change)
-			h.act(200, "0", "restore", `{"filename":"all.bin"}`)
-			if got, found := complete(h); got != want || found < float64(len(prompt)-8) {
-				t.Errorf("%v of %d tokens are found; the answers are %v and %v", found, len(prompt), got, want)
-			}
-		})
-	}
-}
-
 // Whatever a request or a file says, the answer is a 4xx, and the server goes on.
 func TestHost_Slots_BadNamesAndFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -204,17 +168,7 @@ func TestHost_Slots_OfAnotherModel(t *testing.T) {
 	h := openSlots(t, dir, nil)
 	h.complete(tale)
 	h.act(200, "0", "save", `{"filename":"tale.bin"}`)
-	path := filepath.Join(t.TempDir(), "vector.gguf")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := synth.ControlVector(f, hosts.BuiltIn, 1, 0.5); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	path := hosts.Written(t, "vector.gguf", func(w io.Writer) error { return synth.ControlVector(w, hosts.BuiltIn, 1, 0.5) })
 	other := openSlots(t, dir, map[string]any{"model.control_vector": []string{path}})
 	if refused := fmt.Sprint(other.act(400, "0", "restore", `{"filename":"tale.bin"}`)); !strings.Contains(refused, "another model") {
 		t.Error(refused)

@@ -5,10 +5,9 @@ package models
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,15 +38,8 @@ func (h slotHost) drafted(body string) (text string, drafted float64, told bool)
 // request may do without. The model itself is many times slower: a draft is tried once a hundredth
 // of the time of the answer so far would pay for it.
 func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
-	slow := filepath.Join(t.TempDir(), "slow.gguf")
-	file, err := os.Create(slow)
-	if err != nil {
-		t.Fatal(err)
-	}
 	shape := synth.Shape{Name: "slow", Dim: 768, Layers: 8, Heads: 12, KVHeads: 4, FFN: 2304, Context: 1024}
-	if err := errors.Join(synth.Write(file, shape, tinyModel, synth.Q80, 1), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	slow := hosts.Written(t, "slow.gguf", func(w io.Writer) error { return synth.Write(w, shape, tinyModel, synth.Q80, 1) })
 	h := slotHost{hosts.Open(t, map[string]any{"model.path": slow, "speculation.draft_model": tinyModel, "scheduler.slots": 2}), t}
 	hosts.Run(t, h.Host)
 	const body = `{"prompt":"Once upon a time","temperature":0,"ignore_eos":true,"n_predict":60`

@@ -3,14 +3,13 @@
 package peer
 
 import (
-	"errors"
+	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tests/hosts"
 )
 
 // filling writes the built-in model with tokens for filling in the middle, under names that the
@@ -21,20 +20,13 @@ func filling(t *testing.T, repository bool) string {
 	if repository {
 		kinds = append(kinds, "rep", "sep")
 	}
-	path := filepath.Join(t.TempDir(), "filling.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = synth.Edit(file, Exact(t), func(h *gguf.Header) {
-		for i, kind := range kinds {
-			h.Set("tokenizer.ggml.fim_"+kind+"_token_id", gguf.NewUint32(uint32(3+i)))
-		}
+	return hosts.Written(t, "filling.gguf", func(w io.Writer) error {
+		return synth.Edit(w, Exact(t), func(h *gguf.Header) {
+			for i, kind := range kinds {
+				h.Set("tokenizer.ggml.fim_"+kind+"_token_id", gguf.NewUint32(uint32(3+i)))
+			}
+		})
 	})
-	if err := errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func TestInfill_AsLlamaServer(t *testing.T) {

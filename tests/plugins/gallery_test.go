@@ -40,19 +40,7 @@ func script(t *testing.T, name, config string) string {
 
 func answered(t *testing.T, h *host.Host, question, fields string) (said, string) {
 	t.Helper()
-	status, body := hosts.Post(t, h.URL()+"/v1/chat/completions",
-		`{"messages":[{"role":"user","content":"`+question+`"}],"max_tokens":120,"temperature":0,"seed":5`+fields+`}`)
-	var answer struct {
-		Choices []struct{ Message struct{ Content string } }
-		Usage   struct {
-			Prompt int `json:"prompt_tokens"`
-			Tokens int `json:"completion_tokens"`
-		}
-	}
-	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != 200 || len(answer.Choices) != 1 {
-		t.Fatalf("%.300s: %d %s", fields, status, body)
-	}
-	return said{answer.Choices[0].Message.Content, answer.Usage.Prompt, answer.Usage.Tokens}, body
+	return ask(t, h, `{"messages":[{"role":"user","content":"`+question+`"}],"max_tokens":120,"temperature":0,"seed":5`+fields+`}`)
 }
 
 // What each script of the gallery says that it does, the built-in model does with it.

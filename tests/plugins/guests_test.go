@@ -27,12 +27,8 @@ func TestHost_SetUp_ObeysTheRequest(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL()+"/v1/chat/completions", strings.NewReader(`{`+hosts.Frog+`,"plugins":["`+name+`"]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Content-Type", "application/json")
-		if answer, err := http.DefaultClient.Do(request); err == nil {
+		request := hosts.NewRequest(t, http.MethodPost, h.URL()+"/v1/chat/completions", []byte(`{`+hosts.Frog+`,"plugins":["`+name+`"]}`), "Content-Type", "application/json")
+		if answer, err := http.DefaultClient.Do(request.WithContext(ctx)); err == nil {
 			_ = answer.Body.Close()
 			t.Errorf("%s was answered", name)
 		}

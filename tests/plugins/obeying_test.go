@@ -25,7 +25,14 @@ type said struct {
 
 func say(t *testing.T, h *host.Host, fields string) said {
 	t.Helper()
-	status, body := hosts.Post(t, h.URL()+"/v1/chat/completions", `{`+hosts.Frog+`,"max_tokens":80,"seed":5`+fields+`}`)
+	s, _ := ask(t, h, `{`+hosts.Frog+`,"max_tokens":80,"seed":5`+fields+`}`)
+	return s
+}
+
+// ask also returns the whole answer.
+func ask(t *testing.T, h *host.Host, request string) (said, string) {
+	t.Helper()
+	status, body := hosts.Post(t, h.URL()+"/v1/chat/completions", request)
 	var answer struct {
 		Choices []struct{ Message struct{ Content string } }
 		Usage   struct {
@@ -34,9 +41,9 @@ func say(t *testing.T, h *host.Host, fields string) said {
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != 200 || len(answer.Choices) != 1 {
-		t.Fatalf("%s: %d %s", fields, status, body)
+		t.Fatalf("%.400s: %d %s", request, status, body)
 	}
-	return said{answer.Choices[0].Message.Content, answer.Usage.Prompt, answer.Usage.Tokens}
+	return said{answer.Choices[0].Message.Content, answer.Usage.Prompt, answer.Usage.Tokens}, body
 }
 
 // The built-in model does what each example says it does. json-schema, banned-phrases and

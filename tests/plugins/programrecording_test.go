@@ -4,7 +4,6 @@ package plugins
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -81,21 +80,4 @@ func change(t *testing.T, s *session.Session, do string, f func(*session.Deed)) 
 		}
 	}
 	t.Fatalf("nothing is a %s", do)
-}
-
-// Of a recording that has its size, the beginning is there, and plays.
-func TestPrograms_Recording_IsBounded(t *testing.T) {
-	h := openToRecord(t, map[string]any{"recordings.size": "24KiB"})
-	f := recorded(t, h, "/v1/completions", ofBeam(4, 64)+`,"record":true}`)
-	s := &f.Sessions[0]
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Cut == "" || len(s.Calls) < 3 || len(text) > 64<<10 {
-		t.Fatalf("%d calls in %d bytes, cut for %q", len(s.Calls), len(text), s.Cut)
-	}
-	if d := replay(t, f, hosts.Example(t, "beam"), 2); d != nil {
-		t.Error(d)
-	}
 }

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -203,29 +202,6 @@ func TestScripts_Mistakes_NoQuarantine(t *testing.T) {
 		status, body := hosts.Post(t, h.URL()+"/v1/completions", `{"prompt":"a","max_tokens":2,"ignore_eos":true,"plugins":[`+use+`]}`)
 		if status != 424 || !strings.Contains(body, fmt.Sprintf("Error: %d (script.js:1:", i)) {
 			t.Fatalf("%d %s", status, body)
-		}
-	}
-}
-
-// What is wrong with a script its author reads with the line, before the answer or at its end. The
-// list is that of the plugin's own tests, where each error's text is tested.
-func TestScripts_Mistakes_NameTheirLine(t *testing.T) {
-	text, err := os.ReadFile("../../plugins/script/testdata/broken.json")
-	var broken []struct{ Source string }
-	if err == nil {
-		err = json.Unmarshal(text, &broken)
-	}
-	if err != nil || len(broken) < 40 {
-		t.Fatal(len(broken), err)
-	}
-	keys := []string{"alice", "bob", "carol", "dave"} // one may send 60 new scripts a minute
-	h := hosts.OpenWithPlugins(t, map[string]any{"server.api_keys": keys}, nil)
-	for i, b := range broken {
-		body := `{` + hosts.Frog + `,"max_tokens":3,"ignore_eos":true,"plugins":[` + scripted(t, b.Source, nil) + `]}`
-		status, _, said := sendAs(t, h, keys[i%len(keys)], "/v1/chat/completions", body)
-		line := strings.Contains(said, `"line":`) || strings.Contains(said, "script.js:")
-		if status != http.StatusBadRequest && status != http.StatusFailedDependency || !line {
-			t.Errorf("%s: %d %s", b.Source, status, said)
 		}
 	}
 }
@@ -483,54 +459,5 @@ export function accept() { n++; globalThis.m++; Array.prototype.seen++; penstock
 		if status, _, text := sendAs(t, h, key, "/v1/completions", body); status != 200 || !strings.Contains(text, `"value":[2,2,2]`) || strings.Contains(text, `"value":[3`) {
 			t.Errorf("%s: %d %s", key, status, text)
 		}
-	}
-}
-
-// hostileScripts are some that do harm where they are let.
-var hostileScripts = []string{
-	"for (;;);\nexport function sample() {}",
-	"export function sample() { for (;;); }",
-	"export function prepare() { let s = 'x'; for (;;) s += s; }",
-	"export function accept() { const a = []; for (;;) a.push(new Array(1e6).fill(0)); }",
-	"export function accept() { /^(a+)+$/.test('a'.repeat(40) + 'b'); }",
-	"function f() { f(); }\nexport function accept() { f(); }",
-	"export function accept() { Object.prototype.toString = () => { for (;;); }; throw {toString: Object.prototype.toString}; }",
-	"export function stop() { return {get end() { for (;;); }}; }",
-	"export function run(r) { for (;;) r.prompt().fork(); }",
-	"export const plugin = new Proxy({}, {get() { for (;;); }, ownKeys() { for (;;); }});\nexport function sample() {}",
-	strings.Repeat("(", 30000),
-	"export async function sample() { for (;;) await null; }",
-}
-
-// While hostile scripts run, a neighbour gets the text that it gets alone.
-func TestScripts_Hostile_NeighboursText(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, map[string]any{"server.api_keys": []string{"alice", "mallory"}, "model.ctx_size": "8192"}, nil)
-	ask := func() string {
-		status, _, text := sendAs(t, h, "alice", "/v1/completions", `{"prompt":"Once upon a time","max_tokens":120,"seed":3,"temperature":0.8,"ignore_eos":true}`)
-		var answer struct{ Choices []struct{ Text string } }
-		if err := json.Unmarshal([]byte(text), &answer); status != 200 || err != nil || len(answer.Choices) != 1 {
-			t.Errorf("%d %s", status, text)
-			return ""
-		}
-		return answer.Choices[0].Text
-	}
-	want := ask()
-	var group sync.WaitGroup
-	for _, source := range hostileScripts {
-		group.Go(func() {
-			status, _, text := sendAs(t, h, "mallory", "/v1/completions", `{"prompt":"Hello","max_tokens":20,"ignore_eos":true,"plugins":[`+scripted(t, source, nil)+`]}`)
-			if status >= 500 || status == 200 {
-				t.Errorf("%.60s: %d %s", source, status, text)
-			}
-		})
-	}
-	for range 5 {
-		if got := ask(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	group.Wait()
-	if got := ask(); got != want {
-		t.Errorf("afterwards %q, want %q", got, want)
 	}
 }

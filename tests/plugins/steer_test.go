@@ -41,25 +41,6 @@ func TestPlugins_Set_RefusedForThatCallOnly(t *testing.T) {
 	}
 }
 
-// The same with a plugin that the operator prescribes: no request can set it aside.
-func TestPlugins_Set_LeavesTheOperatorsPlugin(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, map[string]any{"plugins.default": []string{"always"}}, map[string][]byte{"a.wasm": hosts.Always("always", 300)})
-	c := hosts.Dial(t, h)
-	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true,"trace":true}}`)
-	c.Until("started")
-	c.Send(`{"type":"pause","id":"a"}`)
-	c.Send(`{"type":"set","id":"a","sampling":{"samplers":["top_k"]}}`)
-	c.Send(`{"type":"resume","id":"a"}`)
-	want := hosts.Piece(t, 300)
-	for range 20 {
-		if f := c.Until("token"); f.Text != want {
-			t.Fatalf("got %q, the operator's plugin says %q", f.Text, want)
-		}
-	}
-	c.Send(`{"type":"cancel","id":"a"}`)
-	c.Until("end")
-}
-
 // counting ends the answer with its nth token, by its own count.
 func counting(n int) []byte {
 	g := asm.New(`{"name":"counting"}`)
@@ -112,19 +93,4 @@ func TestPlugins_Set_ChangesTheSamplersAroundThem(t *testing.T) {
 		}
 		return
 	}
-}
-
-// A traced answer can be steered like any other.
-func TestTrace_Set_GoesOn(t *testing.T) {
-	h := hosts.Shared(t, nil, nil)
-	c := hosts.Dial(t, h)
-	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true,"trace":true}}`)
-	c.Until("started")
-	c.Send(`{"type":"pause","id":"a"}`)
-	c.Send(`{"type":"set","id":"a","sampling":{"temperature":0,"top_k":1}}`)
-	c.Send(`{"type":"set","id":"a","sampling":{"temperature":-1}}`)
-	if f := c.Until("error"); f.Error.Param != "temperature" {
-		t.Errorf("got %+v", f)
-	}
-	c.GoesOn("a")
 }

@@ -147,42 +147,6 @@ func TestTrace_Plugins_AreStages(t *testing.T) {
 	}
 }
 
-func TestTrace_Socket_InTokenFrames(t *testing.T) {
-	h := hosts.Shared(t, nil, nil)
-	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.CloseNow() //nolint:errcheck // the test is over
-	conn.SetReadLimit(1 << 20)
-	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{`+hosts.Frog+`,"max_tokens":5,"ignore_eos":true,"trace":true}}`)); err != nil {
-		t.Fatal(err)
-	}
-	tokens := 0
-	for {
-		_, data, err := conn.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var f struct {
-			Type, Text string
-			Trace      *tracedToken
-		}
-		if err := json.Unmarshal(data, &f); err != nil {
-			t.Fatal(err)
-		}
-		if f.Type == "end" {
-			break
-		}
-		if f.Type == "token" && f.Trace != nil && len(f.Trace.Stages) > 2 {
-			tokens++
-		}
-	}
-	if tokens != 5 {
-		t.Errorf("%d traces for 5 tokens", tokens)
-	}
-}
-
 // The whole story of a phrase that must not appear: what was taken back, by whom, and what may not
 // come in its place again.
 func TestTrace_BannedPhrases_TellsWhatWasTakenBack(t *testing.T) {

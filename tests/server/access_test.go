@@ -20,7 +20,6 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
 )
 
@@ -42,7 +41,7 @@ func TestHost_KeyFile_IsReadAgain(t *testing.T) {
 	path, write := keyFile(t)
 	write("first alice\n")
 	var log hosts.Buffer
-	h := openLogged(t, &log, map[string]any{"server.api_key_file": path, "server.api_keys": "flag"})
+	h := hosts.OpenLogged(t, slog.NewTextHandler(&log, nil), map[string]any{"server.api_key_file": path, "server.api_keys": "flag"})
 	hosts.Run(t, h)
 	status := func(key string) int {
 		status, _, _ := hosts.Send(t, http.DefaultClient, hosts.NewRequest(t, http.MethodGet, h.URL()+"/v1/models", nil, "Authorization", "Bearer "+key))
@@ -60,22 +59,6 @@ func TestHost_KeyFile_IsReadAgain(t *testing.T) {
 		}
 		return strings.Contains(log.String(), "cannot be used")
 	})
-}
-
-// openLogged opens a host that logs to a buffer.
-func openLogged(t *testing.T, log *hosts.Buffer, change map[string]any) *host.Host {
-	t.Helper()
-	h, err := host.Open(t.Context(), host.Options{Config: hosts.Settings(t, change), Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return h
 }
 
 // spans are the names of those that a collector has got, with the key of the client.
@@ -119,7 +102,7 @@ func TestHost_Traces_ReachTheCollector(t *testing.T) {
 	path, write := keyFile(t)
 	write("hush alice\n")
 	var log hosts.Buffer
-	h := openLogged(t, &log, map[string]any{"telemetry.otlp_endpoint": endpoint.URL, "server.api_key_file": path})
+	h := hosts.OpenLogged(t, slog.NewTextHandler(&log, nil), map[string]any{"telemetry.otlp_endpoint": endpoint.URL, "server.api_key_file": path})
 	stop := hosts.Run(t, h)
 	status, _, text := hosts.Send(t, http.DefaultClient, hosts.NewRequest(t, http.MethodPost, h.URL()+"/v1/chat/completions", []byte(`{`+hosts.Frog+`,"max_tokens":5,"ignore_eos":true}`), "Authorization", "Bearer hush"))
 	if status != 200 {

@@ -112,12 +112,9 @@ func TestHost_GuestWords_StayWithTheirClient(t *testing.T) {
 				}
 			}
 			var log hosts.Buffer
-			c := hosts.Settings(t, map[string]any{"server.api_keys": []string{talkerKey, listenerKey}, "server.admin_key": adminSecret, "log.level": "debug",
-				"plugins.dir": dir, "plugins.log": logged})
-			h, err := host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "test"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			change := map[string]any{"server.api_keys": []string{talkerKey, listenerKey}, "server.admin_key": adminSecret, "log.level": "debug",
+				"plugins.dir": dir, "plugins.log": logged}
+			h := hosts.OpenLogged(t, slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}), change)
 			stop := hosts.Run(t, h)
 			own := talk(t, h)
 			heard := map[string]string{"listener": overhear(t, h, listenerKey), "admin": overhear(t, h, adminSecret)}

@@ -56,11 +56,8 @@ func secretRequests() map[string][]string {
 // text, and neither do the metrics.
 func TestHost_Log_NeitherKeysNorTexts(t *testing.T) {
 	var log hosts.Buffer
-	c := hosts.Settings(t, map[string]any{"server.api_keys": clientSecret, "server.admin_key": adminSecret, "log.level": "debug"})
-	h, err := host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := hosts.OpenLogged(t, slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}),
+		map[string]any{"server.api_keys": clientSecret, "server.admin_key": adminSecret, "log.level": "debug"})
 	stop := hosts.Run(t, h)
 	answers := askSecretly(t, h)
 	metrics := sendAs(t, h, http.MethodGet, "/metrics", adminSecret, "")

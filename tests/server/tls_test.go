@@ -104,7 +104,7 @@ func TestHost_TLS_ReloadsItsCertificate(t *testing.T) {
 	p := newPair(t)
 	p.renew(t, 1)
 	var log hosts.Buffer
-	h := openLogged(t, &log, map[string]any{"server.ssl_cert_file": p.certificate, "server.ssl_key_file": p.key})
+	h := hosts.OpenLogged(t, slog.NewTextHandler(&log, nil), map[string]any{"server.ssl_cert_file": p.certificate, "server.ssl_key_file": p.key})
 	hosts.Run(t, h)
 	client := clientFor(t, p)
 	answer, err := client.Do(hosts.NewRequest(t, http.MethodPost, h.URL()+"/v1/chat/completions", []byte(`{`+hosts.Frog+`,"ignore_eos":true,"max_tokens":400,"stream":true}`)))

@@ -19,38 +19,38 @@ type group struct {
 
 var groups = []group{
 	{hooks, []string{hooks}, []string{hooks}},
-	{"The plugin's manifest", []string{"penstock/register", "penstock/manifest", "penstock/plan#Plan"}, []string{"plugin", "manifest", "plan"}},
+	{"The plugin's manifest", []string{"penstock/plugin", "penstock/manifest"}, []string{"plugin", "manifest", "plan"}},
 	{
 		"The request and its messages",
-		[]string{"penstock/request", "penstock/message", "penstock/media"},
+		[]string{"penstock/request"},
 		[]string{"request", "message", "media", "host#config", "host#messages", "host#media", "host#prompt_text", "host#param", "host#sampling", "host#model"},
 	},
 	{
 		"Tokens and the vocabulary",
-		[]string{"penstock/history#Token", "penstock/vocabulary"},
+		[]string{"penstock/vocabulary"},
 		[]string{"lib#Token", "host#vocab_size", "host#piece", "host#text_of", "host#attributes", "host#Special", "host#special", "host#tokenize", "host#ADD_SPECIAL", "host#PARSE_SPECIAL", "vocabulary", "table"},
 	},
 	{
 		"The answer so far",
-		[]string{"penstock/history", "penstock/text", "penstock/part", "penstock/state"},
+		[]string{"penstock/answer"},
 		[]string{"host#history", "host#history_from", "host#history_len", "host#last_token", "host#answer_text", "host#part", "part", "host#hidden_state", "host#logprob"},
 	},
 	{"Masks, biases and forced tokens", []string{"penstock/next"}, []string{"next", "mask"}},
 	{
 		"Sampling",
-		[]string{"penstock/view", "penstock/candidates", "penstock/bias", "penstock/branchrow#Row", "penstock/random"},
+		[]string{"penstock/view", "penstock/branch#Row"},
 		[]string{"answer#Choice", "answer#Decision", "candidates", "row", "host#random", "host#uniform"},
 	},
-	{"Accepting and stopping", []string{"penstock/accept", "penstock/stop"}, []string{"answer"}},
-	{"Programs and branches", []string{"penstock/run", "penstock/branch", "penstock/branchrow"}, []string{"run", "branch"}},
+	{"Accepting and stopping", []string{"penstock/accept"}, []string{"answer"}},
+	{"Programs and branches", []string{"penstock/run", "penstock/branch"}, []string{"run", "branch"}},
 	{"The host's grammars", []string{"grammar/grammar"}, []string{"grammar"}},
 	{
 		"Output, notes and the log",
-		[]string{"penstock/output", "penstock/log", "penstock/request#Feature"},
+		[]string{"penstock/output", "penstock/request#Feature"},
 		[]string{"host#output", "host#note", "lib#log!", "host#Level", "host#log", "host#panicked", "host#feature"},
 	},
-	{"Arithmetic", []string{"math32/exp", "math32/log"}, []string{"math"}},
-	{"JSON", []string{"json/parse", "json/text", "json/value", "json/write"}, []string{"json/parse", "json/value", "json/read", "json/write", "json/number"}},
+	{"Arithmetic", []string{"math32/math32"}, []string{"math"}},
+	{"JSON", []string{"json/json", "json/write"}, []string{"json"}},
 }
 
 const about = `

@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import { collect, Host, key, model, refusal } from "./host.ts";
-import { Place, placeSchema, toolDescription, toolName, weather } from "./weather.ts";
+import { Place, placeSchema, toolDescription, toolName, walkGrammar, walks, weather } from "./weather.ts";
 
 const input = "What is the weather in Paris?";
 const tools = [
@@ -107,6 +107,43 @@ test("a forced call comes whole and streamed, and its result goes back", async (
     ],
   });
   assert.ok(next.output_text);
+});
+
+test("a custom tool gets a text of its grammar, whole and streamed, and its call goes back", async () => {
+  const format = { type: "grammar" as const, syntax: "lark" as const, definition: walkGrammar };
+  const custom = { type: "custom" as const, name: "walk", description: "Walks", format };
+  const ask = {
+    model,
+    input: "Which way?",
+    tools: [custom],
+    tool_choice: { type: "custom" as const, name: "walk" },
+    temperature: 0,
+    max_output_tokens: 300,
+    parallel_tool_calls: false,
+  };
+  const whole = await client.responses.create(ask);
+  const call = whole.output.find((item) => item.type === "custom_tool_call");
+  assert.ok(call?.call_id);
+  assert.equal(call.name, "walk");
+  assert.match(call.input, walks);
+
+  const events = await collect(await client.responses.create({ ...ask, stream: true }));
+  const deltas = events.map((e) => (e.type === "response.custom_tool_call_input.delta" ? e.delta : ""));
+  assert.equal(deltas.join(""), call.input);
+  const done = events.find((e) => e.type === "response.custom_tool_call_input.done");
+  assert.equal(done?.input, call.input);
+
+  const next = await client.responses.create({
+    model,
+    tools: [custom],
+    max_output_tokens: 4,
+    input: [
+      { role: "user", content: "Which way?" },
+      call,
+      { type: "custom_tool_call_output", call_id: call.call_id, output: "done" },
+    ],
+  });
+  assert.ok(next.id);
 });
 
 test("the client parses a structured answer", async () => {

@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
 import { collect, Host, key, model, refusal } from "./host.ts";
-import { Place, placeSchema, toolDescription, toolName, weather } from "./weather.ts";
+import { Place, placeSchema, toolDescription, toolName, walkGrammar, walks, weather } from "./weather.ts";
 
 const messages = [{ role: "user" as const, content: "What is the weather in Paris?" }];
 const tool = {
@@ -109,6 +109,30 @@ test("the client's own loop runs the tool and hands its result back", async () =
   });
   assert.ok(last.choices[0]?.message.content);
   assert.equal(last.choices[0]?.message.tool_calls, undefined);
+});
+
+test("a custom tool gets a text of its grammar, whole and streamed, and its call goes back", async () => {
+  const grammar = { syntax: "lark" as const, definition: walkGrammar };
+  const custom = { name: "walk", description: "Walks", format: { type: "grammar" as const, grammar } };
+  const chosen = { type: "custom" as const, custom: { name: "walk" } };
+  const walk = { ...ask, tools: [{ type: "custom" as const, custom }], tool_choice: chosen };
+  const choice = (await client.chat.completions.create(walk)).choices[0];
+  assert.equal(choice?.finish_reason, "tool_calls");
+  const call = choice.message.tool_calls?.[0];
+  assert.ok(call?.type === "custom" && call.id && !("function" in call));
+  assert.equal(call.custom.name, "walk");
+  assert.match(call.custom.input, walks);
+
+  const chunks = await collect(await client.chat.completions.create({ ...walk, stream: true }));
+  // The client's types know no custom tools in deltas.
+  const deltas = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []) as {
+    custom?: { input?: string };
+  }[];
+  assert.equal(deltas.map(({ custom }) => custom?.input ?? "").join(""), call.custom.input);
+
+  const result = { role: "tool" as const, tool_call_id: call.id, content: "done" };
+  const next = [...messages, choice.message, result];
+  assert.ok((await client.chat.completions.create({ model, messages: next, max_tokens: 4 })).id);
 });
 
 test("the client parses a structured answer", async () => {

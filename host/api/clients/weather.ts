@@ -27,3 +27,9 @@ export const placeSchema = {
 };
 
 export const weather = "Sunny, 20 degrees";
+
+/** A grammar of what a custom tool is given. */
+export const walkGrammar = `start: "go " ("left" | "right") "\\n<b>\\"é\\"</b>\\n"`;
+
+/** The texts of walkGrammar. */
+export const walks = /^go (left|right)\n<b>"é"<\/b>\n$/;

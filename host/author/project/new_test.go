@@ -121,7 +121,7 @@ func TestProject_IsSource(t *testing.T) {
 		name     string
 		want     bool
 	}{
-		{Go, "main.go", true}, {TinyGo, "below/more.go", true}, {Go, "go.mod", true}, {TinyGo, "sdk/target.json", true}, {Go, "sdk/penstock/log.go", true},
+		{Go, "main.go", true}, {TinyGo, "below/more.go", true}, {Go, "go.mod", true}, {TinyGo, "sdk/target.json", true}, {Go, "sdk/penstock/run.go", true},
 		{Go, "main_test.go", false}, {Go, "cases/a.json", false}, {Go, ".main.go.swp", false}, {Go, "main.go~", false},
 		{Go, ".git/x.go", false}, {Go, "frog.wasm", false}, {Go, "README.md", false},
 		{Rust, "src/lib.rs", true}, {Rust, "Cargo.toml", true}, {Rust, "sdk/export/src/lib.rs", true}, {Rust, "target/debug/build/x.rs", false},

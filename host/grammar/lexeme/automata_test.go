@@ -347,52 +347,6 @@ func TestAutomata_Peek_BesideNext(t *testing.T) {
 	wait.Wait()
 }
 
-// reports how long a byte takes where all states are made already.
-func BenchmarkAutomata_Next_Warm(b *testing.B) {
-	a := NewArena(10_000)
-	x := wide(a)
-	for name, text := range map[string]string{"ASCII": "some words and-some more ", "letters": "été 漢字 αβγ-été "} {
-		b.Run(name, func(b *testing.B) {
-			m := NewAutomata(a, 1<<26)
-			start, err := m.Start(x, JSONString)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			s, at := start, 0
-			for b.Loop() {
-				if s, err = m.Next(s, text[at]); err != nil || s == Dead {
-					b.Fatal(s, err)
-				}
-				if at++; at == len(text) {
-					s, at = start, 0
-				}
-			}
-		})
-	}
-}
-
-// reports how long a byte takes that makes new states.
-func BenchmarkAutomata_Next_Cold(b *testing.B) {
-	a := NewArena(10_000)
-	x := wide(a)
-	const text = "some words and-some more été "
-	b.ReportAllocs()
-	for b.Loop() {
-		m := NewAutomata(a, 1<<26)
-		s, err := m.Start(x, JSONString)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for i := range len(text) {
-			if s, err = m.Next(s, text[i]); err != nil || s == Dead {
-				b.Fatal(s, err)
-			}
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(text)), "ns/byte")
-}
-
 // hostile are expressions that are small to write and large to follow.
 func hostile(a *Arena) map[string]Expr {
 	ab := a.Class(Range{'a', 'b'})

@@ -140,7 +140,7 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 		i.restartClock()
 	} else { // the guest's fuel bounds how often it can wait for nothing
 		i.hasWaited(time.Since(began))
-		i.yieldedAt = time.Now()
+		i.resume(time.Now())
 	}
 	return ready, nil
 }
@@ -148,7 +148,8 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 // restartClock starts the time limit of what a program does until its next wait.
 func (i *Instance) restartClock() {
 	i.started, i.waited = monotonicNow(), 0
-	i.yieldedAt, i.deadline = i.started, i.started.Add(i.module.Env.Limits.HookTime)
+	i.deadline = i.started.Add(i.module.Env.Limits.HookTime)
+	i.resume(i.started)
 }
 
 // branchFunctions are the imports by which programs open branches, change their tokens, read what

@@ -192,7 +192,7 @@ func (i *Instance) runAside(work func(context.Context)) {
 	if ctx.Err() != nil {
 		panic(Violationf(plugin.CauseCancelled, "the request is over"))
 	}
-	i.yieldedAt = time.Now()
+	i.resume(time.Now())
 	i.deadline = i.deadline.Add(i.yieldedAt.Sub(began))
 }
 

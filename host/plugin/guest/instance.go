@@ -43,6 +43,8 @@ type Instance struct {
 	slice         *turns.Turn   // nil: it has no time slice
 	sliceSince    time.Time     // when it got the time slice
 	yieldedAt     time.Time     // when others were last let run
+	thread        int           // that it was resumed on then
+	threadTime    time.Duration // and what that had used of a processor
 	waited        time.Duration // of the call, for time slices
 	rested        time.Duration // of the call, between them
 	fuelLimit     int64         // fuel of the last call
@@ -270,7 +272,9 @@ func (i *Instance) startCall() *Violation {
 	if !i.running.setup() {
 		return nil
 	}
-	return i.takeSlice()
+	v := i.takeSlice()
+	i.resume(time.Now())
+	return v
 }
 
 // epoch is any moment before the first call.

@@ -104,8 +104,15 @@ func (b *Buffers) Candidates() (ids []int32, logits []float32) {
 // Logits is the logits buffer.
 func (b *Buffers) Logits() []float32 { return viewAs[float32](b[abi.BufferLogits].bytes) }
 
-// Mask is the mask buffer's first words, a bit for each of n tokens.
-func (b *Buffers) Mask(n int) []uint32 { return viewAs[uint32](b[abi.BufferMask].bytes)[:maskWords(n)] }
+// Mask is the mask buffer's first words, a bit for each of n tokens. The bits beyond them are
+// cleared.
+func (b *Buffers) Mask(n int) []uint32 {
+	mask := viewAs[uint32](b[abi.BufferMask].bytes)[:maskWords(n)]
+	if rest := n % 32; rest != 0 {
+		mask[len(mask)-1] &= 1<<rest - 1
+	}
+	return mask
+}
 
 // Bias is the bias buffer: a number of entries, then a token and a value each.
 func (b *Buffers) Bias() []byte { return b[abi.BufferBias].bytes }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/scheduler/background"
 )
 
 // This file is what happens between two slices of a guest's fuel. Guest code cannot be preempted:
@@ -17,9 +18,11 @@ import (
 
 // yieldTime is how long a guest keeps a processor from goroutines that wait for one. Between two
 // pauses it computes for about as long, and code that waits for memory at every instruction for
-// less than longestGap: beyond that, the machine has given the processor to other programs.
+// less than longestGap. After more than likelyGap the clock of the thread is asked whether the
+// machine has given the processor to other programs.
 const (
 	yieldTime  = 100 * time.Microsecond
+	likelyGap  = time.Millisecond
 	longestGap = 50 * time.Millisecond
 )
 
@@ -31,7 +34,7 @@ func (i *Instance) pause() error {
 	default:
 	}
 	now := time.Now()
-	if lost := now.Sub(i.yieldedAt) - longestGap; lost > 0 {
+	if lost := i.lost(now); lost > 0 {
 		i.hasWaited(lost)
 	}
 	if now.After(i.deadline) || i.running == Plan && now.Sub(i.started)-i.waited-i.rested > i.module.Env.Limits.PlanTime {
@@ -43,10 +46,29 @@ func (i *Instance) pause() error {
 	if now.Sub(i.yieldedAt) > yieldTime {
 		began := time.Now()
 		runtime.Gosched()
-		i.yieldedAt = time.Now()
+		i.resume(time.Now())
 		i.hasWaited(i.yieldedAt.Sub(began))
 	}
 	return nil
+}
+
+// resume says since when the guest computes without a pause.
+func (i *Instance) resume(at time.Time) {
+	i.yieldedAt, i.thread, i.threadTime = at, background.ThreadID(), background.ThreadTime()
+}
+
+// lost is how long the guest's thread had no processor since it was resumed. Where that was on
+// another thread, or in an earlier call, only what is beyond longestGap is known to be lost.
+func (i *Instance) lost(now time.Time) time.Duration {
+	took := now.Sub(i.yieldedAt)
+	if took < likelyGap {
+		return 0
+	}
+	lost := max(took-longestGap, 0)
+	if i.thread == background.ThreadID() {
+		lost = max(lost, took-(background.ThreadTime()-i.threadTime))
+	}
+	return lost
 }
 
 // hasWaited says that the guest did not compute for a while. That shortens the time of set-up calls

@@ -43,7 +43,7 @@ func (i *Instance) takeSlice() *Violation {
 	case <-turn.Came():
 		i.slice, i.sliceSince = turn, time.Now()
 		i.hasWaited(i.sliceSince.Sub(began))
-		i.yieldedAt = i.sliceSince
+		i.resume(i.sliceSince)
 		return nil
 	case <-late:
 		turn.End()

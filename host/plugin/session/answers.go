@@ -16,7 +16,6 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler/program"
 )
 
 // answers takes the place of a model: it has a file's vocabulary and what the host answered. It
@@ -240,6 +239,25 @@ func (a *answers) Tokenize(text string, addSpecial, parseSpecial bool) ([]Token,
 	return nil, a.reportUnanswered("it has %.60q tokenized with flags %d, which the session does not tell", text, q.flags)
 }
 
+// longestPieces tokenizes a text greedily in place of a model's tokenizer: the longest piece that
+// fits, again and again.
+func (v *Vocabulary) longestPieces(text string) ([]Token, error) {
+	var tokens []Token
+	for rest := text; rest != ""; {
+		best, length := Token(-1), 0
+		for t, piece := range v.Pieces {
+			if len(piece) > length && strings.HasPrefix(rest, string(piece)) {
+				best, length = Token(t), len(piece)
+			}
+		}
+		if best < 0 {
+			return nil, fmt.Errorf("no piece begins %.20q", rest)
+		}
+		tokens, rest = append(tokens, best), rest[length:]
+	}
+	return tokens, nil
+}
+
 // reportUnanswered keeps the first question that the session has no answer to.
 func (a *answers) reportUnanswered(format string, args ...any) error {
 	if a.problem == "" {
@@ -309,53 +327,11 @@ func (s grammars) Open(_ context.Context, _ string, kind int32, text string) (pl
 	if err != nil {
 		return nil, 0, err
 	}
-	return &place{grammarState{g, s.tokens(), g.Start()}}, 0, nil
+	return opened{g.Begin(s.tokens())}, 0, nil
 }
 
-// place is how far a text has come in a grammar.
-type place struct{ grammarState }
+// opened is a grammar that a plugin opened.
+type opened struct{ *grammar.Cursor }
 
-// Mask, MaskWithin, Rest, Accept, Beginning and Close implement plugin.Grammar.
-
-func (p *place) MaskWithin(tokens int, mask []uint32) (bool, error) {
-	return p.in.MaskCompletable(p.here, p.tokens, tokens, mask)
-}
-
-func (p *place) Rest() (int, bool, error) {
-	n, err := p.in.Rest(p.here, p.tokens)
-	return n, err == nil && p.in.Ended(p.here), err
-}
-
-func (p *place) Accept(t int32) bool {
-	next, fits := p.after(t)
-	if fits {
-		p.grammarState = next
-	}
-	return fits
-}
-
-func (p *place) Beginning() program.GrammarState {
-	return grammarState{p.in, p.tokens, p.in.Start()}
-}
-
-func (*place) Close() error { return nil }
-
-// grammarState is a program.GrammarState.
-type grammarState struct {
-	in     *grammar.Grammar
-	tokens *grammar.Vocabulary
-	here   grammar.State
-}
-
-func (s grammarState) Mask(mask []uint32) error { return s.in.Mask(s.here, s.tokens, mask) }
-
-func (s grammarState) After(t int32) (program.GrammarState, bool) {
-	next, fits := s.after(t)
-	return next, fits
-}
-
-func (s grammarState) after(t int32) (grammarState, bool) {
-	to, fits, err := s.in.Token(s.here, s.tokens, t)
-	s.here = to
-	return s, fits && err == nil
-}
+// Close implements plugin.Grammar.
+func (opened) Close() error { return nil }

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+// Package session records what a plugin was asked and what it answered, and makes the same calls
+// again without a model.
+//
+// A session is what one plugin was asked in one request, and what it answered. Sessions come from
+// requests with "record": true, and from people who write them by hand. In both cases the player
+// makes the calls again under the real runtime and finds the first that comes out differently.
+// docs/plugins/sessions.md describes the format of their files.
 package session
 
 import (
@@ -17,7 +24,7 @@ const Version = 1
 // Token is an index into the vocabulary.
 type Token = int32
 
-// File is a session file. The package's documentation describes every field.
+// File is a session file. docs/plugins/sessions.md describes every field.
 type File struct {
 	Version    int          `json:"penstock_session"`
 	Note       string       `json:"note,omitempty"`

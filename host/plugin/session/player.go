@@ -5,6 +5,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -371,4 +372,12 @@ func (c *Call) withOutcome(outcome *Call) Call {
 	after.Tokens, after.Count, after.Bytes, after.Logprob, after.Deeds = c.Tokens, c.Count, c.Bytes, c.Logprob, c.Deeds
 	after.Last = c.Last
 	return after
+}
+
+// isJSON is the check of a replay. Only a host knows what messages must look like.
+func isJSON(text []byte) error {
+	if !json.Valid(text) {
+		return errors.New("what was handed to emit is no JSON")
+	}
+	return nil
 }

@@ -266,14 +266,6 @@ func Render(ctx context.Context, p *load.Plugin, call string, messages []byte, r
 	return made, done, err
 }
 
-// isJSON is the check of a replay. Only a host knows what messages must look like.
-func isJSON(text []byte) error {
-	if !json.Valid(text) {
-		return errors.New("what was handed to emit is no JSON")
-	}
-	return nil
-}
-
 // notes is a guest.Watcher that records a guest's calls.
 type notes struct {
 	view       load.View
@@ -370,11 +362,7 @@ var exportOf = map[string]guest.Export{
 // prepared records the buffers that prepare says it filled.
 func (n *notes) prepared(c *Call, bits int32, b *guest.Buffers) {
 	if bits&abi.PrepareMask != 0 && b.Bound(abi.BufferMask) {
-		words := slices.Clone(b.Mask(n.vocabulary))
-		if rest := n.vocabulary % 32; rest != 0 {
-			words[len(words)-1] &= 1<<rest - 1
-		}
-		c.Mask = NewMask(words, n.vocabulary)
+		c.Mask = NewMask(b.Mask(n.vocabulary), n.vocabulary)
 	}
 	if bits&abi.PrepareBias != 0 && b.Bound(abi.BufferBias) {
 		c.Bias = biasesOf(b.Bias())

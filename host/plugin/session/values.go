@@ -13,7 +13,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -310,23 +309,4 @@ func checkToken(field string, t Token, n int) error {
 		return fmt.Errorf("%s: there is no token %d; the vocabulary has %d", field, t, n)
 	}
 	return nil
-}
-
-// longestPieces tokenizes a text greedily in place of a model's tokenizer: the longest piece that
-// fits, again and again.
-func (v *Vocabulary) longestPieces(text string) ([]Token, error) {
-	var tokens []Token
-	for rest := text; rest != ""; {
-		best, length := Token(-1), 0
-		for t, piece := range v.Pieces {
-			if len(piece) > length && strings.HasPrefix(rest, string(piece)) {
-				best, length = Token(t), len(piece)
-			}
-		}
-		if best < 0 {
-			return nil, fmt.Errorf("no piece begins %.20q", rest)
-		}
-		tokens, rest = append(tokens, best), rest[length:]
-	}
-	return tokens, nil
 }

@@ -46,7 +46,7 @@ func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) 
 		}
 	}
 	if bits&abi.PrepareMask != 0 {
-		if p.Mask = s.boundMask(); !chain.AllowsAny(p.Mask) {
+		if p.Mask = b.Mask(s.vocabularySize()); !chain.AllowsAny(p.Mask) {
 			return p, guest.Violationf(plugin.CauseAnswer, "the mask allows no token")
 		}
 	}
@@ -67,16 +67,6 @@ func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) 
 		p.Forced = tokens
 	}
 	return p, nil
-}
-
-// boundMask is the bound mask buffer, with the bits beyond the vocabulary cleared.
-func (s *Stage) boundMask() []uint32 {
-	n := s.vocabularySize()
-	mask := s.instance.Buffers.Mask(n)
-	if rest := n % 32; rest != 0 {
-		mask[len(mask)-1] &= 1<<rest - 1
-	}
-	return mask
 }
 
 // readBiases reads the bound bias buffer.

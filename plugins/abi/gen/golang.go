@@ -20,8 +20,8 @@ const (
 	guestTags = "tinygo.wasm || wasip1"
 )
 
-// hostConstants renders the package that the host imports.
-func hostConstants(t table.Table) ([]byte, error) {
+// renderHostConstants renders the package that the host imports.
+func renderHostConstants(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "package abi\n\n")
 	fmt.Fprintf(&b, "// Module is the module name of the imports, Optional that of imports a plugin can do without, Version the ABI's version.\nconst (\nModule = %q\nOptional = %q\nVersion = %d\n)\n\n", table.Module, table.Optional, table.Version)
@@ -31,28 +31,28 @@ func hostConstants(t table.Table) ([]byte, error) {
 	}
 	b.WriteString(")\n\n// Names of imports.\nconst (\n")
 	for _, f := range t.Imports {
-		fmt.Fprintf(&b, "%s = %q\n", camel("import_"+f.Name), f.Name)
+		fmt.Fprintf(&b, "%s = %q\n", camelCase("import_"+f.Name), f.Name)
 	}
 	b.WriteString(")\n\n")
-	goConstants(&b, t)
+	writeGoConstants(&b, t)
 	b.WriteString("// Limits and their defaults; units as in docs/abi/v1.md.\nconst (\n")
 	for _, l := range t.Limits {
-		fmt.Fprintf(&b, "%s = %d // %s\n", camel("limit_"+l.Name), l.Value, l.Unit)
+		fmt.Fprintf(&b, "%s = %d // %s\n", camelCase("limit_"+l.Name), l.Value, l.Unit)
 	}
 	b.WriteString(")\n\n")
-	signatures(&b, t, "Exports", "functions a plugin may export", t.Exports)
-	signatures(&b, t, "Imports", "functions the host offers", t.Imports)
-	goFeatures(&b, t)
-	goDraw(&b)
+	writeSignatures(&b, t, "Exports", "functions a plugin may export", t.Exports)
+	writeSignatures(&b, t, "Imports", "functions the host offers", t.Imports)
+	writeGoFeatures(&b, t)
+	writeGoDraw(&b)
 	return format.Source(b.Bytes())
 }
 
-func signatures(b *bytes.Buffer, t table.Table, name, doc string, funcs []table.Func) {
+func writeSignatures(b *bytes.Buffer, t table.Table, name, doc string, funcs []table.Func) {
 	fmt.Fprintf(b, "// %s lists the %s.\nvar %s = []Signature{\n", name, doc, name)
 	for _, f := range funcs {
 		fmt.Fprintf(b, "{Name: %q", f.Name)
 		if len(f.Params) > 0 {
-			b.WriteString(", Params: []Type{" + quoted(f.Params) + "}")
+			b.WriteString(", Params: []Type{" + quoteTypes(f.Params) + "}")
 		}
 		if f.Result != "" {
 			fmt.Fprintf(b, ", Results: []Type{%q}", f.Result)
@@ -63,13 +63,63 @@ func signatures(b *bytes.Buffer, t table.Table, name, doc string, funcs []table.
 		if f.Added {
 			b.WriteString(", Added: true")
 		}
-		described(b, t, f)
+		writeDetails(b, t, f)
 		b.WriteString("},\n")
 	}
 	b.WriteString("}\n\n")
 }
 
-func quoted(params []table.Value) string {
+// accesses and records are the names of the host's constants.
+var (
+	accesses = map[table.Access]string{table.Read: "Read", table.Write: "Write", table.Update: "Update", table.Keep: "Keep"}
+	records  = map[table.Record]string{table.RecordFitting: "RecordFitting", table.RecordWhole: "RecordWhole"}
+)
+
+// writeDetails renders what the host needs to know of an import besides its type.
+func writeDetails(b *bytes.Buffer, t table.Table, f table.Func) {
+	lists := ""
+	for at, p := range f.Params {
+		if p.Access == table.None {
+			continue
+		}
+		more := ""
+		if p.Null {
+			more = ", Null: true"
+		}
+		if p.Most != "" {
+			more += ", Most: " + camelCase("limit_"+p.Most)
+		}
+		lists += fmt.Sprintf("{At: %d, N: %d, List: %s, Access: %s%s},", at, f.Entries(at), camelCase("list_"+string(p.List)), accesses[p.Access], more)
+	}
+	if lists != "" {
+		b.WriteString(", Memory: []Memory{" + lists + "}")
+	}
+	if c := f.Cost; c != (table.Cost{}) {
+		per := slices.IndexFunc(f.Params, func(p table.Value) bool { return c.Per != "" && p.Name == c.Per })
+		fmt.Fprintf(b, ", Cost: Cost{Fixed: %d, Byte: %d, Vocabulary: %d, Each: %d, Read: %v, Wrote: %v, Per: %d}", c.Fixed, c.Byte, c.Vocabulary, c.Each, c.Read, c.Wrote, per)
+	}
+	if len(f.In) > 0 {
+		b.WriteString(", In: []string{")
+		for _, name := range f.In {
+			b.WriteString(exportName(name) + ",")
+		}
+		b.WriteString("}")
+	}
+	if f.Fills != "" {
+		b.WriteString(", Fills: " + camelCase("buffer_"+f.Fills))
+	}
+	if f.Long {
+		b.WriteString(", Long: true")
+	}
+	if f.Waits {
+		b.WriteString(", Waits: true")
+	}
+	if name := records[f.Record]; name != "" {
+		b.WriteString(", Record: " + name)
+	}
+}
+
+func quoteTypes(params []table.Value) string {
 	types := make([]string, len(params))
 	for i, p := range params {
 		types[i] = fmt.Sprintf("%q", p.Type)
@@ -77,68 +127,68 @@ func quoted(params []table.Value) string {
 	return strings.Join(types, ", ")
 }
 
-// goConstants renders buffer kinds, groups and features, alike for host and guest.
-func goConstants(b *bytes.Buffer, t table.Table) {
+// writeGoConstants renders buffer kinds, groups and features, alike for host and guest.
+func writeGoConstants(b *bytes.Buffer, t table.Table) {
 	b.WriteString("// Kinds of buffers.\nconst (\n")
 	for _, k := range t.Buffers {
-		fmt.Fprintf(b, "%s = %d\n", camel("buffer_"+k.Name), k.Kind)
+		fmt.Fprintf(b, "%s = %d\n", camelCase("buffer_"+k.Name), k.Kind)
 	}
 	b.WriteString(")\n\n")
 	for _, g := range t.Groups {
-		fmt.Fprintf(b, "// %s: %s\nconst (\n", strings.ToUpper(g.Title[:1])+g.Title[1:], plain(g.Doc))
+		fmt.Fprintf(b, "// %s: %s\nconst (\n", strings.ToUpper(g.Title[:1])+g.Title[1:], stripMarkdown(g.Doc))
 		for _, c := range g.Constants {
-			fmt.Fprintf(b, "%s = %d%s\n", camel(g.Prefix+"_"+c.Name), c.Value, comment(c.Doc))
+			fmt.Fprintf(b, "%s = %d%s\n", camelCase(g.Prefix+"_"+c.Name), c.Value, formatComment(c.Doc))
 		}
 		b.WriteString(")\n\n")
 	}
 	b.WriteString("// Features: what a host of v1 may lack; ask with the import feature.\nconst (\n")
 	for _, f := range t.Features {
-		fmt.Fprintf(b, "%s = %q%s\n", camel("feature_"+f.Name), f.Name, comment(f.Doc))
+		fmt.Fprintf(b, "%s = %q%s\n", camelCase("feature_"+f.Name), f.Name, formatComment(f.Doc))
 	}
 	b.WriteString(")\n\n")
 }
 
-func comment(doc string) string {
+func formatComment(doc string) string {
 	if doc == "" {
 		return ""
 	}
-	return " // " + plain(doc)
+	return " // " + stripMarkdown(doc)
 }
 
-// plain takes the Markdown marks out of a doc string.
-func plain(doc string) string { return strings.NewReplacer("`", "", "*", "").Replace(doc) }
+// stripMarkdown takes the Markdown marks out of a doc string.
+func stripMarkdown(doc string) string { return strings.NewReplacer("`", "", "*", "").Replace(doc) }
 
-func guestConstants(t table.Table) ([]byte, error) {
+func renderGuestConstants(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "// Package abi is the Go face of plugin ABI v1: constants and raw imports.\npackage abi\n\n")
-	goConstants(&b, t)
+	writeGoConstants(&b, t)
 	b.WriteString("// Limits that a plugin can plan with.\nconst (\n")
 	for _, l := range t.Limits {
-		fmt.Fprintf(&b, "%s = %d // %s\n", camel("limit_"+l.Name), l.Value, l.Unit)
+		fmt.Fprintf(&b, "%s = %d // %s\n", camelCase("limit_"+l.Name), l.Value, l.Unit)
 	}
 	b.WriteString(")\n")
 	return format.Source(b.Bytes())
 }
 
-// guestImports renders the imports as a Wasm build sees them.
-func guestImports(t table.Table) ([]byte, error) {
+// renderGuestImports renders the imports as a Wasm build sees them.
+func renderGuestImports(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(spdx + "//go:build " + guestTags + "\n\n" + generated + "package abi\n\nimport \"unsafe\"\n\n")
 	for _, f := range t.Imports {
 		fmt.Fprintf(&b, "%s//\n//go:wasmimport %s %s\n//go:noescape\nfunc %s%s\n\n",
-			wrapped(camel(f.Name), f.Doc), moduleOf(f), f.Name, camel(f.Name), goSignature(f))
+			wrapComment(camelCase(f.Name), f.Doc), moduleOf(f), f.Name, camelCase(f.Name), goSignature(f))
 	}
 	return format.Source(b.Bytes())
 }
 
-// guestNative renders what answers the imports natively: an interface that stands in for the host,
-// and the imports that call it.
-func guestNative(t table.Table) ([]byte, error) {
+// renderGuestNative renders what answers the imports natively: an interface that stands in for the
+// host, and the imports that call it.
+func renderGuestNative(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(spdx + "//go:build !(" + guestTags + ")\n\n" + generated + "package abi\n\nimport \"unsafe\"\n\n")
 	b.WriteString("// Host answers the imports in a native build, where tests put their own in.\ntype Host interface {\n")
 	for _, f := range t.Imports {
-		fmt.Fprintf(&b, "%s%s\n", camel(f.Name), goSignature(f))
+		fmt.Fprintf(&b, "%s%s\n", camelCase(f.Name), goSignature(f))
 	}
 	b.WriteString("}\n\n// Absent has no answer to a call: it tells Missing the name, and panics if that returns.\n" +
 		"type Absent struct{ Missing func(name string) }\n\n" +
@@ -151,11 +201,11 @@ func guestNative(t table.Table) ([]byte, error) {
 		if f.Result != "" {
 			verb, body = "return ", body+"; return 0"
 		}
-		fmt.Fprintf(&b, "// %s implements Host.\nfunc (a Absent) %s%s { %s }\n\n", camel(f.Name), camel(f.Name), goSignature(f), body)
-		fmt.Fprintf(&b, "%sfunc %s%s { %shost.%s(%s) }\n\n", wrapped(camel(f.Name), f.Doc), camel(f.Name), goSignature(f), verb, camel(f.Name), names(f.Params))
+		fmt.Fprintf(&b, "// %s implements Host.\nfunc (a Absent) %s%s { %s }\n\n", camelCase(f.Name), camelCase(f.Name), goSignature(f), body)
+		fmt.Fprintf(&b, "%sfunc %s%s { %shost.%s(%s) }\n\n", wrapComment(camelCase(f.Name), f.Doc), camelCase(f.Name), goSignature(f), verb, camelCase(f.Name), joinNames(f.Params))
 	}
-	goFeatures(&b, t)
-	goDraw(&b)
+	writeGoFeatures(&b, t)
+	writeGoDraw(&b)
 	return format.Source(b.Bytes())
 }
 
@@ -167,12 +217,12 @@ func moduleOf(f table.Func) string {
 	return table.Module
 }
 
-func goFeatures(b *bytes.Buffer, t table.Table) {
-	fmt.Fprintf(b, "// Features are the names that the import feature knows.\nvar Features = []string{\n%s,\n}\n\n", strings.Join(features(t), ",\n"))
+func writeGoFeatures(b *bytes.Buffer, t table.Table) {
+	fmt.Fprintf(b, "// Features are the names that the import feature knows.\nvar Features = []string{\n%s,\n}\n\n", strings.Join(featureNames(t), ",\n"))
 }
 
-// features lists the names of all imports, exports and features, quoted.
-func features(t table.Table) []string {
+// featureNames lists the names of all imports, exports and features, quoted.
+func featureNames(t table.Table) []string {
 	var list []string
 	for _, f := range slices.Concat(t.Imports, t.Exports) {
 		list = append(list, strconv.Quote(f.Name))
@@ -202,7 +252,7 @@ func goType(v table.Value) string {
 	return strings.NewReplacer("i", "int", "f", "float").Replace(string(v.Type))
 }
 
-func names(params []table.Value) string {
+func joinNames(params []table.Value) string {
 	list := make([]string, len(params))
 	for i, p := range params {
 		list[i] = p.Name
@@ -210,11 +260,11 @@ func names(params []table.Value) string {
 	return strings.Join(list, ", ")
 }
 
-// wrapped renders a doc string as a comment of at most 100 columns.
-func wrapped(name, doc string) string {
+// wrapComment renders a doc string as a comment of at most 100 columns.
+func wrapComment(name, doc string) string {
 	var b strings.Builder
 	line := "// " + name + ":"
-	for word := range strings.FieldsSeq(plain(doc)) {
+	for word := range strings.FieldsSeq(stripMarkdown(doc)) {
 		if len(line)+1+len(word) > 100 {
 			b.WriteString(line + "\n")
 			line = "//"
@@ -222,4 +272,25 @@ func wrapped(name, doc string) string {
 		line += " " + word
 	}
 	return b.String() + line + "\n"
+}
+
+// writeGoDraw renders the function that computes random numbers, for the host and for the tests of
+// the Go SDK.
+func writeGoDraw(b *bytes.Buffer) {
+	g := table.Generator
+	fmt.Fprintf(b, `// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
+// the position and the number of earlier draws at that position. See "Random numbers" in
+// docs/abi/v1.md.
+func Draw(seed, place, position, before uint64) uint64 {
+	x := uint64(0)
+	for _, part := range [...]uint64{seed, place, position, before} {
+		x = (x ^ part) + %#x
+		x = (x ^ x>>%d) * %#x
+		x = (x ^ x>>%d) * %#x
+		x ^= x >> %d
+	}
+	return x
+}
+
+`, g.Increment, g.Shifts[0], g.Multipliers[0], g.Shifts[1], g.Multipliers[1], g.Shifts[2])
 }

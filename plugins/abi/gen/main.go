@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/penstock/penstock/plugins/abi/table"
 )
@@ -26,12 +27,12 @@ func main() {
 // outputs maps each generated file, relative to the repository's root, to
 // what renders it.
 var outputs = map[string]func(table.Table) ([]byte, error){
-	"plugins/abi/zabi.gen.go":                    hostConstants,
-	"plugins/sdk/go/internal/abi/abi.gen.go":     guestConstants,
-	"plugins/sdk/go/internal/abi/imports.gen.go": guestImports,
-	"plugins/sdk/go/internal/abi/native.gen.go":  guestNative,
-	"plugins/sdk/rust/src/abi.gen.rs":            rust,
-	"docs/abi/v1.md":                             reference,
+	"plugins/abi/zabi.gen.go":                    renderHostConstants,
+	"plugins/sdk/go/internal/abi/abi.gen.go":     renderGuestConstants,
+	"plugins/sdk/go/internal/abi/imports.gen.go": renderGuestImports,
+	"plugins/sdk/go/internal/abi/native.gen.go":  renderGuestNative,
+	"plugins/sdk/rust/src/abi.gen.rs":            renderRust,
+	"docs/abi/v1.md":                             renderReference,
 }
 
 func write(root string, t table.Table) error {
@@ -52,4 +53,30 @@ func write(root string, t table.Table) error {
 		}
 	}
 	return nil
+}
+
+// initialisms keep their capitals in Go names.
+var initialisms = map[string]string{
+	"abi": "ABI", "bos": "BOS", "eos": "EOS", "eot": "EOT", "gbnf": "GBNF", "json": "JSON", "ms": "MS",
+}
+
+// camelCase turns snake_case into an exported Go name.
+func camelCase(snake string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(strings.Trim(snake, "_"), "_") {
+		if capital, ok := initialisms[word]; ok {
+			b.WriteString(capital)
+			continue
+		}
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}
+
+// exportName drops the prefix that all exports share, so that constants read
+// ExportSample and not ExportPenstockSample.
+func exportName(name string) string {
+	return "Export" + camelCase(strings.TrimPrefix(name, "penstock_"))
 }

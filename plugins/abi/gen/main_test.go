@@ -32,7 +32,7 @@ func TestOutputs_Regenerate_NoDifference(t *testing.T) {
 
 func TestCamel(t *testing.T) {
 	for in, want := range map[string]string{"token_attr": "TokenAttr", "special_eos": "SpecialEOS", "": ""} {
-		if got := camel(in); got != want {
+		if got := camelCase(in); got != want {
 			t.Errorf("camel(%q) = %s, want %s", in, got, want)
 		}
 	}

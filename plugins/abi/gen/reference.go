@@ -39,29 +39,29 @@ an ` + "`f32`" + `); words (` + "`u32`" + `, with a bit for each token); candida
 
 `
 
-// reference renders docs/abi/v1.md.
-func reference(t table.Table) ([]byte, error) {
+// renderReference renders docs/abi/v1.md.
+func renderReference(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(preamble)
-	referenceExports(&b, t)
-	referenceBuffers(&b, t)
-	referenceImports(&b, t)
-	referenceGroups(&b, t)
-	referenceFeatures(&b, t)
-	referenceLimits(&b, t)
+	writeExports(&b, t)
+	writeBuffers(&b, t)
+	writeImports(&b, t)
+	writeGroups(&b, t)
+	writeFeatures(&b, t)
+	writeLimits(&b, t)
 	for _, s := range t.Rules {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", s.Title, strings.TrimSpace(s.Text))
 	}
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }
 
-func referenceExports(b *bytes.Buffer, t table.Table) {
+func writeExports(b *bytes.Buffer, t table.Table) {
 	b.WriteString("## Exports\n\nBesides `memory`:\n\n| export | type | when |\n|---|---|---|\n")
 	for _, f := range t.Exports {
-		fmt.Fprintf(b, "| [`%s`](#%s) | `%s` | %s |\n", f.Name, f.Name, arrow(f), f.When)
+		fmt.Fprintf(b, "| [`%s`](#%s) | `%s` | %s |\n", f.Name, f.Name, formatType(f), f.When)
 	}
 	for _, f := range t.Exports {
-		fmt.Fprintf(b, "\n### `%s`\n\n```wat\n(func (export %q)%s)\n```\n\n%s\n", f.Name, f.Name, wat(f), f.Doc)
+		fmt.Fprintf(b, "\n### `%s`\n\n```wat\n(func (export %q)%s)\n```\n\n%s\n", f.Name, f.Name, formatWAT(f), f.Doc)
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
@@ -85,17 +85,17 @@ func fuelOf(f table.Func) string {
 	return "`" + f.Fuel + "_fuel`"
 }
 
-func referenceImports(b *bytes.Buffer, t table.Table) {
+func writeImports(b *bytes.Buffer, t table.Table) {
 	fmt.Fprintf(b, "## Imports, module `%s`\n\n", table.Module)
 	for _, f := range t.Imports {
-		fmt.Fprintf(b, "### `%s`\n\n```wat\n(import %q %q (func%s))\n```\n\n%s\n", f.Name, moduleOf(f), f.Name, wat(f), f.Doc)
+		fmt.Fprintf(b, "### `%s`\n\n```wat\n(import %q %q (func%s))\n```\n\n%s\n", f.Name, moduleOf(f), f.Name, formatWAT(f), f.Doc)
 		if f.Added {
 			fmt.Fprintf(b, "\nAdded to v1 later: ask `feature(\"%s\")`, and import it from `%s` so that hosts without it load the plugin; see [growth](#growth).\n", f.Name, table.Optional)
 		}
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
-		referenceMemory(b, f)
+		writeMemory(b, f)
 		b.WriteString("\n")
 	}
 }
@@ -103,9 +103,9 @@ func referenceImports(b *bytes.Buffer, t table.Table) {
 // verbs say what the host does with a list in guest memory.
 var verbs = map[table.Access]string{table.Read: "reads `%s` %s", table.Write: "writes at most `%s` %s", table.Update: "reads and then writes `%s` %s", table.Keep: "keeps `%s` %s"}
 
-// referenceMemory says which memory a call reads and writes, whether it waits, and what it is
+// writeMemory says which memory a call reads and writes, whether it waits, and what it is
 // charged.
-func referenceMemory(b *bytes.Buffer, f table.Func) {
+func writeMemory(b *bytes.Buffer, f table.Func) {
 	var terms []string
 	for at, p := range f.Params {
 		if p.Access != table.None {
@@ -126,18 +126,18 @@ func referenceMemory(b *bytes.Buffer, f table.Func) {
 	}
 }
 
-func referenceBuffers(b *bytes.Buffer, t table.Table) {
+func writeBuffers(b *bytes.Buffer, t table.Table) {
 	b.WriteString("## Buffers\n\nThe guest binds its buffers once, in `penstock_open`, with `bind(kind, ptr, len)`. The host checks\n" +
 		"the range and then reads and writes them directly: for each token nothing is allocated, and no\n" +
 		"string or JSON is passed. Buffers are 4-byte aligned and do not overlap.\n\n")
 	for _, k := range t.Buffers {
-		fmt.Fprintf(b, "### %d %s\n\n%s\n\n```text\n%s```\n\n", k.Kind, k.Name, k.Doc, diagram(k))
+		fmt.Fprintf(b, "### %d %s\n\n%s\n\n```text\n%s```\n\n", k.Kind, k.Name, k.Doc, drawBuffer(k))
 	}
 }
 
-// diagram draws a buffer's fields with their offsets in bytes for the worked
+// drawBuffer draws a buffer's fields with their offsets in bytes for the worked
 // values.
-func diagram(k table.Buffer) string {
+func drawBuffer(k table.Buffer) string {
 	var top, mid strings.Builder
 	at := int64(0)
 	for _, f := range k.Fields {
@@ -152,10 +152,10 @@ func diagram(k table.Buffer) string {
 		mid.WriteString("|" + cell)
 		at += f.Size() * f.Elements(k.Worked)
 	}
-	return fmt.Sprintf("%s%d\n%s|\n\n%s: %d bytes\n", top.String(), at, mid.String(), worked(k), at)
+	return fmt.Sprintf("%s%d\n%s|\n\n%s: %d bytes\n", top.String(), at, mid.String(), workExample(k), at)
 }
 
-func worked(k table.Buffer) string {
+func workExample(k table.Buffer) string {
 	for _, f := range k.Fields {
 		switch f.Count {
 		case "cap":
@@ -169,7 +169,7 @@ func worked(k table.Buffer) string {
 	return "fixed"
 }
 
-func referenceGroups(b *bytes.Buffer, t table.Table) {
+func writeGroups(b *bytes.Buffer, t table.Table) {
 	b.WriteString("## Codes\n\n")
 	for _, g := range t.Groups {
 		fmt.Fprintf(b, "### %s\n\n%s\n\n| value | name | meaning |\n|---|---|---|\n", strings.ToUpper(g.Title[:1])+g.Title[1:], g.Doc)
@@ -180,7 +180,7 @@ func referenceGroups(b *bytes.Buffer, t table.Table) {
 	}
 }
 
-func referenceFeatures(b *bytes.Buffer, t table.Table) {
+func writeFeatures(b *bytes.Buffer, t table.Table) {
 	b.WriteString("## Features\n\nThese were added to v1 later. `feature` answers 1 to the names of those that the host has.\n\n| feature | meaning |\n|---|---|\n")
 	for _, f := range t.Imports {
 		if f.Added {
@@ -198,7 +198,7 @@ func referenceFeatures(b *bytes.Buffer, t table.Table) {
 	b.WriteString("\n")
 }
 
-func referenceLimits(b *bytes.Buffer, t table.Table) {
+func writeLimits(b *bytes.Buffer, t table.Table) {
 	b.WriteString("## Limits\n\nDefaults; an operator can change those that are not part of a manifest.\n\n| limit | default | unit | beyond it |\n|---|---|---|---|\n")
 	for _, l := range t.Limits {
 		fmt.Fprintf(b, "| `%s` | %d | %s | %s |\n", l.Name, l.Value, l.Unit, l.Doc)
@@ -206,7 +206,7 @@ func referenceLimits(b *bytes.Buffer, t table.Table) {
 	b.WriteString("\n")
 }
 
-func wat(f table.Func) string {
+func formatWAT(f table.Func) string {
 	var b strings.Builder
 	for _, p := range f.Params {
 		fmt.Fprintf(&b, " (param $%s %s)", p.Name, p.Type)
@@ -217,7 +217,7 @@ func wat(f table.Func) string {
 	return b.String()
 }
 
-func arrow(f table.Func) string {
+func formatType(f table.Func) string {
 	params := make([]string, len(f.Params))
 	for i, p := range f.Params {
 		params[i] = p.Name + " " + string(p.Type)

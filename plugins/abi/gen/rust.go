@@ -26,20 +26,20 @@ fn absent(name: &str) -> ! {
 
 `
 
-// rust renders the module: the constants, the imports as a Wasm build sees them, and what answers
-// them in a native build.
-func rust(t table.Table) ([]byte, error) {
+// renderRust renders the module: the constants, the imports as a Wasm build sees them, and what
+// answers them in a native build.
+func renderRust(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "//! The Rust face of plugin ABI v1: constants and raw imports.\n\n")
-	rustConstants(&b, t)
+	writeRustConstants(&b, t)
 	fmt.Fprintf(&b, "\n#[cfg(%s)]\npub use imports::*;\n#[cfg(not(%s))]\npub use native::*;\n", wasm32, wasm32)
-	rustModule(&b, wasm32, "imports", "The imports, by the modules that they come from.", rustImports, t)
-	rustModule(&b, "not("+wasm32+")", "native", "What answers the imports of a native build: tests run where there is no host.", rustNative, t)
+	writeRustModule(&b, wasm32, "imports", "The imports, by the modules that they come from.", writeRustImports, t)
+	writeRustModule(&b, "not("+wasm32+")", "native", "What answers the imports of a native build: tests run where there is no host.", writeRustNative, t)
 	return b.Bytes(), nil
 }
 
-// rustModule renders a module within, for some builds.
-func rustModule(b *bytes.Buffer, where, name, doc string, render func(*bytes.Buffer, table.Table), t table.Table) {
+// writeRustModule renders a module within, for some builds.
+func writeRustModule(b *bytes.Buffer, where, name, doc string, render func(*bytes.Buffer, table.Table), t table.Table) {
 	fmt.Fprintf(b, "\n/// %s\n#[cfg(%s)]\nmod %s {\n", doc, where, name)
 	var body bytes.Buffer
 	render(&body, t)
@@ -52,25 +52,25 @@ func rustModule(b *bytes.Buffer, where, name, doc string, render func(*bytes.Buf
 	b.WriteString("}\n")
 }
 
-// rustImports renders the imports as a Wasm build sees them.
-func rustImports(b *bytes.Buffer, t table.Table) {
+// writeRustImports renders the imports as a Wasm build sees them.
+func writeRustImports(b *bytes.Buffer, t table.Table) {
 	for _, module := range []string{table.Module, table.Optional} {
 		fmt.Fprintf(b, "\n#[link(wasm_import_module = %q)]\nextern \"C\" {\n", module)
 		for _, f := range t.Imports {
 			if moduleOf(f) == module {
-				fmt.Fprintf(b, "%s    pub fn %s;\n", indented(f.Doc), rustSignature(f))
+				fmt.Fprintf(b, "%s    pub fn %s;\n", indentDoc(f.Doc), rustSignature(f))
 			}
 		}
 		b.WriteString("}\n")
 	}
 }
 
-func rustConstants(b *bytes.Buffer, t table.Table) {
+func writeRustConstants(b *bytes.Buffer, t table.Table) {
 	for _, k := range t.Buffers {
 		fmt.Fprintf(b, "pub const BUFFER_%s: i32 = %d;\n", strings.ToUpper(k.Name), k.Kind)
 	}
 	for _, g := range t.Groups {
-		fmt.Fprintf(b, "\n// %s: %s\n", g.Title, plain(g.Doc))
+		fmt.Fprintf(b, "\n// %s: %s\n", g.Title, stripMarkdown(g.Doc))
 		for _, c := range g.Constants {
 			if c.Doc != "" {
 				fmt.Fprintf(b, "/// %s\n", c.Doc)
@@ -88,9 +88,9 @@ func rustConstants(b *bytes.Buffer, t table.Table) {
 	}
 }
 
-// rustNative renders the imports as a native build sees them, and the table of functions that
+// writeRustNative renders the imports as a native build sees them, and the table of functions that
 // answers them, one a thread, since cargo runs tests on several.
-func rustNative(b *bytes.Buffer, t table.Table) {
+func writeRustNative(b *bytes.Buffer, t table.Table) {
 	b.WriteString("extern crate std;\nuse std::cell::Cell;\n\n")
 	b.WriteString("/// What answers the imports on this thread.\n#[derive(Clone, Copy)]\npub struct Host {\n")
 	for _, f := range t.Imports {
@@ -108,10 +108,10 @@ func rustNative(b *bytes.Buffer, t table.Table) {
 	b.WriteString("/// Makes `host` answer the imports on this thread and returns what did before.\npub fn install(host: Host) -> Host {\n    HOST.with(|h| h.replace(host))\n}\n")
 	for _, f := range t.Imports {
 		fmt.Fprintf(b, "\n/// # Safety\n/// Pointers must be valid for what the import reads or writes.\npub unsafe fn %s {\n    (HOST.with(Cell::get).%s)(%s)\n}\n",
-			rustSignature(f), f.Name, names(f.Params))
+			rustSignature(f), f.Name, joinNames(f.Params))
 	}
-	fmt.Fprintf(b, "\n/// The names that the import feature knows.\npub const FEATURES: &[&str] = &[\n    %s,\n];\n", strings.Join(features(t), ",\n    "))
-	rustDraw(b)
+	fmt.Fprintf(b, "\n/// The names that the import feature knows.\npub const FEATURES: &[&str] = &[\n    %s,\n];\n", strings.Join(featureNames(t), ",\n    "))
+	writeRustDraw(b)
 }
 
 func rustSignature(f table.Func) string {
@@ -148,6 +148,24 @@ func rustType(v table.Value) string {
 	}
 }
 
-func indented(doc string) string {
+func indentDoc(doc string) string {
 	return "    /// " + strings.ReplaceAll(strings.ReplaceAll(doc, "\n\n", "\n"), "\n", "\n    ///\n    /// ") + "\n"
+}
+
+// writeRustDraw is goDraw in Rust.
+func writeRustDraw(b *bytes.Buffer) {
+	g := table.Generator
+	fmt.Fprintf(b, `
+/// The result of the import random: a function of the seed, the plugin's place in the chain, the
+/// position and the number of earlier draws at that position. See "Random numbers" in
+/// docs/abi/v1.md.
+pub fn draw(seed: u64, place: u64, position: u64, before: u64) -> u64 {
+    [seed, place, position, before].iter().fold(0u64, |x, part| {
+        let x = (x ^ part).wrapping_add(%#x);
+        let x = (x ^ x >> %d).wrapping_mul(%#x);
+        let x = (x ^ x >> %d).wrapping_mul(%#x);
+        x ^ x >> %d
+    })
+}
+`, g.Increment, g.Shifts[0], g.Multipliers[0], g.Shifts[1], g.Multipliers[1], g.Shifts[2])
 }

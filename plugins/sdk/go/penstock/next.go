@@ -105,7 +105,7 @@ func bindNext() bool {
 	if guest.Prepare == nil {
 		return bindBias()
 	}
-	next.mask.words = words(abi.BufferMask, max(1, (VocabSize()+31)/32))
+	next.mask.words = bindWords(abi.BufferMask, max(1, (VocabSize()+31)/32))
 	return next.mask.words != nil && bindBias()
 }
 

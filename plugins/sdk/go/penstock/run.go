@@ -94,7 +94,7 @@ func (r *Run) check(answer int32) int32 {
 	case abi.BranchNoToken:
 		r.err = ErrNoToken
 	case abi.BranchCannot, abi.BranchRefused:
-		r.err = refusal(read(func(p unsafe.Pointer, limit int32) int32 { return abi.BranchReason(p, limit) }))
+		r.err = refusal(readText(func(p unsafe.Pointer, limit int32) int32 { return abi.BranchReason(p, limit) }))
 	}
 	return answer
 }
@@ -238,6 +238,6 @@ func (r *Run) Select(branches []*Branch, indices ...int) (selected []*Branch) {
 
 // Config is the request's configuration for the plugin, like Request.Config.
 func (r *Run) Config() json.Value {
-	config, _ := json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) })) // the host has checked it
+	config, _ := json.Parse(readText(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) })) // the host has checked it
 	return config
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
+// Token is the id of a token.
+type Token = uint32
+
 // VocabSize is the number of tokens.
 func VocabSize() int { return int(abi.VocabSize()) }
 

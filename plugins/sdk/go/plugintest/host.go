@@ -216,18 +216,13 @@ func (h host) Tokenize(text unsafe.Pointer, size, flags int32, p unsafe.Pointer,
 	if flags&^(abi.TokenizeAddSpecial|abi.TokenizeParseSpecial) != 0 || size > abi.LimitTokenizeBytes {
 		return -1
 	}
-	var tokens []penstock.Token
-	for rest := take(text, size); rest != ""; {
-		best, length := penstock.Token(0), 0
-		for t, piece := range h.s.Pieces {
-			if len(piece) > length && strings.HasPrefix(rest, piece) {
-				best, length = penstock.Token(t), len(piece)
-			}
-		}
-		if length == 0 {
-			return -1
-		}
-		tokens, rest = append(tokens, best), rest[length:]
+	words, spelled := penstock.ReadVocabulary(), 0
+	tokens := words.Spell(take(text, size))
+	for _, t := range tokens {
+		spelled += len(words.Piece(t))
+	}
+	if spelled < int(size) {
+		return -1
 	}
 	return give(tokens, p, limit)
 }
