@@ -124,7 +124,7 @@ async function pasting(page: Page, field: string): Promise<number> {
 
 const slow = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };
 
-/** Milliseconds until a fresh page's message field is there, with 400 kbit/s and 400 ms a request. */
+/** Milliseconds until a fresh page's message field is there, at 400 kbit/s and 400 ms a request. */
 async function usable(url: string): Promise<{ wall: number; processor: number }> {
   const context = await browser.newContext();
   const page = await context.newPage();

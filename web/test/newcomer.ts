@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Ten tasks as somebody does them who knows where things are: how many clicks and keys each takes,
-// besides the words that are typed, and how long, from the first move to the result. npm run newcomer
+// besides the words that are typed, and how long, from the first move to the result.
+// npm run newcomer
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import { archive } from "./archive.ts";

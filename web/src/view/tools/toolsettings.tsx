@@ -196,20 +196,27 @@ function AddServer() {
           }}
         />
       </label>
-      <div class="links">
-        <button type="submit" class="small-primary" disabled={state.value.busy !== undefined}>
-          {state.value.busy === undefined ? "Add server" : "Connecting…"}
-        </button>
-        {state.value.busy !== undefined && (
-          <button type="button" class="link" onClick={() => state.peek().busy?.abort()}>
-            Stop connecting
-          </button>
-        )}
-      </div>
+      <Connect busy={state.value.busy} />
       <p id={`${id}-problem`} class="wrong" role="alert">
         {state.value.problem}
       </p>
     </form>
+  );
+}
+
+/** Adds the server, or stops connecting to it. */
+function Connect({ busy }: { busy: AbortController | undefined }) {
+  return (
+    <div class="links">
+      <button type="submit" class="small-primary" disabled={busy !== undefined}>
+        {busy === undefined ? "Add server" : "Connecting…"}
+      </button>
+      {busy !== undefined && (
+        <button type="button" class="link" onClick={() => busy.abort()}>
+          Stop connecting
+        </button>
+      )}
+    </div>
   );
 }
 
