@@ -69,8 +69,8 @@ const chosen =
   '[aria-current], [aria-pressed="true"], [aria-selected="true"], .pill:has(:checked), .themes label:has(:checked), .modes :checked + span';
 
 /**
- * What cannot be told apart in high contrast: what is chosen without an outline, and bubbles without
- * a border.
+ * What cannot be told apart in high contrast: what is chosen without an outline, and bubbles
+ * without a border.
  */
 async function unmarked({ page }: ChatPage): Promise<string[]> {
   await page.emulateMedia({ forcedColors: "active" });
