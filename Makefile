@@ -414,8 +414,9 @@ bench-before: build $(BENCH_MODEL) ## compare with an earlier commit's binary in
 	go run ./tools/lab/benchpeer -only before -before "$(BEFORE)" $(ARGS)
 
 .PHONY: bench-page
-bench-page: build ## how smoothly the page draws answers of 10,000 tokens
+bench-page: build plugins ## how smoothly the page draws answers of 10,000 tokens, and what ten tasks take
 	cd web && npm run --silent frames
+	cd web && npm run --silent newcomer
 
 .PHONY: screenshots
 screenshots: build plugins ## the pictures of the page in docs/images (ARGS="inspector dark" for some)

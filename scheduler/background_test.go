@@ -328,3 +328,16 @@ func TestWorker_HoldWindow_IsNotCountedWhereItIsNotShown(t *testing.T) {
 		}
 	}
 }
+
+// The time in which a plugin holds tokens back counts as that of its tokens, although all of them
+// are shown at the end.
+func TestWorker_HoldWindow_CountsAsTheTokensTime(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	b.Cost = flat
+	s := newScheduler(t, b, scheduler.Config{})
+	const tokens = 20
+	a := complete(s, submit(t, s, guided(tokens, &guest{hold: 30})))
+	if took := a.end.Timing.Decode; len(a.tokens) != tokens || took < (tokens-1)*flat(1, 0) {
+		t.Errorf("%d tokens took %v; each pass takes %v", len(a.tokens), took, flat(1, 0))
+	}
+}

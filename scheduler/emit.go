@@ -47,6 +47,7 @@ func (s *Scheduler) takeDrawn(d *drawer, now time.Time) {
 	if d.forProgram {
 		s.settleSelfRun(d)
 	} else {
+		d.job.times.drawnFrom(now)
 		s.emit(d.job, now)
 	}
 }
@@ -70,6 +71,9 @@ func (s *Scheduler) collectDrawn(d *drawer) {
 		j.guess.row = j.background.Row()
 	}
 	p := j.calls.atWork
+	if p == nil {
+		j.times.drawnFrom(s.config.Clock())
+	}
 	j.calls.atWork = nil
 	s.emitOne(j)
 	if p != nil {
@@ -166,7 +170,14 @@ type times struct {
 	first, last time.Time // tokens
 	submitted   time.Time
 	admitted    time.Time // to a slot, for the first time
-	row         time.Time // the first one that a program got: it may show its first token when all is computed
+	row         time.Time // the first one that it drew from, or that a program got: its first token may be shown at the end
+}
+
+// drawnFrom notes that a request's first row was drawn from, or was given to it.
+func (t *times) drawnFrom(now time.Time) {
+	if t.row.IsZero() {
+		t.row = now
+	}
 }
 
 // timing splits a request's time at those moments.

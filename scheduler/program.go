@@ -139,9 +139,7 @@ func (s *Scheduler) answerProgram(j *job) {
 	for _, b := range branches {
 		if of := j.branches[b.Index()]; !of.state.Lacks() {
 			b.Deliver(&of.state)
-			if j.times.row.IsZero() {
-				j.times.row = s.config.Clock()
-			}
+			j.times.drawnFrom(s.config.Clock())
 		}
 	}
 }

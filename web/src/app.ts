@@ -75,7 +75,7 @@ export class App {
     readonly store: ChatStore,
     readonly drafts: Drafts,
     readonly servers: ToolServers,
-    tabs?: Tabs,
+    private readonly tabs?: Tabs,
   ) {
     this.rest = new Rest(base, () => keeper.key);
     this.connection = new Connection({
@@ -217,7 +217,7 @@ export class App {
   /** What answers the calls of tools. Its code is loaded with the first. */
   readonly toolCalls = once(async () => {
     const { ToolCalls } = await import("./tools/toolcalls.ts");
-    return new ToolCalls(this.chats, this.servers, this.connections);
+    return new ToolCalls(this.chats, this.servers, this.connections, this.tabs);
   });
 
   /** What asks models for titles. Its code is loaded after the first answer. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// axe-core on every view of the page, in both colour schemes and one of three sizes a day.
+// axe-core on every view of the page, in both colour schemes and one of three sizes a day, and what
+// is chosen in high contrast.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findings } from "./axe.ts";
@@ -64,6 +65,30 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   },
 };
 
+const chosen =
+  '[aria-current], [aria-pressed="true"], [aria-selected="true"], .pill:has(:checked), .themes label:has(:checked), .modes :checked + span';
+
+/**
+ * What cannot be told apart in high contrast: what is chosen without an outline, and bubbles
+ * without a border.
+ */
+async function unmarked({ page }: ChatPage): Promise<string[]> {
+  await page.emulateMedia({ forcedColors: "active" });
+  const found = await page.evaluate(
+    (chosen) =>
+      [...document.querySelectorAll(`.question, ${chosen}`)]
+        .filter((element) => element.checkVisibility())
+        .map((element) => {
+          const { outlineStyle, borderTopStyle } = getComputedStyle(element);
+          return [element.matches(chosen) ? outlineStyle : borderTopStyle, element.outerHTML.slice(0, 150)];
+        }),
+    chosen,
+  );
+  await page.emulateMedia({ forcedColors: "none" });
+  assert.ok(found.length > 0, "nothing is chosen");
+  return found.filter(([line]) => line === "none").map(([, html]) => html ?? "");
+}
+
 for (const [size, options] of some(sizes, 1)) {
   test(`Page: axe finds nothing in any view (${size})`, { timeout: 6 * patience }, async () => {
     const chat = await ChatPage.open(
@@ -78,6 +103,7 @@ for (const [size, options] of some(sizes, 1)) {
     for (const [name, go] of Object.entries(views)) {
       await go(chat);
       assert.deepEqual(await findings(chat.page), [], `${name}, ${size}`);
+      assert.deepEqual(await unmarked(chat), [], `${name}, ${size}, high contrast`);
       const width = await chat.page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(
         width <= (options.viewport?.width ?? 0),

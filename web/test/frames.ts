@@ -4,7 +4,8 @@
 // answer's 10,000 tokens come, 100 a second, or 300 of a mixed one, and while a reader scrolls
 // through the answer. An endless list, table or block of code is the worst that a model can write.
 // Then the processor time of what a reader waits for: a long chat that is opened, a long text that
-// is pasted, in the page and in a bare field. npm run frames
+// is pasted, in the page and in a bare field. Then how soon a fresh page can be used over a slow
+// network. npm run frames
 import type { Page } from "playwright-core";
 import { importFile, longChat } from "./archive.ts";
 import { ChatPage, launch } from "./browser.ts";
@@ -121,6 +122,25 @@ async function pasting(page: Page, field: string): Promise<number> {
   return sum(tasks);
 }
 
+const slow = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };
+
+/** Milliseconds until a fresh page's message field is there, at 400 kbit/s and 400 ms a request. */
+async function usable(url: string): Promise<{ wall: number; processor: number }> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const network = await context.newCDPSession(page);
+  await network.send("Network.enable");
+  await network.send("Network.emulateNetworkConditions", slow);
+  let wall = 0;
+  const tasks = await tasksOf(page, async () => {
+    await page.goto(url, { waitUntil: "commit" });
+    await page.locator("#question").waitFor();
+    wall = await page.evaluate(() => performance.now());
+  });
+  await context.close();
+  return { wall, processor: sum(tasks) };
+}
+
 const browser = await launch();
 const server = await Server.start();
 try {
@@ -160,6 +180,11 @@ try {
   await chat.page.setContent("<textarea></textarea>");
   console.log(`| the same into a bare field | ${(await pasting(chat.page, "textarea")).toFixed(0)} |`);
   await chat.close();
+  for (let run = 1; run <= 3; run++) {
+    const { wall, processor } = await usable(server.url);
+    const times = `${wall.toFixed(0)} ms, ${processor.toFixed(0)} of them of the main thread`;
+    console.log(`| a fresh page at 400 kbit/s and 400 ms, run ${run} | ${times} |`);
+  }
 } finally {
   await browser.close();
   await server.stop();

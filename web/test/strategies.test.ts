@@ -52,6 +52,8 @@ test("Strategies: a program is one click at the message field, has its form, and
   await tree.waitFor({ state: "detached" });
   await strategy(page).click();
   await panel(page, "Strategy").getByRole("radio", { name: "Beam" }).and(page.locator(":checked")).waitFor();
+  await page.keyboard.press("n");
+  assert.equal(await chat.answers.count(), 1, "a letter in a panel begins no other chat");
   await panel(page, "Strategy").getByLabel("Width").fill("3");
   const choice = panel(page, "Strategy").getByRole("radio", { name: "Choice" });
   await choice.check();
@@ -176,6 +178,9 @@ test("Rules: a rule in plain words holds, and the answer shows where it backed u
   await button.click();
   const rules = panel(page, "Rules");
   const field = rules.getByLabel("A rule");
+  await field.waitFor();
+  await page.keyboard.type("never mind"); // the field has the focus, and "n" begins no other chat
+  assert.equal(await field.inputValue(), "never mind");
   await field.fill("be kind");
   await rules.getByText("Nothing is known that would see to this.").waitFor();
   await rules.getByRole("button", { name: "never say frog" }).click();

@@ -3,10 +3,8 @@
 // Tools in the page: functions whose calls a person answers, and those of MCP servers, as of its
 // official one for tests.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer as serveHTTP } from "node:http";
-import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -14,6 +12,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import type { RequestMessage } from "../src/host/protocol.ts";
 import { findings } from "./axe.ts";
 import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { startEverything } from "./mcpserver.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { sizes } from "./sizes.ts";
@@ -98,30 +97,6 @@ test("Page: a function is written as a form, its call is answered by hand, and t
   assert.deepEqual(chat.complaints, []);
 });
 
-/** MCP's server with one of everything, on a free port. */
-async function startEverything(): Promise<{ url: string; child: ChildProcess }> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  const main = createRequire(import.meta.url).resolve(
-    "@modelcontextprotocol/server-everything/dist/index.js",
-  );
-  const env = { ...process.env, PORT: String(port) };
-  const old = globalThis.crypto === undefined ? ["--experimental-global-webcrypto"] : []; // Node 18
-  const child = spawn(process.execPath, [...old, main, "streamableHttp"], {
-    env,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  process.once("exit", () => child.kill("SIGKILL"));
-  let said = "";
-  for await (const chunk of child.stderr ?? []) {
-    said += chunk;
-    if (/listening/i.test(said)) return { url: `http://127.0.0.1:${port}/mcp`, child };
-  }
-  throw new Error(`MCP's server ended: ${said}`);
-}
-
 test("Page: a tool of an MCP server runs once it is allowed; resources and prompts go to the message", {
   timeout: 3 * patience,
 }, async () => {
@@ -167,7 +142,7 @@ function* spaces(): Generator<Buffer> {
   for (;;) yield Buffer.alloc(1 << 16, " ");
 }
 
-test("Page: an MCP server that is not there, or answers without end, is not added, and why is said", {
+test("Page: an MCP server that is not there, is silent, or answers without end is not added, and why is said", {
   timeout: 2 * patience,
 }, async () => {
   const chat = await openTools([]);
@@ -195,4 +170,20 @@ test("Page: an MCP server that is not there, or answers without end, is not adde
   await page.getByText("The server was not added: it sends more than 8 MB.").waitFor();
   endless.closeAllConnections();
   endless.close();
+
+  const silent = serveHTTP((request, response) => {
+    response.setHeader("Access-Control-Allow-Origin", "*").setHeader("Access-Control-Allow-Headers", "*");
+    if (request.method === "OPTIONS") response.end();
+    else response.on("close", () => silent.emit("left"));
+  }).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const left = once(silent, "left");
+  await page.getByLabel("Address").fill(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`);
+  const asked = once(silent, "request");
+  await page.getByRole("button", { name: "Add server" }).click();
+  await asked;
+  await page.getByRole("button", { name: "Stop connecting" }).click();
+  await page.getByText("The server was not added: it was stopped.").waitFor();
+  await left;
+  silent.close();
 });

@@ -209,6 +209,29 @@ test("Answers: what is stopped without a connection, the host stops once there i
   assert.deepEqual(state.message.answer?.outcome, { reason: "cancelled" });
 });
 
+test("Run: an answer that was paused before the host had begun it is paused when it is asked for anew", async () => {
+  for (const reloaded of [false, true]) {
+    const { answers, online, place, state, asked, sent, started, speaker } = setUp(
+      reloaded ? { phase: "paused" } : {},
+    );
+    if (reloaded) {
+      answers.resume(place, request);
+      await settled();
+    } else {
+      answers.start(place, request);
+      speaker().paused(true);
+      online.value = false;
+      speaker().lost();
+      online.value = true;
+    }
+    assert.deepEqual(asked.at(-1), request);
+    assert.deepEqual(sent, [{ type: "pause", id: "s" }]);
+    speaker().paused(true);
+    speaker().started(started);
+    assert.equal(state.message.answer?.phase, "paused");
+  }
+});
+
 test("Run: it is paused once the host says so, also when the page comes back", () => {
   const { answers, online, place, state, sent, started, speaker } = setUp();
   const run = answers.start(place, request);

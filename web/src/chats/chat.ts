@@ -224,13 +224,21 @@ export class Chat {
     return this.answer(message.role === "user" ? id : message.parent, settings);
   }
 
-  /** Keeps what a tool answered to a call of an answer, in place of what it answered before. */
-  keepResult(id: string, result: ToolResult): void {
+  /**
+   * Keeps what a tool answered to a call of an answer, in place of what it answered before. The
+   * result waits until the store has it.
+   */
+  keepResult(id: string, result: ToolResult): Promise<void> {
     this.tree.change(id, (message) => {
       const others = (message.results ?? []).filter(({ call }) => call !== result.call);
       return { ...message, results: [...others, result] };
     });
-    void this.save(id);
+    return this.save(id);
+  }
+
+  /** Takes over what is in the store of a message: another tab may have written it. */
+  reread(id: string): Promise<void> {
+    return this.place(id).read();
   }
 
   /** Has the model go on below an answer, with what tools answered to its calls. */

@@ -15,6 +15,7 @@ export interface ChatStore {
   readonly lasts: boolean;
   chats(): Promise<ChatInfo[]>;
   messages(chat: string): Promise<Message[]>;
+  /** undefined as well where writing fails: then what is in memory is newer. */
   message(id: string): Promise<Message | undefined>;
   /** The answers that ran when they were last written. */
   running(): Promise<Message[]>;
@@ -97,7 +98,7 @@ export class BrowserStore implements ChatStore {
   }
 
   async message(id: string): Promise<Message | undefined> {
-    return cleanMessage(await this.db.get("messages", id));
+    return this.failing ? undefined : cleanMessage(await this.db.get("messages", id));
   }
 
   async running(): Promise<Message[]> {

@@ -59,7 +59,7 @@ export function cleanMessage(stored: unknown): Message | undefined {
     created: time(raw.created),
     content: text(raw.content),
   };
-  const files = list(raw.files, file);
+  const files = list(raw.files, cleanFile);
   const calls = list(raw.calls, toolCall);
   if (files.length > 0) message.files = files;
   if (calls.length > 0) message.calls = calls;
@@ -164,7 +164,8 @@ function numbers(value: unknown): Timings {
 
 const mediaTypes = /^(image\/(jpeg|png|gif|webp|bmp)|audio\/(wav|mpeg))$/;
 
-function file(value: unknown): Attachment | undefined {
+/** What is valid of a file of a question; undefined if nothing is. */
+export function cleanFile(value: unknown): Attachment | undefined {
   const raw = record(value);
   const { name, text: content, file: id, type } = raw;
   if (typeof name !== "string") return undefined;

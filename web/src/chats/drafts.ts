@@ -3,8 +3,10 @@
 // What was typed and not sent yet, for each chat.
 import { type Signal, signal } from "@preact/signals";
 import type { SmallStorage } from "../storage.ts";
+import { isRecord } from "../text/parsedjson.ts";
 import type { Chat } from "./chat.ts";
-import type { Attachment } from "./message.ts";
+import { cleanFile } from "./cleanchat.ts";
+import { type Attachment, isMedium, type TextFile } from "./message.ts";
 
 /** What a person has written of the next message. */
 export interface Draft {
@@ -20,15 +22,26 @@ export function draftPlace({ id, tree }: Pick<Chat, "id" | "tree">): string {
 const item = "penstock.drafts";
 const most = 30; // drafts that are kept; older ones are forgotten
 const longest = 50_000; // characters of one that is kept
+const filesItem = "penstock.draftfiles";
+const mostInFiles = 1_500_000; // characters of all files that are kept: the storage holds some millions
 const empty: Draft = { text: "", files: [] };
 
-/** The drafts of all chats. Their texts outlive a reload; files would not fit. */
+/**
+ * The drafts of all chats. What was typed outlives a reload, and so do text files, as a long paste,
+ * in the drafts that were changed last. Pictures and sounds would not fit.
+ */
 export class Drafts {
   private readonly drafts = new Map<string, Signal<Draft>>();
 
   constructor(private readonly storage: Pick<SmallStorage, "getItem" | "setItem">) {
-    for (const [chat, text] of Object.entries(this.stored()))
-      this.drafts.set(chat, signal({ text, files: [] }));
+    const files = this.stored(filesItem);
+    for (const [chat, text] of Object.entries(this.stored(item)))
+      if (typeof text === "string") this.drafts.set(chat, signal({ text, files: [] }));
+    for (const [chat, list] of Object.entries(files)) {
+      const kept = (Array.isArray(list) ? list : []).flatMap((file) => cleanFile(file) ?? []);
+      const { text } = this.of(chat).peek();
+      this.drafts.set(chat, signal({ text, files: kept.filter(isText) }));
+    }
   }
 
   /** The draft of a chat, which has a message or is the new one: "". */
@@ -40,8 +53,10 @@ export class Drafts {
 
   change(chat: string, change: Partial<Draft>): void {
     const draft = this.of(chat);
-    draft.value = { ...draft.peek(), ...change };
+    const before = draft.peek();
+    draft.value = { ...before, ...change };
     if (change.text !== undefined) this.keep();
+    if (change.files !== undefined && [...before.files, ...change.files].some(isText)) this.keepFiles(chat);
   }
 
   clear(chat: string): void {
@@ -56,13 +71,29 @@ export class Drafts {
     this.storage.setItem(item, JSON.stringify(Object.fromEntries(kept)));
   }
 
-  private stored(): Record<string, string> {
+  /** Keeps the text files of all drafts as far as there is room, those of the named one first. */
+  private keepFiles(first: string): void {
+    let left = mostInFiles;
+    const kept = [...new Set([first, ...[...this.drafts.keys()].reverse()])].flatMap((chat) => {
+      const files = this.of(chat).peek().files.filter(isText);
+      const size = files.reduce((sum, { name, text }) => sum + name.length + text.length, 0);
+      if (size > left || files.length === 0) return [];
+      left -= size;
+      return [[chat, files] as const];
+    });
+    this.storage.setItem(filesItem, JSON.stringify(Object.fromEntries(kept)));
+  }
+
+  private stored(name: string): Record<string, unknown> {
     try {
-      const stored: unknown = JSON.parse(this.storage.getItem(item) ?? "{}");
-      if (typeof stored !== "object" || stored === null) return {};
-      return Object.fromEntries(Object.entries(stored).filter(([, text]) => typeof text === "string"));
+      const stored: unknown = JSON.parse(this.storage.getItem(name) ?? "{}");
+      return isRecord(stored) ? stored : {};
     } catch {
       return {}; // not written by this page
     }
   }
+}
+
+function isText(file: Attachment): file is TextFile {
+  return !isMedium(file);
 }

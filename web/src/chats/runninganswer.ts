@@ -53,6 +53,7 @@ export class RunningAnswer implements StreamListener {
   private stream: Stream | undefined; // none: not asked yet, or the connection is lost
   private wasSet: Sampling | undefined; // what was set before the last change
   private begun = false; // the host was asked for it, or to go on with it
+  private held = false; // it was paused when the connection was lost
   private abandoned = false; // what still comes of it counts no more
 
   /** Without begin it can only go on with what runs on the host. */
@@ -102,7 +103,12 @@ export class RunningAnswer implements StreamListener {
     this.stream = stream === undefined ? this.begin?.(this) : this.streams.attach(stream, seq, this);
     if (this.stream === undefined) this.end({ reason: "error", error: unbegun });
     else if (phase === "stopping") this.stream.cancel();
-    else this.note({ phase: this.moving }); // where it is paused, the host says so
+    else {
+      // Where it is paused the host says so, unless it had not begun and is asked for anew.
+      if (stream === undefined && (phase === "paused" || this.held)) this.stream.pause();
+      this.note({ phase: this.moving });
+    }
+    this.held = false;
   }
 
   /** Leaves the answer to another tab, which gets what is to be done with it. */
@@ -271,6 +277,7 @@ export class RunningAnswer implements StreamListener {
     this.stream = undefined;
     if (this.abandoned) return;
     const { phase, stream } = this.answering;
+    this.held ||= phase === "paused";
     if (phase !== "stopping") this.note({ phase: "lost" });
     else if (stream === undefined) this.end({ reason: "cancelled" });
   }

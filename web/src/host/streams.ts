@@ -143,7 +143,10 @@ export class Streams {
     return new Stream(id, (f) => this.connection.send(f));
   }
 
-  /** Begins a stream once its files are read and sent. Until then the host knows nothing of it. */
+  /**
+   * Begins a stream once its files are read and sent. Until then the host knows nothing of it, and
+   * what it is to do with it waits.
+   */
   private openWith(
     files: readonly string[],
     listener: StreamListener,
@@ -151,6 +154,7 @@ export class Streams {
   ): Stream {
     const id = `s${++this.count}`;
     let begun = false;
+    const later: ClientFrame[] = [];
     const end = (end: End) => this.listeners.delete(id) && listener.end(end);
     this.listeners.set(id, listener);
     void this.files?.load(files).then((loaded) => {
@@ -158,11 +162,12 @@ export class Streams {
       if (loaded === undefined) return end({ reason: "error", error: fileGone });
       begun = true;
       this.files?.send(loaded);
-      this.connection.send(frame(id));
+      for (const each of [frame(id), ...later]) this.connection.send(each);
     });
     return new Stream(id, (frame) => {
       if (begun) return this.connection.send(frame);
       if (frame.type === "cancel") end({ reason: "cancelled" });
+      else later.push(frame);
       return false;
     });
   }

@@ -24,6 +24,8 @@ const callTimeout = 300_000; // milliseconds
 interface Connection {
   client: Promise<Client>;
   bounded: BoundedFetch;
+  asking: number; // questions that it is for now
+  stop: AbortController; // ends it while it is being made
 }
 
 const connections = new Map<string, Connection>(); // by address and token
@@ -38,7 +40,8 @@ self.addEventListener("message", async ({ data: ask }: MessageEvent<Ask>) => {
   running.set(ask.id, stop);
   const reply = (reply: Reply) => self.postMessage(reply);
   try {
-    reply({ id: ask.id, result: await withClient(ask.at, (client) => answer(client, ask, stop.signal)) });
+    const work = (client: Client) => answer(client, ask, stop.signal);
+    reply({ id: ask.id, result: await withClient(ask.at, stop.signal, work) });
   } catch (error) {
     reply({ id: ask.id, problem: problemOf(error) });
   } finally {
@@ -47,10 +50,19 @@ self.addEventListener("message", async ({ data: ask }: MessageEvent<Ask>) => {
 });
 
 /** Does something with a server. One that has forgotten this page since is asked once more. */
-async function withClient<T>(at: Address, work: (client: Client) => Promise<T>): Promise<T> {
+async function withClient<T>(
+  at: Address,
+  signal: AbortSignal,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
   const known = connections.has(keyOf(at));
   const connection = connectionTo(at);
   connection.bounded.renew();
+  connection.asking++;
+  const leave = () => {
+    if (--connection.asking === 0 && signal.aborted) connection.stop.abort(); // nobody waits for it
+  };
+  signal.addEventListener("abort", leave, { once: true });
   try {
     return await work(await connection.client);
   } catch (error) {
@@ -59,6 +71,9 @@ async function withClient<T>(at: Address, work: (client: Client) => Promise<T>):
     if (!known || statusOf(error) !== 404) throw error;
     forget(at, connection);
     return work(await connectionTo(at).client);
+  } finally {
+    signal.removeEventListener("abort", leave);
+    if (!signal.aborted) leave();
   }
 }
 
@@ -72,8 +87,9 @@ function connectionTo(at: Address): Connection {
     fetch: bounded.fetch,
     requestInit: { headers },
   });
-  const connected = client.connect(transport as Transport).then(() => client);
-  const connection = { client: connected, bounded };
+  const stop = new AbortController();
+  const connected = client.connect(transport as Transport, { signal: stop.signal }).then(() => client);
+  const connection = { client: connected, bounded, asking: 0, stop };
   client.onclose = () => forget(at, connection);
   connected.catch(() => forget(at, connection));
   connections.set(keyOf(at), connection);
@@ -103,36 +119,36 @@ async function answer(
 ): Promise<unknown> {
   switch (ask.does) {
     case "look":
-      return offerOf(client, ask.at);
+      return offerOf(client, ask.at, signal);
     case "call": {
       const options = { signal, timeout: callTimeout };
       const given = { name: ask.name, arguments: ask.arguments };
       return toolAnswer(await client.callTool(given, undefined, options));
     }
     case "read": {
-      const { contents } = await client.readResource({ uri: ask.uri });
+      const { contents } = await client.readResource({ uri: ask.uri }, { signal });
       return cut(contents.map((part) => textOf({ type: "resource", resource: part })).join("\n\n"));
     }
     case "prompt": {
-      const { messages } = await client.getPrompt({ name: ask.name, arguments: ask.arguments });
+      const { messages } = await client.getPrompt({ name: ask.name, arguments: ask.arguments }, { signal });
       return cut(messages.map(({ content }) => textOf(content)).join("\n\n"));
     }
   }
 }
 
-async function offerOf(client: Client, { url }: Address): Promise<ServerOffer> {
+async function offerOf(client: Client, { url }: Address, signal: AbortSignal): Promise<ServerOffer> {
   const has = client.getServerCapabilities() ?? {};
   const version = client.getServerVersion();
   const tools = await pages(has.tools, async (from) => {
-    const { tools, nextCursor } = await client.listTools(from);
+    const { tools, nextCursor } = await client.listTools(from, { signal });
     return [tools, nextCursor];
   });
   const resources = await pages(has.resources, async (from) => {
-    const { resources, nextCursor } = await client.listResources(from);
+    const { resources, nextCursor } = await client.listResources(from, { signal });
     return [resources, nextCursor];
   });
   const prompts = await pages(has.prompts, async (from) => {
-    const { prompts, nextCursor } = await client.listPrompts(from);
+    const { prompts, nextCursor } = await client.listPrompts(from, { signal });
     return [prompts, nextCursor];
   });
   return {

@@ -21,9 +21,9 @@ export class ServerConnections {
   private worker: Worker | undefined;
   private count = 0;
 
-  /** Connects to a server, and asks what it has. */
-  look(at: Address): Promise<ServerOffer> {
-    return this.ask({ does: "look", at: plain(at) }) as Promise<ServerOffer>;
+  /** Connects to a server, and asks what it has. A signal ends this and all that follows. */
+  look(at: Address, signal?: AbortSignal): Promise<ServerOffer> {
+    return this.ask({ does: "look", at: plain(at) }, signal) as Promise<ServerOffer>;
   }
 
   /** Has a server run one of its tools. */
@@ -32,13 +32,13 @@ export class ServerConnections {
   }
 
   /** The text of a resource. */
-  read(at: Address, uri: string): Promise<string> {
-    return this.ask({ does: "read", at: plain(at), uri }) as Promise<string>;
+  read(at: Address, uri: string, signal?: AbortSignal): Promise<string> {
+    return this.ask({ does: "read", at: plain(at), uri }, signal) as Promise<string>;
   }
 
   /** The text that a prompt makes of its arguments. */
-  prompt(at: Address, name: string, given: Record<string, string>): Promise<string> {
-    return this.ask({ does: "prompt", at: plain(at), name, arguments: given }) as Promise<string>;
+  prompt(at: Address, name: string, given: Record<string, string>, signal?: AbortSignal): Promise<string> {
+    return this.ask({ does: "prompt", at: plain(at), name, arguments: given }, signal) as Promise<string>;
   }
 
   private ask(question: Question, signal?: AbortSignal): Promise<unknown> {

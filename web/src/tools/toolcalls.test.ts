@@ -7,6 +7,7 @@ import { Chat } from "../chats/chat.ts";
 import { Drafts } from "../chats/drafts.ts";
 import type { Message } from "../chats/message.ts";
 import { QuestionQueue } from "../chats/questionqueue.ts";
+import { type AnswerSharing, onlyTab } from "../chats/tabs.ts";
 import type { GenerateRequest, ToolCall } from "../host/protocol.ts";
 import { Stream, type StreamListener } from "../host/streams.ts";
 import { requestFor } from "../settings/request.ts";
@@ -25,7 +26,11 @@ const server: ToolServer = {
 };
 
 /** A chat whose host the test plays, with a server that adds. */
-function setUp(always: string[] = []) {
+function setUp(
+  always: string[] = [],
+  sharing: Pick<AnswerSharing, "claim"> = onlyTab,
+  shared = new Map<string, Message>(),
+) {
   const asked: GenerateRequest[] = [];
   const listeners: StreamListener[] = [];
   const streams = {
@@ -37,7 +42,11 @@ function setUp(always: string[] = []) {
   };
   const answers = new Answers(streams as never, signal(true));
   const around = {
-    store: { message: async () => undefined, keepMessage: async () => {}, removeMessages: async () => {} },
+    store: {
+      message: async (id: string) => shared.get(id),
+      keepMessage: async (message: Message) => void shared.set(message.id, message),
+      removeMessages: async () => {},
+    },
     answers,
     keep() {},
     request: (settings: Settings, messages: readonly Message[]) => requestFor(settings, new Set(), messages),
@@ -63,7 +72,7 @@ function setUp(always: string[] = []) {
   };
   const open = new Set([chat]); // in memory
   const chats = { of: () => [...open][0] };
-  const calls = new ToolCalls(chats, servers, async () => ({ call }));
+  const calls = new ToolCalls(chats, servers, async () => ({ call }), sharing);
   const queue = new QuestionQueue(new Drafts(storage), chats);
   answers.whenEnded = (run) => calls.begin(run);
   /** The model ends its answer with calls of add. */
@@ -187,4 +196,53 @@ test("ToolCalls: nothing is asked in a chat that is gone when its tool has answe
   await running;
   assert.equal(asked.length, 1);
   assert.equal(last().results?.[0]?.content, "2", "the answer is kept for who comes back");
+});
+
+/** Two tabs that show the same answer, which has called add, and what they share. */
+async function twoTabs() {
+  const waiting: (() => void)[] = []; // the first one has what all claim
+  const claim = (_: string, granted: () => void) => {
+    waiting.push(granted);
+    if (waiting.length === 1) granted();
+    return () => {
+      const at = waiting.indexOf(granted);
+      if (at >= 0) waiting.splice(at, 1);
+      if (at === 0) waiting[0]?.();
+    };
+  };
+  const shared = new Map<string, Message>();
+  const [one, two] = [setUp([], { claim }, shared), setUp([], { claim }, shared)];
+  one.chat.ask("1 + 1?");
+  await one.asksFor('{"a":2}');
+  for (const message of one.chat.tree.all()) two.chat.takeMessage(message);
+  return { one, two, call: callOf(one.last()), id: one.last().id };
+}
+
+test("ToolCalls: of two tabs that allow a call one has it run, and the other shows the result", async () => {
+  const { one, two, id, call } = await twoTabs();
+  await Promise.all([one.calls.run(one.chat, id, call), two.calls.run(two.chat, id, call)]);
+  assert.deepEqual([one.ran.length, two.ran.length], [1, 0]);
+  assert.equal(two.chat.tree.node(id).peek().results?.[0]?.content, "2");
+  assert.ok(!two.calls.runs(id, call));
+  assert.deepEqual([one.asked.length, two.asked.length], [2, 0], "one of them goes on");
+});
+
+test("ToolCalls: a call that another tab has begun and given up is left to a person", async () => {
+  const { one, two, id, call } = await twoTabs();
+  one.serve(() => new Promise(() => {}));
+  const running = one.calls.run(one.chat, id, call);
+  await settled();
+  let free = 0;
+  two.calls.whenFree(two.chat, id, call, () => free++);
+  two.calls.whenFree(two.chat, id, call, () => assert.fail("it wants to know no more"))();
+  const allowed = two.calls.run(two.chat, id, call);
+  await settled();
+  assert.equal(free, 0);
+  one.calls.stop(id, call);
+  await Promise.all([running, allowed]);
+  assert.equal(free, 1);
+  assert.equal(two.chat.tree.node(id).peek().results?.[0]?.content, "it was stopped");
+  assert.deepEqual(two.ran, []);
+  await two.calls.run(two.chat, id, call);
+  assert.equal(two.ran.length, 1, "who allows it again is obeyed");
 });

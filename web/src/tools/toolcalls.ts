@@ -6,6 +6,7 @@ import type { Chat } from "../chats/chat.ts";
 import type { Chats } from "../chats/chats.ts";
 import { callsOf, type Message, openCalls, type ToolResult } from "../chats/message.ts";
 import type { RunningAnswer } from "../chats/runninganswer.ts";
+import { type AnswerSharing, onlyTab } from "../chats/tabs.ts";
 import type { ToolCall } from "../host/protocol.ts";
 import { isRecord } from "../text/parsedjson.ts";
 import type { ServerConnections } from "./serverconnections.ts";
@@ -23,6 +24,7 @@ export class ToolCalls {
     private readonly chats: Pick<Chats, "of">,
     private readonly servers: ToolServers,
     private readonly open: () => Promise<Pick<ServerConnections, "call">>,
+    private readonly sharing: Pick<AnswerSharing, "claim"> = onlyTab,
   ) {}
 
   /** Who answers a call, as the chat's settings are now; undefined: the chat has no such tool. */
@@ -35,7 +37,10 @@ export class ToolCalls {
     return this.live.value.has(keyOf(id, call));
   }
 
-  /** Has the server run a tool. With always, it is not asked for again. */
+  /**
+   * Has the server run a tool. With always, it is not asked for again. Of several tabs that do so
+   * one has it run, and the others show what it answers.
+   */
   async run(chat: Chat, id: string, call: ToolCall, always = false): Promise<void> {
     const { server, tool } = this.toolOf(chat, call) ?? {};
     const key = keyOf(id, call);
@@ -44,8 +49,22 @@ export class ToolCalls {
       this.servers.change(server.url, (kept) => ({ ...kept, always: [...new Set([...kept.always, tool])] }));
     const stop = new AbortController();
     this.note(key, stop);
-    const keep = (result: Omit<ToolResult, "call">) =>
-      (this.now(chat) ?? chat).keepResult(id, { call: call.id, by: server.name, ...result });
+    const before = stateOf(chat, id, call);
+    let giveUp = () => {};
+    await new Promise<void>((granted) => {
+      giveUp = this.sharing.claim(key, granted);
+      stop.signal.addEventListener("abort", () => granted());
+    });
+    await chat.reread(id);
+    if (stop.signal.aborted || stateOf(chat, id, call) !== before) {
+      this.note(key, undefined);
+      giveUp();
+      return;
+    }
+    let kept = Promise.resolve();
+    const keep = (result: Omit<ToolResult, "call">) => {
+      kept = (this.now(chat) ?? chat).keepResult(id, { call: call.id, by: server.name, ...result });
+    };
     keep({ content: "", open: true });
     let result: Omit<ToolResult, "call">;
     try {
@@ -62,6 +81,31 @@ export class ToolCalls {
       const now = this.now(chat);
       if (now !== undefined) this.goOn(now, id);
     });
+    await kept;
+    giveUp();
+  }
+
+  /**
+   * Calls free once no tab works on a call: the one that did has answered it, or is gone. The
+   * result is for who does not want to know any more.
+   */
+  whenFree(chat: Chat, id: string, call: ToolCall, free: () => void): () => void {
+    let giveUp = () => {};
+    const granted = new Promise<void>((resolve) => {
+      giveUp = this.sharing.claim(keyOf(id, call), resolve);
+    });
+    let wanted = true;
+    void granted
+      .then(() => chat.reread(id))
+      .then(() => {
+        giveUp();
+        giveUp = () => {}; // this tab may claim it for itself meanwhile
+        if (wanted) free();
+      });
+    return () => {
+      wanted = false;
+      giveUp();
+    };
   }
 
   /** Stops a call that a server works on. What it has done already stays done. */
@@ -117,6 +161,17 @@ export class ToolCalls {
 
 function keyOf(id: string, call: ToolCall): string {
   return `${id} ${call.id}`;
+}
+
+/** What is known of a call's result, to be compared. */
+function stateOf({ tree }: Chat, id: string, { id: name }: ToolCall): string | undefined {
+  if (!tree.has(id)) return undefined;
+  return JSON.stringify(
+    tree
+      .node(id)
+      .peek()
+      .results?.find(({ call }) => call === name),
+  );
 }
 
 /** How many answers have called tools since the last question. */

@@ -33,8 +33,8 @@ export function cleanTrace(value: unknown, nested = false): TokenTrace | undefin
     by: text(raw.by),
     before: last,
     stages: list(raw.stages, (stage): StageTrace => {
-      const after = cleanSurvey(record(stage).after);
-      if (!sameSurvey(last, after)) last = after;
+      const { after } = record(stage);
+      if (!isSurvey(after, last)) last = cleanSurvey(after);
       return { ...cleanTimed(stage), after: last };
     }),
   };
@@ -101,25 +101,31 @@ function cleanName(value: unknown): TokenName | undefined {
   return Number.isInteger(id) && typeof token === "string" ? { id: id as number, token } : undefined;
 }
 
-function sameSurvey(a: Survey, b: Survey): boolean {
+/** Whether a value is this survey. Most are the one before, and need not be made anew. */
+function isSurvey(value: unknown, { n, best, chosen }: Survey): boolean {
+  const raw = record(value);
+  const place = record(raw.chosen);
+  const list = Array.isArray(raw.best) ? raw.best : [];
   return (
-    a.n === b.n &&
-    a.best.length === b.best.length &&
-    a.chosen?.rank === b.chosen?.rank &&
-    a.chosen?.logit === b.chosen?.logit &&
-    a.best.every((one, i) => {
-      const other = b.best[i];
-      return one.id === other?.id && one.logit === other.logit && one.p === other.p;
+    raw.n === n &&
+    place.rank === chosen?.rank &&
+    place.logit === chosen?.logit &&
+    list.length === best.length &&
+    best.every((one, i) => {
+      const { id, logit, p } = record(list[i]);
+      return id === one.id && logit === one.logit && p === one.p;
     })
   );
 }
 
 function list<T>(value: unknown, clean: (entry: unknown) => T | undefined): T[] {
   if (!Array.isArray(value)) return [];
-  return value
-    .slice(0, most)
-    .map(clean)
-    .filter((entry) => entry !== undefined);
+  const entries: T[] = [];
+  for (const entry of value.length > most ? value.slice(0, most) : value) {
+    const kept = clean(entry);
+    if (kept !== undefined) entries.push(kept);
+  }
+  return entries;
 }
 
 function record(value: unknown): Record<string, unknown> {

@@ -36,11 +36,14 @@ export function shortcutOf(
   );
 }
 
-/** Whether keys typed into an element are its own. */
+/**
+ * Whether keys typed into an element are its own, or would do something behind the panel that it
+ * is in.
+ */
 export function takesKeys(element: Element | null): boolean {
   return (
     element?.closest(
-      'input:not([type="radio"], [type="checkbox"], [type="button"]), textarea, select, [contenteditable], [role="menu"], [role="listbox"], [role="slider"]',
+      'input:not([type="radio"], [type="checkbox"], [type="button"]), textarea, select, [contenteditable], [role="menu"], [role="listbox"], [role="slider"], [role="dialog"]',
     ) != null
   );
 }

@@ -3,7 +3,7 @@
 // Rules of the chat: written in plain words, each becomes a script or a format of its answers.
 import "../../style/strategy.css";
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { checkScript } from "../../host/scriptroutes.ts";
@@ -88,6 +88,11 @@ function NewRule({ chat }: { chat: Chat }) {
   const text = useSignal("");
   const refusal = useSignal<Refusal | undefined>(undefined);
   const checking = useSignal(false);
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    const panel = field.current?.closest('[role="dialog"]'); // has the focus once it is opened
+    if (panel === document.activeElement && matchMedia("(pointer: fine)").matches) field.current?.focus();
+  }, []);
   const made = parseRule(text.value);
   const there = (chat.settings.value.rules ?? []).some((rule) => rule.text === text.value.trim());
   const add = async (event: Event) => {
@@ -108,6 +113,7 @@ function NewRule({ chat }: { chat: Chat }) {
       <div class="rule-line">
         <input
           id={id}
+          ref={field}
           type="text"
           autocomplete="off"
           placeholder={examples[0]}

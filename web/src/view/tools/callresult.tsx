@@ -4,7 +4,7 @@
 // one's own.
 import "../../style/toolparts.css";
 import { useComputed, useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import { openCalls, type ToolResult } from "../../chats/message.ts";
 import type { ToolCall } from "../../host/protocol.ts";
@@ -29,6 +29,13 @@ export function CallResult({ calls, chat, id, call }: Props) {
     chat.tree.node(id).value.results?.find((one) => one.call === call.id),
   ).value;
   const { name } = call.function;
+  const mine = calls.runs(id, call);
+  const elsewhere = useSignal(true); // as long as that is not known to be otherwise
+  const begun = result?.open === true && result.content === "" && !mine;
+  useEffect(() => {
+    elsewhere.value = true;
+    return begun ? calls.whenFree(chat, id, call, () => (elsewhere.value = false)) : undefined;
+  }, [begun, elsewhere, calls, chat, id, call]);
   if (result !== undefined && !result.open) {
     return (
       <div class="call-result">
@@ -37,7 +44,14 @@ export function CallResult({ calls, chat, id, call }: Props) {
       </div>
     );
   }
-  if (calls.runs(id, call)) {
+  if (begun && elsewhere.value) {
+    return (
+      <div class="call-result" role="status">
+        <p>{result.by ?? "The server"} works on it, as another tab has asked…</p>
+      </div>
+    );
+  }
+  if (mine) {
     return (
       <div class="call-result" role="status">
         <p>
@@ -78,9 +92,7 @@ function Result({ result: { content, by, failed = false } }: { result: ToolResul
 function Trouble({ result: { by = "The server", content } }: { result: ToolResult }) {
   return (
     <p class="failed" role="alert">
-      {content === ""
-        ? `${by} was interrupted, or another tab waits for it: it may have done what was asked.`
-        : `${by}: ${content}.`}
+      {content === "" ? `${by} was interrupted: it may have done what was asked.` : `${by}: ${content}.`}
     </p>
   );
 }

@@ -13,18 +13,28 @@ export function ServerOffers({ server }: { server: ToolServer }) {
   const { app, chat } = useEdit();
   const offer = useSignal<ServerOffer | undefined>(undefined);
   const said = useSignal("");
-  /** Does something with the server, and says what went wrong. */
-  const attempt = async (doing: string, work: () => Promise<string>) => {
+  const busy = useSignal<AbortController | undefined>(undefined);
+  /**
+   * Does something with the server, and says what went wrong. What was begun before is stopped.
+   */
+  const attempt = async (doing: string, work: (signal: AbortSignal) => Promise<string>) => {
+    busy.peek()?.abort();
+    const mine = new AbortController();
+    busy.value = mine;
     said.value = doing;
+    let told: string;
     try {
-      said.value = await work();
+      told = await work(mine.signal);
     } catch (error) {
-      said.value = `${server.name}: ${error instanceof Error ? error.message : error}.`;
+      told = `${server.name}: ${error instanceof Error ? error.message : error}.`;
     }
+    if (busy.peek() !== mine) return;
+    busy.value = undefined;
+    said.value = told;
   };
   const look = () =>
-    attempt("Connecting…", async () => {
-      const told = await (await app.connections()).look(server);
+    attempt("Connecting…", async (signal) => {
+      const told = await (await app.connections()).look(server, signal);
       offer.value = told;
       app.servers.told(server.url, told);
       return told.resources.length + told.prompts.length > 0 ? "" : "It has neither resources nor prompts.";
@@ -35,14 +45,14 @@ export function ServerOffers({ server }: { server: ToolServer }) {
     focusField();
   };
   const read = (uri: string, name: string) =>
-    attempt("Reading…", async () => {
-      const text = await (await app.connections()).read(server, uri);
+    attempt("Reading…", async (signal) => {
+      const text = await (await app.connections()).read(server, uri, signal);
       add(({ files }) => ({ files: [...files, { name, text }] }));
       return `${name} is added to the message.`;
     });
   const use = (name: string, given: Record<string, string>) =>
-    attempt("Reading…", async () => {
-      const text = await (await app.connections()).prompt(server, name, given);
+    attempt("Reading…", async (signal) => {
+      const text = await (await app.connections()).prompt(server, name, given, signal);
       add((draft) => ({ text: draft.text === "" ? text : `${draft.text}\n\n${text}` }));
       return `${name} is in the message field.`;
     });
@@ -52,6 +62,11 @@ export function ServerOffers({ server }: { server: ToolServer }) {
         <button type="button" class="link" onClick={() => void look()}>
           {offer.value === undefined ? "Show resources and prompts" : "Refresh"}
         </button>
+        {busy.value !== undefined && (
+          <button type="button" class="link" onClick={() => busy.peek()?.abort()}>
+            Stop asking {server.name}
+          </button>
+        )}
       </div>
       <p class="hint" role="status">
         {said}

@@ -136,26 +136,27 @@ function AddServer() {
   const id = useId();
   const address = useSignal("");
   const token = useSignal("");
-  const state = useSignal<{ busy: boolean; problem: string }>({ busy: false, problem: "" });
+  const state = useSignal<{ busy?: AbortController; problem: string }>({ problem: "" });
   const add = async () => {
     const url = addressOf(address.peek());
     if (url === undefined) {
-      state.value = { busy: false, problem: "The address must begin with http:// or https://." };
+      state.value = { problem: "The address must begin with http:// or https://." };
       return;
     }
-    state.value = { busy: true, problem: "" };
+    const busy = new AbortController();
+    state.value = { busy, problem: "" };
     const at = { url, token: token.peek().trim() };
     try {
-      const { name, tools } = await (await app.connections()).look(at);
+      const { name, tools } = await (await app.connections()).look(at, busy.signal);
       const added = app.servers.put({ ...at, name, tools: cleanTools(tools), off: [], always: [] });
       if (!added) throw new Error(`this browser keeps ${mostInSettings.servers} servers: remove one first`);
       turnServer(edit, url, true);
       address.value = "";
       token.value = "";
-      state.value = { busy: false, problem: "" };
+      state.value = { problem: "" };
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
-      state.value = { busy: false, problem: `The server was not added: ${said}.` };
+      state.value = { problem: `The server was not added: ${said}.` };
     }
   };
   return (
@@ -163,7 +164,7 @@ function AddServer() {
       class="function-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!state.peek().busy) void add();
+        if (state.peek().busy === undefined) void add();
       }}
     >
       <label for={`${id}-address`}>
@@ -195,15 +196,27 @@ function AddServer() {
           }}
         />
       </label>
-      <div class="links">
-        <button type="submit" class="small-primary" disabled={state.value.busy}>
-          {state.value.busy ? "Connecting…" : "Add server"}
-        </button>
-      </div>
+      <Connect busy={state.value.busy} />
       <p id={`${id}-problem`} class="wrong" role="alert">
         {state.value.problem}
       </p>
     </form>
+  );
+}
+
+/** Adds the server, or stops connecting to it. */
+function Connect({ busy }: { busy: AbortController | undefined }) {
+  return (
+    <div class="links">
+      <button type="submit" class="small-primary" disabled={busy !== undefined}>
+        {busy === undefined ? "Add server" : "Connecting…"}
+      </button>
+      {busy !== undefined && (
+        <button type="button" class="link" onClick={() => busy.abort()}>
+          Stop connecting
+        </button>
+      )}
+    </div>
   );
 }
 
