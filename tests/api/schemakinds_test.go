@@ -3,12 +3,10 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
 )
 
