@@ -174,7 +174,7 @@ func best(all []hypothesis, n int) []hypothesis {
 // "Lexically Constrained Decoding", 2017; Post and Vilar, "Fast Lexically Constrained Decoding with
 // Dynamic Beam Allocation", 2018).
 type phrases struct {
-	texts  []string
+	texts  []string // without those that are part of another
 	tokens [][]penstock.Token
 	total  int   // tokens in all of them
 	shared []int // tokens that another phrase may have written of each
@@ -184,31 +184,24 @@ type phrases struct {
 func (p *phrases) read(list json.Value) {
 	for i := range list.Len() {
 		text := list.At(i).Text()
-		p.texts, p.tokens = append(p.texts, text), append(p.tokens, penstock.Tokenize(text, 0))
-		p.total += len(p.tokens[i])
+		if slices.ContainsFunc(p.texts, func(other string) bool { return strings.Contains(other, text) }) {
+			continue
+		}
+		p.texts = slices.DeleteFunc(p.texts, func(other string) bool { return strings.Contains(text, other) })
+		p.texts = append(p.texts, text)
+	}
+	for _, text := range p.texts {
+		tokens := penstock.Tokenize(text, 0)
+		p.tokens, p.total = append(p.tokens, tokens), p.total+len(tokens)
 	}
 	p.shared = make([]int, len(p.tokens))
 	for i, phrase := range p.tokens {
 		for j, other := range p.tokens {
-			switch {
-			case i == j:
-			case contains(other, phrase):
-				p.shared[i] = len(phrase)
-			default:
+			if i != j {
 				p.shared[i] = max(p.shared[i], begins(phrase, other))
 			}
 		}
 	}
-}
-
-// contains reports whether a part is among the tokens, one behind the other.
-func contains(tokens, part []penstock.Token) bool {
-	for n := len(part); n <= len(tokens); n++ {
-		if slices.Equal(tokens[n-len(part):n], part) {
-			return true
-		}
-	}
-	return false
 }
 
 // needs is how many tokens a hypothesis lacks at least until it has all phrases. One of those goes
