@@ -71,7 +71,7 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
           ...attachContextOf(app, chat),
           choose: (pdf) => ask(choosing, pdf),
         });
-        drafts.change(at, { files: [...of(at), ...files] });
+        if (at === "" || app.chats.has(at)) drafts.change(at, { files: [...of(at), ...files] }); // else it is deleted
         problems.value = [...problems.peek(), ...refused];
       } catch {
         const failed = "The files could not be read. If the server was updated meanwhile, reload the page.";
