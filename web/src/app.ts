@@ -105,6 +105,7 @@ export class App {
     };
     this.chats = new Chats(store, around, starting, tabs);
     this.queue = new QuestionQueue(drafts, this.chats);
+    this.chats.unsent = this.queue;
     this.traces = new Traces(this.answers.running, openTraces);
     this.traces.follow(this.chats.list);
     this.answers.whenEnded = (run) => {

@@ -6,7 +6,9 @@ import { defaultSettings } from "../settings/settings.ts";
 import { Answers } from "./answers.ts";
 import { Chats } from "./chats.ts";
 import { MemoryStore } from "./chatstore.ts";
+import { Drafts } from "./drafts.ts";
 import type { Message } from "./message.ts";
+import { QuestionQueue } from "./questionqueue.ts";
 
 /** Two chats in a store that reads each of them when the test says so. */
 async function setUp() {
@@ -25,7 +27,7 @@ async function setUp() {
   const around = { answers: new Answers({} as never, signal(true)), request: () => ({ messages: [] }) };
   const chats = new Chats(store, around, { get: () => defaultSettings });
   await chats.load();
-  return { chats, read: (chat: string) => reading.get(chat)?.() };
+  return { chats, store, read: (chat: string) => reading.get(chat)?.() };
 }
 
 test("Chats.show: the chat that was chosen last is shown, though it is read first", async () => {
@@ -46,4 +48,34 @@ test("Chats.begin: a new chat stays, though another was still being read", async
   read("a");
   await shown;
   assert.equal(chats.current.value.id, fresh.id);
+});
+
+test("Chats.removeAll: what was written and not sent goes with its chat, and comes back with it", async () => {
+  const { chats, store } = await setUp();
+  store.messages = MemoryStore.prototype.messages;
+  const stored = new Map<string, string>();
+  const drafts = new Drafts({
+    getItem: (name) => stored.get(name) ?? null,
+    setItem: (name, value) => void stored.set(name, value),
+  });
+  const queue = new QuestionQueue(drafts, chats);
+  chats.unsent = queue;
+  const file = { name: "secret.txt", text: "a secret" };
+  drafts.change("a", { text: "a draft", files: [file] });
+  queue.add("a", { text: "a question that waits", files: [] });
+  drafts.change("", { text: "of a new chat" });
+  const wholes = await chats.removeAll();
+  assert.deepEqual(
+    ["penstock.drafts", "penstock.draftfiles"].map((name) => stored.get(name)),
+    ['{"":"of a new chat"}', "{}"],
+  );
+  assert.equal(queue.of("a"), undefined);
+  await chats.addAll(wholes);
+  assert.deepEqual(
+    chats.list.value.map(({ id }) => id),
+    ["a", "b"],
+  );
+  const back = { text: "a question that waits\n\na draft", files: [file] };
+  assert.deepEqual(drafts.of("a").value, back);
+  assert.deepEqual(drafts.of("b").value, { text: "", files: [] });
 });

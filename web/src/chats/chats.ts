@@ -9,6 +9,7 @@ import { inListOrder } from "./chatgroups.ts";
 import type { ChatInfo, Filed } from "./chatinfo.ts";
 import type { ChatStore } from "./chatstore.ts";
 import { cleanChat, cleanFiled, cleanMessage } from "./cleanchat.ts";
+import type { Draft, Unsent } from "./drafts.ts";
 import { type Message, newID, stopped } from "./message.ts";
 import type { TabNews, Tabs } from "./tabs.ts";
 
@@ -16,6 +17,7 @@ import type { TabNews, Tabs } from "./tabs.ts";
 export interface WholeChat {
   info: ChatInfo;
   messages: readonly Message[];
+  unsent?: Draft; // what was written in it and not sent
   files?: ReadonlyMap<string, Blob>; // bytes of pictures and sounds that may not be in the store
 }
 
@@ -27,6 +29,8 @@ export class Chats {
   private readonly open = new Map<string, Chat>(); // in memory, the one that was shown last at the end
   private readonly opening = new Map<string, Promise<Chat | undefined>>();
   private readonly shown: Signal<Chat>;
+  /** Has what is written in chats and not sent: that goes with a chat that is deleted. */
+  unsent: Unsent | undefined;
   private wanted = ""; // the chat to be shown, by its id: a later choice may be read sooner
 
   /** Begins with an empty chat. */
@@ -102,23 +106,30 @@ export class Chats {
 
   /** Deletes a chat. Its answers are stopped. The result can be added again. */
   async remove(id: string): Promise<WholeChat | undefined> {
-    const whole = await this.whole(id);
-    this.forget(id);
-    await this.store.remove(id);
-    this.tabs?.tell({ kind: "removed", chat: id });
-    return whole && { ...whole, messages: whole.messages.map(stopped) };
+    const [whole] = await this.removeThese([id]);
+    return whole;
   }
 
   /** Deletes all chats. The result can be added again. */
   async removeAll(): Promise<WholeChat[]> {
-    const ids = [...this.known.peek().keys()];
+    return this.removeThese([...this.known.peek().keys()]);
+  }
+
+  private async removeThese(ids: readonly string[]): Promise<WholeChat[]> {
     const wholes = (await Promise.all(ids.map((id) => this.whole(id)))).filter((chat) => chat !== undefined);
+    const unsent = new Map<string, Draft>();
     batch(() => {
-      for (const id of ids) this.forget(id);
+      for (const id of ids) {
+        const draft = this.forget(id);
+        if (draft !== undefined) unsent.set(id, draft);
+      }
     });
     await Promise.all(ids.map((id) => this.store.remove(id)));
     for (const chat of ids) this.tabs?.tell({ kind: "removed", chat });
-    return wholes.map((chat) => ({ ...chat, messages: chat.messages.map(stopped) }));
+    return wholes.map((chat) => {
+      const draft = unsent.get(chat.info.id);
+      return { ...chat, messages: chat.messages.map(stopped), ...(draft && { unsent: draft }) };
+    });
   }
 
   /** A chat as it is now; undefined if there is none of that name. */
@@ -132,11 +143,24 @@ export class Chats {
   /**
    * Adds a chat that was deleted or comes from a file. Throws if the browser has no room for it.
    */
-  async add({ info, messages, files = new Map() }: WholeChat): Promise<void> {
-    for (const [file, bytes] of files) this.store.hold(file, bytes);
-    await this.store.add(info, messages);
-    this.note(info);
-    this.tabs?.tell({ kind: "chat", chat: info });
+  async add(chat: WholeChat): Promise<void> {
+    await this.addAll([chat]);
+  }
+
+  /** Adds chats as add does, and lists them together. Those before one that has no room stay. */
+  async addAll(chats: readonly WholeChat[]): Promise<void> {
+    const added = new Map<string, ChatInfo>();
+    try {
+      for (const { info, messages, unsent, files = [] } of chats) {
+        for (const [file, bytes] of files) this.store.hold(file, bytes);
+        await this.store.add(info, messages);
+        if (unsent !== undefined) this.unsent?.putUnsent(info.id, unsent);
+        added.set(info.id, info);
+      }
+    } finally {
+      this.known.value = new Map([...this.known.peek(), ...added]);
+      for (const chat of added.values()) this.tabs?.tell({ kind: "chat", chat });
+    }
   }
 
   has(id: string): boolean {
@@ -179,13 +203,16 @@ export class Chats {
     }
   }
 
-  private forget(id: string): void {
+  /** Forgets a chat that is deleted. Results in what was written in it and not sent. */
+  private forget(id: string): Draft | undefined {
+    const unsent = this.unsent?.takeUnsent(id); // before the answer ends for which it waits
     this.open.get(id)?.close();
     this.open.delete(id);
     const known = new Map(this.known.peek());
     known.delete(id);
     this.known.value = known;
     if (this.shown.peek().id === id) this.begin();
+    return unsent;
   }
 
   private note(info: ChatInfo): void {

@@ -14,6 +14,14 @@ export interface Draft {
   files: readonly Attachment[];
 }
 
+/** What is written in chats and not sent, which goes with those that are deleted. */
+export interface Unsent {
+  /** Takes all of a chat out; undefined: there is nothing. */
+  takeUnsent(chat: string): Draft | undefined;
+  /** Puts it back, as the chat's draft. */
+  putUnsent(chat: string, draft: Draft): void;
+}
+
 /** The chat under which a draft is kept: all that have no message yet share the new one's. */
 export function draftPlace({ id, tree }: Pick<Chat, "id" | "tree">): string {
   return tree.path.value.length === 0 ? "" : id;
@@ -59,6 +67,13 @@ export class Drafts {
     if (change.files !== undefined && [...before.files, ...change.files].some(isText)) this.keepFiles(chat);
   }
 
+  /** Takes a draft out: nothing of it is kept. */
+  take(chat: string): Draft {
+    const draft = this.drafts.get(chat)?.peek() ?? empty;
+    if (!isEmpty(draft)) this.clear(chat);
+    return draft;
+  }
+
   clear(chat: string): void {
     this.change(chat, empty);
   }
@@ -92,6 +107,10 @@ export class Drafts {
       return {}; // not written by this page
     }
   }
+}
+
+export function isEmpty({ text, files }: Draft): boolean {
+  return text === "" && files.length === 0;
 }
 
 function isText(file: Attachment): file is TextFile {

@@ -4,14 +4,14 @@
 import { effect, signal, untracked } from "@preact/signals";
 import type { Chat } from "./chat.ts";
 import type { Chats } from "./chats.ts";
-import type { Draft, Drafts } from "./drafts.ts";
+import { type Draft, type Drafts, isEmpty, type Unsent } from "./drafts.ts";
 import { openCalls } from "./message.ts";
 
 /**
  * Questions that were asked while an answer is written. Each is sent once that has ended; one
  * behind a failed answer, or behind calls of tools that are not answered, waits for a person.
  */
-export class QuestionQueue {
+export class QuestionQueue implements Unsent {
   private readonly waiting = signal<ReadonlySet<string>>(new Set()); // ids of chats
 
   constructor(
@@ -34,20 +34,26 @@ export class QuestionQueue {
 
   /** Adds to what waits in a chat. */
   add(chat: string, { text, files }: Draft): void {
-    const { text: before, files: kept } = this.drafts.of(place(chat)).peek();
-    const whole = before === "" ? text : `${before}\n\n${text}`;
-    this.drafts.change(place(chat), { text: whole, files: [...kept, ...files] });
+    this.drafts.change(place(chat), joined(this.drafts.of(place(chat)).peek(), { text, files }));
     this.waiting.value = new Set(this.waiting.peek()).add(chat);
   }
 
   /** Takes it out again. */
   take(chat: string): Draft {
-    const draft = this.drafts.of(place(chat)).peek();
-    this.drafts.clear(place(chat));
+    const draft = this.drafts.take(place(chat));
     const left = new Set(this.waiting.peek());
     left.delete(chat);
     this.waiting.value = left;
     return draft;
+  }
+
+  takeUnsent(chat: string): Draft | undefined {
+    const unsent = joined(this.take(chat), this.drafts.take(chat));
+    return isEmpty(unsent) ? undefined : unsent;
+  }
+
+  putUnsent(chat: string, draft: Draft): void {
+    this.drafts.change(chat, draft);
   }
 
   /** Asks now. quietly: not because a person has just said so. */
@@ -58,6 +64,11 @@ export class QuestionQueue {
 }
 
 const place = (chat: string) => `next ${chat}`;
+
+function joined(first: Draft, second: Draft): Draft {
+  const text = [first.text, second.text].filter((part) => part !== "").join("\n\n");
+  return { text, files: [...first.files, ...second.files] };
+}
 
 /** Whether the last answer is one that a person has to look at. */
 function halted(chat: Chat): boolean {

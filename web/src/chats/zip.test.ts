@@ -20,3 +20,14 @@ test("unzip: no more bytes and files than are allowed, however well they are pac
   const many = sampleZip(Object.fromEntries(Array.from({ length: 4097 }, (_, at) => [`f${at}`, ""])));
   await assert.rejects(unzip(many, /./, 1000), /too many files/);
 });
+
+test("unzip: bytes that many entries name are not unpacked for each", async () => {
+  const text = Array.from({ length: 1000 }, (_, at) => at).join(" ");
+  const bytes = Buffer.from(await sampleZip({ a: text, b: "" }).arrayBuffer());
+  const signature = Buffer.from("PK\x01\x02");
+  const first = bytes.indexOf(signature);
+  const second = bytes.indexOf(signature, first + 1);
+  bytes.copy(bytes, second + 20, first + 20, first + 24); // the packed size of a
+  bytes.writeUInt32LE(0, second + 42); // where a is
+  await assert.rejects(unzip(new Blob([bytes]), /./, 1 << 20), /the list of its files is broken/);
+});

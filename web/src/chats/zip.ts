@@ -6,6 +6,7 @@ const records = { end: 0x06054b50, entry: 0x02014b50, local: 0x04034b50 };
 const endLength = 22; // bytes, without the comment
 const longestComment = 0xffff;
 const mostFiles = 4096; // that are unpacked
+const mostListed = 0xffff; // as the format can count
 
 /** Whether a file is a ZIP archive with something in it. */
 export async function isZip(file: Blob): Promise<boolean> {
@@ -33,14 +34,19 @@ export async function unzip(file: Blob, wanted: RegExp, most: number): Promise<U
   const list = await view(file, start, start + size);
   const files: Unpacked[] = [];
   let left = most;
+  let packedLeft = file.size; // many entries could name the same bytes
+  let listed = 0;
   for (let at = 0; at + 46 <= list.byteLength; ) {
     if (list.getUint32(at, true) !== records.entry) throw new Error("the list of its files is broken");
+    if (++listed > mostListed) throw new Error("it has too many files");
     const [nameLength, extra, comment] = [28, 30, 32].map((field) => list.getUint16(at + field, true));
     const after = at + 46 + (nameLength ?? 0);
     if (after > list.byteLength) throw new Error("the list of its files is broken");
     const name = new TextDecoder().decode(new Uint8Array(list.buffer, at + 46, nameLength));
     if (wanted.test(name)) {
       const packed = await packedBytes(file, list.getUint32(at + 42, true), list.getUint32(at + 20, true));
+      packedLeft -= packed.size;
+      if (packedLeft < 0) throw new Error("the list of its files is broken");
       const content = await inflated(packed, list.getUint16(at + 10, true), name, left);
       left -= content.size;
       files.push({ name, content });

@@ -35,27 +35,32 @@ export async function readOffice(file: Blob, mostText: number): Promise<OfficeTe
 
 /** A text that grows up to a bound. */
 class Collected {
-  text = "";
+  private readonly parts: string[] = []; // a string that grows would be copied whenever its end is looked at
+  private last = "\n"; // character
+  length = 0;
 
   constructor(private readonly most: number) {}
 
-  add(more: string): void {
-    if (this.text.length + more.length > this.most) throw new DocumentProblem(tooMuchText);
-    this.text += more;
+  get text(): string {
+    return this.parts.join("");
   }
 
-  get atLine(): boolean {
-    return this.text === "" || this.text.endsWith("\n");
+  add(more: string): void {
+    this.length += more.length;
+    if (this.length > this.most) throw new DocumentProblem(tooMuchText);
+    if (more === "") return;
+    this.parts.push(more);
+    this.last = more.slice(-1);
   }
 
   /** Begins a line, unless one has begun. */
   line(): void {
-    if (!this.atLine) this.add("\n");
+    if (this.last !== "\n") this.add("\n");
   }
 
   /** Parts words, unless something does. */
   space(): void {
-    if (!/(^|\s|\()$/.test(this.text.slice(-1))) this.add(" ");
+    if (!/[\s(]/.test(this.last)) this.add(" ");
   }
 }
 
@@ -70,10 +75,11 @@ class Parts {
     this.byName = new Map(unpacked.map(({ name, content }) => [name, content]));
   }
 
-  /** The root of a part; undefined if there is none of that name. */
+  /** The root of a part, which is read once; undefined if there is none of that name any more. */
   async root(name: string): Promise<Element | undefined> {
     const xml = await this.byName.get(name)?.text();
     if (xml === undefined) return undefined;
+    this.byName.delete(name); // thousands of slides could name one large part
     // Entities could make a small text a huge one; office files have no use for them.
     if (xml.includes("<!DOCTYPE")) throw damaged;
     const document = new DOMParser().parseFromString(xml, "application/xml");
@@ -199,7 +205,7 @@ function beginParagraph(paragraph: Element, out: Collected): void {
 }
 
 function heading(level: number, out: Collected): void {
-  out.add(`${out.text === "" ? "" : "\n"}${"#".repeat(level)} `);
+  out.add(`${out.length === 0 ? "" : "\n"}${"#".repeat(level)} `);
 }
 
 async function readSlides(parts: Parts): Promise<Found> {
@@ -225,13 +231,18 @@ function relation(element: Element): string {
   );
 }
 
+/** A text in one line. That of a shared string is made once, however many cells have it. */
+const inLine = (text: string) => text.replace(/\s+/g, " ").trim();
+
 const mostColumns = 16_384; // of a sheet
 
 async function readSheets(parts: Parts): Promise<Found> {
   const workbook = await parts.root("xl/workbook.xml");
   if (workbook === undefined) return undefined;
   const targets = await parts.targets("xl", "workbook");
-  const shared = [...((await parts.root("xl/sharedStrings.xml"))?.children ?? [])].map(writtenIn);
+  const shared = [...((await parts.root("xl/sharedStrings.xml"))?.children ?? [])].map((item) =>
+    inLine(writtenIn(item)),
+  );
   const dated = datedStyles(await parts.root("xl/styles.xml"));
   const [properties] = workbook.getElementsByTagNameNS("*", "workbookPr");
   const begin = /^(1|true)$/.test((properties && attribute(properties, "date1904")) ?? "") ? 24_107 : 25_569;
@@ -239,10 +250,10 @@ async function readSheets(parts: Parts): Promise<Found> {
     const type = attribute(cell, "t");
     const value = [...cell.children].find(({ localName }) => localName === "v")?.textContent ?? "";
     if (type === "s") return shared[Number(value)] ?? "";
-    if (type === "inlineStr") return writtenIn(cell);
+    if (type === "inlineStr") return inLine(writtenIn(cell));
     if (type === "b") return value === "1" ? "TRUE" : "FALSE";
     const date = type === undefined || type === "n" ? dated[Number(attribute(cell, "s"))] : false;
-    return date && value !== "" ? dateOf(Number(value), begin) : value;
+    return date && value !== "" ? dateOf(Number(value), begin) : inLine(value);
   };
   const sheets = [...workbook.getElementsByTagNameNS("*", "sheet")];
   for (const sheet of sheets) {
@@ -251,23 +262,23 @@ async function readSheets(parts: Parts): Promise<Found> {
     parts.out.line();
     heading(2, parts.out);
     parts.out.add(`${attribute(sheet, "name") ?? ""}\n`);
-    for (const row of root.getElementsByTagNameNS("*", "row")) writeRow(row, written, parts.out);
+    const [data] = root.getElementsByTagNameNS("*", "sheetData");
+    for (const row of data?.children ?? []) writeRow(row, written, parts.out); // rows in rows would be read for each
   }
   return { parts: { unit: "sheet", count: sheets.length } };
 }
 
 /** Writes the cells of a row with tabs between them; nothing of a row that is empty. */
 function writeRow(row: Element, written: (cell: Element) => string, out: Collected): void {
-  let line = "";
-  let column = 0; // of what line ends with
+  let column = 0; // of what the line ends with
   for (const [i, cell] of [...row.children].entries()) {
-    const value = written(cell).replace(/\s+/g, " ").trim();
+    const value = written(cell);
     const at = columnOf(attribute(cell, "r")) ?? i;
     if (value === "" || at > mostColumns) continue;
-    line += "\t".repeat(Math.max(0, at - column)) + value;
+    out.add("\t".repeat(Math.max(0, at - column)) + value);
     column = Math.max(at, column);
   }
-  if (line !== "") out.add(`${line}\n`);
+  out.line();
 }
 
 /** The number of a column by its letters: of C5 it is 2. */
@@ -290,11 +301,16 @@ function writtenIn(element: Element): string {
   return text;
 }
 
+const longestCode = 255; // characters of the format of a number, as Excel has it
+
 /** Which of the styles of cells are dates or times. */
 function datedStyles(styles: Element | undefined): boolean[] {
   const codes = new Map<string, string>();
   for (const format of styles?.getElementsByTagNameNS("*", "numFmt") ?? [])
-    codes.set(attribute(format, "numFmtId") ?? "", attribute(format, "formatCode") ?? "");
+    codes.set(
+      attribute(format, "numFmtId") ?? "",
+      (attribute(format, "formatCode") ?? "").slice(0, longestCode),
+    );
   const [cells] = styles?.getElementsByTagNameNS("*", "cellXfs") ?? [];
   return [...(cells?.children ?? [])].map((style) => {
     const id = attribute(style, "numFmtId") ?? "";

@@ -103,7 +103,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </form>
         <Keys running={run !== undefined} />
       </footer>
-      {asking !== undefined && <Lazy key={asking.pdf.name} load={pdfDialog} with={asking} />}
+      {asking !== undefined && <Lazy key={asking.number} load={pdfDialog} with={asking} />}
     </>
   );
 }

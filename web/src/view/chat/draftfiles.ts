@@ -2,6 +2,7 @@
 
 // The files of a draft: adding, pasting and removing them.
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { AttachContext, PDFChoice, PDFFacts } from "../../chats/attachments.ts";
 import type { Chat } from "../../chats/chat.ts";
@@ -28,7 +29,9 @@ export interface DraftFiles {
 
 /** What of a PDF is to be taken. */
 export interface PDFQuestion {
+  number: number; // each has another
   pdf: PDFFacts;
+  answered: Promise<PDFChoice>;
   answer(choice: PDFChoice): void;
 }
 
@@ -40,6 +43,14 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
   const reading = useSignal(0);
   const recording = useSignal(false);
   const choosing = useSignal<PDFQuestion | undefined>(undefined);
+  const gone = useRef(false);
+  useEffect(
+    () => () => {
+      gone.current = true;
+      choosing.peek()?.answer(undefined); // its dialog may not be loaded yet
+    },
+    [choosing],
+  );
   const model = useComputed(() => app.answering(chat.settings.value, true)); // which sees, where one does
   const notice = useComputed(() => {
     const draft = drafts.of(place.value).value.files.filter(isMedium);
@@ -69,9 +80,9 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
         const { attach } = await import("../files/filescode.ts");
         const { files, problems: refused } = await attach(picked, of(at), {
           ...attachContextOf(app, chat),
-          choose: (pdf) => ask(choosing, pdf),
+          choose: (pdf) => ask(choosing, pdf, gone),
         });
-        drafts.change(at, { files: [...of(at), ...files] });
+        if (at === "" || app.chats.has(at)) drafts.change(at, { files: [...of(at), ...files] }); // else it is deleted
         problems.value = [...problems.peek(), ...refused];
       } catch {
         const failed = "The files could not be read. If the server was updated meanwhile, reload the page.";
@@ -105,19 +116,31 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
   return attaching;
 }
 
-/** Asks a person what of a PDF is to be taken. */
-function ask(choosing: Signal<PDFQuestion | undefined>, pdf: PDFFacts): Promise<PDFChoice> {
-  return new Promise((resolve) => {
-    choosing.peek()?.answer(undefined); // of files that were added before these
-    const question: PDFQuestion = {
-      pdf,
-      answer(choice) {
-        if (choosing.peek() === question) choosing.value = undefined;
-        resolve(choice);
-      },
-    };
-    choosing.value = question;
+let asked = 0;
+
+/** Asks a person what of a PDF is to be taken, once those before it are answered. */
+async function ask(
+  choosing: Signal<PDFQuestion | undefined>,
+  pdf: PDFFacts,
+  gone: { readonly current: boolean },
+): Promise<PDFChoice> {
+  while (choosing.peek() !== undefined) await choosing.peek()?.answered;
+  if (gone.current) return "text"; // nobody can be asked any more
+  let resolve: (choice: PDFChoice) => void = () => {};
+  const answered = new Promise<PDFChoice>((given) => {
+    resolve = given;
   });
+  const question: PDFQuestion = {
+    number: ++asked,
+    pdf,
+    answered,
+    answer(choice) {
+      if (choosing.peek() === question) choosing.value = undefined;
+      resolve(choice);
+    },
+  };
+  choosing.value = question;
+  return answered;
 }
 
 /** What decides whether a chat takes pictures and sounds now. */

@@ -8,7 +8,7 @@ import type { WholeChat } from "../../chats/chats.ts";
 export function offerBack(app: App, chats: readonly WholeChat[], text: string, shown: string): void {
   const run = async () => {
     try {
-      for (const chat of chats) await app.chats.add(chat);
+      await app.chats.addAll(chats);
       if (chats.some(({ info }) => info.id === shown)) await app.chats.show(shown);
     } catch (error) {
       app.notice.value = `${chats.length === 1 ? "The chat" : "Some chats"} could not be brought back: ${error}`;
