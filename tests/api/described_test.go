@@ -53,7 +53,7 @@ func inOpenAPI(path string) string {
 // The file describes every route, and no other.
 func TestOpenAPI_HasAllRoutes(t *testing.T) {
 	var level slog.LevelVar
-	handler := api.New(api.Options{LogLevel: &level, Log: slog.New(slog.DiscardHandler),
+	handler := api.New(api.Options{LogLevel: &level, Log: slog.New(slog.DiscardHandler), Folder: struct{ api.Folder }{},
 		Clients: api.Clients{Keys: func() access.Keys { return access.NewKeys(nil, "admin", access.Listed{}) }},
 		Served:  api.Served{Metrics: http.NotFoundHandler(), UI: fstest.MapFS{}}})
 	routes := map[string]bool{}

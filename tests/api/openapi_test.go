@@ -159,6 +159,8 @@ var calls = []struct {
 	{"GET", "/props", "", 200}, {"GET", "/slots", "", 200}, {"POST", "/slots/0?action=erase", "", 200}, {"POST", "/slots/0?action=save", `{"filename":"none"}`, 400}, {"POST", "/slots/0?action=restore", `{"filename":"none"}`, 400}, {"GET", "/lora-adapters", "", 200}, {"POST", "/lora-adapters", `[{"id":7,"scale":1}]`, 400},
 	{"GET", "/v1/models", "", 200}, {"GET", "/models", "", 200}, {"GET", "/v1/models/penstock-tiny", "", 200}, {"GET", "/v1/models/other", "", 404},
 	{"POST", "/models/load", `{"model":"penstock-tiny"}`, 200}, {"POST", "/models/load", `{}`, 400}, {"POST", "/models/unload", `{"model":"penstock-tiny"}`, 409},
+	{"POST", "/api/pull", `{"model":"penstock-tiny","stream":false}`, 200}, {"POST", "/api/pull", `{}`, 400},
+	{"DELETE", "/api/delete", `{"model":"none"}`, 404}, {"DELETE", "/api/delete", `{}`, 400},
 	{"GET", "/v1/load", "", 200}, {"GET", "/v1/load?digests=3", "", 200}, {"GET", "/v1/load?digests=many", "", 400},
 	{"GET", "/v1/plugins", "", 200}, {"GET", "/v1/plugins/nothing", "", 404}, {"DELETE", "/v1/plugins/nothing", "", 404}, {"POST", "/v1/plugins/nothing/reset", "", 404},
 	{"POST", "/v1/plugins", "no module", 415}, {"GET", "/v1/plugins/script/source", "", 404},

@@ -7,8 +7,8 @@ var elsewhere = map[string]string{
 	"docs/plugins/go.md":      "scripts/tutorial.sh",
 	"docs/plugins/rust.md":    "scripts/tutorial.sh",
 	"docs/plugins/scripts.md": "TestScripts_EachStep_AnswersAsShown",
-	"docs/media.md":           "TestDocs_Media in host: a model that sees and hears",
-	"docs/curl.md":            "TestDocs_Curl in host: it expects some errors",
+	"docs/media.md":           "TestDocs_Media in tests/api: a model that sees and hears",
+	"docs/curl.md":            "TestDocs_Curl in tests/api: it expects some errors",
 	"docs/library.md":         "TestLibrary_NewModule_Answers: a module outside the checkout",
 }
 
