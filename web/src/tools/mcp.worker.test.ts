@@ -41,11 +41,14 @@ test("The MCP worker: a call that is stopped is all that the server hears of", a
     postMessage: (reply: Reply) => answered(reply),
   };
   Object.assign(globalThis, { self });
+  t.after(() => Reflect.deleteProperty(globalThis, "self"));
   await import("./mcp.worker.ts");
   const reply = new Promise<Reply>((resolve) => {
     answered = resolve;
   });
-  void ask({ data: { id: 1, does: "call", at: { url: "http://h/mcp", token: "" }, name: "x", arguments: {} } });
+  void ask({
+    data: { id: 1, does: "call", at: { url: "http://h/mcp", token: "" }, name: "x", arguments: {} },
+  });
   const { id } = await heard("tools/call");
   void ask({ data: { id: 1, does: "stop" } });
   assert.ok("problem" in (await reply));
