@@ -291,6 +291,10 @@ test-busy: setup-test build plugins ## such tests five times on one processor be
 	cd web && for run in 1 2 3 4 5; do ../scripts/busy.sh 4 node --import tsx --test test/budget.test.ts; done
 	GOFLAGS=-count=1 scripts/busy.sh 2 $(MAKE) test TEST_TIMEOUT=2h # nothing from the cache
 
+.PHONY: test-days
+test-days: setup-test build plugins ## what draws by the day's seed, with the seeds of the next seven days (ARGS="./scheduler/..." for some packages)
+	scripts/days.sh 7 $(ARGS)
+
 .PHONY: test-long
 test-long: setup-test build plugins $(AGENTS) $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS) $(LONG_MODELS) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	scripts/tools-in-use.sh

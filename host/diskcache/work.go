@@ -280,7 +280,7 @@ func (s *Store) makeRoom(bytes int64, used time.Time) error {
 		if victim == nil || !used.IsZero() && victim.used.After(used) {
 			s.mu.Unlock()
 			if full {
-				return fmt.Errorf("a conversation of %d MB, of which the disk has %d MB free, and %d MB stay free: %w", bytes>>20, free>>20, kept>>20, syscall.ENOSPC)
+				return fmt.Errorf("the conversation has %d MB, and the disk has %d MB free, of which %d MB stay free: %w", bytes>>20, free>>20, kept>>20, syscall.ENOSPC)
 			}
 			return errNoRoom
 		}

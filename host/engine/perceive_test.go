@@ -155,20 +155,6 @@ func TestBackend_Start_PiecesThatAreWrong(t *testing.T) {
 	}
 }
 
-// borders are the numbers of parts and of positions at which a prompt may be cut.
-func (p *perceiving) borders(prompt []part) (positions []int) {
-	at := 0
-	for _, of := range prompt {
-		positions = append(positions, at)
-		if of.piece != nil {
-			at += of.piece.Positions
-		} else {
-			at += len(of.tokens)
-		}
-	}
-	return positions
-}
-
 // Sequences that end with a piece, or in one, go on as they should after passes that put padding
 // tokens into them.
 func TestBackend_PaddingAfterPieces(t *testing.T) {
@@ -201,17 +187,6 @@ func TestBackend_PaddingAfterPieces(t *testing.T) {
 			}
 		}
 	}
-}
-
-// restore saves a sequence and restores the first n positions into another.
-func (p *perceiving) restore(src, dst int32, n int) error {
-	s, err := p.backend.SaveState(src)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()
-	p.backend.ContinueCopy(-1, true)
-	return p.backend.RestoreState(dst, s, n)
 }
 
 func (p *perceiving) clear(sequences int32) {

@@ -3,32 +3,12 @@
 package api
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
 )
-
-// asked is what a chat answers that must fit a schema, and how it ended.
-func asked(t *testing.T, h *host.Host, schema string, seed, maxTokens int) (status int, text, finish string) {
-	t.Helper()
-	status, body := hosts.Post(t, h.URL()+"/v1/chat/completions", fmt.Sprintf(`{"messages":[{"role":"user","content":"Describe a cat as JSON."}],"max_tokens":%d,"seed":%d,"temperature":%d,
-		"white_space":"compact","response_format":{"type":"json_schema","json_schema":{"name":"a","schema":%s}}}`, maxTokens, seed, seed%3, schema))
-	var answer struct {
-		Choices []struct {
-			Message struct{ Content string }
-			Finish  string `json:"finish_reason"`
-		}
-	}
-	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Choices) != 1 {
-		return status, body, ""
-	}
-	return status, answer.Choices[0].Message.Content, answer.Choices[0].Finish
-}
 
 // The shortest ways to ask for JSON are any object, or any value, in every dialect that has them.
 func TestHost_Schemas_OfAnything(t *testing.T) {

@@ -124,11 +124,3 @@ func TestAdapters_Answers_AreLlamaServers(t *testing.T) {
 		})
 	}
 }
-
-// step is one token of a greedy answer, beside the next best.
-type step struct {
-	Token string `json:"token"`
-	Top   []struct {
-		Logprob float64 `json:"logprob"`
-	} `json:"top_logprobs"`
-}
