@@ -93,7 +93,8 @@ func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []Fi
 		}
 	}()
 	for _, i := range missing {
-		err := c.retry(ctx, files[i].Name, func() (int64, error) { // a pull that was just stopped still keeps what it has
+		// A pull that was just stopped still writes down what it has.
+		err := c.retry(ctx, files[i].Name, func() (int64, error) {
 			p, err := openPart(o.Folder, files[i], i, c.leastPiece)
 			if err == nil {
 				t.parts = append(t.parts, p)

@@ -394,8 +394,9 @@ export class Chat {
         do {
           if (!tree.has(id)) return;
           before = tree.node(id).peek();
-          stored = await this.around.store.message(id).catch(() => undefined); // then it is as it was
-        } while (tree.has(id) && tree.node(id).peek() !== before); // what has changed here meanwhile is newer
+          // What cannot be read is as it was, and what has changed here meanwhile is newer.
+          stored = await this.around.store.message(id).catch(() => undefined);
+        } while (tree.has(id) && tree.node(id).peek() !== before);
         if (stored !== undefined && tree.has(id)) tree.put(stored);
       },
     };
