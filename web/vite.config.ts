@@ -28,7 +28,8 @@ const serviceWorker: Plugin = {
     const names = Object.keys(bundle).filter((name) => name !== "index.html");
     const entry = Object.values(bundle).find((file) => file.type === "chunk" && file.isEntry)?.fileName;
     const shipped = readdirSync(ours("public")).filter((name) => !name.startsWith("."));
-    const contents = shipped.map((name) => readFileSync(join(ours("public"), name)));
+    const unhashed = [ours("index.html"), ...shipped.map((name) => join(ours("public"), name))];
+    const contents = unhashed.map((path) => readFileSync(path));
     const built = {
       version: hashOf([...names, ...contents]),
       entry,

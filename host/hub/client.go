@@ -225,7 +225,7 @@ var (
 	ErrNotModel = errors.New("what was downloaded is no model")
 	// ErrSpace: the disk has not enough room.
 	ErrSpace = errors.New("not enough disk space")
-	// ErrBusy: another process is pulling the same file.
+	// ErrBusy: another pull has the same file.
 	ErrBusy = errors.New("already being pulled")
 	// ErrTaken: the folder has another file of this name.
 	ErrTaken = errors.New("the name is taken")

@@ -64,7 +64,7 @@ func openPart(folder string, f File, index int, least int64) (_ *part, err error
 	p := &part{File: f, index: index, target: filepath.Join(folder, f.Name), least: least}
 	p.file, err = atomicfile.OpenAlone(p.target+library.PartEnding, 0o644) // a model is no secret
 	if errors.Is(err, atomicfile.ErrInUse) {
-		return nil, fmt.Errorf("%s is %w; wait until the other process ends", p.target, ErrBusy)
+		return nil, &failure{error: fmt.Errorf("%s is %w; wait until the other pull ends", p.target, ErrBusy), again: true}
 	}
 	if err != nil {
 		return nil, err

@@ -93,11 +93,17 @@ func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []Fi
 		}
 	}()
 	for _, i := range missing {
-		p, err := openPart(o.Folder, files[i], i, c.leastPiece)
+		// A pull that was just stopped still writes down what it has.
+		err := c.retry(ctx, files[i].Name, func() (int64, error) {
+			p, err := openPart(o.Folder, files[i], i, c.leastPiece)
+			if err == nil {
+				t.parts = append(t.parts, p)
+			}
+			return 0, err
+		})
 		if err != nil {
 			return 0, err
 		}
-		t.parts = append(t.parts, p)
 	}
 	if err := t.checkSpace(o.Folder); err != nil {
 		return 0, err

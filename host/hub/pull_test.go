@@ -255,6 +255,38 @@ func TestPull_TwoAtOnce_OneIsRefused(t *testing.T) {
 	holds(t, folder, map[string][]byte{"m.gguf": tiny(t)})
 }
 
+// A pull that is stopped needs a moment to keep what it has: the next one waits for that.
+func TestPull_AfterOneThatIsStopped(t *testing.T) {
+	h := newHub(t, map[string][]byte{"m.gguf": tiny(t)})
+	folder, reference := t.TempDir(), Reference{Repository: "owner/name", Revision: "main"}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	first, second := h.client(t), h.client(t)
+	first.Notify = func(e Event) {
+		if _, ok := e.(Planned); ok {
+			close(begun)
+			<-ctx.Done()
+		}
+	}
+	go func() {
+		_, err := first.Pull(ctx, reference, Options{Folder: folder})
+		ended <- err
+	}()
+	<-begun
+	second.Notify = func(e Event) {
+		if r, ok := e.(Retrying); ok && errors.Is(r.Err, ErrBusy) {
+			stop()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("the first pull: %v", err)
+			}
+		}
+	}
+	if _, err := second.Pull(t.Context(), reference, Options{Folder: folder}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPull_ExpectedHash(t *testing.T) {
 	data := tiny(t)
 	h := newHub(t, map[string][]byte{"m.gguf": data})

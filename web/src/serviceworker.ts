@@ -22,7 +22,7 @@ const worker = self as unknown as Worker;
 
 /** What vite.config.ts puts here. */
 declare const built: {
-  version: string; // a hash of all names, which have hashes of their contents
+  version: string; // a hash of all names and of what has no hash in its name
   entry: string; // the script that the page of this build names
   kept: string[]; // what is kept from the beginning, besides the page
   used: string[]; // what is kept once it was used

@@ -179,3 +179,14 @@ test("Chat.takeCut: an answer whose message another tab deleted is stopped", () 
   assert.deepEqual(stopped, ["cancel"]);
   assert.equal(chat.run, undefined);
 });
+
+test("Chat.reread: what changes here while the store is read is not lost", async () => {
+  const { chat, kept } = setUp();
+  kept.set("a", { ...chat.tree.node("a").peek(), content: "Hello" });
+  await chat.reread("a");
+  assert.equal(chat.tree.node("a").peek().content, "Hello", "what another tab wrote");
+  const reading = chat.reread("a");
+  const saving = chat.keepResult("a", { call: "c", content: "2" });
+  await Promise.all([reading, saving]);
+  assert.equal(chat.tree.node("a").peek().results?.[0]?.content, "2");
+});

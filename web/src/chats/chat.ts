@@ -389,8 +389,15 @@ export class Chat {
         else if (!this.due.has(id)) this.due.set(id, setTimeout(this.save, saveEvery, id));
       },
       read: async () => {
-        const stored = await this.around.store.message(id).catch(() => undefined); // then it is as it was
-        if (stored !== undefined && this.tree.has(id)) this.tree.put(stored);
+        let before: Message;
+        let stored: Message | undefined;
+        do {
+          if (!tree.has(id)) return;
+          before = tree.node(id).peek();
+          // What cannot be read is as it was, and what has changed here meanwhile is newer.
+          stored = await this.around.store.message(id).catch(() => undefined);
+        } while (tree.has(id) && tree.node(id).peek() !== before);
+        if (stored !== undefined && tree.has(id)) tree.put(stored);
       },
     };
   }

@@ -48,6 +48,20 @@ test("StartingSettings: chats with a model begin with its settings", () => {
   assert.equal(new StartingSettings(place).get().system, "all");
 });
 
+test("StartingSettings: what another tab keeps for a model stays", () => {
+  const place = storage();
+  const [one, other] = [new StartingSettings(place), new StartingSettings(place)];
+  one.keepOf("pear", { ...defaultSettings, system: "pear's" });
+  other.begin("apple");
+  one.keepOf("plum", { ...defaultSettings, system: "plum's" });
+  const later = new StartingSettings(place);
+  assert.equal(later.model.value, "apple");
+  assert.deepEqual(
+    ["pear", "plum"].map((model) => later.of(model)?.system),
+    ["pear's", "plum's"],
+  );
+});
+
 test("StartingSettings: the settings of many models are bounded", () => {
   const place = storage();
   const starting = new StartingSettings(place);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The settings that a new chat begins with.
-import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SmallStorage } from "../storage.ts";
 import { cleanSettings, record, type Settings } from "./settings.ts";
 
@@ -14,14 +14,11 @@ const most = 50; // models whose settings are kept; the oldest are forgotten
  * kept in the browser from one visit to the next.
  */
 export class StartingSettings {
-  private readonly byModel: Signal<ReadonlyMap<string, Settings>>;
-  private readonly first: Signal<string | undefined>;
+  private readonly byModel = signal<ReadonlyMap<string, Settings>>(new Map());
+  private readonly first = signal<string | undefined>(undefined);
 
   constructor(private readonly storage: Pick<SmallStorage, "getItem" | "setItem">) {
-    const { first, settings } = record(this.read(modelItem));
-    this.first = signal(typeof first === "string" ? first : undefined);
-    const kept = Object.entries(record(settings)).slice(-most);
-    this.byModel = signal(new Map(kept.map(([model, own]) => [model, cleanSettings(own)])));
+    this.takeModels();
   }
 
   /** The model with which all new chats begin; undefined: the one that was chosen last. */
@@ -31,6 +28,7 @@ export class StartingSettings {
 
   /** Has all new chats begin with a model, or with the one that was chosen last. */
   begin(model: string | undefined): void {
+    this.takeModels();
     this.first.value = model;
     this.keepModels();
   }
@@ -57,10 +55,19 @@ export class StartingSettings {
 
   /** Has chats with a model begin with settings, or with those of all chats. */
   keepOf(model: string, settings: Settings | undefined): void {
+    this.takeModels();
     const others = [...this.byModel.peek()].filter(([name]) => name !== model);
     const all = settings === undefined ? others : [...others, [model, settings] as const];
     this.byModel.value = new Map(all.slice(-most));
     this.keepModels();
+  }
+
+  /** Takes over what is kept by model, also by another tab. */
+  private takeModels(): void {
+    const { first, settings } = record(this.read(modelItem));
+    const kept = Object.entries(record(settings)).slice(-most);
+    this.first.value = typeof first === "string" ? first : undefined;
+    this.byModel.value = new Map(kept.map(([model, own]) => [model, cleanSettings(own)]));
   }
 
   private keepModels(): void {

@@ -25,7 +25,8 @@ interface Connection {
   client: Promise<Client>;
   bounded: BoundedFetch;
   asking: number; // questions that it is for now
-  stop: AbortController; // ends it while it is being made
+  made: boolean; // which cannot be stopped any more
+  stop: AbortController; // ends the making
 }
 
 const connections = new Map<string, Connection>(); // by address and token
@@ -60,7 +61,8 @@ async function withClient<T>(
   connection.bounded.renew();
   connection.asking++;
   const leave = () => {
-    if (--connection.asking === 0 && signal.aborted) connection.stop.abort(); // nobody waits for it
+    const { made, stop } = connection;
+    if (--connection.asking === 0 && signal.aborted && !made) stop.abort(); // nobody waits for it
   };
   signal.addEventListener("abort", leave, { once: true });
   try {
@@ -88,8 +90,11 @@ function connectionTo(at: Address): Connection {
     requestInit: { headers },
   });
   const stop = new AbortController();
-  const connected = client.connect(transport as Transport, { signal: stop.signal }).then(() => client);
-  const connection = { client: connected, bounded, asking: 0, stop };
+  const connected = client.connect(transport as Transport, { signal: stop.signal }).then(() => {
+    connection.made = true;
+    return client;
+  });
+  const connection = { client: connected, bounded, asking: 0, made: false, stop };
   client.onclose = () => forget(at, connection);
   connected.catch(() => forget(at, connection));
   connections.set(keyOf(at), connection);
