@@ -17,12 +17,13 @@ const options = { timeout: 3 * patience };
 useBrowser();
 const server = useServer();
 
-/** A page with chats that are one day older than each other. */
+/** A page at noon, with chats that are one day older than each other. */
 async function open(chats: number, size: BrowserContextOptions = {}) {
-  const chat = await ChatPage.open(server.url, size);
+  const noon = new Date().setHours(12, 0, 0, 0);
+  const chat = await ChatPage.open(server.url, size, (page) => page.clock.install({ time: noon }));
   await chat.online();
   if (size.isMobile) await chat.page.getByRole("button", { name: "Open the sidebar" }).tap();
-  await importFile(chat.page, archive(chats));
+  await importFile(chat.page, archive(chats, 200, noon));
   await chat.page.getByText(`${chats} chats are imported.`).waitFor();
   return chat;
 }

@@ -43,7 +43,7 @@ function Shown() {
       class="palette"
       aria-label="Find chats and commands"
       ref={dialog}
-      onClose={close}
+      onClose={() => dialog.current && close()} // the event may come when another one is shown
       onPointerDown={(event) => event.target === dialog.current && close()} // beside its content is its backdrop
     >
       <Finder
@@ -51,7 +51,10 @@ function Shown() {
         query={query}
         groups={[...(commands.value ?? []), chats.group]}
         none={chats.done && commands.value !== undefined ? "Nothing has these words." : "Searching…"}
-        close={() => dialog.current?.close()}
+        close={() => {
+          dialog.current?.close();
+          close(); // at once, so that a key that follows can show the palette again
+        }}
       />
     </dialog>
   );
