@@ -153,7 +153,7 @@ test("Page: questions and answers have versions to walk between, and can be dele
   await page.getByText("3 of 3").waitFor();
   await page.getByText("written by you").waitFor();
   await chat.answers.last().getByRole("button", { name: "Continue" }).click();
-  await page.getByText("8 tokens").waitFor({ state: "attached" });
+  await page.getByText(/^8 tokens /).waitFor({ state: "attached" });
   answer = await chat.finished();
   assert.match((await answer.locator(".prose").textContent()) ?? "", /^Once upon a \S/);
 

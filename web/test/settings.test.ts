@@ -87,7 +87,7 @@ test("Settings: each chat has its own, and a new one begins with the defaults", 
   await limit.fill("6");
   await ask(chat, "Second chat");
   await page.getByRole("link", { name: "First chat" }).click();
-  await chat.answers.getByText("4 tokens").waitFor({ state: "attached" });
+  await chat.answers.getByText(/^4 tokens /).waitFor({ state: "attached" });
   assert.equal(await limit.inputValue(), "4");
   await ask(chat, "Again");
   assert.deepEqual(
