@@ -28,7 +28,7 @@ var forExamples = map[string]string{
 	"json-schema": `{"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":3}},"required":["name"],"additionalProperties":false}}`,
 	"alphabet":    `{"scripts":["Latin"]}`, "phrases": `{"trigger_phrase":{"phrase":" the","trigger_tokens":3}}`, "more-samplers": `{"top_a":0.2,"tfs":0.9}`,
 	"grammar-aligned": `{"grammar":"root ::= [a-z ]+","samples":4,"parallel":2}`,
-	"beam":            `{"width":2}`, "best-of": `{"n":2}`,
+	"beam":            `{"width":2}`, "best-of": `{"n":2}`, "sql": `{"tables":{"frogs":["name"]}}`,
 }
 
 // Every example does in answers about pictures what it is for: it faults nowhere. What was
