@@ -24,6 +24,3 @@ func OpenAlone(path string, mode fs.FileMode) (*os.File, error) {
 // CheckPrivate does nothing where folders have no such owner and mode: the user's cache folder is
 // the user's.
 func CheckPrivate(dir, what string) error { return nil }
-
-// DiskSpace knows nothing here.
-func DiskSpace(string) (free, whole uint64, known bool) { return 0, 0, false }

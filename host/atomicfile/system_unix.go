@@ -87,13 +87,3 @@ func CheckPrivate(dir, what string) error {
 
 // ownerOf is a file's user id.
 func ownerOf(info os.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) } // os.Stat has no other kind here
-
-// DiskSpace is how many bytes of a folder's file system the user may still write, and how many it
-// has; known is false where the system does not say.
-func DiskSpace(folder string) (free, whole uint64, known bool) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(folder, &s); err != nil {
-		return 0, 0, false
-	}
-	return s.Bavail * uint64(s.Bsize), s.Blocks * uint64(s.Bsize), true
-}

@@ -8,6 +8,6 @@ import "os"
 
 func yieldToOthers(bool) {}
 
-func flushed(*os.File, int64, int64) {}
+func startFlush(*os.File, int64, int64) {}
 
-func forget(*os.File, int64, int64) {}
+func dropFromPageCache(*os.File, int64, int64) {}
