@@ -5,8 +5,8 @@
 // It looks at the sizes of files and functions, at the width of prose and comments, at what each
 // package says it is for and may import (the table in docs/architecture.md), for exported names and
 // modules that only tests use, for files and headings that documents mention and that do not exist,
-// for paths of one machine, and for licence lines. It prints one finding a line and exits 1 if
-// there is any.
+// for paths of one machine, for names that are missing on other systems, and for licence lines. It
+// prints one finding a line and exits 1 if there is any.
 package main
 
 import (
@@ -31,6 +31,7 @@ var rules = []struct {
 	{"room", checkRooms},
 	{"module", checkModules},
 	{"export", checkExports},
+	{"system", checkSystems},
 }
 
 func main() {
