@@ -3,6 +3,7 @@
 // Keeps the browser's address and the app in step.
 import { effect, signal } from "@preact/signals";
 import type { App, View } from "./app.ts";
+import { t } from "./language/language.ts";
 
 /**
  * What the part of the address behind # names: "#/chat/ID", "#/models", "#/plugins", "#/live",
@@ -43,10 +44,10 @@ function fill(app: App, text: string): void {
   const before = app.drafts.of("").peek().text;
   app.drafts.change("", { text });
   history.replaceState(undefined, "", `${location.pathname}#/`); // a reload fills it in no more
-  app.notice.value = "The question comes from the link. Read it before you send it.";
+  app.notice.value = t("The question comes from the link. Read it before you send it.");
   if (before.trim() === "" || before === text) return;
   const run = () => app.drafts.change("", { text: before });
-  app.offer.value = { text: "It has taken the place of your draft.", action: "Undo", run };
+  app.offer.value = { text: t("It has taken the place of your draft."), action: t("Undo"), run };
 }
 
 /**
@@ -90,7 +91,7 @@ async function go(app: App): Promise<void> {
   if (chat === undefined) {
     if (app.chats.current.peek().tree.path.peek().length > 0) app.chats.begin();
   } else if (!(await app.chats.show(chat))) {
-    app.notice.value = "The chat of this address is not in this browser. It may have been deleted.";
+    app.notice.value = t("The chat of this address is not in this browser. It may have been deleted.");
     app.chats.begin();
   }
 }
@@ -105,8 +106,8 @@ async function beginWith(app: App, text: string): Promise<void> {
   if (script === undefined) {
     app.notice.value =
       reading === undefined
-        ? "The script of this link could not be shown, as the server was not reached. Reload the page."
-        : "This link holds no script. It may have been cut off.";
+        ? t("The script of this link could not be shown, as the server was not reached. Reload the page.")
+        : t("This link holds no script. It may have been cut off.");
     return;
   }
   app.chats.begin({ ...app.starting.get(), script });

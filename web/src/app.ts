@@ -18,6 +18,7 @@ import { FileFrames } from "./host/fileframes.ts";
 import type { GenerateRequest, HostError } from "./host/protocol.ts";
 import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
+import { t } from "./language/language.ts";
 import type { Layout } from "./layout.ts";
 import { LiveSubscription } from "./live/livesubscription.ts";
 import { Progresses } from "./live/progress.ts";
@@ -175,7 +176,11 @@ export class App {
     const run = () => {
       settings.value = { ...before, model };
     };
-    this.offer.value = { text: `The chat has your settings for ${model}.`, action: "Undo", run };
+    this.offer.value = {
+      text: t("The chat has your settings for {model}.", { model }),
+      action: t("Undo"),
+      run,
+    };
   }
 
   /** Opens the chat's settings or its script beside it, or closes them. */

@@ -16,6 +16,7 @@ export class Layout {
     media: (query: string) => MediaQueryList,
   ) {
     this.narrow = follow(media("(max-width: 48rem)"));
+    // untranslated: of CSS
     this.touch = follow(media("(hover: none) and (pointer: coarse)"));
     this.tight = follow(media("(max-width: 60rem)"));
   }

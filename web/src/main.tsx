@@ -9,6 +9,7 @@ import { openChatStore } from "./chats/chatstore.ts";
 import { Drafts } from "./chats/drafts.ts";
 import { Tabs } from "./chats/tabs.ts";
 import { KeyKeeper } from "./host/apikeys.ts";
+import { t } from "./language/language.ts";
 import { Layout } from "./layout.ts";
 import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/startingsettings.ts";
@@ -46,7 +47,7 @@ effect(() => {
   if (unkept.value !== "") app.notice.value = unkept.value;
 });
 await app.chats.load().catch((error) => {
-  app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
+  app.notice.value = t("The chats of this browser cannot be read: {error}.", { error: `${error}` }); // what is asked now can be answered
 });
 effect(() => {
   if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more

@@ -52,7 +52,7 @@ async function install(): Promise<void> {
   const cache = await caches.open(cacheName);
   await Promise.all(built.kept.map((file) => keep(cache, file)));
   const html = await (await keep(cache, page)).text();
-  if (!html.includes(built.entry)) throw new Error("the page is of another build");
+  if (!html.includes(built.entry)) throw new Error("the page is of another build"); // untranslated: nobody reads it
   await worker.skipWaiting();
 }
 
@@ -69,7 +69,7 @@ async function kept(file: string): Promise<Response | undefined> {
 }
 
 function late(): Promise<never> {
-  return new Promise((_, reject) => setTimeout(() => reject(new Error("no answer")), patience));
+  return new Promise((_, reject) => setTimeout(() => reject(new Error("no answer")), patience)); // untranslated: nobody reads it
 }
 
 /** The page is the server's own wherever that answers: it is never an old one. */

@@ -3,6 +3,7 @@
 // Has the browser keep the page's files, and notices that the server has newer ones.
 import { effect } from "@preact/signals";
 import type { App } from "./app.ts";
+import { t } from "./language/language.ts";
 
 const rest = 3000; // milliseconds after which what the page needs itself has come
 
@@ -17,8 +18,8 @@ export function followBuilds({ base, connection, offer }: Pick<App, "base" | "co
   const look = async () => {
     if (!(await isOld(base))) return;
     offer.value = {
-      text: "The server has a newer version of this page.",
-      action: "Reload",
+      text: t("The server has a newer version of this page."),
+      action: t("Reload"),
       lasts: true,
       run: () => location.reload(),
     };

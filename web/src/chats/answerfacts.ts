@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // The line below an answer: tokens, speed, and why it ended.
 import { duration, rate, tokens } from "../text/numberformat.ts";
 import type { Answering, Outcome } from "./message.ts";
@@ -8,10 +9,10 @@ const long = 500; // milliseconds of waiting for a place that are worth telling
 
 const endings: Record<Outcome["reason"], string> = {
   stop: "",
-  length: "cut at the token limit",
-  cancelled: "stopped",
+  length: t("cut at the token limit"),
+  cancelled: t("stopped"),
   error: "",
-  tool_calls: "asks for a tool",
+  tool_calls: t("asks for a tool"),
 };
 
 /** What is known of an answer besides itself. */
@@ -26,22 +27,23 @@ export interface Circumstances {
  */
 export function answerFacts(
   answer: Answering,
-  { waits = "Waiting for the server…", speed = 0, model = "" }: Circumstances = {},
+  { waits = t("Waiting for the server…"), speed = 0, model = "" }: Circumstances = {},
 ): string {
   const { outcome, phase, first, asked } = answer;
   if (phase === "waiting") return waits;
-  if (phase === "lost" && answer.stream === undefined) return "Waiting for the connection…";
-  if (phase === "stopping") return "Stopping…";
-  if (answer.edited && tokensOf(answer) === 0) return "written by you";
+  if (phase === "lost" && answer.stream === undefined) return t("Waiting for the connection…");
+  if (phase === "stopping") return t("Stopping…");
+  if (answer.edited && tokensOf(answer) === 0) return t("written by you");
   const parts = [model, tokens(tokensOf(answer))];
   const { predicted_per_second: perSecond = 0, queued_ms: queued = 0 } = outcome?.timings ?? {};
-  if (phase === "streaming" && speed > 0) parts.push(`${rate(speed)} tokens/s`);
-  if (perSecond > 0) parts.push(`${rate(perSecond)} tokens/s`);
-  if (first !== undefined && outcome !== undefined) parts.push(`first after ${duration(first - asked)}`);
-  if (queued >= long) parts.push(`waited ${duration(queued)} in the queue`);
-  if (phase === "paused") parts.push("paused");
-  if (phase === "lost") parts.push("the connection is lost; the server goes on");
-  if (answer.edited) parts.push("begun by you");
+  if (phase === "streaming" && speed > 0) parts.push(speedWords(speed));
+  if (perSecond > 0) parts.push(speedWords(perSecond));
+  if (first !== undefined && outcome !== undefined)
+    parts.push(t("first after {time}", { time: duration(first - asked) }));
+  if (queued >= long) parts.push(t("waited {time} in the queue", { time: duration(queued) }));
+  if (phase === "paused") parts.push(t("paused"));
+  if (phase === "lost") parts.push(t("the connection is lost; the server goes on"));
+  if (answer.edited) parts.push(t("begun by you"));
   if (outcome !== undefined) parts.push(endings[outcome.reason] ?? outcome.reason);
   return parts.filter((part) => part !== "").join(" · ");
 }
@@ -54,11 +56,15 @@ export function answerFigure(answer: Answering, several: boolean): string {
   const { outcome, phase } = answer;
   if (phase !== "done" || outcome === undefined) return "";
   const { predicted_per_second: perSecond = 0 } = outcome.timings ?? {};
-  const speed = perSecond > 0 ? `${rate(perSecond)} tokens/s` : tokens(tokensOf(answer));
-  const made = answer.edited && tokensOf(answer) === 0 ? "written by you" : speed;
+  const speed = perSecond > 0 ? speedWords(perSecond) : tokens(tokensOf(answer));
+  const made = answer.edited && tokensOf(answer) === 0 ? t("written by you") : speed;
   return [several ? answer.model : "", made, endings[outcome.reason] ?? ""]
     .filter((part) => part !== "")
     .join(" · ");
+}
+
+function speedWords(perSecond: number): string {
+  return t("{rate} tokens/s", { rate: rate(perSecond) });
 }
 
 /** How many tokens the answer has. */

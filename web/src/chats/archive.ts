@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // The files that chats are exported to and imported from.
 import { dataURL, fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
@@ -54,14 +55,14 @@ const chatFiles = /(^|\/)(conversations[-\w]*|[^/]*\.conversation)\.json$/;
  * ArchiveError that names what is wrong. Pictures and sounds whose bytes it has not are left out.
  */
 export async function readArchive(file: Blob): Promise<WholeChat[]> {
-  if (file.size > largest) throw new ArchiveError(`it is larger than ${largest / 2 ** 20} MiB`);
+  if (file.size > largest) throw new ArchiveError(t("it is larger than {n} MiB", { n: largest / 2 ** 20 }));
   if (!(await isZip(file))) return readChats(file);
   const packed = await unzip(file, chatFiles, largest).catch((error) => {
     throw new ArchiveError(error instanceof Error ? error.message : String(error));
   });
   if (packed.length === 0)
     throw new ArchiveError(
-      "it has no conversations.json: unpack it, and import the files that hold the chats",
+      t("it has no conversations.json: unpack it, and import the files that hold the chats"),
     );
   const chats: WholeChat[] = [];
   for (const { content } of packed) for (const chat of await readChats(content)) chats.push(chat);
@@ -72,14 +73,16 @@ async function readChats(file: Blob): Promise<WholeChat[]> {
   const value = parse(await file.text());
   const foreign = readForeign(value);
   if (foreign !== undefined) return foreign;
-  const archive = object(value, "the file");
+  const archive = object(value, t("the file"));
   if (archive.penstock !== kind)
     throw new ArchiveError(
-      "neither Penstock, ChatGPT, Open WebUI, llama-server nor LM Studio writes such a file",
+      t("neither Penstock, ChatGPT, Open WebUI, llama-server nor LM Studio writes such a file"),
     );
-  if (typeof archive.version !== "number") throw new ArchiveError("version is missing");
+  if (typeof archive.version !== "number") throw new ArchiveError(t("version is missing"));
   if (archive.version > version)
-    throw new ArchiveError(`a newer Penstock wrote it, in version ${archive.version}`);
+    throw new ArchiveError(
+      t("a newer Penstock wrote it, in version {version}", { version: archive.version }),
+    );
   const files = new Map<string, Blob>();
   for (const [at, url] of array(archive.files ?? [], "files").entries()) {
     const bytes = bytesOf(url, `files[${at}]`);
@@ -115,7 +118,7 @@ function bytesOf(url: unknown, where: string): Uint8Array<ArrayBuffer> {
   } catch {
     // said below
   }
-  throw new ArchiveError(`${where} must be a data: URL in base64`);
+  throw new ArchiveError(t("{where} must be a data: URL in base64", { where }));
 }
 
 /**
@@ -136,7 +139,7 @@ export function renamed({ info, messages, ...rest }: WholeChat, taken: (id: stri
     info: {
       ...info,
       id,
-      title: copy ? `${info.title} (copy)` : info.title,
+      title: copy ? t("{title} (copy)", { title: info.title }) : info.title,
       branches,
     },
     messages: messages.map((message) => ({
@@ -152,44 +155,49 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ArchiveError(`it is no JSON: ${error instanceof Error ? error.message : error}`);
+    throw new ArchiveError(
+      t("it is no JSON: {problem}", { problem: error instanceof Error ? error.message : `${error}` }),
+    );
   }
 }
 
 function readChat(value: unknown, where: string): WholeChat {
   const raw = object(value, where);
   const info = cleanChat(raw);
-  if (info === undefined) throw new ArchiveError(`${where}.id is missing, or no name of letters and digits`);
+  if (info === undefined) throw unnamed(where);
   const seen = new Set<string>();
   const messages = array(raw.messages, `${where}.messages`).map((message, at) =>
     readMessage(message, info.id, seen, `${where}.messages[${at}]`),
   );
-  if (messages.length === 0) throw new ArchiveError(`${where}.messages is empty`);
+  if (messages.length === 0) throw new ArchiveError(t("{where}.messages is empty", { where }));
   return { info: { ...info, settings: asImported(info.settings) }, messages: cleanTree(messages) };
 }
 
 function readMessage(value: unknown, chat: string, seen: Set<string>, where: string): Message {
   const raw = object(value, where);
   if (raw.role !== "user" && raw.role !== "assistant") {
-    throw new ArchiveError(`${where}.role must be "user" or "assistant"`);
+    throw new ArchiveError(t('{where}.role must be "user" or "assistant"', { where }));
   }
-  if (typeof raw.content !== "string") throw new ArchiveError(`${where}.content must be a text`);
+  if (typeof raw.content !== "string") throw new ArchiveError(t("{where}.content must be a text", { where }));
   const message = cleanMessage({ ...raw, chat });
-  if (message === undefined)
-    throw new ArchiveError(`${where}.id is missing, or no name of letters and digits`);
-  if (seen.has(message.id)) throw new ArchiveError(`${where}.id is that of an earlier message`);
+  if (message === undefined) throw unnamed(where);
+  if (seen.has(message.id)) throw new ArchiveError(t("{where}.id is that of an earlier message", { where }));
   seen.add(message.id);
   return stopped(message); // an answer that ran when it was exported cannot go on from a file
 }
 
+function unnamed(where: string): ArchiveError {
+  return new ArchiveError(t("{where}.id is missing, or no name of letters and digits", { where }));
+}
+
 function object(value: unknown, where: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new ArchiveError(`${where} must be an object`);
+    throw new ArchiveError(t("{where} must be an object", { where }));
   }
   return value as Record<string, unknown>;
 }
 
 function array(value: unknown, where: string): unknown[] {
-  if (!Array.isArray(value)) throw new ArchiveError(`${where} must be a list`);
+  if (!Array.isArray(value)) throw new ArchiveError(t("{where} must be a list", { where }));
   return value;
 }

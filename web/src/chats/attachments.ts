@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { language, t } from "../language/language.ts";
 // Turns files that a person picked into attachments of a question.
 import { DocumentProblem } from "../media/documentproblem.ts";
 import { type Abilities, eachOnce, mostFiles, takesMedium, totalSize } from "../media/medialimits.ts";
@@ -15,7 +16,9 @@ const largestSum = 4 << 20; // characters of all text files of a question
 const mostDocument = 50 << 20; // bytes of a PDF or an office file
 const largestMedium = 100 << 20; // bytes of a picture or a sound, before it is made smaller
 
-const tooMuchText = `the text files of a message can have ${megabytes(largestSum)} together.`;
+const tooMuchText = t("the text files of a message can have {size} together.", {
+  size: megabytes(largestSum),
+});
 
 /** A file as the browser gives it. */
 export type PickedFile = Pick<File, "name" | "size" | "type" | "arrayBuffer"> & {
@@ -68,7 +71,8 @@ export async function attach(
   const files: Attachment[] = [];
   const problems: string[] = [];
   const add = (file: PickedFile, read: Attachment | string) => {
-    if (typeof read === "string") problems.push(`${file.name} was not added: ${read}`);
+    if (typeof read === "string")
+      problems.push(t("{name} was not added: {problem}", { name: file.name, problem: read }));
     else if (![...present, ...files].some((other) => isSame(other, read))) files.push(read);
     return typeof read !== "string";
   };
@@ -86,8 +90,9 @@ export async function attach(
 
 /** A text that was pasted, as a file of a name that no other has; in words if it is not taken. */
 export function attachText(text: string, present: readonly Attachment[]): TextFile | string {
-  if (textLength(present) + text.length > largestSum) return `The text was not added: ${tooMuchText}`;
-  const named = (n: number) => (n === 1 ? "Pasted text.txt" : `Pasted text ${n}.txt`);
+  if (textLength(present) + text.length > largestSum)
+    return t("The text was not added: {problem}", { problem: tooMuchText });
+  const named = (n: number) => (n === 1 ? t("Pasted text.txt") : t("Pasted text {n}.txt", { n }));
   let n = 1;
   while (present.some(({ name }) => name === named(n))) n++;
   return { name: named(n), text };
@@ -108,15 +113,15 @@ async function readAny(
     .slice(0, headLength)
     .arrayBuffer()
     .catch(() => undefined);
-  if (start === undefined) return "the browser cannot read it. Is it a folder?";
-  if (file.size === 0) return "it is empty.";
+  if (start === undefined) return t("the browser cannot read it. Is it a folder?");
+  if (file.size === 0) return t("it is empty.");
   const head = new Uint8Array(start);
   const type = typeOf(head);
   const begins = String.fromCharCode(...head);
   if (begins.includes("%PDF-")) return readPDF(file, present, taking, by);
   if (begins.startsWith("PK\x03\x04")) return readOffice(file, present, by);
   if (begins.startsWith("\xd0\xcf\x11\xe0"))
-    return "it is an office file of an old kind. Save it as .docx, .xlsx or .pptx.";
+    return t("it is an office file of an old kind. Save it as .docx, .xlsx or .pptx.");
   const general = /^(image|audio)\/(?!svg)/.exec(type ?? file.type)?.[0];
   if (general !== undefined) return readMedium(file, head, type, general, present, taking, by);
   const text = await readText(file);
@@ -132,11 +137,11 @@ async function readOffice(
   by: typeof mediaReaders,
 ): Promise<TextFile | string> {
   if (file.size > mostDocument)
-    return `it has ${megabytes(file.size)}, and an office file can have ${megabytes(mostDocument)}.`;
+    return t("it has {size}, and an office file can have {most}.", sizes(file, mostDocument));
   try {
     const whole = new Blob([await file.arrayBuffer()]);
     const read = await by.office(whole, largestSum - textLength(present));
-    return read.text === "" ? "it has no text." : { name: file.name, ...read };
+    return read.text === "" ? t("it has no text.") : { name: file.name, ...read };
   } catch (error) {
     return problemOf(error);
   }
@@ -156,21 +161,24 @@ async function readPDF(
   by: typeof mediaReaders,
 ): Promise<TextFile | PickedFile[] | string> {
   if (file.size > mostDocument)
-    return `it has ${megabytes(file.size)}, and a PDF can have ${megabytes(mostDocument)}.`;
+    return t("it has {size}, and a PDF can have {most}.", sizes(file, mostDocument));
   const bytes = await file.arrayBuffer().catch(() => undefined);
-  if (bytes === undefined) return "the browser cannot read it.";
+  if (bytes === undefined) return t("the browser cannot read it.");
   let pdf: OpenPDF | undefined;
   try {
     pdf = await by.pdf(bytes, largestSum - textLength(present));
     const { pages, text } = pdf;
     const { name } = file;
     if (text === "" && !abilities.sees)
-      return `it has no text: its pages may be scanned. ${model} cannot see them. Choose a model that can.`;
+      return t(
+        "it has no text: its pages may be scanned. {model} cannot see them. Choose a model that can.",
+        { model },
+      );
     const choice = abilities.sees && choose ? await choose({ name, pages, text }) : "text";
     if (choice === undefined) return [];
     if (choice !== "text") return await drawPages(pdf, name, choice);
     return text === ""
-      ? "it has no text: its pages may be scanned."
+      ? t("it has no text: its pages may be scanned.")
       : { name, text, parts: { unit: "page", count: pages } };
   } catch (error) {
     return problemOf(error);
@@ -187,7 +195,7 @@ async function drawPages(
   const drawn: PickedFile[] = [];
   for (let page = from; page <= to; page++) {
     const picture = await pdf.draw(page);
-    drawn.push(Object.assign(picture, { name: `${name}, page ${page}` }));
+    drawn.push(Object.assign(picture, { name: t("{name}, page {page}", { name, page: `${page}` }) }));
   }
   return drawn;
 }
@@ -204,21 +212,29 @@ async function readMedium(
 ): Promise<Medium | string> {
   const picture = general.startsWith("image/");
   if (!takesMedium(abilities, { type: general }))
-    return `${model} cannot ${picture ? "see pictures" : "hear sounds"}. Choose a model that can.`;
+    return picture
+      ? t("{model} cannot see pictures. Choose a model that can.", { model })
+      : t("{model} cannot hear sounds. Choose a model that can.", { model });
   if (file.size > largestMedium)
-    return `it has ${megabytes(file.size)}, and a ${picture ? "picture" : "sound"} can have ${megabytes(largestMedium)}.`;
+    return picture
+      ? t("it has {size}, and a picture can have {most}.", sizes(file, largestMedium))
+      : t("it has {size}, and a sound can have {most}.", sizes(file, largestMedium));
   const bytes = await file.arrayBuffer().catch(() => undefined);
-  if (bytes === undefined) return "the browser cannot read it.";
+  if (bytes === undefined) return t("the browser cannot read it.");
   const whole = new Blob([bytes], { type: type ?? file.type });
   const read = await (picture ? by.picture(whole, type, head) : by.sound(whole, type)).catch(() => undefined);
-  if (read === undefined) return `the browser cannot read this ${picture ? "picture" : "sound"}.`;
+  if (read === undefined)
+    return picture ? t("the browser cannot read this picture.") : t("the browser cannot read this sound.");
   const { bytes: ready, ...facts } = read;
   const name = sha256(new Uint8Array(await ready.arrayBuffer()));
   const medium: Medium = { name: file.name, file: name, size: ready.size, ...facts };
   const all = eachOnce([...sent, ...present.filter(isMedium), medium]);
-  if (all.length > mostFiles) return `a chat can have ${mostFiles} pictures and sounds.`;
+  if (all.length > mostFiles) return t("a chat can have {n} pictures and sounds.", { n: mostFiles });
   if (totalSize(all) > most)
-    return `the pictures and sounds of a chat can have ${megabytes(most)} together, and with it they have ${megabytes(totalSize(all))}.`;
+    return t(
+      "the pictures and sounds of a chat can have {most} together, and with it they have {size}.",
+      sizes({ size: totalSize(all) }, most),
+    );
   hold(name, ready);
   return medium;
 }
@@ -230,10 +246,10 @@ function isSame(one: Attachment, other: Attachment): boolean {
 
 async function readText(file: PickedFile): Promise<string | { problem: string }> {
   if (file.size > largest)
-    return { problem: `it has ${megabytes(file.size)}, and a text file can have ${megabytes(largest)}.` };
+    return { problem: t("it has {size}, and a text file can have {most}.", sizes(file, largest)) };
   const bytes = await file.arrayBuffer().catch(() => undefined);
   const text = bytes && decode(new Uint8Array(bytes));
-  return text ?? { problem: "it is no text, no PDF, no office file, no picture and no sound." };
+  return text ?? { problem: t("it is no text, no PDF, no office file, no picture and no sound.") };
 }
 
 /** The text of bytes, or undefined if they are none. */
@@ -249,6 +265,11 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** How large a file is, and how large it can be. */
+function sizes({ size }: { size: number }, most: number): { size: string; most: string } {
+  return { size: megabytes(size), most: megabytes(most) };
+}
+
 function megabytes(bytes: number): string {
-  return `${new Intl.NumberFormat("en", { maximumFractionDigits: 1 }).format(bytes / (1 << 20))} MB`;
+  return `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(bytes / (1 << 20))} MB`;
 }

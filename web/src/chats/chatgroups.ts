@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { language, t } from "../language/language.ts";
 // The order of the list of chats, and its groups: pinned chats, folders, then days and months.
 import type { ChatInfo } from "./chatinfo.ts";
 
@@ -24,7 +25,7 @@ export function inListOrder(one: Listed, other: Listed): number {
 }
 
 // Names that only look alike are told apart, so that each folder is one group.
-const names = new Intl.Collator("en", { numeric: true });
+const names = new Intl.Collator(language, { numeric: true });
 const compare = (one: string, other: string) =>
   names.compare(one, other) || (one < other ? -1 : Number(one > other));
 
@@ -40,7 +41,7 @@ export function chatGroups<T extends Listed>(sorted: readonly T[], now: number):
   const groups: ChatGroup<T>[] = [];
   for (const item of sorted) {
     const folder = folderOf(item);
-    const name = item.pinned ? "Pinned" : folder || dayName(item.changed, now);
+    const name = item.pinned ? t("Pinned") : folder || dayName(item.changed, now);
     const last = groups.at(-1);
     if (last?.name === name && last.folder === (folder !== "")) last.items.push(item);
     else groups.push({ name, folder: folder !== "", items: [item] });
@@ -48,14 +49,14 @@ export function chatGroups<T extends Listed>(sorted: readonly T[], now: number):
   return groups;
 }
 
-const months = new Intl.DateTimeFormat("en", { month: "long", year: "numeric" });
+const months = new Intl.DateTimeFormat(language, { month: "long", year: "numeric" });
 
 function dayName(at: number, now: number): string {
   const days = Math.round((midnight(now) - midnight(at)) / day); // a day with a clock change is 23 or 25 hours long
-  if (days <= 0) return "Today";
-  if (days === 1) return "Yesterday";
-  if (days <= 7) return "Previous 7 days";
-  if (days <= 30) return "Previous 30 days";
+  if (days <= 0) return t("Today");
+  if (days === 1) return t("Yesterday");
+  if (days <= 7) return t("Previous 7 days");
+  if (days <= 30) return t("Previous 30 days");
   return months.format(at);
 }
 

@@ -2,6 +2,7 @@
 
 // Keeps chats in IndexedDB, or in memory where the browser has none.
 import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from "idb";
+import { t } from "../language/language.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
 import { type Message, mediaOf } from "./message.ts";
@@ -267,7 +268,7 @@ export async function openChatStore(tell: (problem: string) => void): Promise<Ch
     return await BrowserStore.open((error) => tell(unkept(error)));
   } catch {
     tell(
-      "This browser keeps nothing for this page: chats are gone when it is closed. Export those you need.",
+      t("This browser keeps nothing for this page: chats are gone when it is closed. Export those you need."),
     );
     return new MemoryStore();
   }
@@ -275,8 +276,12 @@ export async function openChatStore(tell: (problem: string) => void): Promise<Ch
 
 function unkept(error: unknown): string {
   return error instanceof DOMException && error.name === "QuotaExceededError"
-    ? "The browser has no room left: what is written from now on is gone when the page is closed. Delete chats, or export them."
-    : `The browser does not keep what is written from now on (${error}). Export the chats you need.`;
+    ? t(
+        "The browser has no room left: what is written from now on is gone when the page is closed. Delete chats, or export them.",
+      )
+    : t("The browser does not keep what is written from now on ({error}). Export the chats you need.", {
+        error: `${error}`,
+      });
 }
 
 function cleaned(messages: readonly unknown[]): Message[] {

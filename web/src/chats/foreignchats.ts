@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // Reads the exports of other programs: ChatGPT, Open WebUI, llama-server's page and LM Studio.
 import { fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
@@ -115,7 +116,7 @@ function answerFields(
 function named(title: unknown, messages: readonly Message[]): string {
   if (typeof title === "string" && title.trim() !== "") return title.trim().slice(0, 200);
   const line = (messages[0]?.content ?? "").trim().replace(/\s+/g, " ");
-  return line === "" ? "Imported chat" : line.slice(0, 60);
+  return line === "" ? t("Imported chat") : line.slice(0, 60);
 }
 
 /** The nodes of a chat, and where each hangs once those that say nothing are left out. */
@@ -225,7 +226,7 @@ function thoughtOf(thought: unknown): string {
 function partOf(part: unknown): string {
   if (typeof part === "string") return part;
   const { content_type: kind, text: told } = record(part);
-  if (kind === "image_asset_pointer") return "(a picture that is not in the file)";
+  if (kind === "image_asset_pointer") return t("(a picture that is not in the file)");
   return text(told);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Imports an archive of chats, which a worker reads.
-import { language } from "../language/language.ts";
+import { language, t } from "../language/language.ts";
 import { renamed } from "./archive.ts";
 import type { Report } from "./archive.worker.ts";
 import type { Chats, WholeChat } from "./chats.ts";
@@ -17,14 +17,16 @@ export async function importChats(file: File, chats: Chats): Promise<number> {
   });
   try {
     return await new Promise<number>((resolve, reject) => {
+      const { name } = file;
       let adding = Promise.resolve();
       const add = async (chat: WholeChat) => chats.add(renamed(chat, (id) => chats.has(id)));
       worker.addEventListener("message", ({ data }: MessageEvent<Report>) => {
         if ("chat" in data) adding = adding.then(() => add(data.chat));
         else if ("chats" in data) adding.then(() => resolve(data.chats), reject);
-        else reject(new Error(`${file.name} is no export of chats: ${data.problem}.`));
+        else
+          reject(new Error(t("{name} is no export of chats: {problem}.", { name, problem: data.problem })));
       });
-      worker.addEventListener("error", () => reject(new Error(`${file.name} could not be read.`)));
+      worker.addEventListener("error", () => reject(new Error(t("{name} could not be read.", { name }))));
       worker.postMessage(file);
     });
   } finally {

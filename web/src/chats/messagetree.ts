@@ -40,7 +40,7 @@ export class MessageTree {
   /** One message, to be watched. */
   node(id: string): ReadonlySignal<Message> {
     const node = this.nodes.get(id);
-    if (node === undefined) throw new Error(`the chat has no message ${id}`);
+    if (node === undefined) throw new Error(`the chat has no message ${id}`); // untranslated: a mistake of ours
     return node;
   }
 

@@ -301,7 +301,7 @@ export class RunningAnswer implements StreamListener {
 }
 
 function answeringOf({ id, answer }: Message): Answering {
-  if (answer === undefined) throw new Error(`message ${id} is no answer`);
+  if (answer === undefined) throw new Error(`message ${id} is no answer`); // untranslated: a mistake of ours
   return answer;
 }
 
@@ -310,13 +310,6 @@ function piece(text: string, trace: unknown): Piece {
   return clean === undefined ? { text } : { text, trace: clean };
 }
 
-const unbegun: HostError = {
-  type: "answer_gone",
-  message: "This answer had not begun when the connection was lost or the page was left.",
-};
-
-const forgotten: HostError = {
-  type: "answer_gone",
-  message:
-    "The server does not have the rest of this answer any more: it was restarted, or this page was away for too long.",
-};
+// erroradvice.ts has the words.
+const unbegun: HostError = { type: "answer_gone", code: "answer_unbegun", message: "" };
+const forgotten: HostError = { type: "answer_gone", code: "answer_forgotten", message: "" };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { language, t, tn } from "../language/language.ts";
 // A chat as one HTML file that needs nothing else, with how the tokens of its answers were chosen.
 import { isPicture } from "../media/medialimits.ts";
 import { sha256 } from "../media/sha256.ts";
@@ -11,6 +12,7 @@ import { itemsOf, type Piece, type TokenItem } from "../trace/tokenitems.ts";
 import { inText, percent, visibleToken } from "../trace/tokenwords.ts";
 import { type Attachment, isMedium, type Message, resultOf } from "./message.ts";
 import { readableArguments } from "./toolarguments.ts";
+import { answerName } from "./transcript.ts";
 
 /** What a page shows. */
 export interface ShownChat {
@@ -30,8 +32,9 @@ export function standalonePage({ title, messages, urls, pieces }: ShownChat): st
   const facts: TokenFacts[] = [];
   const sections = messages.map((message) => section(message, urls, pieces.get(message.id) ?? [], facts));
   const data = JSON.stringify(facts).replaceAll("<", "\\u003c"); // no text of it ends the script
+  // untranslated: markup
   return `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; media-src data:; style-src ${source(style)}; script-src ${source(viewer)}">
@@ -60,15 +63,16 @@ function section(
   const { role, content, files = [], reasoning = "", answer } = message;
   const attached = files.map((file) => attachment(file, urls)).join("");
   if (role === "user")
-    return `<section><h2>Question</h2>${attached}<p class="asked" dir="auto">${text(content)}</p></section>`;
-  const name = answer?.model ? `Answer of ${answer.model}` : "Answer";
+    return `<section><h2>${text(t("Question"))}</h2>${attached}<p class="asked" dir="auto">${text(content)}</p></section>`;
   const parts = [
-    reasoning === "" ? "" : `<details><summary>Reasoning</summary>${renderMarkdown(reasoning)}</details>`,
+    reasoning === ""
+      ? ""
+      : `<details><summary>${text(t("Reasoning"))}</summary>${renderMarkdown(reasoning)}</details>`,
     renderMarkdown(content),
     ...calls(message),
     tokens(pieces, facts),
   ];
-  return `<article><h2>${text(name)}</h2>${parts.join("")}</article>`;
+  return `<article><h2>${text(answerName(answer?.model))}</h2>${parts.join("")}</article>`;
 }
 
 function attachment(file: Attachment, urls: ReadonlyMap<string, string>): string {
@@ -87,8 +91,9 @@ function calls(message: Message): string[] {
   return (message.calls ?? []).map((call) => {
     const { name, arguments: given } = call.function;
     const result = resultOf(message, call);
-    const answered = result === undefined ? "" : `<p>It answers:</p><pre>${text(result.content)}</pre>`;
-    return `<details open><summary>Calls ${text(name)}</summary><pre>${text(readableArguments(given))}</pre>${answered}</details>`;
+    const answered =
+      result === undefined ? "" : `<p>${text(t("It answers:"))}</p><pre>${text(result.content)}</pre>`;
+    return `<details open><summary>${text(t("Calls {name}", { name }))}</summary><pre>${text(readableArguments(given))}</pre>${answered}</details>`;
   });
 }
 
@@ -102,7 +107,9 @@ function tokens(pieces: readonly Piece[], facts: TokenFacts[]): string {
     facts.push(factsOf(item));
     return `<button type="button" class="${shade}${taken}" data-at="${facts.length - 1}" tabindex="-1">${text(inText(item.text))}</button>`;
   });
-  return `<details class="tokens"><summary>How its ${buttons.length} tokens were chosen</summary><p class="run">${buttons.join("")}</p><div class="detail" role="status">Choose a token. Arrow keys lead to the next one.</div></details>`;
+  const title = tn(buttons.length, "How its token was chosen", "How its {n} tokens were chosen");
+  const hint = t("Choose a token. Arrow keys lead to the next one.");
+  return `<details class="tokens"><summary>${text(title)}</summary><p class="run">${buttons.join("")}</p><div class="detail" role="status">${text(hint)}</div></details>`;
 }
 
 function factsOf(item: TokenItem): TokenFacts {
@@ -131,6 +138,7 @@ function source(code: string): string {
   return `'sha256-${btoa(bytes.join(""))}'`;
 }
 
+// untranslated: CSS
 const style = `
 :root { color-scheme: light dark; --line: #8886; --doubt: #b8860b; }
 body { max-width: 46rem; margin: 0 auto; padding: 1.5rem; font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -159,6 +167,7 @@ details { margin: .6rem 0; }
 /**
  * What the page does: it tells of the token that is chosen. It makes text of the facts, never HTML.
  */
+// untranslated: a script
 const viewer = `
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const add = (to, tag, text) => { const made = document.createElement(tag); made.textContent = text; to.append(made); return made; };

@@ -13,7 +13,7 @@ import type { RunningAnswer } from "./runninganswer.ts";
 const mostMessages = 6; // a chat that has more keeps the title that it has
 
 const instruction =
-  "Write a title for this conversation: at most six words, in the language of the question. " +
+  "Write a title for this conversation: at most six words, in the language of the question. " + // untranslated: so says it
   "Answer with the title alone, without quotation marks.";
 
 /** What a request for a title has besides its messages. */

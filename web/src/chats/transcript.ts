@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // A chat as Markdown, to be saved or read elsewhere.
 import { eachOnce, isPicture } from "../media/medialimits.ts";
 import { isMedium, type Medium, type Message, mediaOf, resultOf } from "./message.ts";
@@ -23,7 +24,7 @@ export function transcript(
 
 function section(message: Message, numbers: ReadonlyMap<string, number>): string {
   const { role, content, files = [], reasoning, answer } = message;
-  const name = role === "user" ? "Question" : answer?.model ? `Answer of ${answer.model}` : "Answer";
+  const name = role === "user" ? t("Question") : answerName(answer?.model);
   const attached = files.map((file) =>
     isMedium(file) ? medium(file, numbers.get(file.file)) : `${file.name}:\n\n${fenced(file.text)}`,
   );
@@ -32,13 +33,18 @@ function section(message: Message, numbers: ReadonlyMap<string, number>): string
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
+/** What an answer is called, by its model if that is known. */
+export function answerName(model = ""): string {
+  return model === "" ? t("Answer") : t("Answer of {model}", { model });
+}
+
 /** The calls of tools of an answer, with what they answered. */
 function calls(message: Message): string[] {
   return (message.calls ?? []).map((call) => {
     const { name, arguments: given } = call.function;
     const result = resultOf(message, call);
-    const called = `Calls ${name}:\n\n${fenced(readableArguments(given))}`;
-    return result === undefined ? called : `${called}\n\nIt answers:\n\n${fenced(result.content)}`;
+    const called = `${t("Calls {name}:", { name })}\n\n${fenced(readableArguments(given))}`;
+    return result === undefined ? called : `${called}\n\n${t("It answers:")}\n\n${fenced(result.content)}`;
   });
 }
 

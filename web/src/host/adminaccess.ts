@@ -2,6 +2,7 @@
 
 // Does what needs the admin key, and asks a person for it.
 import { type Signal, signal } from "@preact/signals";
+import { t } from "../language/language.ts";
 import type { AdminKey } from "./apikeys.ts";
 import { Refused } from "./rest.ts";
 
@@ -58,6 +59,6 @@ export class AdminAccess {
 /** Nobody gave the admin key. */
 export class NoKey extends Error {
   constructor() {
-    super("Nothing was changed: that needs the admin key.");
+    super(t("Nothing was changed: that needs the admin key."));
   }
 }

@@ -2,6 +2,7 @@
 
 // The WebSocket to the host, which reconnects by itself.
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { t } from "../language/language.ts";
 import { backoff } from "./backoff.ts";
 import { type ClientFrame, type HostFrame, parseFrame } from "./protocol.ts";
 import { KeyNeeded, Loading } from "./rest.ts";
@@ -102,7 +103,7 @@ export class Connection {
     socket.addEventListener("close", () => {
       this.trying = false;
       this.socket = undefined;
-      if (!this.leaving) this.retryLater("the connection was lost");
+      if (!this.leaving) this.retryLater(t("the connection was lost"));
     });
   }
 

@@ -52,3 +52,9 @@ for (const { error, said, help } of [
     assert.equal(given.help, help);
   });
 }
+
+test("advice on an error that the page has kept without words", () => {
+  const lost = { type: "answer_gone", code: "answer_forgotten", message: "" };
+  assert.match(advice(lost).details, /it was restarted/);
+  assert.match(advice({ code: "file_gone", message: "" }).said, /edit the question and add it again\.$/);
+});

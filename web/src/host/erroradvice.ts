@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // What a person is told of an error, and which button helps.
 import { parameterNamed } from "../settings/parameters.ts";
 import { count, duration, tokens } from "../text/numberformat.ts";
@@ -22,14 +23,19 @@ export interface Advice {
  */
 export function advice(error: HostError, limit?: number): Advice {
   const about = `${error.type ?? ""} ${error.code ?? ""} ${error.param ?? ""}`;
-  const told = withoutPaths(sentence(error.message.replace(": #: ", ": "))); // #: all of a schema
+  const message = error.message.replace(": #: ", ": "); // #: all of a schema
+  const told = own.get(error.code) ?? withoutPaths(sentence(message));
   if (/ timeout/.test(about) && limit !== undefined)
-    return { said: `It took longer than your limit of ${duration(limit)}.`, help: "settings", details: told };
+    return {
+      said: t("It took longer than your limit of {time}.", { time: duration(limit) }),
+      help: "settings",
+      details: told,
+    };
   const known = problems.find(([errors]) => errors.test(about));
   if (known === undefined)
     return { said: told, help: isSetting(error.param ?? "") ? "settings" : "again", details: "" };
-  const [, begins, help] = known;
-  const said = help === "shorter" ? `${begins}${excess(error)}` : begins;
+  const [, words, help] = known;
+  const said = (help === "shorter" && excess(error)) || words;
   return said === "" ? { said: told, help, details: "" } : { said, help, details: told };
 }
 
@@ -44,7 +50,9 @@ export function sizesOf({ message }: HostError): { sent: number; room: number } 
 
 function excess(error: HostError): string {
   const sizes = sizesOf(error);
-  return sizes === undefined ? "." : `: it has ${tokens(sizes.sent)}, and ${count(sizes.room)} fit.`;
+  if (sizes === undefined) return "";
+  const figures = { tokens: tokens(sizes.sent), room: count(sizes.room) };
+  return t("The chat is longer than the model can hold: it has {tokens}, and {room} fit.", figures);
 }
 
 /**
@@ -54,41 +62,57 @@ function excess(error: HostError): string {
 export function remedy(error: HostError): string {
   switch (advice(error).help) {
     case "settings":
-      return "Change it in Settings, then try again.";
+      return t("Change it in Settings, then try again.");
     case "plugins":
-      return "Plugins says what happened to it.";
+      return t("Plugins says what happened to it.");
     default:
       return "";
   }
 }
 
-const busy = "The server has more requests than it can take; wait a moment, then try again.";
+// What the page itself says of errors, by their codes: it keeps them with a chat, which may be read
+// in another language.
+const own: ReadonlyMap<HostError["code"], string> = new Map([
+  ["answer_unbegun", t("This answer had not begun when the connection was lost or the page was left.")],
+  [
+    "answer_forgotten",
+    t(
+      "The server does not have the rest of this answer any more: it was restarted, or this page was away for too long.",
+    ),
+  ],
+  [
+    "file_gone",
+    t("A picture or a sound of this chat is no longer in this browser: edit the question and add it again."),
+  ],
+]);
+
+const busy = t("The server has more requests than it can take; wait a moment, then try again.");
 
 // An empty sentence: the host's own words, which name what is wrong.
 const problems: readonly [RegExp, string, HelpfulButton][] = [
-  [/connection_lost/, "The connection was lost; the page reconnects by itself.", "again"],
-  [/answer_gone/, "The server no longer has the rest of this answer; what had arrived is kept.", "goOn"],
+  [/connection_lost/, t("The connection was lost; the page reconnects by itself."), "again"],
+  [/answer_gone/, t("The server no longer has the rest of this answer; what had arrived is kept."), "goOn"],
   [/file_gone/, "", "none"],
-  [/context/, "The chat is longer than the model can hold", "shorter"],
-  [/body_too_large/, "The question is too large to send; attach fewer or smaller files.", "none"],
+  [/context/, t("The chat is longer than the model can hold."), "shorter"],
+  [/body_too_large/, t("The question is too large to send; attach fewer or smaller files."), "none"],
   [/429|overloaded|queue|rate_limit|bodies_too_large|plugins_busy|no_slot|too_many_/, busy, "again"],
   [
     /model_not_found|model_not_loadable/,
-    "The server cannot load this model; choose another one.",
+    t("The server cannot load this model; choose another one."),
     "settings",
   ],
   [/plugin_failed/, "", "settings"],
   [/plugin_fault|plugin_quarantined/, "", "plugins"],
   [
     /unsatisfiable/,
-    "No answer fits both the format and what forbids tokens; loosen one of them.",
+    t("No answer fits both the format and what forbids tokens; loosen one of them."),
     "settings",
   ],
-  [/ timeout/, "The answer took longer than the server or your settings allow.", "settings"],
-  [/invalid_api_key/, "The server wants its key; reload the page to enter it.", "reload"],
+  [/ timeout/, t("The answer took longer than the server or your settings allow."), "settings"],
+  [/invalid_api_key/, t("The server wants its key; reload the page to enter it."), "reload"],
   [
     /unavailable|503|shutting_down|shutdown|not_ready/,
-    "The server is starting or stopping; try again soon.",
+    t("The server is starting or stopping; try again soon."),
     "again",
   ],
 ];

@@ -2,6 +2,7 @@
 
 // Has the server pull models from its hub, and follows how far each is.
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { t } from "../language/language.ts";
 import { record } from "../settings/settings.ts";
 import { authorization, noAnswer, type Rest, refusalOf } from "./rest.ts";
 
@@ -114,7 +115,7 @@ export class ModelPulls {
   }
 }
 
-const lost = "the connection to the server was lost: pull it again, and it continues";
+const lost = t("the connection to the server was lost: pull it again, and it continues");
 
 /** The model in what the server says it pulls: "pulling NAME.gguf", or a part of several. */
 function modelIn(status: unknown): { model?: string } {
@@ -130,7 +131,7 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
     const { value = "", done } = (await reader?.read()) ?? { done: true };
     const lines = (rest + value).split("\n");
     rest = lines.pop() ?? "";
-    if (rest.length > longestLine) throw new Error("a line does not end");
+    if (rest.length > longestLine) throw new Error("a line does not end"); // untranslated: nobody reads it
     yield* lines.filter((line) => line.trim() !== "");
     if (!done) continue;
     if (rest.trim() !== "") yield rest;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // The HTTP routes of the plugin folder: list, upload, remove, preview.
 import { type PluginFile, pluginFile } from "../plugins/pluginfile.ts";
 import { type Prompt, readPrompt } from "../plugins/prompt.ts";
@@ -41,7 +42,7 @@ export class PluginRoutes {
     if (file.type === scriptType) url.searchParams.set("name", file.name.replace(/\.js$/, ""));
     const { status, body } = await uploadFile(url, file, options);
     const [plugin] = listEntries([body], "name").map(pluginFile);
-    if (plugin === undefined) throw new Error("the server's answer describes no plugin");
+    if (plugin === undefined) throw new Error(t("the server's answer describes no plugin"));
     return { plugin, created: status === 201 };
   }
 
@@ -60,7 +61,8 @@ export class PluginRoutes {
     try {
       return readPrompt(await this.rest.call("apply-template", { method: "POST", body, signal }));
     } catch (error) {
-      if (error instanceof KeyNeeded) throw new Error("the server wants a key; reload the page to enter it");
+      if (error instanceof KeyNeeded)
+        throw new Error(t("the server wants a key; reload the page to enter it"));
       throw error;
     }
   }

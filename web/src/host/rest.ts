@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // The HTTP routes that the page reads: models, plugins and properties of the host.
 import type { Abilities } from "../media/medialimits.ts";
 import type { HostError } from "./protocol.ts";
@@ -10,7 +11,7 @@ export class KeyNeeded extends Error {}
 /** The host still loads its first model; done is from 0 to 1. */
 export class Loading extends Error {
   constructor(readonly done: number) {
-    super("the model is being loaded");
+    super(t("the model is being loaded"));
   }
 }
 
@@ -154,7 +155,7 @@ export interface CallOptions {
 const json = { "Content-Type": "application/json" };
 
 /** What is said where nobody answers. */
-export const noAnswer = "the server does not answer";
+export const noAnswer = t("the server does not answer");
 
 /**
  * The JSON of an answer. Throws an Error in words where it is none, as where something else
@@ -164,7 +165,7 @@ export function parsedJSON(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error("what answers here is not Penstock: its answer is not JSON");
+    throw new Error(t("what answers here is not Penstock: its answer is not JSON"));
   }
 }
 
@@ -185,7 +186,9 @@ export function refusalOf(status: number, text: string): Refused | Loading {
   if (error?.code === "loading_model") return new Loading(Number(error.progress ?? 0) || 0);
   return new Refused(
     status,
-    typeof error?.message === "string" ? error : { message: `the server answered ${status}` },
+    typeof error?.message === "string"
+      ? error
+      : { message: t("the server answered {status}", { status: `${status}` }) },
   );
 }
 

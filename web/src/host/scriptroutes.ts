@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // The HTTP route that checks a script.
 import { type Rest, record } from "./rest.ts";
 
@@ -51,7 +52,7 @@ function nameOf(call: unknown): string {
  */
 export function scriptError(value: unknown): ScriptError {
   const { message, line, column, param } = record(value);
-  const said = typeof message === "string" ? message : "the server refuses the script without a reason";
+  const said = typeof message === "string" ? message : t("the server refuses the script without a reason");
   const [, inLine, inColumn] = /\(script\.js:(\d+)(?::(\d+))?\)/.exec(said) ?? [];
   const place = {
     line: isPlace(line) ? line : Number(inLine),
@@ -61,7 +62,7 @@ export function scriptError(value: unknown): ScriptError {
     message: said
       .replace(/^plugin [\w.-]+: penstock_\w+: error of the plugin: /, "")
       .replace(/ \(script\.js:\d+(:\d+)?\)/, "")
-      .replace("; its log ends with: ", "\nConsole: "),
+      .replace("; its log ends with: ", "\nConsole: "), // untranslated: of the server
     ...(isPlace(place.line) && { line: place.line }),
     ...(isPlace(place.column) && { column: place.column }),
     ...(/^config\b/.test(String(param)) && { ofConfig: true }),

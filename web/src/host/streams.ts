@@ -232,8 +232,4 @@ export class Streams {
   }
 }
 
-const fileGone: HostError = {
-  type: "file_gone",
-  message:
-    "a picture or a sound of this chat is no longer in this browser: edit the question and add it again",
-};
+const fileGone: HostError = { code: "file_gone", message: "" }; // erroradvice.ts has the words

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // Uploads a file and tells how much of it is sent.
 import { authorization, parsedJSON, refusalOf } from "./rest.ts";
 
@@ -35,7 +36,7 @@ export function uploadFile(
     // A host that takes no file of this size may close the connection while the file is still
     // being sent.
     request.addEventListener("error", () => {
-      reject(new Error("the connection broke off; the file may be larger than the server takes"));
+      reject(new Error(t("the connection broke off; the file may be larger than the server takes")));
     });
     request.addEventListener("abort", () => reject(signal.reason));
     signal.addEventListener("abort", () => request.abort(), { once: true });

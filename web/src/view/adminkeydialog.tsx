@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { AdminAccess } from "../host/adminaccess.ts";
 import { AdminKey } from "../host/apikeys.ts";
+import { t, tx } from "../language/language.ts";
 import { CarefulStorage } from "../storage.ts";
 import { KeyField } from "./keyfield.tsx";
 
@@ -16,11 +17,11 @@ export function adminAccess(): AdminAccess {
 
 interface Props {
   admin: AdminAccess;
-  purpose: string; // what the key is wanted for, as in "To change the plugins"
+  changes: "models" | "plugins"; // what the key is wanted for
 }
 
 /** Asks for the admin key when the host wants it for what a person did. */
-export function AdminDialog({ admin, purpose }: Props) {
+export function AdminDialog({ admin, changes }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const key = useSignal("");
   const remember = useSignal(false);
@@ -49,11 +50,28 @@ export function AdminDialog({ admin, purpose }: Props) {
           answer(key.peek().trim());
         }}
       >
-        <h2 id="admin-key-title">Admin key</h2>
+        <h2 id="admin-key-title">{t("Admin key")}</h2>
         <p class="hint">
-          {purpose} of this server you need the key that it was started with (<code>--admin-key</code>).
+          {changes === "models"
+            ? tx(
+                "To change the models of this server you need the key that it was started with ({option}).",
+                {
+                  option: <code>--admin-key</code>,
+                },
+              )
+            : tx(
+                "To change the plugins of this server you need the key that it was started with ({option}).",
+                {
+                  option: <code>--admin-key</code>,
+                },
+              )}
         </p>
-        <KeyField label="Admin key" value={key} refused={question?.refused === true} autocomplete="off" />
+        <KeyField
+          label={t("Admin key")}
+          value={key}
+          refused={question?.refused === true}
+          autocomplete="off"
+        />
         <label class="check">
           <input
             type="checkbox"
@@ -66,16 +84,16 @@ export function AdminDialog({ admin, purpose }: Props) {
             }}
           />
           <span>
-            Remember it in this browser
-            <small>Otherwise it is forgotten when this tab is closed.</small>
+            {t("Remember it in this browser")}
+            <small>{t("Otherwise it is forgotten when this tab is closed.")}</small>
           </span>
         </label>
         <footer>
           <button type="button" class="quiet" onClick={() => answer(undefined)}>
-            Cancel
+            {t("Cancel")}
           </button>
           <button type="submit" class="primary">
-            Continue
+            {t("dialog|Continue")}
           </button>
         </footer>
       </form>

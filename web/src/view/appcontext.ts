@@ -11,6 +11,6 @@ export const AppProvider = Context.Provider;
 /** The app that a component belongs to. */
 export function useApp(): App {
   const app = useContext(Context);
-  if (app === undefined) throw new Error("a component stands outside of the app");
+  if (app === undefined) throw new Error("a component stands outside of the app"); // untranslated: a mistake of ours
   return app;
 }

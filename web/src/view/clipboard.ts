@@ -17,5 +17,5 @@ export async function copyText(text: string): Promise<void> {
   const copied = document.execCommand("copy");
   field.remove();
   if (before instanceof HTMLElement) before.focus();
-  if (!copied) throw new Error("the browser does not let this page copy");
+  if (!copied) throw new Error("the browser does not let this page copy"); // untranslated: callers have the words
 }

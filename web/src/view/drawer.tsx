@@ -2,6 +2,7 @@
 
 // The drawer beside the chat, which holds the settings, the script or the inspector.
 import type { ComponentChildren } from "preact";
+import { t } from "../language/language.ts";
 import { useApp } from "./appcontext.ts";
 import { useCover } from "./cover.ts";
 import { onEscape } from "./escape.ts";
@@ -9,9 +10,9 @@ import { Icon } from "./icon.tsx";
 import { Lazy } from "./lazy.tsx";
 
 const parts = {
-  settings: { title: "Settings", load: () => import("./settings/settingsview.tsx") },
-  script: { title: "Script", load: () => import("./script/scriptview.tsx") },
-  inspector: { title: "Inspector", load: () => import("./inspector/inspectorview.tsx") },
+  settings: { title: t("Settings"), load: () => import("./settings/settingsview.tsx") },
+  script: { title: t("Script"), load: () => import("./script/scriptview.tsx") },
+  inspector: { title: t("Inspector"), load: () => import("./inspector/inspectorview.tsx") },
 };
 
 /**
@@ -31,7 +32,13 @@ export function DrawerView() {
     <Frame title={title} close={close}>
       <header>
         <h2>{title}</h2>
-        <button type="button" class="quiet" aria-label={`Close ${title}`} title="Close (Esc)" onClick={close}>
+        <button
+          type="button"
+          class="quiet"
+          aria-label={t("Close {title}", { title })}
+          title={t("Close (Esc)")}
+          onClick={close}
+        >
           <Icon name="close" />
         </button>
       </header>

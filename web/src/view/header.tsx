@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // The head of the page: title, model and state of the connection.
-import type { View } from "../app.ts";
 import { useApp } from "./appcontext.ts";
 import { Icon } from "./icon.tsx";
 import { ModelButton } from "./models/modelbutton.tsx";
 import { StatusLine } from "./serverstatus.tsx";
-
-const titles: Record<Exclude<View, "chat">, string> = { models: "Models", plugins: "Plugins", live: "Live" };
+import { viewNames } from "./viewnames.ts";
 
 /**
  * The head of the page: what is shown, the model, and whether there is a server at the other end.
@@ -15,7 +14,8 @@ const titles: Record<Exclude<View, "chat">, string> = { models: "Models", plugin
 export function Header() {
   const { chats, layout, view } = useApp();
   const inChat = view.value === "chat";
-  const title = view.value === "chat" ? chats.current.value.title.value || "New chat" : titles[view.value];
+  const title =
+    view.value === "chat" ? chats.current.value.title.value || t("New chat") : viewNames[view.value];
   return (
     <header class="bar">
       {(layout.narrow.value || !layout.sidebar.value) && <SidebarButtons />}
@@ -26,8 +26,8 @@ export function Header() {
         {inChat && <ModelChoice />}
       </div>
       <StatusLine />
-      {inChat && <DrawerButton kind="script" name="Script" title="Script of the chat (E)" />}
-      {inChat && <DrawerButton kind="settings" name="Settings" title="Settings of the chat (S)" />}
+      {inChat && <DrawerButton kind="script" name={t("Script")} title={t("Script of the chat (E)")} />}
+      {inChat && <DrawerButton kind="settings" name={t("Settings")} title={t("Settings of the chat (S)")} />}
     </header>
   );
 }
@@ -57,8 +57,8 @@ function SidebarButtons() {
       <button
         type="button"
         class="quiet"
-        aria-label="Open the sidebar"
-        title="Open the sidebar (B)"
+        aria-label={t("Open the sidebar")}
+        title={t("Open the sidebar (B)")}
         onClick={() => layout.show(true)}
       >
         <Icon name={layout.narrow.value ? "menu" : "sidebar"} />
@@ -66,8 +66,8 @@ function SidebarButtons() {
       <button
         type="button"
         class="quiet"
-        aria-label="New chat"
-        title="New chat (N)"
+        aria-label={t("New chat")}
+        title={t("New chat (N)")}
         onClick={() => {
           view.value = "chat";
           chats.begin();
@@ -87,7 +87,7 @@ function ModelChoice() {
   const model = app.modelOf(settings.value).model ?? models[0] ?? "";
   if (models.length < 2 && (models.length === 0 || models.includes(model))) {
     return (
-      <p class="model" id="model" title="The model that answers">
+      <p class="model" id="model" title={t("The model that answers")}>
         {model}
       </p>
     );
@@ -96,12 +96,11 @@ function ModelChoice() {
     <ModelButton
       class="model"
       id="model"
-      label={`Model: ${model}`}
+      label={t("Model: {model}", { model })}
       chosen={model}
       choose={(name) => app.chooseModel(app.chats.current.peek(), name)}
     >
-      {model}
-      {!models.includes(model) && " (not served)"}
+      {models.includes(model) ? model : t("{model} (not served)", { model })}
     </ModelButton>
   );
 }

@@ -3,6 +3,7 @@
 // The dialog that asks for the API key.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { t } from "../language/language.ts";
 import { useApp } from "./appcontext.ts";
 import { KeyField } from "./keyfield.tsx";
 
@@ -30,12 +31,14 @@ export function KeyDialog() {
       onCancel={(event) => event.preventDefault()}
     >
       <form method="dialog" onSubmit={connect}>
-        <h2 id="key-title">This server wants a key</h2>
-        <p class="hint">Ask whoever runs it. The key stays in this browser and goes to this server only.</p>
-        <KeyField label="API key" value={key} refused={refused} autocomplete="current-password" />
+        <h2 id="key-title">{t("This server wants a key")}</h2>
+        <p class="hint">
+          {t("Ask whoever runs it. The key stays in this browser and goes to this server only.")}
+        </p>
+        <KeyField label={t("API key")} value={key} refused={refused} autocomplete="current-password" />
         <footer>
           <button type="submit" class="primary">
-            Connect
+            {t("Connect")}
           </button>
         </footer>
       </form>

@@ -2,6 +2,7 @@
 
 // The field for a key, in both key dialogs.
 import type { Signal } from "@preact/signals";
+import { t } from "../language/language.ts";
 
 interface Props {
   label: string;
@@ -21,7 +22,7 @@ export function KeyField({ label, value, refused, autocomplete }: Props) {
           autocomplete={autocomplete}
           required
           pattern="[!-~]+"
-          title="Letters, digits and signs, without spaces"
+          title={t("Letters, digits and signs, without spaces")}
           value={value}
           onInput={(event) => {
             value.value = event.currentTarget.value;
@@ -30,7 +31,7 @@ export function KeyField({ label, value, refused, autocomplete }: Props) {
       </label>
       {refused && (
         <p class="problem" role="alert">
-          The server did not accept that key.
+          {t("The server did not accept that key.")}
         </p>
       )}
     </>

@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useCallback, useEffect } from "preact/hooks";
+import { t } from "../language/language.ts";
 
 interface Props<P> {
   load(): Promise<{ default: ComponentType<P> }>;
@@ -31,21 +32,22 @@ export function Lazy<P extends object = object>({ load, with: props }: Props<P>)
   if (!failed.value) {
     return (
       <p class="loading" role="status">
-        Loading…
+        {t("Loading…")}
       </p>
     );
   }
   return (
     <div class="loading" role="alert">
       <p>
-        This part of the page could not be loaded. If the server was updated meanwhile, reload the page: your
-        chats are kept.
+        {t(
+          "This part of the page could not be loaded. If the server was updated meanwhile, reload the page: your chats are kept.",
+        )}
       </p>
       <button type="button" class="link" onClick={() => void fetchPart()}>
-        Try again
+        {t("Try again")}
       </button>{" "}
       <button type="button" class="link" onClick={() => location.reload()}>
-        Reload
+        {t("Reload")}
       </button>
     </div>
   );

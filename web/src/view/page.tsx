@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../language/language.ts";
 // The whole page, and which view it shows.
 import { useApp } from "./appcontext.ts";
 import { ChatView } from "./chat/chatview.tsx";
@@ -24,7 +25,7 @@ export function Page() {
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById("question")?.focus()}>
-        Skip to the message field
+        {t("Skip to the message field")}
       </button>
       <Sidebar />
       <Header />

@@ -4,6 +4,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ConnectionStatus } from "../host/connection.ts";
+import { t } from "../language/language.ts";
 import { useApp } from "./appcontext.ts";
 
 /** Whether there is a server at the other end. */
@@ -47,7 +48,7 @@ export function StatusLine() {
       )}
       {status.kind === "waiting" && (
         <button type="button" class="link" onClick={() => void connection.connect()}>
-          Try now
+          {t("Try now")}
         </button>
       )}
     </p>
@@ -57,21 +58,21 @@ export function StatusLine() {
 function words(status: ConnectionStatus): string {
   switch (status.kind) {
     case "connecting":
-      return "Connecting…";
+      return t("Connecting…");
     case "online":
-      return "Online";
+      return t("Online");
     case "loading":
-      return "Loading the model";
+      return t("Loading the model");
     case "locked":
-      return "Key needed";
+      return t("Key needed");
     case "waiting":
-      return "Reconnecting";
+      return t("Reconnecting");
   }
 }
 
 function countdown(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
-  return seconds > 1 ? `in ${seconds} s` : "…";
+  return seconds > 1 ? t("in {n} s", { n: seconds }) : "…";
 }
 
 /** Says why there is no server at the other end. */
@@ -81,7 +82,8 @@ export function Outage() {
   if (status.kind !== "waiting") return null;
   return (
     <p class="outage" role="alert">
-      <strong>Not connected:</strong> {status.why}. Your chats are here, and the page reconnects by itself.
+      <strong>{t("Not connected:")}</strong>{" "}
+      {t("{why}. Your chats are here, and the page reconnects by itself.", { why: status.why })}
     </p>
   );
 }
@@ -91,11 +93,11 @@ function Loads({ done }: { done: number }) {
   const percent = Math.round(100 * Math.min(1, Math.max(0, done)));
   return (
     <div class="outage loads" role="status">
-      {percent === 0 ? "The server is starting. " : "The server loads its model "}
-      {percent > 0 && <progress max={100} value={percent} aria-label="The server loads its model" />}
+      {percent === 0 ? t("The server is starting.") : t("The server loads its model")}{" "}
+      {percent > 0 && <progress max={100} value={percent} aria-label={t("The server loads its model")} />}
       {/* Not for screen readers: they would read out each step. */}
       {percent > 0 && <span aria-hidden="true"> {percent} %. </span>}
-      You can write your question meanwhile.
+      {t("You can write your question meanwhile.")}
     </div>
   );
 }

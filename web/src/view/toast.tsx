@@ -2,6 +2,7 @@
 
 // Messages that belong to no answer, with an offer to undo.
 import { useEffect } from "preact/hooks";
+import { t } from "../language/language.ts";
 import { useApp } from "./appcontext.ts";
 import { Icon } from "./icon.tsx";
 
@@ -59,7 +60,7 @@ function Line({
     <div class="toast">
       <p>{text}</p>
       {children}
-      <button type="button" class="quiet" aria-label="Dismiss" title="Dismiss" onClick={close}>
+      <button type="button" class="quiet" aria-label={t("Dismiss")} title={t("Dismiss")} onClick={close}>
         <Icon name="close" />
       </button>
     </div>

@@ -4,6 +4,7 @@
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
 import { canGoOn } from "../../chats/answerfacts.ts";
 import { type Message, mediaOf } from "../../chats/message.ts";
+import { t, tn } from "../../language/language.ts";
 import { cannot } from "../../media/medianotice.ts";
 import { jsonAsCode } from "../../text/jsoncode.ts";
 import { useApp } from "../appcontext.ts";
@@ -40,7 +41,7 @@ export function Answer(props: MessageProps) {
     // A screen reader waits for the end instead of reading single tokens.
     <article
       class="message answer"
-      aria-label="Answer"
+      aria-label={t("Answer")}
       data-message={id}
       data-phase={phase}
       aria-busy={!done.value}
@@ -99,7 +100,13 @@ function Watch({ id, node }: Running) {
   };
   if (!branches.value) return null;
   return (
-    <MessageAction icon="inspect" name="Inspect" words title="How its branches grow" onClick={inspect} />
+    <MessageAction
+      icon="inspect"
+      name={t("Inspect")}
+      words
+      title={t("How its branches grow")}
+      onClick={inspect}
+    />
   );
 }
 
@@ -114,7 +121,7 @@ function GoOn({ chat, id }: MessageProps) {
     chat.goOn(id);
     focusField();
   };
-  return <MessageAction icon="goOn" name="Continue" words onClick={goOn} />;
+  return <MessageAction icon="goOn" name={t("Continue")} words onClick={goOn} />;
 }
 
 /**
@@ -143,11 +150,11 @@ function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signa
   };
   return (
     <span class="actions">
-      {!failed && <MessageAction icon="again" name="Regenerate" onClick={again} />}
+      {!failed && <MessageAction icon="again" name={t("Regenerate")} onClick={again} />}
       {others.length > 0 && (
         <ModelButton
           class="action"
-          label="Answer with another model"
+          label={t("Answer with another model")}
           {...(answer?.model !== undefined && { without: answer.model })}
           noteOf={lacks}
           choose={(model) => chat.answerAgain(id, { ...chat.settings.peek(), model })}
@@ -156,13 +163,13 @@ function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signa
         </ModelButton>
       )}
       {content !== "" && <CopyAction text={() => content} />}
-      <MessageAction icon="edit" name="Edit" onClick={edit} />
+      <MessageAction icon="edit" name={t("Edit")} onClick={edit} />
       {content + reasoning !== "" && (
         <MessageAction
           icon="inspect"
-          name="Inspect"
+          name={t("Inspect")}
           words
-          title="How each token was chosen"
+          title={t("How each token was chosen")}
           onClick={inspect}
         />
       )}
@@ -173,21 +180,21 @@ function AnswerTools({ chat, id, editing, roads }: MessageProps & { roads: Signa
             icon="roads"
             name={backedWords(answer.backed)}
             words={(answer.backed ?? 0) > 0}
-            title="Words that the model was unsure of, and what it might have written instead"
+            title={t("Words that the model was unsure of, and what it might have written instead")}
             onClick={() => {
               roads.value = !roads.peek();
             }}
           />
         )}
-      <MessageAction icon="trash" name="Delete" apart onClick={remove} />
+      <MessageAction icon="trash" name={t("Delete")} apart onClick={remove} />
     </span>
   );
 }
 
 /** What stands on the button for other words: that some were taken back, where they were. */
 function backedWords(backed = 0): string {
-  if (backed === 0) return "Other words";
-  return backed === 1 ? "Backed up once" : `Backed up ${backed} times`;
+  if (backed === 0) return t("Other words");
+  return tn(backed, "Backed up once", "Backed up {n} times");
 }
 
 function AnswerEditor({ chat, id, editing }: MessageProps) {
@@ -197,8 +204,8 @@ function AnswerEditor({ chat, id, editing }: MessageProps) {
   };
   return (
     <MessageEditor
-      label="Edit the answer"
-      action="Save"
+      label={t("Edit the answer")}
+      action={t("Save")}
       text={chat.tree.node(id).peek().content}
       files={[]}
       lines

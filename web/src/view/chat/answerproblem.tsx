@@ -7,6 +7,8 @@ import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
 import { advice, type HelpfulButton, sizesOf } from "../../host/erroradvice.ts";
 import type { HostError } from "../../host/protocol.ts";
+import { t } from "../../language/language.ts";
+import { tokens } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 import type { MessageProps } from "./messageprops.ts";
@@ -20,7 +22,8 @@ export function problemOf(app: App, { answer }: Message): HostError | undefined 
   const context = app.contextOf(answer?.model ?? "") ?? 0;
   const full =
     outcome?.reason === "length" && context > 0 && (contextUsed(answer ?? never) ?? 0) >= context - 1;
-  return full ? { code: "context_full", message: `the model holds ${context} tokens` } : outcome?.error;
+  if (!full) return outcome?.error;
+  return { code: "context_full", message: t("the model holds {tokens}", { tokens: tokens(context) }) };
 }
 
 const never = { phase: "done", model: "", seq: -1, tokens: 0, asked: 0 } as const;
@@ -45,7 +48,7 @@ export function AnswerProblem({ chat, id, editing, error }: MessageProps & { err
       </p>
       {details !== "" && (
         <details>
-          <summary>What the server said</summary>
+          <summary>{t("What the server said")}</summary>
           {details}
         </details>
       )}
@@ -75,22 +78,22 @@ function helps(
       focusField();
     },
   });
-  const again = does("Try again", () => chat.answerAgain(id));
+  const again = does(t("Try again"), () => chat.answerAgain(id));
   switch (help) {
     case "goOn":
-      return content + reasoning === "" ? [again] : [does("Continue", () => chat.goOn(id)), again];
+      return content + reasoning === "" ? [again] : [does(t("Continue"), () => chat.goOn(id)), again];
     case "shorter": {
       const share = shareOf(error);
-      if (chat.shareOfLast(id) > share) return [{ name: "Shorten the question", run: edit }]; // all else would fail again
-      const anew = does("New chat with this question", () => ownChat(app, chat, id));
-      return [does("Answer with a shorter history", () => chat.answerShorter(id, share)), anew];
+      if (chat.shareOfLast(id) > share) return [{ name: t("Shorten the question"), run: edit }]; // all else would fail again
+      const anew = does(t("New chat with this question"), () => ownChat(app, chat, id));
+      return [does(t("Answer with a shorter history"), () => chat.answerShorter(id, share)), anew];
     }
     case "settings":
-      return [{ name: "Open Settings", run: () => (app.drawer.value = { kind: "settings" }) }, again];
+      return [{ name: t("Open Settings"), run: () => (app.drawer.value = { kind: "settings" }) }, again];
     case "plugins":
-      return [{ name: "See Plugins", run: () => (app.view.value = "plugins") }, again];
+      return [{ name: t("See Plugins"), run: () => (app.view.value = "plugins") }, again];
     case "reload":
-      return [{ name: "Reload", run: () => location.reload() }];
+      return [{ name: t("Reload"), run: () => location.reload() }];
     case "again":
       return [again];
     case "none":

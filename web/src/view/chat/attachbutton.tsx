@@ -2,6 +2,7 @@
 
 // The button that adds files to the next message, and its menu.
 import { useRef } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { cannot } from "../../media/medianotice.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
@@ -27,16 +28,17 @@ export function AttachButton({ attaching }: { attaching: DraftFiles }) {
     run() {
       const model = attaching.model.peek();
       const lacks = cannot(app.abilitiesOf(model), type === "" ? [] : [{ type }]);
-      attaching.problems.value = lacks === "" ? [] : [`${model} ${lacks}. Choose a model that can.`];
+      attaching.problems.value =
+        lacks === "" ? [] : [t("{model} {cannot}. Choose a model that can.", { model, cannot: lacks })];
       if (lacks === "") run();
     },
   });
   const items = [
-    item("Text, PDF and office files", "", () => choose()),
-    item("Pictures", "image/", () => choose("image/*")),
-    ...(app.layout.touch.value ? [item("Take a photo", "image/", () => choose("image/*", true))] : []),
-    item("Sounds", "audio/", () => choose("audio/*")),
-    item("Record a sound", "audio/", () => {
+    item(t("Text, PDF and office files"), "", () => choose()),
+    item(t("Pictures"), "image/", () => choose("image/*")),
+    ...(app.layout.touch.value ? [item(t("Take a photo"), "image/", () => choose("image/*", true))] : []),
+    item(t("Sounds"), "audio/", () => choose("audio/*")),
+    item(t("Record a sound"), "audio/", () => {
       attaching.recording.value = true;
     }),
   ];
@@ -47,13 +49,13 @@ export function AttachButton({ attaching }: { attaching: DraftFiles }) {
         type="file"
         multiple
         hidden
-        aria-label="Files"
+        aria-label={t("Files")}
         onChange={({ currentTarget }) => {
           void attaching.add([...(currentTarget.files ?? [])]);
           currentTarget.value = ""; // so that the same file can be picked again
         }}
       />
-      <Menu class="attach" label="Add files" items={items}>
+      <Menu class="attach" label={t("Add files")} items={items}>
         <Icon name="clip" />
       </Menu>
     </>

@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat, Sought } from "../../chats/chat.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { Columns } from "./columns.tsx";
 import { Composer } from "./composer.tsx";
@@ -37,7 +38,7 @@ export function ChatView() {
         <div
           class="transcript"
           role="log"
-          aria-label="Conversation"
+          aria-label={t("Conversation")}
           aria-busy={drawn.length < path.length}
           ref={content}
         >

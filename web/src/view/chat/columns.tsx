@@ -4,6 +4,7 @@
 import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 import { MessageView } from "./messageview.tsx";
@@ -15,7 +16,13 @@ interface Props {
   editing: Signal<string | undefined>;
 }
 
-const numbers = ["", "One", "Two", "Three", "Four"];
+const labels = [
+  "",
+  "",
+  t("Two versions of this answer"),
+  t("Three versions of this answer"),
+  t("Four versions of this answer"),
+];
 
 /**
  * Versions of an answer side by side: those of columns, of a fork, or of a word that was chosen.
@@ -35,18 +42,18 @@ export function Columns({ chat, shown, versions, editing }: Props) {
   return (
     <section
       class="pair"
-      aria-label={`${numbers[versions.length]} versions of this answer`}
+      aria-label={labels[versions.length]}
       style={{ "--columns": String(versions.length) }}
     >
       <button type="button" class="link" onClick={close}>
-        Show one of them
+        {t("Show one of them")}
       </button>
       {versions.map((id, i) => (
         <div key={id} class="column" data-shown={id === shown}>
           <header>
-            <strong>{chat.tree.node(id).peek().answer?.column ?? `Version ${i + 1}`}</strong>
+            <strong>{chat.tree.node(id).peek().answer?.column ?? t("Version {n}", { n: i + 1 })}</strong>
             <button type="button" class="quiet" onClick={() => keep(id)}>
-              Keep version {i + 1}
+              {t("Keep version {n}", { n: i + 1 })}
             </button>
           </header>
           <MessageView chat={chat} id={id} editing={editing} />

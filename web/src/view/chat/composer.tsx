@@ -6,6 +6,7 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import { draftPlace } from "../../chats/drafts.ts";
+import { t, tx } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
@@ -71,7 +72,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         {away.value && chat.tree.path.value.length > 0 && (
           <button type="button" class="latest" onClick={toEnd}>
             <Icon name="down" />
-            Latest
+            {t("Latest")}
           </button>
         )}
         <Problems attaching={attaching} awaited={awaited} />
@@ -83,14 +84,14 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           <QuestionFiles files={draft.files} onRemove={attaching.remove} />
           <AttachButton attaching={attaching} />
           <label for="question" class="hidden">
-            Your message
+            {t("Your message")}
           </label>
           <textarea
             id="question"
             dir="auto"
             ref={field}
             rows={1}
-            placeholder="Ask anything"
+            placeholder={t("Ask anything")}
             autocomplete="off"
             enterkeyhint={touch ? "enter" : "send"}
             aria-describedby="keys"
@@ -127,10 +128,17 @@ function useSubmit(ready: boolean, { reading, problems }: DraftFiles, send: () =
 
 /** What the keys do in the field now. */
 function Keys({ running }: { running: boolean }) {
+  const enter = <kbd>Enter</kbd>;
+  const broken = (
+    <>
+      <kbd>{t("key|Shift")}</kbd>+<kbd>Enter</kbd>
+    </>
+  );
   return (
     <p id="keys" class="keys">
-      <kbd>Enter</kbd> {!running ? "sends" : "queues"}, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line,{" "}
-      {!running ? <kbd>↑</kbd> : <kbd>Esc</kbd>} {!running ? "edits" : "stops"}
+      {running
+        ? tx("{enter} queues, {broken} breaks the line, {esc} stops", { enter, broken, esc: <kbd>Esc</kbd> })
+        : tx("{enter} sends, {broken} breaks the line, {up} edits", { enter, broken, up: <kbd>↑</kbd> })}
     </p>
   );
 }
@@ -150,10 +158,14 @@ function Problems({ attaching, awaited }: { attaching: DraftFiles; awaited: bool
         </div>
       )}
       <p class="noted" role="status">
-        {reading.value > 0 ? `Reading the files${awaited ? ", then sending" : ""}…` : blocks ? "" : text}
+        {reading.value > 0 ? readingWords(awaited) : blocks ? "" : text}
       </p>
     </>
   );
+}
+
+function readingWords(awaited: boolean): string {
+  return awaited ? t("Reading the files, then sending…") : t("Reading the files…");
 }
 
 const pdfDialog = async () => ({ default: (await import("../files/filescode.ts")).PDFDialog });
@@ -180,15 +192,20 @@ function SendButton({ chat, running, ready }: { chat: Chat; running: boolean; re
     return (
       <>
         {ready && (
-          <button type="submit" class="attach" aria-label="Queue" title="Send when this answer ends (Enter)">
+          <button
+            type="submit"
+            class="attach"
+            aria-label={t("verb|Queue")}
+            title={t("Send when this answer ends (Enter)")}
+          >
             <Icon name="up" />
           </button>
         )}
         <button
           type="button"
           class="round"
-          aria-label="Stop"
-          title="Stop (Esc)"
+          aria-label={t("Stop")}
+          title={t("Stop (Esc)")}
           onClick={({ detail }) => {
             if (detail < 2) chat.stop(); // else it is the second click of those that sent the question
           }}
@@ -199,7 +216,7 @@ function SendButton({ chat, running, ready }: { chat: Chat; running: boolean; re
     );
   }
   return (
-    <button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled={!ready}>
+    <button type="submit" class="round" aria-label={t("Send")} title={t("Send (Enter)")} disabled={!ready}>
       <Icon name="up" />
     </button>
   );

@@ -7,6 +7,7 @@ import type { App } from "../../app.ts";
 import type { AttachContext, PDFChoice, PDFFacts } from "../../chats/attachments.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
+import { t } from "../../language/language.ts";
 import { type MediaNotice, noticeOf } from "../../media/medianotice.ts";
 import { useApp } from "../appcontext.ts";
 import { withFiles } from "../files/withfiles.ts";
@@ -85,7 +86,9 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
         if (at === "" || app.chats.has(at)) drafts.change(at, { files: [...of(at), ...files] }); // else it is deleted
         problems.value = [...problems.peek(), ...refused];
       } catch {
-        const failed = "The files could not be read. If the server was updated meanwhile, reload the page.";
+        const failed = t(
+          "The files could not be read. If the server was updated meanwhile, reload the page.",
+        );
         problems.value = [...problems.peek(), failed];
       }
       reading.value -= picked.length;
@@ -111,7 +114,11 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
         attaching.remove(file);
         drafts.change(at, { text: drafts.of(at).peek().text + text });
       };
-      app.offer.value = { text: "The long text is added as a file.", action: "Put it into the message", run };
+      app.offer.value = {
+        text: t("The long text is added as a file."),
+        action: t("Put it into the message"),
+        run,
+      };
     });
   return attaching;
 }

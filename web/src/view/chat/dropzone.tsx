@@ -3,6 +3,7 @@
 // Takes files that are dropped on the page.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { t } from "../../language/language.ts";
 
 /** Takes files that are dropped anywhere on the page while the chat is shown. */
 export function DropZone({ onFiles }: { onFiles(files: File[]): void }) {
@@ -33,5 +34,5 @@ export function DropZone({ onFiles }: { onFiles(files: File[]): void }) {
       window.removeEventListener("drop", drop);
     };
   }, [onFiles, over]);
-  return over.value ? <p class="drop">Drop files to add them to your message</p> : null;
+  return over.value ? <p class="drop">{t("Drop files to add them to your message")}</p> : null;
 }

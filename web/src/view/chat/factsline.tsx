@@ -4,6 +4,7 @@
 import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { answerFacts, answerFigure, contextUsed } from "../../chats/answerfacts.ts";
 import type { Message } from "../../chats/message.ts";
+import { t } from "../../language/language.ts";
 import { progressWords } from "../../live/progress.ts";
 import { useApp } from "../appcontext.ts";
 
@@ -28,7 +29,7 @@ export function FactsLine({ node }: { node: ReadonlySignal<Message> }) {
     return (
       answer &&
       answerFacts(answer, {
-        waits: branching.value ? "A program works on this answer…" : progressWords(progress.value),
+        waits: branching.value ? t("A program works on this answer…") : progressWords(progress.value),
         speed: speed.value,
         model: models.value.length > 1 ? answer.model : "",
       })
@@ -42,13 +43,13 @@ export function FactsLine({ node }: { node: ReadonlySignal<Message> }) {
   return (
     <>
       {shown?.kind === "reading" && (
-        <progress class="reading" max={shown.total} value={shown.done} aria-label="Reading the prompt" />
+        <progress class="reading" max={shown.total} value={shown.done} aria-label={t("Reading the prompt")} />
       )}
       {quiet.value === "" || quiet.value === line.value ? (
         <span class="facts">{line}</span>
       ) : (
         <details class="figures">
-          <summary title="The answer in figures">{quiet}</summary>
+          <summary title={t("The answer in figures")}>{quiet}</summary>
           <span class="facts">{line}</span>
         </details>
       )}
@@ -101,12 +102,14 @@ function Gauge({ node }: { node: ReadonlySignal<Message> }) {
   const { value } = percent;
   const { value: context } = room;
   if (value === undefined) return null;
-  const tokens = new Intl.NumberFormat("en").format(context ?? 0);
   return (
     <span
       class="gauge"
       data-full={value >= 90}
-      title={`The question, what came before it and the answer fill ${value} % of the ${tokens} tokens that the model can have in mind.`}
+      title={t(
+        "The question, what came before it and the answer fill {percent} % of the {n} tokens that the model can have in mind.",
+        { percent: value, n: context ?? 0 },
+      )}
     >
       <svg viewBox="0 0 20 20" aria-hidden="true">
         <circle cx="10" cy="10" r="7" />
@@ -118,7 +121,8 @@ function Gauge({ node }: { node: ReadonlySignal<Message> }) {
           transform="rotate(-90 10 10)"
         />
       </svg>
-      {value} %<span class="hidden"> of the context used</span>
+      <span aria-hidden="true">{value} %</span>
+      <span class="hidden">{t("{percent} % of the context used", { percent: value })}</span>
     </span>
   );
 }

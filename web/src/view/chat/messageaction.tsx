@@ -2,6 +2,7 @@
 
 // A button below a message.
 import { useSignal } from "@preact/signals";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { copyText } from "../clipboard.ts";
 import { Icon } from "../icon.tsx";
@@ -33,7 +34,7 @@ export function CopyAction({ text }: { text(): string }) {
     try {
       await copyText(text());
     } catch {
-      notice.value = "The browser does not let this page copy.";
+      notice.value = t("The browser does not let this page copy.");
       return;
     }
     copied.value = true;
@@ -41,6 +42,6 @@ export function CopyAction({ text }: { text(): string }) {
       copied.value = false;
     }, 2000);
   };
-  const [icon, name] = copied.value ? (["check", "Copied"] as const) : (["copy", "Copy"] as const);
+  const [icon, name] = copied.value ? (["check", t("Copied")] as const) : (["copy", t("Copy")] as const);
   return <MessageAction icon={icon} name={name} onClick={() => void copy()} />;
 }

@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Attachment } from "../../chats/message.ts";
+import { t } from "../../language/language.ts";
 import { onEscape } from "../escape.ts";
 import { QuestionFiles } from "./questionfiles.tsx";
 
@@ -58,7 +59,7 @@ export function MessageEditor({ label, action, text, files, lines = false, onCan
       />
       <footer>
         <button type="button" class="quiet" onClick={onCancel}>
-          Cancel
+          {t("Cancel")}
         </button>
         <button type="submit" class="primary" disabled={empty}>
           {action}

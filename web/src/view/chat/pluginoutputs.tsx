@@ -3,6 +3,7 @@
 // What plugins reported about an answer.
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
+import { t, tn } from "../../language/language.ts";
 import { splitControls } from "../../text/bidi.ts";
 import { tokens } from "../../text/numberformat.ts";
 import { laidOutJSON } from "../../text/parsedjson.ts";
@@ -21,7 +22,7 @@ export function PluginOutputs({ node }: { node: ReadonlySignal<Message> }) {
       <details>
         <summary>
           <Icon name="right" />
-          {length === 1 ? "A value" : `${length} values`} of {names(outputs.value)}
+          {tn(length, "A value of {plugins}", "{n} values of {plugins}", { plugins: names(outputs.value) })}
         </summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
         <pre tabIndex={0}>
@@ -41,11 +42,11 @@ function names(outputs: typeof none): string {
 function lines(outputs: typeof none): string {
   const shown = outputs
     .slice(0, most)
-    .map(({ plugin, tokens: n, value }) => `${plugin}${after(n)}:\n${laidOutJSON(value)}`);
-  if (outputs.length > most) shown.push(`… and ${outputs.length - most} more`);
+    .map(({ plugin, tokens: n, value }) => `${head(plugin, n)}\n${laidOutJSON(value)}`);
+  if (outputs.length > most) shown.push(t("… and {n} more", { n: outputs.length - most }));
   return shown.join("\n\n");
 }
 
-function after(n: number): string {
-  return n === 0 ? "" : `, after ${tokens(n)}`;
+function head(plugin: string, n: number): string {
+  return n === 0 ? `${plugin}:` : t("{plugin}, after {tokens}:", { plugin, tokens: tokens(n) });
 }

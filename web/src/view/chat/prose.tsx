@@ -3,6 +3,7 @@
 // A text in Markdown that may still grow.
 import { effect, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { copyText } from "../clipboard.ts";
 import { loadMarkdown, type MarkdownCode, markdownCode } from "./markdowncode.ts";
 import { paced } from "./paced.ts";
@@ -86,8 +87,8 @@ async function copyCode(button: HTMLElement): Promise<void> {
   const code = button.closest(".code")?.querySelector("code");
   if (code == null) return;
   await copyText(code.textContent ?? "");
-  button.textContent = "Copied";
+  button.textContent = t("Copied");
   setTimeout(() => {
-    button.textContent = "Copy";
+    button.textContent = t("Copy");
   }, 2000);
 }

@@ -3,6 +3,7 @@
 // A question in the chat, and the buttons below it.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { splitControls } from "../../text/bidi.ts";
 import { hasEndlessWord } from "../../text/longwords.ts";
 import { focusField } from "./focus.ts";
@@ -31,8 +32,8 @@ export function Question({ chat, id, editing }: MessageProps) {
     return (
       <section class="message">
         <MessageEditor
-          label="Edit your message"
-          action="Send"
+          label={t("Edit your message")}
+          action={t("Send")}
           text={content}
           files={files}
           onCancel={close}
@@ -45,7 +46,12 @@ export function Question({ chat, id, editing }: MessageProps) {
     );
   }
   return (
-    <section class="message" aria-label="Your message" data-message={id} onKeyDown={stepOnArrow(chat, id)}>
+    <section
+      class="message"
+      aria-label={t("Your message")}
+      data-message={id}
+      onKeyDown={stepOnArrow(chat, id)}
+    >
       <div class="question">
         <QuestionFiles files={files} />
         {content !== "" && <Words text={content} />}
@@ -53,17 +59,17 @@ export function Question({ chat, id, editing }: MessageProps) {
       <div class="tools asked">
         <Versions chat={chat} id={id} />
         {childless && run === undefined && (
-          <MessageAction icon="again" name="Answer" words onClick={answer} />
+          <MessageAction icon="again" name={t("verb|Answer")} words onClick={answer} />
         )}
         <MessageAction
           icon="edit"
-          name="Edit"
+          name={t("Edit")}
           onClick={() => {
             editing.value = id;
           }}
         />
         <CopyAction text={() => content} />
-        <MessageAction icon="trash" name="Delete" apart onClick={remove} />
+        <MessageAction icon="trash" name={t("Delete")} apart onClick={remove} />
       </div>
     </section>
   );
@@ -94,7 +100,7 @@ function Words({ text }: { text: string }) {
             open.value = !open.peek();
           }}
         >
-          {folded ? "Show all" : "Show less"}
+          {folded ? t("Show all") : t("Show less")}
         </button>
       )}
     </>

@@ -3,6 +3,7 @@
 // The question that waits for the answer before it.
 import type { Chat } from "../../chats/chat.ts";
 import { openCalls } from "../../chats/message.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 
@@ -28,22 +29,22 @@ export function QueuedQuestion({ chat, place }: { chat: Chat; place: string }) {
   const { leaf } = chat.tree;
   const asks = leaf !== undefined && openCalls(leaf).length > 0;
   const why = asks
-    ? "Not sent: the answer before it asks for a tool"
-    : "Not sent: the answer before it failed";
+    ? t("Not sent: the answer before it asks for a tool")
+    : t("Not sent: the answer before it failed");
   return (
-    <section class="queued" aria-label="Your next question">
-      <p dir="auto">{draft.text === "" ? "Files" : draft.text}</p>
-      <small>{run === undefined ? why : "Sent when this answer ends"}</small>
+    <section class="queued" aria-label={t("Your next question")}>
+      <p dir="auto">{draft.text === "" ? t("Files") : draft.text}</p>
+      <small>{run === undefined ? why : t("Sent when this answer ends")}</small>
       {run === undefined && (
         <button type="button" class="link" onClick={() => queue.send(chat)}>
-          Send now
+          {t("Send now")}
         </button>
       )}
       <button type="button" class="link" onClick={edit}>
-        Edit
+        {t("Edit")}
       </button>
       <button type="button" class="link" onClick={remove}>
-        Remove
+        {t("Remove")}
       </button>
     </section>
   );

@@ -3,6 +3,7 @@
 // The reasoning of an answer, which can be folded.
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
+import { t } from "../../language/language.ts";
 import { duration } from "../../text/numberformat.ts";
 import { Icon } from "../icon.tsx";
 import { Prose } from "./prose.tsx";
@@ -22,7 +23,7 @@ export function Reasoning({ node, done }: Props) {
   const over = useComputed(
     () => done.value || node.value.content !== "" || (node.value.calls ?? []).length > 0,
   );
-  const title = useComputed(() => (over.value ? thought(node.value) : "Thinking…"));
+  const title = useComputed(() => (over.value ? thought(node.value) : t("Thinking…")));
   const wanted = useSignal<boolean | undefined>(undefined); // by the reader
   if (!exists.value) return null;
   const open = wanted.value ?? !over.value;
@@ -46,6 +47,6 @@ export function Reasoning({ node, done }: Props) {
 function thought({ answer }: Message): string {
   const { first, reasonedUntil } = answer ?? {};
   return first === undefined || reasonedUntil === undefined
-    ? "Thought"
-    : `Thought for ${duration(reasonedUntil - first)}`;
+    ? t("Thought")
+    : t("Thought for {time}", { time: duration(reasonedUntil - first) });
 }

@@ -2,6 +2,7 @@
 
 // Deletes a message, and offers to restore it.
 import type { Chat } from "../../chats/chat.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 
@@ -11,8 +12,8 @@ export function useRemove(chat: Chat, id: string): () => void {
   return () => {
     const restore = chat.remove(id);
     offer.value = {
-      text: "The message was deleted, with all that followed it.",
-      action: "Undo",
+      text: t("The message was deleted, with all that followed it."),
+      action: t("Undo"),
       run: restore,
     };
     focusField();

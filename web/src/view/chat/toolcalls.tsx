@@ -7,6 +7,7 @@ import type { Chat } from "../../chats/chat.ts";
 import { callsOf, type Message } from "../../chats/message.ts";
 import { readableArguments } from "../../chats/toolarguments.ts";
 import type { ToolCall } from "../../host/protocol.ts";
+import { t, tx } from "../../language/language.ts";
 import { splitControls } from "../../text/bidi.ts";
 import { useApp } from "../appcontext.ts";
 import { Lazy } from "../lazy.tsx";
@@ -36,13 +37,11 @@ export function ToolCalls({ chat, node, done }: Props) {
   const answered = useComputed(() => done.value && callsOf(node.value).length > 0);
   if (calls.value.length === 0) return null;
   return (
-    <ul class="calls" aria-label="Tool calls">
+    <ul class="calls" aria-label={t("Tool calls")}>
       {calls.value.map((call) => (
         <li key={call.id}>
           <details open>
-            <summary>
-              Calls <code>{call.function.name}</code>
-            </summary>
+            <summary>{tx("Calls {name}", { name: <code>{call.function.name}</code> })}</summary>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
             <pre tabIndex={0}>
               {splitControls(

@@ -2,9 +2,13 @@
 
 // The way between the versions of a message: "2 of 3".
 import type { Chat } from "../../chats/chat.ts";
+import { t } from "../../language/language.ts";
 import { mostInSettings } from "../../settings/settings.ts";
 import { Icon } from "../icon.tsx";
 import { focusMessage } from "./focus.ts";
+
+const previous = t("Previous version");
+const next = t("Next version");
 
 /** Which of several messages in one place this is, and the way to the others. */
 export function Versions({ chat, id }: { chat: Chat; id: string }) {
@@ -15,17 +19,15 @@ export function Versions({ chat, id }: { chat: Chat; id: string }) {
   const beside = chat.beside.value;
   return (
     <span class="branches">
-      <Step chat={chat} to={siblings[at - 1]} name="Previous version" icon="left" />
-      <span>
-        {at + 1} of {siblings.length}
-      </span>
-      <Step chat={chat} to={siblings[at + 1]} name="Next version" icon="right" />
+      <Step chat={chat} to={siblings[at - 1]} name={previous} icon="left" />
+      <span>{t("{n} of {all}", { n: at + 1, all: siblings.length })}</span>
+      <Step chat={chat} to={siblings[at + 1]} name={next} icon="right" />
       {answers && !beside.includes(id) && (
         <button
           type="button"
           class="action"
-          aria-label="Side by side"
-          title="Show the versions side by side"
+          aria-label={t("Side by side")}
+          title={t("Show the versions side by side")}
           onClick={() => {
             chat.beside.value = around(siblings, at);
           }}
@@ -80,7 +82,7 @@ export function stepOnArrow(chat: Chat, id: string): (event: KeyboardEvent) => v
     const to = siblings[siblings.indexOf(id) + by];
     if (to === undefined) return;
     event.preventDefault();
-    focusMessage(to, by < 0 ? "Previous version" : "Next version", event.target);
+    focusMessage(to, by < 0 ? previous : next, event.target);
     chat.tree.show(to);
   };
 }

@@ -3,6 +3,7 @@
 // The dialog in which a picture or a text is opened.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { Icon } from "../icon.tsx";
 
 interface Props {
@@ -25,8 +26,8 @@ export function FileDialog({ name, children, tools, onKeyDown, close }: Props) {
         <button
           type="button"
           class="quiet"
-          aria-label="Close"
-          title="Close (Esc)"
+          aria-label={t("Close")}
+          title={t("Close (Esc)")}
           onClick={() => dialog.current?.close()}
         >
           <Icon name="close" />

@@ -3,7 +3,8 @@
 // A list of files: thumbnails, sounds and texts.
 import "../../style/files.css";
 import { useSignal } from "@preact/signals";
-import { type Attachment, isMedium, type TextFile } from "../../chats/message.ts";
+import { type Attachment, type DocumentParts, isMedium, type TextFile } from "../../chats/message.ts";
+import { t, tn } from "../../language/language.ts";
 import { isPicture } from "../../media/medialimits.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { tokens } from "../../text/tokenestimate.ts";
@@ -31,7 +32,7 @@ export function FileList({ files, onRemove }: FilesProps) {
   const file = opened.value;
   return (
     <>
-      <ul class="files" aria-label="Files">
+      <ul class="files" aria-label={t("Files")}>
         {files.map((file, at) => (
           <Entry key={`${at} ${file.name}`} file={file} open={open} onRemove={onRemove} />
         ))}
@@ -54,7 +55,7 @@ function Entry({ file, open, onRemove }: EntryProps) {
   return (
     <li data-kind={kind}>
       {!isMedium(file) && (
-        <button type="button" class="name" title={`Open ${name}`} onClick={() => open(file)}>
+        <button type="button" class="name" title={t("Open {name}", { name })} onClick={() => open(file)}>
           <Icon name="file" />
           <span>{name}</span>
           <small>{size(file)}</small>
@@ -66,8 +67,8 @@ function Entry({ file, open, onRemove }: EntryProps) {
         <button
           type="button"
           class="remove"
-          aria-label={`Remove ${name}`}
-          title="Remove"
+          aria-label={t("Remove {name}", { name })}
+          title={t("Remove")}
           onClick={() => onRemove(file)}
         >
           <Icon name="close" />
@@ -79,7 +80,17 @@ function Entry({ file, open, onRemove }: EntryProps) {
 
 /** How much a text is: of a document, what of the model's context it takes. */
 function size({ text, parts }: TextFile): string {
-  if (parts !== undefined)
-    return `${parts.count} ${parts.unit}${parts.count === 1 ? "" : "s"} · ${tokens(text)}`;
+  if (parts !== undefined) return `${partWords(parts)} · ${tokens(text)}`;
   return text.length < 1024 ? `${text.length} B` : `${Math.round(text.length / 1024)} KB`;
+}
+
+function partWords({ unit, count }: DocumentParts): string {
+  switch (unit) {
+    case "page":
+      return tn(count, "{n} page", "{n} pages");
+    case "slide":
+      return tn(count, "{n} slide", "{n} slides");
+    case "sheet":
+      return tn(count, "{n} sheet", "{n} sheets");
+  }
 }

@@ -3,6 +3,7 @@
 // A picture in full size, and the way to the others of its message.
 import { useSignal } from "@preact/signals";
 import type { Medium } from "../../chats/message.ts";
+import { t } from "../../language/language.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { Icon } from "../icon.tsx";
 import { FileDialog } from "./filedialog.tsx";
@@ -32,16 +33,20 @@ export function Gallery({ pictures, first, close }: Props) {
       <button
         type="button"
         class="quiet"
-        aria-label="Previous picture"
-        title="Previous (←)"
+        aria-label={t("Previous picture")}
+        title={t("Previous (←)")}
         onClick={() => step(-1)}
       >
         <Icon name="left" />
       </button>
-      <small aria-live="polite">
-        {at.value + 1} of {pictures.length}
-      </small>
-      <button type="button" class="quiet" aria-label="Next picture" title="Next (→)" onClick={() => step(1)}>
+      <small aria-live="polite">{t("{n} of {all}", { n: at.value + 1, all: pictures.length })}</small>
+      <button
+        type="button"
+        class="quiet"
+        aria-label={t("Next picture")}
+        title={t("Next (→)")}
+        onClick={() => step(1)}
+      >
         <Icon name="right" />
       </button>
     </>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../../language/language.ts";
 // Stands for a file whose bytes are no longer in this browser.
 import { Icon } from "../icon.tsx";
 
@@ -8,7 +9,7 @@ export function MissingFile({ name }: { name: string }) {
   return (
     <span class="gone">
       <Icon name="file" />
-      {name} is no longer in this browser
+      {t("{name} is no longer in this browser", { name })}
     </span>
   );
 }

@@ -5,6 +5,7 @@ import "../../style/files.css";
 import { type Signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { PDFChoice, PDFFacts } from "../../chats/attachments.ts";
+import { t, tn } from "../../language/language.ts";
 import { mostDrawn } from "../../media/pdf.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { tokens } from "../../text/tokenestimate.ts";
@@ -38,25 +39,25 @@ export function PDFDialog({ pdf: { name, pages, text }, answer }: Props) {
           {withoutControls(name)}
         </h2>
         <p>
-          {pages === 1 ? "1 page" : `${pages} pages`}.
-          {text === "" && " It has no text: its pages may be scanned."}
+          {tn(pages, "{n} page.", "{n} pages.")}
+          {text === "" && ` ${t("It has no text: its pages may be scanned.")}`}
         </p>
         <Choice
           {...choice}
           is={false}
-          label="Its text"
-          hint={text === "" ? "There is none." : tokens(text)}
+          label={t("Its text")}
+          hint={text === "" ? t("There is none.") : tokens(text)}
         />
         <Choice
           {...choice}
           is={true}
-          label="Pages as pictures"
-          hint="Keeps tables, formulas and drawings, and takes more of the context."
+          label={t("Pages as pictures")}
+          hint={t("Keeps tables, formulas and drawings, and takes more of the context.")}
         />
         {pages > 1 && (
           <div class="fields">
-            <PageField label="From page" value={from} pages={pages} disabled={!pictures.value} />
-            <PageField label="To page" value={to} pages={pages} disabled={!pictures.value} />
+            <PageField label={t("From page")} value={from} pages={pages} disabled={!pictures.value} />
+            <PageField label={t("To page")} value={to} pages={pages} disabled={!pictures.value} />
           </div>
         )}
         {problem !== "" && (
@@ -66,10 +67,10 @@ export function PDFDialog({ pdf: { name, pages, text }, answer }: Props) {
         )}
         <footer>
           <button type="button" class="quiet" onClick={() => answer(undefined)}>
-            Cancel
+            {t("Cancel")}
           </button>
           <button type="submit" class="primary" disabled={problem !== ""}>
-            Add
+            {t("Add")}
           </button>
         </footer>
       </form>
@@ -79,8 +80,10 @@ export function PDFDialog({ pdf: { name, pages, text }, answer }: Props) {
 
 /** What is wrong with a choice of pages; "": nothing. */
 function problemOf(from: number, to: number, pages: number): string {
-  if (!(from >= 1 && to <= pages && to >= from)) return `Choose pages from 1 to ${pages}.`;
-  return to - from < mostDrawn ? "" : `Choose ${mostDrawn} pages at most: each becomes a picture.`;
+  if (!(from >= 1 && to <= pages && to >= from)) return t("Choose pages from 1 to {n}.", { n: pages });
+  return to - from < mostDrawn
+    ? ""
+    : t("Choose {n} pages at most: each becomes a picture.", { n: mostDrawn });
 }
 
 interface ChoiceProps {

@@ -4,6 +4,7 @@
 import "../../style/files.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { language, t } from "../../language/language.ts";
 import { clock } from "../../text/numberformat.ts";
 import { Icon } from "../icon.tsx";
 
@@ -32,8 +33,9 @@ export function Recorder({ done, close }: RecorderProps) {
       now.addEventListener("dataavailable", ({ data }) => parts.push(data));
       now.addEventListener("stop", () => {
         silence(stream);
-        const time = new Date(begun).toLocaleTimeString("en", { hour12: false, timeStyle: "short" });
-        if (!left) done(new File(parts, `Recording of ${time}`, { type: now.mimeType || "audio/webm" }));
+        const time = new Date(begun).toLocaleTimeString(language, { hour12: false, timeStyle: "short" });
+        if (!left)
+          done(new File(parts, t("Recording of {time}", { time }), { type: now.mimeType || "audio/webm" }));
       });
       now.start();
       recorder.current = now;
@@ -56,12 +58,12 @@ export function Recorder({ done, close }: RecorderProps) {
     if (running.value) stopButton.current?.focus(); // it was disabled before
   }, [running.value]);
   return (
-    <section class="recorder" aria-label="Recording">
+    <section class="recorder" aria-label={t("Recording")}>
       <span class="dot" aria-hidden="true" />
-      <span role="status">{running.value ? "Recording" : "Waiting for the microphone…"}</span>
+      <span role="status">{running.value ? t("Recording") : t("Waiting for the microphone…")}</span>
       {running.value && <span role="timer">{clock(seconds.value)}</span>}
       <button type="button" class="quiet" onClick={() => close()}>
-        Discard
+        {t("Discard")}
       </button>
       <button
         ref={stopButton}
@@ -71,13 +73,13 @@ export function Recorder({ done, close }: RecorderProps) {
         onClick={() => recorder.current?.stop()}
       >
         <Icon name="stop" />
-        Add
+        {t("Add")}
       </button>
     </section>
   );
 }
 
-const insecure = "Browsers lend a microphone only to pages that are opened over HTTPS or at localhost.";
+const insecure = t("Browsers lend a microphone only to pages that are opened over HTTPS or at localhost.");
 
 function silence(stream: MediaStream): void {
   for (const track of stream.getTracks()) track.stop();
@@ -87,7 +89,8 @@ function silence(stream: MediaStream): void {
 function reason(error: unknown): string {
   const { name } = error as { name?: unknown };
   if (name === "NotAllowedError")
-    return "This page may not use the microphone. Allow it in the browser, then try again.";
-  if (name === "NotFoundError") return "There is no microphone.";
-  return `The microphone cannot be used: ${error instanceof Error ? error.message : error}`;
+    return t("This page may not use the microphone. Allow it in the browser, then try again.");
+  if (name === "NotFoundError") return t("There is no microphone.");
+  const problem = error instanceof Error ? error.message : `${error}`;
+  return t("The microphone cannot be used: {problem}", { problem });
 }

@@ -7,6 +7,7 @@ import type { WholeChat } from "../../chats/chats.ts";
 import { type Medium, type Message, mediaOf, stopped } from "../../chats/message.ts";
 import { MessageTree } from "../../chats/messagetree.ts";
 import { transcript } from "../../chats/transcript.ts";
+import { t } from "../../language/language.ts";
 import { dataURL } from "../../media/dataurl.ts";
 import { eachOnce, isPicture } from "../../media/medialimits.ts";
 import type { Piece } from "../../trace/tokenitems.ts";
@@ -15,7 +16,7 @@ import { saveFile } from "../savefile.ts";
 /** Saves chats as a file that can be imported. */
 export async function saveArchive(app: App, ids: readonly string[], name: string): Promise<void> {
   if (ids.length === 0) {
-    app.notice.value = "There is no chat to export.";
+    app.notice.value = t("There is no chat to export.");
     return;
   }
   saveFile(

@@ -2,6 +2,7 @@
 
 // A small picture that can be opened.
 import type { Medium } from "../../chats/message.ts";
+import { t } from "../../language/language.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { useFileURL } from "./fileurl.ts";
 import { MissingFile } from "./missingfile.tsx";
@@ -12,7 +13,7 @@ export function Thumbnail({ medium, open }: { medium: Medium; open(): void }) {
   const name = withoutControls(medium.name);
   if (url === undefined) return <MissingFile name={name} />;
   return (
-    <button type="button" class="thumbnail" title={`Open ${name}`} onClick={open}>
+    <button type="button" class="thumbnail" title={t("Open {name}", { name })} onClick={open}>
       {url === "" ? (
         <span class="hidden">{name}</span>
       ) : (

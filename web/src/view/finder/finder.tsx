@@ -4,6 +4,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../../language/language.ts";
 
 /** One thing that can be chosen. */
 export interface Choice {
@@ -135,7 +136,7 @@ function Option({ id, choice, marked, choose }: OptionProps) {
     >
       <span dir="auto">
         {title}
-        {chosen && <span class="hidden"> (chosen)</span>}
+        {chosen && <span class="hidden"> {t("(chosen)")}</span>}
       </span>
       {detail !== undefined && detail !== "" && (
         <small dir="auto" class={wrong ? "wrong" : ""}>

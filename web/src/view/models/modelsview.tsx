@@ -82,7 +82,7 @@ export default function ModelsView() {
         ))}
       </ul>
       <PullModel admin={admin} />
-      <AdminDialog admin={admin} purpose="To change the models" />
+      <AdminDialog admin={admin} changes="models" />
     </main>
   );
 }

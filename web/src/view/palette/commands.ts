@@ -2,27 +2,29 @@
 
 // What the palette can do besides finding chats.
 import type { App, View } from "../../app.ts";
+import { t } from "../../language/language.ts";
 import { namedScripts } from "../../scripts/namedscripts.ts";
-import { themes } from "../../settings/preferences.ts";
+import { type Theme, themes } from "../../settings/preferences.ts";
 import { readyStrategies, withAtHand, writes } from "../../settings/strategies.ts";
 import { type Choice, type ChoiceGroup, fits } from "../finder/finder.tsx";
 import { modelChoices } from "../models/modelbutton.tsx";
 import { shortcutsOf } from "../shortcuts/shortcutlist.ts";
 import { helpShown } from "../shortcuts/shown.ts";
 import { changeStrategy } from "../strategy/changestrategy.ts";
+import { viewNames } from "../viewnames.ts";
 
-const views: Readonly<Record<Exclude<View, "chat">, string>> = {
-  models: "Models",
-  plugins: "Plugins",
-  live: "Live",
+const themeNames: Readonly<Record<Theme, string>> = {
+  system: t("Theme: system"),
+  light: t("Theme: light"),
+  dark: t("Theme: dark"),
 };
 
 /** The commands that have the words of a query, in groups. */
 export function commandsOf(app: App, query: string): ChoiceGroup[] {
   const groups: ChoiceGroup[] = [
-    { name: "Commands", choices: pageCommands(app) },
-    { name: "Models", choices: models(app) },
-    { name: "Strategies", choices: strategies(app) },
+    { name: t("Commands"), choices: pageCommands(app) },
+    { name: t("Models"), choices: models(app) },
+    { name: t("Strategies"), choices: strategies(app) },
   ];
   return groups.map(({ name, choices }) => ({
     name,
@@ -36,9 +38,9 @@ function pageCommands(app: App): Choice[] {
   };
   const single = shortcutsOf(app, { help, palette() {} }).filter(({ ctrl }) => !ctrl); // the others repeat them
   const pressed = single.map(({ name, run }) => ({ key: name, title: name, run }));
-  const shown = Object.entries(views).map(([view, name]) => ({
+  const shown = Object.entries(viewNames).map(([view, name]) => ({
     key: `view ${view}`,
-    title: `Open ${name}`,
+    title: t("Open {name}", { name }),
     run() {
       app.view.value = view as View;
     },
@@ -46,7 +48,7 @@ function pageCommands(app: App): Choice[] {
   const { theme } = app.layout.preferences;
   const coloured = themes.map((name) => ({
     key: `theme ${name}`,
-    title: `Theme: ${name}`,
+    title: themeNames[name],
     chosen: theme.value === name,
     run() {
       theme.value = name;

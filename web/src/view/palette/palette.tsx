@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Hit } from "../../chats/search.ts";
+import { t } from "../../language/language.ts";
 import { once } from "../../once.ts";
 import { useApp } from "../appcontext.ts";
 import { useCover } from "../cover.ts";
@@ -41,16 +42,16 @@ function Shown() {
   return (
     <dialog
       class="palette"
-      aria-label="Find chats and commands"
+      aria-label={t("Find chats and commands")}
       ref={dialog}
       onClose={() => dialog.current && close()} // the event may come when another one is shown
       onPointerDown={(event) => event.target === dialog.current && close()} // beside its content is its backdrop
     >
       <Finder
-        label="Find chats and commands"
+        label={t("Find chats and commands")}
         query={query}
         groups={[...(commands.value ?? []), chats.group]}
-        none={chats.done && commands.value !== undefined ? "Nothing has these words." : "Searching…"}
+        none={chats.done && commands.value !== undefined ? t("Nothing has these words.") : t("Searching…")}
         close={() => {
           dialog.current?.close();
           close(); // at once, so that a key that follows can show the palette again
@@ -75,5 +76,5 @@ function useChats(query: string): { group: ChoiceGroup; done: boolean } {
     }),
     run: () => void showHit(app, hit),
   }));
-  return { group: { name: "Chats", choices }, done: words === "" || done };
+  return { group: { name: t("Chats"), choices }, done: words === "" || done };
 }

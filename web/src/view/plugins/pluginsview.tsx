@@ -35,7 +35,7 @@ export default function PluginsView() {
   return (
     <CatalogProvider value={catalog}>
       <Folder catalog={catalog} />
-      <AdminDialog admin={catalog.admin} purpose="To change the plugins" />
+      <AdminDialog admin={catalog.admin} changes="plugins" />
     </CatalogProvider>
   );
 }

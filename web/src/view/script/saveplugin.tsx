@@ -59,7 +59,7 @@ export default function SavePlugin({ source }: { source: string }) {
       <div class="plugins">
         <Uploads />
       </div>
-      <AdminDialog admin={catalog.admin} purpose="To change the plugins" />
+      <AdminDialog admin={catalog.admin} changes="plugins" />
     </CatalogProvider>
   );
 }

@@ -2,6 +2,7 @@
 
 // The list of shortcuts, and what each does.
 import type { App } from "../../app.ts";
+import { t } from "../../language/language.ts";
 import { copyText } from "../clipboard.ts";
 import type { Shortcut } from "./shortcutof.ts";
 
@@ -14,20 +15,20 @@ export function shortcutsOf(app: App, { help, palette }: { help(): void; palette
   };
   const begin = inChat(() => void chats.begin());
   return [
-    { key: "k", ctrl: true, name: "Find chats and commands", run: palette },
-    { key: "n", name: "New chat", run: begin },
-    { key: "o", ctrl: true, shift: true, name: "New chat, also while typing", run: begin },
-    { key: "m", name: "Go to the message field", run: inChat(() => focus("question")) },
-    { key: "/", name: "Search chats", run: () => search(app) },
-    { key: "j", name: "Next chat", run: inChat(() => step(app, 1)) },
-    { key: "k", name: "Previous chat", run: inChat(() => step(app, -1)) },
-    { key: "c", name: "Copy the last answer", run: () => copyAnswer(app) },
-    { key: "s", name: "Settings of the chat", run: inChat(() => app.toggle("settings")) },
-    { key: "e", name: "Script of the chat", run: inChat(() => app.toggle("script")) },
-    { key: "i", name: "Inspect the last answer", run: inChat(() => inspect(app)) },
-    { key: "b", name: "Open or close the sidebar", run: () => layout.show(!layout.sidebar.peek()) },
-    { key: "?", name: "Keyboard shortcuts", run: help },
-    { key: "/", ctrl: true, name: "Keyboard shortcuts, also while typing", run: help },
+    { key: "k", ctrl: true, name: t("Find chats and commands"), run: palette },
+    { key: "n", name: t("New chat"), run: begin },
+    { key: "o", ctrl: true, shift: true, name: t("New chat, also while typing"), run: begin },
+    { key: "m", name: t("Go to the message field"), run: inChat(() => focus("question")) },
+    { key: "/", name: t("Search chats"), run: () => search(app) },
+    { key: "j", name: t("Next chat"), run: inChat(() => step(app, 1)) },
+    { key: "k", name: t("Previous chat"), run: inChat(() => step(app, -1)) },
+    { key: "c", name: t("Copy the last answer"), run: () => copyAnswer(app) },
+    { key: "s", name: t("Settings of the chat"), run: inChat(() => app.toggle("settings")) },
+    { key: "e", name: t("Script of the chat"), run: inChat(() => app.toggle("script")) },
+    { key: "i", name: t("Inspect the last answer"), run: inChat(() => inspect(app)) },
+    { key: "b", name: t("Open or close the sidebar"), run: () => layout.show(!layout.sidebar.peek()) },
+    { key: "?", name: t("Keyboard shortcuts"), run: help },
+    { key: "/", ctrl: true, name: t("Keyboard shortcuts, also while typing"), run: help },
   ];
 }
 
@@ -59,10 +60,10 @@ function copyAnswer(app: App): void {
   if (answer === undefined) return;
   copyText(answer.content).then(
     () => {
-      app.notice.value = "The last answer is copied.";
+      app.notice.value = t("The last answer is copied.");
     },
     () => {
-      app.notice.value = "The browser does not let this page copy.";
+      app.notice.value = t("The browser does not let this page copy.");
     },
   );
 }

@@ -43,6 +43,7 @@ export function shortcutOf(
 export function takesKeys(element: Element | null): boolean {
   return (
     element?.closest(
+      // untranslated: of CSS
       'input:not([type="radio"], [type="checkbox"], [type="button"]), textarea, select, [contenteditable], [role="menu"], [role="listbox"], [role="slider"], [role="dialog"]',
     ) != null
   );

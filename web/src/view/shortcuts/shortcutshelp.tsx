@@ -3,6 +3,7 @@
 // Listens for shortcuts, and shows the list of them.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { shortcutsOf } from "./shortcutlist.ts";
@@ -72,8 +73,8 @@ function Help({ shortcuts }: { shortcuts: readonly Shortcut[] }) {
     >
       <form method="dialog">
         <header>
-          <h2 id="help-title">Keyboard shortcuts</h2>
-          <button type="submit" class="quiet" aria-label="Close" title="Close">
+          <h2 id="help-title">{t("Keyboard shortcuts")}</h2>
+          <button type="submit" class="quiet" aria-label={t("Close")} title={t("Close")}>
             <Icon name="close" />
           </button>
         </header>
@@ -81,13 +82,13 @@ function Help({ shortcuts }: { shortcuts: readonly Shortcut[] }) {
           {shortcuts.map(({ key, ctrl, shift, name }) => (
             <Line
               key={name}
-              keys={[...(ctrl ? ["Ctrl"] : []), ...(shift ? ["Shift"] : []), key.toUpperCase()]}
+              keys={[...(ctrl ? [t("key|Ctrl")] : []), ...(shift ? [t("key|Shift")] : []), key.toUpperCase()]}
               name={name}
             />
           ))}
-          <Line keys={["Esc"]} name="Stop the answer, or leave the message field" />
-          <Line keys={["F2"]} name="Rename the chat that has the focus" />
-          <Line keys={["Delete"]} name="Delete the chat that has the focus" />
+          <Line keys={[t("key|Esc")]} name={t("Stop the answer, or leave the message field")} />
+          <Line keys={["F2"]} name={t("Rename the chat that has the focus")} />
+          <Line keys={[t("key|Delete")]} name={t("Delete the chat that has the focus")} />
         </dl>
         <label class="check">
           <input
@@ -101,10 +102,11 @@ function Help({ shortcuts }: { shortcuts: readonly Shortcut[] }) {
             }}
           />
           <span>
-            Single keys are shortcuts
+            {t("Single keys are shortcuts")}
             <small>
-              They never are while you type; Esc leaves the message field. Switch them off if you use speech
-              input.
+              {t(
+                "They never are while you type; Esc leaves the message field. Switch them off if you use speech input.",
+              )}
             </small>
           </span>
         </label>

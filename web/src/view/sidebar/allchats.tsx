@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { withFiles } from "../files/withfiles.ts";
 import { Icon } from "../icon.tsx";
@@ -24,22 +25,22 @@ export function AllChats() {
   const picker = useRef<HTMLInputElement>(null);
   const all = app.chats.list.value.map((chat) => chat.id);
   const items = [
-    { name: "Import chats…", run: () => picker.current?.click() },
+    { name: t("Import chats…"), run: () => picker.current?.click() },
     {
-      name: "Export all chats",
+      name: t("Export all chats"),
       run: () => void withFiles(app, (files) => files.saveArchive(app, all, "chats")),
     },
     {
-      name: "Titles by the model",
+      name: t("Titles by the model"),
       checked: titles.value,
       run: () => (titles.value = !titles.peek()),
     },
-    ...(app.keeper.key === "" ? [] : [{ name: "Forget the API key", run: () => forgetKey(app) }]),
-    { name: "Find chats and commands", run: () => (paletteShown.value = true) },
-    { name: "Keyboard shortcuts", run: () => (helpShown.value = true) },
+    ...(app.keeper.key === "" ? [] : [{ name: t("Forget the API key"), run: () => forgetKey(app) }]),
+    { name: t("Find chats and commands"), run: () => (paletteShown.value = true) },
+    { name: t("Keyboard shortcuts"), run: () => (helpShown.value = true) },
     ...(all.length === 0
       ? []
-      : [{ name: "Delete all chats…", danger: true, run: () => (deleting.value = true) }]),
+      : [{ name: t("Delete all chats…"), danger: true, run: () => (deleting.value = true) }]),
   ];
   return (
     <>
@@ -49,14 +50,14 @@ export function AllChats() {
         accept=".json,.zip,application/json,application/zip"
         multiple
         hidden
-        aria-label="Import chats"
+        aria-label={t("Import chats")}
         onChange={async ({ currentTarget: input }) => {
           const picked = [...(input.files ?? [])];
           await withFiles(app, ({ importArchives }) => importArchives(app, picked));
           input.value = "";
         }}
       />
-      <Menu label="More" items={items}>
+      <Menu label={t("More")} items={items}>
         <Icon name="more" />
       </Menu>
       {deleting.value && <Lazy load={deleteAll} with={{ close }} />}

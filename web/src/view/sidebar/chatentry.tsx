@@ -5,6 +5,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { ChatInfo } from "../../chats/chatinfo.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { onEscape } from "../escape.ts";
 import { withFiles } from "../files/withfiles.ts";
@@ -39,37 +40,37 @@ export function ChatEntry({ chat }: { chat: ChatInfo }) {
           keys[event.key]?.();
         }}
       >
-        {runs.value && <span class="runs" role="img" aria-label="Answering" />}
+        {runs.value && <span class="runs" role="img" aria-label={t("Answering")} />}
         <span class="name" dir="auto">
           {chat.title}
         </span>
       </a>
       <Menu
-        label={`Actions for ${chat.title}`}
+        label={t("Actions for {title}", { title: chat.title })}
         items={[
-          { name: "Rename", run: rename },
+          { name: t("Rename"), run: rename },
           {
-            name: pinned ? "Unpin" : "Pin",
+            name: pinned ? t("Unpin") : t("Pin"),
             run: () => void app.chats.file(id, { ...(!pinned && { pinned: true }), ...inFolder(folder) }),
           },
           {
-            name: folder === undefined ? "Put into a folder" : "Change the folder",
+            name: folder === undefined ? t("Put into a folder") : t("Change the folder"),
             run: () => (editing.value = "folder"),
           },
-          { name: "Duplicate", run: () => void withFiles(app, (files) => files.duplicateChat(app, id)) },
+          { name: t("Duplicate"), run: () => void withFiles(app, (files) => files.duplicateChat(app, id)) },
           {
-            name: "Export as Markdown",
+            name: t("Export as Markdown"),
             run: () => void withFiles(app, (files) => files.saveTranscript(app, id)),
           },
           {
-            name: "Export as HTML",
+            name: t("Export as HTML"),
             run: () => void withFiles(app, (files) => files.saveStandalone(app, id)),
           },
           {
-            name: "Export as JSON",
+            name: t("Export as JSON"),
             run: () => void withFiles(app, (files) => files.saveArchive(app, [id], chat.title)),
           },
-          { name: "Delete", danger: true, run: remove },
+          { name: t("Delete"), danger: true, run: remove },
         ]}
       >
         <Icon name="more" />
@@ -117,8 +118,8 @@ function EntryField({ chat, field: name, done }: EntryFieldProps) {
       >
         <input
           ref={field}
-          aria-label={name === "title" ? "Name of the chat" : "Folder of the chat"}
-          placeholder={name === "title" ? undefined : "Folder (empty: none)"}
+          aria-label={name === "title" ? t("Name of the chat") : t("Folder of the chat")}
+          placeholder={name === "title" ? undefined : t("Folder (empty: none)")}
           defaultValue={name === "title" ? chat.title : chat.folder}
           maxLength={name === "title" ? 200 : 60}
           list={name === "title" ? undefined : "folders"}
@@ -153,5 +154,6 @@ function focusNext(link: HTMLElement): void {
 async function removeChat(app: App, id: string): Promise<void> {
   const shown = app.chats.current.peek().id;
   const whole = await app.chats.remove(id);
-  if (whole !== undefined) offerBack(app, [whole], `“${whole.info.title}” is deleted.`, shown);
+  if (whole !== undefined)
+    offerBack(app, [whole], t("“{title}” is deleted.", { title: whole.info.title }), shown);
 }

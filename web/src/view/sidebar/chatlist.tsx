@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type ChatGroup, chatGroups } from "../../chats/chatgroups.ts";
 import type { ChatInfo } from "../../chats/chatinfo.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { useDrop } from "./allchats.tsx";
@@ -20,7 +21,9 @@ export function ChatList() {
     <div class="chats" {...drop}>
       {list.length === 0 && (
         <p class="empty">
-          {store.lasts ? "Your chats will be kept here, in this browser only." : "Chats are not kept here."}
+          {store.lasts
+            ? t("Your chats will be kept here, in this browser only.")
+            : t("Chats are not kept here.")}
         </p>
       )}
       {chatGroups(list, now).map((group) => (

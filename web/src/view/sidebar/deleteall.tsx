@@ -2,6 +2,7 @@
 
 // The dialog that asks before all chats are deleted.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t, tn } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { withFiles } from "../files/withfiles.ts";
 import { offerBack } from "./offerback.ts";
@@ -12,17 +13,11 @@ export function DeleteAll({ close }: { close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const all = app.chats.list.value.map(({ id }) => id);
-  const count = all.length === 1 ? "the only chat" : `all ${all.length} chats`;
   const remove = async () => {
     const shown = app.chats.current.peek().id;
     close();
     const chats = await app.chats.removeAll();
-    offerBack(
-      app,
-      chats,
-      chats.length === 1 ? "1 chat is deleted." : `${chats.length} chats are deleted.`,
-      shown,
-    );
+    offerBack(app, chats, tn(chats.length, "{n} chat is deleted.", "{n} chats are deleted."), shown);
   };
   return (
     <dialog
@@ -37,24 +32,25 @@ export function DeleteAll({ close }: { close(): void }) {
           void remove();
         }}
       >
-        <h2 id="delete-all-title">Delete {count}?</h2>
+        <h2 id="delete-all-title">{tn(all.length, "Delete the only chat?", "Delete all {n} chats?")}</h2>
         <p id="delete-all-about">
-          Chats are kept in this browser only, pinned ones and those in folders too. Answers that are being
-          written are stopped.
+          {t(
+            "Chats are kept in this browser only, pinned ones and those in folders too. Answers that are being written are stopped.",
+          )}
         </p>
         <footer>
           <button type="button" class="quiet" autofocus onClick={close}>
-            Cancel
+            {t("Cancel")}
           </button>
           <button
             type="button"
             class="quiet"
             onClick={() => void withFiles(app, (files) => files.saveArchive(app, all, "chats"))}
           >
-            Export them first
+            {t("Export them first")}
           </button>
           <button type="submit" class="danger">
-            Delete
+            {t("Delete")}
           </button>
         </footer>
       </form>

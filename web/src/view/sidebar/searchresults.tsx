@@ -5,6 +5,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { type Hit, searchChats } from "../../chats/search.ts";
+import { t, tn } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 
 const pause = 150; // milliseconds without a key until the search begins
@@ -33,10 +34,10 @@ export function SearchResults({ query }: { query: Signal<string> }) {
 }
 
 function words(count: number, done: boolean): string {
-  if (!done) return "Searching…";
-  if (count === 0) return "No chat has these words.";
-  if (count === most) return `The first ${most} chats`;
-  return count === 1 ? "1 chat" : `${count} chats`;
+  if (!done) return t("Searching…");
+  if (count === 0) return t("No chat has these words.");
+  if (count === most) return t("The first {n} chats", { n: most });
+  return tn(count, "{n} chat", "{n} chats");
 }
 
 /** Shows a chat, at the message that was found in it. */

@@ -2,17 +2,20 @@
 
 // The sidebar: views, search and chats.
 import { type Signal, useSignal } from "@preact/signals";
-import type { View } from "../../app.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { useCover } from "../cover.ts";
 import { onEscape } from "../escape.ts";
 import { Icon } from "../icon.tsx";
 import { Toast } from "../toast.tsx";
+import { viewNames } from "../viewnames.ts";
 import { AllChats } from "./allchats.tsx";
 import { ChatList } from "./chatlist.tsx";
 import { LanguageChoice } from "./languagechoice.tsx";
 import { SearchResults } from "./searchresults.tsx";
 import { ThemeChoice } from "./themechoice.tsx";
+
+const program = "Penstock";
 
 /**
  * The way to everything. Beside the chat where there is room; else it covers the chat, and keeps
@@ -23,7 +26,7 @@ export function Sidebar() {
   if (!layout.sidebar.value) return null;
   if (layout.narrow.value) return <Cover />;
   return (
-    <nav class="sidebar" aria-label="Chats and views" onKeyDown={walk}>
+    <nav class="sidebar" aria-label={t("Chats and views")} onKeyDown={walk}>
       <Content />
     </nav>
   );
@@ -36,12 +39,12 @@ function Cover() {
   return (
     <dialog
       class="cover"
-      aria-label="Chats and views"
+      aria-label={t("Chats and views")}
       ref={dialog}
       onClose={close}
       onPointerDown={(event) => event.target === dialog.current && close()} // beside its content is its backdrop
     >
-      <nav class="sidebar" aria-label="Chats and views" onKeyDown={walk}>
+      <nav class="sidebar" aria-label={t("Chats and views")} onKeyDown={walk}>
         <Content />
       </nav>
       <Toast />
@@ -62,29 +65,29 @@ function Content() {
       <header>
         <p class="brand">
           <img src="favicon.svg" alt="" width="26" height="26" />
-          Penstock
+          {program}
         </p>
         <button
           type="button"
           class="quiet"
-          aria-label="Close the sidebar"
-          title="Close the sidebar (B)"
+          aria-label={t("Close the sidebar")}
+          title={t("Close the sidebar (B)")}
           onClick={() => layout.show(false)}
         >
           <Icon name="sidebar" />
         </button>
       </header>
-      <button type="button" class="new" title="New chat (N)" onClick={begin}>
+      <button type="button" class="new" title={t("New chat (N)")} onClick={begin}>
         <Icon name="compose" />
-        New chat
+        {t("New chat")}
       </button>
       <label class="search">
         <Icon name="search" />
-        <span class="hidden">Search chats</span>
+        <span class="hidden">{t("Search chats")}</span>
         <input
           id="search"
           type="search"
-          placeholder="Search chats"
+          placeholder={t("Search chats")}
           autocomplete="off"
           value={query}
           onInput={(event) => {
@@ -95,9 +98,9 @@ function Content() {
       </label>
       {query.value.trim() === "" ? <ChatList /> : <SearchResults query={query} />}
       <ul class="views">
-        <ViewLink view="models" name="Models" icon="models" />
-        <ViewLink view="plugins" name="Plugins" icon="plug" />
-        <ViewLink view="live" name="Live" icon="pulse" />
+        <ViewLink view="models" icon="models" />
+        <ViewLink view="plugins" icon="plug" />
+        <ViewLink view="live" icon="pulse" />
       </ul>
       <footer>
         <ThemeChoice />
@@ -131,7 +134,7 @@ function walk(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   next.focus();
 }
 
-function ViewLink({ view, name, icon }: { view: View; name: string; icon: "models" | "plug" | "pulse" }) {
+function ViewLink({ view, icon }: { view: keyof typeof viewNames; icon: "models" | "plug" | "pulse" }) {
   const app = useApp();
   return (
     <li>
@@ -141,7 +144,7 @@ function ViewLink({ view, name, icon }: { view: View; name: string; icon: "model
         onClick={() => app.layout.chosen()}
       >
         <Icon name={icon} />
-        {name}
+        {viewNames[view]}
       </a>
     </li>
   );

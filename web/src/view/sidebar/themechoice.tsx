@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 
+import { t } from "../../language/language.ts";
 // The choice of light, dark or the system's colours.
 import { type Theme, themes } from "../../settings/preferences.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 
 const shown = {
-  system: { name: "As the system", icon: "screen" },
-  light: { name: "Light", icon: "sun" },
-  dark: { name: "Dark", icon: "moon" },
+  system: { name: t("As the system"), icon: "screen" },
+  light: { name: t("Light"), icon: "sun" },
+  dark: { name: t("Dark"), icon: "moon" },
 } as const satisfies Record<Theme, unknown>;
 
 /** Light, dark, or as the system has it. */
@@ -16,7 +17,7 @@ export function ThemeChoice() {
   const { theme } = useApp().layout.preferences;
   return (
     <fieldset class="themes">
-      <legend class="hidden">Colours</legend>
+      <legend class="hidden">{t("Colours")}</legend>
       {themes.map((name) => (
         <label key={name} title={shown[name].name}>
           <input
