@@ -26,7 +26,8 @@ const table: Table = await load();
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language);
 const lists = new Intl.ListFormat(language);
-if (typeof document !== "undefined") document.documentElement.lang = language;
+const spoken = Object.keys(table).length > 0 ? language : "en"; // a table may not have come
+if (typeof document !== "undefined") document.documentElement.lang = spoken;
 
 /** A text, in which each {name} stands for a value. Numbers are written as the language has them. */
 export function t(text: string, values: Values = {}): string {

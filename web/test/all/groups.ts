@@ -16,6 +16,7 @@ export const played = [
   "documents",
   "errors",
   "form",
+  "language",
   "layout",
   "loading",
   "pictures",
