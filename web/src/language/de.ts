@@ -340,6 +340,7 @@ export default {
   "{name} is not there (HTTP {status})": "{name} ist nicht da (HTTP {status})",
   "Drawing of three circles and a square": "Zeichnung von drei Kreisen und einem Quadrat",
   "{n} parameters": "{n} Parameter",
+  "{one}, {other}": "{one}, {other}",
   "a context of {tokens}": "ein Kontext von {tokens}",
   "{model} answers.": "{model} antwortet.",
   "{model} answers: {facts}.": "{model} antwortet: {facts}.",

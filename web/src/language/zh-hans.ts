@@ -316,6 +316,7 @@ export default {
   "{name} is not there (HTTP {status})": "没有 {name}（HTTP {status}）",
   "Drawing of three circles and a square": "三个圆和一个正方形的图画",
   "{n} parameters": "{n}参数",
+  "{one}, {other}": "{one}，{other}",
   "a context of {tokens}": "上下文 {tokens}",
   "{model} answers.": "由 {model} 作答。",
   "{model} answers: {facts}.": "由 {model} 作答：{facts}。",

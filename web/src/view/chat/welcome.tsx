@@ -93,6 +93,8 @@ function PictureQuestion({ chat }: { chat: Chat }) {
   );
 }
 
+const joined = (one: string, other: string) => t("{one}, {other}", { one, other });
+
 /** The model's name, its size, and how much it can have in mind. */
 function ModelLine({ model }: { model: string }) {
   const app = useApp();
@@ -107,7 +109,7 @@ function ModelLine({ model }: { model: string }) {
     <p class="answers">
       {facts.length === 0
         ? tx("{model} answers.", { model: name })
-        : tx("{model} answers: {facts}.", { model: name, facts: facts.join(", ") })}
+        : tx("{model} answers: {facts}.", { model: name, facts: facts.reduce(joined) })}
     </p>
   );
 }
