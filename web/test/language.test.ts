@@ -83,7 +83,7 @@ test("Language: the choice outlasts a reload, and can be taken back", {
   await page.reload();
   await says("de");
   assert.equal(await languageOf(chat), "de");
-  await page.getByRole("combobox", { name: "Sprache" }).selectOption("Wie der Browser");
+  await page.getByRole("combobox", { name: "Sprache" }).selectOption("Automatisch");
   await says("en");
   assert.equal(await page.evaluate(() => localStorage.getItem("penstock.language")), null);
   assert.deepEqual(chat.complaints, []);

@@ -296,7 +296,7 @@ export default {
   "The answer in figures": "Die Antwort in Zahlen",
   "The question, what came before it and the answer fill {percent} % of the {n} tokens that the model can have in mind.":
     "Die Frage, was davor kam, und die Antwort füllen {percent} % der {n} Token, die das Modell im Kontext haben kann.",
-  "{percent} % of the context used": "{percent} % des Kontexts belegt",
+  "of the context used": "des Kontexts belegt",
   "The browser does not let this page copy.": "Der Browser lässt diese Seite nichts kopieren.",
   Copied: "Kopiert",
   Copy: "Kopieren",
@@ -488,7 +488,7 @@ export default {
   Light: "Hell",
   Dark: "Dunkel",
   Colours: "Farben",
-  "As the browser": "Wie der Browser",
+  "As the browser": "Automatisch",
   Language: "Sprache",
   // view/steering
   // view/strategy

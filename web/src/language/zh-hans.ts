@@ -273,7 +273,7 @@ export default {
   "The answer in figures": "回答的数据",
   "The question, what came before it and the answer fill {percent} % of the {n} tokens that the model can have in mind.":
     "提问、之前的内容和回答占模型上下文 {n} 个词元的 {percent} %。",
-  "{percent} % of the context used": "上下文已用 {percent} %",
+  "of the context used": "的上下文已用",
   "The browser does not let this page copy.": "浏览器不允许此页面复制。",
   Copied: "已复制",
   Copy: "复制",

@@ -121,8 +121,7 @@ function Gauge({ node }: { node: ReadonlySignal<Message> }) {
           transform="rotate(-90 10 10)"
         />
       </svg>
-      <span aria-hidden="true">{value} %</span>
-      <span class="hidden">{t("{percent} % of the context used", { percent: value })}</span>
+      {value} %<span class="hidden"> {t("of the context used")}</span>
     </span>
   );
 }
