@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Finds the texts of the page in its source, for the test of the tables: those that are in t(), tn()
-// and tx(), and those that should be.
+// Finds the texts of the page in its source, for the test of the tables: those that are in t(),
+// tn() and tx(), and those that should be.
 import ts from "typescript";
 
 /** A text of the page, and whether it has a form for each plural. */
@@ -77,7 +77,7 @@ function attributes(tag: string): string {
   return /aria-label="([^"]*)"/.exec(tag)?.[1] ?? "";
 }
 
-/** Tells whether a string is what an element has as a child, or one of its texts as an attribute. */
+/** Tells whether a string is a child of an element, or one of its texts as an attribute. */
 function isSaid(node: ts.Node): boolean {
   let at = node;
   for (; !ts.isJsxExpression(at.parent) && !ts.isJsxAttribute(at.parent); at = at.parent) {

@@ -9,8 +9,8 @@ export const languages = { en: "English", de: "Deutsch", "zh-Hans": "简体中�
 export type Language = keyof typeof languages;
 
 /**
- * A language's texts by those of the code. A text with a count has a form for each of the language's
- * plurals, in the order zero, one, two, few, many, other.
+ * A language's texts by those of the code. A text with a count has a form for each of the
+ * language's plurals, in the order zero, one, two, few, many, other.
  */
 export type Table = Readonly<Record<string, string | readonly string[]>>;
 
@@ -18,7 +18,7 @@ type Values = Readonly<Record<string, string | number>>;
 
 const item = "penstock.language"; // what was chosen in this browser, if anything was
 
-/** The language of the page: the one that was chosen, or the first of the browser's that is there. */
+/** The language of the page: the chosen one, or the first of the browser's that is there. */
 export const language: Language = worker() ? known(self.name) : known(chosenLanguage() ?? ofBrowser());
 
 // This module ends when the table is there, and so all that have texts begin with it.
@@ -29,7 +29,7 @@ const lists = new Intl.ListFormat(language);
 const spoken = Object.keys(table).length > 0 ? language : "en"; // a table may not have come
 if (typeof document !== "undefined") document.documentElement.lang = spoken;
 
-/** A text, in which each {name} stands for a value. Numbers are written as the language has them. */
+/** A text, in which each {name} stands for a value. Numbers are as the language has them. */
 export function t(text: string, values: Values = {}): string {
   const found = table[text] ?? withoutContext(text);
   return typeof found === "string" ? fill(found, values) : text;
@@ -109,7 +109,7 @@ function ofBrowser(): Language | undefined {
   return wanted.map((tag) => names.find((name) => alike(name, tag))).find((name) => name !== undefined);
 }
 
-/** Tells whether who reads one also reads the other: zh-CN is written as zh-Hans is, zh-TW is not. */
+/** Tells whether who reads one also reads the other: zh-CN is written as zh-Hans, zh-TW is not. */
 function alike(name: string, tag: string): boolean {
   try {
     const [one, other] = [name, tag].map((each) => new Intl.Locale(each).maximize());

@@ -16,6 +16,9 @@ import { focusField } from "./focus.ts";
 const longPaste = 8_000; // characters: more make a field slow, and hide what is asked
 const offered = 100_000; // characters of a text that a field can have without standing still
 
+const unread = t("The files could not be read. If the server was updated meanwhile, reload the page.");
+const added = { text: t("The long text is added as a file."), action: t("Put it into the message") };
+
 export interface DraftFiles {
   problems: Signal<readonly string[]>; // why files were not added
   reading: Signal<number>; // files that are being read
@@ -86,10 +89,7 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
         if (at === "" || app.chats.has(at)) drafts.change(at, { files: [...of(at), ...files] }); // else it is deleted
         problems.value = [...problems.peek(), ...refused];
       } catch {
-        const failed = t(
-          "The files could not be read. If the server was updated meanwhile, reload the page.",
-        );
-        problems.value = [...problems.peek(), failed];
+        problems.value = [...problems.peek(), unread];
       }
       reading.value -= picked.length;
       focusField();
@@ -114,11 +114,7 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
         attaching.remove(file);
         drafts.change(at, { text: drafts.of(at).peek().text + text });
       };
-      app.offer.value = {
-        text: t("The long text is added as a file."),
-        action: t("Put it into the message"),
-        run,
-      };
+      app.offer.value = { ...added, run };
     });
   return attaching;
 }
