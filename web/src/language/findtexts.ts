@@ -15,6 +15,7 @@ const read =
   /^(aria-(label|description|valuetext|roledescription|placeholder)|title|placeholder|alt|label|name|now|text|help|hint|legend|heading|action|empty)$/;
 const machine = new Set(["code", "kbd", "pre", "var", "samp"]);
 const words = /\p{L}{2,}['’]?\p{L}*[,:;]? \p{L}/u; // at least two
+const media = /^\([a-z-]+: [a-z-]+\)$/; // queries of CSS
 const word = /^\p{Lu}\p{Ll}{2,}[….:]?$/u; // alone, like the name of a button
 // Names of keys, of errors, of HTTP's headers and of types are such words, too.
 const names =
@@ -47,6 +48,7 @@ export function findTexts(path: string, code: string): { texts: Text[]; problems
       node.arguments.filter((one) => !taken.includes(one)).forEach(visit);
       return;
     }
+    if (ts.isJsxAttribute(node) && isForCode(node)) return;
     if (ts.isJsxText(node)) {
       if (/\p{L}/u.test(node.text) && !machine.has(tagOf(node))) complain(node, node.text);
       return;
@@ -66,8 +68,15 @@ function textOf(node: ts.Node): string | undefined {
   return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join("\0");
 }
 
-function isProse(text: string): boolean {
+function isProse(code: string): boolean {
+  const text = code.replace(/<[a-z/][^>]*>/g, attributes);
+  if (media.test(text)) return false;
   return words.test(text) || (word.test(text) && !names.test(text));
+}
+
+/** What people read of a tag of HTML. */
+function attributes(tag: string): string {
+  return /aria-label="([^"]*)"/.exec(tag)?.[1] ?? "";
 }
 
 /** Tells whether a string is what an element has as a child, or one of its texts as an attribute. */
@@ -86,6 +95,12 @@ function isSaid(node: ts.Node): boolean {
   const attribute = ts.isJsxAttribute(at.parent) ? at.parent : at.parent.parent;
   if (ts.isJsxAttribute(attribute)) return read.test(attribute.name.getText());
   return !machine.has(tagOf(at.parent));
+}
+
+/** Tells whether nobody reads an attribute: classes, and names of icons and of fields in forms. */
+function isForCode({ name, parent }: ts.JsxAttribute): boolean {
+  if (name.getText() !== "name") return name.getText() === "class";
+  return /^([a-z]|Icon$)/.test(parent.parent.tagName.getText());
 }
 
 function tagOf({ parent }: ts.Node): string {
