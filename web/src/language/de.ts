@@ -7,6 +7,63 @@ export default {
   // chats
   // host
   // live
+  "more than {time}": "mehr als {time}",
+  "Half of all tokens came within {half} of the one before, 95 % within {most}, 99 % within {nearlyAll}.":
+    "Die Hälfte aller Token kam binnen {half} nach dem vorigen, 95 % binnen {most}, 99 % binnen {nearlyAll}.",
+  Free: "Frei",
+  Paused: "Pausiert",
+  Waits: "Wartet",
+  "Reads its prompt": "Liest den Prompt",
+  Writes: "Schreibt",
+  "Its reader has paused it.": "Wer sie liest, hat sie angehalten.",
+  "Its tokens are read too slowly, or by nobody just now, so it waits.":
+    "Ihre Token werden zu langsam gelesen, oder gerade von niemandem; darum wartet sie.",
+  "Its plugins have used up their processor time, and rest for a moment.":
+    "Ihre Plugins haben ihre Prozessorzeit verbraucht und ruhen einen Moment.",
+  "The prompts of other answers are computed first.":
+    "Zuerst werden die Prompts anderer Antworten berechnet.",
+  "The memory has no room for it now.": "Im Speicher ist gerade kein Raum für sie.",
+  "Its program does not ask for it now.": "Ihr Programm verlangt sie gerade nicht.",
+  "All slots are taken.": "Alle Plätze sind belegt.",
+  "The beginning of its prompt is read from the disk.":
+    "Der Anfang ihres Prompts wird von der Platte gelesen.",
+  "Another answer computes the beginning of the same prompt, which both will share.":
+    "Eine andere Antwort berechnet den Anfang desselben Prompts, den dann beide nutzen.",
+  "It waits for {what}.": "Sie wartet auf {what}.",
+  "Its next token is still being chosen.": "Ihr nächstes Token wird noch gewählt.",
+  "{plugins} have not decided on the next token yet.": [
+    "{plugins} hat noch nicht über das nächste Token entschieden.",
+    "{plugins} haben noch nicht über das nächste Token entschieden.",
+  ],
+  "The queue is empty.": "Die Warteschlange ist leer.",
+  "{n} answers wait: {why}.": ["{n} Antwort wartet: {why}.", "{n} Antworten warten: {why}."],
+  "{n} for a slot": "{n} auf einen Platz",
+  "{n} for room in the memory": "{n} auf Raum im Speicher",
+  "{n} for another to compute the same prompt": "{n} darauf, dass eine andere denselben Prompt berechnet",
+  "{n} because they are paused": "{n}, weil pausiert",
+  "{n} for their readers": "{n} auf ihre Leser",
+  "{n} for {what}": "{n} auf {what}",
+  "{n} decoded": "{n} dekodiert",
+  "{n} of prompts": "{n} aus Prompts",
+  "Tick {number}: tokens {tokens}; {passes}; {times}.": "Tick {number}: Token: {tokens}; {passes}; {times}.",
+  "tokens|none": "keine",
+  "{n} passes": ["{n} Durchgang", "{n} Durchgänge"],
+  "model {model}, sampling {sampling}, in all {total}":
+    "Modell {model}, Sampling {sampling}, insgesamt {total}",
+  "model {model}, sampling {sampling}, plugins {plugins}, in all {total}":
+    "Modell {model}, Sampling {sampling}, Plugins {plugins}, insgesamt {total}",
+  "The last {n} ticks computed {answers} tokens of answers and {prompts} of prompts each, in {time} on average.":
+    [
+      "Der letzte Tick berechnete {answers} Token von Antworten und {prompts} von Prompts in {time}.",
+      "Die letzten {n} Ticks berechneten je {answers} Token von Antworten und {prompts} von Prompts, im Mittel in {time}.",
+    ],
+  "Waiting for the server…": "Warten auf den Server…",
+  "In the queue: you are next": "In der Warteschlange: als Nächstes dran",
+  "In the queue: place {n}": "In der Warteschlange: Position {n}",
+  "Loading the model {model}…": "Das Modell {model} wird geladen…",
+  "Reading the prompt: {done} of {total} tokens": "Prompt wird gelesen: {done} von {total} Token",
+  "Reading the prompt: {done} of {total} tokens, about {time} left":
+    "Prompt wird gelesen: {done} von {total} Token, noch etwa {time}",
   // media
   // plugins
   // rules
@@ -94,6 +151,104 @@ export default {
   // view/form
   // view/inspector
   // view/live
+  "Another answer of this page": "Eine andere Antwort dieser Seite",
+  "A plugin being tried": "Ein Plugin wird ausprobiert",
+  "Untitled chat": "Chat ohne Titel",
+  "The last ticks as a table": "Die letzten Ticks als Tabelle",
+  "The last ticks": "Die letzten Ticks",
+  Tick: "Tick",
+  "Tokens of answers": "Token von Antworten",
+  "Tokens of prompts": "Token von Prompts",
+  Passes: "Durchgänge",
+  Model: "Modell",
+  Sampling: "Sampling",
+  Plugins: "Plugins",
+  "In all": "Insgesamt",
+  "Read again": "Neu lesen",
+  "Time between tokens": "Zeit zwischen Token",
+  "No answer has had two tokens yet.": "Noch hatte keine Antwort zwei Token.",
+  "p{n}": "p{n}",
+  "Of {n} tokens since the model was loaded, estimated from the bars.":
+    "Von {n} Token seit dem Laden des Modells, geschätzt aus den Balken.",
+  "more than {time}: {n}": "mehr als {time}: {n}",
+  "up to {time}: {n}": "bis {time}: {n}",
+  "No model": "Kein Modell",
+  "The server shows no live view: {why}": "Der Server zeigt keine Live-Ansicht: {why}",
+  "No model is loaded. The first question in a chat loads one, and then its slots are shown here.":
+    "Kein Modell ist geladen. Die erste Frage in einem Chat lädt eines; dann stehen hier seine Plätze.",
+  "{name} is being loaded.": "{name} wird geladen.",
+  "{name} is being loaded; {n} answers wait for it.": [
+    "{name} wird geladen; {n} Antwort wartet darauf.",
+    "{name} wird geladen; {n} Antworten warten darauf.",
+  ],
+  Memory: "Speicher",
+  "What the model remembers of each token (KV cache).":
+    "Was sich das Modell von jedem Token merkt (KV-Cache).",
+  "Room for {n} tokens, of which {used} are taken.": "Raum für {n} Token, davon {used} belegt.",
+  "Memory: {running} in use, {kept} kept from earlier":
+    "Speicher: {running} benutzt, {kept} von früher behalten",
+  "running answers {n} ({p})": "laufende Antworten {n} ({p})",
+  "kept from earlier {n} ({p})": "von früher behalten {n} ({p})",
+  Ready: "Bereit",
+  "In quarantine for a client": "In Quarantäne für einen Client",
+  "Cannot be used with this model": "Mit diesem Modell nicht nutzbar",
+  "The server has no plugins. {link}, and its calls are counted here.":
+    "Der Server hat keine Plugins. {link}: dann werden seine Aufrufe hier gezählt.",
+  "Add one": "Eines hinzufügen",
+  "What plugins do": "Was Plugins tun",
+  Name: "Name",
+  State: "Zustand",
+  Calls: "Aufrufe",
+  "A call takes": "Ein Aufruf dauert",
+  Faults: "Fehler",
+  "Not called yet: {names}.": "Noch nicht aufgerufen: {names}.",
+  Queue: "Warteschlange",
+  "Place {n}, for {time}.": "Position {n}, seit {time}.",
+  Slots: "Plätze",
+  "Each slot holds one answer; answers beyond them wait in the queue.":
+    "Jeder Platz fasst eine Antwort; weitere warten in der Warteschlange.",
+  "All {n} slots are free. {link}: its prompt is read and its answer is written in one of them, and each tick of that shows here.":
+    "Alle {n} Plätze sind frei. {link}: In einem davon wird der Prompt gelesen und die Antwort geschrieben, und jeder Tick davon ist hier zu sehen.",
+  "Ask something in a chat": "In einem Chat etwas fragen",
+  "{n} slots are free.": ["{n} Platz ist frei.", "{n} Plätze sind frei."],
+  "Slot {n}": "Platz {n}",
+  "Another client": "Ein anderer Client",
+  "{rate} tokens/s": "{rate} Token/s",
+  "priority {n}": "Priorität {n}",
+  Steer: "Steuern",
+  "{done} of {total} prompt tokens": "{done} von {total} Token des Prompts",
+  "{n} of {most} tokens": "{n} von {most} Token",
+  "The answer has no limit": "Die Antwort hat kein Limit",
+  "{n} % of the longest answer": "{n} % der längsten Antwort",
+  "{n} % of the prompt": "{n} % des Prompts",
+  now: "jetzt",
+  held: "angehalten",
+  "−{n} s": "−{n} s",
+  Ticks: "Ticks",
+  "Go on": "Weiter",
+  Freeze: "Anhalten",
+  "In each tick the model is run once for all: every answer gains a token, and a piece of the prompts is read.":
+    "In jedem Tick läuft das Modell einmal für alle: Jede Antwort gewinnt ein Token, und ein Stück der Prompts wird gelesen.",
+  "Nothing has been computed yet: {link} to see it.": "Noch wurde nichts berechnet: {link}, um es zu sehen.",
+  "ask something in a chat": "in einem Chat etwas fragen",
+  "The ticks of the last seconds; step through them with the arrow keys":
+    "Die Ticks der letzten Sekunden; Pfeiltasten gehen hindurch",
+  "No tick is chosen": "Kein Tick ist gewählt",
+  "tokens of answers": "Token von Antworten",
+  "tokens of prompts": "Token von Prompts",
+  "running the model (forward pass)": "Modell (Durchgang)",
+  sampling: "Sampling",
+  plugins: "Plugins",
+  other: "anderes",
+  "Tokens in a tick": "Token in einem Tick",
+  "Its time": "Seine Zeit",
+  generated: "erzeugt",
+  "tokens/s": "Token/s",
+  prompts: "Prompts",
+  ticks: "Ticks",
+  "a second": "pro Sekunde",
+  slots: "Plätze",
+  "of {n} in use": "von {n} belegt",
   // view/models
   // view/palette
   // view/plugins
