@@ -68,6 +68,13 @@ export default {
   // plugins
   // rules
   // scripts
+  "Give it a name.": "Bitte einen Namen angeben.",
+  "There is no script to keep yet.": "Es gibt noch kein Skript zum Behalten.",
+  "There are {n} scripts already. Remove one of them first.":
+    "Es gibt schon {n} Skripte. Bitte erst eines entfernen.",
+  "The server wants a key. Reload the page to enter it.":
+    "Der Server verlangt einen Schlüssel. Zur Eingabe die Seite neu laden.",
+  "This server knows no scripts.": "Dieser Server kennt keine Skripte.",
   // settings
   // text
   file: "Datei",
@@ -250,16 +257,193 @@ export default {
   slots: "Plätze",
   "of {n} in use": "von {n} belegt",
   // view/models
+  "To change the models": "Zum Ändern der Modelle",
+  "Find a model": "Modell suchen",
+  "No model has these words.": "Kein Modell hat diese Wörter.",
+  "A question loads the model that it asks. Load one here to have it ready, or unload it to make room for others.":
+    "Eine Frage lädt das Modell, das sie fragt. Hier lassen sich Modelle vorab laden, oder entladen, um Raum für andere zu schaffen.",
+  "Search models": "Modelle durchsuchen",
+  Models: "Modelle",
+  "Chat with {name}": "Chat mit {name}",
+  Chat: "Chat",
+  "Load {name}": "{name} laden",
+  "Unload {name}": "{name} entladen",
+  Load: "Laden",
+  Unload: "Entladen",
+  "Default: {name}": "Standard: {name}",
+  "Begin new chats with it, whatever was chosen last":
+    "Neue Chats damit beginnen, was auch zuletzt gewählt war",
+  Default: "Standard",
+  "New chats with it begin with your settings for it.":
+    "Neue Chats damit beginnen mit den dafür gespeicherten Einstellungen.",
+  "Forget them: {name}": "Vergessen: {name}",
+  "Forget them": "Vergessen",
+  Loaded: "Geladen",
+  "Loading…": "Wird geladen…",
+  "Not loaded": "Nicht geladen",
+  "{n} parameters": "{n} Parameter",
+  "context of {n} tokens": "Kontext von {n} Token",
+  "{n} GB": "{n} GB",
+  "{n} MB": "{n} MB",
+  "{name} is there now.": "{name} ist jetzt da.",
+  "Pull a model": "Ein Modell holen",
+  "Name of the model at the hub": "Name des Modells im Hub",
+  "OWNER/NAME or OWNER/NAME:Q4_K_M": "BESITZER/NAME oder BESITZER/NAME:Q4_K_M",
+  Pull: "Holen",
+  "The server downloads it from its hub (Hugging Face, unless it is configured otherwise) into its model folder. That needs the admin key.":
+    "Der Server lädt es aus seinem Hub (Hugging Face, wenn nicht anders eingestellt) in seinen Modellordner. Dafür ist der Admin-Schlüssel nötig.",
+  "Models that are pulled": "Modelle, die geholt werden",
+  "{name} is pulled": "{name} wird geholt",
+  "Stop pulling {name}": "{name} stoppen",
+  Stop: "Stoppen",
+  "Pull again: {name}": "Erneut holen: {name}",
+  "Pull again": "Erneut holen",
+  "Dismiss {name}": "{name} schließen",
+  Dismiss: "Schließen",
+  "Stopped. Pull it again, and it goes on where it stopped.": "Gestoppt. Erneutes Holen macht dort weiter.",
+  "The server has this model already.": "Der Server hat dieses Modell schon.",
+  "{name} is in the model folder now. This server offers only the models that it was started with: start it with --models-dir to choose among those of a folder.":
+    "{name} ist jetzt im Modellordner. Dieser Server bietet nur die Modelle an, mit denen er gestartet wurde: mit --models-dir gestartet, bietet er die eines Ordners an.",
+  "{done} of {total} ({n} %)": "{done} von {total} ({n} %)",
+  "Asking the hub…": "Anfrage beim Hub…",
+  "Remove {name}": "{name} entfernen",
+  Remove: "Entfernen",
+  "Its files are deleted on the server.": "Seine Dateien werden auf dem Server gelöscht.",
+  "Remove {name} for good": "{name} endgültig entfernen",
+  Cancel: "Abbrechen",
   // view/palette
   // view/plugins
   // view/roads
+  "Looking for the token record…": "Token-Protokoll wird gesucht…",
+  "Other words": "Andere Wörter",
+  "Close other words": "Andere Wörter schließen",
+  Close: "Schließen",
+  Tokens: "Token",
+  "Write another answer with a record": "Eine andere Antwort mit Protokoll schreiben",
+  "For this the answer is computed again, once the server is reached.":
+    "Dafür wird die Antwort neu berechnet, sobald der Server erreicht ist.",
+  "Computing the answer again, to see of which words the model was unsure…":
+    "Die Antwort wird neu berechnet, um zu sehen, bei welchen Wörtern das Modell unsicher war…",
+  "The server could not compute the answer again.": "Der Server konnte die Antwort nicht neu berechnen.",
+  "The server writes this answer otherwise now, perhaps because settings were changed since. So of which words the model was unsure is not known.":
+    "Der Server schreibt diese Antwort jetzt anders, vielleicht weil seither Einstellungen geändert wurden. Bei welchen Wörtern das Modell unsicher war, ist darum nicht bekannt.",
+  "This browser does not keep the record of what the model was unsure of.":
+    "Dieser Browser speichert nicht, wobei das Modell unsicher war.",
+  "The model was sure of every word.": "Das Modell war sich bei jedem Wort sicher.",
+  "was unsure of {n} words": ["war bei {n} Wort unsicher", "war bei {n} Wörtern unsicher"],
+  "backed up at {n} places": ["ging an {n} Stelle zurück", "ging an {n} Stellen zurück"],
+  "The model {did}. Press one in the text, or step through.":
+    "Das Modell {did}. Eines im Text anklicken oder durchblättern.",
+  "Previous word": "Voriges Wort",
+  "Previous word (←)": "Voriges Wort (←)",
+  "{n} of {total}": "{n} von {total}",
+  "Next word": "Nächstes Wort",
+  "Next word (→)": "Nächstes Wort (→)",
+  "This word is no part of the text that is shown, so the answer cannot go on from it.":
+    "Dieses Wort gehört nicht zum gezeigten Text; die Antwort kann darum nicht davon ausgehen.",
+  "{word} was put here.": "{word} wurde hier eingesetzt.",
+  "{word} was chosen; the model gave it {p}.": "{word} wurde gewählt; das Modell gab ihm {p}.",
+  "It might have been:": "Es hätte sein können:",
+  "Write the answer again from this word": "Die Antwort ab diesem Wort neu schreiben",
+  "Choose one, and the answer is written again from there, beside this one.":
+    "Nach der Wahl wird die Antwort ab dort neu geschrieben, neben dieser.",
+  "{who} backed up here: {earlier}, then {word}.": "Hier zurückgegangen ({who}): {earlier}, dann {word}.",
   // view/script
+  "To change the plugins": "Zum Ändern der Plugins",
+  "The browser does not let this page copy.": "Der Browser lässt diese Seite nichts kopieren.",
+  "The curl command is copied.": "Der curl-Befehl ist kopiert.",
+  "Copy as curl": "Als curl kopieren",
+  "The request’s body is copied.": "Der Inhalt der Anfrage ist kopiert.",
+  "Copy as JSON": "Als JSON kopieren",
+  "Tab now leaves the editor.": "Tab verlässt jetzt den Editor.",
+  "Tab indents. Press Esc before Tab to leave the editor.": "Tab rückt ein. Esc vor Tab verlässt den Editor.",
+  Script: "Skript",
+  "// five lines of JavaScript, or one of the gallery's scripts":
+    "// fünf Zeilen JavaScript, oder ein Skript der Galerie",
+  "Line {n}": "Zeile {n}",
+  "Gallery: {n} scripts to begin with": "Galerie: {n} Skripte für den Anfang",
+  "“{name}” is a strategy now: choose it above the message field of any chat.":
+    "„{name}“ ist jetzt eine Strategie: über dem Nachrichtenfeld jedes Chats wählbar.",
+  "The script is too long for a link. Export the chat as JSON, which has the script too.":
+    "Das Skript ist zu lang für einen Link. Der Export des Chats als JSON enthält es auch.",
+  "There is no script to share yet.": "Es gibt noch kein Skript zum Teilen.",
+  "A link is copied. It holds the script, not the chat, and whoever opens it is asked before it runs.":
+    "Ein Link ist kopiert. Er enthält das Skript, nicht den Chat; vor dem Ausführen wird beim Öffnen gefragt.",
+  "Keep as a strategy": "Als Strategie behalten",
+  "Copy a link": "Link kopieren",
+  "Scripts are on where only this machine or holders of an API key can ask. Its operator can set {setting}: {on} lets everybody send them, {keys} the keys of {list}.":
+    "Skripte sind an, wo nur dieser Rechner oder Inhaber eines API-Schlüssels fragen können. Wer den Server betreibt, kann {setting} setzen: {on} lässt alle welche senden, {keys} die Schlüssel aus {list}.",
+  "A newer version of Penstock does.": "Eine neuere Version von Penstock kennt sie.",
+  "The answer with this script": "Die Antwort mit diesem Skript",
+  "The answer": "Die Antwort",
+  "with {names}": "mit {names}",
+  "The same as the run before, token for token.": "Wie im Lauf davor, Token für Token.",
+  "the end": "das Ende",
+  "Differs from the run before at token {n}: {token}, before {earlier}.":
+    "Anders als im Lauf davor ab Token {n}: {token}, vorher {earlier}.",
+  "Token {n}, {token}: {note}": "Token {n}, {token}: {note}",
+  "Token {n}, {token}, taken back: {note}": "Token {n}, {token}, zurückgenommen: {note}",
+  "Before the answer: {line}": "Vor der Antwort: {line}",
+  "Token {n} tells {value}": "Token {n} meldet {value}",
+  "Notes, values and console ({n})": "Notizen, Werte und Konsole ({n})",
+  "Save as a plugin": "Als Plugin speichern",
+  "There is no script to save yet.": "Es gibt noch kein Skript zum Speichern.",
+  "Name of the plugin": "Name des Plugins",
+  Save: "Speichern",
+  "Nobody can add plugins over the network here: the server was started without an admin key ({option}). Save the script as a file in its plugin folder.":
+    "Hier kann niemand Plugins über das Netz hinzufügen: Der Server wurde ohne Admin-Schlüssel gestartet ({option}). Das Skript lässt sich als Datei in seinem Plugin-Ordner speichern.",
+  "A name has small letters, digits, - and _, and begins with a letter or digit.":
+    "Ein Name besteht aus Kleinbuchstaben, Ziffern, - und _ und beginnt mit einem Buchstaben oder einer Ziffer.",
+  "A few lines of JavaScript steer how this chat is answered, token by token. As soon as you pause, the answer is computed anew.":
+    "Ein paar Zeilen JavaScript steuern Token für Token, wie dieser Chat beantwortet wird. Nach jeder Tipppause wird die Antwort neu berechnet.",
+  "This script came in an imported file or a link and has not run here. Read it first.":
+    "Dieses Skript kam aus einer importierten Datei oder einem Link und lief hier noch nicht. Bitte erst lesen.",
+  "Run it": "Ausführen",
+  "What a script sees": "Was ein Skript sieht",
+  Configuration: "Konfiguration",
+  "JSON; the script reads it as “config”": "JSON; das Skript liest es als „config“",
+  "Use in this chat": "In diesem Chat verwenden",
+  "Its next answers are written with the script, together with the chat's plugins.":
+    "Seine nächsten Antworten werden mit dem Skript geschrieben, zusammen mit den Plugins des Chats.",
+  "Asked:": "Gefragt:",
+  "A question to try it with": "Eine Frage zum Ausprobieren",
+  "Write it into the chat and inspect it": "In den Chat schreiben und prüfen",
   // view/settings
   // view/shortcuts
   // view/sidebar
   "As the browser": "Wie der Browser",
   Language: "Sprache",
   // view/steering
+  "Write into the answer": "In die Antwort schreiben",
+  Insert: "Einfügen",
+  "It is added at the end as if the model had written it, with a space before it where a new word begins.":
+    "Es wird am Ende angefügt, als hätte das Modell es geschrieben, mit einem Leerzeichen davor, wo ein neues Wort beginnt.",
+  "Click a token to take it back, with all that follow.":
+    "Ein Klick auf ein Token nimmt es mit allen folgenden zurück.",
+  "Take back from “{text}”: {tokens}": "Zurücknehmen ab „{text}“: {tokens}",
+  "a space": "ein Leerzeichen",
+  "Steer this answer": "Diese Antwort steuern",
+  Resume: "Fortsetzen",
+  Pause: "Pause",
+  "Paused after {tokens}. Others may use its slot meanwhile.":
+    "Pausiert nach {tokens}. Andere können inzwischen ihren Platz nutzen.",
+  "This is the first answer.": "Dies ist die erste Antwort.",
+  "This is the second answer.": "Dies ist die zweite Antwort.",
+  "This is the third answer.": "Dies ist die dritte Antwort.",
+  "This is the fourth answer.": "Dies ist die vierte Antwort.",
+  "It waits for its turn. What is inserted now is there when it begins.":
+    "Sie wartet, bis sie an der Reihe ist. Was jetzt eingefügt wird, steht am Anfang schon da.",
+  "The connection is lost. The answer can be steered again once it is back.":
+    "Die Verbindung ist abgebrochen. Sobald sie wieder besteht, lässt sich die Antwort steuern.",
+  "Take back": "Zurück",
+  "Take back {tokens}": "{tokens} zurücknehmen",
+  "Another tab follows this answer. Fork it there.":
+    "Ein anderer Tab folgt dieser Antwort. Dort lässt sie sich verzweigen.",
+  "A second answer goes on from here, beside this one":
+    "Eine zweite Antwort geht von hier aus weiter, neben dieser",
+  Fork: "Verzweigen",
+  "More of the sampling": "Mehr zum Sampling",
+  Temperature: "Temperatur",
   // view/strategy
   // view/tools
 };

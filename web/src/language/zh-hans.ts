@@ -59,6 +59,11 @@ export default {
   // plugins
   // rules
   // scripts
+  "Give it a name.": "请起一个名称。",
+  "There is no script to keep yet.": "还没有可保存的脚本。",
+  "There are {n} scripts already. Remove one of them first.": "已有 {n} 个脚本。请先移除一个。",
+  "The server wants a key. Reload the page to enter it.": "服务器需要密钥。请重新加载页面后输入。",
+  "This server knows no scripts.": "此服务器不支持脚本。",
   // settings
   // text
   file: "文件",
@@ -233,16 +238,186 @@ export default {
   slots: "槽位",
   "of {n} in use": "/ {n} 使用中",
   // view/models
+  "To change the models": "更改模型",
+  "Find a model": "查找模型",
+  "No model has these words.": "没有包含这些词的模型。",
+  "A question loads the model that it asks. Load one here to have it ready, or unload it to make room for others.":
+    "提问会加载所问的模型。可在此提前加载，或卸载以便为其他模型腾出空间。",
+  "Search models": "搜索模型",
+  Models: "模型",
+  "Chat with {name}": "与 {name} 对话",
+  Chat: "对话",
+  "Load {name}": "加载 {name}",
+  "Unload {name}": "卸载 {name}",
+  Load: "加载",
+  Unload: "卸载",
+  "Default: {name}": "默认：{name}",
+  "Begin new chats with it, whatever was chosen last": "无论上次选择什么，新对话都用它",
+  Default: "默认",
+  "New chats with it begin with your settings for it.": "用它的新对话采用您为它保存的设置。",
+  "Forget them: {name}": "忘记设置：{name}",
+  "Forget them": "忘记设置",
+  Loaded: "已加载",
+  "Loading…": "正在加载…",
+  "Not loaded": "未加载",
+  "{n} parameters": "{n}参数",
+  "context of {n} tokens": "上下文 {n} 个词元",
+  "{n} GB": "{n} GB",
+  "{n} MB": "{n} MB",
+  "{name} is there now.": "{name} 已就绪。",
+  "Pull a model": "拉取模型",
+  "Name of the model at the hub": "模型在 Hub 上的名称",
+  "OWNER/NAME or OWNER/NAME:Q4_K_M": "所有者/名称 或 所有者/名称:Q4_K_M",
+  Pull: "拉取",
+  "The server downloads it from its hub (Hugging Face, unless it is configured otherwise) into its model folder. That needs the admin key.":
+    "服务器从其 Hub（除非另有配置，即 Hugging Face）下载到模型文件夹。此操作需要管理员密钥。",
+  "Models that are pulled": "正在拉取的模型",
+  "{name} is pulled": "正在拉取 {name}",
+  "Stop pulling {name}": "停止拉取 {name}",
+  Stop: "停止",
+  "Pull again: {name}": "重新拉取：{name}",
+  "Pull again": "重新拉取",
+  "Dismiss {name}": "关闭 {name}",
+  Dismiss: "关闭",
+  "Stopped. Pull it again, and it goes on where it stopped.": "已停止。重新拉取会从中断处继续。",
+  "The server has this model already.": "服务器已有此模型。",
+  "{name} is in the model folder now. This server offers only the models that it was started with: start it with --models-dir to choose among those of a folder.":
+    "{name} 已在模型文件夹中。此服务器只提供启动时指定的模型：用 --models-dir 启动即可从文件夹中选择。",
+  "{done} of {total} ({n} %)": "{done} / {total}（{n}%）",
+  "Asking the hub…": "正在询问 Hub…",
+  "Remove {name}": "移除 {name}",
+  Remove: "移除",
+  "Its files are deleted on the server.": "它的文件将从服务器删除。",
+  "Remove {name} for good": "永久移除 {name}",
+  Cancel: "取消",
   // view/palette
   // view/plugins
   // view/roads
+  "Looking for the token record…": "正在查找词元记录…",
+  "Other words": "其他用词",
+  "Close other words": "关闭其他用词",
+  Close: "关闭",
+  Tokens: "词元",
+  "Write another answer with a record": "另写一个带记录的回答",
+  "For this the answer is computed again, once the server is reached.":
+    "连接到服务器后，将为此重新计算回答。",
+  "Computing the answer again, to see of which words the model was unsure…":
+    "正在重新计算回答，以查看模型对哪些词没有把握…",
+  "The server could not compute the answer again.": "服务器无法重新计算回答。",
+  "The server writes this answer otherwise now, perhaps because settings were changed since. So of which words the model was unsure is not known.":
+    "服务器现在会写出不同的回答，可能是因为之后更改过设置。因此无法得知模型对哪些词没有把握。",
+  "This browser does not keep the record of what the model was unsure of.":
+    "此浏览器不保存模型没有把握之处的记录。",
+  "The model was sure of every word.": "模型对每个词都有把握。",
+  "was unsure of {n} words": ["对 {n} 个词没有把握"],
+  "backed up at {n} places": ["在 {n} 处回退"],
+  "The model {did}. Press one in the text, or step through.": "模型{did}。点按文中的词，或逐个查看。",
+  "Previous word": "上一个词",
+  "Previous word (←)": "上一个词 (←)",
+  "{n} of {total}": "{n} / {total}",
+  "Next word": "下一个词",
+  "Next word (→)": "下一个词 (→)",
+  "This word is no part of the text that is shown, so the answer cannot go on from it.":
+    "该词不在显示的文本中，因此无法从它继续回答。",
+  "{word} was put here.": "此处放入了 {word}。",
+  "{word} was chosen; the model gave it {p}.": "选择了 {word}；模型给它的概率是 {p}。",
+  "It might have been:": "也可能是：",
+  "Write the answer again from this word": "从这个词起重写回答",
+  "Choose one, and the answer is written again from there, beside this one.":
+    "选择一个，就从那里起在旁边重写回答。",
+  "{who} backed up here: {earlier}, then {word}.": "{who} 在此回退：{earlier}，然后 {word}。",
   // view/script
+  "To change the plugins": "更改插件",
+  "The browser does not let this page copy.": "浏览器不允许此页面复制。",
+  "The curl command is copied.": "已复制 curl 命令。",
+  "Copy as curl": "复制为 curl",
+  "The request’s body is copied.": "已复制请求正文。",
+  "Copy as JSON": "复制为 JSON",
+  "Tab now leaves the editor.": "现在按 Tab 离开编辑器。",
+  "Tab indents. Press Esc before Tab to leave the editor.": "Tab 缩进。先按 Esc 再按 Tab 可离开编辑器。",
+  Script: "脚本",
+  "// five lines of JavaScript, or one of the gallery's scripts": "// 五行 JavaScript，或示例库中的一个脚本",
+  "Line {n}": "第 {n} 行",
+  "Gallery: {n} scripts to begin with": "示例库：{n} 个入门脚本",
+  "“{name}” is a strategy now: choose it above the message field of any chat.":
+    "“{name}”已成为策略：可在任何对话的消息框上方选择。",
+  "The script is too long for a link. Export the chat as JSON, which has the script too.":
+    "脚本太长，无法放入链接。可将对话导出为 JSON，其中也包含脚本。",
+  "There is no script to share yet.": "还没有可分享的脚本。",
+  "A link is copied. It holds the script, not the chat, and whoever opens it is asked before it runs.":
+    "已复制链接。它包含脚本而不含对话，打开者会在运行前被询问。",
+  "Keep as a strategy": "保存为策略",
+  "Copy a link": "复制链接",
+  "Scripts are on where only this machine or holders of an API key can ask. Its operator can set {setting}: {on} lets everybody send them, {keys} the keys of {list}.":
+    "只有本机或持有 API 密钥者可提问时，脚本才启用。管理者可设置 {setting}：{on} 允许所有人发送，{keys} 只允许 {list} 中的密钥。",
+  "A newer version of Penstock does.": "较新版本的 Penstock 支持。",
+  "The answer with this script": "用此脚本的回答",
+  "The answer": "回答",
+  "with {names}": "使用 {names}",
+  "The same as the run before, token for token.": "与上次运行逐词元相同。",
+  "the end": "结尾",
+  "Differs from the run before at token {n}: {token}, before {earlier}.":
+    "与上次运行在第 {n} 个词元处不同：{token}，之前是 {earlier}。",
+  "Token {n}, {token}: {note}": "第 {n} 个词元，{token}：{note}",
+  "Token {n}, {token}, taken back: {note}": "第 {n} 个词元，{token}，已收回：{note}",
+  "Before the answer: {line}": "回答之前：{line}",
+  "Token {n} tells {value}": "第 {n} 个词元报告 {value}",
+  "Notes, values and console ({n})": "备注、值和控制台（{n}）",
+  "Save as a plugin": "保存为插件",
+  "There is no script to save yet.": "还没有可保存的脚本。",
+  "Name of the plugin": "插件名称",
+  Save: "保存",
+  "Nobody can add plugins over the network here: the server was started without an admin key ({option}). Save the script as a file in its plugin folder.":
+    "此处无法通过网络添加插件：服务器启动时未设管理员密钥（{option}）。请将脚本作为文件保存到其插件文件夹。",
+  "A name has small letters, digits, - and _, and begins with a letter or digit.":
+    "名称由小写字母、数字、- 和 _ 组成，并以字母或数字开头。",
+  "A few lines of JavaScript steer how this chat is answered, token by token. As soon as you pause, the answer is computed anew.":
+    "几行 JavaScript 即可逐词元地操控此对话的回答。停止输入后会立即重新计算回答。",
+  "This script came in an imported file or a link and has not run here. Read it first.":
+    "此脚本来自导入的文件或链接，尚未在此运行。请先阅读。",
+  "Run it": "运行",
+  "What a script sees": "脚本可用的接口",
+  Configuration: "配置",
+  "JSON; the script reads it as “config”": "JSON；脚本以“config”读取",
+  "Use in this chat": "在此对话中使用",
+  "Its next answers are written with the script, together with the chat's plugins.":
+    "接下来的回答将用此脚本和对话的插件写出。",
+  "Asked:": "提问：",
+  "A question to try it with": "用于试用的提问",
+  "Write it into the chat and inspect it": "写入对话并检查",
   // view/settings
   // view/shortcuts
   // view/sidebar
   "As the browser": "跟随浏览器",
   Language: "语言",
   // view/steering
+  "Write into the answer": "写入回答",
+  Insert: "插入",
+  "It is added at the end as if the model had written it, with a space before it where a new word begins.":
+    "它会像模型所写一样添加到末尾，新词开头前加空格。",
+  "Click a token to take it back, with all that follow.": "点按词元可将它及其后的全部收回。",
+  "Take back from “{text}”: {tokens}": "从“{text}”起收回：{tokens}",
+  "a space": "空格",
+  "Steer this answer": "操控此回答",
+  Resume: "继续",
+  Pause: "暂停",
+  "Paused after {tokens}. Others may use its slot meanwhile.":
+    "在 {tokens}后暂停。其间其他回答可使用它的槽位。",
+  "This is the first answer.": "这是第一个回答。",
+  "This is the second answer.": "这是第二个回答。",
+  "This is the third answer.": "这是第三个回答。",
+  "This is the fourth answer.": "这是第四个回答。",
+  "It waits for its turn. What is inserted now is there when it begins.":
+    "它在等待轮到自己。现在插入的内容会在开始时出现。",
+  "The connection is lost. The answer can be steered again once it is back.":
+    "连接已断开。恢复后可继续操控回答。",
+  "Take back": "收回",
+  "Take back {tokens}": "收回 {tokens}",
+  "Another tab follows this answer. Fork it there.": "另一个标签页正在跟踪此回答。请在那里分叉。",
+  "A second answer goes on from here, beside this one": "第二个回答从这里继续，与此并列",
+  Fork: "分叉",
+  "More of the sampling": "更多采样参数",
+  Temperature: "温度",
   // view/strategy
   // view/tools
 };
