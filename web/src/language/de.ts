@@ -67,6 +67,20 @@ export default {
   // media
   // plugins
   // rules
+  "never say frog": "nie Frosch sagen",
+  "at most 3 sentences": "höchstens 3 Sätze",
+  "at most 20 words": "höchstens 20 Wörter",
+  "a date": "ein Datum",
+  "a number": "eine Zahl",
+  "yes or no": "ja oder nein",
+  "one of: red, green, blue": "eins von: rot, grün, blau",
+  "JSON with name, age (number), tags (list)": "JSON mit Name, Alter (Zahl), Tags (Liste)",
+  "a list of 3 points": "eine Liste mit 3 Punkten",
+  "without the letter e": "ohne den Buchstaben e",
+  "a policy: the script {name} watches each word": "eine Vorgabe: das Skript {name} wacht über jedes Wort",
+  "a JSON schema": "ein JSON-Schema",
+  "a grammar": "eine Grammatik",
+  "a pattern: {pattern}": "ein Muster: {pattern}",
   // scripts
   "Give it a name.": "Bitte einen Namen angeben.",
   "There is no script to keep yet.": "Es gibt noch kein Skript zum Behalten.",
@@ -445,5 +459,51 @@ export default {
   "More of the sampling": "Mehr zum Sampling",
   Temperature: "Temperatur",
   // view/strategy
+  "The chat has another script now.": "Der Chat hat jetzt ein anderes Skript.",
+  Undo: "Rückgängig",
+  "Add an answer": "Antwort hinzufügen",
+  "What is left open is as this chat is set. The server computes them in the same passes.":
+    "Was offen bleibt, ist wie in diesem Chat eingestellt. Der Server berechnet sie in denselben Durchgängen.",
+  "Answer {n}": "Antwort {n}",
+  "as set": "wie eingestellt",
+  Plugin: "Plugin",
+  "Remove answer {n}": "Antwort {n} entfernen",
+  "What answers have to obey": "Woran Antworten sich halten müssen",
+  "A chat has at most {n} rules. Remove one to add another.":
+    "Ein Chat hat höchstens {n} Regeln. Für eine neue bitte eine entfernen.",
+  "They hold from the next answer on: a word that would break one is taken back before you see it. Below the answer stands how often it {backed}, and where.":
+    "Sie gelten ab der nächsten Antwort: Ein Wort, das eine verletzen würde, wird zurückgenommen, bevor es zu sehen ist. Unter der Antwort steht, wie oft sie {backed} ist, und wo.",
+  "backed up": "zurückgegangen",
+  "a policy, at each word": "eine Vorgabe, bei jedem Wort",
+  "binds the whole answer: {kind}": "bindet die ganze Antwort: {kind}",
+  "Remove the rule “{rule}”": "Die Regel „{rule}“ entfernen",
+  "Its script is not the one that this page would write":
+    "Ihr Skript ist nicht das, das diese Seite schreiben würde",
+  "A rule": "Eine Regel",
+  Add: "Hinzufügen",
+  "Examples:": "Beispiele:",
+  "Say it in a few words.": "Mit wenigen Worten.",
+  "This chat has that rule.": "Dieser Chat hat diese Regel schon.",
+  "Becomes {what}.": "Wird zu: {what}.",
+  "Nothing is known that would see to this. Begin with one of the examples.":
+    "Nichts ist bekannt, das dafür sorgen würde. Am besten mit einem der Beispiele beginnen.",
+  "The strategy “{name}” is removed.": "Die Strategie „{name}“ ist entfernt.",
+  "How the next answers are written": "Wie die nächsten Antworten geschrieben werden",
+  Normal: "Normal",
+  "One answer, word by word.": "Eine Antwort, Wort für Wort.",
+  "A script of yours.": "Ein eigenes Skript.",
+  "Remove the strategy “{name}”": "Die Strategie „{name}“ entfernen",
+  "Side by side": "Nebeneinander",
+  "Up to four answers to each question, with other models, temperatures or plugins, computed together.":
+    "Bis zu vier Antworten auf jede Frage, mit anderen Modellen, Temperaturen oder Plugins, zusammen berechnet.",
+  "Fill in what is required; then it counts.": "Bitte das Nötige ausfüllen; dann zählt es.",
+  "Plugins that take part in each answer": "Plugins, die an jeder Antwort mitwirken",
+  Rules: "Regeln",
+  "{n} rules": ["{n} Regel", "{n} Regeln"],
+  "How the next answer is written": "Wie die nächste Antwort geschrieben wird",
+  Strategy: "Strategie",
+  "Strategy:": "Strategie:",
+  "More strategies": "Mehr Strategien",
+  More: "Mehr",
   // view/tools
 };

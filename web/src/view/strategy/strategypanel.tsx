@@ -2,6 +2,7 @@
 
 // Chooses how the next answers of the chat are written: word by word, by a program, or several
 // side by side.
+import { t } from "../../language/language.ts";
 import "../../style/strategy.css";
 import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
@@ -72,12 +73,22 @@ function Strategies() {
   const remove = (script: NamedScript) => {
     namedScripts.remove(script.name);
     const run = () => void namedScripts.save(script);
-    app.offer.value = { text: `The strategy “${script.name}” is removed.`, action: "Undo", run };
+    app.offer.value = {
+      text: t("The strategy “{name}” is removed.", { name: script.name }),
+      action: t("Undo"),
+      run,
+    };
   };
   return (
     <fieldset class="strategies">
-      <legend>How the next answers are written</legend>
-      <Way value="" title="Normal" help="One answer, word by word." chosen={chosen} choose={choose} />
+      <legend>{t("How the next answers are written")}</legend>
+      <Way
+        value=""
+        title={t("Normal")}
+        help={t("One answer, word by word.")}
+        chosen={chosen}
+        choose={choose}
+      />
       {programsOf(plugins).map((plugin) => (
         <Program
           key={plugin.name}
@@ -92,24 +103,26 @@ function Strategies() {
           <Way
             value={ofScript + script.name}
             title={script.name}
-            help="A script of yours."
+            help={t("A script of yours.")}
             chosen={chosen}
             choose={choose}
           />
           <button
             type="button"
             class="link"
-            aria-label={`Remove the strategy “${script.name}”`}
+            aria-label={t("Remove the strategy “{name}”", { name: script.name })}
             onClick={() => remove(script)}
           >
-            Remove
+            {t("Remove")}
           </button>
         </div>
       ))}
       <Way
         value={sideBySide}
-        title="Side by side"
-        help="Up to four answers to each question, with other models, temperatures or plugins, computed together."
+        title={t("Side by side")}
+        help={t(
+          "Up to four answers to each question, with other models, temperatures or plugins, computed together.",
+        )}
         chosen={chosen}
         choose={choose}
       />
@@ -144,7 +157,7 @@ function Program({ plugin, chosen, choose, lacks }: ProgramProps) {
       />
       {chosen === name && (
         <div class="way-form">
-          {lacks && <p class="hint">Fill in what is required; then it counts.</p>}
+          {lacks && <p class="hint">{t("Fill in what is required; then it counts.")}</p>}
           <PluginConfig name={name} />
         </div>
       )}
@@ -202,7 +215,7 @@ function OtherPlugins() {
   const settings = chat.settings.value;
   return (
     <details class="takers">
-      <summary>Plugins that take part in each answer</summary>
+      <summary>{t("Plugins that take part in each answer")}</summary>
       {others.map((plugin) => (
         <Beside key={plugin.name} plugin={plugin} used={choiceOf(settings, plugin.name) !== undefined} />
       ))}
