@@ -82,6 +82,41 @@ export default {
   "a grammar": "eine Grammatik",
   "a pattern: {pattern}": "ein Muster: {pattern}",
   // scripts
+  "The first letters of the lines spell a word.": "Die ersten Buchstaben der Zeilen ergeben ein Wort.",
+  "Writes at least so many tokens: until then the answer cannot end.":
+    "Schreibt mindestens so viele Token: vorher kann die Antwort nicht enden.",
+  "Never writes these phrases: their tokens are taken back, and it goes another way.":
+    "Schreibt diese Wendungen nie: Ihre Token werden zurückgenommen, und es geht anders weiter.",
+  "Writes three answers and shows the one that the model finds likeliest.":
+    "Schreibt drei Antworten und zeigt die, die das Modell am wahrscheinlichsten findet.",
+  "Writes a list: each line begins with a dash, and each sentence gets a line.":
+    "Schreibt eine Liste: Jede Zeile beginnt mit einem Strich, und jeder Satz bekommt eine Zeile.",
+  "The answer is one of these texts, word for word.": "Die Antwort ist wörtlich einer dieser Texte.",
+  "Notes where the model was unsure of a token, for the inspector.":
+    "Notiert für den Inspektor, wo das Modell bei einem Token unsicher war.",
+  "Cool where the model is sure, warm where it is not.": "Kühl, wo das Modell sicher ist, warm, wo nicht.",
+  "The answer begins with this text.": "Die Antwort beginnt mit diesem Text.",
+  "Hides words of a pattern, such as e-mail addresses, in the text that is shown.":
+    "Verbirgt im gezeigten Text Wörter nach einem Muster, etwa E-Mail-Adressen.",
+  "Adds an instruction to every conversation.": "Fügt jedem Gespräch eine Anweisung hinzu.",
+  "Does without a letter.": "Kommt ohne einen Buchstaben aus.",
+  "Writes numbers as words: no token with a digit is possible.":
+    "Schreibt Zahlen als Wörter: Kein Token mit einer Ziffer ist möglich.",
+  "No run of tokens comes twice, so an answer cannot go round in circles.":
+    "Keine Folge von Token kommt zweimal, so dass sich keine Antwort im Kreis dreht.",
+  "Writes each name at most once: a word with a capital letter is a name.":
+    "Schreibt jeden Namen höchstens einmal: Ein Wort mit großem Anfangsbuchstaben ist ein Name.",
+  "Writes letters of one script only, such as Latin, Cyrillic or Greek.":
+    "Schreibt nur Buchstaben einer Schrift, etwa lateinisch, kyrillisch oder griechisch.",
+  "Ends the model's reasoning after so many tokens.":
+    "Beendet die Überlegung des Modells nach so vielen Token.",
+  "Ends the answer after so many sentences.": "Beendet die Antwort nach so vielen Sätzen.",
+  "What stands in quotation marks is verbatim from the prompt.":
+    "Was in Anführungszeichen steht, ist wörtlich aus dem Prompt.",
+  "Writes four answers and shows the one that most of them agree on.":
+    "Schreibt vier Antworten und zeigt die, bei der die meisten übereinstimmen.",
+  "Prefers tokens of a list that the last token and a key choose: a watermark.":
+    "Bevorzugt Token einer Liste, die das letzte Token und ein Schlüssel bestimmen: ein Wasserzeichen.",
   "Give it a name.": "Bitte einen Namen angeben.",
   "There is no script to keep yet.": "Es gibt noch kein Skript zum Behalten.",
   "There are {n} scripts already. Remove one of them first.":
@@ -262,7 +297,7 @@ export default {
   plugins: "Plugins",
   other: "anderes",
   "Tokens in a tick": "Token in einem Tick",
-  "Its time": "Seine Zeit",
+  "Its time": "Dauer",
   generated: "erzeugt",
   "tokens/s": "Token/s",
   prompts: "Prompts",

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { galleryScript } from "../scripts/gallery.ts";
 import { findTexts, type Text } from "./findtexts.ts";
 import { languages, list, type Table, t, tn, tx } from "./language.ts";
 
@@ -23,6 +24,11 @@ for (const path of readdirSync(source, { recursive: true, encoding: "utf8" }).so
     ...found.problems.map((problem) => `src/${relative(source, join(source, path))}:${problem}`),
   );
 }
+
+// The page shows what the scripts of the gallery say of themselves.
+const gallery = fileURLToPath(new URL("../../../plugins/script/gallery/", import.meta.url));
+for (const file of readdirSync(gallery).filter((name) => name.endsWith(".js")))
+  texts.push({ key: galleryScript(file, readFileSync(join(gallery, file), "utf8")).summary, counted: false });
 
 const tables = new Map<string, Table>();
 for (const name of Object.keys(languages).filter((name) => name !== "en"))

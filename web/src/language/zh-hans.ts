@@ -73,6 +73,36 @@ export default {
   "a grammar": "一个语法",
   "a pattern: {pattern}": "一个正则表达式：{pattern}",
   // scripts
+  "The first letters of the lines spell a word.": "各行的首字母拼成一个词。",
+  "Writes at least so many tokens: until then the answer cannot end.":
+    "至少写这么多词元：在此之前回答不能结束。",
+  "Never writes these phrases: their tokens are taken back, and it goes another way.":
+    "从不写这些短语：其词元会被收回，改走别的路。",
+  "Writes three answers and shows the one that the model finds likeliest.":
+    "写三个回答，显示模型认为最可能的一个。",
+  "Writes a list: each line begins with a dash, and each sentence gets a line.":
+    "写成列表：每行以短横开头，每句一行。",
+  "The answer is one of these texts, word for word.": "回答逐字是这些文本之一。",
+  "Notes where the model was unsure of a token, for the inspector.": "为检查器标注模型没有把握的词元。",
+  "Cool where the model is sure, warm where it is not.": "模型有把握时温度低，没有把握时温度高。",
+  "The answer begins with this text.": "回答以此文本开头。",
+  "Hides words of a pattern, such as e-mail addresses, in the text that is shown.":
+    "在显示的文本中隐藏符合某模式的词，如电子邮件地址。",
+  "Adds an instruction to every conversation.": "为每个对话添加一条指令。",
+  "Does without a letter.": "不使用某个字母。",
+  "Writes numbers as words: no token with a digit is possible.": "用文字写数：不允许含数字的词元。",
+  "No run of tokens comes twice, so an answer cannot go round in circles.":
+    "任何词元序列都不重复，回答不会原地打转。",
+  "Writes each name at most once: a word with a capital letter is a name.":
+    "每个名字最多写一次：首字母大写的词视为名字。",
+  "Writes letters of one script only, such as Latin, Cyrillic or Greek.":
+    "只写一种文字的字母，如拉丁、西里尔或希腊字母。",
+  "Ends the model's reasoning after so many tokens.": "在这么多词元之后结束模型的推理过程。",
+  "Ends the answer after so many sentences.": "在这么多句之后结束回答。",
+  "What stands in quotation marks is verbatim from the prompt.": "引号中的内容逐字取自提示词。",
+  "Writes four answers and shows the one that most of them agree on.": "写四个回答，显示多数一致的那个。",
+  "Prefers tokens of a list that the last token and a key choose: a watermark.":
+    "偏向由上一个词元和密钥选出的列表中的词元：水印。",
   "Give it a name.": "请起一个名称。",
   "There is no script to keep yet.": "还没有可保存的脚本。",
   "There are {n} scripts already. Remove one of them first.": "已有 {n} 个脚本。请先移除一个。",

@@ -97,7 +97,7 @@ const zh: readonly Pattern[] = [
   ["ban", /^(?:永远不要|不要|不许|不准|禁止|绝不|别|不)(?:说|写|使用|用|提到|提及|提|出现) ?(.+)$/],
 ];
 
-/** Those of all languages, whichever the page speaks: a rule in English is understood everywhere. */
+/** Those of all languages, whichever the page speaks: English is understood everywhere. */
 export const patterns: readonly Pattern[] = Object.values({
   en,
   de,

@@ -23,11 +23,15 @@ export function Gallery({ choose }: { choose(script: GalleryScript): void }) {
               }}
             >
               <code>{script.name}</code>
-              <small>{script.summary}</small>
+              <small>{summaryOf(script)}</small>
             </button>
           </li>
         ))}
       </ul>
     </details>
   );
+}
+
+function summaryOf({ summary }: GalleryScript): string {
+  return t(summary); // untranslated: language.test.ts finds what the files say
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import { test } from "node:test";
+import { ChatPage, long, useBrowser } from "./browser.ts";
+import { useServer } from "./server.ts";
+useBrowser();
+const server = useServer({ context: 60_000, flags: ["--parallel", "2"] });
+for (const locale of ["de-DE", "zh-CN"])
+  test(locale, async () => {
+    const chat = await ChatPage.open(server.url, { locale, viewport: { width: 360, height: 740 } }, long(server, 50_000));
+    const { page } = chat;
+    await chat.online();
+    const shot = async (name: string) => {
+      const wide = await page.evaluate(() => [document.documentElement.scrollWidth, ...[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > 361 && e.closest(".scroll, [popover]:not(:popover-open), .hidden, pre, .code-frame, .strategies-at-hand, .sidebar, aside") === null && (e as HTMLElement).checkVisibility()).slice(0, 6).map((e) => `${e.tagName}.${e.className}: ${e.textContent?.slice(0, 40)}`)]);
+      console.log(locale, name, JSON.stringify(wide));
+      await page.screenshot({ path: `/tmp/lang13c/${locale}-${name}.png` });
+    };
+    await page.locator("textarea").first().fill("Tell me a story about a frog.");
+    await page.locator("textarea").first().press("Control+Enter").catch(() => {});
+    await page.locator('button[type=submit]').first().click().catch(() => {});
+    await page.locator('[data-phase="streaming"]').waitFor({ timeout: 20000 });
+    await shot("chat");
+    await page.locator("button.steer").click();
+    await page.locator(".steering").waitFor();
+    await page.locator(".steering button.hold").click();
+    await page.locator('[data-phase="paused"]').waitFor();
+    await shot("steering");
+    await page.evaluate(() => { location.hash = "#/live"; });
+    await page.locator(".strip canvas").waitFor();
+    await page.waitForTimeout(2500);
+    await shot("live");
+    await page.evaluate(() => document.querySelector("#scroller")?.scrollBy(0, 700));
+    await shot("live2");
+    await page.evaluate(() => document.querySelector("#scroller")?.scrollBy(0, 700));
+    await shot("live3");
+    await page.evaluate(() => { location.hash = "#/models"; });
+    await page.locator(".model-list").waitFor();
+    await shot("models");
+    await page.evaluate(() => { location.hash = "#/"; });
+    await page.locator(".ways button").first().waitFor();
+    await page.locator(".ways button.differs[aria-haspopup]").nth(1).click();
+    await page.locator(".new-rule").waitFor();
+    await page.locator(".new-rule .links button").nth(7).click();
+    await shot("rules");
+    await page.keyboard.press("Escape");
+    await page.locator(".ways button.differs[aria-haspopup]").first().click();
+    await page.locator(".strategies").waitFor();
+    await shot("strategies");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => (document.activeElement as HTMLElement)?.blur());
+    await page.keyboard.press("e");
+    await page.locator(".script .code-editor").waitFor({ timeout: 8000 }).catch(() => console.log("no script"));
+    await page.waitForTimeout(1500);
+    await shot("script");
+    console.log(locale, chat.complaints);
+  });
