@@ -70,15 +70,6 @@ function Strategies() {
     wanted.value = lacks ? way : undefined;
     chat.settings.value = withStrategy(before, way === "" ? undefined : way, plugins, !lacks);
   };
-  const remove = (script: NamedScript) => {
-    namedScripts.remove(script.name);
-    const run = () => void namedScripts.save(script);
-    app.offer.value = {
-      text: t("The strategy “{name}” is removed.", { name: script.name }),
-      action: t("Undo"),
-      run,
-    };
-  };
   return (
     <fieldset class="strategies">
       <legend>{t("How the next answers are written")}</legend>
@@ -99,23 +90,7 @@ function Strategies() {
         />
       ))}
       {namedScripts.list.value.map((script) => (
-        <div key={script.name} class="named">
-          <Way
-            value={ofScript + script.name}
-            title={script.name}
-            help={t("A script of yours.")}
-            chosen={chosen}
-            choose={choose}
-          />
-          <button
-            type="button"
-            class="link"
-            aria-label={t("Remove the strategy “{name}”", { name: script.name })}
-            onClick={() => remove(script)}
-          >
-            {t("Remove")}
-          </button>
-        </div>
+        <NamedWay key={script.name} script={script} chosen={chosen} choose={choose} />
       ))}
       <Way
         value={sideBySide}
@@ -197,6 +172,36 @@ function Way({ value, title, help, chosen, choose }: WayProps) {
         <small id={id}>{help}</small>
       </span>
     </label>
+  );
+}
+
+/** A script under a name, which can be removed. */
+function NamedWay({ script, chosen, choose }: Pick<WayProps, "chosen" | "choose"> & { script: NamedScript }) {
+  const { app } = useEdit();
+  const { name } = script;
+  const remove = () => {
+    namedScripts.remove(name);
+    const run = () => void namedScripts.save(script);
+    app.offer.value = { text: t("The strategy “{name}” is removed.", { name }), action: t("Undo"), run };
+  };
+  return (
+    <div class="named">
+      <Way
+        value={ofScript + name}
+        title={name}
+        help={t("A script of yours.")}
+        chosen={chosen}
+        choose={choose}
+      />
+      <button
+        type="button"
+        class="link"
+        aria-label={t("Remove the strategy “{name}”", { name })}
+        onClick={remove}
+      >
+        {t("Remove")}
+      </button>
+    </div>
   );
 }
 
