@@ -9,9 +9,318 @@ export default {
   // live
   // media
   // plugins
+  "It cannot be read; a folder is no plugin.":
+    "Die Datei lässt sich nicht lesen; ein Ordner ist kein Plugin.",
+  "{plugin} is there already: the same file, byte for byte.":
+    "{plugin} ist schon da: dieselbe Datei, Byte für Byte.",
+  "Not uploaded: {plugin} stays as it was.": "Nicht hochgeladen: {plugin} bleibt, wie es war.",
+  "{plugin} is there.": "{plugin} ist da.",
+  "{plugin} has taken its predecessor's place.": "{plugin} hat seinen Vorgänger ersetzt.",
+  "The server wants a key. Reload the page to enter it.":
+    "Der Server verlangt einen Schlüssel. Zur Eingabe die Seite neu laden.",
+  "Build it smaller, for example without debug information.":
+    "Es kleiner bauen, zum Beispiel ohne Debug-Informationen.",
+  "A plugin is a .wasm file; docs/plugins/go.md and docs/plugins/rust.md tell how to build one.":
+    "Ein Plugin ist eine .wasm-Datei; docs/plugins/go.md und docs/plugins/rust.md sagen, wie man eine baut.",
+  "Its operator can take it out of plugins.default and plugins.policy_file.":
+    "Wer den Server betreibt, kann es aus plugins.default und plugins.policy_file nehmen.",
+  "Try again in a moment.": "Gleich noch einmal versuchen.",
+  "This server requires it in {requests}; its operator has set it up.":
+    "Dieser Server verlangt es in {requests}; so ist es von seinem Betreiber eingerichtet.",
+  "This server uses it in {requests} unless it is switched off or configured here.":
+    "Dieser Server verwendet es in {requests}, solange es hier weder ausgeschaltet noch konfiguriert ist.",
+  requests: "Anfragen",
+  "requests to {models}": "Anfragen an {models}",
+  "requests by {routes}": "Anfragen über {routes}",
+  "requests to {models} by {routes}": "Anfragen an {models} über {routes}",
+  Messages: "Nachrichten",
+  "It rewrites the conversation before the prompt is made of it.":
+    "Es schreibt das Gespräch um, bevor daraus der Prompt wird.",
+  Template: "Vorlage",
+  "It turns the conversation into the prompt.": "Es macht aus dem Gespräch den Prompt.",
+  Constraint: "Vorgabe",
+  "It allows, bans or weighs tokens before each choice.":
+    "Es erlaubt, verbietet oder gewichtet Token vor jeder Wahl.",
+  Sampler: "Sampler",
+  "It changes the candidates or chooses the token.": "Es verändert die Kandidaten oder wählt das Token.",
+  "Token watcher": "Token-Wächter",
+  "It sees each token, and may replace it or end the answer.":
+    "Es sieht jedes Token und kann es ersetzen oder die Antwort beenden.",
+  Program: "Programm",
+  "It writes the whole answer, from several continuations at once.":
+    "Es schreibt die ganze Antwort, aus mehreren Fortsetzungen zugleich.",
+  Guesses: "Vermutungen",
+  "It guesses the next tokens, which makes answers faster.":
+    "Es errät die nächsten Token; das macht Antworten schneller.",
+  "kind of plugin|Stop": "Stopp",
+  "It reads the new text, and may hold it back or end the answer.":
+    "Es liest den neuen Text und kann ihn zurückhalten oder die Antwort beenden.",
+  Filter: "Filter",
+  "It rewrites the text before it is shown.": "Es schreibt den Text um, bevor er erscheint.",
+  "sees the whole vocabulary": "sieht das ganze Vokabular",
+  "sees the {n} likeliest tokens": [
+    "sieht das wahrscheinlichste Token",
+    "sieht die {n} wahrscheinlichsten Token",
+  ],
+  "may take back {n} tokens, so text comes that much later": [
+    "kann {n} Token zurücknehmen, so viel später kommt der Text",
+    "kann {n} Token zurücknehmen, so viel später kommt der Text",
+  ],
+  "may compute {n} more tokens than it keeps": [
+    "berechnet bis zu {n} Token mehr, als es behält",
+    "berechnet bis zu {n} Token mehr, als es behält",
+  ],
+  "writes up to {n} continuations at once": "schreibt bis zu {n} Fortsetzungen zugleich",
+  "{n} bytes": ["{n} Byte", "{n} Byte"],
+  "Replace it with a built module, or remove the file.":
+    "Durch ein gebautes Modul ersetzen oder die Datei entfernen.",
+  "Give one of them another name, or remove one of the files.":
+    "Einem davon einen anderen Namen geben oder eine der Dateien entfernen.",
+  "Build it with an SDK: docs/plugins/go.md or docs/plugins/rust.md.":
+    "Mit einem SDK bauen: docs/plugins/go.md oder docs/plugins/rust.md.",
+  "Mend the module and copy it over this file: the server loads it by itself.":
+    "Das Modul reparieren und über diese Datei kopieren: Der Server lädt es von selbst.",
+  "default {value}": "Standard {value}",
+  "{one}; {other}": "{one}; {other}",
+  "{low} to {high}": "{low} bis {high}",
+  "between {low} and {high}": "zwischen {low} und {high}",
+  "at least {limit}": "mindestens {limit}",
+  "above {limit}": "über {limit}",
+  "at most {limit}": "höchstens {limit}",
+  "below {limit}": "unter {limit}",
+  "{one}, {other}": "{one}, {other}",
+  "at most {n} characters": ["höchstens {n} Zeichen", "höchstens {n} Zeichen"],
+  "Add at least one {entry}.": "Mindestens einen Eintrag hinzufügen: {entry}.",
+  "Fill in {name}.": "{name} ausfüllen.",
+  "Nothing may stand here.": "Hier darf nichts stehen.",
+  "There is no field of this name.": "Ein Feld dieses Namens gibt es nicht.",
+  "It fits none of the allowed forms.": "Es passt zu keiner der erlaubten Formen.",
+  "It must fit exactly one of the allowed forms.": "Es muss zu genau einer der erlaubten Formen passen.",
+  "This is not allowed.": "Das ist nicht erlaubt.",
+  "a text": "ein Text",
+  "a number": "eine Zahl",
+  "a whole number": "eine ganze Zahl",
+  "yes or no": "ja oder nein",
+  "a list": "eine Liste",
+  "an object with named fields": "ein Objekt mit benannten Feldern",
+  "It must be {types}.": "Es muss {types} sein.",
+  "{one} or {other}": "{one} oder {other}",
+  "It must be {value}.": "Es muss {value} sein.",
+  "It must be one of {values}.": "Es muss einer dieser Werte sein: {values}.",
+  "It must not be empty.": "Es darf nicht leer sein.",
+  "It needs at least {n} characters.": [
+    "Es braucht mindestens {n} Zeichen.",
+    "Es braucht mindestens {n} Zeichen.",
+  ],
+  "It may have at most {n} characters.": [
+    "Es darf höchstens {n} Zeichen haben.",
+    "Es darf höchstens {n} Zeichen haben.",
+  ],
+  "It is too large a number.": "Die Zahl ist zu groß.",
+  "It must be at least {limit}.": "Es muss mindestens {limit} sein.",
+  "It must be at most {limit}.": "Es darf höchstens {limit} sein.",
+  "It must be above {limit}.": "Es muss über {limit} liegen.",
+  "It must be below {limit}.": "Es muss unter {limit} liegen.",
+  "It must be a multiple of {limit}.": "Es muss ein Vielfaches von {limit} sein.",
+  "It needs at least {n} entries.": [
+    "Es braucht mindestens {n} Eintrag.",
+    "Es braucht mindestens {n} Einträge.",
+  ],
+  "It may have at most {n} entries.": [
+    "Es darf höchstens {n} Eintrag haben.",
+    "Es darf höchstens {n} Einträge haben.",
+  ],
+  "Each entry may stand in it only once.": "Jeder Eintrag darf nur einmal vorkommen.",
+  "It must match {pattern}": "Es muss passen zu {pattern}",
   // rules
   // scripts
   // settings
+  Text: "Text",
+  "The answer is free.": "Die Antwort ist frei.",
+  "The answer is a JSON object.": "Die Antwort ist ein JSON-Objekt.",
+  "JSON schema": "JSON-Schema",
+  "The answer is JSON that fits the schema, with its fields in your order.":
+    "Die Antwort ist JSON, das zum Schema passt, mit den Feldern in dessen Reihenfolge.",
+  Grammar: "Grammatik",
+  "The answer fits a grammar in GBNF, which begins with the rule root, or in Lark's notation after a line %llguidance {}.":
+    "Die Antwort passt zu einer Grammatik in GBNF, die mit der Regel root beginnt, oder in Larks Schreibweise nach einer Zeile %llguidance {}.",
+  "Regular expression": "Regulärer Ausdruck",
+  "The whole answer matches it, in Go's syntax: Perl's without look-around.":
+    "Die ganze Antwort passt dazu, in Gos Syntax: die von Perl ohne Lookaround.",
+  "A person": "Eine Person",
+  "A list of texts": "Eine Liste von Texten",
+  "A choice": "Eine Auswahl",
+  "Yes or no": "Ja oder nein",
+  "A list": "Eine Liste",
+  "A sum": "Eine Summe",
+  "A date": "Ein Datum",
+  "A few words": "Ein paar Wörter",
+  "Nothing is written yet, so the answer is free.": "Noch steht hier nichts, also ist die Antwort frei.",
+  'A grammar needs a rule with the name root, such as root ::= "Yes".':
+    'Eine Grammatik braucht eine Regel namens root, etwa root ::= "Yes".',
+  'A JSON schema is an object, such as {"type": "object"}.':
+    'Ein JSON-Schema ist ein Objekt, etwa {"type": "object"}.',
+  "This is not JSON yet: {problem}": "Das ist noch kein JSON: {problem}",
+  "It sees the whole vocabulary, so it must stand before {stage}, which drops tokens.":
+    "Es sieht das ganze Vokabular und muss deshalb vor {stage} stehen, wo Token wegfallen.",
+  Instructions: "Anweisungen",
+  Script: "Skript",
+  Tools: "Werkzeuge",
+  "{n} stop strings": ["{n} Stopptext", "{n} Stopptexte"],
+  "Sampler chain": "Sampling-Kette",
+  "Template arguments": "Argumente der Vorlage",
+  "Token record": "Token-Protokoll",
+  Penalties: "Abzüge",
+  "Makes tokens less likely if they have occurred in the last part of the chat.":
+    "Macht Token weniger wahrscheinlich, die im letzten Teil des Chats vorgekommen sind.",
+  "“Don't repeat yourself”: holds back tokens that would continue a phrase from earlier in the chat.":
+    "„Don’t repeat yourself“: hält Token zurück, die eine frühere Wendung des Chats fortsetzen würden.",
+  "Keeps the tokens that stand out from the noise, at any temperature.":
+    "Behält die Token, die sich vom Rauschen abheben, bei jeder Temperatur.",
+  "Keeps a fixed number of tokens.": "Behält eine feste Zahl von Token.",
+  "Keeps tokens that are neither too expected nor too surprising.":
+    "Behält Token, die weder zu erwartbar noch zu überraschend sind.",
+  "Keeps few tokens where the model is sure, and many where it is not.":
+    "Behält wenige Token, wo das Modell sicher ist, und viele, wo nicht.",
+  "Drops the tokens that are unlikely beside the best one.":
+    "Verwirft Token, die neben dem besten unwahrscheinlich sind.",
+  "“Exclude top choices”: now and then takes the likeliest tokens away, for less worn words.":
+    "„Exclude top choices“: nimmt ab und zu die wahrscheinlichsten Token weg, für weniger abgenutzte Wörter.",
+  Temperature: "Temperatur",
+  "Decides how daring the choice among the remaining tokens is.":
+    "Bestimmt, wie gewagt unter den übrigen Token gewählt wird.",
+  "Chooses the token at the end, so that the chosen ones are on average as likely as you say.":
+    "Wählt am Ende das Token, so dass die gewählten im Mittel so wahrscheinlich sind wie angegeben.",
+  Infill: "Lücken füllen",
+  "For filling gaps in code: joins tokens that begin alike, and ends where the model is unsure.":
+    "Zum Füllen von Lücken in Code: fasst Token mit gleichem Anfang zusammen und endet, wo das Modell unsicher ist.",
+  off: "aus",
+  tokens: "Token",
+  "the whole context": "der ganze Kontext",
+  "Low values keep to the likeliest tokens, high ones give rare tokens a chance.":
+    "Niedrige Werte bleiben bei den wahrscheinlichsten Token, hohe geben seltenen eine Chance.",
+  "always the likeliest token": "immer das wahrscheinlichste Token",
+  "Dynamic range": "Dynamikbereich",
+  "The temperature moves up and down by this much: up where the model is unsure.":
+    "So weit bewegt sich die Temperatur auf und ab: aufwärts, wo das Modell unsicher ist.",
+  "Dynamic exponent": "Dynamik-Exponent",
+  "How the temperature follows the model's doubt: above 1 it rises late, below 1 early.":
+    "Wie die Temperatur den Zweifeln des Modells folgt: über 1 steigt sie spät, unter 1 früh.",
+  "Keep at most": "Behalten höchstens",
+  "Keeps this many of the likeliest tokens.": "Behält so viele der wahrscheinlichsten Token.",
+  "Keep a share of": "Behalten Anteil",
+  "Keeps the likeliest tokens that together have this probability.":
+    "Behält die wahrscheinlichsten Token, die zusammen diese Wahrscheinlichkeit haben.",
+  "Drop below": "Verwerfen unter",
+  "Drops tokens less likely than this share of the likeliest one.":
+    "Verwirft Token, die weniger wahrscheinlich sind als dieser Anteil des wahrscheinlichsten.",
+  "Keeps tokens about as surprising as usual, until they have this probability together.":
+    "Behält etwa so überraschende Token wie üblich, bis sie zusammen diese Wahrscheinlichkeit haben.",
+  "Keep within": "Behalten innerhalb",
+  "Keeps tokens whose logits lie within this many standard deviations of the best.":
+    "Behält Token, deren Logits höchstens so viele Standardabweichungen unter dem besten liegen.",
+  "How often": "Wie oft",
+  "How often the likeliest tokens are taken away, so that less expected ones are written.":
+    "Wie oft die wahrscheinlichsten Token weggenommen werden, so dass weniger erwartete kommen.",
+  Threshold: "Schwelle",
+  "Only tokens at least this likely are taken away, and the least likely of them stays.":
+    "Nur mindestens so wahrscheinliche Token werden weggenommen, und das unwahrscheinlichste davon bleibt.",
+  "Repeat penalty": "Wiederholungsabzug",
+  "Above 1, tokens that have occurred become less likely.":
+    "Über 1 werden Token, die schon vorkamen, weniger wahrscheinlich.",
+  "Presence penalty": "Präsenzabzug",
+  "Is taken off the logit of every token that has occurred.":
+    "Wird vom Logit jedes Tokens abgezogen, das schon vorkam.",
+  "Frequency penalty": "Häufigkeitsabzug",
+  "Is taken off the logit for each time that the token has occurred.":
+    "Wird vom Logit abgezogen, für jedes Mal, das das Token vorkam.",
+  "Look back": "Rückblick",
+  "How far back the penalties look.": "Wie weit die Abzüge zurückblicken.",
+  Strength: "Stärke",
+  "How strongly a token is held back that would go on with a repetition.":
+    "Wie stark ein Token zurückgehalten wird, das eine Wiederholung fortsetzt.",
+  Growth: "Wachstum",
+  "The penalty is multiplied by this for every further token of the repetition.":
+    "Damit wird der Abzug für jedes weitere Token der Wiederholung multipliziert.",
+  "Allowed length": "Erlaubte Länge",
+  "Repetitions up to this length cost nothing.": "Wiederholungen bis zu dieser Länge kosten nichts.",
+  "How far back repetitions are looked for.": "Wie weit zurück nach Wiederholungen gesucht wird.",
+  "Sequence breakers": "Trenner",
+  "A repetition never goes on across one of these texts.":
+    "Über einen dieser Texte hinweg geht keine Wiederholung weiter.",
+  Target: "Ziel",
+  "The probability that the chosen tokens should have on average.":
+    "Die Wahrscheinlichkeit, die gewählte Token im Mittel haben sollen.",
+  "of an average|Memory": "Gedächtnis",
+  "How slowly earlier tokens are forgotten in that average.":
+    "Wie langsam frühere Token in diesem Mittel vergessen werden.",
+  "Steers towards one level of surprise, in place of the stages that drop tokens.":
+    "Steuert auf ein gleichbleibendes Maß an Überraschung zu, anstelle der Stufen, die Token verwerfen.",
+  Surprise: "Überraschung",
+  "The surprise to keep to: low values write what is expected.":
+    "Das angestrebte Maß an Überraschung: Niedrige Werte schreiben Erwartetes.",
+  "Learning rate": "Lernrate",
+  "How fast it steers back.": "Wie schnell gegengesteuert wird.",
+  "Keep at least": "Behalten mindestens",
+  "No stage leaves fewer tokens than this to choose from.": "Keine Stufe lässt weniger Token zur Auswahl.",
+  Seed: "Seed",
+  "The same request with the same seed has the same answer. Without one, each answer is another.":
+    "Dieselbe Anfrage mit demselben Seed hat dieselbe Antwort. Ohne Seed ist jede Antwort anders.",
+  Length: "Länge",
+  "The answer is cut after this many tokens (max_tokens).":
+    "Nach so vielen Token endet die Antwort (max_tokens).",
+  "Go on to the limit": "Bis zur Grenze weiter",
+  "The model cannot end its answer by itself.": "Das Modell kann seine Antwort nicht selbst beenden.",
+  "Time limit": "Zeitlimit",
+  "An answer that takes longer ends with an error.":
+    "Eine Antwort, die länger braucht, endet mit einem Fehler.",
+  Priority: "Priorität",
+  "Who goes first when many wait: one step counts as 10 s of waiting. Above 0 the server wants a key for it.":
+    "Wer zuerst drankommt, wenn viele warten: Eine Stufe zählt wie 10 s Wartezeit. Über 0 verlangt der Server dafür einen Schlüssel.",
+  "Reuse computed prompts": "Berechnete Prompts wiederverwenden",
+  "What this chat has in common with earlier prompts is not computed again.":
+    "Was dieser Chat mit früheren Prompts gemeinsam hat, wird nicht neu berechnet.",
+  "Reasoning budget": "Denkbudget",
+  "After this many tokens of reasoning the model has to answer.":
+    "Nach so vielen Token Nachdenken muss das Modell antworten.",
+  "no limit": "ohne Grenze",
+  "no reasoning": "kein Nachdenken",
+  "Last words of the reasoning": "Schlusswort des Nachdenkens",
+  "Stands at the end of a reasoning that was cut by its budget.":
+    "Steht am Ende, wenn das Budget das Nachdenken abbricht.",
+  "Reasoning effort": "Denkaufwand",
+  "A level that the model's template knows, such as low or high; none asks it not to reason.":
+    "Eine Stufe, die die Vorlage des Modells kennt, etwa low oder high; none heißt: nicht nachdenken.",
+  "{value} ({unit})": "{value} ({unit})",
+  "It must be a whole number of at least {low}.": "Es muss eine ganze Zahl von mindestens {low} sein.",
+  "It must be a number of at least {low}.": "Es muss eine Zahl von mindestens {low} sein.",
+  "It must be a whole number from {low} to {high}.": "Es muss eine ganze Zahl von {low} bis {high} sein.",
+  "It must be a number from {low} to {high}.": "Es muss eine Zahl von {low} bis {high} sein.",
+  on: "an",
+  Balanced: "Ausgewogen",
+  "The server's own values.": "Die Werte des Servers.",
+  Precise: "Genau",
+  "Always the likeliest token: the same answer each time.":
+    "Immer das wahrscheinlichste Token: jedes Mal dieselbe Antwort.",
+  Creative: "Kreativ",
+  "A higher temperature, with the unlikely tail cut off relative to the best token.":
+    "Eine höhere Temperatur; was neben dem besten Token unwahrscheinlich ist, fällt weg.",
+  Varied: "Vielfältig",
+  "DRY against phrases that come again, XTC against the most expected words.":
+    "DRY gegen wiederkehrende Wendungen, XTC gegen die naheliegendsten Wörter.",
+  "There are no presets in this file.": "In dieser Datei sind keine Voreinstellungen.",
+  Normal: "Normal",
+  "Chain of thought": "Gedankenkette",
+  "Monte Carlo": "Monte Carlo",
+  "Token healing": "Token-Heilung",
+  Vote: "Abstimmung",
+  "Look-ahead": "Vorausschau",
+  "Best of several": "Beste von mehreren",
+  "Best of {n}": "Beste von {n}",
+  "{n} side by side": "{n} nebeneinander",
+  "as this chat is set": "wie dieser Chat eingestellt ist",
+  "temperature {value}": "Temperatur {value}",
+  "with {plugin}": "mit {plugin}",
   // text
   // tools
   // trace

@@ -13,12 +13,14 @@ export interface Text {
 // What people read or hear of an element's attributes, and of our own components'.
 const read =
   /^(aria-(label|description|valuetext|roledescription|placeholder)|title|placeholder|alt|label|name|now|text|help|hint|legend|heading|action|empty)$/;
+const forMachines = /^(class|accept|style)$/; // attributes that have several words
+const selects = /^(querySelector(All)?|closest|matches)$/;
 const machine = new Set(["code", "kbd", "pre", "var", "samp"]);
 const words = /\p{L}{2,}['’]?\p{L}*[,:;]? \p{L}/u; // at least two
 const word = /^\p{Lu}\p{Ll}{2,}[….:]?$/u; // alone, like the name of a button
 // Names of keys, of errors, of HTTP's headers and of types are such words, too.
 const names =
-  /^(Enter|Escape|Tab|Space|Backspace|Delete|Home|End|Shift|Control|Alt|Meta|Arrow\w+|Page\w+|Process|Authorization|Bearer|Error|File|Files|Object|Array|Geist|Penstock|Markdown|Unicode|Infinity)$/;
+  /^(Enter|Escape|Tab|Space|Backspace|Delete|Home|End|Shift|Control|Alt|Meta|Arrow\w+|Page\w+|Process|Authorization|Bearer|Error|File|Files|Object|Array|Geist|Mirostat|Penstock|Markdown|Unicode|Infinity)$/;
 
 /** The texts of a file, and the places of those that are in none of the functions: "line: text". */
 export function findTexts(path: string, code: string): { texts: Text[]; problems: string[] } {
@@ -49,6 +51,11 @@ export function findTexts(path: string, code: string): { texts: Text[]; problems
     }
     if (ts.isJsxText(node)) {
       if (/\p{L}/u.test(node.text) && !machine.has(tagOf(node))) complain(node, node.text);
+      return;
+    }
+    if (ts.isJsxAttribute(node) && forMachines.test(node.name.getText())) return;
+    if (ts.isCallExpression(node) && isSelection(node.expression)) {
+      visit(node.expression);
       return;
     }
     const text = textOf(node);
@@ -84,8 +91,17 @@ function isSaid(node: ts.Node): boolean {
     if (!chosen) return false;
   }
   const attribute = ts.isJsxAttribute(at.parent) ? at.parent : at.parent.parent;
-  if (ts.isJsxAttribute(attribute)) return read.test(attribute.name.getText());
+  if (ts.isJsxAttribute(attribute)) return isRead(attribute.name.getText(), textOf(node) ?? "");
   return !machine.has(tagOf(at.parent));
+}
+
+/** Tells whether people read an attribute. A name in lower case is that of an icon or a parameter. */
+function isRead(attribute: string, text: string): boolean {
+  return read.test(attribute) && !(attribute === "name" && /^[a-z_]+$/.test(text));
+}
+
+function isSelection(called: ts.Expression): boolean {
+  return ts.isPropertyAccessExpression(called) && selects.test(called.name.text);
 }
 
 function tagOf({ parent }: ts.Node): string {
