@@ -329,11 +329,144 @@ export default {
   // view/files
   // view/finder
   // view/form
+  needed: "nötig",
+  "{limits}.": "{limits}.",
+  "Set {field}": "{field} setzen",
+  "Remove {what}": "{what} entfernen",
+  "There is nothing to set.": "Hier ist nichts einzustellen.",
+  "{path}: {problem} Remove it under “Edit as JSON”.":
+    "{path}: {problem} Entfernen lässt es sich unter „Als JSON bearbeiten“.",
+  Yes: "Ja",
+  "{value} (default)": "{value} (Standard)",
+  'It must be an object, such as {"name": 1}.': 'Es muss ein Objekt sein, etwa {"name": 1}.',
+  "each {limits}": "jeweils {limits}",
+  "{n} more entries can be edited as JSON.": [
+    "{n} weiterer Eintrag lässt sich als JSON bearbeiten.",
+    "{n} weitere Einträge lassen sich als JSON bearbeiten.",
+  ],
+  "Add to {list}": "Zu {list} hinzufügen",
+  Add: "Hinzufügen",
+  "Add at least one.": "Mindestens einen Eintrag hinzufügen.",
+  "Move {entry} up": "{entry} nach oben",
+  Up: "Nach oben",
+  "Move {entry} down": "{entry} nach unten",
+  Down: "Nach unten",
+  Remove: "Entfernen",
+  Configuration: "Konfiguration",
+  "Edit as a form": "Als Formular bearbeiten",
+  "Edit as JSON": "Als JSON bearbeiten",
   // view/inspector
   // view/live
   // view/models
   // view/palette
   // view/plugins
+  "Files that could not be loaded": "Dateien, die sich nicht laden ließen",
+  "No plugins yet": "Noch keine Plugins",
+  "A plugin takes over one decision of an answer: how the prompt is written, which token comes next, or when the answer ends. It runs in a sandbox with limits of time and memory, and a fault in it ends one answer at most.":
+    "Ein Plugin übernimmt eine Entscheidung einer Antwort: wie der Prompt lautet, welches Token als nächstes kommt oder wann die Antwort endet. Es läuft in einer Sandbox mit Grenzen für Zeit und Speicher, und ein Fehler darin beendet höchstens eine Antwort.",
+  "Build those that come with the server, and start it with them:":
+    "Die mitgelieferten bauen und den Server damit starten:",
+  "Or drop a .wasm file here. To write one in Go or Rust takes five minutes: {go}, {rust}.":
+    "Oder eine .wasm-Datei hier ablegen. In Go oder Rust ist eine in fünf Minuten geschrieben: {go}, {rust}.",
+  "This server takes no changes over the network": "Dieser Server nimmt keine Änderungen über das Netz an",
+  "It was started without an admin key. Whoever runs it can start it with one:":
+    "Er wurde ohne Admin-Schlüssel gestartet. Wer ihn betreibt, kann ihn mit einem starten:",
+  "Or copy the .wasm file into its plugin folder ({option}, by default {folder}). The server finds it there within a second, and it appears here by itself.":
+    "Oder die .wasm-Datei in seinen Plugin-Ordner kopieren ({option}, sonst {folder}). Der Server findet sie dort binnen einer Sekunde, und sie erscheint hier von selbst.",
+  "No plugins here": "Keine Plugins hier",
+  "This server runs no plugins": "Dieser Server führt keine Plugins aus",
+  "It may be an older version, or another server than Penstock behind this page.":
+    "Vielleicht ist es eine ältere Version oder ein anderer Server als Penstock hinter dieser Seite.",
+  "{quarantined} Whoever made it fault again and again has to wait before using it again; others use it as before.":
+    "{quarantined} Wer es immer wieder fehlschlagen ließ, muss warten; andere verwenden es wie zuvor.",
+  "Quarantined.": "In Quarantäne.",
+  "It has faulted {n} times.": ["Es ist einmal fehlgeschlagen.", "Es ist {n}-mal fehlgeschlagen."],
+  "End the quarantine": "Quarantäne beenden",
+  "Forget the faults": "Fehler vergessen",
+  "The last time was at {time}.": "Zuletzt um {time}.",
+  "The last time was on {time}.": "Zuletzt am {time}.",
+  "Takes part as": "Wirkt mit als",
+  "The file has changed and cannot be loaded, so the plugin from before stays in use: {error}":
+    "Die Datei hat sich geändert und lässt sich nicht laden; das bisherige Plugin bleibt im Einsatz: {error}",
+  "It cannot be used with the model {model}: {error}":
+    "Mit dem Modell {model} ist es nicht verwendbar: {error}",
+  "Configure and try": "Konfigurieren und ausprobieren",
+  "comes with the server": "mit dem Server geliefert",
+  "The server's configuration has every request use it (plugins.default).":
+    "Die Konfiguration des Servers verwendet es in jeder Anfrage (plugins.default).",
+  "In every request": "In jeder Anfrage",
+  Quarantined: "In Quarantäne",
+  Ready: "Bereit",
+  "SHA-256 {hash}: copy": "SHA-256 {hash}: kopieren",
+  copied: "kopiert",
+  "To change the plugins": "Zum Ändern der Plugins",
+  Plugins: "Plugins",
+  "Sandboxed WebAssembly modules that write the prompt, choose tokens and end answers.":
+    "WebAssembly-Module in einer Sandbox, die den Prompt schreiben, Token wählen und Antworten beenden.",
+  "Loading…": "Lädt…",
+  "Drop the .wasm files here": "Die .wasm-Dateien hier ablegen",
+  "You tell short stories.": "Du erzählst kurze Geschichten.",
+  "Tell me about a frog.": "Erzähl mir von einem Frosch.",
+  "A frog sat on a stone.": "Ein Frosch saß auf einem Stein.",
+  "And then?": "Und dann?",
+  "Prompt preview": "Vorschau des Prompts",
+  "The prompt": "Der Prompt",
+  "This chat, up to its last question, as the model would get it.":
+    "Dieser Chat bis zu seiner letzten Frage, wie das Modell ihn bekäme.",
+  "An example conversation, as the model would get it.": "Ein Beispielgespräch, wie das Modell es bekäme.",
+  "The model’s own template": "Die eigene Vorlage des Modells",
+  "Prompt of {template}": "Prompt von {template}",
+  "One special token": "Ein Sondertoken",
+  "{n} more tokens are not shown.": [
+    "{n} weiteres Token wird nicht gezeigt.",
+    "{n} weitere Token werden nicht gezeigt.",
+  ],
+  "Remove {plugin}?": "{plugin} entfernen?",
+  "This deletes {file} on the server. It cannot be undone. Chats that use the plugin go on without it.":
+    "Das löscht {file} auf dem Server und lässt sich nicht rückgängig machen. Chats, die das Plugin verwenden, gehen ohne es weiter.",
+  Cancel: "Abbrechen",
+  "Try {plugin}": "{plugin} ausprobieren",
+  "Try it": "Ausprobieren",
+  "A question to try it with": "Eine Frage zum Ausprobieren",
+  Stop: "Stopp",
+  Try: "Testen",
+  "Asked in “{chat}”, in the place of its last question.":
+    "Gestellt in „{chat}“, anstelle der letzten Frage.",
+  "Without {plugin}": "Ohne {plugin}",
+  "With {plugin}": "Mit {plugin}",
+  "Tell me a story about a frog.": "Erzähl mir eine Geschichte von einem Frosch.",
+  "Both are the same: here the plugin had nothing to change.":
+    "Beide sind gleich: Hier hatte das Plugin nichts zu ändern.",
+  "This chat uses it already.": "Dieser Chat verwendet es schon.",
+  "Do you like it? Switch it on with “Use in this chat”.":
+    "Gefällt es? Einschalten mit „In diesem Chat verwenden“.",
+  Upload: "Hochladen",
+  "Plugin files": "Plugin-Dateien",
+  Uploads: "Uploads",
+  "Dismiss {what}": "{what} ausblenden",
+  Dismiss: "Ausblenden",
+  "Waiting for its turn…": "Wartet, bis es drankommt…",
+  "{file} is being sent": "{file} wird gesendet",
+  "The server checks it…": "Der Server prüft es…",
+  "Replace {plugin}?": "{plugin} ersetzen?",
+  "There is a plugin {name} already. Answers that run keep the one they began with.":
+    "Ein Plugin {name} gibt es schon. Laufende Antworten behalten das, mit dem sie begonnen haben.",
+  Now: "Jetzt",
+  "not known": "nicht bekannt",
+  New: "Neu",
+  Replace: "Ersetzen",
+  "Keep the old one": "Das alte behalten",
+  "Use in this chat": "In diesem Chat verwenden",
+  "The chat that is open; it has no messages yet.": "Der offene Chat; er hat noch keine Nachrichten.",
+  "“{title}”": "„{title}“",
+  "Use in new chats": "In neuen Chats verwenden",
+  "Chats that you begin from now on.": "Chats, die ab jetzt beginnen.",
+  "Open the chat": "Den Chat öffnen",
+  "Do without it in this chat": "In diesem Chat darauf verzichten",
+  "Every request to this server uses it; its operator has set that.":
+    "Jede Anfrage an diesen Server verwendet es; so ist es von seinem Betreiber eingerichtet.",
+  "First complete the configuration. {problem}": "Zuerst die Konfiguration vervollständigen. {problem}",
+  "And {n} more.": ["Und {n} weiteres.", "Und {n} weitere."],
   // view/roads
   // view/script
   // view/settings

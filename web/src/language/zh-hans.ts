@@ -280,11 +280,133 @@ export default {
   // view/files
   // view/finder
   // view/form
+  needed: "必填",
+  "{limits}.": "{limits}。",
+  "Set {field}": "设置 {field}",
+  "Remove {what}": "移除 {what}",
+  "There is nothing to set.": "没有可设置的内容。",
+  "{path}: {problem} Remove it under “Edit as JSON”.": "{path}：{problem}可在“以 JSON 编辑”中移除。",
+  Yes: "是",
+  "{value} (default)": "{value}（默认）",
+  'It must be an object, such as {"name": 1}.': '必须是对象，例如 {"name": 1}。',
+  "each {limits}": "每项{limits}",
+  "{n} more entries can be edited as JSON.": ["另有 {n} 项可以用 JSON 编辑。"],
+  "Add to {list}": "添加到 {list}",
+  Add: "添加",
+  "Add at least one.": "请至少添加一项。",
+  "Move {entry} up": "上移 {entry}",
+  Up: "上移",
+  "Move {entry} down": "下移 {entry}",
+  Down: "下移",
+  Remove: "移除",
+  Configuration: "配置",
+  "Edit as a form": "以表单编辑",
+  "Edit as JSON": "以 JSON 编辑",
   // view/inspector
   // view/live
   // view/models
   // view/palette
   // view/plugins
+  "Files that could not be loaded": "无法加载的文件",
+  "No plugins yet": "还没有插件",
+  "A plugin takes over one decision of an answer: how the prompt is written, which token comes next, or when the answer ends. It runs in a sandbox with limits of time and memory, and a fault in it ends one answer at most.":
+    "插件接管回答中的一个决定：提示词怎么写、下一个词元是什么，或回答何时结束。它在限制时间和内存的沙箱中运行，其故障最多只会结束一个回答。",
+  "Build those that come with the server, and start it with them:":
+    "构建服务器自带的插件，并随之启动服务器：",
+  "Or drop a .wasm file here. To write one in Go or Rust takes five minutes: {go}, {rust}.":
+    "也可以把 .wasm 文件拖放到这里。用 Go 或 Rust 编写只需五分钟：{go}、{rust}。",
+  "This server takes no changes over the network": "此服务器不接受通过网络进行的更改",
+  "It was started without an admin key. Whoever runs it can start it with one:":
+    "它启动时没有设置管理员密钥。运营者可以这样带密钥启动：",
+  "Or copy the .wasm file into its plugin folder ({option}, by default {folder}). The server finds it there within a second, and it appears here by itself.":
+    "也可以把 .wasm 文件复制到它的插件文件夹（{option}，默认为 {folder}）。服务器会在一秒内发现它，并自动显示在这里。",
+  "No plugins here": "此处没有插件",
+  "This server runs no plugins": "此服务器不运行插件",
+  "It may be an older version, or another server than Penstock behind this page.":
+    "可能是旧版本，或者此页面背后不是 Penstock 服务器。",
+  "{quarantined} Whoever made it fault again and again has to wait before using it again; others use it as before.":
+    "{quarantined}反复使它出故障的用户需要等待才能再次使用；其他人照常使用。",
+  "Quarantined.": "已隔离。",
+  "It has faulted {n} times.": ["它出过 {n} 次故障。"],
+  "End the quarantine": "解除隔离",
+  "Forget the faults": "清除故障记录",
+  "The last time was at {time}.": "最近一次在 {time}。",
+  "The last time was on {time}.": "最近一次在 {time}。",
+  "Takes part as": "参与方式",
+  "The file has changed and cannot be loaded, so the plugin from before stays in use: {error}":
+    "文件已更改且无法加载，因此继续使用之前的插件：{error}",
+  "It cannot be used with the model {model}: {error}": "不能用于模型 {model}：{error}",
+  "Configure and try": "配置并试用",
+  "comes with the server": "服务器自带",
+  "The server's configuration has every request use it (plugins.default).":
+    "服务器的配置让每个请求都使用它（plugins.default）。",
+  "In every request": "用于每个请求",
+  Quarantined: "已隔离",
+  Ready: "就绪",
+  "SHA-256 {hash}: copy": "SHA-256 {hash}：复制",
+  copied: "已复制",
+  "To change the plugins": "要更改插件",
+  Plugins: "插件",
+  "Sandboxed WebAssembly modules that write the prompt, choose tokens and end answers.":
+    "在沙箱中运行的 WebAssembly 模块，用来编写提示词、选择词元和结束回答。",
+  "Loading…": "加载中…",
+  "Drop the .wasm files here": "将 .wasm 文件拖放到这里",
+  "You tell short stories.": "你会讲短故事。",
+  "Tell me about a frog.": "讲一只青蛙的故事。",
+  "A frog sat on a stone.": "一只青蛙坐在石头上。",
+  "And then?": "然后呢？",
+  "Prompt preview": "提示词预览",
+  "The prompt": "提示词",
+  "This chat, up to its last question, as the model would get it.":
+    "此对话截至最后一个提问，即模型会收到的样子。",
+  "An example conversation, as the model would get it.": "示例对话，即模型会收到的样子。",
+  "The model’s own template": "模型自带的模板",
+  "Prompt of {template}": "{template} 的提示词",
+  "One special token": "一个特殊词元",
+  "{n} more tokens are not shown.": ["另有 {n} 个词元未显示。"],
+  "Remove {plugin}?": "移除 {plugin}？",
+  "This deletes {file} on the server. It cannot be undone. Chats that use the plugin go on without it.":
+    "这会删除服务器上的 {file}，且无法撤销。使用该插件的对话将不再使用它。",
+  Cancel: "取消",
+  "Try {plugin}": "试用 {plugin}",
+  "Try it": "试用",
+  "A question to try it with": "用于试用的提问",
+  Stop: "停止",
+  Try: "试一试",
+  "Asked in “{chat}”, in the place of its last question.": "在“{chat}”中提出，代替其最后一个提问。",
+  "Without {plugin}": "不使用 {plugin}",
+  "With {plugin}": "使用 {plugin}",
+  "Tell me a story about a frog.": "给我讲一个青蛙的故事。",
+  "Both are the same: here the plugin had nothing to change.": "两者相同：这里插件没有需要改动的地方。",
+  "This chat uses it already.": "此对话已在使用它。",
+  "Do you like it? Switch it on with “Use in this chat”.": "满意吗？可用“在此对话中使用”开启。",
+  Upload: "上传",
+  "Plugin files": "插件文件",
+  Uploads: "上传列表",
+  "Dismiss {what}": "关闭 {what}",
+  Dismiss: "关闭",
+  "Waiting for its turn…": "等待处理…",
+  "{file} is being sent": "正在发送 {file}",
+  "The server checks it…": "服务器正在检查…",
+  "Replace {plugin}?": "替换 {plugin}？",
+  "There is a plugin {name} already. Answers that run keep the one they began with.":
+    "已经有名为 {name} 的插件。进行中的回答继续使用开始时的版本。",
+  Now: "当前",
+  "not known": "未知",
+  New: "新的",
+  Replace: "替换",
+  "Keep the old one": "保留旧的",
+  "Use in this chat": "在此对话中使用",
+  "The chat that is open; it has no messages yet.": "当前打开的对话，还没有消息。",
+  "“{title}”": "“{title}”",
+  "Use in new chats": "在新对话中使用",
+  "Chats that you begin from now on.": "从现在起开始的对话。",
+  "Open the chat": "打开对话",
+  "Do without it in this chat": "在此对话中不使用",
+  "Every request to this server uses it; its operator has set that.":
+    "发往此服务器的每个请求都使用它；这由运营者设定。",
+  "First complete the configuration. {problem}": "请先完成配置。{problem}",
+  "And {n} more.": ["另有 {n} 项。"],
   // view/roads
   // view/script
   // view/settings
