@@ -470,6 +470,132 @@ export default {
   // view/roads
   // view/script
   // view/settings
+  "End of the answer": "Ende der Antwort",
+  "Stop strings": "Stopptexte",
+  "The answer ends before the first of them. Enter adds one; \\n is a line break.":
+    "Vor dem ersten davon endet die Antwort. Enter fügt einen hinzu; \\n ist ein Zeilenumbruch.",
+  "stop strings|none": "keine",
+  Format: "Format",
+  "What the answer is bound to": "Woran die Antwort gebunden ist",
+  "Examples:": "Beispiele:",
+  "{n} tokens": ["{n} Token", "{n} Token"],
+  Reasoning: "Nachdenken",
+  "The template of this model knows no levels of reasoning.":
+    "Die Vorlage dieses Modells kennt keine Stufen des Nachdenkens.",
+  "For the chat template": "Für die Chat-Vorlage",
+  "It must be a JSON object. Until then it is not sent.":
+    "Es muss ein JSON-Objekt sein. Bis dahin wird es nicht gesendet.",
+  "Values that the template reads, as JSON. Many know enable_thinking.":
+    "Werte, die die Vorlage liest, als JSON. Viele kennen enable_thinking.",
+  "Time and priority": "Zeit und Priorität",
+  "the server's order": "Reihenfolge des Servers",
+  "your order": "eigene Reihenfolge",
+  "For each token the model rates every word piece. The stages change and thin out these candidates, from top to bottom, until one is drawn. Drag a stage by its handle, or press the arrow keys on it.":
+    "Für jedes Token bewertet das Modell alle Wortstücke. Die Stufen verändern und lichten diese Kandidaten von oben nach unten, bis einer gezogen wird. Eine Stufe am Griff ziehen oder dort die Pfeiltasten drücken.",
+  "{stage} is now stage {n} of {total}": "{stage} ist jetzt Stufe {n} von {total}",
+  Stages: "Stufen",
+  "stage {n} of {total}": "Stufe {n} von {total}",
+  "Move {stage}": "{stage} verschieben",
+  "Drag, or press the arrow keys": "Ziehen oder Pfeiltasten drücken",
+  "{stage} was added": "{stage} ist hinzugefügt",
+  "There can be at most {n}.": "Höchstens {n} sind möglich.",
+  "Then one token is drawn": "Dann wird ein Token gezogen",
+  "Keeps how each token was chosen, for the inspector: the candidates before and after every stage. Answers come a little slower.":
+    "Hält für den Inspektor fest, wie jedes Token gewählt wurde: die Kandidaten vor und nach jeder Stufe. Antworten kommen etwas langsamer.",
+  "Draw a seed": "Einen Seed ziehen",
+  "Keep the seed of the last answer, {seed}": "Seed der letzten Antwort behalten: {seed}",
+  "version {n}": "Version {n}",
+  "The server's own": "Das des Servers",
+  "The server's own: {model}": "Das des Servers: {model}",
+  Model: "Modell",
+  "Model: {model}": "Modell: {model}",
+  "{model} (not on this server)": "{model} (nicht auf diesem Server)",
+  "This server does not have {model}. Choose another.":
+    "Dieser Server hat {model} nicht. Ein anderes wählen.",
+  "This server does not have {model}; {other} answers in its place.":
+    "Dieser Server hat {model} nicht; {other} antwortet an seiner Stelle.",
+  "What the model should know or obey in this chat":
+    "Was das Modell in diesem Chat wissen oder befolgen soll",
+  "The system prompt: it stands before the chat.": "Der System-Prompt: Er steht vor dem Chat.",
+  "The template of this model knows no system prompts; it may refuse this one.":
+    "Die Vorlage dieses Modells kennt keine System-Prompts; vielleicht lehnt sie diesen ab.",
+  "Until then it is not sent.": "Bis dahin wird es nicht gesendet.",
+  "The server will refuse it.": "Der Server wird es ablehnen.",
+  random: "zufällig",
+  default: "Standard",
+  "{value} is {meaning}.": "{value} heißt: {meaning}.",
+  "Reset “{parameter}”": "„{parameter}“ zurücksetzen",
+  "Back to the server's default": "Zurück zum Standard des Servers",
+  "Programs, templates, stop rules": "Programme, Vorlagen, Stoppregeln",
+  "Plugins that write the whole answer or the prompt, or that end the answer. They have no place in the chain.":
+    "Plugins, die die ganze Antwort oder den Prompt schreiben oder die Antwort beenden. In der Kette haben sie keinen Ort.",
+  "fill in what is required first": "erst ausfüllen, was nötig ist",
+  "Use {name}": "{name} verwenden",
+  "This server has no plugin {name}, so it is left out.":
+    "Dieser Server hat kein Plugin {name}; es bleibt weg.",
+  "A built-in preset has this name. Choose another.":
+    "So heißt schon eine eingebaute Voreinstellung. Einen anderen Namen wählen.",
+  "Saved as “{name}”.": "Gespeichert als „{name}“.",
+  "There is a preset of this name. Choose another.":
+    "So heißt schon eine Voreinstellung. Einen anderen Namen wählen.",
+  "Renamed to “{name}”.": "Umbenannt in „{name}“.",
+  "Preset “{name}” is deleted.": "Die Voreinstellung „{name}“ ist gelöscht.",
+  Undo: "Rückgängig",
+  Rename: "Umbenennen",
+  Save: "Speichern",
+  "Save as preset…": "Als Voreinstellung speichern…",
+  "Rename…": "Umbenennen…",
+  Delete: "Löschen",
+  "Export presets": "Voreinstellungen exportieren",
+  "Name of the preset": "Name der Voreinstellung",
+  Overwrite: "Überschreiben",
+  "{n} presets are there now.": ["{n} Voreinstellung ist jetzt da.", "{n} Voreinstellungen sind jetzt da."],
+  "Import presets…": "Voreinstellungen importieren…",
+  "File with presets": "Datei mit Voreinstellungen",
+  "Enter adds one; \\n is a line break.": "Enter fügt einen hinzu; \\n ist ein Zeilenumbruch.",
+  "the server's own": "die des Servers",
+  "This server has no such plugin. It is not sent.":
+    "Dieser Server hat kein solches Plugin. Es wird nicht gesendet.",
+  "If it fails": "Wenn es fehlschlägt",
+  "end the answer": "die Antwort beenden",
+  "go on without it": "ohne es weitermachen",
+  Creativity: "Kreativität",
+  Preset: "Voreinstellung",
+  "Your preset": "Eigene Voreinstellung",
+  "Preset “{name}” is set.": "Die Voreinstellung „{name}“ gilt.",
+  "Your own mixture. Save it under a name to use it in other chats.":
+    "Eine eigene Mischung. Unter einem Namen gespeichert, ist sie auch in anderen Chats da.",
+  "Your preset, as it was saved.": "Eigene Voreinstellung, wie gespeichert.",
+  "Use it in a program": "In einem Programm verwenden",
+  "What answering the last question again would send now.":
+    "Was gesendet würde, um die letzte Frage noch einmal zu beantworten.",
+  "What the question “Hello!” would send now.": "Was die Frage „Hello!“ jetzt senden würde.",
+  "The key is taken from the variable PENSTOCK_API_KEY.":
+    "Der Schlüssel kommt aus der Variablen PENSTOCK_API_KEY.",
+  "Form of the request": "Form der Anfrage",
+  Copied: "Kopiert",
+  "Copy the request": "Anfrage kopieren",
+  "The request": "Die Anfrage",
+  "New chats begin with these settings.": "Neue Chats beginnen mit diesen Einstellungen.",
+  "New chats with {model} begin with these settings.":
+    "Neue Chats mit {model} beginnen mit diesen Einstellungen.",
+  "Changes count from the next answer on, in this chat alone.":
+    "Änderungen gelten ab der nächsten Antwort, nur in diesem Chat.",
+  "Use as default for new chats": "Als Standard für neue Chats",
+  "Use for new chats with {model}": "Für neue Chats mit {model}",
+  "All settings are back at the defaults.": "Alle Einstellungen stehen wieder auf Standard.",
+  "Back to defaults": "Zurück zum Standard",
+  "{n} tools": ["{n} Werkzeug", "{n} Werkzeuge"],
+  Advanced: "Erweitert",
+  "sampler chain, end, reasoning, request": "Sampling-Kette, Ende, Nachdenken, Anfrage",
+  "Add a stage": "Stufe hinzufügen",
+  plugin: "Plugin",
+  "Add {stage}": "{stage} hinzufügen",
+  "switched off": "ausgeschaltet",
+  "{stage} in the chain": "{stage} in der Kette",
+  "left out by Mirostat": "von Mirostat ausgelassen",
+  "no effect at this value": "bei diesem Wert ohne Wirkung",
+  "not on this server, left out": "nicht auf diesem Server, bleibt weg",
   // view/shortcuts
   // view/sidebar
   "As the browser": "Wie der Browser",
