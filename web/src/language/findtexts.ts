@@ -13,8 +13,6 @@ export interface Text {
 // What people read or hear of an element's attributes, and of our own components'.
 const read =
   /^(aria-(label|description|valuetext|roledescription|placeholder)|title|placeholder|alt|label|name|now|text|help|hint|legend|heading|action|empty)$/;
-const forMachines = /^(class|accept|style)$/; // attributes that have several words
-const selects = /^(querySelector(All)?|closest|matches)$/;
 const machine = new Set(["code", "kbd", "pre", "var", "samp"]);
 const words = /\p{L}{2,}['’]?\p{L}*[,:;]? \p{L}/u; // at least two
 const word = /^\p{Lu}\p{Ll}{2,}[….:]?$/u; // alone, like the name of a button
@@ -49,11 +47,11 @@ export function findTexts(path: string, code: string): { texts: Text[]; problems
       node.arguments.filter((one) => !taken.includes(one)).forEach(visit);
       return;
     }
+    if (ts.isJsxAttribute(node) && isForCode(node)) return;
     if (ts.isJsxText(node)) {
       if (/\p{L}/u.test(node.text) && !machine.has(tagOf(node))) complain(node, node.text);
       return;
     }
-    if (ts.isJsxAttribute(node) && forMachines.test(node.name.getText())) return;
     if (ts.isCallExpression(node) && isSelection(node.expression)) {
       visit(node.expression);
       return;
@@ -73,8 +71,14 @@ function textOf(node: ts.Node): string | undefined {
   return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join("\0");
 }
 
-function isProse(text: string): boolean {
+function isProse(code: string): boolean {
+  const text = code.replace(/<[a-z/][^>]*>/g, attributes);
   return words.test(text) || (word.test(text) && !names.test(text));
+}
+
+/** What people read of a tag of HTML. */
+function attributes(tag: string): string {
+  return /aria-label="([^"]*)"/.exec(tag)?.[1] ?? "";
 }
 
 /** Tells whether a string is what an element has as a child, or one of its texts as an attribute. */
@@ -91,17 +95,20 @@ function isSaid(node: ts.Node): boolean {
     if (!chosen) return false;
   }
   const attribute = ts.isJsxAttribute(at.parent) ? at.parent : at.parent.parent;
-  if (ts.isJsxAttribute(attribute)) return isRead(attribute.name.getText(), textOf(node) ?? "");
+  if (ts.isJsxAttribute(attribute)) return read.test(attribute.name.getText());
   return !machine.has(tagOf(at.parent));
 }
 
-/** Tells whether people read an attribute. A name in lower case is that of an icon or a parameter. */
-function isRead(attribute: string, text: string): boolean {
-  return read.test(attribute) && !(attribute === "name" && /^[a-z_]+$/.test(text));
+/** Tells whether nobody reads an attribute: classes, and names of icons, parameters and form fields. */
+function isForCode({ name, parent, initializer }: ts.JsxAttribute): boolean {
+  if (name.getText() !== "name") return name.getText() === "class";
+  if (/^"[a-z_]+"$/.test(initializer?.getText() ?? "")) return true;
+  return /^([a-z]|Icon$)/.test(parent.parent.tagName.getText());
 }
 
+/** Tells whether elements are looked for, by a selector of CSS. */
 function isSelection(called: ts.Expression): boolean {
-  return ts.isPropertyAccessExpression(called) && selects.test(called.name.text);
+  return ts.isPropertyAccessExpression(called) && /^querySelector(All)?$/.test(called.name.text);
 }
 
 function tagOf({ parent }: ts.Node): string {

@@ -10,7 +10,8 @@ import { languages, list, type Table, t, tn, tx } from "./language.ts";
 const source = fileURLToPath(new URL("..", import.meta.url));
 
 // Files whose texts are still in English alone.
-const todo = /^src\/([a-z]+\.tsx?|(chats|host|live|media|rules|scripts|text|tools|trace)\/.*|view\/(?!plugins|form|settings).*):/;
+const todo =
+  /^src\/([a-z]+\.tsx?|(chats|host|live|media|rules|scripts|text|tools|trace)\/.*|view\/(?!plugins|form|settings).*):/;
 
 const texts: Text[] = [];
 const untranslated: string[] = [];
