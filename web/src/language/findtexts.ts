@@ -99,7 +99,7 @@ function isSaid(node: ts.Node): boolean {
   return !machine.has(tagOf(at.parent));
 }
 
-/** Tells whether nobody reads an attribute: classes, and names of icons, parameters and form fields. */
+/** Tells whether nobody reads an attribute: classes, names of icons, parameters, form fields. */
 function isForCode({ name, parent, initializer }: ts.JsxAttribute): boolean {
   if (name.getText() !== "name") return name.getText() === "class";
   if (/^"[a-z_]+"$/.test(initializer?.getText() ?? "")) return true;

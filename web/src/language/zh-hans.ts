@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// The texts of the page in Chinese, as it is written in China and Singapore, by folder of the source: a text that two folders have stands
-// with the first.
+// The texts of the page in Chinese, as it is written in China and Singapore, by folder of the
+// source: a text that two folders have stands with the first.
 export default {
   // the page
   // chats

@@ -174,7 +174,7 @@ export class Presets {
   }
 }
 
-/** Tells whether a preset may have a name. A stored one keeps that of a title in another language. */
+/** Tells whether a stored preset may have its name, which may be a title in another language. */
 function isOwnName(name: string): boolean {
   return name !== "" && !builtIn.some((preset) => preset.name === name);
 }
