@@ -25,7 +25,7 @@ export const language: Language = worker() ? known(self.name) : known(chosenLang
 const table: Table = await load();
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language);
-const lists = new Intl.ListFormat(language);
+const lists = new Intl.ListFormat(language === "en" ? "en-GB" : language); // without a comma before "and"
 const spoken = Object.keys(table).length > 0 ? language : "en"; // a table may not have come
 if (typeof document !== "undefined") document.documentElement.lang = spoken;
 

@@ -5,6 +5,7 @@ import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import { t } from "../../language/language.ts";
+import { columnWords } from "../../settings/strategies.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 import { MessageView } from "./messageview.tsx";
@@ -51,7 +52,7 @@ export function Columns({ chat, shown, versions, editing }: Props) {
       {versions.map((id, i) => (
         <div key={id} class="column" data-shown={id === shown}>
           <header>
-            <strong>{chat.tree.node(id).peek().answer?.column ?? t("Version {n}", { n: i + 1 })}</strong>
+            <strong>{columnOf(chat, id) ?? t("Version {n}", { n: i + 1 })}</strong>
             <button type="button" class="quiet" onClick={() => keep(id)}>
               {t("Keep version {n}", { n: i + 1 })}
             </button>
@@ -61,6 +62,12 @@ export function Columns({ chat, shown, versions, editing }: Props) {
       ))}
     </section>
   );
+}
+
+/** What the column of an answer is called, if it was asked for in columns. */
+function columnOf(chat: Chat, id: string): string | undefined {
+  const { column } = chat.tree.node(id).peek().answer ?? {};
+  return column === undefined ? undefined : columnWords(column);
 }
 
 /** Marks what differs, once all versions are written. */
