@@ -9,22 +9,22 @@ import (
 	"github.com/penstock/penstock/host/plugin/guest"
 )
 
-// filter is a stage as a filter of the shown text.
+// filter lets a plugin change the text before the client sees it. All counts are bytes.
 type filter struct {
 	stage *Stage
-	held  []byte // the end of text, which the plugin keeps back
-	text  []byte // the text of all calls
+	held  []byte // the end of text that the plugin keeps back
+	text  []byte // what all calls were given
 	calls []filterCall
 	cut   bool // the instance has seen text that was taken back
 
-	bytes, written int // bytes given to the plugin and written by it since the answer began
+	bytes, written int // given to the plugin and written by it since the answer began
 }
 
 // filterCall is a call of Filter whose text was not taken back.
 type filterCall struct {
-	end   int // where its text ends in filter.text
-	held  int // bytes that the plugin kept back then
-	after int // tokens that the answer had then
+	end   int // of its text in filter.text
+	held  int // by the plugin after the call
+	after int // tokens of the answer at the time
 }
 
 // Filter implements answer.Filter. Text longer than the guest's buffer comes in several calls.
@@ -41,15 +41,15 @@ func (f *filter) Filter(text string, last bool) (shown string, err error) {
 		return "", err
 	}
 	if s.disabled || s.instance != nil && !s.instance.Has(guest.Filter) {
-		shown += string(f.held) // with the rest of the text, which filterParts left there
+		shown += string(f.held) // which includes what filterParts could not give the plugin
 		f.held = f.held[:0]
 	}
 	f.calls = append(f.calls, filterCall{len(f.text), len(f.held), len(s.session.History) - s.prompt})
 	return shown, nil
 }
 
-// filterParts gives the guest a text, as much at a time as fits its buffer. What it does not show
-// is held.
+// filterParts gives the guest a text in parts that fit its buffer beside the text it keeps back.
+// After a fault, the rest of the text counts as kept back.
 func (f *filter) filterParts(text string, last bool) (shown string, err error) {
 	for first := true; (first || text != "") && f.stage.canCall(guest.Filter); first = false {
 		i := f.stage.instance
@@ -71,7 +71,8 @@ func (f *filter) filterParts(text string, last bool) (shown string, err error) {
 	return shown, err
 }
 
-// callGuest gives the guest the text it kept back and a part of the new text that fits beside it.
+// callGuest gives the guest the text that it kept back, followed by a part of the new text, and
+// checks its answer.
 func (f *filter) callGuest(part string, last bool) (shown string, _ *guest.Violation, _ error) {
 	s, i, limits := f.stage, f.stage.instance, &f.stage.module.Env.Limits
 	f.held = append(f.held, part...)
@@ -109,7 +110,7 @@ func (f *filter) callGuest(part string, last bool) (shown string, _ *guest.Viola
 	}
 }
 
-// Unfilter implements answer.Filter.
+// Unfilter implements answer.Filter: it forgets the last calls, whose text was taken back.
 func (f *filter) Unfilter(calls int) {
 	f.stage.mu.Lock()
 	defer f.stage.mu.Unlock()
@@ -129,9 +130,9 @@ func (f *filter) restoreHeld(n int) (end int) {
 	return end
 }
 
-// replay makes the calls from index from on again on a fresh instance, as far as they came when the
-// answer had at most tokens tokens, and returns the index of the next. The text that the plugin
-// shows is dropped.
+// replay repeats calls on a fresh instance: from index from on, those that came when the answer had
+// at most tokens tokens. It returns the index of the next call. What the plugin shows is dropped,
+// since the client has it already.
 func (f *filter) replay(from, tokens int) (int, error) {
 	for ; f.stage.implements(guest.Filter) && from < len(f.calls) && f.calls[from].after <= tokens; from++ {
 		begin := f.restoreHeld(from)

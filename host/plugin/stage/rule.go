@@ -12,16 +12,16 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// rule is a stage as a stop rule. Positions count bytes of the text that it was given.
+// rule lets a plugin end the answer by its text. It counts in bytes of the text that it was given.
 type rule struct {
 	stage  *Stage
 	chunks []chunk // the calls of Check to replay to a fresh instance
 	text   []byte  // the text of all chunks
 
-	// The plugin answers 0 when all text so far may be shown. The scheduler gets one verdict for
-	// each token, and a token's text may take several calls.
+	// The plugin answers 0 (abi.StopShow) when all text so far may be shown. The scheduler gets one
+	// verdict for each token, though a token's text may take several calls.
 	total    int    // bytes of all text
-	released int    // bytes shown after the last verdict without Hold
+	released int    // of them, bytes that the scheduler was told to show
 	held     []byte // the text since the plugin's last 0
 	cut      bool   // the instance has seen text that was taken back
 }
@@ -29,8 +29,8 @@ type rule struct {
 // chunk is a call of Check whose text was not taken back.
 type chunk struct {
 	token scheduler.Token
-	end   int // where its text ends in rule.text
-	after int // tokens that the answer had then
+	end   int // of its text in rule.text
+	after int // tokens of the answer at the time
 }
 
 // Check implements answer.StopRule. Text longer than the guest's buffer comes in several calls.
@@ -79,7 +79,7 @@ func (r *rule) callGuest(t scheduler.Token, part string) (answer.Verdict, error)
 // Name implements answer.NamedRule.
 func (r *rule) Name() string { return r.stage.name() }
 
-// Rewind implements answer.RewindRule.
+// Rewind implements answer.RewindRule: the last tokens and bytes were taken back.
 func (r *rule) Rewind(tokens, bytes int) {
 	r.stage.mu.Lock()
 	defer r.stage.mu.Unlock()
@@ -90,8 +90,8 @@ func (r *rule) Rewind(tokens, bytes int) {
 	r.held = r.held[:max(len(r.held)-bytes, 0)]
 }
 
-// readVerdict turns what the plugin returned into a verdict on all text since the last verdict
-// without Hold. Text that was released then can no longer be hidden.
+// readVerdict turns the plugin's answer into a verdict on the text that was not released yet. Text
+// that was released can no longer be hidden.
 func (r *rule) readVerdict(returned int32) (answer.Verdict, *guest.Violation) {
 	limit := r.stage.module.Env.Limits.Held
 	endAt := func(position int) (answer.Verdict, *guest.Violation) {
@@ -131,17 +131,16 @@ func wholeCharacters(text string, room int) int {
 	return room
 }
 
-// Close implements answer.StopRule. The stage closes the instance.
+// Close implements answer.StopRule. It does nothing, since the stage closes the instance.
 func (r *rule) Close() error { return nil }
 
-// needsReplay reports whether a fresh instance replaces one that has seen tokens or text that were
-// taken back. The text of the answer is then kept, to be replayed. A plugin with penstock_rewind
-// keeps its instance.
+// needsReplay reports whether Reset may replace the instance by a fresh one, so that the text of
+// the answer must be kept to replay it.
 func (s *Stage) needsReplay() bool {
 	return !s.implements(guest.Rewind) && (s.implements(guest.Accept) || s.implements(guest.Stop) || s.implements(guest.Filter))
 }
 
-// rememberChunk keeps a call of Check for replay.
+// rememberChunk keeps what a call of Check was given, to replay it.
 func (r *rule) rememberChunk(t scheduler.Token, text string) {
 	if r.stage.needsReplay() {
 		r.text = append(r.text, text...)
@@ -164,9 +163,9 @@ func (r *rule) forgetChunks(tokens, bytes int) {
 // reset prepares for an instance that has seen no text.
 func (r *rule) reset() { r.total, r.held, r.cut = 0, r.held[:0], false }
 
-// replay shows a fresh instance the chunks from index from on that came when the answer had at most
-// tokens tokens, and returns the index of the next. Verdicts no longer count, but the instance may
-// hold text back again.
+// replay repeats calls on a fresh instance: from index from on, the chunks that came when the
+// answer had at most tokens tokens. It returns the index of the next chunk. The plugin's verdicts
+// no longer end the answer, but it may hold text back again.
 func (r *rule) replay(from, tokens int) (int, error) {
 	for ; r.stage.implements(guest.Stop) && from < len(r.chunks) && r.chunks[from].after <= tokens; from++ {
 		begin := 0
