@@ -44,7 +44,7 @@ func sections() string {
 	for _, f := range common {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, f.Range, defaults[f.Name])
 	}
-	for _, d := range api.Dialects() {
+	for _, d := range append(api.Dialects(), api.Dialect{Name: "With the admin key", Routes: api.AdminBodies()}) {
 		b.WriteString(matrix(d, common))
 	}
 	return b.String()
