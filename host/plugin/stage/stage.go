@@ -10,8 +10,8 @@
 //	steer.go   Prepare  during the forward pass: a mask, biases or a forced token
 //	apply.go   Apply    choosing: the plugin is shown candidates or the whole row of logits
 //	steer.go   Accept   after a token was chosen: the plugin may stop the answer, take tokens back or draft
-//	rule.go    Check    the plugin reads the new text and may stop the answer
-//	filter.go  Filter   the plugin reads the new text and may change what the client sees
+//	text.go    Check    the plugin reads the new text and may stop the answer
+//	text.go    Filter   the plugin reads the new text and may change what the client sees
 //	stage.go   Refuse   the chain cannot do what the plugin asked for
 //
 // Program (program.go) runs a plugin that owns its whole request. Render (template.go) calls one
