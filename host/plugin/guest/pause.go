@@ -38,8 +38,8 @@ func (i *Instance) pause() error {
 	if lost := i.lost(now); lost > 0 {
 		i.hasWaited(lost)
 	}
-	if now.After(i.deadline) || i.running == Plan && now.Sub(i.started)-i.waited-i.rested > i.module.Env.Limits.PlanTime {
-		return i.tooLate()
+	if now.After(i.deadline) || i.hasSpentPlanTime(now) {
+		return i.tooLate(now)
 	}
 	if v := i.shareSlice(); v != nil {
 		return v
@@ -94,12 +94,17 @@ func (i *Instance) requestOver() <-chan struct{} {
 	return i.session.Done
 }
 
+// hasSpentPlanTime reports whether the call is a plan that has computed for as long as it may.
+func (i *Instance) hasSpentPlanTime(now time.Time) bool {
+	return i.running == Plan && now.Sub(i.started)-i.waited-i.rested > i.module.Env.Limits.PlanTime
+}
+
 // tooLate is the violation of a call past its deadline. If most of its time was waits that count,
 // the plugin is not blamed.
-func (i *Instance) tooLate() *Violation {
-	took := time.Since(i.started)
+func (i *Instance) tooLate(now time.Time) *Violation {
+	took := now.Sub(i.started)
 	worked := took - i.waited
-	if !i.patient() && worked < took/3 {
+	if !i.patient() && worked < took/3 && !i.hasSpentPlanTime(now) {
 		return Violationf(plugin.CauseBusy, "it computed for %v of %v; try again in a moment", worked.Round(time.Millisecond), took.Round(time.Millisecond))
 	}
 	if i.patient() {
@@ -165,7 +170,7 @@ func (i *Instance) takeSlice() *Violation {
 	case <-late:
 		turn.End()
 		i.waited += time.Since(began)
-		return i.tooLate()
+		return i.tooLate(time.Now())
 	case <-i.requestOver():
 		turn.End()
 		return Violationf(plugin.CauseCancelled, "while it waited for its turn")
