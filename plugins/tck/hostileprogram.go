@@ -16,7 +16,7 @@ import (
 func breaks(name, rule, cause string, code func(d *draft) []byte) Case {
 	d := newProgram(name, 3)
 	d.Pages = rowPages
-	return faulted(rule, abi.ExportRun, cause, d.runs(d.openPrompt(root), code(d)))
+	return faulted(rule, abi.ExportRun, cause, d.runs(d.openPrompt(), code(d)))
 }
 
 // hostilePrograms are programs that break the rules of branches, or try to take more than is

@@ -427,7 +427,7 @@ type replica struct {
 func (f *fleet) newReplica(number int, wrap func(*machine) scheduler.Backend) (*replica, error) {
 	r := &replica{fleet: f, number: number, machine: newMachine(f.hardware)}
 	if f.policy.asksPrefixes() {
-		r.machine.held = newHoldings()
+		r.machine.held = &holdings{sequences: map[uint64]int{}}
 	}
 	var err error
 	r.scheduler, err = scheduler.New(wrap(r.machine), scheduler.Config{Slots: f.hardware.slots, ITLTarget: f.hardware.target,
@@ -445,7 +445,7 @@ func (r *replica) send(c *conversation, prompt []scheduler.Token) (bool, error) 
 	_, err := r.scheduler.Submit(scheduler.Request{
 		Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: c.answer}, Chain: []chain.Stage{schedulertest.Greedy{}}, Reports: scheduler.Reports{Logprobs: -1},
 		Drafting: scheduler.Drafting{MostDrafted: -1}, Caching: scheduler.Caching{CachePrompt: true}, Delivery: scheduler.Delivery{Overflow: scheduler.DropOldest, Buffer: 1},
-		Ended: func(e scheduler.RequestRecord) { r.answered(c, e, sent, known) },
+		Ended: func(e scheduler.RequestRecord) { r.answered(c, e, known) },
 	})
 	if errors.Is(err, scheduler.ErrQueueFull) {
 		return false, nil
@@ -455,7 +455,7 @@ func (r *replica) send(c *conversation, prompt []scheduler.Token) (bool, error) 
 }
 
 // answered is told of the end of an answer, at the end of a tick.
-func (r *replica) answered(c *conversation, e scheduler.RequestRecord, sent time.Duration, known int) {
+func (r *replica) answered(c *conversation, e scheduler.RequestRecord, known int) {
 	f := r.fleet
 	r.ended++
 	if e.Reason == answer.ReasonError {

@@ -123,8 +123,6 @@ type change struct {
 	held   bool
 }
 
-func newHoldings() *holdings { return &holdings{sequences: map[uint64]int{}} }
-
 // add notes that one more sequence begins with a prefix.
 func (h *holdings) add(digest uint64) {
 	if h.sequences[digest]++; h.sequences[digest] == 1 {
