@@ -157,13 +157,7 @@ func TestCheckMentions(t *testing.T) {
 		"`github.com/x/y`, `/v1/chat`, `a/b -c`":    nil,
 		"`scheduler/...` and `scheduler/*.go`":      nil,
 	} {
-		got, err := checkMentions(file{"README.md", []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("findings in %q (-want +got):\n%s", text, diff)
-		}
+		mustFind(t, checkMentions, text, want)
 	}
 }
 
@@ -182,12 +176,18 @@ func TestCheckLinks(t *testing.T) {
 		`<img src="docs/images/gaps.svg">`:                     nil,
 		`<source srcset="docs/images/gone.png">`:               {"README.md:1: there is no docs/images/gone.png"},
 	} {
-		got, err := checkLinks(file{"README.md", []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("findings in %q (-want +got):\n%s", text, diff)
-		}
+		mustFind(t, checkLinks, text, want)
+	}
+}
+
+// mustFind checks what is found in the text of the README.
+func mustFind(t *testing.T, check func(file) ([]string, error), text string, want []string) {
+	t.Helper()
+	got, err := check(file{"README.md", []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings in %q (-want +got):\n%s", text, diff)
 	}
 }

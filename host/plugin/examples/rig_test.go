@@ -5,7 +5,6 @@
 package examples
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,10 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/spawn"
@@ -104,20 +103,10 @@ func read(t testing.TB, name string) []byte {
 // loaded is a plugin that was built, loaded with vocabulary v.
 func loaded(t testing.TB, name string, v plugin.Vocabulary) *load.Plugin {
 	t.Helper()
-	limits := plugin.DefaultLimits()
-	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
-	r := load.New(plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: v, Grammars: session.NewGrammars(v)}, Limits: limits})
-	m, err := r.Load(context.Background(), read(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		m.Release()
-		if err := r.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) {
+		o.CacheDir, o.Vocabulary, o.Grammars = codeCache, v, session.NewGrammars(v)
 	})
-	return m
+	return hosttest.Load(t, l, hosttest.Built(read(t, name)))
 }
 
 func mustJSON(t testing.TB, value any) []byte {

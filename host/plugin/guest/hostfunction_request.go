@@ -312,21 +312,19 @@ var resultFunctions = map[string]hostFunction{
 }
 
 func hostOutput(i *Instance, c *call) uint64 {
-	c.unseen = i.session.Replaying
-	if err := i.output(c.in[0]); err != nil {
-		i.session.log.add(abi.LogWarn, []byte(err.Error()))
-		return i32(abi.OutputRefused)
-	}
-	return i32(abi.OutputOk)
+	return c.take(i, i.output, abi.OutputOk, abi.OutputRefused)
 }
 
-func hostNote(i *Instance, c *call) uint64 {
+func hostNote(i *Instance, c *call) uint64 { return c.take(i, i.note, abi.NoteOk, abi.NoteRefused) }
+
+// take has a value taken, and answers whether it was. Why it was refused is logged.
+func (c *call) take(i *Instance, taken func([]byte) error, ok, refused int32) uint64 {
 	c.unseen = i.session.Replaying
-	if err := i.note(c.in[0]); err != nil {
+	if err := taken(c.in[0]); err != nil {
 		i.session.log.add(abi.LogWarn, []byte(err.Error()))
-		return i32(abi.NoteRefused)
+		return i32(refused)
 	}
-	return i32(abi.NoteOk)
+	return i32(ok)
 }
 
 func hostBind(i *Instance, c *call) uint64 {

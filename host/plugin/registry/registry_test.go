@@ -364,11 +364,7 @@ func TestRegistry_Hammer_UploadsAndUses(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if s, err := stage.New(m, plugin.RequestInfo{}); err != nil {
-					t.Error(err)
-				} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {
-					t.Error(err)
-				}
+				begin(t, m)
 				m.Release()
 			}
 		})

@@ -36,6 +36,14 @@ func declining() *asm.Guest {
 	return g.On(abi.ExportSample, asm.Unreachable).On(abi.ExportAccept, asm.I32(0))
 }
 
+// mustDiffer checks that the text of a difference has some words; "": there is none.
+func mustDiffer(t *testing.T, d *Difference, want string) {
+	t.Helper()
+	if (d == nil) != (want == "") || d != nil && !strings.Contains(d.String(), want) {
+		t.Errorf("got %v, want %q", d, want)
+	}
+}
+
 func TestPlayer_Play_FirstDifference(t *testing.T) {
 	// The second of the candidates is banned: its logit lies after 8 ids and one logit.
 	ban := slices.Concat(asm.PokeF(hosttest.AtBuffer+36, float32(notFinite["-inf"])), asm.I32(-1))
@@ -93,9 +101,7 @@ func TestPlayer_Play_FirstDifference(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := play(t, file(t, `"request":{"prompt":[1,2]},"calls":[`+tc.calls+`]`), tc.guest.Wasm())
-			if (d == nil) != (tc.want == "") || d != nil && !strings.Contains(d.String(), tc.want) {
-				t.Errorf("got %v, want %q", d, tc.want)
-			}
+			mustDiffer(t, d, tc.want)
 		})
 	}
 }
@@ -157,9 +163,7 @@ func TestPlayer_Play_HostsAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := play(t, file(t, `"calls":[{"call":"open"},`+tc.calls+`]`), g.Wasm())
-			if (d == nil) != (tc.want == "") || d != nil && !strings.Contains(d.String(), tc.want) {
-				t.Errorf("got %v, want %q", d, tc.want)
-			}
+			mustDiffer(t, d, tc.want)
 		})
 	}
 }
@@ -180,9 +184,7 @@ func TestPlayer_Play_Completion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := play(t, file(t, `"calls":[{"call":"open"},{"call":"prepare","answer":1,"mask":{"allow":[7]},"asked":[`+tc.asked+`]}]`), g.Wasm())
-			if (d == nil) != (tc.want == "") || d != nil && !strings.Contains(d.String(), tc.want) {
-				t.Errorf("got %v, want %q", d, tc.want)
-			}
+			mustDiffer(t, d, tc.want)
 		})
 	}
 }
