@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// breaks is a case of a program with three branches, of which the root is open, that faults.
+// breaks is a case of a program that must fault. It may have three branches, and the root is open.
 func breaks(name, rule, cause string, code func(d *draft) []byte) Case {
 	d := newProgram(name, 3)
 	d.Pages = rowPages

@@ -27,8 +27,8 @@ const (
 	kept    = 1 // a global
 )
 
-// newProgram begins a plugin that is a program with so many branches. A host that knows none
-// leaves the export alone, and answers as without it.
+// newProgram begins a plugin that is a program with a number of branches. A host without programs
+// ignores the export, and answers as without it.
 func newProgram(name string, branches int) *draft {
 	return newDraft(name, fmt.Sprintf(`"branches":%d,"optional":[%q],`, branches, abi.ExportRun))
 }
@@ -79,8 +79,8 @@ func (d *draft) shows() []byte {
 	return slices.Concat(asm.I32(atShown), asm.Global(picked), asm.Store, d.call(abi.ImportShow, 0, atShown, 0, 1), asm.Drop)
 }
 
-// greedy is code that shows the rest of what a request without the program gets, so many tokens of
-// it, from the root branch on. Its last token ends the answer.
+// greedy is code that shows the next tokens of the answer that a request without the program gets,
+// from the root branch on. The answer's last token ends it.
 func (d *draft) greedy(tokens int) []byte {
 	wait := d.is("the branch that was waited for is ready", 1, d.waits(told, 0, asm.Local(root)))
 	return asm.Each(counter, asm.I32(tokens), wait, d.best(asm.Local(root)), d.shows(), d.adds(asm.Local(root), 0))
@@ -204,7 +204,7 @@ func runCases() []Case {
 	}
 }
 
-// adopts shows so many tokens, and has the answer go on from its branch, which has them.
+// adopts is a program that shows some tokens and then lets the answer go on from its branch.
 func adopts(name string, tokens int) *draft {
 	d := newProgram(name, 1)
 	return d.runs(d.openPrompt(), d.greedy(tokens), d.is("adopt", 0, asm.I32(0), asm.Local(root), d.prompt(), d.Call(abi.ImportAdopt)),

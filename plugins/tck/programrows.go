@@ -83,8 +83,7 @@ func forkedRow(d *draft) []byte {
 		d.best(asm.Local(root)), d.equal("the fork says the same", asm.Global(picked), asm.Global(kept)))
 }
 
-// partedBranches has three branches computed at once, of which one then goes back to where they
-// parted.
+// partedBranches computes three branches at once. One then goes back to where they parted.
 func partedBranches(d *draft) []byte {
 	fork := func(tokens int) []byte {
 		return slices.Concat(d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle), slices.Repeat(d.adds(asm.Local(handle), 0), tokens))

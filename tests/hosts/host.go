@@ -246,7 +246,7 @@ func share(t *testing.T, change map[string]any, modules map[string][]byte) *shar
 	return made
 }
 
-// OpenWithPlugins opens and runs a host with a plugin folder, of which modules are the files.
+// OpenWithPlugins opens and runs a host whose plugin folder has modules as its files.
 func OpenWithPlugins(t *testing.T, change map[string]any, modules map[string][]byte) *host.Host {
 	t.Helper()
 	h := Open(t, withModules(t, t.TempDir(), change, modules))
@@ -254,7 +254,7 @@ func OpenWithPlugins(t *testing.T, change map[string]any, modules map[string][]b
 	return h
 }
 
-// withModules are settings with a plugin folder, of which modules are the files.
+// withModules writes modules into a plugin folder and returns settings with that folder.
 func withModules(t *testing.T, dir string, change map[string]any, modules map[string][]byte) map[string]any {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -204,7 +204,7 @@ func findTestOnly(product goModule, packages []goPackage) (findings []string) {
 	return findings
 }
 
-// findOtherVersions finds modules of which the tests have another version than the product.
+// findOtherVersions finds modules that the tests use in another version than the product.
 func findOtherVersions(product, tests goModule) (findings []string) {
 	versions := map[string]string{}
 	for _, required := range product.Require {

@@ -53,7 +53,7 @@ type item struct {
 	value     bool   // a field or a constant, which may share a row with the next
 }
 
-// several is between comments of which each is to be quoted.
+// several separates comments that are quoted one by one.
 const several = "\n---\n"
 
 // sdk is one of the two.

@@ -23,8 +23,8 @@ import (
 type Request struct {
 	Prompt      string
 	Picture     []byte // a file that stands before the prompt of a chat completion; empty: none
-	MaxTokens   int    // exactly so many, since the end-of-text token is ignored
-	MayEnd      bool   // it is not ignored
+	MaxTokens   int    // of the answer, exactly: the end-of-text token is ignored
+	MayEnd      bool   // the end-of-text token ends the answer
 	Temperature float64
 	Seed        uint32
 	Plugins     json.RawMessage // the field plugins, which Penstock knows; empty: none
@@ -46,7 +46,7 @@ type Streamer interface {
 	Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error)
 }
 
-// With has each request changed before it is sent, perhaps by several goroutines at once.
+// With changes each request before it is sent. Several goroutines may call change at once.
 func With(s Streamer, change func(*Request)) Streamer { return changing{s, change} }
 
 type changing struct {

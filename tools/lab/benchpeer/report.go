@@ -75,14 +75,14 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// atLeast adds a row for a rate that must be at least so many times the other.
+// atLeast adds a row for a rate that must be at least least times the other.
 func (l *lab) atLeast(work, against string, ours, theirs, least float64) {
 	times := ratio(ours, theirs)
 	l.report.Rows = append(l.report.Rows, row{work, fmt.Sprintf("%.1f", ours), fmt.Sprintf("%s: %.1f", against, theirs),
 		fmt.Sprintf("%.2f ×", times), fmt.Sprintf("%.2f ×", least), yesNo(times >= least)})
 }
 
-// lower adds a row for a time, in milliseconds, that must be so many times lower than the other.
+// lower adds a row for a time in milliseconds. The other must be at least least times as long.
 func (l *lab) lower(work, against string, ours, theirs, least float64) {
 	l.inform(work, against, ours, theirs)
 	r := &l.report.Rows[len(l.report.Rows)-1]
@@ -198,7 +198,7 @@ func between(times float64, ratios []float64) string {
 	return fmt.Sprintf("%.2f × (%.2f to %.2f)", times, low, high)
 }
 
-// faster adds a row for a rate of Penstock's that must be at least so many times llama-server's.
+// faster adds a row for a rate of Penstock that must be at least least times that of llama-server.
 func (l *lab) faster(work, scenario string, figure func(bench.Result) float64, least float64) {
 	l.fasterThan(llama, work, scenario, figure, least)
 }

@@ -107,7 +107,7 @@ func run(ctx context.Context) error {
 	return section.Of("make bench-programs", "").Replace(*document, "\n"+strings.Join(table, "\n")+"\n\n")
 }
 
-// prompt is a text of about so many words, which begins with a name.
+// prompt returns a text of about words words that begins with a name.
 func prompt(name string, words int) string {
 	story := strings.Fields("the little frog wanted to see what was behind the big hill so he asked his mother who told him that the way was long")
 	text := []string{"Story", name + ":"}

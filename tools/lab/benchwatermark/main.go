@@ -139,7 +139,7 @@ func row(name string, counts []int64) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// found says how many texts of at least so many tokens are taken for marked, of their first tokens.
+// found counts texts, and those of them whose first tokens are taken for marked.
 type found struct {
 	texts, alarms int
 	p             []float64
@@ -263,7 +263,7 @@ func findFirst(c *client, texts []string, scheme string, tokens int) (all found,
 	return all, nil
 }
 
-// replaced has one of so many words be another of the text.
+// replaced returns the text with about one in every words replaced by another word of the text.
 func replaced(text string, every int) string {
 	words := strings.Split(text, " ")
 	random := rand.New(rand.NewPCG(uint64(len(text)), 1))

@@ -305,7 +305,7 @@ func (s simulator) enough(x setup) (size int, best *result, err error) {
 	return size, best, err
 }
 
-// precise is how precise fewest is: to within one, or to within one of so many parts.
+// precise bounds the error of fewest: it is below one, or a tenth of the result.
 const precise = 10
 
 // fewest is the smallest number that is enough, if all larger ones are, too; 0 if it is above

@@ -29,7 +29,7 @@ func (p policy) asksPrefixes() bool { return p == prefix || p == prefixLoad }
 // and --balance-abs-threshold).
 const (
 	tooManyTimes = 1.5
-	tooManySlots = 8 // one of so many parts
+	tooManySlots = 8 // an eighth of the slots
 )
 
 // router chooses replicas by what it was told at its last poll of each, and by what it has sent
