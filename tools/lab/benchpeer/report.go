@@ -125,17 +125,15 @@ func (r report) markdown() string {
 type output struct{ document, readme, chart, ready string }
 
 func (o output) write(r report) error {
-	if o.ready != "" && len(r.Ready) > 0 {
-		if err := readySection.Replace(o.ready, "\n"+r.readyTable()+"\n"); err != nil {
+	if len(r.Ready) > 0 {
+		if err := section.Of("make bench-plugins", "").Replace(o.ready, "\n"+r.readyTable()+"\n"); err != nil {
 			return err
 		}
 	}
-	if o.document != "" {
-		if err := ours.Replace(o.document, "\n"+r.markdown()+"\n"); err != nil {
-			return err
-		}
+	if err := ours.Replace(o.document, "\n"+r.markdown()+"\n"); err != nil {
+		return err
 	}
-	if o.readme != "" {
+	if o.readme != "" { // without a whole run there is no sentence
 		if err := ours.Replace(o.readme, "\n"+r.sentence()+"\n"+r.beside()+"\n"); err != nil {
 			return err
 		}

@@ -9,8 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -24,15 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "benchwatermark:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { bench.Main("benchwatermark", run) }
 
 func run(ctx context.Context) error {
 	penstock := flag.String("penstock", "bin/penstock", "the penstock binary")
@@ -74,9 +64,6 @@ func run(ctx context.Context) error {
 	name := strings.TrimSuffix(filepath.Base(*model), ".gguf")
 	report := fmt.Sprintf("\n%s, %s. An alarm is a p-value below 0.00001.\n\n%s\n%s\n%s\n", name, time.Now().Format("January 2006"), alarms, lengths, effects)
 	fmt.Print(report)
-	if *document == "" {
-		return nil
-	}
 	return section.Of("make bench-watermark", "").Replace(*document, report)
 }
 

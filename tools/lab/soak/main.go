@@ -138,10 +138,8 @@ func soakFor(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprint(out, r.text())
-	if o.document != "" {
-		if err := section.Of("make soak", "").Replace(o.document, "\n"+r.text()+"\n"); err != nil {
-			return err
-		}
+	if err := section.Of("make soak", "").Replace(o.document, "\n"+r.text()+"\n"); err != nil {
+		return err
 	}
 	return r.verdict()
 }
