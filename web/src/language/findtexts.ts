@@ -15,6 +15,7 @@ const read =
   /^(aria-(label|description|valuetext|roledescription|placeholder)|title|placeholder|alt|label|name|now|text|help|hint|legend|heading|action|empty)$/;
 const machine = new Set(["code", "kbd", "pre", "var", "samp"]);
 const words = /\p{L}{2,}['’]?\p{L}*[,:;]? \p{L}/u; // at least two
+const media = /^\([a-z-]+: [a-z-]+\)$/; // queries of CSS
 const word = /^\p{Lu}\p{Ll}{2,}[….:]?$/u; // alone, like the name of a button
 // Names of keys, of errors, of HTTP's headers and of types are such words, too.
 const names =
@@ -73,6 +74,7 @@ function textOf(node: ts.Node): string | undefined {
 
 function isProse(code: string): boolean {
   const text = code.replace(/<[a-z/][^>]*>/g, attributes);
+  if (media.test(text)) return false;
   return words.test(text) || (word.test(text) && !names.test(text));
 }
 
