@@ -40,7 +40,8 @@
 // # What may guesses lose?
 //
 // A hundredth of the time that the answer would take without them, and what earlier ones of it have
-// saved. That is a budget of each answer (Budget): it grows with each token by a hundredth of what
+// saved. That is a budget of each answer (Budget), or of all branches of a program that go on by
+// themselves: their runs are often too short to earn one. It grows with each token by a hundredth of what
 // a pass without drafts takes, a token that was right adds what it saved, and each pass takes away
 // what it took longer, right or wrong. A draft is made if the budget bears what it is likely to
 // lose; one that loses more leaves a debt, and there are no others until it is paid. So text that
