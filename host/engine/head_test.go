@@ -25,8 +25,19 @@ import (
 // many of a hundred.
 func loopWithHead(t *testing.T, right uint32) string {
 	t.Helper()
-	s := synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 512, Loop: 32, Head: true, Right: right}
+	s := smallLoop
+	s.Head, s.Right = true, right
 	return written(t, func(w io.Writer) error { return synth.Write(w, s, builtIn, synth.Q40, 1) })
+}
+
+var smallLoop = synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 512, Loop: 32}
+
+// loopBlocks writes a head that guesses blocks for a loop in a file.
+func loopBlocks(t *testing.T, loop string, right uint32) string {
+	t.Helper()
+	s := smallLoop
+	s.Right = right
+	return written(t, func(w io.Writer) error { return synth.WithBlocks(w, loop, s, 1) })
 }
 
 // hybridWithHead writes a model with recurrent layers and a head, which guesses the last token
@@ -55,6 +66,7 @@ func TestHeadDrafter_Draft_SameGreedyText(t *testing.T) {
 	free.Temperature = 0
 	ruled := free
 	ruled.Grammar = `root ::= [^e]*`
+	loop := written(t, func(w io.Writer) error { return synth.Write(w, smallLoop, builtIn, synth.Q40, 1) })
 	for name, c := range map[string]struct {
 		path, head   string  // the second: in a file of its own
 		least, below float64 // which part of the guesses is right
@@ -62,6 +74,8 @@ func TestHeadDrafter_Draft_SameGreedyText(t *testing.T) {
 		"always right": {loopWithHead(t, 100), "", 0.9, 1.1}, "often": {loopWithHead(t, 75), "", 0.3, 0.95}, "never": {loopWithHead(t, 0), "", 0, 0.1},
 		"hybrid": {hybridWithHead(t, true), "", 0, 1.1}, "hybrid, random": {hybridWithHead(t, false), "", 0, 0.5},
 		"Gemma's": {smallOf(t, "gemma4"), smallOf(t, "gemma4-assistant"), 0, 1.1}, "EAGLE-3": {smallOf(t, "qwen3"), smallOf(t, "eagle3"), 0, 1.1},
+		"DFlash": {smallOf(t, "qwen3"), smallOf(t, "dflash"), 0, 1.1}, "DSpark": {loop, loopBlocks(t, loop, 100), 0.9, 1.1}, "DSpark, often": {loop, loopBlocks(t, loop, 75), 0.3, 0.95},
+		"DSpark, never": {loop, loopBlocks(t, loop, 0), 0, 0.1}, "chain": {smallOf(t, "step35"), "", 0, 1.1},
 	} {
 		for _, layout := range []string{"split", "shared"} {
 			t.Run(name+" "+layout, func(t *testing.T) {
