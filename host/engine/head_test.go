@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -248,7 +249,8 @@ func (f fixed) Draft(asks []*draft.Ask) {
 
 // Answers are the same with the head's guesses as without, together and with few cells, so that
 // some lose theirs and come back: plain ones and those that begin alike, under adapters and a
-// grammar, from the middle of another's, and by a program that adopts a branch.
+// grammar, from the middle of another's, and by a program whose branches go on by themselves
+// until it adopts one.
 func TestHeadDrafter_Draft_SameTextInEveryUse(t *testing.T) {
 	const most = 70
 	path := loopWithHead(t, 75)
@@ -326,7 +328,7 @@ func useOf(t *testing.T, e *Engine, i, most int, a *Adapter) scheduler.Request {
 		r.Program = &program.Program{Branches: 3, Main: func(r *program.Run) error {
 			b, err := r.Open(r.Prompt())
 			if err == nil {
-				err = b.Run(mostLikely(e), 5, false)
+				err = b.Run(mostLikely(e), 20, false)
 			}
 			if err == nil {
 				_, err = r.Wait(0, false, b)
@@ -334,7 +336,20 @@ func useOf(t *testing.T, e *Engine, i, most int, a *Adapter) scheduler.Request {
 			if err != nil {
 				return err
 			}
-			return r.Adopt(0, b, len(r.Prompt()))
+			fork, err := b.Fork()
+			if err = errors.Join(err, b.Cut(len(r.Prompt())+7)); err == nil {
+				err = errors.Join(b.Run(mostLikely(e), 13, false), fork.Run(mostLikely(e), 25, i == 11))
+			}
+			if err == nil {
+				_, err = r.Wait(0, false, b, fork)
+			}
+			if err == nil && !slices.Equal(b.Tokens(), fork.Tokens()[:len(b.Tokens())]) {
+				err = fmt.Errorf("a branch has written %v, and its fork %v", b.Tokens(), fork.Tokens())
+			}
+			if err != nil {
+				return err
+			}
+			return r.Adopt(0, fork, len(r.Prompt()))
 		}}
 	}
 	return r

@@ -107,15 +107,23 @@
 // compares the outcome with the order of the rows, which is known. If they differ, the head
 // forgets the sequences of that pass.
 //
+// Of a chain of heads (Step 3.5, MiMo 2) each guesses one token further, from what the ones before
+// it have guessed. Each has a layer of the cells, so all read the text, and the guess so far, in the
+// same cells: a guess of k tokens computes 1, 2, … k of them. Other models' chains llama.cpp does
+// not compute.
+//
 // Some heads come in files of their own. Gemma 4's assistant has no cells: it attends to those of
 // the model, and reads only the last token and its state, so there is nothing to read ahead. An
 // EAGLE-3 head reads, in place of the hidden state, the inputs of three layers, which its encoder
 // makes one of. They are kept as they are until they are read: most are never asked for.
 //
-// # Why are there no DFlash heads, and no chains of several heads?
-//
-// DFlash guesses all tokens of a block in one pass that is not causal; a chain reads the text once
-// for each head. The parts that follow sequences would be the same.
+// DFlash reads such inputs, too, but only to fill its cells: each of its layers makes keys and
+// values of them. It guesses in one pass that is not causal, over the last token and as many masks
+// as tokens are wanted, whose logits are the guess. DSpark adds to each of them what the guess
+// before it makes likely. So a long guess takes little longer than a short one. Its passes have 64
+// tokens at most, since all have logits: several slots' blocks, of one length, or a part of a
+// prompt. DFlash 2, which gives a lattice to choose from, and DSpark for DeepSeek 4, whose cells are
+// of another kind, are not used.
 //
 // # How does a draft model fit in?
 //

@@ -3,6 +3,7 @@
 package synth
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -70,9 +71,12 @@ func echoingBlocks() architecture {
 	return a
 }
 
-// WithBlocks writes to w a head (DSpark) for the loop in the file at path: it guesses the next
-// tokens of the loop in one pass, and is right for so many of a hundred of them. Each guess follows
-// from the one before alone, with the rows of the loop's own embedding.
+// mostRank is how many numbers of a token DSpark's heads go by at most.
+const mostRank = 256
+
+// WithBlocks writes to w a head (DSpark) for the loop in the file at path, of a shape: it guesses
+// the next tokens of the loop in one pass, and is right for so many of a hundred of them. Each guess
+// follows from the one before alone, with the first numbers of the loop's own embedding.
 func WithBlocks(w io.Writer, path string, s Shape, seed uint64) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -87,11 +91,17 @@ func WithBlocks(w io.Writer, path string, s Shape, seed uint64) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	embedding := of.Tensors[0]
-	l := &loop{length: uint64(s.Loop), right: uint64(s.Right)}
-	if _, err := io.Copy(&l.embedding, io.NewSectionReader(file, of.DataOffset, int64(of.Tensors[1].Offset))); err != nil {
-		return err
+	embedding, l := of.Tensors[0], &loop{length: uint64(s.Loop), right: uint64(s.Right)}
+	tokens, rank := embedding.Dims[1], min(embedding.Dims[0], mostRank)
+	row := make([]byte, embedding.Size()/tokens)
+	from := bufio.NewReader(io.NewSectionReader(file, of.DataOffset, int64(embedding.Size())))
+	for range tokens {
+		if _, err := io.ReadFull(from, row); err != nil {
+			return err
+		}
+		l.embedding.Write(row[:uint64(len(row))*rank/embedding.Dims[0]])
 	}
+	l.embedding.Write(make([]byte, -uint64(l.embedding.Len())&(of.Alignment-1)))
 	s.Head = false // of its own file
 	h, dim, head := &gguf.Header{}, uint64(s.Dim), uint64(s.headDim())
 	h.Set("general.architecture", gguf.NewString("dflash"))
@@ -111,7 +121,7 @@ func WithBlocks(w io.Writer, path string, s Shape, seed uint64) (err error) {
 	}
 	h.Set("tokenizer.ggml.mask_token_id", gguf.NewUint32(maskToken))
 	for _, t := range []tensor{
-		{"markov_w1", embedding.Type, embedding.Dims}, {"markov_w2", embedding.Type, embedding.Dims}, {"output_norm", gguf.F32, []uint64{dim}},
+		{"markov_w1", embedding.Type, []uint64{rank, tokens}}, {"markov_w2", embedding.Type, []uint64{rank, tokens}}, {"output_norm", gguf.F32, []uint64{dim}},
 		{"enc.output_norm", gguf.F32, []uint64{dim}}, {"fc", gguf.F32, []uint64{dim, dim}},
 	} {
 		h.Append(t.name+".weight", t.kind, t.dims...)
@@ -128,7 +138,7 @@ func WithBlocks(w io.Writer, path string, s Shape, seed uint64) (err error) {
 		case "markov_w1.weight":
 			_, err = w.Write(l.embedding.Bytes())
 		case "markov_w2.weight":
-			err = l.output(w, embedding.Dims[1], l.exchanged)
+			err = l.output(w, tokens, l.exchanged)
 		case "output_norm.weight": // so that all else adds nothing to the logits
 			_, err = w.Write(smallTensor{fill: zero}.data(t.Elements(), h.Alignment, rand.New(rand.NewPCG(seed, 0))))
 		default:
