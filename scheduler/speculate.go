@@ -333,8 +333,8 @@ func (s *Scheduler) chooseTrials() {
 	}
 }
 
-// askDrafter has the drafter guess for the asked drawers, which pay for that when the tick has ended.
-// Those stay that get a draft.
+// askDrafter has the drafter guess for the asked drawers, which pay for that when the tick has
+// ended. Those stay that get a draft.
 func (s *Scheduler) askDrafter() {
 	p := &s.speculation
 	p.asks = p.asks[:0]

@@ -53,8 +53,9 @@ func runTime(t *testing.T, errs float64, native, shared bool, branches, runs, to
 	return took, u
 }
 
-// Branches that go on by themselves have drafts: they write the same, and sooner if these are right,
-// whoever draws for them. If they are never right, a program of many short runs loses a fiftieth.
+// Branches that go on by themselves have drafts: they write the same, and sooner if these are
+// right, whoever draws for them. If they are never right, a program of many short runs loses a
+// fiftieth.
 func TestSpeculate_SelfRun_TheSameAndSooner(t *testing.T) {
 	for _, native := range []bool{true, false} {
 		for _, shared := range []bool{true, false} {

@@ -74,9 +74,11 @@ func echoingBlocks() architecture {
 // mostRank is how many numbers of a token DSpark's heads go by at most.
 const mostRank = 256
 
+const q80Len = 2 + blockLen // bytes of a block: its scale in 16 bits, and its numbers
+
 // WithBlocks writes to w a head (DSpark) for the loop in the file at path, of a shape: it guesses
-// the next tokens of the loop in one pass, and is right for so many of a hundred of them. Each guess
-// follows from the one before alone, with the first numbers of the loop's own embedding.
+// the next tokens of the loop in one pass, and is right for so many of a hundred of them. Each
+// guess follows from the one before alone, with the first numbers of the loop's own embedding.
 func WithBlocks(w io.Writer, path string, s Shape, seed uint64) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -135,8 +137,12 @@ func WithBlocks(w io.Writer, path string, s Shape, seed uint64) (err error) {
 	}
 	for i, t := range h.Tensors {
 		switch t.Name {
-		case "markov_w1.weight":
-			_, err = w.Write(l.embedding.Bytes())
+		case "markov_w1.weight": // with larger scales, so that the logits are far apart
+			larger := slices.Clone(l.embedding.Bytes())
+			for at := uint64(0); at+q80Len <= t.Size(); at += q80Len {
+				larger[at+1] += 8 << 2 // to the exponent
+			}
+			_, err = w.Write(larger)
 		case "markov_w2.weight":
 			err = l.output(w, tokens, l.exchanged)
 		case "output_norm.weight": // so that all else adds nothing to the logits
