@@ -31,7 +31,7 @@ func TestResolve_NameOrPath(t *testing.T) {
 		"big":              {Path: filepath.Join(o.Folder, "big-00001-of-00002.gguf"), Name: "big"},
 		"some/where/x.bin": {Path: "some/where/x.bin", Name: "x.bin"},
 		"absent.gguf":      {Path: "absent.gguf", Name: "absent"},
-		"resolve_test.go":  {Path: "resolve_test.go", Name: "resolve_test.go"},
+		"model_test.go":  {Path: "model_test.go", Name: "model_test.go"},
 	} {
 		if got, err := Resolve(arg, o); err != nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: got %v, %v, want %v", arg, got, err, want)

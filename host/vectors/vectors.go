@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package vectors carries out requests for embeddings of texts and for scores of documents, which
-// are vectors of one number. To a program of this process it streams rows (stream.go).
+// are vectors of one number. To a program of this process it streams rows.
 //
 // What it shares with requests for text is package completion's: the models, the few workers for
 // texts, and what errors mean to a client.
@@ -12,17 +12,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/ring"
 )
 
 // maxInputs bounds the texts and documents of one request, as OpenAI does.
@@ -224,4 +227,191 @@ func gone(ctx context.Context, err error) error {
 		return refusal.ErrGone
 	}
 	return err
+}
+
+// RankRequest asks how well documents answer a query.
+type RankRequest struct {
+	Caller    completion.Caller // who asks, for turns and shares
+	ModelName string
+	Query     string
+	Documents []string
+	TimeoutMS *int64
+}
+
+// Ranks are the answer: a score for each document, in the order of the request. Higher is better.
+type Ranks struct {
+	Model  string
+	Scores []float32
+	Tokens int
+}
+
+// Rank scores documents.
+func Rank(ctx context.Context, s *completion.Service, r RankRequest) (*Ranks, error) {
+	if len(r.Documents) > maxInputs {
+		return nil, refusal.Invalid("documents", "documents has %d entries; at most %d are taken", len(r.Documents), maxInputs)
+	}
+	ctx, stop, err := completion.WithTimeout(ctx, r.TimeoutMS)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	pick := func(m *serving.Model) *embedding.Model { return m.Scores }
+	m, release, err := find(ctx, s, r.ModelName, pick, "This server does not support reranking. Start it with `--reranking`, or with --rerank-model and a model for it")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	limits, err := m.Open()
+	if err != nil {
+		return nil, asError(err, "")
+	}
+	size := len(r.Query) * len(r.Documents)
+	for _, d := range r.Documents {
+		size += len(d)
+	}
+	inputs, err := completion.Work(ctx, s, r.Caller, size, func(ctx context.Context) ([][]int32, error) { return pairs(ctx, m, limits, r) })
+	if err != nil {
+		return nil, err
+	}
+	result, err := embed(ctx, m, embedding.Task{Caller: r.Caller.ID, Inputs: inputs, Pooling: embedding.PoolingRank, Normalize: embedding.NormalizeNone})
+	if err != nil {
+		return nil, gone(ctx, asError(err, "documents"))
+	}
+	defer result.Release()
+	ranks := &Ranks{Model: m.Name, Scores: make([]float32, len(inputs)), Tokens: result.Tokens}
+	for i, v := range result.Vectors {
+		ranks.Scores[i] = v[0][0]
+	}
+	return ranks, nil
+}
+
+// pairs turns the query and each document into tokens. It ends with the first pair that is too
+// long, since a long query is read again for each document.
+func pairs(ctx context.Context, m *embedding.Model, l embedding.Limits, r RankRequest) ([][]int32, error) {
+	inputs := make([][]int32, len(r.Documents))
+	for i, document := range r.Documents {
+		if ctx.Err() != nil {
+			return nil, gone(ctx, context.Cause(ctx))
+		}
+		field := fmt.Sprintf("documents[%d]", i)
+		if err := chat.CheckLength(r.Query+document, l.Input); err != nil {
+			return nil, completion.TextError(err, field)
+		}
+		tokens, err := m.Pair(ctx, r.Query, document)
+		switch {
+		case err != nil:
+			return nil, completion.TextError(err, field)
+		case len(tokens) > l.Input:
+			return nil, asError(embedding.TooLongError{Input: i, Tokens: len(tokens), Limit: l.Input}, "documents")
+		}
+		inputs[i] = tokens
+	}
+	return inputs, nil
+}
+
+// This file has rows for a program of this process, which reads them one by one while the next are
+// computed (ring.Stream). Errors are those that the program gets (completion.Typed).
+//
+// No dialect of the API has such a stream: an answer has one status, and what fails after the first
+// row could not be told by it.
+
+// mostRows is how many rows wait for a slow reader before more are computed, and how many texts are
+// computed at once.
+const mostRows = 64
+
+// Stream computes embeddings of any number of texts: with OneVector a row for each text, with
+// EachToken one for each token of each text. The first text is computed alone, so that its row
+// comes soon, and then twice as many at a time. The request's Input and Field are not used.
+func Stream(ctx context.Context, s *completion.Service, r EmbeddingRequest, texts iter.Seq[string]) iter.Seq2[[]float32, error] {
+	return rows(ctx, "texts", func(ctx context.Context, push func([]float32), room func() error) error {
+		r, most, done := r, 1, 0 // of this loop
+		var unsound error
+		r.row = func(row []float32) {
+			if unsound == nil {
+				if unsound = checkRow(row); unsound == nil {
+					push(row)
+				}
+			}
+		}
+		var batch []string
+		flush := func() error {
+			if len(batch) == 0 {
+				return nil
+			}
+			r.Input, _ = json.Marshal(batch) // texts can always be encoded
+			r.Field = fmt.Sprintf("texts[%d:]", done)
+			e, err := Embed(ctx, s, r)
+			if err != nil {
+				return err
+			}
+			defer e.Release() // once there is room: until then the rows count
+			if unsound != nil {
+				return asError(unsound, r.Field)
+			}
+			done, batch = done+len(batch), batch[:0]
+			if !r.EachToken { // else one text makes many rows
+				most = min(2*most, mostRows)
+			}
+			return room()
+		}
+		for text := range texts {
+			if batch = append(batch, text); len(batch) < most {
+				continue
+			}
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		return flush()
+	})
+}
+
+// Encode gives the rows that a model reads in place of a picture or a sound, those of each piece as
+// soon as it is encoded. name is what the file is called in errors.
+func Encode(ctx context.Context, s *completion.Service, c completion.Caller, name string, file []byte) iter.Seq2[[]float32, error] {
+	c.Files = func(string) []byte { return file }
+	shared := rows(ctx, name, func(ctx context.Context, push func([]float32), _ func() error) error {
+		return encode(ctx, s, c, name, func(values []float32, n int) {
+			for row := range slices.Chunk(values, len(values)/n) {
+				push(row)
+			}
+		})
+	})
+	return func(yield func([]float32, error) bool) {
+		for row, err := range shared {
+			if !yield(slices.Clone(row), err) { // prompts have the same piece
+				return
+			}
+		}
+	}
+}
+
+// encode encodes the file that a caller has, as a serving.MediaEncoder does. The model is used, and
+// pixels or samples are kept, no longer than that takes.
+func encode(ctx context.Context, s *completion.Service, c completion.Caller, name string, piece func(values []float32, rows int)) error {
+	m, release, err := s.Models.Use(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer release()
+	items, let, err := s.Media.Load(ctx, c.ID, []media.Part{{Field: name, Source: media.FrameScheme}}, m.Media, m.Name, c.Files)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		items = nil // else what is given back is not free
+		let()
+	}()
+	return m.MediaEncoder.Rows(ctx, items[0], c.ID, c.CacheSalt, piece)
+}
+
+// rows is a ring.Stream whose errors are those that a program gets.
+func rows(ctx context.Context, field string, produce func(context.Context, func([]float32), func() error) error) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		for row, err := range ring.Stream(ctx, mostRows, produce) {
+			if !yield(row, completion.Typed(ctx, err, field)) {
+				return
+			}
+		}
+	}
 }
