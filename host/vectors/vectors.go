@@ -309,8 +309,8 @@ func pairs(ctx context.Context, m *embedding.Model, l embedding.Limits, r RankRe
 	return inputs, nil
 }
 
-// This file has rows for a program of this process, which reads them one by one while the next are
-// computed (ring.Stream). Errors are those that the program gets (completion.Typed).
+// What follows streams rows to a program of this process, which reads them one by one while the
+// next are computed (ring.Stream). Errors are those that the program gets (completion.Typed).
 //
 // No dialect of the API has such a stream: an answer has one status, and what fails after the first
 // row could not be told by it.
