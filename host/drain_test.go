@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A host that is about to end says so for as long as it is told to, and still takes what comes, on
@@ -27,14 +29,8 @@ func TestHost_Announce(t *testing.T) {
 			if strings.HasPrefix(path, "/v1") {
 				method, body = http.MethodPost, `{`+frog+`,"max_tokens":2}`
 			}
-			r, err := http.NewRequestWithContext(t.Context(), method, h.URL()+path, strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(http.NewRequestWithContext(t.Context(), method, h.URL()+path, strings.NewReader(body)))(t)
+			a := must.Get(http.DefaultClient.Do(r))(t)
 			text, err := io.ReadAll(a.Body)
 			_ = a.Body.Close() // it was read
 			if err != nil || a.StatusCode != status || a.Close != want.closing {

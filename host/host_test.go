@@ -25,6 +25,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/remote/compute"
 	"github.com/penstock/penstock/host/spawn"
+	"github.com/penstock/penstock/tools/must"
 	"go.uber.org/goleak"
 )
 
@@ -47,11 +48,7 @@ func settings(t *testing.T, change map[string]any) config.Config {
 	for k, v := range change {
 		flags[k] = v
 	}
-	c, err := config.Load(config.Sources{Flags: flags})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(config.Load(config.Sources{Flags: flags}))(t)
 }
 
 func open(t *testing.T, change map[string]any) *Host {
@@ -61,10 +58,7 @@ func open(t *testing.T, change map[string]any) *Host {
 
 func openConfig(t *testing.T, c config.Config) *Host {
 	t.Helper()
-	h, err := Open(context.Background(), Options{Config: c, Log: slog.New(slog.DiscardHandler), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(Open(context.Background(), Options{Config: c, Log: slog.New(slog.DiscardHandler), Version: "test"}))(t)
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		if err := h.Close(); err != nil {
@@ -118,15 +112,9 @@ func TestHost_Streams_TheBuiltInModel(t *testing.T) {
 	if status, text := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"grammar":"root ::= ("}`); status != 400 || !strings.Contains(text, `"grammar"`) {
 		t.Errorf("a bad grammar: %d %s", status, text)
 	}
-	a, err := http.Get(h.URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(http.Get(h.URL() + "/metrics"))(t)
 	defer a.Body.Close()
-	metrics, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := must.Get(io.ReadAll(a.Body))(t)
 	if want := `penstock_request_success_total{finished_reason="`; strings.Count(string(metrics), want) != 4 {
 		t.Errorf("no %s in\n%s", want, metrics)
 	}
@@ -142,9 +130,7 @@ func TestHost_Run_CutsAtTheDeadline(t *testing.T) {
 	}
 	defer conn.CloseNow() //nolint:errcheck // the host closes it
 	frame := `{"type":"generate","id":"a","request":{` + frog + `,"ignore_eos":true}}`
-	if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.Write(ctx, websocket.MessageText, []byte(frame)))
 	if _, _, err := conn.Read(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +202,7 @@ func reloadSource(t *testing.T) (path string, write func(text string), load func
 	write = func(text string) {
 		t.Helper()
 		modified = modified.Add(time.Second)
-		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, modified, modified)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, modified, modified)))
 	}
 	load = func() (string, error) {
 		text, err := os.ReadFile(path)
@@ -235,10 +219,7 @@ func TestReloaded_Get_FollowsItsFiles(t *testing.T) {
 		path, write, load := reloadSource(t)
 		write("one")
 		var log bytes.Buffer
-		v, err := newReloaded(slog.New(slog.NewTextHandler(&log, nil)), load, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(newReloaded(slog.New(slog.NewTextHandler(&log, nil)), load, path))(t)
 		for _, step := range []struct{ write, want, logged string }{
 			{"", "one", ""}, {"two", "two", "were read again"}, {"broken", "two", "it is broken"}, {"", "two", ""}, {"six", "six", "were read again"},
 		} {
@@ -257,9 +238,7 @@ func TestReloaded_Get_FollowsItsFiles(t *testing.T) {
 				t.Errorf("after %q the log has %q, want %q", step.write, log.String(), step.logged)
 			}
 		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(path))
 		time.Sleep(reloadInterval)
 		if got := v.Get(); got != "six" || !strings.Contains(log.String(), "no such file") {
 			t.Errorf("without the file: %q, log %q", got, log.String())
@@ -274,15 +253,12 @@ func TestReloaded_Get_TriesAgainWithoutAChange(t *testing.T) {
 		write("one")
 		var log bytes.Buffer
 		lacks := false
-		v, err := newReloaded(slog.New(slog.NewTextHandler(&log, nil)), func() (string, error) {
+		v := must.Get(newReloaded(slog.New(slog.NewTextHandler(&log, nil)), func() (string, error) {
 			if lacks {
 				return "", errors.New("it names what is not there")
 			}
 			return load()
-		}, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, path))(t)
 		write("two")
 		lacks = true
 		for range 3 {

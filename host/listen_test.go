@@ -11,15 +11,12 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func parsed(t *testing.T, address string) config.Address {
 	t.Helper()
-	a, err := config.ParseAddress(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return must.Get(config.ParseAddress(address))(t)
 }
 
 // Two servers may listen on the same port where both say so.
@@ -28,16 +25,10 @@ func TestListen_ReusePort(t *testing.T) {
 		t.Skip("Windows has no SO_REUSEPORT")
 	}
 	c := settings(t, map[string]any{"server.reuse_port": "true"}).Server
-	first, err := Listen(t.Context(), c.Listen, c.ReusePort)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(Listen(t.Context(), c.Listen, c.ReusePort))(t)
 	defer first.Close()
 	c.Listen = parsed(t, first.Addr().String())
-	second, err := Listen(t.Context(), c.Listen, c.ReusePort)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must.Get(Listen(t.Context(), c.Listen, c.ReusePort))(t)
 	if err := second.Close(); err != nil {
 		t.Error(err)
 	}

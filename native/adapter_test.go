@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // loadAdapter writes an adapter for the built-in model and loads it.
@@ -18,17 +19,9 @@ func loadAdapter(t testing.TB, m *Model, a synth.Adapter) *Adapter {
 	t.Helper()
 	a.Model = builtIn
 	path := filepath.Join(t.TempDir(), "adapter.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(a.Write(file), file.Close()); err != nil {
-		t.Fatal(err)
-	}
-	adapter, err := LoadAdapter(m, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(a.Write(file), file.Close()))
+	adapter := must.Get(LoadAdapter(m, path))(t)
 	t.Cleanup(func() { closing(t, adapter) })
 	return adapter
 }
@@ -40,21 +33,15 @@ func rowOf(t testing.TB, c *Context) []float32 {
 	for i, token := range []int32{5, 9, 200, 31} {
 		b.Add(token, int32(i), 0, i == 3)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	row := slices.Clone(c.Row(0))
-	if err := c.Remove(0, -1, -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Remove(0, -1, -1))
 	return row
 }
 
 func setAdapters(t testing.TB, c *Context, adapters ...ScaledAdapter) {
 	t.Helper()
-	if err := c.SetAdapters(adapters); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.SetAdapters(adapters))
 }
 
 func TestContext_SetAdapters_ChangeTheLogitsUntilOthersAreSet(t *testing.T) {
@@ -134,13 +121,8 @@ func TestLoadAdapter_BesidePasses_IsSafe(t *testing.T) {
 	c := newContext(t, m, ContextOptions{Cells: 64})
 	a := loadAdapter(t, m, synth.Adapter{})
 	path := filepath.Join(t.TempDir(), "beside.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Adapter{Model: builtIn, Seed: 9}.Write(file), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(synth.Adapter{Model: builtIn, Seed: 9}.Write(file), file.Close()))
 	done := make(chan error, 1)
 	go func() {
 		for range 20 {
@@ -176,13 +158,8 @@ func TestLoadAdapter_BadFile_IsAnError(t *testing.T) {
 	} {
 		a.Model = builtIn
 		path := filepath.Join(t.TempDir(), name+".gguf")
-		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(a.Write(file), file.Close()); err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Create(path))(t)
+		must.Do(t, errors.Join(a.Write(file), file.Close()))
 		if _, err := LoadAdapter(m, path); !errors.Is(err, ErrFailed) {
 			t.Errorf("a wrong %s: %v", name, err)
 		}
@@ -203,9 +180,7 @@ func TestContext_SetControlVector_ChangesTheLogitsUntilItIsTakenAway(t *testing.
 	}
 	set := func(values []float32, first, last int) []float32 {
 		t.Helper()
-		if err := c.SetControlVector(values, first, last); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SetControlVector(values, first, last))
 		return rowOf(t, c)
 	}
 	all, one := set(values, 1, 4), set(values, 2, 2)

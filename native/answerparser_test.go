@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // whole is an answer's parts, added up.
@@ -87,30 +88,17 @@ var formats = []struct {
 // formatOf renders a conversation with tools in a template of llama.cpp's.
 func formatOf(t testing.TB, m *Model, template string) AnswerFormat {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join(llamaSource(t), "models", "templates", template+".jinja"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl, err := NewTemplate(m, string(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join(llamaSource(t), "models", "templates", template+".jinja")))(t)
+	tmpl := must.Get(NewTemplate(m, string(source)))(t)
 	defer closing(t, tmpl)
-	p, err := tmpl.Render(t.Context(), Conversation{Messages: json.RawMessage(`[{"role":"user","content":"Hi"}]`), Tools: json.RawMessage(twoTools), ParallelToolCalls: true,
-		AddGenerationPrompt: true, EnableThinking: true, ReasoningFormat: "auto"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(tmpl.Render(t.Context(), Conversation{Messages: json.RawMessage(`[{"role":"user","content":"Hi"}]`), Tools: json.RawMessage(twoTools), ParallelToolCalls: true,
+		AddGenerationPrompt: true, EnableThinking: true, ReasoningFormat: "auto"}, nil))(t)
 	return AnswerFormat{Format: p.Format, Parser: p.Parser, GenerationPrompt: p.GenerationPrompt, ReasoningFormat: "auto"}
 }
 
 func newAnswer(t testing.TB, f AnswerFormat) *AnswerParser {
 	t.Helper()
-	a, err := NewAnswerParser(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return must.Get(NewAnswerParser(f))(t)
 }
 
 func TestAnswerParser_Add_Formats(t *testing.T) {
@@ -120,10 +108,7 @@ func TestAnswerParser_Add_Formats(t *testing.T) {
 			format := formatOf(t, m, c.template)
 			a := newAnswer(t, format)
 			defer closing(t, a)
-			parts, err := a.Add(c.text, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := must.Get(a.Add(c.text, true))(t)
 			var got whole
 			got.add(t, parts)
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -149,10 +134,7 @@ func inPieces(t testing.TB, f AnswerFormat, text string, seed uint64) (w whole) 
 		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n++
 		}
-		parts, err := a.Add(text[:n], n == len(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Get(a.Add(text[:n], n == len(text)))(t)
 		w.add(t, parts)
 		text = text[n:]
 	}
@@ -216,10 +198,7 @@ func TestAnswerParser_Add_LongAnswer(t *testing.T) {
 			text = "\n</think>\n\n" + text
 		}
 		before := time.Now()
-		parts, err := a.Add(text, i == tokens/100-1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Get(a.Add(text, i == tokens/100-1))(t)
 		slowest = max(slowest, time.Since(before))
 		w.add(t, parts)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/governor"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestContext_Decode_BadBatch(t *testing.T) {
@@ -68,9 +69,7 @@ func TestContext_Decode_NoCells(t *testing.T) {
 	for i := range int32(200) {
 		b.Add(5, i, 0, i == 199)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	for i := range b.Sequences {
 		b.Sequences[i] = 1
 	}
@@ -105,9 +104,7 @@ func TestContext_Row_OneForEachOutput(t *testing.T) {
 			b.Add(100+10*s+i, i, s, i == 2)
 		}
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	if c.Rows() != 4 || c.Row(4) != nil || c.Row(-1) != nil {
 		t.Fatalf("%d rows, want 4", c.Rows())
 	}
@@ -121,9 +118,7 @@ func TestContext_Row_OneForEachOutput(t *testing.T) {
 		for i := range int32(3) {
 			b.Add(100+10*s+i, i, 0, i == 2)
 		}
-		if err := alone.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, alone.Decode(&b))
 		if got := argmax(alone.Row(0)); got != best[s] {
 			t.Errorf("sequence %d: best token %d alone, %d in a batch", s, got, best[s])
 		}
@@ -141,9 +136,7 @@ func TestContext_Decode_NoAllocation(t *testing.T) {
 		b.Reset()
 		b.Add(5, position, 0, true)
 		position++
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
 		if c.Row(0) == nil {
 			t.Fatal("no row")
 		}
@@ -168,9 +161,7 @@ func TestContext_Memory_Sequences(t *testing.T) {
 	for i := range int32(10) {
 		b.Add(5, i, 0, false)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	do := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -212,9 +203,7 @@ func TestContext_Memory_SeparateStreams(t *testing.T) {
 	for i := range int32(100) {
 		b.Add(100+i, i, 0, false)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	if err := c.Share(0, 1, 60); err != nil || c.CopyTarget() != 1 {
 		t.Errorf("sequence %d is being filled, want 1 (%v)", c.CopyTarget(), err)
 	}
@@ -261,27 +250,18 @@ func TestContext_State_SavedAndRestored(t *testing.T) {
 	for i := range int32(20) {
 		b.Add(100+i, i, 0, false)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
-	state, err := c.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
+	state := must.Get(c.SaveState(0))(t)
 	if n := state.positions; n != 20 || state.Bytes() < 20 {
 		t.Errorf("%d positions in %d bytes, want 20", n, state.Bytes())
 	}
 	next := func(seq int32) int {
 		b.Reset()
 		b.Add(7, 20, seq, true)
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
 		return argmax(c.Row(0))
 	}
-	if err := c.RestoreState(1, state, 20); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.RestoreState(1, state, 20))
 	closing(t, state) // it is still needed
 	if err := c.RestoreState(1, state, 20); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
@@ -358,9 +338,7 @@ func TestContext_Decode_AnyThreads(t *testing.T) {
 			for at++; at < prompt; at++ {
 				b.Add(5+at%7, at, 0, false)
 			}
-			if err := c.Decode(&b); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Decode(&b))
 			if row := c.Row(0); row != nil {
 				got = append(got, slices.Clone(row))
 			}
@@ -399,14 +377,10 @@ func TestContext_Cells_FullWindow(t *testing.T) {
 				const n, part = 90, 40
 				o.FullWindowCache = true
 				c := moveCells(t, small(t, "cohere2"), o, n, n)
-				if err := clearSequences(c, 3); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, clearSequences(c, 3))
 				fill(t, c, 0, part)
 				fill(t, c, 1, n)
-				if err := c.Remove(1, part, -1); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.Remove(1, part, -1))
 				if first, last, err := c.Range(1); first != 0 || last != part-1 {
 					t.Errorf("the sequence that was cut has the positions %d to %d (%v)", first, last, err)
 				}
@@ -435,10 +409,7 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 	o.Cells, o.Sequences, o.Threads = 3*256, 3, 1
 	c := newContext(t, load(t, path, ModelOptions{}), o)
 	fill(t, c, 0, n)
-	state, err := c.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(c.SaveState(0))(t)
 	c.FinishCopy()
 	t.Cleanup(func() { closing(t, state) })
 	for _, at := range []int32{n, part} {
@@ -450,9 +421,7 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 			t.Fatalf("restoring %d: %v", at, err)
 		}
 		c.FinishCopy()
-		if err := c.Remove(0, int(at), -1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Remove(0, int(at), -1))
 		want := next(t, c, 0, at)
 		for seq := int32(1); seq < 3; seq++ {
 			if _, last, err := c.Range(seq); err != nil || last != int(at)-1 {
@@ -463,9 +432,7 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 			if e := relative(next(t, c, seq, at), want); e > 1e-5 || e > 0 && !o.Unified && o.FlashAttention != "off" {
 				t.Errorf("sequence %d goes on differently from %d on, by %.2g", seq, at, e)
 			}
-			if err := c.Remove(seq, -1, -1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Remove(seq, -1, -1))
 		}
 	}
 	return c
@@ -475,9 +442,7 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 func next(t *testing.T, c *Context, seq, n int32) []float32 {
 	t.Helper()
 	row := logits(t, c, seq, n)
-	if err := c.Remove(seq, int(n), -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Remove(seq, int(n), -1))
 	return row
 }
 
@@ -550,16 +515,12 @@ func greedyOf(row []float32) int { return slices.Index(row, slices.Max(row)) }
 func TestContext_Share_CopiesAllWhereCellsMove(t *testing.T) {
 	const n = 300
 	c := prefilled(t, n)
-	if err := c.Share(0, 1, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Share(0, 1, 100))
 	c.FinishCopy()
 	if err := c.Remove(1, 0, 50); err != nil { // the others lie behind where they are to be
 		t.Fatal(err)
 	}
-	if err := c.Share(0, 1, n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Share(0, 1, n))
 	c.FinishCopy()
 	if !slices.Equal(logits(t, c, 0, n), logits(t, c, 1, n)) {
 		t.Error("the fork goes on differently")

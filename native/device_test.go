@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A device computes what the CPU computes, but for rounding: after each token of the CPU's greedy
@@ -19,10 +21,7 @@ func TestDevice_Decode_AsTheCPU(t *testing.T) {
 	device := loadBuiltIn(t, ModelOptions{})
 	t.Setenv("PENSTOCK_TEST_GPU_LAYERS", "")
 	cpu := loadBuiltIn(t, ModelOptions{})
-	tokens, err := cpu.Tokenize(t.Context(), greedyPrompt, TokenizeOptions{AddSpecial: true, ParseSpecial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(cpu.Tokenize(t.Context(), greedyPrompt, TokenizeOptions{AddSpecial: true, ParseSpecial: true}))(t)
 	tokens = append(tokens, generate(t, newContext(t, cpu, ContextOptions{Threads: 1}), newSampler(t, cpu, greedy()), tokens, 100)...)
 	alone := newContext(t, cpu, ContextOptions{Cells: 1024, Threads: 1})
 	for name, o := range map[string]ContextOptions{
@@ -31,9 +30,7 @@ func TestDevice_Decode_AsTheCPU(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o.Cells, o.Sequences, o.Threads = sequences*1024, sequences, 1
 			c := newContext(t, device, o)
-			if err := alone.Remove(0, -1, -1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, alone.Remove(0, -1, -1))
 			near, furthest := 0, 0.0
 			for i, token := range tokens {
 				var one, all Batch

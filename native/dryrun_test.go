@@ -11,28 +11,21 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // gemma12B writes a file with the shape of Gemma 3 12B and without weights, and returns its path.
 func gemma12B(t testing.TB) string {
 	t.Helper()
-	h, err := synth.Gemma12B(filepath.Join(llamaSource(t), "models", "ggml-vocab-gemma-4.gguf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(synth.Gemma12B(filepath.Join(llamaSource(t), "models", "ggml-vocab-gemma-4.gguf")))(t)
 	path := filepath.Join(t.TempDir(), "gemma-3-12b.gguf")
-	if err := synth.SparseFile(path, h); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SparseFile(path, h))
 	return path
 }
 
 func openDryRun(t testing.TB, path string) *DryRun {
 	t.Helper()
-	d, err := OpenDryRun(t.Context(), path, ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(OpenDryRun(t.Context(), path, ModelOptions{}))(t)
 	t.Cleanup(func() { closing(t, d) })
 	return d
 }
@@ -47,10 +40,7 @@ func TestDryRun_Need_Gemma12B_LongContext(t *testing.T) {
 		window = 1024 * layer * (48 - 48/6)
 	)
 	for _, unified := range []bool{true, false} {
-		need, err := d.Need(ContextOptions{Cells: 131072, Sequences: 8, Unified: unified})
-		if err != nil {
-			t.Fatal(err)
-		}
+		need := must.Get(d.Need(ContextOptions{Cells: 131072, Sequences: 8, Unified: unified}))(t)
 		if len(need) != 1 || need[0].Kind != "cpu" {
 			t.Fatalf("unified %t: main memory alone is needed, not %+v", unified, need)
 		}
@@ -75,14 +65,8 @@ func TestDryRun_Need_IsWhatIsTaken(t *testing.T) {
 			{Cells: 512, Output: Embeddings, Batch: 256, UBatch: 256, Unified: true},
 		} {
 			t.Run(fmt.Sprintf("%s/%d cells", name, o.Cells), func(t *testing.T) {
-				need, err := d.Need(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				taken, err := newContext(t, m, o).Memory()
-				if err != nil {
-					t.Fatal(err)
-				}
+				need := must.Get(d.Need(o))(t)
+				taken := must.Get(newContext(t, m, o).Memory())(t)
 				if len(need) != len(taken) {
 					t.Fatalf("needed %+v, taken %+v", need, taken)
 				}
@@ -106,10 +90,7 @@ func TestDryRun_Need_IsResident(t *testing.T) {
 	}
 	const rows = 32
 	o := ContextOptions{Cells: 1 << 18, Sequences: 4, Batch: rows, UBatch: rows, Rows: rows}
-	need, err := openDryRun(t, builtIn).Need(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need := must.Get(openDryRun(t, builtIn).Need(o))(t)
 	m := load(t, builtIn, ModelOptions{})
 	ReturnMemory() // of which the context would take some
 	before := ownBytes(t)
@@ -118,9 +99,7 @@ func TestDryRun_Need_IsResident(t *testing.T) {
 	for i := range rows {
 		b.Add(1, int32(i), 0, true)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	const other = 20 << 20 // what the context keeps of each cell, and what the test program itself has taken or given back meanwhile
 	cells, compute := int(need[0].Cells), int(need[0].Compute)
 	if grown := ownBytes(t) - before; grown < cells-other || grown > cells+compute+other {
@@ -133,10 +112,7 @@ func TestDryRun_Need_IsResident(t *testing.T) {
 func TestDryRun_Need_MoreCellsThanADryRunHas(t *testing.T) {
 	for _, path := range []string{builtIn, small(t, "cohere2")} {
 		d, o := openDryRun(t, path), ContextOptions{Cells: 2 * mostDryCells, Sequences: 2, Unified: true}
-		want, err := d.need(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(d.need(o))(t)
 		if got, err := d.Need(o); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%+v, want %+v (%v)", got, want, err)
 		}
@@ -148,9 +124,7 @@ func TestOpenDryRun_AllocatesNothing(t *testing.T) {
 	path := gemma12B(t)
 	before := ownBytes(t) + fileBytes(t)
 	d := openDryRun(t, path)
-	if _, err := d.Need(ContextOptions{Cells: 1 << 20, Sequences: 1, Unified: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Need(ContextOptions{Cells: 1 << 20, Sequences: 1, Unified: true}))(t)
 	if grown := ownBytes(t) + fileBytes(t) - before; grown > 200<<20 {
 		t.Errorf("the process grew by %d MiB", grown>>20)
 	}
@@ -158,13 +132,8 @@ func TestOpenDryRun_AllocatesNothing(t *testing.T) {
 
 func TestOpenDryRun_BadFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.gguf")
-	data, err := os.ReadFile(builtIn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data[:len(data)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(builtIn))(t)
+	must.Do(t, os.WriteFile(path, data[:len(data)/2], 0o600))
 	for path, want := range map[string]error{path: ErrBadModel, filepath.Join(t.TempDir(), "absent.gguf"): ErrNotFound} {
 		if _, err := OpenDryRun(t.Context(), path, ModelOptions{}); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", path, err, want)
@@ -175,13 +144,8 @@ func TestOpenDryRun_BadFile(t *testing.T) {
 func BenchmarkOpenDryRun(b *testing.B) {
 	path := gemma12B(b)
 	for b.Loop() {
-		d, err := OpenDryRun(b.Context(), path, ModelOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := d.Need(ContextOptions{Cells: 131072, Sequences: 16, Unified: true}); err != nil {
-			b.Fatal(err)
-		}
+		d := must.Get(OpenDryRun(b.Context(), path, ModelOptions{}))(b)
+		must.Get(d.Need(ContextOptions{Cells: 131072, Sequences: 16, Unified: true}))(b)
 		closing(b, d)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 const tools = `[{"type":"function","function":{"name":"get_weather","description":"The weather.","parameters":
@@ -36,10 +38,7 @@ var conversations = map[string]Conversation{
 // A template may refuse a conversation, but it must not take the process down, and each renders at
 // least a plain one.
 func TestTemplate_Render_LlamaTemplates(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(llamaSource(t), "models", "templates", "*.jinja"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(llamaSource(t), "models", "templates", "*.jinja")))(t)
 	if len(files) < 50 {
 		t.Fatalf("%d templates; llama.cpp's tree has about 70", len(files))
 	}
@@ -47,14 +46,8 @@ func TestTemplate_Render_LlamaTemplates(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tmpl, err := NewTemplate(m, string(source))
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(os.ReadFile(file))(t)
+			tmpl := must.Get(NewTemplate(m, string(source)))(t)
 			defer closing(t, tmpl)
 			for name, c := range conversations {
 				p, err := tmpl.Render(t.Context(), c, nil)
@@ -71,22 +64,13 @@ func TestTemplate_Render_LlamaTemplates(t *testing.T) {
 
 func TestTemplate_Render_BuiltInModel(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
-	tmpl, err := NewTemplate(m, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tmpl := must.Get(NewTemplate(m, ""))(t)
 	defer closing(t, tmpl)
-	p, err := tmpl.Render(t.Context(), conversations["one"], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(tmpl.Render(t.Context(), conversations["one"], nil))(t)
 	if want := "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"; p.Text != want {
 		t.Errorf("got %q, want %q", p.Text, want)
 	}
-	p, err = tmpl.Render(t.Context(), conversations["schema"], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = must.Get(tmpl.Render(t.Context(), conversations["schema"], nil))(t)
 	if p.Grammar == "" {
 		t.Error("a schema gave no grammar")
 	}
@@ -127,10 +111,7 @@ func TestNewTemplate_BadSource(t *testing.T) {
 
 func TestTemplate_Render_BadConversation(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
-	tmpl, err := NewTemplate(m, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tmpl := must.Get(NewTemplate(m, ""))(t)
 	defer closing(t, tmpl)
 	deep := strings.Repeat(`{"type":"object","properties":{"a":`, 500) + "{}" + strings.Repeat("}}", 500)
 	for name, c := range map[string]Conversation{
@@ -173,10 +154,7 @@ func (c *leaving) Err() error {
 // prompt, and not with the template's complaint.
 func TestTemplate_Render_GivenUp(t *testing.T) {
 	const endless = `{% if messages %}{% for a in range(100000) %}{% for b in range(100000) %}{% for c in range(100000) %}{{ a }}{% endfor %}{% endfor %}{% endfor %}{% endif %}`
-	tmpl, err := NewTemplate(loadBuiltIn(t, ModelOptions{VocabOnly: true}), `{% set long = messages[0].content == "long" %}{% if long %}`+endless+`{% endif %}{{ messages[0].content }}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tmpl := must.Get(NewTemplate(loadBuiltIn(t, ModelOptions{VocabOnly: true}), `{% set long = messages[0].content == "long" %}{% if long %}`+endless+`{% endif %}{{ messages[0].content }}`))(t)
 	defer closing(t, tmpl)
 	long := Conversation{Messages: json.RawMessage(`[{"role":"user","content":"long"}]`)}
 	ctx, leave := context.WithCancelCause(t.Context())
@@ -195,19 +173,13 @@ func TestTemplate_Render_GivenUp(t *testing.T) {
 // templateFile is the source of one of the templates in llama.cpp's tree.
 func templateFile(t testing.TB, name string) string {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join(llamaSource(t), "models", "templates", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join(llamaSource(t), "models", "templates", name)))(t)
 	return string(source)
 }
 
 func newTemplate(t testing.TB, source string) *Template {
 	t.Helper()
-	tmpl, err := NewTemplate(loadBuiltIn(t, ModelOptions{VocabOnly: true}), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tmpl := must.Get(NewTemplate(loadBuiltIn(t, ModelOptions{VocabOnly: true}), source))(t)
 	t.Cleanup(func() { closing(t, tmpl) })
 	return tmpl
 }
@@ -217,12 +189,9 @@ func newTemplate(t testing.TB, source string) *Template {
 func calling(t testing.TB, arguments, answer string) Conversation {
 	t.Helper()
 	type object map[string]any
-	messages, err := json.Marshal([]object{{"role": "user", "content": "Weather?"},
+	messages := must.Get(json.Marshal([]object{{"role": "user", "content": "Weather?"},
 		{"role": "assistant", "content": "", "tool_calls": []object{{"id": "call_12345", "type": "function", "function": object{"name": "get_weather", "arguments": arguments}}}},
-		{"role": "tool", "tool_call_id": "call_12345", "name": "get_weather", "content": answer}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"role": "tool", "tool_call_id": "call_12345", "name": "get_weather", "content": answer}}))(t)
 	return Conversation{Messages: messages, Tools: json.RawMessage(tools), AddGenerationPrompt: true}
 }
 
@@ -297,27 +266,18 @@ func TestNewAnswerParser_ManyTools(t *testing.T) {
 	}
 	c := calling(t, "{}", "rain")
 	c.Tools = json.RawMessage("[" + strings.Join(list, ",") + "]")
-	p, err := newTemplate(t, templateFile(t, "tencent-Hy3.jinja")).Render(t.Context(), c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newTemplate(t, templateFile(t, "tencent-Hy3.jinja")).Render(t.Context(), c, nil))(t)
 	if checkJSON("it", p.Parser) == nil {
 		t.Errorf("a parser of %d bytes is within the bounds of what clients send, so it shows nothing", len(p.Parser))
 	}
-	a, err := NewAnswerParser(AnswerFormat{Format: p.Format, Parser: p.Parser})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(NewAnswerParser(AnswerFormat{Format: p.Format, Parser: p.Parser}))(t)
 	closing(t, a)
 }
 
 // TestTemplate_Render_TooMuch: what a request passes to a template besides messages is bounded too.
 func TestTemplate_Render_TooMuch(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
-	template, err := NewTemplate(m, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	template := must.Get(NewTemplate(m, ""))(t)
 	defer closing(t, template)
 	hello := json.RawMessage(`[{"role":"user","content":"hi"}]`)
 	many := map[string]json.RawMessage{}

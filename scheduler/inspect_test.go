@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // inspectedSlot is what a scheduler says of the slot of a stream.
@@ -48,9 +49,7 @@ func TestScheduler_Inspect_WhatSlotsWaitFor(t *testing.T) {
 	for range 3 {
 		s.Tick()
 	}
-	if err := control(t, s, paused.Pause); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, paused.Pause))
 	for scheduler.Awaited(s) > 1 { // the stage that rests may have been late, too
 		s.Tick()
 	}
@@ -114,9 +113,7 @@ func TestScheduler_Inspect_Queue(t *testing.T) {
 	s.Tick()
 	waits := []*scheduler.Stream{submit(t, s, request(40, 7, 5)), submit(t, s, own), submit(t, s, request(20, 8, 5))}
 	s.Tick()
-	if err := control(t, s, waits[2].Pause); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, waits[2].Pause))
 	b.Advance(time.Second)
 	var got []scheduler.QueueInfo
 	for _, q := range scheduler.SnapshotOf(s).Queue {
@@ -189,15 +186,12 @@ func BenchmarkScheduler_Inspect(b *testing.B) {
 // asks gets what he asks for.
 func TestScheduler_Asked_AnswersAfterAPanic(t *testing.T) {
 	b, broken := schedulertest.New(scheduler.Limits{}), new(atomic.Bool)
-	s, err := scheduler.New(b, scheduler.Config{Log: slog.New(slog.DiscardHandler), Clock: func() time.Time {
+	s := must.Get(scheduler.New(b, scheduler.Config{Log: slog.New(slog.DiscardHandler), Clock: func() time.Time {
 		if broken.Load() {
 			panic("a broken clock")
 		}
 		return b.Now()
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	submit(t, s, request(20, 1, 20))
 	s.Tick()
 	for name, ask := range map[string]func(context.Context) error{
@@ -334,9 +328,7 @@ func TestScheduler_Load_Closed(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := s.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Run(ctx))
 	if _, err := s.Load(t.Context()); !errors.Is(err, scheduler.ErrClosed) {
 		t.Errorf("%v", err)
 	}
@@ -427,9 +419,7 @@ func TestTickRecord_PlannedPromptPreempted_NotCounted(t *testing.T) {
 		for i := range tokens {
 			tokens[i] = scheduler.Token(1 + i)
 		}
-		if err := control(t, s, func(ctx context.Context) error { return st.Inject(ctx, tokens) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, control(t, s, func(ctx context.Context) error { return st.Inject(ctx, tokens) }))
 	}
 	s.Tick()
 	if counter.preempted == 0 {

@@ -13,16 +13,14 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Stages that finish when the tick stops waiting for them: whoever is first, no answer is left
 // lying, and each has the text it has alone, also where a mask is applied to a row that the next
 // pass overwrites.
 func TestWorker_LateStage_HammerIsNeverForgotten(t *testing.T) {
-	s, err := scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Shapes of pictures: rows that follow each other, a grid that takes fewer positions, and rows
@@ -32,10 +33,7 @@ func show(t testing.TB, table *piece.Table, most int, pictures ...*piece.Piece) 
 	t.Helper()
 	r := request(20, 1, most)
 	for i, p := range pictures {
-		tokens, err := table.Add(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tokens := must.Get(table.Add(p))(t)
 		r.Prompt = append(r.Prompt, scheduler.Segment{Tokens: tokens}, prompt(5, i+2)[0])
 	}
 	r.Pieces = pictures
@@ -384,10 +382,7 @@ func TestScheduler_Submit_RefusesPieces(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	none, err := scheduler.New(b, scheduler.Config{Clock: b.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	none := must.Get(scheduler.New(b, scheduler.Config{Clock: b.Now}))(t)
 	if _, err := none.Submit(with(nil, then(1)...)); !errors.Is(err, scheduler.ErrBadRequest) {
 		t.Errorf("without a table: %v", err)
 	}
@@ -401,9 +396,7 @@ func TestScheduler_Submit_RefusesPieces(t *testing.T) {
 func TestScheduler_RestoreSlot_FindsThePictures(t *testing.T) {
 	here, there := schedulertest.New(scheduler.Limits{}), schedulertest.New(scheduler.Limits{})
 	from, to := newScheduler(t, here, scheduler.Config{Slots: 1}), newScheduler(t, there, scheduler.Config{Slots: 1})
-	if _, err := there.Pieces.Add(schedulertest.NewPiece("others come first", square)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(there.Pieces.Add(schedulertest.NewPiece("others come first", square)))(t)
 	p, q := schedulertest.NewPiece("a", square), schedulertest.NewPiece("b", causal)
 	r := show(t, here.Pieces, 10, p, q, p)
 	want := finish(t, from, submit(t, from, r))[0]
@@ -414,9 +407,7 @@ func TestScheduler_RestoreSlot_FindsThePictures(t *testing.T) {
 	if saved.State = there.Adopt(saved.State); len(saved.Pieces) != 3 {
 		t.Fatalf("%d pictures are saved", len(saved.Pieces))
 	}
-	if err := restore(to, 0, saved); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, restore(to, 0, saved))
 	before := there.Tokens
 	a := finish(t, to, submit(t, to, show(t, there.Pieces, 10, p, q, p)))[0]
 	if a.text != want.text || there.Tokens-before > 10 {
@@ -445,9 +436,7 @@ func TestScheduler_Load_DigestsOfPictures(t *testing.T) {
 		b := schedulertest.New(scheduler.Limits{})
 		s := newScheduler(t, b, scheduler.Config{})
 		if i > 0 { // it has other numbers here
-			if _, err := b.Pieces.Add(schedulertest.NewPiece("c", whole)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.Pieces.Add(schedulertest.NewPiece("c", whole)))(t)
 		}
 		p := schedulertest.NewPiece(name, piece.Shape{Rows: 200, Positions: 20, Columns: 20})
 		finish(t, s, submit(t, s, show(t, b.Pieces, 1, p)))
@@ -483,10 +472,7 @@ func TestScheduler_WholePiece_WaitsForCells(t *testing.T) {
 		s.Tick()
 	}
 	p := schedulertest.NewPiece("a", whole)
-	rows, err := b.Pieces.Add(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(b.Pieces.Add(p))(t)
 	r := request(text, 1, 5) // there are cells for it now, and for its picture no more once its text is computed
 	r.Prompt, r.Pieces = append(r.Prompt, scheduler.Segment{Tokens: rows}, prompt(5, 2)[0]), []*piece.Piece{p}
 	pictured := submit(t, s, r)

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // judged asks for the log-probabilities of a prompt, each with the most likely token.
@@ -113,17 +114,13 @@ func TestScheduler_PromptLogprobs_Preempted(t *testing.T) {
 			for range 6 {
 				s.Tick()
 			}
-			if err := control(t, s, st.Pause); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, control(t, s, st.Pause))
 			n := 20
 			if evict {
 				n = 500
 			}
 			finish(t, s, submit(t, s, request(n, 9, 3))) // takes the slot
-			if err := control(t, s, st.Resume); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, control(t, s, st.Resume))
 			if got := promptTold(t, finish(t, s, st)[0]); !cmp.Equal(want, got) {
 				t.Error(cmp.Diff(want, got))
 			}

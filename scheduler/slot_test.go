@@ -7,6 +7,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A request for a slot of its own gets it from an answer that makes no use of it, as any request
@@ -18,9 +19,7 @@ func TestScheduler_Slot_OfAParkedAnswer(t *testing.T) {
 		r := request(10, slot, 30)
 		r.Slot = &slot
 		st, _ := reach(t, s, r, 3)
-		if err := control(t, s, st.Pause); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, control(t, s, st.Pause))
 		parked = append(parked, st)
 	}
 	wanted := 1

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestKeys_Find(t *testing.T) {
@@ -57,9 +58,7 @@ func TestReadKeyFile(t *testing.T) {
 		"empty file": {"", nil, "has none"},
 	} {
 		path := filepath.Join(t.TempDir(), "keys")
-		if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(tc.text), 0o600))
 		got, err := ReadKeyFile(path)
 		if diff := cmp.Diff(tc.want, got); diff != "" || (err == nil) != (tc.err == "") || (err != nil && !strings.Contains(err.Error(), tc.err)) {
 			t.Errorf("%s: %v %s", name, err, diff)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // pinged connects a client that answers pings, or does not.
@@ -41,9 +42,7 @@ func TestSocket_Ping_QuietClientStays(t *testing.T) {
 	for range 5 { // each but the first says that the one before was answered
 		<-pings
 	}
-	if err := conn.Write(context.Background(), websocket.MessageText, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.Write(context.Background(), websocket.MessageText, []byte("{}")))
 	if frame, open := <-frames; !open || len(frame) == 0 {
 		t.Error("the connection is closed")
 	}

@@ -181,13 +181,13 @@ func New(o Options) http.Handler {
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
-	e.POST("/v1/modules", s.uploadModule, s.authorize)
-	e.GET("/v1/modules", s.listModules, s.authorize)
-	e.GET("/v1/modules/:id", s.getModule, s.authorize)
-	e.DELETE("/v1/modules/:id", s.removeModule, s.authorize)
-	e.GET("/v1/recordings", s.withRecordings(listRecordings), s.authorizeOrAdmin)
-	e.GET("/v1/recordings/:id", s.withRecordings(getRecording), s.authorizeOrAdmin)
-	e.DELETE("/v1/recordings/:id", s.withRecordings(removeRecording), s.authorizeOrAdmin)
+	e.POST("/v1/modules", s.withUploader(s.uploadModule), s.authorize)
+	e.GET("/v1/modules", s.withUploader(s.listModules), s.authorize)
+	e.GET("/v1/modules/:id", s.withUploader(s.getModule), s.authorize)
+	e.DELETE("/v1/modules/:id", s.withUploader(s.removeModule), s.authorize)
+	e.GET("/v1/recordings", s.withRecordings(listRecordings), s.authorizeAny)
+	e.GET("/v1/recordings/:id", s.withRecordings(getRecording), s.authorizeAny)
+	e.DELETE("/v1/recordings/:id", s.withRecordings(removeRecording), s.authorizeAny)
 	e.GET(receipt.Path, s.receiptKeys)
 	s.addAdminRoutes(e)
 	s.addFolderRoutes(e)
@@ -206,6 +206,35 @@ func New(o Options) http.Handler {
 		e.GET(pageRoute, s.servePageFile)
 	}
 	return s.serveBelow(headAsGet{e}, e)
+}
+
+// list is how routes show several things.
+type list[T any] struct {
+	Object string `json:"object"` // list
+	Data   []T    `json:"data"`
+}
+
+// answerWith answers with what was asked for, if that did not fail.
+func answerWith(c echo.Context, v any, err error) error { return answerCreated(c, v, false, err) }
+
+// answerCreated is answerWith for what may not have been there before.
+func answerCreated(c echo.Context, v any, created bool, err error) error {
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(status, v)
+}
+
+// answerRemoved answers that something is gone, if that did not fail.
+func answerRemoved(c echo.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
 }
 
 // answerAbsent answers what no route takes. The page takes every GET, so a method that a route does
@@ -374,19 +403,6 @@ type Recordings interface {
 	Remove(ctx context.Context, r serving.RecordingReader, id string) error
 }
 
-// authorizeOrAdmin lets requests pass that authorize lets pass, and those with the admin key.
-func (s *service) authorizeOrAdmin(next echo.HandlerFunc) echo.HandlerFunc {
-	authorized := s.authorize(next)
-	return func(c echo.Context) error {
-		key, _ := s.Keys().Find(secretOf(c.Request()))
-		if !key.Admin {
-			return authorized(c)
-		}
-		operation.From(c.Request().Context()).SetClient(key.Name, operation.Unlimited{})
-		return next(c)
-	}
-}
-
 // withRecordings refuses requests if the server keeps no recordings. Else it finds out which client
 // asks.
 func (s *service) withRecordings(next func(echo.Context, Recordings, serving.RecordingReader) error) echo.HandlerFunc {
@@ -401,14 +417,8 @@ func (s *service) withRecordings(next func(echo.Context, Recordings, serving.Rec
 }
 
 func listRecordings(c echo.Context, from Recordings, r serving.RecordingReader) error {
-	list, err := from.List(c.Request().Context(), r)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, struct {
-		Object string                  `json:"object"`
-		Data   []serving.RecordingInfo `json:"data"`
-	}{"list", list})
+	all, err := from.List(c.Request().Context(), r)
+	return answerWith(c, list[serving.RecordingInfo]{"list", all}, err)
 }
 
 // getRecording sends a recording's file as it is.
@@ -429,10 +439,7 @@ func getRecording(c echo.Context, from Recordings, r serving.RecordingReader) er
 }
 
 func removeRecording(c echo.Context, from Recordings, r serving.RecordingReader) error {
-	if err := from.Remove(c.Request().Context(), r, c.Param("id")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answerRemoved(c, from.Remove(c.Request().Context(), r, c.Param("id")))
 }
 
 // watermarks are the routes for those who look for a watermark.

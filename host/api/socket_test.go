@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // peer is a WebSocket client.
@@ -69,9 +70,7 @@ func (r *rig) dialAs(key string) *peer {
 
 func (p *peer) send(format string, args ...any) {
 	p.t.Helper()
-	if err := p.conn.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.conn.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, format, args...)))
 }
 
 func (p *peer) next() serverFrame {
@@ -83,9 +82,7 @@ func (p *peer) next() serverFrame {
 		p.t.Fatal(err)
 	}
 	var f serverFrame
-	if err := json.Unmarshal(data, &f); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, json.Unmarshal(data, &f))
 	return f
 }
 
@@ -249,9 +246,7 @@ func TestSocket_BadFrames_ConnectionLivesOn(t *testing.T) {
 			t.Errorf("%.80s: the error says it refuses a frame of type %q, want %q", tc.frame, f.Frame, want)
 		}
 	}
-	if err := p.conn.Write(context.Background(), websocket.MessageBinary, []byte(`{}`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.conn.Write(context.Background(), websocket.MessageBinary, []byte(`{}`)))
 	if f := p.next(); f.Type != "error" {
 		t.Errorf("a binary frame: %+v", f)
 	}
@@ -358,10 +353,7 @@ func (r *rig) awaitParked(p *peer, n int) {
 		if f := p.until("end"); f.Reason != "length" {
 			r.t.Fatalf("got %+v", f)
 		}
-		snap, err := r.scheduler.Inspect(context.Background(), 0)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		snap := must.Get(r.scheduler.Inspect(context.Background(), 0))(r.t)
 		parked = 0
 		for _, slot := range snap.Slots {
 			if slot.State == "parked" {

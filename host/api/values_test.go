@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -133,9 +134,7 @@ func TestSocket_BodyMemory_TooManyValues(t *testing.T) {
 	}
 	defer conn.CloseNow() //nolint:errcheck // the test is over
 	for _, frame := range []string{`{"type":"generate","id":"a","request":{"messages":[` + strings.Repeat("0,", 20000) + `0]}}`, `{"type":"nothing","id":"a"}`} {
-		if err := conn.Write(t.Context(), websocket.MessageText, []byte(frame)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(frame)))
 		_, answer, err := conn.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -10,15 +10,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func split(t testing.TB, body string) []json.RawMessage {
 	t.Helper()
 	var raw []json.RawMessage
-	if err := json.Unmarshal([]byte(body), &raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body), &raw))
 	return raw
 }
 

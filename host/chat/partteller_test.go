@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // inBrackets takes what stands in brackets for reasoning, and capitals for calls.
@@ -34,10 +35,7 @@ func (*inBrackets) Close() error          { return nil }
 // has opened.
 func TestPartTeller_Part_BeginsWithWhatThePromptOpened(t *testing.T) {
 	for opened, want := range map[bool]abi.Part{false: abi.PartContent, true: abi.PartReasoning} {
-		p, err := Prompt{HasParts: true, NewParser: func() (Parser, error) { return &inBrackets{thinking: opened}, nil }}.NewPartTeller()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Prompt{HasParts: true, NewParser: func() (Parser, error) { return &inBrackets{thinking: opened}, nil }}.NewPartTeller())(t)
 		for _, step := range []struct {
 			text string
 			want abi.Part

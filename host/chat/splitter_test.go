@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // scripted is a parser of reasoning, which ends with a "|", and content. A "<" holds back what
@@ -55,10 +56,7 @@ func (s *scripted) Close() error { s.closed = true; return nil }
 
 func answering(t *testing.T, p Parser) *Splitter {
 	t.Helper()
-	a, err := Prompt{HasParts: true, NewParser: func() (Parser, error) { return p, nil }}.NewSplitter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Prompt{HasParts: true, NewParser: func() (Parser, error) { return p, nil }}.NewSplitter())(t)
 	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -73,10 +71,7 @@ func TestSplitter_TakesPartsAsTheyGrow(t *testing.T) {
 	var got [][]Delta
 	for _, text := range []string{"hm|", "hel", "", "lo"} {
 		a.Add(text)
-		deltas, err := a.Take()
-		if err != nil {
-			t.Fatal(err)
-		}
+		deltas := must.Get(a.Take())(t)
 		got = append(got, deltas)
 	}
 	want := [][]Delta{{{Reasoning: "hm"}}, {{Content: "hel"}}, nil, {{Content: "lo"}}}
@@ -121,10 +116,7 @@ func TestSplitter_Rest_BoundsTheTime(t *testing.T) {
 			if a.Rest() > 0 {
 				continue
 			}
-			deltas, err := a.Take()
-			if err != nil {
-				t.Fatal(err)
-			}
+			deltas := must.Get(a.Take())(t)
 			content += len(deltas[0].Content)
 		}
 		share := float64(p.parses) * float64(p.takes) / float64(time.Since(begin))
@@ -146,9 +138,7 @@ func TestSplitter_BrokenFormat_IsContent(t *testing.T) {
 	} {
 		a := answering(t, &scripted{})
 		a.Add(text)
-		if _, err := a.Take(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.Take())(t)
 		got, err := a.End()
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
@@ -187,9 +177,7 @@ func TestSplitter_Restart_RestsForTheNewParser(t *testing.T) {
 			time.Sleep(2 * time.Millisecond)
 			return &scripted{takes: time.Millisecond}, nil
 		}
-		if err := a.Restart("x"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Restart("x"))
 		for _, want := range []time.Duration{45 * time.Millisecond, 15 * time.Millisecond} { // the second time there is nothing to make
 			if _, err := a.Take(); err != nil || a.Rest() != want {
 				t.Errorf("%v; it rests for %v, want %v", err, a.Rest(), want)
@@ -219,10 +207,7 @@ func TestSplitter_Cut(t *testing.T) {
 func TestSplitter_BeginsAnew(t *testing.T) {
 	for text, want := range map[string]string{"x!@y!@hm|b": "b", "x!y": "x!y", "a|b@c!": "a|b@c!"} {
 		p := Prompt{GenerationPrompt: "@\n", HasParts: true, NewParser: func() (Parser, error) { return &scripted{}, nil }}
-		a, err := p.NewSplitter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(p.NewSplitter())(t)
 		a.Add(text)
 		deltas, err := a.End()
 		got := ""

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // fed is a stream of given events.
@@ -90,17 +91,14 @@ func TestSubmitted_Read_TakesPartsOfEachChoice(t *testing.T) {
 		texts := []string{"(hm)hello", "(hm, hm)F12G3", strings.Repeat("long ", 100)}
 		a := &Submitted{Prompted: &Prompted{}}
 		for i, text := range texts {
-			parts, err := chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter()
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := must.Get(chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter())(t)
 			c := &Choice{Index: i, Request: a, Stream: fed{events: make(chan scheduler.Event, 64)}, parts: parts}
 			a.Choices = append(a.Choices, c)
 			go feed(c.Stream.(fed), text)
 		}
 		wholes := make([]Whole, len(texts))
 		deltas := 0
-		err := a.Read(t.Context(), func(c *Choice, d Delta) error {
+		must.Do(t, a.Read(t.Context(), func(c *Choice, d Delta) error {
 			wholes[c.Index].Add(&d)
 			if !d.Empty() {
 				deltas++
@@ -109,10 +107,7 @@ func TestSubmitted_Read_TakesPartsOfEachChoice(t *testing.T) {
 				t.Error("the choice went on while its delta was taken")
 			}
 			return nil
-		}, func() error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, func() error { return nil }))
 		a.Cancel()
 		for i, want := range []struct {
 			reasoning, content, reason string

@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // What clients of other servers send becomes an entry of plugins.
@@ -40,9 +41,7 @@ func TestReadyFields_Add_Uses(t *testing.T) {
 func added(t *testing.T, body string, uses []serving.PluginUse) ([]serving.PluginUse, error) {
 	t.Helper()
 	x := DefaultCommonFields()
-	if err := json.Unmarshal([]byte(body), &x); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body), &x))
 	return x.add(uses)
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/spf13/pflag"
 )
 
@@ -144,14 +145,8 @@ func TestAddress_CheckOpened(t *testing.T) {
 		{"localhost:1", "[::1]:1", true}, {"127.0.0.1:1", "127.0.0.1:1", true}, {"[::ffff:127.0.0.1]:1", "127.0.0.1:1", true},
 		{"a:1", "0.0.0.0:1", false}, {"127.0.0.1:1", "[::]:1", false}, {"localhost:1", "10.0.0.1:1", false},
 	} {
-		a, err := ParseAddress(tc.asked)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := net.ResolveTCPAddr("tcp", tc.got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(ParseAddress(tc.asked))(t)
+		got := must.Get(net.ResolveTCPAddr("tcp", tc.got))(t)
 		if err := a.CheckOpened(got); (err == nil) != tc.ok {
 			t.Errorf("%s that is %s: %v", tc.asked, tc.got, err)
 		}

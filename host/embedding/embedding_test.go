@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"go.uber.org/goleak"
 )
 
@@ -89,10 +90,7 @@ func TestService_Embed_PoolsEachInput(t *testing.T) {
 		PoolingNone: {{{5, 0}, {7, 1}}, {{9, 0}}}, PoolingMean: {{{6, 0.5}}, {{9, 0}}}, PoolingCLS: {{{5, 0}}, {{9, 0}}}, PoolingLast: {{{7, 1}}, {{9, 0}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			got, err := service(t, newFake(), Options{}).Embed(t.Context(), Task{Inputs: [][]int32{{5, 7}, {9}}, Pooling: pooling, Normalize: NormalizeNone})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(service(t, newFake(), Options{}).Embed(t.Context(), Task{Inputs: [][]int32{{5, 7}, {9}}, Pooling: pooling, Normalize: NormalizeNone}))(t)
 			if diff := cmp.Diff(want, got.Vectors); diff != "" || got.Tokens != 3 {
 				t.Errorf("%s (-want +got):\n%s, %d tokens", pooling, diff, got.Tokens)
 			}
@@ -315,10 +313,7 @@ func TestService_Embed_ResultsCountUntilReleased(t *testing.T) {
 		}
 		var held []Result
 		for range 2 { // half of what others leave: of four times the most of one request, two
-			r, err := ask("one")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ask("one"))(t)
 			held = append(held, r)
 		}
 		if _, err := ask("one"); !errors.Is(err, ErrShare) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // re is the lexeme of a pattern of letters, classes, groups, alternatives and repetitions.
@@ -72,10 +73,7 @@ func checkTexts(t *testing.T, texts map[string]bool, is func(b *Builder, itself 
 	b := NewBuilder()
 	r := b.Rule()
 	b.Define(r, is(b, b.Call(r)))
-	g, err := b.Build(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(b.Build(r))(t)
 	for text, want := range texts {
 		if fits(t, g, text) != want {
 			t.Errorf("%q fits: %v", text, !want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // blockedPull is a pull of a model that ends where a name in the folder is taken by a folder,
@@ -28,9 +29,7 @@ func blockedPull(t *testing.T, h *testHub, reference, folder, name string) {
 	if names := library.Stems(folder); len(names) > 0 {
 		t.Errorf("what is not whole is a model: %v", names)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path))
 }
 
 // A server that names no hashes: what is there already is known by the note alone.
@@ -65,9 +64,7 @@ func TestPull_KilledAtTheEnd_AnotherFileThere(t *testing.T) {
 	blockedPull(t, h, reference, folder, "m.gguf")
 	other := tiny(t)
 	other[len(other)-1] ^= 1
-	if err := os.WriteFile(filepath.Join(folder, "m.gguf"), other, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "m.gguf"), other, 0o600))
 	if _, err := pull(t, h.client(t), reference, Options{Folder: folder}); !errors.Is(err, ErrTaken) {
 		t.Errorf("got %v", err)
 	}
@@ -76,14 +73,9 @@ func TestPull_KilledAtTheEnd_AnotherFileThere(t *testing.T) {
 // halfPart is a part half of whose bytes have come, locked.
 func halfPart(t *testing.T, folder string) *part {
 	t.Helper()
-	p, err := openPart(folder, File{Name: "m.gguf", URL: "http://x", ETag: `"a"`, Size: 100, ranges: true}, 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(openPart(folder, File{Name: "m.gguf", URL: "http://x", ETag: `"a"`, Size: 100, ranges: true}, 0, 10))(t)
 	if p.pieces == nil {
-		if err := errors.Join(p.begin(), p.write(1, make([]byte, 10)), p.save()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(p.begin(), p.write(1, make([]byte, 10)), p.save()))
 	}
 	return p
 }
@@ -114,9 +106,7 @@ func TestPart_Begin_NoteGoesFirst(t *testing.T) {
 func TestOpenPart_FileIsThereByNow(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "m.gguf")
-	if err := os.WriteFile(path, []byte("theirs"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("theirs"), 0o600))
 	if _, err := openPart(folder, File{Name: "m.gguf"}, 0, 10); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v", err)
 	}
@@ -129,9 +119,7 @@ func TestRemoveLeftovers_KeepsWhatIsOfUse(t *testing.T) {
 	folder := t.TempDir()
 	p := halfPart(t, folder)
 	orphan := filepath.Join(folder, "whole.gguf.part.json")
-	if err := os.WriteFile(orphan, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(orphan, []byte("{}"), 0o600))
 	if err := RemoveLeftovers(folder); err != nil {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // projectorFile is a small projector.
@@ -19,11 +20,7 @@ func projectorFile(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(os.ReadFile(path))(t)
 }
 
 func TestPull_ProjectorComesWithTheModel(t *testing.T) {
@@ -43,20 +40,13 @@ func TestPull_ProjectorComesWithTheModel(t *testing.T) {
 	if again, err := pull(t, h.client(t), "owner/name", Options{Folder: folder, Name: "mine"}); err != nil || again.Bytes != 0 || len(h.ranges()) != requests {
 		t.Errorf("again: %+v, %v, %d requests", again, err, len(h.ranges())-requests)
 	}
-	if err := os.Remove(own); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(own))
 	if again, err := pull(t, h.client(t), "owner/name", Options{Folder: folder, Name: "mine"}); err != nil || again.Bytes != int64(len(projector)) {
 		t.Errorf("without it: %+v, %v", again, err)
 	}
 	models := library.Open(folder)
-	files, err := models.Removable("mine")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := models.Remove(files); err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(models.Removable("mine"))(t)
+	must.Do(t, models.Remove(files))
 	holds(t, folder, nil)
 }
 
@@ -64,9 +54,7 @@ func TestPull_Projector_LeftOutOrAlone(t *testing.T) {
 	data, projector := tiny(t), projectorFile(t)
 	h := newHub(t, map[string][]byte{"m.gguf": data, "mmproj-m-F16.gguf": projector})
 	folder := t.TempDir()
-	if _, err := pull(t, h.client(t), "owner/name", Options{Folder: folder, NoProjector: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(pull(t, h.client(t), "owner/name", Options{Folder: folder, NoProjector: true}))(t)
 	holds(t, folder, map[string][]byte{"m.gguf": data})
 	result, err := pull(t, h.client(t), "hf://owner/name/mmproj-m-F16.gguf", Options{Folder: folder})
 	if err != nil || result.Name != "mmproj-m-F16" || result.Size != int64(len(projector)) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func sortedKeys(m map[string][]byte) []string { return slices.Sorted(maps.Keys(m)) }
@@ -23,10 +24,7 @@ func sortedKeys(m map[string][]byte) []string { return slices.Sorted(maps.Keys(m
 // pull pulls a reference into a folder.
 func pull(t *testing.T, c Client, reference string, o Options) (Result, error) {
 	t.Helper()
-	r, err := Parse(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Parse(reference))(t)
 	return c.Pull(t.Context(), r, o)
 }
 
@@ -58,10 +56,7 @@ func TestPull_Repository_ChoosesAndNotesTheSource(t *testing.T) {
 	h := newHub(t, map[string][]byte{"README.md": []byte("hello"), "m-Q8_0.gguf": data, "m-Q4_K_M.gguf": data, "mtp-Q4_K_M.gguf": data, "a-F16.gguf": data})
 	h.pageSize = 2
 	folder := filepath.Join(t.TempDir(), "new", "models")
-	result, err := pull(t, h.client(t), "owner/name", Options{Folder: folder})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(pull(t, h.client(t), "owner/name", Options{Folder: folder}))(t)
 	want := Result{Name: "m-Q4_K_M", Path: filepath.Join(folder, "m-Q4_K_M.gguf"), Size: int64(len(data)), Bytes: int64(len(data))}
 	if diff := cmp.Diff(want, result); diff != "" {
 		t.Error(diff)
@@ -102,9 +97,7 @@ func TestPull_Split_AllPartsOrNone(t *testing.T) {
 	if result, err := pull(t, h.client(t), "owner/name", Options{Folder: folder, Name: "mine"}); err != nil || result.Name != "mine" {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if err := os.Remove(filepath.Join(folder, "mine-00002-of-00003.gguf")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(folder, "mine-00002-of-00003.gguf")))
 	result, err := pull(t, h.client(t), "owner/name", Options{Folder: folder, Name: "mine"})
 	if err != nil || result.Bytes != int64(len(parts[1])) {
 		t.Errorf("with a part missing: %+v, %v", result, err)
@@ -137,10 +130,7 @@ func TestPull_Interrupted_GoesOnWhereItEnded(t *testing.T) {
 				cancel(interrupted)
 			}
 		}
-		r, err := Parse(reference)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Parse(reference))(t)
 		if _, err := c.Pull(ctx, r, Options{Folder: folder}); !errors.Is(err, interrupted) {
 			t.Fatal(err)
 		}
@@ -150,13 +140,8 @@ func TestPull_Interrupted_GoesOnWhereItEnded(t *testing.T) {
 			t.Errorf("%s: the second pull brought %d of %d bytes, %v", reference, result.Bytes, len(data), err)
 		}
 		holds(t, folder, map[string][]byte{"m.gguf": data})
-		files, err := library.Open(folder).Removable("m")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := library.Open(folder).Remove(files); err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(library.Open(folder).Removable("m"))(t)
+		must.Do(t, library.Open(folder).Remove(files))
 	}
 }
 
@@ -175,22 +160,15 @@ func TestPull_Resumed_OldBytes_BeginsAnew(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, folder string, h *testHub){
 		"bytes damaged on the disk": func(t *testing.T, folder string, _ *testHub) {
 			path := filepath.Join(folder, "m.gguf.part")
-			have, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			have := must.Get(os.ReadFile(path))(t)
 			for i := range have {
 				have[i] ^= 0xff
 			}
-			if err := os.WriteFile(path, have, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, have, 0o600))
 		},
 		"another file at the hub": func(_ *testing.T, _ string, h *testHub) { h.files["m.gguf"] = split(t, 1)[0] },
 		"note damaged": func(t *testing.T, folder string, _ *testHub) {
-			if err := os.WriteFile(filepath.Join(folder, "m.gguf.part.json"), []byte(`{"pieces":[{"from":-1,"to":9,"done":3}]}`), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(folder, "m.gguf.part.json"), []byte(`{"pieces":[{"from":-1,"to":9,"done":3}]}`), 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,9 +185,7 @@ func TestPull_Resumed_OldBytes_BeginsAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			change(t, folder, h)
-			if _, err := pull(t, h.client(t), "owner/name", Options{Folder: folder}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(pull(t, h.client(t), "owner/name", Options{Folder: folder}))(t)
 			holds(t, folder, map[string][]byte{"m.gguf": h.files["m.gguf"]})
 		})
 	}
@@ -218,9 +194,7 @@ func TestPull_Resumed_OldBytes_BeginsAnew(t *testing.T) {
 func TestPull_NameTaken_ByAnotherFile(t *testing.T) {
 	h := newHub(t, map[string][]byte{"m.gguf": tiny(t)})
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "m.gguf"), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "m.gguf"), []byte("mine"), 0o600))
 	_, err := pull(t, h.client(t), "owner/name", Options{Folder: folder})
 	if !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), "penstock model rm m") || !strings.Contains(err.Error(), "--name") {
 		t.Errorf("got %v", err)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // silent has both servers fail the test when they are asked.
@@ -45,10 +47,7 @@ func TestPull_ThereAndWhole_AsksNobody(t *testing.T) {
 				tc.reference = h.URL + tc.reference
 			}
 			tc.options.Folder = t.TempDir()
-			first, err := pull(t, h.client(t), tc.reference, tc.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must.Get(pull(t, h.client(t), tc.reference, tc.options))(t)
 			h.silent(t)
 			again, err := pull(t, h.client(t), tc.reference, tc.options)
 			if first.Bytes = 0; err != nil || again != first {
@@ -81,14 +80,10 @@ func TestPull_NotThereOrNotWhole_AsksTheHub(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, map[string][]byte{"m.gguf": data})
 			folder := t.TempDir()
-			if _, err := pull(t, h.client(t), "owner/name", Options{Folder: folder}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(pull(t, h.client(t), "owner/name", Options{Folder: folder}))(t)
 			asked := len(h.tokens)
 			if tc.change != nil {
-				if err := tc.change(filepath.Join(folder, "m.gguf")); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, tc.change(filepath.Join(folder, "m.gguf")))
 			}
 			tc.options.Folder = folder
 			if _, err := pull(t, h.client(t), "owner/name", tc.options); !errors.Is(err, tc.is) || tc.is == nil && err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // LoRA adapters and control vectors lie in the folder, too, and are found there by name, but are
@@ -23,13 +24,8 @@ func TestLibrary_Adapters_AreNoModels(t *testing.T) {
 		"lora.gguf":   synth.Adapter{Model: builtIn}.Write,
 		"vector.gguf": func(w io.Writer) error { return synth.ControlVector(w, builtIn, 1, 0.1) },
 	} {
-		file, err := os.Create(filepath.Join(l.Folder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(write(file), file.Close()); err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Create(filepath.Join(l.Folder, name)))(t)
+		must.Do(t, errors.Join(write(file), file.Close()))
 	}
 	if diff := cmp.Diff([]string{"broken", "model"}, l.Names()); diff != "" {
 		t.Error(diff)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestProjectorOf(t *testing.T) {
@@ -26,9 +28,7 @@ func TestProjectorOf(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		for _, f := range c.files {
-			if err := os.WriteFile(filepath.Join(folder, f), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(folder, f), nil, 0o600))
 		}
 		want := c.want
 		if want != "" {
@@ -46,13 +46,9 @@ func TestProjectorOf(t *testing.T) {
 // A projector is no model that can be served.
 func TestStems_WithoutProjectors(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "own"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(folder, "own"), 0o700))
 	for _, f := range []string{"a.gguf", "mmproj-a.gguf", "own/mmproj-f16.gguf", "own/z.gguf"} {
-		if err := os.WriteFile(filepath.Join(folder, f), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, f), nil, 0o600))
 	}
 	if got := Stems(folder); len(got) != 2 || got[0] != "a" || got[1] != "own" {
 		t.Errorf("%v", got)

@@ -23,6 +23,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // openPair serves a pair of files, with what else flags say.
@@ -41,10 +42,7 @@ func openPair(t *testing.T, pair synth.MediaPair, flags map[string]any) *serving
 
 func openModel(t *testing.T, flags map[string]any) *serving.Model {
 	t.Helper()
-	core, err := Open(t.Context(), settings(t, flags), slog.New(slog.DiscardHandler), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(Open(t.Context(), settings(t, flags), slog.New(slog.DiscardHandler), Options{}))(t)
 	core.Start()
 	t.Cleanup(func() {
 		if err := core.Close(); err != nil {
@@ -92,10 +90,7 @@ func TestOpen_Projectors(t *testing.T) {
 			}
 			var seen [][]int32
 			for _, item := range items {
-				count, err := m.MediaEncoder.Count(item)
-				if err != nil {
-					t.Fatal(err)
-				}
+				count := must.Get(m.MediaEncoder.Count(item))(t)
 				tokens, pieces, err := m.MediaEncoder.Encode(t.Context(), item, "me", "")
 				if err != nil {
 					t.Fatal(err)
@@ -218,18 +213,10 @@ func TestOpen_Projector_FoundBesideTheModel(t *testing.T) {
 			t.Error(name)
 		}
 	}
-	wide, err := os.ReadFile(second(synth.MediaPairs[5].WriteFiles(t.TempDir(), 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(projector, wide, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	wide := must.Get(os.ReadFile(second(synth.MediaPairs[5].WriteFiles(t.TempDir(), 1))))(t)
+	must.Do(t, os.WriteFile(projector, wide, 0o600))
 	var logged bytes.Buffer
-	core, err := Open(t.Context(), settings(t, map[string]any{"model.path": path}), slog.New(slog.NewTextHandler(&logged, nil)), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(Open(t.Context(), settings(t, map[string]any{"model.path": path}), slog.New(slog.NewTextHandler(&logged, nil)), Options{}))(t)
 	if core.Model.MediaEncoder != nil || !strings.Contains(logged.String(), "takes text only") {
 		t.Error(logged.String())
 	}
@@ -258,17 +245,11 @@ func TestPlan_CountsTheProjector(t *testing.T) {
 	c := settings(t, flags)
 	used := func() (plan fit.Plan, bytes uint64) {
 		t.Helper()
-		plan, err := Plan(t.Context(), c, path, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan = must.Get(Plan(t.Context(), c, path, 0))(t)
 		return plan, plan.Need.Main().Used()
 	}
 	_, untried := used()
-	core, err := Open(t.Context(), c, slog.New(slog.DiscardHandler), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(Open(t.Context(), c, slog.New(slog.DiscardHandler), Options{}))(t)
 	whole := core.Model.Compute.Batch
 	if err := core.Close(); err != nil {
 		t.Error(err)

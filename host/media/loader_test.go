@@ -25,15 +25,14 @@ import (
 
 	"github.com/penstock/penstock/host/media/fetch"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func pngOf(t testing.TB, width, height int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))))
 	return b.Bytes()
 }
 

@@ -16,15 +16,14 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // store writes a model file and returns its path.
 func store(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
@@ -32,9 +31,7 @@ func store(t *testing.T, name string, data []byte) string {
 func edited(t *testing.T, change func(*gguf.Header)) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := synth.Edit(&b, "penstock-tiny.gguf", change); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.Edit(&b, "penstock-tiny.gguf", change))
 	return b.Bytes()
 }
 
@@ -43,23 +40,16 @@ func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	o := CheckOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 	path := store(t, "good.gguf", builtIn)
 	notes := func() int {
-		entries, err := os.ReadDir(filepath.Join(o.CacheDir, "verdicts"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(os.ReadDir(filepath.Join(o.CacheDir, "verdicts")))(t)
 		return len(entries)
 	}
-	if _, err := Check(t.Context(), path, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Check(t.Context(), path, o))(t)
 	// A child would fail at once now, so the second check can only pass on the note.
 	t.Setenv(misbehaviourEnv, "quiet exit")
 	if _, err := Check(t.Context(), path, o); err != nil || notes() != 1 {
 		t.Fatalf("the second check: %v, %d notes", err, notes())
 	}
-	if err := os.WriteFile(path, append(bytes.Clone(builtIn), 0), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, append(bytes.Clone(builtIn), 0), 0o600))
 	if _, err := Check(t.Context(), path, o); !errors.Is(err, ErrCrashed) || notes() != 1 {
 		t.Errorf("the changed file: %v, %d notes", err, notes())
 	}
@@ -153,9 +143,7 @@ func TestCheck_ContextDone_EndsTheTrial(t *testing.T) {
 
 func pipe(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(path, 0o600))
 	return path
 }
 
@@ -181,10 +169,7 @@ func withoutEpsilon(t *testing.T) string {
 // infiniteWeights has a scale that is infinite: 0x7c00 in half precision.
 func infiniteWeights(t *testing.T) string {
 	data := bytes.Clone(builtIn)
-	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(gguf.Read(bytes.NewReader(data), int64(len(data))))(t)
 	copy(data[h.DataOffset:], []byte{0x00, 0x7c})
 	return store(t, "i.gguf", data)
 }
@@ -211,13 +196,8 @@ func quantisedNorm(t *testing.T) string {
 // sparse makes a file as long as its header announces, without taking that much of the disk.
 func sparse(t *testing.T, header []byte) string {
 	path := store(t, "s.gguf", header)
-	h, err := gguf.Read(bytes.NewReader(header), 1<<62)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, h.DataOffset+int64(h.TensorBytes())); err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(gguf.Read(bytes.NewReader(header), 1<<62))(t)
+	must.Do(t, os.Truncate(path, h.DataOffset+int64(h.TensorBytes())))
 	return path
 }
 
@@ -239,9 +219,7 @@ func storeAdapter(t *testing.T, path string, a synth.Adapter) string {
 	t.Helper()
 	a.Model = path
 	var b bytes.Buffer
-	if err := a.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Write(&b))
 	return store(t, "adapter.gguf", b.Bytes())
 }
 
@@ -270,10 +248,7 @@ func TestCheckAdapter_CrashingFile_IsAnError(t *testing.T) {
 	o := CheckOptions{CacheDir: t.TempDir()}
 	// The model computes its output with the embedding, too, where the matrices are the wrong way
 	// round.
-	h, err := gguf.Read(bytes.NewReader(builtIn), int64(len(builtIn)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(gguf.Read(bytes.NewReader(builtIn), int64(len(builtIn))))(t)
 	var dims []uint64
 	for _, tensor := range h.Tensors {
 		if tensor.Name == "token_embd.weight" {
@@ -312,9 +287,7 @@ func TestCheckAdapter_WrongFile_NamesItAndTheReason(t *testing.T) {
 
 func TestFindAdapter_TakesNamesOnly(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "rhyme.gguf"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "rhyme.gguf"), nil, 0o600))
 	for _, name := range []string{"rhyme", "rhyme.gguf"} {
 		if path, err := FindAdapter(name, CheckOptions{Folder: folder}); err != nil || path != filepath.Join(folder, "rhyme.gguf") {
 			t.Errorf("%s: %q, %v", name, path, err)

@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // folder makes a model folder with empty files of these names.
@@ -17,9 +19,7 @@ func folder(t *testing.T, files ...string) CheckOptions {
 	t.Helper()
 	o := CheckOptions{Folder: t.TempDir(), CacheDir: filepath.Join(t.TempDir(), "cache")}
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(o.Folder, f), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(o.Folder, f), nil, 0o600))
 	}
 	return o
 }
@@ -31,7 +31,7 @@ func TestResolve_NameOrPath(t *testing.T) {
 		"big":              {Path: filepath.Join(o.Folder, "big-00001-of-00002.gguf"), Name: "big"},
 		"some/where/x.bin": {Path: "some/where/x.bin", Name: "x.bin"},
 		"absent.gguf":      {Path: "absent.gguf", Name: "absent"},
-		"model_test.go":  {Path: "model_test.go", Name: "model_test.go"},
+		"model_test.go":    {Path: "model_test.go", Name: "model_test.go"},
 	} {
 		if got, err := Resolve(arg, o); err != nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: got %v, %v, want %v", arg, got, err, want)
@@ -58,20 +58,12 @@ func TestResolve_UnknownName_NamesWhatThereIs(t *testing.T) {
 
 func TestResolve_BuiltIn_IsStoredOnceAndRepaired(t *testing.T) {
 	o := folder(t)
-	first, err := Resolve("", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(Resolve("", o))(t)
 	if info, err := os.Stat(filepath.Dir(first.Path)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the cache folder: %v, %v", info, err)
 	}
-	if err := os.WriteFile(first.Path, []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	second, err := Resolve(BuiltInName, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(first.Path, []byte("damaged"), 0o600))
+	second := must.Get(Resolve(BuiltInName, o))(t)
 	have, err := os.ReadFile(second.Path)
 	if err != nil || second.Path != first.Path || !second.BuiltIn || !bytes.Equal(have, builtIn) {
 		t.Errorf("got %v, %d bytes, %v", second, len(have), err)
@@ -81,16 +73,11 @@ func TestResolve_BuiltIn_IsStoredOnceAndRepaired(t *testing.T) {
 func TestResolve_BuiltIn_CacheNotWritable_UsesATemporaryFile(t *testing.T) {
 	o := folder(t, "file")
 	o.CacheDir = filepath.Join(o.Folder, "file", "below")
-	f, err := Resolve("", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Resolve("", o))(t)
 	if have, err := os.ReadFile(f.Path); err != nil || !bytes.Equal(have, builtIn) {
 		t.Errorf("%d bytes, %v", len(have), err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Close())
 	if _, err := os.Stat(f.Path); !os.IsNotExist(err) {
 		t.Errorf("after Close: %v", err)
 	}

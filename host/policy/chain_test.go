@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Plugins that the chain does not name stand where their manifests say, and else where their view
@@ -23,10 +24,7 @@ func TestArrange_TheManifestsHint(t *testing.T) {
 		`{"name":"plain"}`, `{"name":"early","place":"first"}`, `{"name":"blind","view":"none"}`, `{"name":"late","view":"none","place":"last"}`,
 		`{"name":"named","place":"last"}`,
 	} {
-		m, err := loader.Load(context.Background(), asm.New(manifest).On(abi.ExportSample, asm.I32(-1)).Wasm())
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(loader.Load(context.Background(), asm.New(manifest).On(abi.ExportSample, asm.I32(-1)).Wasm()))(t)
 		defer m.Release()
 		uses = append(uses, use{PluginUse: serving.PluginUse{Name: m.Name}, plugin: m})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Where the model gives no hidden states, a plugin that reads them is refused with a sentence, and
@@ -52,10 +53,7 @@ func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 		if _, _, err := r.Upload(t.Context(), guest.On(c.export, code).Wasm()); err != nil {
 			t.Fatal(err)
 		}
-		plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "reader", Field: "plugins[0]"}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plugins := must.Get(b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "reader", Field: "plugins[0]"}}, nil))(t)
 		policy, err := plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{})
 		chain.Close(policy.Stages)
 		var refused *refusal.Error

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // brought has a client bring a module that answers a token, and is its use under a name.
@@ -28,15 +29,9 @@ func brought(t *testing.T, b *Builder, client, name string) serving.PluginUse {
 // A module is a stage under the name that its client's request gives it.
 func TestUses_Module_IsAStageByItsName(t *testing.T) {
 	b, _ := withFolder(t)
-	plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{brought(t, b, "me", "mine")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plugins := must.Get(b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{brought(t, b, "me", "mine")}, nil))(t)
 	defer plugins.Release()
-	policy, err := plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := must.Get(plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{}))(t)
 	defer chain.Close(policy.Stages)
 	if !slices.ContainsFunc(policy.Stages, func(s chain.Stage) bool { return s.Traits().Name == "plugin:mine" }) {
 		t.Error("it has no stage")

@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/plugins/script"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // withFolder is a builder for the built-in model and a folder of plugins.
@@ -32,16 +33,10 @@ func withFolder(t *testing.T) (*Builder, *registry.Registry) {
 // withLacks is withFolder with a model that cannot do everything.
 func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1, Lacks: lacks})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1, Lacks: lacks}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Interpreter = script.Module })
-	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir(), Scripts: true, ModuleLife: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir(), Scripts: true, ModuleLife: time.Hour}))(t)
 	t.Cleanup(func() { _ = r.Close() })
 	model := loader.Model(plugin.ModelOptions{Vocabulary: e.Vocabulary()})
 	t.Cleanup(func() {
@@ -65,27 +60,16 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	}
 	resolve := func() serving.Plugins {
 		t.Helper()
-		plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return plugins
+		return must.Get(b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil))(t)
 	}
 	chooses := func(of serving.Plugins, want int32) {
 		t.Helper()
-		policy, err := of.NewPolicy(sampling.Default(), serving.AnswerInfo{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		policy := must.Get(of.NewPolicy(sampling.Default(), serving.AnswerInfo{}))(t)
 		defer func() { _ = policy.Close() }()
 		view := chain.View{Row: make([]float32, b.engine.Info().Vocabulary), N: -1, Chosen: -1}
 		for _, s := range policy.Stages {
-			if err := s.Reset([]int32{1}, 1); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Apply(&view); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Reset([]int32{1}, 1))
+			must.Do(t, s.Apply(&view))
 			if view.Chosen >= 0 {
 				break
 			}
@@ -102,14 +86,9 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	later := resolve()
 	chooses(old, 5)
 	chooses(later, 6)
-	if err := r.Remove(t.Context(), "fixed"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Remove(t.Context(), "fixed"))
 	chooses(old, 5)
-	again, err := old.Again(t.Context(), serving.Asker{Client: "me"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(old.Again(t.Context(), serving.Asker{Client: "me"}, nil))(t)
 	old.Release()
 	chooses(again, 5)
 	if _, err := again.Again(t.Context(), serving.Asker{Client: "me"}, []string{"plugin:other"}); err == nil {
@@ -140,10 +119,7 @@ func TestUses_Again_RequiredPluginReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer old.Release()
-	again, err := old.Again(t.Context(), serving.Asker{Client: "me"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(old.Again(t.Context(), serving.Asker{Client: "me"}, nil))(t)
 	again.Release()
 	fails := func(err error, code string) {
 		t.Helper()
@@ -158,9 +134,7 @@ func TestUses_Again_RequiredPluginReplaced(t *testing.T) {
 	upload(`{"name":"guard","view":"none","config_schema":{"properties":{"key":{"pattern":"^[0-9]+$"}}}}`, 7)
 	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, nil, nil)
 	fails(err, "policy_unusable")
-	if err := r.Remove(t.Context(), "guard"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Remove(t.Context(), "guard"))
 	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, nil, nil)
 	fails(err, "policy_unusable")
 }
@@ -185,10 +159,7 @@ func TestBuilder_Resolve_Plans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := must.Get(plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{}))(t)
 	seen := 0
 	for _, s := range policy.Stages {
 		switch traits := s.Traits(); traits.Name {

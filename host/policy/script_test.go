@@ -13,23 +13,18 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // of is the use of a script, under a name.
 func of(t *testing.T, name, source, config string) serving.PluginUse {
 	t.Helper()
 	fields := map[string]json.RawMessage{}
-	text, err := json.Marshal(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(source))(t)
 	if fields["source"] = text; config != "" {
 		fields["config"] = json.RawMessage(config)
 	}
-	all, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(json.Marshal(fields))(t)
 	return serving.PluginUse{Name: name, Config: all, Field: "plugins[0]", Source: "plugins[0].script"}
 }
 
@@ -37,17 +32,11 @@ func of(t *testing.T, name, source, config string) serving.PluginUse {
 func TestUses_Scripts_AreStagesByTheirNames(t *testing.T) {
 	b, _ := withFolder(t)
 	one, two := of(t, "one", "export function sample(c) {}", ""), of(t, "two", "export function accept() {}", "")
-	plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{one, two}, []string{"plugin:two", "temperature"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plugins := must.Get(b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{one, two}, []string{"plugin:two", "temperature"}))(t)
 	defer plugins.Release()
 	params := sampling.Default()
 	params.Chain = []string{"plugin:two", "temperature"}
-	policy, err := plugins.NewPolicy(params, serving.AnswerInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := must.Get(plugins.NewPolicy(params, serving.AnswerInfo{}))(t)
 	defer chain.Close(policy.Stages)
 	var names []string
 	for _, s := range policy.Stages {
@@ -66,10 +55,7 @@ func TestUses_Scripts_AreStagesByTheirNames(t *testing.T) {
 func TestBuilder_Plan_Log(t *testing.T) {
 	b, _ := withFolder(t)
 	const source = `for (let i = 0; i < 20; i++) console.log("line", i, "x".repeat(2000)); export function sample() { console.log("later") }`
-	plan, err := b.Plan(t.Context(), "me", of(t, "one", source, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(b.Plan(t.Context(), "me", of(t, "one", source, "")))(t)
 	if n := len(plan.Log); n != 10 || !strings.HasPrefix(plan.Log[n-1], "line 19 x") || len(plan.Log[n-1]) > 1100 {
 		t.Errorf("%d lines: %.200q", n, plan.Log)
 	}

@@ -12,35 +12,21 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // TestCheckSeal_EachBitCounts flips bits of a sealed recording, of which each must be noticed.
 func TestCheckSeal_EachBitCounts(t *testing.T) {
-	key, err := receipt.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := receipt.ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(receipt.NewKey())(t)
+	text := must.Get(json.Marshal(key.Public()))(t)
+	keys := must.Get(receipt.ParseKeys(text))(t)
 	s := open(t, t.TempDir(), wide)
 	s.SealWith(key)
 	id := record(t, s, "alice")
-	file, err := s.Get(t.Context(), serving.RecordingReader{Caller: "alice"}, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(s.Get(t.Context(), serving.RecordingReader{Caller: "alice"}, id))(t)
 	defer file.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(io.ReadAll(file))(t)
 	if got, err := CheckSeal(keys, data); err != nil || got != id {
 		t.Fatal(got, err)
 	}

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // authority signs certificates for tests.
@@ -28,35 +30,20 @@ type authority struct {
 }
 
 func newAuthority(t *testing.T) authority {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	text, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
+	certificate := must.Get(x509.ParseCertificate(text))(t)
 	return authority{certificate, key}
 }
 
 // config is mutual TLS with a certificate of this authority, which trusts another's.
 func (a authority) config(t *testing.T, trusts authority) *tls.Config {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	text, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key))(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(trusts.certificate)
 	return mutualTLS(tls.Certificate{Certificate: [][]byte{text}, PrivateKey: key}, pool)
@@ -72,10 +59,7 @@ func startWorker(t *testing.T, s *Server, fake func() *fakeGGML) (address string
 	if s.Llama == "" {
 		s.Llama = "v1"
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, listener) }()
@@ -89,10 +73,7 @@ func startWorker(t *testing.T, s *Server, fake func() *fakeGGML) (address string
 }
 
 func open(t *testing.T, h Dialer, address string) *Connection {
-	s, err := h.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(h.Open(t.Context(), address))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -110,9 +91,7 @@ func TestConnection(t *testing.T) {
 				t.Errorf("devices %v, want %v", s.Devices(), testDevices)
 			}
 			for _, r := range conversation() {
-				if _, err := (ggmlClient{s.theirs}).ask(r.cmd, r.payload); err != nil {
-					t.Fatal(err)
-				}
+				must.Get((ggmlClient{s.theirs}).ask(r.cmd, r.payload))(t)
 			}
 			if err := s.Err(); err != nil {
 				t.Error(err)
@@ -123,10 +102,7 @@ func TestConnection(t *testing.T) {
 
 func TestHost_Open_Refused(t *testing.T) {
 	a, b := newAuthority(t), newAuthority(t)
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	nobody := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	closed := nobody.Addr().String()
 	_ = nobody.Close()
 	for _, c := range []struct {
@@ -210,9 +186,7 @@ func TestConnection_ChildEnds(t *testing.T) {
 	for range 3 {
 		s := open(t, Dialer{Llama: "v1", ID: "1"}, address)
 		for _, r := range conversation() {
-			if _, err := (ggmlClient{s.theirs}).ask(r.cmd, r.payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Get((ggmlClient{s.theirs}).ask(r.cmd, r.payload))(t)
 		}
 		<-s.Lost()
 		if want := "the worker " + address + " was lost: ggml's server ended: the device is on fire"; s.Err().Error() != want {
@@ -227,10 +201,7 @@ func TestConnection_ChildEnds(t *testing.T) {
 
 func TestConnection_WorkerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	worker := &Server{Llama: "v1", Log: slog.New(slog.DiscardHandler), Start: func() (Child, error) { return startFake(&fakeGGML{}), nil }}
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Serve(ctx, listener) }()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A rest comes once after the last request and after an unloading, not between requests, and not
@@ -30,9 +32,7 @@ func TestSet_Rest(t *testing.T) {
 		after(time.Hour, 0)
 		release()
 		after(time.Hour, 1)
-		if err := s.Unload("a"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Unload("a"))
 		after(time.Hour, 2)
 		use(t, s, "b")()
 		s.Stop()

@@ -7,15 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // What an object says counts, else what the last layer says that says it, else llama.cpp's default.
 func TestDefaults_Layers(t *testing.T) {
-	d, err := NewDefaults(map[string]string{"temperature": "0.25", "top_k": "7", "seed": "4", "samplers": "kt", "dry_sequence_breakers": ";;a;b"},
-		map[string]string{"top_k": "-1", "ignore_eos": "true"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewDefaults(map[string]string{"temperature": "0.25", "top_k": "7", "seed": "4", "samplers": "kt", "dry_sequence_breakers": ";;a;b"},
+		map[string]string{"top_k": "-1", "ignore_eos": "true"}))(t)
 	want := Default()
 	want.Temperature, want.TopK, want.Seed, want.Chain, want.DrySequenceBreakers, want.IgnoreEOS = 0.25, -1, 4, Chain{"top_k", "temperature"}, []string{"a", "b"}, true
 	for body, change := range map[string]func(*Params){
@@ -26,9 +24,7 @@ func TestDefaults_Layers(t *testing.T) {
 		},
 	} {
 		f := UnsetFields()
-		if err := json.Unmarshal([]byte(body), &f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(body), &f))
 		got, err := f.Params(d.Params(), letters{})
 		want := want
 		want.IgnoreEOS = false // a switch that is not said is off

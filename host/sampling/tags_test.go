@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Both ends of each range are taken, and what lies behind them is refused with the range.
@@ -63,14 +64,9 @@ func TestReadTags(t *testing.T) {
 
 // The values are those that JSON has of Plain, under the same names.
 func TestParams_Values(t *testing.T) {
-	text, err := json.Marshal(Default().Plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(Default().Plain))(t)
 	var want map[string]any
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &want))
 	got := Default().Values()
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
 		t.Error(diff)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/encoder"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMetrics_Media(t *testing.T) {
@@ -19,10 +20,7 @@ func TestMetrics_Media(t *testing.T) {
 	})
 	answer := httptest.NewRecorder()
 	NewServer("1").Handler(func() []*Metrics { return []*Metrics{m} }).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	for name, value := range map[string]string{"encoded_total": "1", "embeddings_total": "20", "shared_total": "3", "cache_hits_total": "4", "cancelled_total": "5",
 		"waiting": "6", "cache_bytes": "7", "encode_seconds_total": "8"} {
 		if line := "penstock_media_" + name + `{model_name="seer"} ` + value + "\n"; !strings.Contains(string(text), line) {

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // The settled names: dashboards rely on them.
@@ -118,10 +119,7 @@ func TestMetrics_Picker_Adapters(t *testing.T) {
 		},
 	})
 	before := time.Now().Unix()
-	families, err := m.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(m.registry.Gather())(t)
 	i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "vllm:lora_requests_info" })
 	if i < 0 || len(families[i].GetMetric()) != 1 {
 		t.Fatal("there is not one series")
@@ -140,10 +138,7 @@ func TestMetrics_Picker_Adapters(t *testing.T) {
 }
 
 func TestNewLogger_Formats(t *testing.T) {
-	file, err := os.CreateTemp(t.TempDir(), "log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.CreateTemp(t.TempDir(), "log"))(t)
 	defer file.Close()
 	for _, tc := range []struct{ level, format, want string }{
 		{"info", "json", `{"time"`}, {"info", "auto", `{"time"`}, {"info", "text", "time="}, {"warn", "text", ""},

@@ -23,6 +23,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestTruncate_LeavesWhatEndsATextThere(t *testing.T) {
@@ -153,9 +154,7 @@ func TestStream_Error_NamesThePlace(t *testing.T) {
 func TestEncode_GivesTheRowsOfAPicture(t *testing.T) {
 	s, _ := newRig(t)
 	var file bytes.Buffer
-	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&file, image.NewGray(image.Rect(0, 0, 8, 8))))
 	hash := sha256.Sum256(file.Bytes())
 	read := func() (rows [][]float32) {
 		for row, err := range Encode(t.Context(), s, completion.Caller{}, "frog.png", file.Bytes()) {

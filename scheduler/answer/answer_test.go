@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // numbers is a vocabulary in which each token is its number and a space; 99 ends the answer.
@@ -53,9 +54,7 @@ func (e *editor) refuse(_ chain.Act, why error) error {
 func begin(t *testing.T, s Settings, stages ...chain.Stage) *Answer {
 	t.Helper()
 	a := queued(s, stages...)
-	if err := a.Begin(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Begin())
 	return a
 }
 
@@ -238,9 +237,7 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	if out.Unchanged != math.MaxInt || len(out.Shown) > 0 {
 		t.Errorf("after the reset: %+v", out)
 	}
-	if err := a.Rewind(2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Rewind(2))
 	a.Advance(7, Details{})
 	a.Advance(8, Details{})
 	if !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || out.Unchanged != 3 || a.Generated() != 3 || shown(a) != "⌫[5 ]7 " {
@@ -253,9 +250,7 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 func TestAnswer_Splice_AfterARewindTakesBackWhatWasShown(t *testing.T) {
 	a := begin(t, Settings{}, &editor{hold: 2})
 	a.Inject([]chain.Token{4, 5, 6, 7})
-	if err := a.Rewind(2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Rewind(2))
 	for _, token := range []chain.Token{13, 1, 2} {
 		a.Advance(token, Details{})
 	}
@@ -306,9 +301,7 @@ func TestAnswer_Inject_BeforeBegin_WaitsForIt(t *testing.T) {
 		e, rule := &editor{hold: 2}, &seen{}
 		a := queued(Settings{Rules: []StopRule{rule}}, e)
 		if a.Inject(c.injected); c.rewind > 0 {
-			if err := a.Rewind(c.rewind); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Rewind(c.rewind))
 		}
 		if len(e.told)+len(rule.tokens) > 0 {
 			t.Errorf("%s: before Begin the stage was told %v and the rule %v", name, e.told, rule.tokens)
@@ -316,9 +309,7 @@ func TestAnswer_Inject_BeforeBegin_WaitsForIt(t *testing.T) {
 		if want := len(c.injected) - c.rewind; len(a.Early()) != want || len(a.Expected()) != a.PromptLen()+want {
 			t.Errorf("%s: %v wait and %v is expected", name, a.Early(), a.Expected())
 		}
-		if err := a.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Begin())
 		if a.InjectEarly(); !a.Output().ended() {
 			a.finish(ReasonLength) // what the hold window has is shown to the rule
 		}
@@ -425,9 +416,7 @@ func rewindAcross(t *testing.T, s Settings) {
 	t.Helper()
 	for back := 1; back <= 13; back++ {
 		a := grown(t, s, 13)
-		if err := a.Rewind(back); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Rewind(back))
 		got, want := a.Context(), grown(t, s, 13-back).Context()
 		if len(got) >= s.Longest || got[len(got)-1] != want[len(want)-1] || s.Shift.Keep != 0 && got[0] != want[0] {
 			t.Errorf("%d kept, %d taken back: %v, before %v", s.Shift.Keep, back, got, want)
@@ -462,9 +451,7 @@ func TestAnswer_BeginWith_TellsLogprobs(t *testing.T) {
 	source.Advance(4, Details{Logprobs: &chain.Logprobs{Token: -4, Row: []float32{0}}})
 	source.Inject([]chain.Token{5})
 	source.Advance(6, Details{Logprobs: &chain.Logprobs{Token: -6}})
-	if err := source.Rewind(1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, source.Rewind(1))
 	source.Advance(7, Details{Logprobs: &chain.Logprobs{Token: -7}})
 
 	for early := range 2 { // a token of it is taken back, and another injected, before it begins
@@ -472,15 +459,11 @@ func TestAnswer_BeginWith_TellsLogprobs(t *testing.T) {
 		fork.BeginWith(source.Answered())
 		want := []float32{-4, 0, -7}
 		if early == 1 {
-			if err := fork.Rewind(1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, fork.Rewind(1))
 			fork.Inject([]chain.Token{8})
 			want[2] = 0
 		}
-		if err := fork.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fork.Begin())
 		fork.InjectEarly()
 		fork.finish(ReasonLength)
 		for i, s := range fork.Output().Shown {

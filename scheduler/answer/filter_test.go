@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -85,9 +86,7 @@ func TestAnswer_Filters_RandomWorld(t *testing.T) {
 				case 0:
 					a.Inject([]chain.Token{token, token})
 				case 1:
-					if err := a.Rewind(back); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, a.Rewind(back))
 				default:
 					a.Advance(token, Details{})
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // judging is a required stage that ends the answer at 5 and allows no token above 50.
@@ -44,9 +45,7 @@ func TestAnswer_Required_JudgesInjections(t *testing.T) {
 	for passed, ends := range []bool{true, false} {
 		fork := queued(Settings{}, &judging{})
 		fork.BeginWith(Begun{Tokens: []chain.Token{60, 7}, Passed: passed})
-		if err := fork.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fork.Begin())
 		if fork.InjectEarly(); (fork.Output().Reason == ReasonError) != ends {
 			t.Errorf("with %d passed: %v", passed, fork.Output().Err)
 		}

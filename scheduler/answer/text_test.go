@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // feed gives text to a matcher in pieces and returns all that was shown, including what an end
@@ -16,10 +17,7 @@ import (
 func feed(t *testing.T, tx *text, pieces []string) (shown string, end bool, stop string) {
 	t.Helper()
 	for _, p := range pieces {
-		v, err := tx.add(0, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(tx.add(0, p))(t)
 		shown += v.text
 		if v.ends != 0 {
 			return shown, true, v.stop
@@ -249,10 +247,7 @@ func (s *script) run(stops []string) {
 		}
 		kept = append(kept, chain.Token(len(s.pieces)))
 		s.pieces = append(s.pieces, piece)
-		got, err := s.text.add(kept[len(kept)-1], piece)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		got := must.Get(s.text.add(kept[len(kept)-1], piece))(s.t)
 		want, end, stop := s.model.add(piece, v)
 		if got.text != want || (got.ends != 0) != end || got.stop != stop {
 			s.t.Fatalf("after %q with stops %q: shows %q, ends %v at %q; want %q, %v, %q", s.model.pieces, stops, got.text, got.ends != 0, got.stop, want, end, stop)

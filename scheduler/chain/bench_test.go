@@ -5,6 +5,8 @@ package chain
 import (
 	"sync"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // BenchmarkChain is what a chain itself costs a token that three stages see.
@@ -16,9 +18,7 @@ func BenchmarkChain(b *testing.B) {
 	rows := [][]float32{{0, 1, 2, 3}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.Prepare(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, c.Prepare())
 		row.Lend(rows, &loans)
 		token, _, err := c.Draw(&row)
 		if err != nil {
@@ -26,9 +26,7 @@ func BenchmarkChain(b *testing.B) {
 		}
 		row.Return()
 		for i := range c.Stages() {
-			if _, err := c.Accept(i, token, nil); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(c.Accept(i, token, nil))(b)
 		}
 		c.Outputs()
 	}

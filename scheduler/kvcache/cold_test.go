@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // coldWorld is a cache with a cold store.
@@ -190,9 +191,7 @@ func TestCache_Thaw(t *testing.T) {
 			for i, cut := range cuts {
 				w.cache.EvictIdle()
 				other := append(slices.Clone(tokens[:cut]), prompt(200, 50+i)...)
-				if err := w.thaw(other, kvcache.Scope{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.thaw(other, kvcache.Scope{}))
 				s, found := w.acquire(other)
 				if found != cut && !(recurrent && cut == 2999 && found == 2996) {
 					t.Errorf("%d of %d tokens found", found, cut)
@@ -218,9 +217,7 @@ func TestCache_Thaw_PartHasNoLaterCheckpoints(t *testing.T) {
 	w.cache.OfferAll()
 	w.cache.EvictIdle()
 	other := append(slices.Clone(tokens[:1500]), prompt(1400, 50)...)
-	if err := w.thaw(other, kvcache.Scope{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.thaw(other, kvcache.Scope{}))
 	s, found := w.acquire(other)
 	if found != 1500 {
 		t.Errorf("%d tokens found", found)

@@ -31,6 +31,7 @@ var testOnly = map[string]string{
 	"native.GuardBehind":                   "see NewAttentionTrial",
 	"native.GuardBefore":                   "see NewAttentionTrial",
 	"native.Crash":                         "see InjectFault",
+	"tools/must.Get":                       "it is for tests, as all of its package",
 	"native.NoFault":                       "see InjectFault",
 	"native.WrongResult":                   "see InjectFault",
 	"native.LiveObjects":                   "the tests of three packages look for leaks in C",

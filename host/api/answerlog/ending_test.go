@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	answers "github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // unencodable is a frame that has no JSON.
@@ -125,10 +126,7 @@ func TestShelf_Begin_ReleasesOnce(t *testing.T) {
 				}
 				models := counting{servingtest.OneModel{Model: &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: takes}}, make(chan struct{}, 9)}
 				service := completion.NewService(models)
-				p, err := service.Prompt(t.Context(), completion.Asked{Common: completion.DefaultCommonFields(), Source: completion.Text("a"), Answers: completion.OneAnswer()})
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(service.Prompt(t.Context(), completion.Asked{Common: completion.DefaultCommonFields(), Source: completion.Text("a"), Answers: completion.OneAnswer()}))(t)
 				s, r := &Shelf{Hold: func() func() { return func() {} }}, newReader("a")
 				func() {
 					defer func() {
@@ -169,9 +167,7 @@ func TestReader_Leave_IsNotKept(t *testing.T) {
 		l.write(t.Context(), frame{seq: seq, data: []byte(`{"id":""}`)}, seq == 1)
 	}
 	read := func(r *Reader) {
-		if err := l.shelf.Attach(r, "a", l.caller, -1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.shelf.Attach(r, "a", l.caller, -1))
 		r.Read()
 		if _, last, _ := r.Read(); !last || !l.held {
 			t.Errorf("that was not the end, or the host does not wait until it is known to have arrived: %v, %v", last, l.held)

@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Each part of an answer is a block of its own, which ends before the next begins.
@@ -52,10 +53,7 @@ func TestBlocks_Add_Order(t *testing.T) {
 `
 	var got strings.Builder
 	for _, e := range events {
-		text, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(e))(t)
 		got.WriteString("\n" + string(text))
 	}
 	if diff := cmp.Diff(want, got.String()+"\n"); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -67,10 +68,7 @@ func TestReadMessages_Conversations(t *testing.T) {
 
 // A message that no prompt says is named by the field that the client knows.
 func TestReadMessages_Fields(t *testing.T) {
-	got, err := read(t, `"be brief"`, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"sunny"},{"type":"text","text":"and?"}]},{"role":"assistant","content":"no"}]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(read(t, `"be brief"`, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"sunny"},{"type":"text","text":"and?"}]},{"role":"assistant","content":"no"}]`))(t)
 	var fields []string
 	for _, m := range got {
 		fields = append(fields, m.Field)
@@ -134,9 +132,7 @@ func TestReadMessages_ManyThoughts(t *testing.T) {
 	parse := func(block string) func() {
 		messages := `[{"role":"assistant","content":[` + strings.Replace(block, `"x"`, `"`+long+`"`, 1) + strings.Repeat(`,`+block, n) + `]}]`
 		return func() {
-			if _, err := read(t, "", messages); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(read(t, "", messages))(t)
 		}
 	}
 	texts := steadytest.Cost(t, parse(`{"type":"text","text":"x"}`))

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -169,10 +170,7 @@ func TestShape_Part_ThoughtAndSaidApart(t *testing.T) {
 	lines := s.Part(&completion.Choice{Request: &completion.Submitted{Prompted: r}}, completion.Delta{Reasoning: "Hm.", Content: "Yes."})
 	var got []string
 	for _, l := range lines {
-		text, err := json.Marshal(l.(line).Message)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(l.(line).Message))(t)
 		got = append(got, string(text))
 	}
 	if want := []string{`{"role":"assistant","content":"","thinking":"Hm."}`, `{"role":"assistant","content":"Yes."}`}; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {

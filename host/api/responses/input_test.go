@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -17,10 +18,7 @@ func TestBody_Conversation_Fields(t *testing.T) {
 	instructions := "be brief"
 	b := &body{Instructions: &instructions, Input: json.RawMessage(`[{"role":"user","content":"hi"},{"type":"web_search_call"},{"type":"reasoning","summary":[]},{"role":"assistant","content":"no"},
 		{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"5"},{"role":"developer","content":"x"}]`)}
-	c, err := b.conversation()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(b.conversation())(t)
 	var fields []string
 	for _, m := range c.Messages {
 		fields = append(fields, m.Field)
@@ -37,9 +35,7 @@ func TestBody_Conversation_ManyItems(t *testing.T) {
 	read := func(item string) func() {
 		b := &body{Input: json.RawMessage(`[` + strings.Replace(item, `"x"`, `"`+long+`"`, 1) + strings.Repeat(`,`+item, n) + `]`)}
 		return func() {
-			if _, err := b.conversation(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.conversation())(t)
 		}
 	}
 	thought := `{"type":"reasoning","content":[{"type":"reasoning_text","text":"x"}]}`

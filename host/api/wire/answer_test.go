@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A part is made once those before it are written, but for what is buffered.
@@ -33,9 +34,7 @@ func TestJSONParts_AreMadeAsTheyAreWritten(t *testing.T) {
 		A int    `json:"a"`
 		B string `json:"b"`
 	}
-	if err := JSONParts(c, JSONWith(named{1, "b"}, "list", list, map[string]int{"c": 3})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, JSONParts(c, JSONWith(named{1, "b"}, "list", list, map[string]int{"c": 3})))
 	var got struct {
 		A, C int
 		B    string

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 	"go.uber.org/goleak"
 )
@@ -43,24 +44,15 @@ var configs = map[string]string{
 // The check finds nothing in plugins that are right.
 func TestModule_Examples_HaveNoFindings(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "build", "plugins")
-	files, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "*.wasm")))(t)
 	if len(files) == 0 {
 		t.Fatalf("there are no plugins in %s: run `make plugins` first", dir)
 	}
 	for _, file := range steadytest.Some(t, files, 6) {
 		name := strings.TrimSuffix(filepath.Base(file), ".wasm")
 		t.Run(name, func(t *testing.T) {
-			wasm, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := Module(context.Background(), load.File{Content: wasm}, Options{Config: []byte(configs[strings.TrimSuffix(name, "-rust")]), Conversations: 8, Limits: patient()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			wasm := must.Get(os.ReadFile(file))(t)
+			r := must.Get(Module(context.Background(), load.File{Content: wasm}, Options{Config: []byte(configs[strings.TrimSuffix(name, "-rust")]), Conversations: 8, Limits: patient()}))(t)
 			for _, f := range r.Findings {
 				t.Error(f)
 			}
@@ -155,10 +147,7 @@ func TestModule_Findings(t *testing.T) {
 		"a request it never takes":          {plain().On(abi.ExportOpen, asm.I32(1)), "refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := Module(context.Background(), load.File{Content: tc.guest.Wasm()}, Options{Conversations: 6, Limits: patient()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(Module(context.Background(), load.File{Content: tc.guest.Wasm()}, Options{Conversations: 6, Limits: patient()}))(t)
 			got := strings.Join(r.Findings, "; ")
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("found %q, want %q", got, tc.want)
@@ -226,10 +215,7 @@ func TestModule_Programs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := asm.New(`{"name":"guest","branches":2}`)
 			g.On(abi.ExportRun, tc.code(g), asm.I32(0))
-			r, err := Module(context.Background(), load.File{Content: g.Wasm()}, Options{Conversations: 4, Limits: patient()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(Module(context.Background(), load.File{Content: g.Wasm()}, Options{Conversations: 4, Limits: patient()}))(t)
 			if got := strings.Join(r.Findings, "; "); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("found %q, want %q", got, tc.want)
 			}
@@ -240,10 +226,7 @@ func TestModule_Programs(t *testing.T) {
 // The table has the fuel of a warm-up, of which there is one for each model.
 func TestModule_Warm_FuelIsTold(t *testing.T) {
 	g := asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportWarm, asm.I32(8192), asm.I32(0), asm.I32(2<<16), asm.Fill, asm.I32(0))
-	r, err := Module(t.Context(), load.File{Content: g.Wasm()}, Options{Conversations: 1, Limits: patient()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Module(t.Context(), load.File{Content: g.Wasm()}, Options{Conversations: 1, Limits: patient()}))(t)
 	for _, e := range r.Exports {
 		if e.Name == abi.ExportWarm && (e.Calls != 1 || e.Fuel < 2<<16/16) {
 			t.Errorf("%+v", e)
@@ -266,9 +249,7 @@ func takes(token int) []byte {
 func folder(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a.json"), []byte(text), 0o600))
 	return dir
 }
 
@@ -279,11 +260,7 @@ func run(t *testing.T, dir string, wasm []byte, update bool) []CaseResult {
 	if err != nil || len(cases) != 1 {
 		t.Fatalf("%d cases, %v", len(cases), err)
 	}
-	results, err := cases[0].Run(t.Context(), load.File{Content: wasm}, "", update)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return results
+	return must.Get(cases[0].Run(t.Context(), load.File{Content: wasm}, "", update))(t)
 }
 
 func TestCase_Run_FindsTheFirstDifference(t *testing.T) {
@@ -343,9 +320,7 @@ func TestCase_Run_RecordedRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.json.gz"), packed.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a.json.gz"), packed.Bytes(), 0o600))
 	if results := run(t, dir, takes(1), true); len(results) != 2 || results[0].Session != 2 || results[0].Updated != 1 {
 		t.Errorf("%+v", results)
 	}
@@ -366,20 +341,14 @@ func TestReadCases_Errors(t *testing.T) {
 	if _, err := ReadCases(folder(t, `{"penstock_session":1,"sesions":[]}`)); err == nil || !strings.Contains(err.Error(), "a.json") || !strings.Contains(err.Error(), "sesions") {
 		t.Errorf("%v", err)
 	}
-	cases, err := ReadCases(folder(t, strings.ReplaceAll(text, `"guest"`, `"other"`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := must.Get(ReadCases(folder(t, strings.ReplaceAll(text, `"guest"`, `"other"`))))(t)
 	if _, err := cases[0].Run(t.Context(), load.File{Content: takes(1)}, "", false); err == nil || !strings.Contains(err.Error(), `no session of the plugin "guest"; sessions[0].plugin.name is "other"`) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestConfigs_EachOnce(t *testing.T) {
-	cases, err := ReadCases(folder(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := must.Get(ReadCases(folder(t, text)))(t)
 	if got := Configs(cases); len(got) != 1 || string(got[0]) != `{"x":1}` {
 		t.Errorf("%q", got)
 	}

@@ -10,16 +10,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestCreate_MakesWhatOpenFinds(t *testing.T) {
 	for _, l := range Languages {
 		for _, k := range Kinds {
 			dir := filepath.Join(t.TempDir(), "below", "frog-1")
-			made, err := Create(dir, Options{"frog-1", l, k})
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must.Get(Create(dir, Options{"frog-1", l, k}))(t)
 			found, err := Open(dir)
 			if err != nil || found != made || found != (Project{dir, "frog-1", l}) {
 				t.Errorf("%s %s: made %+v, found %+v %v", l, k, made, found, err)
@@ -57,9 +56,7 @@ func filled(t *testing.T, dir string) {
 
 func TestCreate_Refuses(t *testing.T) {
 	full := t.TempDir()
-	if err := os.WriteFile(filepath.Join(full, "thesis.txt"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(full, "thesis.txt"), nil, 0o600))
 	for want, o := range map[string]struct {
 		dir string
 		Options
@@ -102,9 +99,7 @@ func TestOpen_Files(t *testing.T) {
 		"go 1.24\n":                                                   {"go.mod", ""},
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, want.file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, want.file), []byte(text), 0o600))
 		p, err := Open(dir)
 		if p.Name != want.name || (err == nil) != (want.name != "") {
 			t.Errorf("%q: %+v %v", text, p, err)

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -80,10 +81,7 @@ func TestParse_Syntax(t *testing.T) {
 
 // What begins with %llguidance is in Lark's notation.
 func TestParse_Lark(t *testing.T) {
-	g, err := Parse(grammar.NewBuilder(), "%llguidance {}\nstart: \"a\"+ | <[71]> <think>", "", tokens())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(Parse(grammar.NewBuilder(), "%llguidance {}\nstart: \"a\"+ | <[71]> <think>", "", tokens()))(t)
 	if !fits(t, g, "aa") || fits(t, g, "") {
 		t.Error("it means something else")
 	}
@@ -106,10 +104,7 @@ func TestParse_Tokens(t *testing.T) {
 	}
 	pieces[99] = []byte("<think>")
 	v := grammar.NewVocabulary(pieces, []int32{98}, []int32{71, 99})
-	g, err := Parse(grammar.NewBuilder(), `root ::= <think> ("a"* !<[71]>)* <[71]>`, "", tokens())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(Parse(grammar.NewBuilder(), `root ::= <think> ("a"* !<[71]>)* <[71]>`, "", tokens()))(t)
 	s := g.Start()
 	for i, step := range []struct {
 		token int32
@@ -311,10 +306,7 @@ func judge(t *testing.T, text string, lines []string) (accepted, rejected int) {
 		t.Fatalf("%s\nis refused: %v", text, err)
 	}
 	for _, line := range lines {
-		want, err := parseVerdict(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(parseVerdict(line))(t)
 		got, s := verdict{text: want.text}, g.Start()
 		for got.follows < len(want.text) {
 			to, fits, err := g.Advance(s, []byte{want.text[got.follows]})
@@ -342,10 +334,7 @@ func judge(t *testing.T, text string, lines []string) (accepted, rejected int) {
 
 func readLines(t *testing.T, path string) []string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
@@ -358,10 +347,7 @@ func TestParse_ServerGrammars(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".gbnf")
 		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(file))(t)
 			accepted, rejected := judge(t, string(text), readLines(t, filepath.Join("testdata", "llama-server", name+".txt")))
 			if accepted < 20 || rejected < 20 {
 				t.Errorf("%d texts to accept, %d to reject: too few", accepted, rejected)

@@ -8,15 +8,13 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/media/mediatest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // fuzz opens and decodes whatever comes: neither panics, no more memory is taken than is said, and
 // the pixels are as many as the header says.
 func fuzz(f *testing.F, format string, made ...[]byte) {
-	entries, err := testdata.ReadDir("testdata")
-	if err != nil {
-		f.Fatal(err)
-	}
+	entries := must.Get(testdata.ReadDir("testdata"))(f)
 	for _, e := range entries {
 		if data := stored(f, e.Name()); FormatOf(data) == format {
 			f.Add(data)

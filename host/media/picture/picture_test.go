@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/tools/must"
 	"golang.org/x/image/bmp"
 )
 
@@ -45,11 +46,7 @@ var (
 
 func stored(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := testdata.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(testdata.ReadFile("testdata/" + name))(t)
 }
 
 const manyPixels = 1 << 24
@@ -58,14 +55,8 @@ func restless() {}
 
 func decoded(t testing.TB, data []byte) RGB {
 	t.Helper()
-	f, err := Open(data, manyPixels)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := f.Decode(context.Background(), restless)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Open(data, manyPixels))(t)
+	p := must.Get(f.Decode(context.Background(), restless))(t)
 	if p.Width != f.Width || p.Height != f.Height || len(p.Pixels) != 3*p.Width*p.Height {
 		t.Fatalf("%d bytes for %d×%d pixels; the header said %d×%d", len(p.Pixels), p.Width, p.Height, f.Width, f.Height)
 	}
@@ -136,9 +127,7 @@ func drawn(to interface {
 func encoded(t testing.TB, m image.Image, encode func(*bytes.Buffer, image.Image) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, encode(&b, m))
 	return b.Bytes()
 }
 
@@ -190,10 +179,7 @@ func TestDecode_Alpha_OverWhite(t *testing.T) {
 func TestDecode_GIF_SmallFrame(t *testing.T) {
 	frame := image.NewPaletted(image.Rect(2, 1, 4, 3), color.Palette{color.Black})
 	var b bytes.Buffer
-	err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}, Config: image.Config{Width: 5, Height: 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}, Config: image.Config{Width: 5, Height: 4}}))
 	p := decoded(t, b.Bytes())
 	for y := range 4 {
 		for x := range 5 {
@@ -217,10 +203,7 @@ func TestDecode_Memory_IsWhatOpenSays(t *testing.T) {
 	}
 	files := map[string][]byte{"png of 16 bits": encoded(t, big, asPNG), "jpeg": encoded(t, big, asJPEG),
 		"bmp": encoded(t, big, asBMP), "gif": encoded(t, big, asGIF)}
-	entries, err := testdata.ReadDir("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(testdata.ReadDir("testdata"))(t)
 	for _, e := range entries {
 		files[e.Name()] = stored(t, e.Name())
 	}
@@ -247,10 +230,7 @@ func allocated(f func()) int64 {
 
 func TestDecode_Cancelled(t *testing.T) {
 	for _, name := range []string{"lossy.webp", "progressive.jpg", "interlaced.png", "animated.gif"} {
-		f, err := Open(stored(t, name), manyPixels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Open(stored(t, name), manyPixels))(t)
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errGone)
 		if _, err := f.Decode(ctx, restless); !errors.Is(err, errGone) {

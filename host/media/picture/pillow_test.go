@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestDecode_AsPillow: the pixels are those that Pillow decodes, which testdata/record.py has
@@ -16,9 +18,7 @@ func TestDecode_AsPillow(t *testing.T) {
 		Width, Height int
 		Pixels        string
 	}
-	if err := json.Unmarshal(stored(t, "pillow.json"), &golden); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(stored(t, "pillow.json"), &golden))
 	for name, want := range golden {
 		most := map[string]int{"cmyk-unmarked.jpg": 4, "odd-lossy-alpha.webp": 1}[name]
 		got := decoded(t, stored(t, name))

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestDecode_AsMiniaudio: the samples are those that miniaudio decodes, as llama-server does, which
@@ -18,9 +20,7 @@ func TestDecode_AsMiniaudio(t *testing.T) {
 		WAV, Junk string
 		Samples   []int
 	}
-	if err := json.Unmarshal(stored(t, "miniaudio.json"), &golden); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(stored(t, "miniaudio.json"), &golden))
 	for name, want := range golden {
 		data, rate, step, most := bytesOf(t, want.WAV), 8000, 1, 0.0
 		if want.WAV == "" {
@@ -42,9 +42,6 @@ func TestDecode_AsMiniaudio(t *testing.T) {
 
 func bytesOf(t *testing.T, digits string) []byte {
 	t.Helper()
-	data, err := hex.DecodeString(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(hex.DecodeString(digits))(t)
 	return bytes.Clone(data)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Files that are not what their names say are removed, and a file is looked at once.
@@ -25,13 +26,9 @@ func TestCache_CheckNew(t *testing.T) {
 	good := fmt.Sprintf("%016x", sum.Sum64())
 	write := func(name, text string, age time.Duration) {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		at := time.Now().Add(-age)
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(path, at, at))
 	}
 	write(good, "weights", 0)
 	write("00000000000000aa", "weig", 0)            // cut short
@@ -40,10 +37,7 @@ func TestCache_CheckNew(t *testing.T) {
 	if n, err := c.CheckNew(); n != 1 || err != nil {
 		t.Errorf("%d files were removed (%v), want 1", n, err)
 	}
-	files, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(os.ReadDir(folder))(t)
 	var left []string
 	for _, f := range files {
 		left = append(left, f.Name())

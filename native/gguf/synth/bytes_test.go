@@ -10,46 +10,28 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestWithBytes_AnyTextIsItsBytes(t *testing.T) {
 	var b bytes.Buffer
-	if err := WithBytes(&b, builtIn); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(builtIn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	is, err := gguf.Check(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WithBytes(&b, builtIn))
+	data := must.Get(os.ReadFile(builtIn))(t)
+	was := must.Get(gguf.Read(bytes.NewReader(data), int64(len(data))))(t)
+	is := must.Get(gguf.Check(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	if !bytes.Equal(data[was.DataOffset:], b.Bytes()[is.DataOffset:]) {
 		t.Error("the weights changed")
 	}
 	path := filepath.Join(t.TempDir(), "bytes.gguf")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{VocabOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
+	m := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{VocabOnly: true}))(t)
 	defer func() {
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	const text = "Hello, \u00e9\n\t\u20ac \U0001F438!"
-	tokens, err := m.Tokenize(t.Context(), text, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(m.Tokenize(t.Context(), text, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true}))(t)
 	if len(tokens) != len(text) {
 		t.Errorf("%d tokens for %d bytes", len(tokens), len(text))
 	}

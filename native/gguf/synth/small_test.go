@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // keepsNoState are the kinds without a recurrent state and a sliding window.
@@ -28,17 +29,10 @@ func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 		},
 	} {
 		var b bytes.Buffer
-		if err := writeSmall(&b, name, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writeSmall(&b, name, 1))
 		path := filepath.Join(t.TempDir(), "m.gguf")
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		m, err := native.LoadModel(t.Context(), path, native.ModelOptions{CheckTensors: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
+		m := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{CheckTensors: true}))(t)
 		if info := m.Info(); !is(info) || (info.OwnCells() != keepsNoState[name]) {
 			t.Errorf("%s: %+v", name, info)
 		}
@@ -51,9 +45,7 @@ func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 func TestSmall_SameSeed_SameBytes(t *testing.T) {
 	var a, b, other bytes.Buffer
 	for w, seed := range map[*bytes.Buffer]uint64{&a: 1, &b: 1, &other: 2} {
-		if err := writeSmall(w, "mamba", seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writeSmall(w, "mamba", seed))
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) || bytes.Equal(a.Bytes(), other.Bytes()) {
 		t.Error("equal seeds gave other bytes, or other seeds the same")

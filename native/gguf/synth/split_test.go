@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A later part, which has no metadata but its number, is named as that.
@@ -19,10 +20,7 @@ func TestSplit_Check_LaterPartsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := synth.Split(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(synth.Split(whole))(t)
 	if _, err := gguf.Check(bytes.NewReader(parts[0]), int64(len(parts[0]))); err != nil {
 		t.Errorf("the first: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const builtIn = "../../../host/model/penstock-tiny.gguf"
@@ -20,13 +21,8 @@ var small = Shape{Name: "small", Dim: 64, Layers: 2, Heads: 4, KVHeads: 2, FFN: 
 func TestWrite_PassesTheCheck(t *testing.T) {
 	for _, quant := range []Quant{Q40, Q80} {
 		var b bytes.Buffer
-		if err := Write(&b, small, builtIn, quant, 1); err != nil {
-			t.Fatal(err)
-		}
-		h, err := gguf.Check(bytes.NewReader(b.Bytes()), int64(b.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(&b, small, builtIn, quant, 1))
+		h := must.Get(gguf.Check(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 		if want := 2 + 2*9; len(h.Tensors) != want {
 			t.Errorf("%d tensors, want %d", len(h.Tensors), want)
 		}
@@ -42,9 +38,7 @@ func TestWrite_PassesTheCheck(t *testing.T) {
 func TestWrite_SameSeed_SameBytes(t *testing.T) {
 	write := func(seed uint64) []byte {
 		var b bytes.Buffer
-		if err := Write(&b, small, builtIn, Q40, seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(&b, small, builtIn, Q40, seed))
 		return b.Bytes()
 	}
 	first := write(1)
