@@ -37,11 +37,7 @@ var endless = penstock.Sampling(func(p *penstock.Params) { p.IgnoreEOS = true })
 func open(t *testing.T, name string, options ...penstock.OpenOption) *penstock.Model {
 	t.Helper()
 	m := must.Get(penstock.Open(t.Context(), name, append(options, alike)...))(t)
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, m)
 	return m
 }
 

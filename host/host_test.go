@@ -6,12 +6,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -124,10 +129,7 @@ func TestHost_Run_CutsAtTheDeadline(t *testing.T) {
 	h := open(t, map[string]any{"server.shutdown_timeout": "1ms"})
 	stop := run(t, h)
 	ctx := context.Background()
-	conn, _, err := websocket.Dial(ctx, h.URL()+"/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(ctx, h.URL()+"/v1/ws", nil))(t)
 	defer conn.CloseNow() //nolint:errcheck // the host closes it
 	frame := `{"type":"generate","id":"a","request":{` + frog + `,"ignore_eos":true}}`
 	must.Do(t, conn.Write(ctx, websocket.MessageText, []byte(frame)))
@@ -286,3 +288,145 @@ func TestReloaded_Broken_Fails(t *testing.T) {
 		t.Error("a broken file was taken")
 	}
 }
+
+// A host that is about to end says so for as long as it is told to, and still takes what comes, on
+// connections that it closes.
+func TestHost_Announce(t *testing.T) {
+	const delay = 20 * time.Millisecond
+	h, ready := open(t, map[string]any{"server.shutdown_delay": delay.String()}), make(chan struct{})
+	h.ready = func(string) { close(ready) }
+	run(t, h)
+	<-ready
+	for _, want := range []struct {
+		readyz  int
+		closing bool
+	}{{200, false}, {503, true}} {
+		for path, status := range map[string]int{"/readyz": want.readyz, "/livez": 200, "/v1/chat/completions": 200} {
+			method, body := http.MethodGet, ""
+			if strings.HasPrefix(path, "/v1") {
+				method, body = http.MethodPost, `{`+frog+`,"max_tokens":2}`
+			}
+			r := must.Get(http.NewRequestWithContext(t.Context(), method, h.URL()+path, strings.NewReader(body)))(t)
+			a := must.Get(http.DefaultClient.Do(r))(t)
+			text, err := io.ReadAll(a.Body)
+			_ = a.Body.Close() // it was read
+			if err != nil || a.StatusCode != status || a.Close != want.closing {
+				t.Errorf("%s: %d %s, closing %v, %v; want %d, closing %v", path, a.StatusCode, text, a.Close, err, status, want.closing)
+			}
+		}
+		begun := time.Now()
+		if h.announce(); time.Since(begun) < delay {
+			t.Error("it does not wait for proxies")
+		}
+	}
+}
+
+func parsed(t *testing.T, address string) config.Address {
+	t.Helper()
+	return must.Get(config.ParseAddress(address))(t)
+}
+
+// Two servers may listen on the same port where both say so.
+func TestListen_ReusePort(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SO_REUSEPORT")
+	}
+	c := settings(t, map[string]any{"server.reuse_port": "true"}).Server
+	first := must.Get(Listen(t.Context(), c.Listen, c.ReusePort))(t)
+	defer first.Close()
+	c.Listen = parsed(t, first.Addr().String())
+	second := must.Get(Listen(t.Context(), c.Listen, c.ReusePort))(t)
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	c.ReusePort = false
+	if third, err := Listen(t.Context(), c.Listen, c.ReusePort); err == nil {
+		_ = third.Close()
+		t.Error("a server that does not say so has the port too")
+	}
+}
+
+// TestListen_AsAsked: a listener is open to no more than its address says, and tells what it is.
+func TestListen_AsAsked(t *testing.T) {
+	for address, want := range map[string]string{
+		"127.0.0.1:0": "127.0.0.1:", "[::1]:0": "[::1]:", "0.0.0.0:0": "of all IPv4 addresses", "[::1%lo]:0": "[::1", "localhost:0": ":",
+	} {
+		l, err := Listen(t.Context(), parsed(t, address), false)
+		if err != nil {
+			if strings.Contains(address, "::1") {
+				continue // a machine without IPv6, or with another name for its loopback interface
+			}
+			t.Fatal(err)
+		}
+		if got := listeningOn(l.Addr()); !strings.Contains(got, want) || address != "0.0.0.0:0" && strings.Contains(got, "all") {
+			t.Errorf("%s listens on %s", address, got)
+		}
+		if address == "0.0.0.0:0" && l.Addr().(*net.TCPAddr).IP.To4() == nil {
+			t.Errorf("%s is %s", address, l.Addr())
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), strings.Repeat("x", longestSocket)+".sock")
+	if _, err := Listen(t.Context(), parsed(t, path), false); err == nil || !strings.Contains(err.Error(), fmt.Sprint("at most ", longestSocket, " bytes")) {
+		t.Errorf("a path that is too long: %v", err)
+	}
+}
+
+// A guest, a forward pass and whoever sends tokens can run at once, however few processors there
+// are; somebody's own choice is kept.
+func TestHost_RunsThreeAtOnce(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	t.Setenv("GOMAXPROCS", "1")
+	chooseParallelism()
+	if n := runtime.GOMAXPROCS(0); n != 1 {
+		t.Errorf("%d at once where 1 was asked for", n)
+	}
+	t.Setenv("GOMAXPROCS", "")
+	chooseParallelism()
+	if n := runtime.GOMAXPROCS(0); n != leastParallel {
+		t.Errorf("%d at once", n)
+	}
+}
+
+// A limit of processor time counts where it is tighter than the processors, and is rounded up.
+func TestParallel(t *testing.T) {
+	for _, c := range []struct {
+		processors int
+		time       float64
+		want       int
+	}{{64, math.Inf(1), 64}, {64, 7.2, 8}, {64, 1.5, leastParallel}, {2, math.Inf(1), leastParallel}, {4, 64, 4}} {
+		if got := parallelism(c.processors, c.time); got != c.want {
+			t.Errorf("%d processors, time of %v: %d at once, want %d", c.processors, c.time, got, c.want)
+		}
+	}
+}
+
+// The heap stays near its limit though garbage is made all the time. Without one it grows to twice
+// what is in use. 0 leaves what the environment has set.
+func TestLimitMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	kept := make([]byte, 64<<20)
+	const limit = 96 << 20
+	limitMemory(limit)
+	limitMemory(0)
+	if got := debug.SetMemoryLimit(-1); got != limit {
+		t.Errorf("the limit is %d", got)
+	}
+	most := uint64(0)
+	for range 200 {
+		garbage = make([]byte, 1<<20)
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		most = max(most, m.HeapAlloc)
+	}
+	if most > limit+16<<20 {
+		t.Errorf("%d MiB were allocated at once", most>>20)
+	}
+	runtime.KeepAlive(kept)
+}
+
+var garbage []byte

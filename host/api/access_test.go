@@ -265,10 +265,7 @@ func TestAPI_CrossSite_Refused(t *testing.T) {
 // where a trusted proxy says so.
 func TestAPI_Client_IsBelievedOfTrustedProxies(t *testing.T) {
 	network := func(s string) *net.IPNet {
-		_, n, err := net.ParseCIDR(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, n := must.Both(net.ParseCIDR(s))(t)
 		return n
 	}
 	for name, tc := range map[string]struct {

@@ -54,10 +54,7 @@ func TestAPI_RateLimit_Requests(t *testing.T) {
 
 // Without keys addresses are told apart, as a trusted proxy gives them.
 func TestAPI_RateLimit_ByAddress(t *testing.T) {
-	_, loopback, err := net.ParseCIDR("127.0.0.0/8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, loopback := must.Both(net.ParseCIDR("127.0.0.0/8"))(t)
 	r := newRig(t, func(s *setup) {
 		s.Limiter, s.Proxies = access.NewLimiter(access.Limits{Requests: 1}), []*net.IPNet{loopback}
 	})
@@ -89,19 +86,13 @@ func TestAPI_RateLimit_Tokens(t *testing.T) {
 // Each answer over a WebSocket is a request.
 func TestSocket_RateLimit(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Limiter = access.NewLimiter(access.Limits{Requests: 2}) })
-	conn, _, err := websocket.Dial(t.Context(), r.url+"/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), r.url+"/v1/ws", nil))(t)
 	defer conn.CloseNow() //nolint:errcheck // the test is over
 	for i, want := range []string{"end", "end", "error"} {
 		frame := fmt.Sprintf(`{"type":"generate","id":"%d","request":{"prompt":"a","max_tokens":1}}`, i)
 		must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(frame)))
 		for {
-			_, data, err := conn.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, data := must.Both(conn.Read(t.Context()))(t)
 			var f struct {
 				Type  string
 				Error struct{ Code string }

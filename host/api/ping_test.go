@@ -15,12 +15,9 @@ import (
 func pinged(t *testing.T, r *rig, answers bool) (*websocket.Conn, <-chan struct{}) {
 	t.Helper()
 	pings := make(chan struct{}, 1000)
-	conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{
+	conn, _ := must.Both(websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{
 		OnPingReceived: func(context.Context, []byte) bool { pings <- struct{}{}; return answers },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // one of them is closed by then
 	return conn, pings
 }

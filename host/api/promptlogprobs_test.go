@@ -122,10 +122,7 @@ func TestSocket_PromptLogprobs(t *testing.T) {
 		p.send(`{"type":"generate","id":"a"%s,"request":{"prompt":"abc","echo":true,"logprobs":1,"max_tokens":0}}`, detach)
 		var prompt []wire.TokenProb
 		for {
-			_, data, err := p.conn.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, data := must.Both(p.conn.Read(t.Context()))(t)
 			var f struct {
 				Type, Reason string
 				Seq          uint64

@@ -53,10 +53,7 @@ type serverFrame struct {
 
 func (r *rig) dial(offers ...string) *peer {
 	r.t.Helper()
-	conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{Subprotocols: offers})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{Subprotocols: offers}))(r.t)
 	conn.SetReadLimit(1 << 20)
 	r.t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // most are closed by then
 	return &peer{r.t, conn}
@@ -77,10 +74,7 @@ func (p *peer) next() serverFrame {
 	p.t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	_, data, err := p.conn.Read(ctx)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	_, data := must.Both(p.conn.Read(ctx))(p.t)
 	var f serverFrame
 	must.Do(p.t, json.Unmarshal(data, &f))
 	return f
@@ -373,10 +367,7 @@ func (r *rig) dialTight() *peer {
 		}
 		return c, c.(*net.TCPConn).SetReadBuffer(4 << 10)
 	}}
-	conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}}))(r.t)
 	r.t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // whatever is left of it
 	return &peer{r.t, conn}
 }

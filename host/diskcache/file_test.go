@@ -56,10 +56,7 @@ func TestFile_ComesBack(t *testing.T) {
 	states := &states{}
 	s := small(states)
 	in := space{owner: "owner", adapters: "a:1 ", from: 7}
-	got, a, err := whole(states, written(t, s, in))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, a := must.Both(whole(states, written(t, s, in)))(t)
 	want := slices.Clone(s.Tokens)
 	want[1], want[2], want[3] = -1, -1, -1 // a number of this process means nothing in another
 	if !slices.Equal(got.Tokens, want) || !reflect.DeepEqual(got.Pieces, s.Pieces) || string(got.State.Contents()) != "the state" ||

@@ -25,10 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open makes an encoder for a small pair that sees and hears.
 func open(t testing.TB, o QueueOptions) *Encoder {
 	t.Helper()
-	path, projectorPath, err := synth.MediaPair{Projector: "mlp+ultravox", Text: "llama"}.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, projectorPath := must.Both(synth.MediaPair{Projector: "mlp+ultravox", Text: "llama"}.WriteFiles(t.TempDir(), 1))(t)
 	model := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{}))(t)
 	projector := must.Get(native.OpenProjector(model, projectorPath, native.ProjectorOptions{Threads: 1}))(t)
 	if o.Queue == 0 {

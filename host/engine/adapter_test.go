@@ -34,11 +34,7 @@ func written(t testing.TB, write func(io.Writer) error) string {
 func adapter(t testing.TB, e *Engine, seed uint64) *Adapter {
 	t.Helper()
 	a := must.Get(e.LoadAdapter(written(t, synth.Adapter{Model: builtIn, Seed: seed}.Write)))(t)
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, a)
 	return a
 }
 

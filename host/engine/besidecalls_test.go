@@ -144,10 +144,7 @@ func TestEngine_Render_FormatBesideTools_AsWithout(t *testing.T) {
 func fits(t *testing.T, e *Engine, p chat.Prompt, text string) bool {
 	t.Helper()
 	g, start := grammarOf(t, e, p)
-	s, ok, err := g.Advance(start, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, ok := must.Both(g.Advance(start, []byte(text)))(t)
 	return ok && g.Complete(s)
 }
 

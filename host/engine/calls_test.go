@@ -81,10 +81,7 @@ func wander(t *testing.T, r *rand.Rand, g *grammar.Grammar, s grammar.State, mos
 		var may []byte
 		var to []grammar.State
 		for b := range 256 {
-			next, fits, err := g.Advance(s, []byte{byte(b)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			next, fits := must.Both(g.Advance(s, []byte{byte(b)}))(t)
 			if !fits {
 				continue
 			}

@@ -26,10 +26,7 @@ line: ("+" | "-" | " ") /[a"<\\é&]{0,9}/ LF
 func customTool(t testing.TB, format string) chat.Tool {
 	t.Helper()
 	raw := must.Get(json.Marshal(map[string]any{"type": "custom", "name": "patch", "description": "Edits files", "format": json.RawMessage(format)}))(t)
-	tools, _, err := chat.ParseTools([]json.RawMessage{raw}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools, _ := must.Both(chat.ParseTools([]json.RawMessage{raw}, true))(t)
 	return tools[0]
 }
 

@@ -32,10 +32,7 @@ func allowedBy(t *testing.T, e *Engine, c chat.Conversation, text string) (allow
 		text = p.GenerationPrompt + text
 	}
 	for i := range len(text) {
-		next, fits, err := g.is.Advance(s, []byte(text[i:i+1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		next, fits := must.Both(g.is.Advance(s, []byte(text[i:i+1])))(t)
 		if !fits {
 			return text[:i], false
 		}

@@ -24,11 +24,7 @@ import (
 func rendering(t *testing.T, m *native.Model, source string) *Engine {
 	t.Helper()
 	tmpl := must.Get(template.New(m, source))(t)
-	t.Cleanup(func() {
-		if err := tmpl.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, tmpl)
 	e := &Engine{template: tmpl, templateOptions: TemplateOptions{}.withDefaults()}
 	about := tmpl.Info()
 	e.info = Info{TemplateCaps: about.Caps, Thinks: about.Thinks}
@@ -41,11 +37,7 @@ func rendering(t *testing.T, m *native.Model, source string) *Engine {
 func vocabulary(t *testing.T) *native.Model {
 	t.Helper()
 	m := must.Get(native.LoadModel(t.Context(), builtIn, native.ModelOptions{VocabOnly: true}))(t)
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, m)
 	return m
 }
 

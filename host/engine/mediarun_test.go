@@ -133,10 +133,7 @@ func (s *served) paused(t *testing.T, parts []part) (_ *scheduler.Stream, prompt
 		must.Get(st.Next(t.Context()))(t)
 	}
 	must.Do(t, st.Pause(t.Context()))
-	prompt, begun, err := st.Conversation(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompt, begun := must.Both(st.Conversation(t.Context()))(t)
 	return st, prompt, begun.Tokens
 }
 

@@ -104,10 +104,7 @@ func TestEngine_Render_ToolsInUse(t *testing.T) {
 // offering is a conversation in which one of some functions has to be called.
 func offering(t *testing.T, functions ...json.RawMessage) chat.Conversation {
 	t.Helper()
-	tools, _, err := chat.ParseTools(functions, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools, _ := must.Both(chat.ParseTools(functions, true))(t)
 	return chat.Conversation{Messages: hello, ToolChoice: chat.ToolChoice{Mode: "required"}, EnableThinking: new(bool), ParallelToolCalls: new(bool), Tools: tools}
 }
 

@@ -22,10 +22,7 @@ func callWritten(t *testing.T, e *Engine, c chat.Conversation, arguments string)
 	history := `[{"role":"user","content":"Hi"},{"role":"assistant","content":"","tool_calls":[{"id":"call00001","type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":"call00001","name":"f","content":"done"}]`
 	var raw []json.RawMessage
 	must.Do(t, json.Unmarshal([]byte(history), &raw))
-	said, _, err := chat.ParseMessages(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	said, _ := must.Both(chat.ParseMessages(raw))(t)
 	p, err := e.Render(t.Context(), c)
 	if err != nil {
 		return "", false
@@ -124,17 +121,11 @@ func readBack(t *testing.T, e *Engine, p chat.Prompt, text string) []call {
 	t.Helper()
 	g := must.Get(e.ofFormat(t.Context(), p.Rules))(t)
 	t.Cleanup(g.release)
-	start, _, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	start, _ := must.Both(g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt)))(t)
 	for from := range len(text) {
 		s, end := start, -1
 		for at := from; at < len(text); at++ {
-			next, fits, err := g.is.Advance(s, []byte(text[at:at+1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			next, fits := must.Both(g.is.Advance(s, []byte(text[at:at+1])))(t)
 			if !fits {
 				break
 			}

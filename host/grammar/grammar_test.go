@@ -60,10 +60,7 @@ func expr(a *lexeme.Arena, p *syntax.Regexp) lexeme.Expr {
 
 func fits(t *testing.T, g *Grammar, text string) bool {
 	t.Helper()
-	s, ok, err := g.Advance(g.Start(), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, ok := must.Both(g.Advance(g.Start(), []byte(text)))(t)
 	return ok && g.Complete(s)
 }
 

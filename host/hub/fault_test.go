@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // limited lets a handler write so many bytes of the body, and then cuts the connection.
@@ -101,10 +102,7 @@ func TestPull_FaultyServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, folder, err := serve.pullFrom(t)
-			if err != nil {
-				t.Fatal(err)
-			}
+			h, folder := must.Both(serve.pullFrom(t))(t)
 			holds(t, folder, h.files)
 		})
 	}

@@ -16,10 +16,7 @@ import (
 // projectorFile is a small projector.
 func projectorFile(t *testing.T) []byte {
 	t.Helper()
-	_, path, err := synth.MediaPairs[2].WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, path := must.Both(synth.MediaPairs[2].WriteFiles(t.TempDir(), 1))(t)
 	return must.Get(os.ReadFile(path))(t)
 }
 

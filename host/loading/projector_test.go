@@ -29,10 +29,7 @@ import (
 // openPair serves a pair of files, with what else flags say.
 func openPair(t *testing.T, pair synth.MediaPair, flags map[string]any) *serving.Model {
 	t.Helper()
-	path, projector, err := pair.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, projector := must.Both(pair.WriteFiles(t.TempDir(), 1))(t)
 	all := map[string]any{"model.path": path, "model.mmproj": projector, "media.cache": "1MiB"}
 	for k, v := range flags {
 		all[k] = v
@@ -44,11 +41,7 @@ func openModel(t *testing.T, flags map[string]any) *serving.Model {
 	t.Helper()
 	core := must.Get(Open(t.Context(), settings(t, flags), slog.New(slog.DiscardHandler), Options{}))(t)
 	core.Start()
-	t.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, core)
 	return core.Model
 }
 
@@ -91,10 +84,7 @@ func TestOpen_Projectors(t *testing.T) {
 			var seen [][]int32
 			for _, item := range items {
 				count := must.Get(m.MediaEncoder.Count(item))(t)
-				tokens, pieces, err := m.MediaEncoder.Encode(t.Context(), item, "me", "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				tokens, pieces := must.Both(m.MediaEncoder.Encode(t.Context(), item, "me", ""))(t)
 				again, same, err := m.MediaEncoder.Encode(t.Context(), item, "another", "")
 				if err != nil || !slices.Equal(tokens, again) || !slices.Equal(pieces, same) {
 					t.Errorf("again: %v, %v, %v", tokens, again, err)
@@ -126,10 +116,7 @@ func TestMediaEncoder_HoldsThePieceOfTheTable(t *testing.T) {
 	table := m.MediaEncoder.(*mediaEncoder).pieces
 	held := map[*piece.Piece]bool{}
 	for range 3 {
-		tokens, pieces, err := m.MediaEncoder.Encode(t.Context(), drawn(30, 30, 1), "me", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		tokens, pieces := must.Both(m.MediaEncoder.Encode(t.Context(), drawn(30, 30, 1), "me", ""))(t)
 		for _, p := range pieces {
 			held[p] = true
 		}
@@ -173,10 +160,7 @@ func TestMediaEncoder_Refusals(t *testing.T) {
 func TestMediaEncoder_LowDetail(t *testing.T) {
 	m := openPair(t, synth.MediaPairs[3], nil)
 	item := drawn(1200, 900, 1)
-	high, _, err := m.MediaEncoder.Encode(t.Context(), item, "me", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	high, _ := must.Both(m.MediaEncoder.Encode(t.Context(), item, "me", ""))(t)
 	item.Detail = lowDetail
 	low, _, err := m.MediaEncoder.Encode(t.Context(), item, "me", "")
 	count, countErr := m.MediaEncoder.Count(item)
@@ -237,10 +221,7 @@ func second(_, path string, _ error) string { return path }
 // wants.
 func TestPlan_CountsTheProjector(t *testing.T) {
 	folder := t.TempDir()
-	path, _, err := synth.MediaPairs[0].WriteFiles(folder, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, _ := must.Both(synth.MediaPairs[0].WriteFiles(folder, 1))(t)
 	flags := map[string]any{"model.path": path, "scheduler.slots": "1", "scheduler.batch_size": "2", "scheduler.ubatch_size": "2"}
 	c := settings(t, flags)
 	used := func() (plan fit.Plan, bytes uint64) {

@@ -46,10 +46,7 @@ func decodeMany(t *testing.T, text string, data []byte, o Bounds) {
 	var n int
 	must.Get(fmt.Sscan(text, &n))(t)
 	for range n {
-		_, release, err := l.Load(context.Background(), "a", []Part{{Field: "f", Kind: Image, Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data })
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, release := must.Both(l.Load(context.Background(), "a", []Part{{Field: "f", Kind: Image, Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data }))(t)
 		release()
 	}
 	status := must.Get(os.ReadFile("/proc/self/status"))(t)

@@ -169,10 +169,7 @@ func TestLoader_Load_Memory(t *testing.T) {
 			t.Fatal("a broken picture was decoded")
 		}
 	}
-	_, release, err := l.Load(context.Background(), "a", []Part{picture, picture}, all, "m", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, release := must.Both(l.Load(context.Background(), "a", []Part{picture, picture}, all, "m", nil))(t)
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(gone)
@@ -180,10 +177,7 @@ func TestLoader_Load_Memory(t *testing.T) {
 		t.Errorf("beside what is there: %v; want to wait", err)
 	}
 	release()
-	_, release, err = l.Load(context.Background(), "a", []Part{picture, picture}, all, "m", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, release = must.Both(l.Load(context.Background(), "a", []Part{picture, picture}, all, "m", nil))(t)
 	release()
 	if l.memory.room.Used() != 0 {
 		t.Error("not all memory came back")
@@ -203,10 +197,7 @@ func TestLoader_Load_URLs(t *testing.T) {
 	o.Fetch = &fetch.Options{HTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Limit: int64(len(picture))*2 + 1, Timeout: time.Minute}
 	l := NewLoader(o)
 	part := Part{Field: "f", Kind: Image, Source: server.URL + "/a.png"}
-	items, release, err := l.Load(context.Background(), "a", []Part{part, part}, all, "m", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	items, release := must.Both(l.Load(context.Background(), "a", []Part{part, part}, all, "m", nil))(t)
 	release()
 	if items[0].Hash != sha256.Sum256(picture) {
 		t.Error("another file was fetched")

@@ -95,11 +95,7 @@ func loadedHead(t *testing.T) *native.Model {
 func loadedFrom(t *testing.T, path string) *native.Model {
 	t.Helper()
 	m := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{LoadMTP: true}))(t)
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, m)
 	return m
 }
 

@@ -22,10 +22,7 @@ import (
 // storePair writes a small pair and returns its paths.
 func storePair(t *testing.T, pair synth.MediaPair) (model, projector string) {
 	t.Helper()
-	model, projector, err := pair.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model, projector = must.Both(pair.WriteFiles(t.TempDir(), 1))(t)
 	return model, projector
 }
 

@@ -19,10 +19,7 @@ import (
 // brought has a client bring a module that answers a token, and is its use under a name.
 func brought(t *testing.T, b *Builder, client, name string) serving.PluginUse {
 	t.Helper()
-	info, _, err := b.registry.Modules.Upload(t.Context(), client, asm.New(`{"name":"its-own","view":"none"}`).On(abi.ExportSample, asm.I32(5)).Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info, _ := must.Both(b.registry.Modules.Upload(t.Context(), client, asm.New(`{"name":"its-own","view":"none"}`).On(abi.ExportSample, asm.I32(5)).Wasm()))(t)
 	return serving.PluginUse{Name: name, Module: info.SHA256, Field: "plugins[0]"}
 }
 

@@ -76,10 +76,7 @@ func TestKeys_Read_EachBitCounts(t *testing.T) {
 
 func TestStatement_CheckRequest_EachBitCounts(t *testing.T) {
 	k, keys := newTestKey(t)
-	s, _, err := keys.Read(small(t, k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := must.Both(keys.Read(small(t, k)))(t)
 	if err := s.CheckRequest([]byte("ask")); err != nil {
 		t.Error(err)
 	}
@@ -92,10 +89,7 @@ func TestStatement_CheckRequest_EachBitCounts(t *testing.T) {
 
 func TestStatement_CheckAnswer(t *testing.T) {
 	k, keys := newTestKey(t)
-	s, _, err := keys.Read(small(t, k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := must.Both(keys.Read(small(t, k)))(t)
 	flipped(t, []byte("so"), func(bit int, changed []byte) {
 		if _, err := s.CheckAnswer(changed); err == nil {
 			t.Errorf("bit %d of the answer does not count", bit)

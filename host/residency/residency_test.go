@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"go.uber.org/goleak"
 )
 
@@ -101,10 +102,7 @@ func with(t *testing.T, o Options[*fake], test func(t *testing.T, s *Set[*fake],
 // use uses a model until the test says otherwise.
 func use(t *testing.T, s *Set[*fake], name string) (release func()) {
 	t.Helper()
-	m, release, err := s.Use(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, release := must.Both(s.Use(t.Context(), name))(t)
 	if m.name != name || m.closed {
 		t.Fatalf("got %+v for %s", m, name)
 	}

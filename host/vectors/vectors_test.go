@@ -76,11 +76,7 @@ func (*spelled) Pair(context.Context, string, string) ([]int32, error) { panic("
 func newRig(t *testing.T) (*completion.Service, *spelled) {
 	backend := &spelled{}
 	service := embedding.New(embedding.Options{Open: func() (embedding.Backend, error) { return backend, nil }, QueueLimit: 4})
-	t.Cleanup(func() {
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, service)
 	info := servingtest.Info()
 	info.Media = media.Abilities{Images: true}
 	s := completion.NewService(servingtest.OneModel{Model: &serving.Model{Info: info, MediaEncoder: &servingtest.MediaEncoder{Table: piece.NewTable()},

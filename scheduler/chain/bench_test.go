@@ -20,10 +20,7 @@ func BenchmarkChain(b *testing.B) {
 	for b.Loop() {
 		must.Do(b, c.Prepare())
 		row.Lend(rows, &loans)
-		token, _, err := c.Draw(&row)
-		if err != nil {
-			b.Fatal(err)
-		}
+		token, _ := must.Both(c.Draw(&row))(b)
 		row.Return()
 		for i := range c.Stages() {
 			must.Get(c.Accept(i, token, nil))(b)

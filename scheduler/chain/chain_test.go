@@ -90,10 +90,7 @@ func draw(t *testing.T, c *chain.Chain) chain.Token {
 	row.Lend([][]float32{{0, 1, 2, 3}}, &loans)
 	defer loans.Wait()
 	defer row.Return()
-	token, _, err := c.Draw(&row)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token, _ := must.Both(c.Draw(&row))(t)
 	return token
 }
 
@@ -252,10 +249,7 @@ func TestChain_Prepare_NeededNoMore(t *testing.T) {
 		}
 		var row chain.Row
 		row.Lend([][]float32{make([]float32, 4)}, &sync.WaitGroup{})
-		token, _, err := c.Draw(&row)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token, _ := must.Both(c.Draw(&row))(t)
 		return token
 	}
 	must.Do(t, c.Begin([]chain.Token{1}, 1))

@@ -32,6 +32,8 @@ var testOnly = map[string]string{
 	"native.GuardBefore":                   "see NewAttentionTrial",
 	"native.Crash":                         "see InjectFault",
 	"tools/must.Get":                       "it is for tests, as all of its package",
+	"tools/must.Both":                      "see tools/must.Get",
+	"tools/must.Close":                     "see tools/must.Get",
 	"native.NoFault":                       "see InjectFault",
 	"native.WrongResult":                   "see InjectFault",
 	"native.LiveObjects":                   "the tests of three packages look for leaks in C",

@@ -4,10 +4,13 @@ package responses
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
@@ -55,5 +58,28 @@ func TestBody_Conversation_OneTurn(t *testing.T) {
 	c, err := b.conversation()
 	if err != nil || len(c.Messages) != 1 || c.Messages[0].Role != "assistant" || c.Messages[0].Content != "a\nb\nc" || c.Messages[0].Reasoning != "hm" {
 		t.Errorf("%+v %v", c.Messages, err)
+	}
+}
+
+// What would come again is told by the status and the code after which Codex does not repeat a
+// request; what passes keeps its own.
+func TestForCodex_WhatComesAgain(t *testing.T) {
+	for _, tc := range []struct {
+		kind   refusal.Kind
+		code   string
+		status int
+		failed string
+	}{
+		{refusal.KindPluginFault, "plugin_fault", 400, "invalid_prompt"},
+		{refusal.KindImpossible, "timeout", 400, "invalid_prompt"},
+		{refusal.KindInvalid, refusal.TooLongCode, 400, refusal.TooLongCode},
+		{refusal.KindUnavailable, "worker_lost", 503, "worker_lost"},
+		{refusal.KindInternal, "internal_error", 500, "internal_error"},
+	} {
+		e := &refusal.Error{Kind: tc.kind, Code: tc.code}
+		var told *refusal.Error
+		if !errors.As(forCodex(e), &told) || wire.StatusOf(told) != tc.status || told.Code != tc.code || failedCode(e) != tc.failed {
+			t.Errorf("%s: %v, and in a stream %s", tc.code, told, failedCode(e))
+		}
 	}
 }

@@ -143,10 +143,7 @@ func TestIsAtLeast(t *testing.T) {
 
 func TestTinyGo_Target_HasOwnLibraries(t *testing.T) {
 	given := filepath.Join("..", "..", "..", "plugins", "sdk", "go", "target.json")
-	file, remove, err := tinyGo{}.target(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, remove := must.Both(tinyGo{}.target(given))(t)
 	text := must.Get(os.ReadFile(file))(t)
 	var got struct {
 		RTLib, Libc, GC string

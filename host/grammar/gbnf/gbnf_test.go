@@ -23,10 +23,7 @@ func tokens() Tokens {
 
 func fits(t *testing.T, g *grammar.Grammar, text string) bool {
 	t.Helper()
-	s, ok, err := g.Advance(g.Start(), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, ok := must.Both(g.Advance(g.Start(), []byte(text)))(t)
 	return ok && g.Complete(s)
 }
 
@@ -309,10 +306,7 @@ func judge(t *testing.T, text string, lines []string) (accepted, rejected int) {
 		want := must.Get(parseVerdict(line))(t)
 		got, s := verdict{text: want.text}, g.Start()
 		for got.follows < len(want.text) {
-			to, fits, err := g.Advance(s, []byte{want.text[got.follows]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			to, fits := must.Both(g.Advance(s, []byte{want.text[got.follows]}))(t)
 			if !fits {
 				break
 			}
