@@ -14,7 +14,6 @@ import (
 	"github.com/penstock/penstock/host/media/sound"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native/gguf/synth"
-	"github.com/penstock/penstock/tools/must"
 )
 
 var update = flag.Bool("update", false, "write the tables of tokens in docs/media.md anew")
@@ -28,7 +27,10 @@ var (
 // docs/media.md has the numbers of tokens that the projectors of all kinds make.
 func TestDocs_MediaTokens(t *testing.T) {
 	const path = "../../docs/media.md"
-	data := must.Get(os.ReadFile(path))(t)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	before, rest, opened := strings.Cut(string(data), "-run TestDocs_MediaTokens -update -->\n")
 	told, _, closed := strings.Cut(rest, "<!-- end of tokens -->")
 	if !opened || !closed {
@@ -54,7 +56,9 @@ func TestDocs_MediaTokens(t *testing.T) {
 	tables := pictures + "\n" + sounds
 	if *update {
 		text := strings.Replace(string(data), before+"-run TestDocs_MediaTokens -update -->\n"+told, before+"-run TestDocs_MediaTokens -update -->\n"+tables, 1)
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	} else if told != tables {
 		t.Errorf("%s says\n%s; -update writes\n%s", path, told, tables)
 	}
@@ -72,7 +76,10 @@ func row[T any](t *testing.T, m *serving.Model, projector string, columns []T, i
 	t.Helper()
 	line := "| `" + projector + "` |"
 	for _, c := range columns {
-		n := must.Get(m.MediaEncoder.Count(item(c)))(t)
+		n, err := m.MediaEncoder.Count(item(c))
+		if err != nil {
+			t.Fatal(err)
+		}
 		line += fmt.Sprintf(" %d |", n)
 	}
 	return line + "\n"
