@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock"
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // model is the variable that names the model of the benchmark; without it, it is the built-in one.
@@ -28,10 +29,7 @@ const model = "PENSTOCK_BENCH_MODEL"
 func BenchmarkModel_Generate_Sixteen(b *testing.B) {
 	const clients, tokens = 16, 64
 	settings := map[string]any{"model.path": os.Getenv(model), "scheduler.slots": "16", "server.listen": "127.0.0.1:0", "recordings.enabled": "false", "plugins.dir": ""}
-	c, err := config.Load(config.Sources{File: os.DevNull, Flags: settings})
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := must.Get(config.Load(config.Sources{File: os.DevNull, Flags: settings}))(b)
 	all := func(b *testing.B, one func() error) {
 		for b.Loop() {
 			var wait sync.WaitGroup
@@ -47,10 +45,7 @@ func BenchmarkModel_Generate_Sixteen(b *testing.B) {
 		b.ReportMetric(float64(clients*tokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
 	}
 	b.Run("library", func(b *testing.B) {
-		m, err := penstock.Open(b.Context(), "", penstock.Config(c))
-		if err != nil {
-			b.Fatal(err)
-		}
+		m := must.Get(penstock.Open(b.Context(), "", penstock.Config(c)))(b)
 		defer m.Close() //nolint:errcheck // the benchmark ends
 		all(b, func() error {
 			_, err := m.Generate(b.Context(), "Once upon a time", endless, penstock.MaxTokens(tokens), penstock.Seed(1))
@@ -82,10 +77,7 @@ func BenchmarkModel_Generate_Sixteen(b *testing.B) {
 func serve(b *testing.B, c config.Config) (url string) {
 	b.Helper()
 	ready := make(chan string, 1)
-	h, err := host.Open(b.Context(), host.Options{Config: c, Log: slog.New(slog.DiscardHandler), Ready: func(url string) { ready <- url }})
-	if err != nil {
-		b.Fatal(err)
-	}
+	h := must.Get(host.Open(b.Context(), host.Options{Config: c, Log: slog.New(slog.DiscardHandler), Ready: func(url string) { ready <- url }}))(b)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
@@ -142,9 +134,7 @@ func BenchmarkLive_Drain(b *testing.B) {
 				}
 				b.StartTimer()
 				for _, l := range all {
-					if err := read(l); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, read(l))
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(answers*tokens*b.N), "ns/token")
@@ -155,10 +145,7 @@ func BenchmarkLive_Drain(b *testing.B) {
 // BenchmarkLogits is what a Go function that changes logits costs a token, beside a plugin that
 // looks at candidates, and neither.
 func BenchmarkLogits(b *testing.B) {
-	module, err := os.ReadFile("host/plugin/examples/testdata/v1/min-p.wasm")
-	if err != nil {
-		b.Fatal(err)
-	}
+	module := must.Get(os.ReadFile("host/plugin/examples/testdata/v1/min-p.wasm"))(b)
 	for _, c := range []struct {
 		name   string
 		option penstock.Option
@@ -169,9 +156,7 @@ func BenchmarkLogits(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := m.Generate(b.Context(), "Once upon a time", endless, penstock.MaxTokens(256), penstock.Temperature(0), c.option); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(m.Generate(b.Context(), "Once upon a time", endless, penstock.MaxTokens(256), penstock.Temperature(0), c.option))(b)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(256*b.N), "ns/token")
 		})

@@ -25,6 +25,7 @@ import (
 	"github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const story = "Tell me a story about a frog."
@@ -35,15 +36,8 @@ var endless = penstock.Sampling(func(p *penstock.Params) { p.IgnoreEOS = true })
 // open opens a model of its own for a test.
 func open(t *testing.T, name string, options ...penstock.OpenOption) *penstock.Model {
 	t.Helper()
-	m, err := penstock.Open(t.Context(), name, append(options, alike)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	m := must.Get(penstock.Open(t.Context(), name, append(options, alike)...))(t)
+	must.Close(t, m)
 	return m
 }
 
@@ -60,10 +54,7 @@ func awaitIdle(t *testing.T, m *penstock.Model) {
 
 func TestLive_Dropped_Ends(t *testing.T) {
 	begin := func() {
-		live, err := m.Live(t.Context(), penstock.Text("Once"), endless)
-		if err != nil {
-			t.Fatal(err)
-		}
+		live := must.Get(m.Live(t.Context(), penstock.Text("Once"), endless))(t)
 		for token, err := range live.Tokens() {
 			if err != nil || token.ID >= 0 {
 				break
@@ -101,18 +92,9 @@ func TestLive_ContextEnds_IsTheError(t *testing.T) {
 }
 
 func TestModel_Close_EndsAnswers(t *testing.T) {
-	m, err := penstock.OpenBuiltIn(t.Context(), alike)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := m.Live(t.Context(), penstock.Text("Once"), endless)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unread, err := m.Live(t.Context(), penstock.Text("Once"), endless)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(penstock.OpenBuiltIn(t.Context(), alike))(t)
+	read := must.Get(m.Live(t.Context(), penstock.Text("Once"), endless))(t)
+	unread := must.Get(m.Live(t.Context(), penstock.Text("Once"), endless))(t)
 	began, ended := make(chan struct{}), make(chan penstock.Answer)
 	go func() {
 		var whole penstock.Answer
@@ -155,10 +137,7 @@ func TestLive_Rewind_TellsWhatIsLeft(t *testing.T) {
 	for name, prompt := range prompts {
 		t.Run(name, func(t *testing.T) {
 			want := whole(t, prompt)
-			live, err := m.Live(t.Context(), prompt, long...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			live := must.Get(m.Live(t.Context(), prompt, long...))(t)
 			text, tokens, rewound := "", 0, false
 			for token, err := range live.Tokens() {
 				if err != nil {
@@ -172,9 +151,7 @@ func TestLive_Rewind_TellsWhatIsLeft(t *testing.T) {
 					tokens++
 				}
 				if tokens == 6 && !rewound {
-					if err := errors.Join(live.Pause(t.Context()), live.Rewind(t.Context(), 3), live.Resume(t.Context())); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, errors.Join(live.Pause(t.Context()), live.Rewind(t.Context(), 3), live.Resume(t.Context())))
 				}
 				if token.End != nil && (token.End.Text != text || !slices.Equal(token.End.Tokens, want.Tokens)) {
 					t.Errorf("the end says %+v, and the tokens have made %q", *token.End, text)
@@ -229,10 +206,7 @@ func TestOverflow(t *testing.T) {
 	for policy, c := range map[string]struct{ reason, kind string }{"drop": {"length", "limit"}, "cancel": {"cancelled", "none"}} {
 		ended := make(chan penstock.Ended, 1)
 		stop := m.Listen(penstock.Listener{Ended: func(e penstock.Ended) { ended <- e }})
-		live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), endless, penstock.MaxTokens(400), penstock.Temperature(0), penstock.Overflow(policy))
-		if err != nil {
-			t.Fatal(err)
-		}
+		live := must.Get(m.Live(t.Context(), penstock.Text("Once upon a time"), endless, penstock.MaxTokens(400), penstock.Temperature(0), penstock.Overflow(policy)))(t)
 		<-ended
 		stop()
 		a, err := live.Answer()
@@ -280,9 +254,7 @@ func TestModel_Listen(t *testing.T) {
 	var ticks atomic.Int64 // the last one goes on
 	ended := make(chan penstock.Ended, 1)
 	stop := m.Listen(penstock.Listener{Tick: func(penstock.Tick) { ticks.Add(1) }, Ended: func(e penstock.Ended) { ended <- e }})
-	if _, err := m.Generate(ctx, "Once", endless, penstock.MaxTokens(3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Generate(ctx, "Once", endless, penstock.MaxTokens(3)))(t)
 	if e := <-ended; e.Usage.Generated != 3 || ticks.Load() == 0 {
 		t.Errorf("%+v after %d ticks", e, ticks.Load())
 	}
@@ -300,10 +272,7 @@ func TestModel_Listen(t *testing.T) {
 
 func whole(t *testing.T, prompt penstock.Prompt) penstock.Answer {
 	t.Helper()
-	live, err := m.Live(t.Context(), prompt, long...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := must.Get(m.Live(t.Context(), prompt, long...))(t)
 	a, err := live.Answer()
 	if err != nil || len(a.Tokens) != 200 || a.FinishReason != "length" {
 		t.Fatalf("%+v, %v", a, err)
@@ -316,18 +285,12 @@ func whole(t *testing.T, prompt penstock.Prompt) penstock.Answer {
 
 // A fork has what the answer had, and goes on in its own way.
 func TestLive_Fork_GoesOnFromThere(t *testing.T) {
-	seven, err := m.Tokenize(t.Context(), "7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	seven := must.Get(m.Tokenize(t.Context(), "7"))(t)
 	other := seven[len(seven)-1]
 	for name, prompt := range prompts {
 		t.Run(name, func(t *testing.T) {
 			want := whole(t, prompt)
-			live, err := m.Live(t.Context(), prompt, long...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			live := must.Get(m.Live(t.Context(), prompt, long...))(t)
 			var fork *penstock.Live
 			for token, err := range live.Tokens() {
 				if err == nil && fork == nil && token.ID >= 0 {
@@ -352,10 +315,7 @@ func TestLive_Fork_GoesOnFromThere(t *testing.T) {
 // A text is injected while the answer is read.
 func TestLive_Inject(t *testing.T) {
 	m := open(t, penstock.BuiltIn, penstock.Set("scheduler.context_shift", true)) // so that it never ends
-	live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), endless)
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := must.Get(m.Live(t.Context(), penstock.Text("Once upon a time"), endless))(t)
 	const green = " zqxzqx"
 	text := ""
 	done := make(chan error, 1)
@@ -377,19 +337,13 @@ func TestLive_Inject(t *testing.T) {
 
 // A function that changes logits sees all tokens so far, and stays when the parameters change.
 func TestLogits_SeesTheAnswer(t *testing.T) {
-	prompt, err := m.Tokenize(t.Context(), "Once upon a time")
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompt := must.Get(m.Tokenize(t.Context(), "Once upon a time"))(t)
 	var seen [][]int32
-	live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), append(slices.Clone(long), penstock.Logits(func(tokens []int32, logits []float32) {
+	live := must.Get(m.Live(t.Context(), penstock.Text("Once upon a time"), append(slices.Clone(long), penstock.Logits(func(tokens []int32, logits []float32) {
 		seen = append(seen, slices.Clone(tokens))
 		clear(logits)
 		logits[300+len(tokens)%2] = 9
-	}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))...))(t)
 	changed := false
 	for _, err := range live.Tokens() {
 		if err == nil && !changed {
@@ -428,10 +382,7 @@ func rowsOf(t *testing.T, rows iter.Seq2[[]float32, error]) (all [][]float32) {
 // The rows of streams are those that are to be had whole.
 func TestModel_EmbedStream_EmbedTokens(t *testing.T) {
 	texts := []string{"The frog jumps.", "Prices rose.", "A frog sat by the pond."}
-	want, err := m.Embed(t.Context(), texts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(m.Embed(t.Context(), texts...))(t)
 	got := rowsOf(t, m.EmbedStream(t.Context(), slices.Values(texts)))
 	for i := range want {
 		for j := range want[i] {
@@ -440,10 +391,7 @@ func TestModel_EmbedStream_EmbedTokens(t *testing.T) {
 			}
 		}
 	}
-	tokens, err := m.Tokenize(t.Context(), texts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(m.Tokenize(t.Context(), texts[0]))(t)
 	if rows := rowsOf(t, m.EmbedTokens(t.Context(), texts[0])); len(rows) < len(tokens) || len(rows) > len(tokens)+1 || len(rows[0]) != len(want[0]) {
 		t.Errorf("%d rows for %d tokens", len(rows), len(tokens))
 	}
@@ -534,10 +482,7 @@ func TestErrors(t *testing.T) {
 	}
 	var busy *penstock.Overload
 	for range 2 {
-		live, err := small.Live(t.Context(), penstock.Text("Once"), endless)
-		if err != nil {
-			t.Fatal(err)
-		}
+		live := must.Get(small.Live(t.Context(), penstock.Text("Once"), endless))(t)
 		defer live.Cancel() // not before: dropped, it would end
 	}
 	if _, err := small.Generate(t.Context(), "Once"); !errors.As(err, &busy) || busy.Retry <= 0 {
@@ -554,9 +499,7 @@ func is[T error](err error) bool {
 func TestOpen_OtherModels(t *testing.T) {
 	write := func(kind string) string {
 		path := filepath.Join(t.TempDir(), kind+".gguf")
-		if err := synth.SmallFile(path, kind, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, synth.SmallFile(path, kind, 1))
 		return path
 	}
 	encoder := open(t, write("bert"))
@@ -577,10 +520,7 @@ func TestOpen_OtherModels(t *testing.T) {
 
 // A configuration that the program has loaded has the model that Open is asked for.
 func TestOpen_ConfigAndName(t *testing.T) {
-	c, err := config.Load(config.Sources{File: os.DevNull, Flags: map[string]any{"model.path": "none.gguf", "model.threads": 1, "plugins.dir": ""}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(config.Load(config.Sources{File: os.DevNull, Flags: map[string]any{"model.path": "none.gguf", "model.threads": 1, "plugins.dir": ""}}))(t)
 	if m := open(t, penstock.BuiltIn, penstock.Config(c)); m.Info().Name != penstock.BuiltIn {
 		t.Errorf("%q is open", m.Info().Name)
 	}
@@ -588,19 +528,11 @@ func TestOpen_ConfigAndName(t *testing.T) {
 
 func TestLora_Counts(t *testing.T) {
 	const path = "host/model/penstock-tiny.gguf"
-	file, err := os.Create(filepath.Join(t.TempDir(), "tales.gguf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Adapter{Model: path}.Write(file), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(filepath.Join(t.TempDir(), "tales.gguf")))(t)
+	must.Do(t, errors.Join(synth.Adapter{Model: path}.Write(file), file.Close()))
 	adapted := open(t, path, penstock.Set("model.lora", file.Name()), penstock.Set("model.lora_init_without_apply", true))
 	answer := func(m *penstock.Model, options ...penstock.Option) string {
-		a, err := m.Generate(t.Context(), "Once upon a time", append(options, penstock.Temperature(0), penstock.MaxTokens(12))...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(m.Generate(t.Context(), "Once upon a time", append(options, penstock.Temperature(0), penstock.MaxTokens(12))...))(t)
 		return a.Text
 	}
 	plain, with := answer(m), answer(adapted, penstock.Lora("tales", 1))
@@ -623,10 +555,7 @@ func TestModel_Stream_AllocatesNothing(t *testing.T) {
 			}
 		},
 		"drained": func(take func(int) bool) {
-			live, err := m.Live(t.Context(), penstock.Text("Once upon a time"), options...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			live := must.Get(m.Live(t.Context(), penstock.Text("Once upon a time"), options...))(t)
 			defer live.Cancel()
 			var buffer [16]penstock.Token
 			for n, err := live.Drain(buffer[:]); err == nil && take(n); n, err = live.Drain(buffer[:]) {

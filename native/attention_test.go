@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -244,9 +245,7 @@ func benchAttention(b *testing.B, name string, a AttentionCase) {
 // processorTime is what all threads of this process have used.
 func processorTime(b *testing.B) time.Duration {
 	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now))
 	return time.Duration(now.Nano())
 }
 
@@ -268,10 +267,7 @@ func TestAttention_Guarded(t *testing.T) {
 					if rows == 3 {
 						a.Cells, a.Sequences = 3*cells, 3
 					}
-					trial, err := NewAttentionTrial(a)
-					if err != nil {
-						t.Fatal(err)
-					}
+					trial := must.Get(NewAttentionTrial(a))(t)
 					defer trial.Close()
 					want := computed(t, trial)
 					// A quarter more: in some row of few cells ggml happens to round well.
@@ -315,18 +311,11 @@ func TestAttention_AnyNumbers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := AttentionCase{HeadDimK: 64, HeadDimV: 64, Heads: 6, KVHeads: 2, Rows: 5, Cells: 130, Sequences: 1, KType: c.kv, VType: c.kv, Threads: 2}
-			trial, err := NewAttentionTrial(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trial := must.Get(NewAttentionTrial(a))(t)
 			defer trial.Close()
 			n := a.Cells * a.KVHeads * a.HeadDimK
-			if err := trial.PutCells(filled(n, c.key), filled(n, c.value)); err != nil {
-				t.Fatal(err)
-			}
-			if err := trial.PutQueries(filled(a.Rows*a.Heads*a.HeadDimK, c.query)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, trial.PutCells(filled(n, c.key), filled(n, c.value)))
+			must.Do(t, trial.PutQueries(filled(a.Rows*a.Heads*a.HeadDimK, c.query)))
 			for _, got := range computed(t, trial) {
 				if !(math.Abs(float64(got)-float64(c.want)) <= 1e-5*math.Abs(float64(c.want))) {
 					t.Fatalf("%g, want %g", got, c.want)
@@ -343,10 +332,7 @@ func TestAttention_OddQueries(t *testing.T) {
 	for name, a := range attentionCases(t) {
 		t.Run(name, func(t *testing.T) {
 			a.Rows, a.Sequences = 5, 1
-			trial, err := NewAttentionTrial(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trial := must.Get(NewAttentionTrial(a))(t)
 			defer trial.Close()
 			row := a.Heads * a.HeadDimK
 			queries := filled(a.Rows*row, 1)
@@ -354,9 +340,7 @@ func TestAttention_OddQueries(t *testing.T) {
 				queries[i] = float32(i%13)/4 - 1.5
 			}
 			put := func() []float32 {
-				if err := trial.PutQueries(queries); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, trial.PutQueries(queries))
 				return computed(t, trial)
 			}
 			usual := put()

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // benchModel is $PENSTOCK_BENCH_MODEL, or the built-in model.
@@ -34,9 +36,7 @@ func BenchmarkContext_Decode(b *testing.B) {
 			position := int32(0)
 			for b.Loop() {
 				if position == 256 {
-					if err := clearSequences(c, n); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, clearSequences(c, n))
 					position = 0
 				}
 				batch.Reset()
@@ -44,9 +44,7 @@ func BenchmarkContext_Decode(b *testing.B) {
 					batch.Add(100+s, position, s, true)
 				}
 				position++
-				if err := c.Decode(&batch); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, c.Decode(&batch))
 			}
 			b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "tokens/s")
 		})
@@ -61,12 +59,8 @@ func BenchmarkContext_Prefill512(b *testing.B) {
 		batch.Add(100+i, i, 0, i == 511)
 	}
 	for b.Loop() {
-		if err := clearSequences(c, 1); err != nil {
-			b.Fatal(err)
-		}
-		if err := c.Decode(&batch); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, clearSequences(c, 1))
+		must.Do(b, c.Decode(&batch))
 	}
 	b.ReportMetric(float64(512*b.N)/b.Elapsed().Seconds(), "tokens/s")
 }
@@ -82,36 +76,24 @@ func BenchmarkSampler_Sample(b *testing.B) {
 		row[i] = float32(i*7919%1000) / 100
 	}
 	for b.Loop() {
-		token, err := s.Sample(row)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Accept(token); err != nil {
-			b.Fatal(err)
-		}
+		token := must.Get(s.Sample(row))(b)
+		must.Do(b, s.Accept(token))
 	}
 }
 
 func BenchmarkTemplate_Render(b *testing.B) {
 	m := load(b, builtIn, ModelOptions{VocabOnly: true})
-	tmpl, err := NewTemplate(m, "")
-	if err != nil {
-		b.Fatal(err)
-	}
+	tmpl := must.Get(NewTemplate(m, ""))(b)
 	defer closing(b, tmpl)
 	for b.Loop() {
-		if _, err := tmpl.Render(b.Context(), conversations["system"], nil); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(tmpl.Render(b.Context(), conversations["system"], nil))(b)
 	}
 }
 
 func BenchmarkModel_Tokenize(b *testing.B) {
 	m := load(b, builtIn, ModelOptions{VocabOnly: true})
 	for b.Loop() {
-		if _, err := m.Tokenize(b.Context(), greedyPrompt, TokenizeOptions{ParseSpecial: true}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(m.Tokenize(b.Context(), greedyPrompt, TokenizeOptions{ParseSpecial: true}))(b)
 	}
 }
 
@@ -126,24 +108,17 @@ func BenchmarkContext_SaveState(b *testing.B) {
 			for i := range n {
 				batch.Add(100+i, i, 3, false)
 			}
-			if err := c.Decode(&batch); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, c.Decode(&batch))
 			var began, copied time.Duration
 			for b.Loop() {
 				start := time.Now()
-				state, err := c.SaveState(3)
-				if err != nil {
-					b.Fatal(err)
-				}
+				state := must.Get(c.SaveState(3))(b)
 				begun := time.Now()
 				c.FinishCopy()
 				copied += time.Since(begun)
 				began += begun.Sub(start)
 				b.SetBytes(int64(state.Bytes()))
-				if err := state.Close(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, state.Close())
 			}
 			b.ReportMetric(float64(began.Microseconds())/float64(b.N), "begin-µs")
 			b.ReportMetric(float64(copied.Microseconds())/float64(b.N), "copy-µs")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A tree with our build script, an empty llama.cpp, and tools that only record what they are asked
@@ -54,9 +56,7 @@ func newBuildTree(t *testing.T) *buildTree {
 func (b *buildTree) write(name, text string) {
 	b.t.Helper()
 	path := filepath.Join(b.root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // scripts
 		b.t.Fatal(err)
 	}

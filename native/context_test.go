@@ -5,10 +5,15 @@ package native
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/native/governor"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestContext_Decode_BadBatch(t *testing.T) {
@@ -68,9 +73,7 @@ func TestContext_Decode_NoCells(t *testing.T) {
 	for i := range int32(200) {
 		b.Add(5, i, 0, i == 199)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	for i := range b.Sequences {
 		b.Sequences[i] = 1
 	}
@@ -105,9 +108,7 @@ func TestContext_Row_OneForEachOutput(t *testing.T) {
 			b.Add(100+10*s+i, i, s, i == 2)
 		}
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	if c.Rows() != 4 || c.Row(4) != nil || c.Row(-1) != nil {
 		t.Fatalf("%d rows, want 4", c.Rows())
 	}
@@ -121,9 +122,7 @@ func TestContext_Row_OneForEachOutput(t *testing.T) {
 		for i := range int32(3) {
 			b.Add(100+10*s+i, i, 0, i == 2)
 		}
-		if err := alone.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, alone.Decode(&b))
 		if got := argmax(alone.Row(0)); got != best[s] {
 			t.Errorf("sequence %d: best token %d alone, %d in a batch", s, got, best[s])
 		}
@@ -141,9 +140,7 @@ func TestContext_Decode_NoAllocation(t *testing.T) {
 		b.Reset()
 		b.Add(5, position, 0, true)
 		position++
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
 		if c.Row(0) == nil {
 			t.Fatal("no row")
 		}
@@ -168,9 +165,7 @@ func TestContext_Memory_Sequences(t *testing.T) {
 	for i := range int32(10) {
 		b.Add(5, i, 0, false)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	do := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -212,9 +207,7 @@ func TestContext_Memory_SeparateStreams(t *testing.T) {
 	for i := range int32(100) {
 		b.Add(100+i, i, 0, false)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	if err := c.Share(0, 1, 60); err != nil || c.CopyTarget() != 1 {
 		t.Errorf("sequence %d is being filled, want 1 (%v)", c.CopyTarget(), err)
 	}
@@ -261,27 +254,18 @@ func TestContext_State_SavedAndRestored(t *testing.T) {
 	for i := range int32(20) {
 		b.Add(100+i, i, 0, false)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
-	state, err := c.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
+	state := must.Get(c.SaveState(0))(t)
 	if n := state.positions; n != 20 || state.Bytes() < 20 {
 		t.Errorf("%d positions in %d bytes, want 20", n, state.Bytes())
 	}
 	next := func(seq int32) int {
 		b.Reset()
 		b.Add(7, 20, seq, true)
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
 		return argmax(c.Row(0))
 	}
-	if err := c.RestoreState(1, state, 20); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.RestoreState(1, state, 20))
 	closing(t, state) // it is still needed
 	if err := c.RestoreState(1, state, 20); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
@@ -358,9 +342,7 @@ func TestContext_Decode_AnyThreads(t *testing.T) {
 			for at++; at < prompt; at++ {
 				b.Add(5+at%7, at, 0, false)
 			}
-			if err := c.Decode(&b); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Decode(&b))
 			if row := c.Row(0); row != nil {
 				got = append(got, slices.Clone(row))
 			}
@@ -399,14 +381,10 @@ func TestContext_Cells_FullWindow(t *testing.T) {
 				const n, part = 90, 40
 				o.FullWindowCache = true
 				c := moveCells(t, small(t, "cohere2"), o, n, n)
-				if err := clearSequences(c, 3); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, clearSequences(c, 3))
 				fill(t, c, 0, part)
 				fill(t, c, 1, n)
-				if err := c.Remove(1, part, -1); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.Remove(1, part, -1))
 				if first, last, err := c.Range(1); first != 0 || last != part-1 {
 					t.Errorf("the sequence that was cut has the positions %d to %d (%v)", first, last, err)
 				}
@@ -435,10 +413,7 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 	o.Cells, o.Sequences, o.Threads = 3*256, 3, 1
 	c := newContext(t, load(t, path, ModelOptions{}), o)
 	fill(t, c, 0, n)
-	state, err := c.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(c.SaveState(0))(t)
 	c.FinishCopy()
 	t.Cleanup(func() { closing(t, state) })
 	for _, at := range []int32{n, part} {
@@ -450,9 +425,7 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 			t.Fatalf("restoring %d: %v", at, err)
 		}
 		c.FinishCopy()
-		if err := c.Remove(0, int(at), -1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Remove(0, int(at), -1))
 		want := next(t, c, 0, at)
 		for seq := int32(1); seq < 3; seq++ {
 			if _, last, err := c.Range(seq); err != nil || last != int(at)-1 {
@@ -463,9 +436,7 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 			if e := relative(next(t, c, seq, at), want); e > 1e-5 || e > 0 && !o.Unified && o.FlashAttention != "off" {
 				t.Errorf("sequence %d goes on differently from %d on, by %.2g", seq, at, e)
 			}
-			if err := c.Remove(seq, -1, -1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Remove(seq, -1, -1))
 		}
 	}
 	return c
@@ -475,9 +446,7 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 func next(t *testing.T, c *Context, seq, n int32) []float32 {
 	t.Helper()
 	row := logits(t, c, seq, n)
-	if err := c.Remove(seq, int(n), -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Remove(seq, int(n), -1))
 	return row
 }
 
@@ -550,21 +519,195 @@ func greedyOf(row []float32) int { return slices.Index(row, slices.Max(row)) }
 func TestContext_Share_CopiesAllWhereCellsMove(t *testing.T) {
 	const n = 300
 	c := prefilled(t, n)
-	if err := c.Share(0, 1, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Share(0, 1, 100))
 	c.FinishCopy()
 	if err := c.Remove(1, 0, 50); err != nil { // the others lie behind where they are to be
 		t.Fatal(err)
 	}
-	if err := c.Share(0, 1, n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Share(0, 1, n))
 	c.FinishCopy()
 	if !slices.Equal(logits(t, c, 0, n), logits(t, c, 1, n)) {
 		t.Error("the fork goes on differently")
 	}
 	if err := c.Share(0, 1, 10); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a sequence of 301 positions is to have 10: %v", err)
+	}
+}
+
+// loadAdapter writes an adapter for the built-in model and loads it.
+func loadAdapter(t testing.TB, m *Model, a synth.Adapter) *Adapter {
+	t.Helper()
+	a.Model = builtIn
+	path := filepath.Join(t.TempDir(), "adapter.gguf")
+	file := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(a.Write(file), file.Close()))
+	adapter := must.Get(LoadAdapter(m, path))(t)
+	t.Cleanup(func() { closing(t, adapter) })
+	return adapter
+}
+
+// rowOf computes a short text in an empty sequence and returns the logits of its last token.
+func rowOf(t testing.TB, c *Context) []float32 {
+	t.Helper()
+	var b Batch
+	for i, token := range []int32{5, 9, 200, 31} {
+		b.Add(token, int32(i), 0, i == 3)
+	}
+	must.Do(t, c.Decode(&b))
+	row := slices.Clone(c.Row(0))
+	must.Do(t, c.Remove(0, -1, -1))
+	return row
+}
+
+func setAdapters(t testing.TB, c *Context, adapters ...ScaledAdapter) {
+	t.Helper()
+	must.Do(t, c.SetAdapters(adapters))
+}
+
+func TestContext_SetAdapters_ChangeTheLogitsUntilOthersAreSet(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 64})
+	a, b := loadAdapter(t, m, synth.Adapter{Seed: 1}), loadAdapter(t, m, synth.Adapter{Seed: 2, Tensors: []string{"attn_output"}})
+	none := rowOf(t, c)
+	var rows [][]float32
+	for _, set := range [][]ScaledAdapter{{{a, 1}}, {{b, 1}}, {{a, 0.5}}, {{a, 1}, {b, 1}}} {
+		setAdapters(t, c, set...)
+		row := rowOf(t, c)
+		for _, other := range append(rows, none) {
+			if slices.Equal(row, other) {
+				t.Errorf("the logits with %v are those of another set", set)
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, set := range [][]ScaledAdapter{{{a, 0}}, nil, {{a, 0}, {b, 0}}} {
+		setAdapters(t, c, set...)
+		if !slices.Equal(rowOf(t, c), none) {
+			t.Errorf("with %v the logits are not those of the model alone", set)
+		}
+	}
+	setAdapters(t, c, ScaledAdapter{a, 1})
+	if !slices.Equal(rowOf(t, c), rows[0]) {
+		t.Error("set again, an adapter gives other logits")
+	}
+}
+
+func TestAdapter_Close_LeavesItToTheContextThatUsesIt(t *testing.T) {
+	before := LiveObjects().Adapters
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 64})
+	a := loadAdapter(t, m, synth.Adapter{})
+	setAdapters(t, c, ScaledAdapter{a, 1})
+	want := rowOf(t, c)
+	closing(t, a)
+	if !slices.Equal(rowOf(t, c), want) {
+		t.Error("an adapter that was closed while it is set gives other logits")
+	}
+	if err := c.SetAdapters([]ScaledAdapter{{a, 0.5}}); !errors.Is(err, ErrClosed) {
+		t.Errorf("setting a closed adapter: %v", err)
+	}
+	setAdapters(t, c)
+	if n := LiveObjects().Adapters; n != before {
+		t.Errorf("%d adapters are left, %d were there before", n, before)
+	}
+}
+
+// A context that is closed frees what it used.
+func TestContext_CloseWithAdapters_FreesThem(t *testing.T) {
+	before := LiveObjects().Adapters
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 64})
+	a := loadAdapter(t, m, synth.Adapter{})
+	setAdapters(t, c, ScaledAdapter{a, 1})
+	closing(t, a)
+	closing(t, c)
+	if n := LiveObjects().Adapters; n != before {
+		t.Errorf("%d adapters are left, %d were there before", n, before)
+	}
+}
+
+func TestContext_SetAdaptersOfAnotherModel_IsRefused(t *testing.T) {
+	m, other := loadBuiltIn(t, ModelOptions{}), loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 64})
+	if err := c.SetAdapters([]ScaledAdapter{{loadAdapter(t, other, synth.Adapter{}), 1}}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("an adapter of another model: %v", err)
+	}
+}
+
+// Adapters are loaded and freed while passes run, which read the model's list of them when the set
+// has changed.
+func TestLoadAdapter_BesidePasses_IsSafe(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 64})
+	a := loadAdapter(t, m, synth.Adapter{})
+	path := filepath.Join(t.TempDir(), "beside.gguf")
+	file := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(synth.Adapter{Model: builtIn, Seed: 9}.Write(file), file.Close()))
+	done := make(chan error, 1)
+	go func() {
+		for range 20 {
+			beside, err := LoadAdapter(m, path)
+			if err == nil {
+				err = beside.Close()
+			}
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	want := rowOf(t, c)
+	for i := range 20 {
+		setAdapters(t, c, ScaledAdapter{a, float32(i % 2)})
+		if row := rowOf(t, c); i%2 == 0 && !slices.Equal(row, want) {
+			t.Fatal("the logits changed")
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLoadAdapter_BadFile_IsAnError(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	for name, a := range map[string]synth.Adapter{
+		"architecture": {Change: func(h *gguf.Header) { h.Set("general.architecture", gguf.NewString("qwen2")) }},
+		"kind":         {Change: func(h *gguf.Header) { h.Set("general.type", gguf.NewString("model")) }},
+		"tensor":       {Change: func(h *gguf.Header) { h.Tensors[0].Name = "elsewhere.lora_a" }},
+	} {
+		a.Model = builtIn
+		path := filepath.Join(t.TempDir(), name+".gguf")
+		file := must.Get(os.Create(path))(t)
+		must.Do(t, errors.Join(a.Write(file), file.Close()))
+		if _, err := LoadAdapter(m, path); !errors.Is(err, ErrFailed) {
+			t.Errorf("a wrong %s: %v", name, err)
+		}
+	}
+	if _, err := LoadAdapter(m, filepath.Join(t.TempDir(), "absent.gguf")); !errors.Is(err, ErrNotFound) {
+		t.Errorf("an absent file: %v", err)
+	}
+}
+
+func TestContext_SetControlVector_ChangesTheLogitsUntilItIsTakenAway(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 64})
+	none := rowOf(t, c)
+	width := m.Info().Embedding
+	values := make([]float32, 4*width)
+	for i := range values {
+		values[i] = float32(i%7) / 10
+	}
+	set := func(values []float32, first, last int) []float32 {
+		t.Helper()
+		must.Do(t, c.SetControlVector(values, first, last))
+		return rowOf(t, c)
+	}
+	all, one := set(values, 1, 4), set(values, 2, 2)
+	if slices.Equal(all, none) || slices.Equal(one, none) || slices.Equal(all, one) {
+		t.Error("control vectors for all layers and for one give the same logits, or those of the model alone")
+	}
+	if !slices.Equal(set(nil, 0, 0), none) {
+		t.Error("without a control vector the logits are not those of the model alone")
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // embeddings computes texts, one sequence each, in passes of at most atOnce tokens, and returns
@@ -17,9 +19,7 @@ func embeddings(t *testing.T, c *Context, atOnce int, texts ...[]int32) [][][]fl
 	out := make([][][]float32, len(texts))
 	var b Batch
 	flush := func() {
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
 		for i, s := range b.Sequences {
 			out[s] = append(out[s], slices.Clone(c.Row(i)))
 		}
@@ -36,9 +36,7 @@ func embeddings(t *testing.T, c *Context, atOnce int, texts ...[]int32) [][][]fl
 	if len(b.Tokens) > 0 {
 		flush()
 	}
-	if err := clearSequences(c, len(texts)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, clearSequences(c, len(texts)))
 	return out
 }
 
@@ -121,9 +119,7 @@ func TestContext_Scores_OfEachSequence(t *testing.T) {
 				b.Add(token, int32(i), int32(s), true)
 			}
 		}
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
 		if c.Rows() != 0 || c.Row(0) != nil {
 			t.Error("a classifier gave rows")
 		}
@@ -171,9 +167,7 @@ func TestContext_Pause_ADecodeWaits(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if err := clearSequences(c, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, clearSequences(c, 1))
 	c.Pause()
 	done = decoding()
 	for len(done) == 0 { // Decode may not have begun, and forgets an Abort before it

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const builtIn = "../host/model/penstock-tiny.gguf"
@@ -28,36 +29,24 @@ func loadBuiltIn(t testing.TB, o ModelOptions) *Model {
 func load(t testing.TB, path string, o ModelOptions) *Model {
 	t.Helper()
 	if layers := os.Getenv("PENSTOCK_TEST_GPU_LAYERS"); layers != "" && o.GPULayers == 0 && !o.VocabOnly {
-		n, err := strconv.Atoi(layers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(layers))(t)
 		o.GPULayers = n
 	}
-	m, err := LoadModel(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(LoadModel(t.Context(), path, o))(t)
 	t.Cleanup(func() { closing(t, m) })
 	return m
 }
 
 func newContext(t testing.TB, m *Model, o ContextOptions) *Context {
 	t.Helper()
-	c, err := NewContext(m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(NewContext(m, o))(t)
 	t.Cleanup(func() { closing(t, c) })
 	return c
 }
 
 func newSampler(t testing.TB, m *Model, o SamplerOptions) *Sampler {
 	t.Helper()
-	s, err := NewSampler(m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewSampler(m, o))(t)
 	t.Cleanup(func() { closing(t, s) })
 	return s
 }
@@ -93,9 +82,7 @@ func encoder(t testing.TB) string {
 func small(t testing.TB, kind string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), kind+".gguf")
-	if err := synth.SmallFile(path, kind, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(path, kind, 1))
 	return path
 }
 
@@ -108,16 +95,9 @@ func generate(t testing.TB, c *Context, s *Sampler, prompt []int32, n int) []int
 	}
 	var out []int32
 	for len(out) < n {
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
-		token, err := s.Sample(c.Row(0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Accept(token); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
+		token := must.Get(s.Sample(c.Row(0)))(t)
+		must.Do(t, s.Accept(token))
 		out = append(out, token)
 		if c.Model().EndOfGeneration(token) {
 			break

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // States come with the logits of some tokens of a pass and are those of the output Embeddings,
@@ -54,9 +56,7 @@ func hiddenStates(t *testing.T, c *Context, last int, texts [][]int32, layers ..
 			b.Add(token, int32(i), int32(s), len(text)-i <= last)
 		}
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	out := make([][][][]float32, len(layers))
 	for l, layer := range layers {
 		out[l] = make([][][]float32, len(texts))
@@ -159,16 +159,12 @@ func TestContext_HiddenState_OnlyWhereAsked(t *testing.T) {
 		for i, token := range embeddedTexts[0] {
 			b.Add(token, int32(i), 0, i == 4)
 		}
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
 		if got := c.HiddenState(0, 0) != nil; got != (ask != nil) {
 			t.Errorf("asked: %v; there is a state: %v", ask, got)
 		}
 		rows = append(rows, slices.Clone(c.Row(0)))
-		if err := clearSequences(c, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, clearSequences(c, 1))
 	}
 	if !slices.Equal(rows[0], rows[1]) || !slices.Equal(rows[0], rows[2]) || !slices.Equal(rows[0], rows[3]) {
 		t.Error("asking for states changes logits")
@@ -193,9 +189,7 @@ func BenchmarkContext_HiddenState(b *testing.B) {
 	position := int32(0)
 	for b.Loop() {
 		if position == 255 {
-			if err := clearSequences(c, 8); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, clearSequences(c, 8))
 			position = 0
 		}
 		for i := range int32(3) {
@@ -206,9 +200,7 @@ func BenchmarkContext_HiddenState(b *testing.B) {
 			}
 			position++
 			start := time.Now()
-			if err := c.Decode(&batch); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, c.Decode(&batch))
 			took[len(batch.HiddenStates)] = append(took[len(batch.HiddenStates)], time.Since(start))
 		}
 	}

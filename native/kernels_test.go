@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -31,13 +32,9 @@ func synthetic(t testing.TB, s synth.Shape, weights synth.Quant) *Model {
 func syntheticFile(t testing.TB, s synth.Shape, weights synth.Quant) string {
 	t.Helper()
 	var file bytes.Buffer
-	if err := synth.Write(&file, s, builtIn, weights, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.Write(&file, s, builtIn, weights, 1))
 	path := filepath.Join(t.TempDir(), "model.gguf")
-	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, file.Bytes(), 0o600))
 	return path
 }
 
@@ -69,9 +66,7 @@ func logitsOf(t *testing.T, m *Model, o ContextOptions) []float32 {
 		if len(batch.Tokens) == 0 {
 			continue
 		}
-		if err := c.Decode(&batch); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&batch))
 		for i := range c.Rows() {
 			all = append(all, c.Row(i)...)
 		}
@@ -184,9 +179,7 @@ func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 	for _, unified := range []bool{false, true} {
 		c := newContext(t, m, ContextOptions{Cells: 768, Sequences: sequences, FlashAttention: "on", Threads: 2, Unified: unified})
 		decode := func(batch *Batch) {
-			if err := c.Decode(batch); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Decode(batch))
 		}
 		var first Batch
 		for i := range begin {
@@ -194,9 +187,7 @@ func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 		}
 		decode(&first)
 		for s := int32(1); s < sequences; s++ {
-			if err := c.Share(0, s, begin); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Share(0, s, begin))
 		}
 		for round := range 300 {
 			var batch Batch
@@ -207,9 +198,7 @@ func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 			var got []float32
 			for s := range sequences {
 				got = append(got, c.Row(s)...)
-				if err := c.Remove(int32(s), begin, -1); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.Remove(int32(s), begin, -1))
 			}
 			if !unified {
 				want = append(want, got)
@@ -237,18 +226,14 @@ func BenchmarkContext_Chunk(b *testing.B) {
 						for i := range n {
 							batch.Add(int32(100+i), int32(from+i), 0, i == n-1)
 						}
-						if err := c.Decode(&batch); err != nil {
-							b.Fatal(err)
-						}
+						must.Do(b, c.Decode(&batch))
 					}
 					if depth > 0 {
 						chunk(0, depth)
 					}
 					for b.Loop() {
 						chunk(depth, n)
-						if err := c.Remove(0, depth, -1); err != nil {
-							b.Fatal(err)
-						}
+						must.Do(b, c.Remove(0, depth, -1))
 					}
 					b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N*n), "ms/token")
 				})
@@ -464,10 +449,7 @@ func TestKernels_WhereAMXIsFirst(t *testing.T) {
 // linkedWith are the flags that the build of llama.cpp wrote for Go.
 func linkedWith(t *testing.T) []string {
 	t.Helper()
-	written, err := os.ReadFile("zz_stamp.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := must.Get(os.ReadFile("zz_stamp.go"))(t)
 	found := regexp.MustCompile(`(?m)^// #cgo LDFLAGS: (.*)$`).FindSubmatch(written)
 	if found == nil {
 		t.Fatalf("no flags in\n%s", written)

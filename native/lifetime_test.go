@@ -11,30 +11,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // everything that a model can be the base of, by name.
 func open(t testing.TB) map[string]interface{ Close() error } {
 	t.Helper()
-	m, err := LoadModel(t.Context(), builtIn, ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := NewContext(m, ContextOptions{Cells: 256, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(LoadModel(t.Context(), builtIn, ModelOptions{}))(t)
+	c := must.Get(NewContext(m, ContextOptions{Cells: 256, Threads: 1}))(t)
 	o := defaultSamplerOptions()
 	o.Chain = []SamplerKind{Penalties, TopK, Temperature}
-	s, err := NewSampler(m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl, err := NewTemplate(m, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewSampler(m, o))(t)
+	tmpl := must.Get(NewTemplate(m, ""))(t)
 	return map[string]interface{ Close() error }{"model": m, "context": c, "sampler": s, "template": tmpl}
 }
 

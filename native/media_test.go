@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -43,10 +44,7 @@ func openMedia(t testing.TB, pair synth.MediaPair, o ContextOptions) *mediaModel
 
 func openProjectorFile(t testing.TB, m *Model, path string, o ProjectorOptions) *Projector {
 	t.Helper()
-	p, err := OpenProjector(m, path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(OpenProjector(m, path, o))(t)
 	t.Cleanup(func() { closing(t, p) })
 	return p
 }
@@ -96,19 +94,13 @@ func (m *mediaModel) encode(t testing.TB, media *Media) encoded {
 
 func (m *mediaModel) picture(t testing.TB, width, height, seed int) encoded {
 	t.Helper()
-	media, err := m.projector.Picture(width, height, gradient(width, height, seed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	media := must.Get(m.projector.Picture(width, height, gradient(width, height, seed)))(t)
 	return m.encode(t, media)
 }
 
 func (m *mediaModel) sound(t testing.TB, hertz float64) encoded {
 	t.Helper()
-	media, err := m.projector.Sound(tone(m.projector.Info().SampleRate, hertz))
-	if err != nil {
-		t.Fatal(err)
-	}
+	media := must.Get(m.projector.Sound(tone(m.projector.Info().SampleRate, hertz)))(t)
 	return m.encode(t, media)
 }
 
@@ -126,9 +118,7 @@ func (m *mediaModel) example(t testing.TB, seed int) encoded {
 func (m *mediaModel) answer(t testing.TB, slice int, parts ...any) string {
 	t.Helper()
 	text := m.reply(t, 0, m.read(t, 0, 0, slice, parts...))
-	if err := clearSequences(m.context, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, clearSequences(m.context, 1))
 	return text
 }
 
@@ -138,10 +128,7 @@ func (m *mediaModel) read(t testing.TB, sequence, position int32, slice int, par
 	for _, part := range parts {
 		switch part := part.(type) {
 		case string:
-			tokens, err := m.model.Tokenize(t.Context(), part, TokenizeOptions{ParseSpecial: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tokens := must.Get(m.model.Tokenize(t.Context(), part, TokenizeOptions{ParseSpecial: true}))(t)
 			position = m.decode(t, sequence, position, tokens)
 		case encoded:
 			for j, piece := range part.pieces {
@@ -155,9 +142,7 @@ func (m *mediaModel) read(t testing.TB, sequence, position int32, slice int, par
 				}
 				for from := 0; from < piece.Embeddings; from += step {
 					b := EmbeddingBatch{Piece: piece, Values: part.values[j], From: from, To: min(from+step, piece.Embeddings), Position: position, Sequence: sequence}
-					if err := m.context.DecodeEmbeddings(&b); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, m.context.DecodeEmbeddings(&b))
 				}
 				position += int32(piece.Positions)
 			}
@@ -174,9 +159,7 @@ func (m *mediaModel) decode(t testing.TB, sequence, position int32, tokens []int
 		b.Add(token, position, sequence, i == len(tokens)-1)
 		position++
 	}
-	if err := m.context.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.context.Decode(&b))
 	return position
 }
 
@@ -259,9 +242,7 @@ func TestContext_CellsOfMedia(t *testing.T) {
 						return 1, errors.Join(m.context.Remove(0, -1, -1), m.context.RestoreState(1, state, int(border)))
 					},
 				} {
-					if err := clearSequences(m.context, 2); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, clearSequences(m.context, 2))
 					border = m.read(t, 0, 0, 0, before, seen)
 					m.read(t, 0, border, 0, "something else")
 					sequence, err := change()
@@ -285,10 +266,7 @@ func TestProjector_Picture_CountedWithoutPixels(t *testing.T) {
 			continue
 		}
 		m := openMedia(t, pair, ContextOptions{})
-		counted, err := m.projector.Picture(100, 80, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counted := must.Get(m.projector.Picture(100, 80, nil))(t)
 		e := m.picture(t, 100, 80, 1)
 		for i, p := range counted.Pieces() {
 			want := e.pieces[i]
@@ -330,10 +308,7 @@ func TestProjector_Encode_CancelledAfterEachLayer(t *testing.T) {
 			defer closing(t, media)
 			piece := slices.IndexFunc(media.Pieces(), func(p Piece) bool { return p.Tokens == nil })
 			whole := &turns{Context: t.Context(), left: math.MaxInt}
-			want, err := m.projector.Encode(whole, media, piece)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(m.projector.Encode(whole, media, piece))(t)
 			if whole.asked < 3 { // before the first layer, and after each of two
 				t.Fatalf("it asked %d times", whole.asked)
 			}

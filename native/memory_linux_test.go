@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // ownBytes is the memory that this process has written to, in RAM or swapped out. What else the
@@ -37,10 +38,7 @@ func fileBytes(t testing.TB) int {
 
 func statusBytes(t testing.TB, name string) int {
 	t.Helper()
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("/proc/self/status"))(t)
 	_, line, found := strings.Cut(string(text), name+":")
 	var kib int
 	if _, err := fmt.Sscanf(line, "%d kB", &kib); err != nil || !found {
@@ -52,29 +50,21 @@ func statusBytes(t testing.TB, name string) int {
 // mappings counts how often this process maps a file.
 func mappings(t testing.TB, path string) int {
 	t.Helper()
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	maps := must.Get(os.ReadFile("/proc/self/maps"))(t)
 	return bytes.Count(maps, []byte("/"+filepath.Base(path)))
 }
 
 // residentPages is how many bytes of a file this process has mapped and in RAM.
 func residentPages(t *testing.T, path string) (n int) {
 	t.Helper()
-	maps, err := os.ReadFile("/proc/self/smaps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	maps := must.Get(os.ReadFile("/proc/self/smaps"))(t)
 	of := false
 	for lines := bufio.NewScanner(bytes.NewReader(maps)); lines.Scan(); {
 		if line := lines.Text(); strings.Contains(line[:min(20, len(line))], "-") {
 			of = strings.HasSuffix(line, "/"+filepath.Base(path))
 		} else if size, found := strings.CutPrefix(line, "Rss:"); found && of {
 			var kib int
-			if _, err := fmt.Sscanf(size, "%d kB", &kib); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Sscanf(size, "%d kB", &kib))(t)
 			n += kib << 10
 		}
 	}
@@ -108,18 +98,12 @@ func TestLoad_GivesBackPages(t *testing.T) {
 // lockedBytes is the memory of this process that stays in RAM.
 func lockedBytes(t *testing.T) int {
 	t.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(os.ReadFile("/proc/self/status"))(t)
 	found := regexp.MustCompile(`VmLck:\s+(\d+) kB`).FindSubmatch(status)
 	if found == nil {
 		t.Fatal("there is no VmLck in /proc/self/status")
 	}
-	n, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(string(found[1])))(t)
 	return n << 10
 }
 
@@ -159,34 +143,23 @@ func TestLoad_Locked(t *testing.T) {
 
 func loadedModel(t *testing.T, path string, options ModelOptions) *Model {
 	t.Helper()
-	m, err := LoadModel(t.Context(), path, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(LoadModel(t.Context(), path, options))(t)
 }
 
 func closed(t *testing.T, m *Model) {
 	t.Helper()
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Close())
 }
 
 // hugeBytes is the memory for which this process has asked for huge pages.
 func hugeBytes(t *testing.T) (all int) {
 	t.Helper()
-	f, err := os.Open("/proc/self/smaps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("/proc/self/smaps"))(t)
 	defer f.Close()
 	var kib int
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "Size:") {
-			if _, err := fmt.Sscanf(lines.Text(), "Size: %d kB", &kib); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Sscanf(lines.Text(), "Size: %d kB", &kib))(t)
 		}
 		if strings.HasPrefix(lines.Text(), "VmFlags:") && strings.Contains(lines.Text()+" ", " hg ") {
 			all += kib << 10
@@ -206,10 +179,7 @@ func TestContext_HugePages(t *testing.T) {
 		// Each cache has 32 MiB, which the C library always takes from the kernel: smaller ones may
 		// lie where another test's had huge pages.
 		c := newContext(t, m, ContextOptions{Cells: 1 << 18, Sequences: 1, Threads: 1, FlashAttention: "on", FullWindowCache: true})
-		memory, err := c.Memory()
-		if err != nil {
-			t.Fatal(err)
-		}
+		memory := must.Get(c.Memory())(t)
 		cells := int(memory[0].Cells)
 		const ends = 2 * 2 * 2 << 20 // two caches may begin and end within a page
 		if got := hugeBytes(t) - before; got < cells-ends || cells < 4*ends {

@@ -16,20 +16,16 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func TestLoadModel_BadFiles(t *testing.T) {
 	dir := t.TempDir()
-	good, err := os.ReadFile(builtIn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(os.ReadFile(builtIn))(t)
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, data, 0o600))
 		return path
 	}
 	unknown := strings.Replace(string(good), "general.architecture\x08\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00llama",
@@ -174,10 +170,7 @@ func TestModel_Tokenize_LongRuns(t *testing.T) {
 }
 
 func TestDevices_CPU(t *testing.T) {
-	devices, err := Devices()
-	if err != nil {
-		t.Fatal(err)
-	}
+	devices := must.Get(Devices())(t)
 	for _, d := range devices {
 		if d.Kind == "cpu" && d.Name != "" && d.Total > 0 {
 			info, err := SystemInfo()
@@ -232,23 +225,16 @@ func TestLoadModel_WaysToLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := synth.Split(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(synth.Split(data))(t)
 	folder := t.TempDir()
 	for i, part := range parts {
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("m-%05d-of-00002.gguf", i+1)), part, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("m-%05d-of-00002.gguf", i+1)), part, 0o600))
 	}
 	text := func(t *testing.T, path string, o ModelOptions) []int32 {
 		m := load(t, path, o)
 		c := newContext(t, m, ContextOptions{Cells: 256, Threads: 1})
 		plain := generate(t, c, newSampler(t, m, greedy()), []int32{5, 6, 7, 8}, 12)
-		if err := c.Remove(0, -1, -1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Remove(0, -1, -1))
 		setAdapters(t, c, ScaledAdapter{loadAdapter(t, m, synth.Adapter{Seed: 1}), 1})
 		return append(plain, generate(t, c, newSampler(t, m, greedy()), []int32{5, 6, 7, 8}, 12)...)
 	}
@@ -267,9 +253,7 @@ func TestLoadModel_WaysToLoad(t *testing.T) {
 			})
 		}
 	}
-	if err := os.Remove(filepath.Join(folder, "m-00002-of-00002.gguf")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(folder, "m-00002-of-00002.gguf")))
 	_, err = LoadModel(t.Context(), filepath.Join(folder, "m-00001-of-00002.gguf"), ModelOptions{})
 	if !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), "m-00002-of-00002.gguf") {
 		t.Errorf("without its second part: %v", err)
@@ -324,14 +308,8 @@ var tiedShape = synth.Shape{Name: "tied", Dim: 256, Layers: 4, Heads: 4, KVHeads
 // the same numbers.
 func untied(t *testing.T, path string) string {
 	t.Helper()
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := gguf.Read(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.ReadFile(path))(t)
+	h := must.Get(gguf.Read(bytes.NewReader(file), int64(len(file))))(t)
 	weights := file[h.DataOffset:]
 	embedding := h.Tensors[slices.IndexFunc(h.Tensors, func(t gguf.Tensor) bool { return t.Name == "token_embd.weight" })]
 	h.Append("output.weight", embedding.Type, embedding.Dims...)
@@ -339,14 +317,10 @@ func untied(t *testing.T, path string) string {
 	weights = append(weights[:len(weights):len(weights)], make([]byte, output.Offset+output.Size()-uint64(len(weights)))...)
 	copy(weights[output.Offset:], weights[embedding.Offset:][:embedding.Size()])
 	var out bytes.Buffer
-	if err := h.Write(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Write(&out))
 	out.Write(weights)
 	to := filepath.Join(t.TempDir(), "untied.gguf")
-	if err := os.WriteFile(to, out.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(to, out.Bytes(), 0o600))
 	return to
 }
 

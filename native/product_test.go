@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -99,23 +100,15 @@ func TestProducts_CopyWeights_Parts(t *testing.T) {
 		var trials [2]*ProductTrial
 		for i := range trials {
 			p.AsInFile = i == 1
-			trial, err := NewProductTrial(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trial := must.Get(NewProductTrial(p))(t)
 			defer trial.Close()
 			trials[i] = trial
 		}
-		want, err := trials[0].Compute()
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(trials[0].Compute())(t)
 		for i, from := range trials {
 			to := trials[1-i]
 			for _, part := range [][2]int{{0, 1}, {1, 777}, {4242, 3333}} {
-				if err := from.copyWeights(to, part[0], part[1]); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, from.copyWeights(to, part[0], part[1]))
 			}
 			if got, err := to.Compute(); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%v, to weights as in the file %t: other results than before (%v)", o, i == 0, err)
@@ -159,17 +152,12 @@ func BenchmarkProduct(b *testing.B) {
 						if experts > 0 {
 							p.Width, p.Results, p.Experts, p.Used, p.SharedInput = 1024, 512, experts, 2, true
 						}
-						trial, err := NewProductTrial(p)
-						if err != nil {
-							b.Fatal(err)
-						}
+						trial := must.Get(NewProductTrial(p))(b)
 						defer trial.Close()
 						best := time.Hour // on a machine with other work too, this says more than the mean
 						for b.Loop() {
 							start := time.Now()
-							if _, err := trial.Compute(); err != nil {
-								b.Fatal(err)
-							}
+							must.Get(trial.Compute())(b)
 							best = min(best, time.Since(start))
 						}
 						b.ReportMetric(float64(best.Nanoseconds())/1000, "best-µs")
@@ -248,20 +236,12 @@ func edgeTrial(t *testing.T, p ProductCase) *ProductTrial {
 
 func computed(t *testing.T, trial interface{ Compute() ([]float32, error) }) []float32 {
 	t.Helper()
-	got, err := trial.Compute()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
+	return must.Get(trial.Compute())(t)
 }
 
 func plainly(t *testing.T, trial interface{ ComputePlainly() ([]float32, error) }) []float32 {
 	t.Helper()
-	want, err := trial.ComputePlainly()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return want
+	return must.Get(trial.ComputePlainly())(t)
 }
 
 // equalBits reports whether numbers are the same; any NaN is the same as any other.
@@ -332,9 +312,7 @@ func TestProducts_Experts_Guarded(t *testing.T) {
 							for i := range rows * used {
 								experts = append(experts, choice(i/used, i%used))
 							}
-							if err := trial.PutExperts(experts); err != nil {
-								t.Fatal(err)
-							}
+							must.Do(t, trial.PutExperts(experts))
 							got := computed(t, trial)
 							if want == nil {
 								want = got
@@ -394,12 +372,8 @@ func sumSizes(t *testing.T, p ProductCase, weights []byte, inputs []float32) []f
 		unit[i*p.Width+i] = 1
 	}
 	trial := edgeTrial(t, p)
-	if err := trial.PutWeights(weights); err != nil {
-		t.Fatal(err)
-	}
-	if err := trial.PutInputs(unit); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, trial.PutWeights(weights))
+	must.Do(t, trial.PutInputs(unit))
 	largest := make([]float64, p.Results)
 	for i, w := range plainly(t, trial) {
 		largest[i%p.Results] = max(largest[i%p.Results], math.Abs(float64(w)))
@@ -431,12 +405,8 @@ func TestProducts_AnyWeights(t *testing.T) {
 				p := ProductCase{Kernel: Kernel{PenstockKernels, o}, Width: block.values * blocks, Results: 39, Rows: len(exponents), Threads: 2}
 				weights, inputs := block.random(random, blocks*p.Results, halves), exactInputs(random, p.Width, exponents)
 				trial := edgeTrial(t, p)
-				if err := trial.PutWeights(weights); err != nil {
-					t.Fatal(err)
-				}
-				if err := trial.PutInputs(inputs); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, trial.PutWeights(weights))
+				must.Do(t, trial.PutInputs(inputs))
 				size := sumSizes(t, p, weights, inputs)
 				got, want := computed(t, trial), plainly(t, trial)
 				for j := range got {
@@ -475,9 +445,7 @@ func TestProducts_AnyInputs(t *testing.T) {
 			for i := range inputs {
 				inputs[i] = random.Float32()*2 - 1
 			}
-			if err := trial.PutInputs(inputs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, trial.PutInputs(inputs))
 			usual := computed(t, trial)
 			for i, c := range odd {
 				row := inputs[(2*i+1)*p.Width:][:p.Width]
@@ -488,9 +456,7 @@ func TestProducts_AnyInputs(t *testing.T) {
 				}
 				row[77] = c.number
 			}
-			if err := trial.PutInputs(inputs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, trial.PutInputs(inputs))
 			got, want := computed(t, trial), plainly(t, trial)
 			for j := range got {
 				row := j / p.Results

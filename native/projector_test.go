@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -49,10 +50,7 @@ func TestProjector_Bounds(t *testing.T) {
 			}
 			if pair.Hears() {
 				for _, n := range []int{1, 400, 30*16000 + 1} {
-					media, err := p.Sound(make([]float32, n))
-					if err != nil {
-						t.Fatal(err)
-					}
+					media := must.Get(p.Sound(make([]float32, n)))(t)
 					m.encode(t, media)
 				}
 			}
@@ -120,10 +118,7 @@ func TestOpenProjector_ImageTokens(t *testing.T) {
 	m := openMedia(t, synth.MediaPairs[3], ContextOptions{})
 	few := openProjectorFile(t, m.model, m.path, ProjectorOptions{ImageMinTokens: 4, ImageMaxTokens: 16})
 	for _, p := range []*Projector{m.projector, few} {
-		media, err := p.Picture(1000, 1000, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		media := must.Get(p.Picture(1000, 1000, nil))(t)
 		n := 0
 		for _, piece := range media.Pieces() {
 			n = max(n, piece.Embeddings)
@@ -203,10 +198,7 @@ func longMedia(t *testing.T, threads int, ownKernels bool) (*Projector, *Media) 
 	for i := range samples {
 		samples[i] = float32(0.4 * math.Sin(float64(i)*float64(i%977)))
 	}
-	media, err := p.Sound(samples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	media := must.Get(p.Sound(samples))(t)
 	t.Cleanup(func() { closing(t, media) })
 	return p, media
 }
@@ -224,10 +216,7 @@ func testPause(t *testing.T, ownKernels bool) {
 	var want []float32
 	for _, threads := range []int{1, 2, 3} {
 		p, media := longMedia(t, threads, ownKernels)
-		whole, err := p.Encode(t.Context(), media, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(p.Encode(t.Context(), media, 0))(t)
 		if want == nil {
 			want = whole
 		}
@@ -265,10 +254,7 @@ func testPause(t *testing.T, ownKernels bool) {
 // Pauses at any time, of any length, and ends while paused leave the embeddings as they are.
 func TestProjector_Pause_Hammer(t *testing.T) {
 	p, media := longMedia(t, 3, true)
-	want, err := p.Encode(t.Context(), media, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(p.Encode(t.Context(), media, 0))(t)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

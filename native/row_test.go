@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // sizes have whole words of a mask, parts of them, and both.
@@ -153,9 +155,7 @@ func TestSampler_Sample_ShortlistEqualsWholeRow(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			o.Seed = 42
 			short, whole := newSampler(t, m, o), newSampler(t, m, o)
-			if err := whole.useWholeRows(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, whole.useWholeRows())
 			for i := range 300 {
 				row := randomRow(rng, m.Info().Vocabulary, false) // among equals the order is llama.cpp's sort's
 				a, errA := short.Sample(row)
@@ -166,9 +166,7 @@ func TestSampler_Sample_ShortlistEqualsWholeRow(t *testing.T) {
 				if errA != nil {
 					continue
 				}
-				if err := cmp.Or(short.Accept(a), whole.Accept(a)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, cmp.Or(short.Accept(a), whole.Accept(a)))
 			}
 		})
 	}
@@ -205,15 +203,11 @@ func BenchmarkSampler_ShortWay(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := newSampler(b, m, rowChains()["default"])
 			if whole {
-				if err := s.useWholeRows(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, s.useWholeRows())
 			}
 			b.ReportAllocs()
 			for range b.N {
-				if _, err := s.Sample(row); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(s.Sample(row))(b)
 			}
 		})
 	}

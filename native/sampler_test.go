@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var (
@@ -185,10 +186,7 @@ func TestSampler_Sample_SeedsAreReproducible(t *testing.T) {
 		s := newSampler(t, m, o)
 		var out []int32
 		for range 30 {
-			token, err := s.Sample(row(3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			token := must.Get(s.Sample(row(3)))(t)
 			out = append(out, token)
 		}
 		return out
@@ -229,26 +227,17 @@ func TestSampler_Rewind_ForgetsPenalties(t *testing.T) {
 	o.Chain, o.RepeatLastN, o.PresencePenalty = []SamplerKind{Penalties}, 64, 900
 	s := newSampler(t, m, o)
 	r := row(5)
-	first, err := s.Sample(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Accept(first); err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(s.Sample(r))(t)
+	must.Do(t, s.Accept(first))
 	second, err := s.Sample(r)
 	if err != nil || second == first {
 		t.Errorf("a penalised token was drawn again (%d, %v)", second, err)
 	}
-	if err := s.Rewind(nil, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Rewind(nil, 0))
 	if again, err := s.Sample(r); err != nil || again != first {
 		t.Errorf("after rewinding drew %d (%v), want %d", again, err, first)
 	}
-	if err := s.Rewind([]int32{9, first}, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Rewind([]int32{9, first}, 2))
 	if got, err := s.Sample(r); err != nil || got != second {
 		t.Errorf("with %d in the prompt drew %d (%v), want %d", first, got, err, second)
 	}
@@ -266,20 +255,13 @@ func TestSampler_Apply_TwoLinksEqualOne(t *testing.T) {
 	tail.Chain = whole.Chain[2:]
 	one, first, last := newSampler(t, m, whole), newSampler(t, m, head), newSampler(t, m, tail)
 	for seed := range uint64(20) {
-		want, err := one.Sample(row(seed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(one.Sample(row(seed)))(t)
 		v := Candidates{Row: row(seed), N: -1, Chosen: -1}
-		if err := first.Apply(&v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, first.Apply(&v))
 		if v.N < 1 || v.N > 40 || v.Chosen != -1 {
 			t.Fatalf("the first link left %d candidates and chose %d", v.N, v.Chosen)
 		}
-		if err := last.Apply(&v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, last.Apply(&v))
 		if v.Chosen != want {
 			t.Errorf("row %d: two links drew %d, one drew %d", seed, v.Chosen, want)
 		}
@@ -300,9 +282,7 @@ func TestSampler_TakeRow_EqualsSeeingIt(t *testing.T) {
 					t.Fatalf("%s: taken: %v, %v", name, taken, err)
 				}
 				clear(lent) // the next pass writes to it
-				if err := errors.Join(takes.Apply(&got), sees.Apply(&want)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(takes.Apply(&got), sees.Apply(&want)))
 				want.Row = nil
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Fatalf("%s, row %d: %s", name, seed, diff)
@@ -331,9 +311,7 @@ func TestSampler_TakeRow_NotWhereAllOfItCounts(t *testing.T) {
 	if taken, err := s.TakeRow(row(1)); err != nil || !taken {
 		t.Errorf("taken: %v, %v", taken, err)
 	}
-	if _, err := s.Sample(row(2)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Sample(row(2)))(t)
 	if err := s.Apply(&Candidates{N: -1}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("the row of an earlier token: got %v, want ErrInvalid", err)
 	}
@@ -345,9 +323,7 @@ func TestSampler_Apply_WritesBackTheRow(t *testing.T) {
 	o.Select, o.BiasTokens, o.BiasValues = SelectNone, []int32{3}, []float32{5}
 	s := newSampler(t, m, o)
 	v := Candidates{Row: row(6), N: -1}
-	if err := s.Apply(&v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Apply(&v))
 	if got, want := v.Row[3], row(6)[3]+5; v.N != -1 || got != want {
 		t.Errorf("token 3 has %v with N %d, want %v in the row", got, v.N, want)
 	}

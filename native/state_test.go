@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // prefilled is a context of the built-in model whose sequence 0 has n tokens.
@@ -27,9 +28,7 @@ func prefilled(t *testing.T, n int32) *Context {
 
 func decode(t *testing.T, c *Context, b *Batch) {
 	t.Helper()
-	if err := c.Decode(b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(b))
 	b.Reset()
 }
 
@@ -38,9 +37,7 @@ func logits(t *testing.T, c *Context, seq, n int32) []float32 {
 	t.Helper()
 	var b Batch
 	b.Add(7, n, seq, true)
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	return slices.Clone(c.Row(0))
 }
 
@@ -48,10 +45,7 @@ func logits(t *testing.T, c *Context, seq, n int32) []float32 {
 func TestContext_SaveState_BesidePasses(t *testing.T) {
 	const n = 900
 	c := prefilled(t, n)
-	state, err := c.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(c.SaveState(0))(t)
 	var b Batch
 	for i := int32(0); !c.ContinueCopy(0, false) && i < 1000; i++ {
 		b.Add(200+i%50, i, 1, true)
@@ -60,9 +54,7 @@ func TestContext_SaveState_BesidePasses(t *testing.T) {
 	if !c.ContinueCopy(0, false) {
 		t.Error("a thousand passes later it is not saved")
 	}
-	if err := c.RestoreState(2, state, n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.RestoreState(2, state, n))
 	c.FinishCopy()
 	closing(t, state)
 	if !slices.Equal(logits(t, c, 0, n), logits(t, c, 2, n)) {
@@ -75,33 +67,20 @@ func TestContext_SaveState_BesidePasses(t *testing.T) {
 func TestContext_SaveState_IsCutShort(t *testing.T) {
 	const n = 900
 	c := prefilled(t, n)
-	gone, err := c.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gone := must.Get(c.SaveState(0))(t)
 	closing(t, gone)
 	if !c.ContinueCopy(0, false) {
 		t.Error("a closed state is still copied")
 	}
-	state, err := c.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(c.SaveState(0))(t)
 	want := logits(t, c, 0, n)
-	if err := c.Remove(0, 10, -1); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.RestoreState(1, state, n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Remove(0, 10, -1))
+	must.Do(t, c.RestoreState(1, state, n))
 	c.FinishCopy()
 	if !slices.Equal(want, logits(t, c, 1, n)) {
 		t.Error("the restored sequence goes on differently")
 	}
-	last, err := c.SaveState(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := must.Get(c.SaveState(1))(t)
 	closing(t, c)
 	closing(t, last)
 	closing(t, state)
@@ -111,19 +90,13 @@ func TestContext_SaveState_IsCutShort(t *testing.T) {
 func TestNewState_OfContents(t *testing.T) {
 	const n = 100
 	c := prefilled(t, n)
-	saved, err := c.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := must.Get(c.SaveState(0))(t)
 	c.FinishCopy()
 	kept := saved.Keep()
 	closing(t, saved)
 	contents := kept.Contents()
 	copied := func(size, positions int) *State {
-		s, err := NewState(size, positions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewState(size, positions))(t)
 		t.Cleanup(func() { closing(t, s) })
 		copy(s.Contents(), contents)
 		return s
@@ -139,9 +112,7 @@ func TestNewState_OfContents(t *testing.T) {
 			t.Errorf("%s: something was left up to %d, %v", name, last, err)
 		}
 	}
-	if err := c.RestoreState(1, copied(len(contents), n), n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.RestoreState(1, copied(len(contents), n), n))
 	c.FinishCopy()
 	closing(t, kept)
 	if kept.Contents() != nil {
@@ -169,17 +140,9 @@ func readBy(t testing.TB, kind string, n int) *Context {
 func contextOf(t testing.TB, kind string, sequences int) *Context {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), kind+".gguf")
-	if err := synth.SmallFile(path, kind, 7); err != nil {
-		t.Fatal(err)
-	}
-	m, err := LoadModel(t.Context(), path, ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := NewContext(m, ContextOptions{Cells: 512, UBatch: 32, Sequences: sequences, Threads: 1, Unified: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(path, kind, 7))
+	m := must.Get(LoadModel(t.Context(), path, ModelOptions{}))(t)
+	c := must.Get(NewContext(m, ContextOptions{Cells: 512, UBatch: 32, Sequences: sequences, Threads: 1, Unified: true}))(t)
 	t.Cleanup(func() {
 		if err := errors.Join(c.Close(), m.Close()); err != nil {
 			t.Error(err)
@@ -196,9 +159,7 @@ func read(t testing.TB, c *Context, from, to int) []float32 {
 	for i := from; i < to; i++ {
 		b.Add(int32(20+i*7%200), int32(i), 0, i == to-1)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	return slices.Clone(c.Row(0))
 }
 
@@ -209,26 +170,18 @@ func TestContext_RestoreCheckpoint(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			const at, end = 60, 400 // the window of 256 cells moves on
 			c := readBy(t, kind, at)
-			checkpoint, err := c.SaveCheckpoint(0, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checkpoint := must.Get(c.SaveCheckpoint(0, nil))(t)
 			defer closing(t, checkpoint)
 			want := read(t, c, at, at+1)
 			read(t, c, at+1, end)
-			later, err := c.SaveCheckpoint(0, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			later := must.Get(c.SaveCheckpoint(0, nil))(t)
 			latest, err := c.SaveCheckpoint(0, later) // takes its memory
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer closing(t, latest)
 			for range 2 {
-				if err := c.RestoreCheckpoint(0, checkpoint); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.RestoreCheckpoint(0, checkpoint))
 				if _, last, err := c.Range(0); err != nil || last != at-1 {
 					t.Fatalf("it ends at %d, %v", last, err)
 				}
@@ -243,18 +196,12 @@ func TestContext_RestoreCheckpoint(t *testing.T) {
 // A spent checkpoint that somebody has kept, as one who saves it does, keeps its memory.
 func TestContext_SaveCheckpoint_SpentButKept(t *testing.T) {
 	c := readBy(t, "mamba", 60)
-	spent, err := c.SaveCheckpoint(0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spent := must.Get(c.SaveCheckpoint(0, nil))(t)
 	kept := spent.Keep()
 	defer closing(t, kept)
 	want := slices.Clone(kept.Contents())
 	read(t, c, 60, 100)
-	next, err := c.SaveCheckpoint(0, spent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(c.SaveCheckpoint(0, spent))(t)
 	defer closing(t, next)
 	if !slices.Equal(kept.Contents(), want) || slices.Equal(next.Contents(), want) {
 		t.Error("the next checkpoint is in the memory of one that was kept")
@@ -311,9 +258,7 @@ func TestContext_RestoreState_BetweenPasses(t *testing.T) {
 					for _, seq := range sequences {
 						b.Add(20+(at+13*seq)%100, at, seq, true)
 					}
-					if err := c.Decode(&b); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, c.Decode(&b))
 					for row := range sequences {
 						rows = append(rows, slices.Clone(c.Row(row)))
 					}
@@ -322,23 +267,16 @@ func TestContext_RestoreState_BetweenPasses(t *testing.T) {
 					pass(at, 0, 1, 2)
 				}
 				if restores {
-					saved, err := c.SaveState(1)
-					if err != nil {
-						t.Fatal(err)
-					}
+					saved := must.Get(c.SaveState(1))(t)
 					defer closing(t, saved)
 					c.FinishCopy()
-					if err := errors.Join(c.Remove(1, -1, -1), c.RestoreState(3, saved, n)); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, errors.Join(c.Remove(1, -1, -1), c.RestoreState(3, saved, n)))
 				}
 				pass(n, 0, 2) // side by side, where the state of the third was between them
 				c.FinishCopy()
 				pass(n+1, 0, 2)
 				if restores {
-					if err := c.Share(3, 1, n); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, c.Share(3, 1, n))
 				}
 				pass(n, 1)
 				return rows

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // The instructions of AMX that read memory. What they read is copied to `seen` instead, so that
@@ -24,9 +26,7 @@ func tilesSeen(t *testing.T, program string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	source, text, binary := filepath.Join(dir, "a.cpp"), filepath.Join(dir, "a.s"), filepath.Join(dir, "a.out")
-	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(source, []byte(program), 0o600))
 	compiler := cmp.Or(os.Getenv("CXX"), "c++")
 	run := func(name string, arguments ...string) []byte {
 		t.Helper()
@@ -40,10 +40,7 @@ func tilesSeen(t *testing.T, program string, flags ...string) []byte {
 		return out
 	}
 	run(compiler, append([]string{"-std=c++17", "-mamx-tile", "-S", source, "-o", text}, flags...)...)
-	assembly, err := os.ReadFile(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assembly := must.Get(os.ReadFile(text))(t)
 	found := 0
 	copied := tileReads.ReplaceAllStringFunc(string(assembly), func(line string) string {
 		found++
@@ -61,9 +58,7 @@ func tilesSeen(t *testing.T, program string, flags ...string) []byte {
 	if found == 0 {
 		t.Fatalf("no instruction of AMX that reads memory in\n%s", assembly)
 	}
-	if err := os.WriteFile(text, []byte(copied), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(text, []byte(copied), 0o600))
 	run(compiler, text, "-o", binary)
 	return run(binary)
 }
@@ -90,10 +85,7 @@ func onlyX86(t *testing.T) {
 // first request on a CPU with AMX ended the process.
 func TestTileConfig_AllBytesAreStored(t *testing.T) {
 	onlyX86(t)
-	ggml, err := os.ReadFile(filepath.Join(llamaSource(t), "ggml/src/ggml-cpu/amx/mmq.cpp"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ggml := must.Get(os.ReadFile(filepath.Join(llamaSource(t), "ggml/src/ggml-cpu/amx/mmq.cpp")))(t)
 	functions := regexp.MustCompile(`(?ms)^struct tile_config_t *\{.*?^\};.*?^inline void ggml_tile_config_init\(void\) \{.*?^\}`).FindString(string(ggml))
 	if functions == "" {
 		t.Fatal("ggml makes its tile configuration in another way: this test and tileconfig.h must follow")

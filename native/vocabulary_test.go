@@ -17,15 +17,13 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // The texts and tokens of llama.cpp's own tokeniser test.
 func TestModel_Tokenize_LlamaVocabularies(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(llamaSource(t), "models", "ggml-vocab-*.gguf.inp"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(llamaSource(t), "models", "ggml-vocab-*.gguf.inp")))(t)
 	if len(files) < 15 {
 		t.Fatalf("%d vocabularies with expected tokens; llama.cpp's tree has at least 15", len(files))
 	}
@@ -43,10 +41,7 @@ func TestModel_Tokenize_LlamaVocabularies(t *testing.T) {
 				t.Fatalf("%d texts with %d expected results", len(texts), len(want))
 			}
 			for i, text := range texts {
-				tokens, err := m.Tokenize(t.Context(), text, TokenizeOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				tokens := must.Get(m.Tokenize(t.Context(), text, TokenizeOptions{}))(t)
 				got := strings.Trim(fmt.Sprint(tokens), "[]")
 				if got != strings.TrimSpace(want[i]) {
 					t.Errorf("%q:\n got %s\nwant %s", text, got, want[i])
@@ -58,10 +53,7 @@ func TestModel_Tokenize_LlamaVocabularies(t *testing.T) {
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return string(data)
 }
 
@@ -93,15 +85,9 @@ const greedyPrompt = "<|im_start|>user\nTell me a story about a frog.<|im_end|>\
 
 func greedyText(t *testing.T, m *Model, o ContextOptions, prompt string, n int) string {
 	t.Helper()
-	tokens, err := m.Tokenize(t.Context(), prompt, TokenizeOptions{AddSpecial: true, ParseSpecial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(m.Tokenize(t.Context(), prompt, TokenizeOptions{AddSpecial: true, ParseSpecial: true}))(t)
 	out := generate(t, newContext(t, m, o), newSampler(t, m, greedy()), tokens, n)
-	text, err := m.Detokenize(out, DetokenizeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(m.Detokenize(out, DetokenizeOptions{}))(t)
 	return strings.TrimSpace(text)
 }
 
@@ -136,14 +122,9 @@ func unigram(t testing.TB, files []string) string {
 	t.Helper()
 	from := files[slices.IndexFunc(files, func(f string) bool { return strings.HasSuffix(f, "llama-spm.gguf") })]
 	path := filepath.Join(t.TempDir(), "unigram.gguf")
-	w, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(os.Create(path))(t)
 	defer closing(t, w)
-	if err := synth.Edit(w, from, func(h *gguf.Header) { h.Set("tokenizer.ggml.model", gguf.NewString("t5")) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.Edit(w, from, func(h *gguf.Header) { h.Set("tokenizer.ggml.model", gguf.NewString("t5")) }))
 	return path
 }
 
@@ -157,10 +138,7 @@ func TestModel_Tokenize_SpecialTokens_AsLlama(t *testing.T) {
 			for range steadytest.InLongTest(400, 60) {
 				text := textOfSpecials(r, &m.vocab.specials)
 				o := TokenizeOptions{AddSpecial: r.IntN(2) == 0, ParseSpecial: r.IntN(4) > 0}
-				want, err := m.appendLlamaTokens(t.Context(), nil, text, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := must.Get(m.appendLlamaTokens(t.Context(), nil, text, o))(t)
 				got, err := m.Tokenize(t.Context(), text, o)
 				if err != nil || !slices.Equal(want, got) {
 					t.Fatalf("%q with %+v: %v\n got %d\nwant %d", text, o, err, got, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // However many requests of higher priority keep coming, one of a lower priority has its turn.
@@ -113,9 +114,7 @@ func TestScheduler_Preempt_ReturnsWhatWasReserved(t *testing.T) {
 	free := 128 - scheduler.Held(s)
 	last := scheduler.Computed(streams[2])
 	more := make([]scheduler.Token, free+last-1-1) // with the one that is pending, all but a cell for the second
-	if err := control(t, s, func(ctx context.Context) error { return streams[0].Inject(ctx, more) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, func(ctx context.Context) error { return streams[0].Inject(ctx, more) }))
 	s.Tick()
 	snap := scheduler.SnapshotWithTicks(s, 1)
 	if tick := snap.Ticks[0]; tick.Preempted != 1 || tick.Prefill != len(more)+1 || tick.Decode != 1 {
@@ -131,10 +130,7 @@ func TestScheduler_Preempt_ReturnsWhatWasReserved(t *testing.T) {
 func newTimed(t *testing.T, took time.Duration, c scheduler.Config) (*scheduler.Scheduler, *schedulertest.Machine) {
 	b := schedulertest.NewMachine(schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512}), 2)
 	b.Cost = func(int, int) time.Duration { return took }
-	s, err := scheduler.New(b, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(b, c))(t)
 	return s, b
 }
 
@@ -245,18 +241,11 @@ func TestScheduler_Gather_LosesNoWakeUp(t *testing.T) {
 		s.Expect()()
 		r := request(100, 1, 3000)
 		r.Logprobs, r.Buffer = 1, 5000 // so that it has a background sampler
-		paused, err := s.Submit(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paused := must.Get(s.Submit(r))(t)
 		for range 4 {
-			if _, err := paused.Next(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(paused.Next(ctx))(t)
 		}
-		if err := paused.Pause(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, paused.Pause(ctx))
 		other, err := s.Submit(request(50, 2, 2)) // it takes the slot
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // BenchmarkTick is the scheduler's own cost of a tick in which every slot generates. The backend
@@ -18,10 +19,7 @@ func BenchmarkTick(b *testing.B) {
 		b.Run(fmt.Sprintf("slots=%d", slots), func(b *testing.B) {
 			backend := schedulertest.New(scheduler.Limits{Cells: 1 << 22, Context: 1 << 20, Sequences: 256, Rows: 256})
 			var passes passTime
-			s, err := scheduler.New(backend, scheduler.Config{Slots: slots})
-			if err != nil {
-				b.Fatal(err)
-			}
+			s := must.Get(scheduler.New(backend, scheduler.Config{Slots: slots}))(b)
 			s.Listen(scheduler.Listener{Tick: passes.Tick})
 			var streams []*scheduler.Stream
 			fill := func() {

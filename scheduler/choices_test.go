@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // choices are requests for n choices that one program writes.
@@ -111,7 +112,7 @@ func TestProgram_Choices_EndTogether(t *testing.T) {
 			}
 		}
 		for cancelled := range 2 {
-			streams, err := b.SubmitAll(choices(2, func(r *program.Run) error {
+			streams := must.Get(b.SubmitAll(choices(2, func(r *program.Run) error {
 				root, err := r.Open(r.Prompt())
 				if err == nil {
 					err = root.Run(greedy(false), 100, false)
@@ -120,10 +121,7 @@ func TestProgram_Choices_EndTogether(t *testing.T) {
 					_, err = r.Wait(0, false, root)
 				}
 				return err
-			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			})))(t)
 			streams[cancelled].Cancel()
 			for i, st := range streams {
 				want := answer.ReasonCancelled
@@ -154,10 +152,7 @@ func TestProgram_Choices_AreSteered(t *testing.T) {
 			return nil
 		})
 		requests[1].Buffer = 8
-		streams, err := b.SubmitAll(requests)
-		if err != nil {
-			t.Fatal(err)
-		}
+		streams := must.Get(b.SubmitAll(requests))(t)
 		if err := errors.Join(streams[1].Pause(b.Context()), streams[0].Resume(b.Context())); err != nil {
 			t.Error(err)
 		}
@@ -242,9 +237,7 @@ func TestProgram_Adopt_WhilePreempted(t *testing.T) {
 		}}
 		st := submit(t, b.Scheduler, r)
 		time.Sleep(300 * time.Millisecond)
-		if err := st.Pause(b.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.Pause(b.Context()))
 		others := []*scheduler.Stream{submit(t, b.Scheduler, request(50, 2, 60)), submit(t, b.Scheduler, request(50, 3, 60))}
 		time.Sleep(300 * time.Millisecond)
 		now, err := b.Inspect(b.Context(), 0)
@@ -253,9 +246,7 @@ func TestProgram_Adopt_WhilePreempted(t *testing.T) {
 		}
 		close(returns)
 		time.Sleep(100 * time.Millisecond)
-		if err := st.Resume(b.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.Resume(b.Context()))
 		if a := b.read(st); a.text != want.text || a.end.Usage.Generated != 30 {
 			t.Errorf("%q ended as %+v, want %q", a.text, a.end, want.text)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // begin starts an answer and ticks until it has n tokens.
@@ -37,15 +38,11 @@ func control(t *testing.T, s *scheduler.Scheduler, f func(context.Context) error
 func TestStream_Pause_StopsUntilResume(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	st, a := begin(t, s, request(10, 1, 30), 5)
-	if err := control(t, s, st.Pause); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, st.Pause))
 	if s.Tick() {
 		t.Error("a paused answer was computed")
 	}
-	if err := control(t, s, st.Resume); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, st.Resume))
 	for s.Tick() {
 		a.read(st)
 	}
@@ -57,9 +54,7 @@ func TestStream_Pause_StopsUntilResume(t *testing.T) {
 func TestStream_Rewind_DrawsAgain(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	st, a := begin(t, s, request(10, 1, 20), 12)
-	if err := control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 5) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 5) }))
 	for s.Tick() {
 		a.read(st)
 	}
@@ -103,9 +98,7 @@ func TestStream_Rewind_PastTheStartIsRefused(t *testing.T) {
 func TestStream_Inject_IsPartOfTheAnswer(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	st, a := begin(t, s, request(10, 1, 20), 4)
-	if err := control(t, s, func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5, 6, 7}) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5, 6, 7}) }))
 	for s.Tick() {
 		a.read(st)
 	}
@@ -148,12 +141,9 @@ func TestStream_SetChain_ReplacesAndCloses(t *testing.T) {
 	r := request(10, 1, 10)
 	r.Chain = []chain.Stage{old}
 	st, a := reach(t, s, r, 5)
-	err := control(t, s, func(ctx context.Context) error {
+	must.Do(t, control(t, s, func(ctx context.Context) error {
 		return st.SetChain(ctx, []chain.Stage{fresh})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	<-old.closed
 	for a.end == nil {
 		s.Tick()
@@ -178,9 +168,7 @@ func TestStream_Rewind_ShowsWhatKeptTokensHeld(t *testing.T) {
 		func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5, 6}) },
 		func(ctx context.Context) error { return st.Rewind(ctx, 1) },
 	} {
-		if err := control(t, s, call); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, control(t, s, call))
 	}
 	for s.Tick() {
 		a.read(st)
@@ -206,9 +194,7 @@ func TestStream_Rewind_TellsWhatIsTakenBack(t *testing.T) {
 		func(ctx context.Context) error { return st.Rewind(ctx, 2) },
 		st.Pause,
 	} {
-		if err := control(t, s, call); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, control(t, s, call))
 	}
 	a.read(st)
 	last := a.events[len(a.events)-1]
@@ -218,9 +204,7 @@ func TestStream_Rewind_TellsWhatIsTakenBack(t *testing.T) {
 	if a.text != before+" 5" || len(a.tokens) != 5 {
 		t.Errorf("%q of %v, before %q", a.text, a.tokens, before)
 	}
-	if err := control(t, s, st.Resume); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, st.Resume))
 	for a.end == nil {
 		a.read(st)
 		s.Tick()
@@ -389,9 +373,7 @@ func TestStream_Rewind_PreparesAnew(t *testing.T) {
 		rewind: func(h []scheduler.Token, _ int) error { length = len(h); return nil },
 	}
 	st, a := reach(t, s, guided(12, g), 5)
-	if err := control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 3) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 3) }))
 	for a.end == nil {
 		s.Tick()
 		a.read(st)
@@ -429,11 +411,9 @@ func TestStream_SetChain_AroundAPlugin(t *testing.T) {
 	g := &guest{rewind: func([]scheduler.Token, int) error { begun++; return nil }}
 	fresh := fixed{token: 4, closed: make(chan struct{})}
 	st, a := reach(t, s, guided(12, g), 5)
-	if err := control(t, s, func(ctx context.Context) error {
+	must.Do(t, control(t, s, func(ctx context.Context) error {
 		return st.SetChain(ctx, []chain.Stage{chain.Keep("stage", nil), fresh})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for a.end == nil {
 		s.Tick()
 		a.read(st)

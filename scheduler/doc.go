@@ -20,7 +20,7 @@
 //
 // Begin to read with tick.go. It listens, schedules (admit.go, plan.go), and runs what was
 // scheduled: speculate.go adds guessed tokens, pass.go computes, sample.go draws, emit.go sends and
-// observe.go records. A request comes in through submit.go and ends in emit.go; control.go steers
+// inspect.go records. A request comes in through submit.go and ends in emit.go; control.go steers
 // it meanwhile, and fault.go has what goes wrong.
 //
 // # Which prompt goes first?

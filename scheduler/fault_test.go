@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -64,10 +65,7 @@ func newFaulty(t *testing.T, c scheduler.Config) (*faulty, *scheduler.Scheduler)
 	t.Helper()
 	f := &faulty{Backend: schedulertest.New(scheduler.Limits{})}
 	c.Clock, c.Log = f.Now, slog.New(slog.DiscardHandler)
-	s, err := scheduler.New(f, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(f, c))(t)
 	return f, s
 }
 
@@ -282,10 +280,7 @@ func TestPanic_OfAListener_EndsNothing(t *testing.T) {
 		},
 	} {
 		f := schedulertest.New(scheduler.Limits{})
-		s, err := scheduler.New(f, scheduler.Config{Clock: f.Now, Log: slog.New(slog.DiscardHandler), QueueLimit: 1, Slots: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(f, scheduler.Config{Clock: f.Now, Log: slog.New(slog.DiscardHandler), QueueLimit: 1, Slots: 1}))(t)
 		told, others := 0, 0
 		s.Listen(broken(func() { told++; panic(name) }))
 		s.Listen(broken(func() { others++ }))
@@ -317,10 +312,7 @@ func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
 		b := schedulertest.NewMachine(schedulertest.New(scheduler.Limits{}), 2)
 		b.Cost = func(int, int) time.Duration { return time.Second }
 		clock := new(fragileClock)
-		s, err := scheduler.New(b, scheduler.Config{Slots: 1, Log: slog.New(slog.DiscardHandler), Clock: clock.now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(b, scheduler.Config{Slots: 1, Log: slog.New(slog.DiscardHandler), Clock: clock.now}))(t)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
 		done := make(chan error, 1)
@@ -334,9 +326,7 @@ func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
 		}}
 		st, waiting := submit(t, s, guided(50, stage)), submit(t, s, request(20, 2, 5))
 		for range 3 {
-			if _, err := st.Next(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(st.Next(ctx))(t)
 		}
 		_ = st.Inject(ctx, foreign[:1]) // its answer ends with the panic
 		if tokens := tokensOf(ctx, waiting); tokens != 5 {
@@ -620,10 +610,7 @@ func (b *released) Start(batch *scheduler.Batch) error {
 func TestScheduler_Lose_WhileARequestIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &released{Machine: schedulertest.NewMachine(schedulertest.New(scheduler.Limits{}), 2)}
-		s, err := scheduler.New(b, scheduler.Config{Slots: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(b, scheduler.Config{Slots: 2}))(t)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()

@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Equal prompts that come at once, as the n answers of a request, are computed once.
@@ -84,9 +85,7 @@ func TestScheduler_EqualPrompts_TheFirstGoesAway(t *testing.T) {
 			if n := running(s); n != 2 {
 				t.Errorf("%d run, want the first and the one with another prompt", n)
 			}
-			if err := away(b, s, leader); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, away(b, s, leader))
 			b.Tokens = 0
 			for i, a := range finish(t, s, followers...) {
 				if name == "failed" && a.end.Err != nil {
@@ -139,15 +138,12 @@ func TestScheduler_SubmitBuilt_RoomFirst(t *testing.T) {
 	if _, err := s.SubmitBuilt("", 4, never); !errors.Is(err, scheduler.ErrTooMany) {
 		t.Errorf("four, where there is room for three: %v", err)
 	}
-	streams, err := s.SubmitBuilt("", 2, func() ([]scheduler.Request, error) {
+	streams := must.Get(s.SubmitBuilt("", 2, func() ([]scheduler.Request, error) {
 		if _, err := s.SubmitBuilt("", 2, never); !errors.Is(err, scheduler.ErrQueueFull) {
 			t.Errorf("two beside two that are built: %v", err)
 		}
 		return slices.Repeat([]scheduler.Request{request(10, 1, 2)}, 2), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	finish(t, s, streams...)
 	broken := errors.New("broken")
 	for range 2 { // the room is free again, whatever became of it
@@ -177,16 +173,13 @@ func TestScheduler_Drain_WhileBuilding(t *testing.T) {
 			return false
 		}
 	}
-	streams, err := s.SubmitBuilt("", 1, func() ([]scheduler.Request, error) {
+	streams := must.Get(s.SubmitBuilt("", 1, func() ([]scheduler.Request, error) {
 		s.Drain()
 		if isDrained() {
 			t.Error("drained before the request was submitted")
 		}
 		return []scheduler.Request{request(10, 1, 2)}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	finish(t, s, streams...)
 	if !isDrained() {
 		t.Error("not drained after its end")

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // forked is a request that goes on where an answer is.
@@ -19,13 +20,10 @@ func forked(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream, most int
 	t.Helper()
 	var prompt []scheduler.Token
 	var answered answer.Begun
-	err := control(t, s, func(ctx context.Context) (err error) {
+	must.Do(t, control(t, s, func(ctx context.Context) (err error) {
 		prompt, answered, err = st.Conversation(ctx)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Begun: answered, Ending: scheduler.Ending{MaxTokens: most}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true},
 		Chain: []chain.Stage{schedulertest.Greedy{}}}
 }
@@ -135,9 +133,7 @@ func TestStream_Inject_QueuedIsSeenByRules(t *testing.T) {
 	r := request(10, 2, 30)
 	r.Rules = []answer.StopRule{&endsAt{token: 6}}
 	second := submit(t, s, r)
-	if err := control(t, s, func(ctx context.Context) error { return second.Inject(ctx, []scheduler.Token{5, 6, 7}) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, func(ctx context.Context) error { return second.Inject(ctx, []scheduler.Token{5, 6, 7}) }))
 	a := finish(t, s, first, second)[1]
 	if a.end.Reason != answer.ReasonStop || !slices.Equal(a.tokens, []scheduler.Token{5, 6}) {
 		t.Errorf("it ends with %v after %v", a.end.Reason, a.tokens)

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // mixed is a load of streams that generate while other clients send long prompts, one after
@@ -276,10 +277,7 @@ func (l idleLoad) run(t *testing.T) (use idleUse) {
 		b.Device = &l.device
 		h := schedulertest.NewMachine(b, hostProcessors)
 		h.Draw = rowDraw
-		s, err := scheduler.New(h, scheduler.Config{Slots: n, ITLTarget: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(h, scheduler.Config{Slots: n, ITLTarget: time.Second}))(t)
 		streams := make([]*scheduler.Stream, n)
 		for i := range streams {
 			r := request(500, i, 0)

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestScheduler_SamePrefix_IsComputedOnce(t *testing.T) {
@@ -212,11 +213,7 @@ func inspect(t *testing.T, s *scheduler.Scheduler) scheduler.Snapshot {
 // call runs a call that waits for the tick, beside ticks.
 func call[T any](t *testing.T, s *scheduler.Scheduler, f func(context.Context) (T, error)) T {
 	t.Helper()
-	v, err := attempt(t, s, f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(attempt(t, s, f))(t)
 }
 
 func attempt[T any](t *testing.T, s *scheduler.Scheduler, f func(context.Context) (T, error)) (v T, err error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // While two generate and a third computes its prompt in a second pass, the first pass finds no
@@ -91,13 +92,9 @@ func TestScheduler_Preempted_KeepsItsCellsWithoutPromptCache(t *testing.T) {
 	first := request(500, 1, 40)
 	first.CachePrompt = false
 	st, a := begin(t, s, first, 5)
-	if err := control(t, s, st.Pause); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, st.Pause))
 	finish(t, s, submit(t, s, request(10, 2, 5))) // takes the slot
-	if err := control(t, s, st.Resume); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, control(t, s, st.Resume))
 	before := b.Tokens
 	for s.Tick() {
 		a.read(st)
@@ -326,9 +323,7 @@ func TestCheckpoint_Rewind(t *testing.T) {
 				a.read(st)
 			}
 			computed := b.Tokens
-			if err := control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, n) }); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, n) }))
 			got := a
 			for got.end == nil {
 				s.Tick()

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // bubble is a scheduler that runs in a bubble of testing/synctest.
@@ -35,10 +36,7 @@ func inBubble(t *testing.T, l scheduler.Limits, c scheduler.Config, f func(b bub
 		}
 		backend.Cost = func(n, _ int) time.Duration { return 10*time.Millisecond + time.Duration(n)*100*time.Microsecond }
 		host := schedulertest.NewMachine(backend, 2)
-		s, err := scheduler.New(host, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(host, c))(t)
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = s.Run(ctx) })
@@ -405,10 +403,7 @@ func TestProgram_Show_EndsAtLimits(t *testing.T) {
 func TestProgram_ChangesABranch_AfterWaitAny(t *testing.T) {
 	l := scheduler.Limits{Cells: 2048, Context: 2048, Batch: 64, Rows: 64}
 	table, picture := piece.NewTable(), schedulertest.NewPiece("a", piece.Shape{Rows: 12, Positions: 12})
-	rows, err := table.Add(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(table.Add(picture))(t)
 	for name, change := range map[string]func(long *program.Branch, computed int) error{
 		"cut to the first token":      func(long *program.Branch, _ int) error { return long.Cut(1) },
 		"cut to what is computed":     func(long *program.Branch, computed int) error { return long.Cut(computed) },

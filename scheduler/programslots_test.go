@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -72,9 +73,7 @@ func TestProgram_Paused_IsPreemptedAsAWhole(t *testing.T) {
 			return greedily(60)(r)
 		}))
 		time.Sleep(300 * time.Millisecond)
-		if err := st.Pause(b.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.Pause(b.Context()))
 		var others []*scheduler.Stream
 		for seed := range 3 {
 			others = append(others, submit(t, b.Scheduler, request(50, 2+seed, 30)))
@@ -92,9 +91,7 @@ func TestProgram_Paused_IsPreemptedAsAWhole(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := st.Resume(b.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.Resume(b.Context()))
 		if a := b.read(st); a.text != want.text {
 			t.Errorf("%q, want %q: %v", a.text, want.text, a.end.Err)
 		}
@@ -139,10 +136,7 @@ func TestProgram_WithoutCells_ShelvesItsOwnBranches(t *testing.T) {
 		if a := b.read(st); a.end.Err != nil {
 			t.Fatal(a.end.Err)
 		}
-		snap, err := b.Inspect(b.Context(), 4096)
-		if err != nil {
-			t.Fatal(err)
-		}
+		snap := must.Get(b.Inspect(b.Context(), 4096))(t)
 		for _, tick := range snap.Ticks {
 			if tick.Preempted > 0 {
 				t.Error("somebody was preempted for it")
@@ -292,10 +286,7 @@ func TestProgram_Timing_ShownAtTheEnd(t *testing.T) {
 // can: it would be a deadlock.)
 func TestProgram_CellsRunOut_TheEarlierGoesOn(t *testing.T) {
 	table, picture := piece.NewTable(), schedulertest.NewPiece("a", piece.Shape{Rows: 40, Positions: 40})
-	rows, err := table.Add(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(table.Add(picture))(t)
 	type branches [2][]program.Token // the two have at first, and later
 	for name, c := range map[string]struct {
 		first, later branches
@@ -469,10 +460,7 @@ func (c *crowd) main(rng *rand.Rand, seed int) func(*program.Run) error {
 func TestProgram_RandomCells_WorkIsInProportion(t *testing.T) {
 	rng := steadytest.Rand(t)
 	table, picture := piece.NewTable(), schedulertest.NewPiece("a", piece.Shape{Rows: 12, Positions: 12})
-	rows, err := table.Add(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(table.Add(picture))(t)
 	for range steadytest.InLongTest(2000, 60) {
 		c := &crowd{cells: 256 << rng.IntN(4), branches: 1 + rng.IntN(4)}
 		c.runs = rng.IntN(2) * rng.IntN(c.cells/8)
@@ -531,10 +519,7 @@ func withPictures(t *testing.T, shape piece.Shape, f func(b bubble, r scheduler.
 	table := piece.NewTable()
 	p, other := schedulertest.NewPiece("a", shape), schedulertest.NewPiece("b", shape)
 	r := show(t, table, 0, p)
-	others, err := table.Add(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	others := must.Get(table.Add(other))(t)
 	c := scheduler.Config{Slots: 8, Pieces: table}
 	inBubble(t, scheduler.Limits{}, c, func(b bubble) { f(b, r, r.Prompt[1].Tokens, others) }, func(b *schedulertest.Backend) { b.Pieces = table })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -403,10 +404,7 @@ func TestProgram_Wait_RowsCountAsTokens(t *testing.T) {
 // A program is at work when its request is cancelled: what it does then is its own, and the end
 // tells what the tick knew of it.
 func TestProgram_Cancel_AtWork(t *testing.T) {
-	s, err := scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 2}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = s.Run(ctx) })

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // slowSeer is a drafter that takes time, as a model does, and tells if it computes in another's
@@ -79,11 +80,8 @@ func runWorld(t *testing.T, rng *rand.Rand) {
 			drafter = &slowSeer{seer{backend: b, rng: rand.New(rand.NewPCG(rng.Uint64(), 1)), errs: 0.2}, t, computing}
 		}
 		album := b.NewAlbum(rng, rng.IntN(2)*5, 40)
-		s, err := scheduler.New(&exclusive{schedulertest.NewMachine(b, 2), computing}, scheduler.Config{Slots: 1 + rng.IntN(4), Drafter: drafter, Pieces: b.Pieces,
-			ArchiveBytes: int64(rng.IntN(2)) << 13, ComputeLock: turns})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(&exclusive{schedulertest.NewMachine(b, 2), computing}, scheduler.Config{Slots: 1 + rng.IntN(4), Drafter: drafter, Pieces: b.Pieces,
+			ArchiveBytes: int64(rng.IntN(2)) << 13, ComputeLock: turns}))(t)
 		running.Go(func() { _ = s.Run(ctx) })
 		for range 12 {
 			own := rand.New(rand.NewPCG(rng.Uint64(), 2))

@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // greedy is a chain that takes the most likely token; a slow one needs a background sampler.
@@ -273,10 +274,7 @@ func TestProgram_Run_DrawFails_BesideOthers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				backend := schedulertest.New(scheduler.Limits{})
 				host := schedulertest.NewMachine(backend, 2)
-				s, err := scheduler.New(unsound{host}, scheduler.Config{Slots: 4})
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(scheduler.New(unsound{host}, scheduler.Config{Slots: 4}))(t)
 				ctx, stop := context.WithCancel(t.Context())
 				var running sync.WaitGroup
 				running.Go(func() { _ = s.Run(ctx) })
@@ -548,10 +546,7 @@ func TestWorker_End_InterruptsItsStages(t *testing.T) {
 // else happens then.
 func TestScheduler_Preempted_WakesWhenItHasRested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := scheduler.New(schedulertest.New(scheduler.Limits{Cells: 64}), scheduler.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(schedulertest.New(scheduler.Limits{Cells: 64}), scheduler.Config{}))(t)
 		tired := submit(t, s, guided(20, &guest{}))
 		s.Tick()
 		synctest.Wait() // its stages are done with the first token, however long that took

@@ -23,6 +23,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,20 +50,12 @@ func newScheduler(t testing.TB, b simulated, c scheduler.Config) *scheduler.Sche
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(complaints{t}, nil))
 	}
-	s, err := scheduler.New(b, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(scheduler.New(b, c))(t)
 }
 
 func submit(t testing.TB, s *scheduler.Scheduler, r scheduler.Request) *scheduler.Stream {
 	t.Helper()
-	st, err := s.Submit(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
+	return must.Get(s.Submit(r))(t)
 }
 
 // answer is what a reader of a whole stream has seen.
@@ -326,10 +319,7 @@ func TestScheduler_FailedPass_EndsOnlyTheGuilty(t *testing.T) {
 
 func TestScheduler_Run_ServesAndDrains(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
-	s, err := scheduler.New(b, scheduler.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(b, scheduler.Config{}))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- s.Run(ctx) }()
@@ -365,9 +355,7 @@ func TestScheduler_Run_EndsWhatIsLeft(t *testing.T) {
 	running, waiting := submit(t, s, request(10, 1, 0)), submit(t, s, request(10, 2, 0))
 	done := make(chan error)
 	go func() { done <- s.Run(ctx) }()
-	if _, err := running.Next(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(running.Next(ctx))(t)
 	stop()
 	<-done
 	for i, st := range []*scheduler.Stream{running, waiting} {
@@ -438,10 +426,7 @@ func (m *twoModels) run(t *testing.T, turns *scheduler.ComputeLock, pass time.Du
 	for i := range m.schedulers {
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Context: 1 << 14, Batch: 2048, Sequences: 8})
 		b.Cost = func(tokens, _ int) time.Duration { return pass + time.Duration(tokens)*time.Millisecond }
-		s, err := scheduler.New(sleeper{b, &m.computing, &m.together}, scheduler.Config{Slots: 4, ITLTarget: 80 * time.Millisecond, ComputeLock: turns})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(sleeper{b, &m.computing, &m.together}, scheduler.Config{Slots: 4, ITLTarget: 80 * time.Millisecond, ComputeLock: turns}))(t)
 		m.schedulers[i] = s
 		go func() { _ = s.Run(ctx) }()
 	}
@@ -637,10 +622,7 @@ func (l *lingering) Close() error {
 // What stages belong to is closed after Run has returned, so none may be at work then.
 func TestScheduler_Run_ReturnsWhenAllStagesAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{}))(t)
 		stage := new(lingering)
 		submit(t, s, guided(20, stage))
 		ctx, stop := context.WithCancel(t.Context())

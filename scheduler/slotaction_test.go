@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // ticking runs a call that takes several ticks.
@@ -34,11 +35,7 @@ func ticking[T any](s *scheduler.Scheduler, f func(context.Context) (T, error)) 
 
 func besideTicks[T any](t *testing.T, s *scheduler.Scheduler, f func(context.Context) (T, error)) T {
 	t.Helper()
-	v, err := ticking(s, f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(ticking(s, f))(t)
 }
 
 func restore(s *scheduler.Scheduler, slot int, saved *kvcache.Saved) error {
@@ -91,9 +88,7 @@ func TestScheduler_SaveSlot_ComesBack(t *testing.T) {
 				t.Errorf("%s: %d tokens erased again", name, n)
 			}
 			next := longer(first, a)
-			if err := restore(s, 1, saved); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, restore(s, 1, saved))
 			if err := saved.Close(); err != nil {
 				t.Error(err)
 			}
@@ -125,9 +120,7 @@ func TestScheduler_SaveSlot_KeepsSaltsApart(t *testing.T) {
 	defer saved.Close()
 	eraseSlot(t, s, 0, "a")
 	saved.Scope.Salt = "b"
-	if err := restore(s, 0, saved); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, restore(s, 0, saved))
 	for salt, want := range map[string]int{"a": 0, "b": 309} {
 		next := longer(r, a)
 		next.CacheSalt = salt
@@ -333,9 +326,7 @@ func TestScheduler_SlotActions_EndWithIt(t *testing.T) {
 	}
 	cancel()
 	close(slow.gate)
-	if err := s.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Run(ctx))
 	if err := <-results; !errors.Is(err, scheduler.ErrClosed) {
 		t.Errorf("saving: %v", err)
 	}
@@ -354,19 +345,13 @@ func TestScheduler_SlotActions_DoNotWaitForThePaused(t *testing.T) {
 		r := request(400, 2, 60)
 		r.Slot = new(int)
 		st, a := begin(t, s, r, 20)
-		if err := control(t, s, st.Pause); err != nil {
-			t.Fatal(err)
-		}
-		if err := restore(s, slots-1, saved); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, control(t, s, st.Pause))
+		must.Do(t, restore(s, slots-1, saved))
 		_ = saved.Close()
 		if next := finish(t, s, submit(t, s, request(300, 1, 10)))[0]; next.end.Usage.Cached == 0 {
 			t.Errorf("%d slots: nothing of the conversation is there", slots)
 		}
-		if err := control(t, s, st.Resume); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, control(t, s, st.Resume))
 		for s.Tick() {
 			a.read(st)
 		}

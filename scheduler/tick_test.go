@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Requests that come at once, each in the place of an old conversation or beginning as one does,
@@ -188,9 +189,7 @@ func TestScheduler_Run_FreesTheArchive(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Run(ctx))
 	if b.States != 0 || b.StateBytes != 0 {
 		t.Errorf("%d states with %d bytes are left", b.States, b.StateBytes)
 	}

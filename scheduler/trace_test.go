@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // named is a guest with a name, as a trace shows it.
@@ -239,9 +240,7 @@ func TestTrace_InjectAndRewind_AreTheClients(t *testing.T) {
 		func(ctx context.Context) error { return st.Rewind(ctx, 2) },
 		func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{11}) },
 	} {
-		if err := control(t, s, f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, control(t, s, f))
 	}
 	for a.end == nil {
 		s.Tick()

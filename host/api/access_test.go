@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestAPI_State(t *testing.T) {
@@ -94,10 +95,7 @@ func TestAPI_Slots_NameNoStream(t *testing.T) {
 	gate := newGate()
 	r := newRig(t, gate.on)
 	defer gate.open()
-	st, err := r.scheduler.Submit(r.request())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(r.scheduler.Submit(r.request()))(t)
 	<-gate.held
 	gate.open()
 	r.outcome()
@@ -117,13 +115,8 @@ func TestAPI_Slots_FailOnNoSlot(t *testing.T) {
 	}
 	q := r.request()
 	q.MaxTokens, q.Buffer = 100, 6 // nobody reads on, so it stays in its slot
-	st, err := r.scheduler.Submit(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := st.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(r.scheduler.Submit(q))(t)
+	must.Get(st.Next(t.Context()))(t)
 	if status, body := get(); status != 503 || !strings.Contains(body, `"unavailable_error"`) || !strings.Contains(body, `"code":503`) {
 		t.Errorf("no free slot: %d %s", status, body)
 	}
@@ -272,10 +265,7 @@ func TestAPI_CrossSite_Refused(t *testing.T) {
 // where a trusted proxy says so.
 func TestAPI_Client_IsBelievedOfTrustedProxies(t *testing.T) {
 	network := func(s string) *net.IPNet {
-		_, n, err := net.ParseCIDR(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, n := must.Both(net.ParseCIDR(s))(t)
 		return n
 	}
 	for name, tc := range map[string]struct {

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,12 +32,11 @@ func (s *service) addAdminRoutes(e *echo.Echo) {
 		e.GET("/v1/log-level", s.logLevel, s.administer)
 		e.PUT("/v1/log-level", s.setLogLevel, s.administer)
 	}
-	e.GET("/debug/pprof/", echo.WrapHandler(http.HandlerFunc(pprof.Index)), s.administer)
-	e.GET("/debug/pprof/cmdline", echo.WrapHandler(http.HandlerFunc(pprof.Cmdline)), s.administer)
-	e.GET("/debug/pprof/profile", echo.WrapHandler(http.HandlerFunc(pprof.Profile)), s.administer)
-	e.GET("/debug/pprof/symbol", echo.WrapHandler(http.HandlerFunc(pprof.Symbol)), s.administer)
-	e.GET("/debug/pprof/trace", echo.WrapHandler(http.HandlerFunc(pprof.Trace)), s.administer)
-	e.GET("/debug/pprof/:name", echo.WrapHandler(http.HandlerFunc(pprof.Index)), s.administer)
+	for path, handler := range map[string]http.HandlerFunc{
+		"": pprof.Index, ":name": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+	} {
+		e.GET("/debug/pprof/"+path, echo.WrapHandler(handler), s.administer)
+	}
 }
 
 // levelBody is what is said of the log's level.
@@ -45,8 +45,7 @@ type levelBody struct {
 }
 
 func (s *service) logLevel(c echo.Context) error {
-	names := map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warn", slog.LevelError: "error"}
-	return c.JSON(http.StatusOK, levelBody{names[s.LogLevel.Level()]})
+	return c.JSON(http.StatusOK, levelBody{strings.ToLower(s.LogLevel.Level().String())})
 }
 
 // setLogLevel changes what is logged from now on, until the server ends.
@@ -177,18 +176,12 @@ func loadAdapter(c echo.Context, a serving.Adapters) error {
 		return refusal.Invalid("scale", "scale is %v; it must be from %d to %d", scale, -serving.MaxAdapterScale, serving.MaxAdapterScale)
 	}
 	info, err := a.Load(c.Request().Context(), body.Name, scale)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusCreated, showAdapter(info))
+	return answerCreated(c, showAdapter(info), true, err)
 }
 
 // unloadAdapter is DELETE /v1/adapters/{name}.
 func unloadAdapter(c echo.Context, a serving.Adapters) error {
-	if err := a.Unload(c.Param("name")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answerRemoved(c, a.Unload(c.Param("name")))
 }
 
 // Folder is the model folder.
@@ -240,10 +233,7 @@ func (s *service) pullModel(c echo.Context) error {
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
 	}
-	if body.Model == "" {
-		body.Model = body.Name
-	}
-	if body.Model == "" {
+	if body.Model = cmp.Or(body.Model, body.Name); body.Model == "" {
 		return refusal.Invalid("model", "model is missing: OWNER/NAME or OWNER/NAME:QUANTISATION")
 	}
 	lines := &pullLines{response: c.Response(), whole: body.Stream != nil && !*body.Stream}
@@ -315,10 +305,7 @@ func (s *service) removeModel(c echo.Context) error {
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
 	}
-	if body.Model == "" {
-		body.Model = body.Name
-	}
-	if body.Model == "" {
+	if body.Model = cmp.Or(body.Model, body.Name); body.Model == "" {
 		return refusal.Invalid("model", "model is missing; GET /api/tags lists the names")
 	}
 	if err := s.Folder.Remove(body.Model); err != nil {

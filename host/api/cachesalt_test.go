@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestAPI_CacheSalt_OneAKey: a key learns nothing of what another's prompts were.
@@ -43,10 +44,7 @@ func TestAPI_CacheSalt_OneAKey(t *testing.T) {
 func TestSocket_CacheSalt_IsTheKeys(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Keys = keys("", nil, "one", "two") })
 	for _, key := range []string{"one", "two"} {
-		conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn, _ := must.Both(websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}}))(t)
 		p := &peer{t, conn}
 		p.send(`{"type":"generate","id":"a","request":{"prompt":%q,"max_tokens":1}}`, strings.Repeat("a secret ", 20))
 		if f := p.until("started"); f.Cached != 0 {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestAPI_Chat_Whole(t *testing.T) {
@@ -72,9 +74,7 @@ func TestAPI_Chat_Stream(t *testing.T) {
 	var reasons []string
 	chunks := make([]chatChunk, len(events)-1)
 	for i, e := range events[:len(events)-1] {
-		if err := json.Unmarshal([]byte(e), &chunks[i]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(e), &chunks[i]))
 		c := chunks[i]
 		if c.ID != chunks[0].ID || c.Object != "chat.completion.chunk" {
 			t.Errorf("chunk %d: %s", i, e)
@@ -129,9 +129,7 @@ func TestAPI_Chat_ChoicesAreAllAnswered(t *testing.T) {
 		if e == "[DONE]" {
 			continue
 		}
-		if err := json.Unmarshal([]byte(e), &c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(e), &c))
 		if d := c.Choices[0]; d.FinishReason != nil {
 			ends++
 		} else {

@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var longText = strings.Repeat("a word, ", 1000)
@@ -47,16 +48,10 @@ func plain(t *testing.T, w *httptest.ResponseRecorder) (text string, packed bool
 	t.Helper()
 	var body io.Reader = w.Body
 	if packed = w.Header().Get("Content-Encoding") == "gzip"; packed {
-		z, err := gzip.NewReader(w.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(gzip.NewReader(w.Body))(t)
 		body = z
 	}
-	all, err := io.ReadAll(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(io.ReadAll(body))(t)
 	return string(all), packed
 }
 
@@ -117,9 +112,7 @@ func TestCompress_Flushed_IsNotHeldBack(t *testing.T) {
 	p.Header().Set("Content-Type", "application/json")
 	for _, piece := range []string{"one", "two"} {
 		_, _ = p.Write([]byte(piece))
-		if err := p.FlushError(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.FlushError())
 		if !strings.HasSuffix(w.Body.String(), piece) {
 			t.Errorf("%q was held back", piece)
 		}

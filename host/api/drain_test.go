@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // holder counts what has the host go on.
@@ -103,9 +104,7 @@ func TestSocket_Closed_HoldsNothing(t *testing.T) {
 	p := r.dial()
 	p.send(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x","max_tokens":5}}`)
 	p.until("end")
-	if err := p.conn.Close(websocket.StatusNormalClosure, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.conn.Close(websocket.StatusNormalClosure, ""))
 	await(t, h.released) // the answer
 	await(t, h.released) // the connection
 	if left := h.left.Load(); left != 0 {

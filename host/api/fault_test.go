@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // gate holds the first forward pass until it is opened.
@@ -86,9 +87,7 @@ func TestAPI_QueueFull_429(t *testing.T) {
 	r := newRig(t, g.on)
 	defer g.open()
 	for range 2 { // one in the slot, one in the queue
-		if _, err := r.scheduler.Submit(r.request()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.scheduler.Submit(r.request()))(t)
 		<-g.held
 	}
 	for _, path := range []string{"/v1/chat/completions", "/v1/completions"} {
@@ -107,9 +106,7 @@ func TestAPI_QueueFull_ByOthers_503(t *testing.T) {
 	for range 2 {
 		other := r.request()
 		other.Caller = "address 127.0.0.2"
-		if _, err := r.scheduler.Submit(other); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.scheduler.Submit(other))(t)
 		<-g.held
 	}
 	if status, header, body := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a"}`); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(body, `"queue_full"`) {
@@ -123,9 +120,7 @@ func TestAPI_Choices_AreAdmittedTogether(t *testing.T) {
 	g := newGate()
 	r := newRig(t, g.on) // one slot, one in the queue
 	defer g.open()
-	if _, err := r.scheduler.Submit(r.request()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.scheduler.Submit(r.request()))(t)
 	<-g.held
 	status, header, _ := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a","n":2}`)
 	if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" {
@@ -160,10 +155,7 @@ func TestAPI_Disconnect_Cancels(t *testing.T) {
 			r := newRig(t, func(s *setup) { g.on(s); s.queue = 4 })
 			defer g.open()
 			ctx, leave := context.WithCancel(context.Background())
-			q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/chat/completions", strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/chat/completions", strings.NewReader(body)))(t)
 			done := make(chan error, 1)
 			go func() {
 				a, err := http.DefaultClient.Do(q)
@@ -187,13 +179,8 @@ func TestAPI_Disconnect_Cancels(t *testing.T) {
 
 func TestAPI_DisconnectWhileStreaming_Cancels(t *testing.T) {
 	r := newRig(t, nil)
-	a, err := http.Post(r.url+"/v1/chat/completions", "application/json", strings.NewReader(`{`+hello+`,"stream":true,"logprobs":true,"top_logprobs":20}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bufio.NewReader(a.Body).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(http.Post(r.url+"/v1/chat/completions", "application/json", strings.NewReader(`{`+hello+`,"stream":true,"logprobs":true,"top_logprobs":20}`)))(t)
+	must.Get(bufio.NewReader(a.Body).ReadString('\n'))(t)
 	a.Body.Close()
 	if got := r.outcome(); got.Reason != answer.ReasonCancelled { // no buffer holds all of the answer
 		t.Errorf("ended by %v", got.Reason)
@@ -227,18 +214,12 @@ func lostAfter(t *testing.T, passes int, path, body string) (status int, text st
 	if passes == 0 {
 		close(seen)
 	}
-	a, err := http.Post(r.url+path, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(http.Post(r.url+path, "application/json", strings.NewReader(body)))(t)
 	defer a.Body.Close()
 	if passes > 0 {
 		close(seen) // the headers are here, so something of the answer was sent
 	}
-	all, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(io.ReadAll(a.Body))(t)
 	return a.StatusCode, string(all)
 }
 
@@ -254,9 +235,7 @@ func TestAPI_Deadline_IsNotTriedAgain(t *testing.T) {
 	g := newGate()
 	r := newRig(t, g.on)
 	defer g.open()
-	if _, err := r.scheduler.Submit(r.request()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.scheduler.Submit(r.request()))(t)
 	<-g.held
 	go func() {
 		select {

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/media/mediatest"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -104,10 +105,7 @@ func TestAPI_Media_HostileSources(t *testing.T) {
 		"a blob": "blob:https://example.com/1", "a URL": "https://127.0.0.1/a.png", "a URL without a scheme": "//169.254.169.254/latest/meta-data", "a frame": "frame:1", "a frame without a name": "frame:", "a parameter": "data:image/png;charset=utf-8;base64=,x",
 		"zeros": "data:image/png;base64," + strings.Repeat("A", 1<<20), "gopher": "gopher://127.0.0.1:6379/_FLUSHALL",
 	} {
-		text, err := json.Marshal(source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(source))(t)
 		body := fmt.Sprintf(`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%s}}]}]}`, text)
 		if status, _, answer := r.call(http.MethodPost, "/v1/chat/completions", body); status != http.StatusBadRequest || !strings.Contains(answer, `"param":"messages[0].content[0]`) {
 			t.Errorf("%s: %d %.300s", name, status, answer)
@@ -126,9 +124,7 @@ func TestSocket_Media_HostileFiles(t *testing.T) {
 		if i%5 > 0 || len(f.Data) == 0 {
 			continue
 		}
-		if err := p.conn.Write(t.Context(), websocket.MessageBinary, append([]byte("\x01f"), f.Data...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.conn.Write(t.Context(), websocket.MessageBinary, append([]byte("\x01f"), f.Data...)))
 		part := `{"type":"image_url","image_url":{"url":"frame:f"}}`
 		if f.Sound {
 			part = `{"type":"input_audio","input_audio":{"data":"frame:f"}}`

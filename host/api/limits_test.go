@@ -19,6 +19,7 @@ import (
 
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const tokenize = `{"content":"a"}`
@@ -53,10 +54,7 @@ func TestAPI_RateLimit_Requests(t *testing.T) {
 
 // Without keys addresses are told apart, as a trusted proxy gives them.
 func TestAPI_RateLimit_ByAddress(t *testing.T) {
-	_, loopback, err := net.ParseCIDR("127.0.0.0/8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, loopback := must.Both(net.ParseCIDR("127.0.0.0/8"))(t)
 	r := newRig(t, func(s *setup) {
 		s.Limiter, s.Proxies = access.NewLimiter(access.Limits{Requests: 1}), []*net.IPNet{loopback}
 	})
@@ -88,28 +86,18 @@ func TestAPI_RateLimit_Tokens(t *testing.T) {
 // Each answer over a WebSocket is a request.
 func TestSocket_RateLimit(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Limiter = access.NewLimiter(access.Limits{Requests: 2}) })
-	conn, _, err := websocket.Dial(t.Context(), r.url+"/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), r.url+"/v1/ws", nil))(t)
 	defer conn.CloseNow() //nolint:errcheck // the test is over
 	for i, want := range []string{"end", "end", "error"} {
 		frame := fmt.Sprintf(`{"type":"generate","id":"%d","request":{"prompt":"a","max_tokens":1}}`, i)
-		if err := conn.Write(t.Context(), websocket.MessageText, []byte(frame)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(frame)))
 		for {
-			_, data, err := conn.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, data := must.Both(conn.Read(t.Context()))(t)
 			var f struct {
 				Type  string
 				Error struct{ Code string }
 			}
-			if err := json.Unmarshal(data, &f); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(data, &f))
 			if f.Type == "started" || f.Type == "token" {
 				continue
 			}
@@ -184,17 +172,9 @@ func TestAPI_Sinks_ClientThatLeft(t *testing.T) {
 	records := make(chan operation.Record, 16)
 	r := newRig(t, func(s *setup) { s.Sinks = []func(operation.Record){func(o operation.Record) { records <- o }} })
 	ctx, leave := context.WithCancel(t.Context())
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/completions", strings.NewReader(`{"prompt":"abc","stream":true,"n":2,"logprobs":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := http.DefaultClient.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAtLeast(a.Body, make([]byte, 100), 100); err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/completions", strings.NewReader(`{"prompt":"abc","stream":true,"n":2,"logprobs":1}`)))(t)
+	a := must.Get(http.DefaultClient.Do(q))(t)
+	must.Get(io.ReadAtLeast(a.Body, make([]byte, 100), 100))(t)
 	leave()
 	a.Body.Close() //nolint:errcheck // it has been cut
 	o := await(t, records)

@@ -24,6 +24,7 @@ import (
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // seeing is a model that keeps the last conversation it was given.
@@ -92,9 +93,7 @@ func seeingRig(t *testing.T, change func(*setup)) (*rig, *seeing) {
 
 func aPicture(t testing.TB) []byte {
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 3, 2))))
 	return b.Bytes()
 }
 
@@ -221,9 +220,7 @@ func TestSocket_Media_BinaryFrames(t *testing.T) {
 	p := r.dial()
 	put := func(id string, data []byte) {
 		t.Helper()
-		if err := p.conn.Write(t.Context(), websocket.MessageBinary, append(append([]byte{byte(len(id))}, id...), data...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.conn.Write(t.Context(), websocket.MessageBinary, append(append([]byte{byte(len(id))}, id...), data...)))
 	}
 	ask := func(url string) serverFrame {
 		t.Helper()
@@ -251,9 +248,7 @@ func TestSocket_Media_BinaryFrames(t *testing.T) {
 		t.Errorf("older files are kept for ever: %+v", f)
 	}
 	for _, bad := range [][]byte{{}, {0}, {1, 'a'}, {200, 'a'}, {1, 0xff, 1}} {
-		if err := p.conn.Write(t.Context(), websocket.MessageBinary, bad); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.conn.Write(t.Context(), websocket.MessageBinary, bad))
 		if f := p.next(); f.Type != "error" || f.Error.Code != "invalid_frame" {
 			t.Errorf("%v: %+v", bad, f)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // rowsOf is how many embeddings the toy makes of a file.
@@ -26,10 +27,7 @@ func rowsOf(file []byte) int {
 
 // rowsHere are those of the picture and of the sound of the tests.
 func rowsHere(t testing.TB) (picture, sound int) {
-	heard, err := base64.StdEncoding.DecodeString(aSound)
-	if err != nil {
-		t.Fatal(err)
-	}
+	heard := must.Get(base64.StdEncoding.DecodeString(aSound))(t)
 	return rowsOf(aPicture(t)), rowsOf(heard)
 }
 
@@ -81,11 +79,7 @@ func lastNumber(t testing.TB, answer, field string) int {
 	if len(found) == 0 {
 		return -1
 	}
-	n, err := strconv.Atoi(found[len(found)-1][1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must.Get(strconv.Atoi(found[len(found)-1][1]))(t)
 }
 
 // promptCounts are the fields that have the number of a prompt's tokens, by the route.
@@ -172,10 +166,7 @@ func TestAPI_Media_CountedWithoutEncoding(t *testing.T) {
 // multimodal is a prompt with files as llama-server has it.
 func multimodal(t testing.TB, text string, files ...string) string {
 	t.Helper()
-	raw, err := json.Marshal(map[string]any{"prompt_string": strings.ReplaceAll(text, "<>", media.Marker), "multimodal_data": files})
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(map[string]any{"prompt_string": strings.ReplaceAll(text, "<>", media.Marker), "multimodal_data": files}))(t)
 	return string(raw)
 }
 
@@ -284,10 +275,7 @@ func TestAPI_Media_ClientLeaves(t *testing.T) {
 	}
 	body := filled(t, `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:;base64,P"}}]}]}`)
 	ctx, leave := context.WithCancel(t.Context())
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/chat/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/chat/completions", strings.NewReader(body)))(t)
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
@@ -324,9 +312,7 @@ func TestSocket_Media_Answer(t *testing.T) {
 	r, model := seeingRig(t, nil)
 	p := r.dial()
 	picture := aPicture(t)
-	if err := p.conn.Write(t.Context(), 2, append([]byte("\x01x"), picture...)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.conn.Write(t.Context(), 2, append([]byte("\x01x"), picture...)))
 	p.send(`{"type":"generate","id":"a","request":{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"frame:x"}},{"type":"text","text":"?"}]}],"max_tokens":400}}`)
 	started := p.until("started")
 	want, pictures, _ := model.expected(t)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/media/fetch"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // urlDoors are the ways by which a URL comes to the server: bodies with U for it, and the field by
@@ -61,10 +62,7 @@ func inside(t *testing.T) (port string, reached *atomic.Int64) {
 		_, _ = w.Write(picture)
 	}))
 	t.Cleanup(server.Close)
-	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, port = must.Both(net.SplitHostPort(server.Listener.Addr().String()))(t)
 	return port, reached
 }
 

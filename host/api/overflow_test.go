@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A reader that stops reading may have said that its answer goes on without the oldest events, or
@@ -18,11 +19,7 @@ func TestSocket_Overflow_IsAsAsked(t *testing.T) {
 		slow, quick := r.dialTight(), r.dial()
 		slow.send(`{"type":"generate","id":"s","overflow":"%s","request":{"prompt":"x","max_tokens":1500}}`, tc.overflow)
 		inspect := func() scheduler.Snapshot {
-			snap, err := r.scheduler.Inspect(context.Background(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return snap
+			return must.Get(r.scheduler.Inspect(context.Background(), 1))(t)
 		}
 		for len(inspect().Ticks) == 0 { // the answer is not begun
 		}

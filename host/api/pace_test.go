@@ -17,22 +17,16 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // ask sends a request over a connection of its own that takes little before it is read.
 func (r *rig) ask(path, body string) net.Conn {
 	r.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", strings.TrimPrefix(r.url, "http://")))(r.t)
 	r.t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the server may have ended it
-	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-		r.t.Fatal(err)
-	}
-	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+	must.Get(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body))(r.t)
 	return conn
 }
 
@@ -63,18 +57,13 @@ func TestAPI_WriteTimeout_SlowReader(t *testing.T) {
 	_, _, want := r.call(http.MethodPost, "/tokenize", content)
 	conn := r.ask("/tokenize", content)
 	for i := range 2 {
-		answer, err := http.ReadResponse(bufio.NewReader(iotest.OneByteReader(conn)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.ReadResponse(bufio.NewReader(iotest.OneByteReader(conn)), nil))(t)
 		got, err := io.ReadAll(answer.Body)
 		if err != nil || string(got) != want {
 			t.Fatalf("answer %d has %d bytes, not %d: %v", i, len(got), len(want), err)
 		}
 		if i == 0 {
-			if _, err := fmt.Fprintf(conn, "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(content), content); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Fprintf(conn, "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(content), content))(t)
 		}
 	}
 }

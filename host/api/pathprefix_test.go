@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Every route, the page and the WebSocket are below the prefix, and nothing is elsewhere.
@@ -38,10 +39,7 @@ func TestAPI_Prefix_BeforeAllRoutes(t *testing.T) {
 	if status, _, _ := r.call(http.MethodHead, "/llm/v2/health", ""); status != 200 {
 		t.Errorf("HEAD: %d", status)
 	}
-	conn, _, err := websocket.Dial(t.Context(), r.url+"/llm/v2/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), r.url+"/llm/v2/v1/ws", nil))(t)
 	_ = conn.CloseNow()
 	if _, _, err := websocket.Dial(t.Context(), r.url+"/v1/ws", nil); err == nil {
 		t.Error("a WebSocket outside of the prefix")

@@ -8,18 +8,16 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // pinged connects a client that answers pings, or does not.
 func pinged(t *testing.T, r *rig, answers bool) (*websocket.Conn, <-chan struct{}) {
 	t.Helper()
 	pings := make(chan struct{}, 1000)
-	conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{
+	conn, _ := must.Both(websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{
 		OnPingReceived: func(context.Context, []byte) bool { pings <- struct{}{}; return answers },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // one of them is closed by then
 	return conn, pings
 }
@@ -41,9 +39,7 @@ func TestSocket_Ping_QuietClientStays(t *testing.T) {
 	for range 5 { // each but the first says that the one before was answered
 		<-pings
 	}
-	if err := conn.Write(context.Background(), websocket.MessageText, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.Write(context.Background(), websocket.MessageText, []byte("{}")))
 	if frame, open := <-frames; !open || len(frame) == 0 {
 		t.Error("the connection is closed")
 	}

@@ -80,18 +80,12 @@ func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 func (s *service) listPlugins(c echo.Context) error {
-	return c.JSON(http.StatusOK, struct {
-		Object string       `json:"object"`
-		Data   []PluginInfo `json:"data"`
-	}{"list", s.Catalog.List()})
+	return c.JSON(http.StatusOK, list[PluginInfo]{"list", s.Catalog.List()})
 }
 
 func (s *service) getPlugin(c echo.Context) error {
 	info, err := s.Catalog.Get(c.Param("name"))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, info)
+	return answerWith(c, info, err)
 }
 
 // taker does with what is uploaded what its client wants.
@@ -147,14 +141,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 		return err
 	}
 	info, created, err := take(ctx, content)
-	if err != nil {
-		return err
-	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return c.JSON(status, info)
+	return answerCreated(c, info, created, err)
 }
 
 // readAnnounced reads a body that is said to have size bytes (−1: not said). It allocates that
@@ -179,18 +166,12 @@ func (s *service) pluginSource(c echo.Context) error {
 }
 
 func (s *service) removePlugin(c echo.Context) error {
-	if err := s.Catalog.Remove(c.Request().Context(), c.Param("name")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answerRemoved(c, s.Catalog.Remove(c.Request().Context(), c.Param("name")))
 }
 
 func (s *service) resetPlugin(c echo.Context) error {
 	info, err := s.Catalog.Reset(c.Param("name"))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, info)
+	return answerWith(c, info, err)
 }
 
 // Modules keeps the modules that clients bring for their own requests. client tells clients apart,
@@ -220,21 +201,19 @@ type ModuleInfo struct {
 	ModelErrors []PluginModelError `json:"model_errors,omitempty"`
 }
 
-// identifyUploader names the client that brings modules, or refuses one that may bring none.
-func (s *service) identifyUploader(c echo.Context) (client string, err error) {
-	caller := wire.CallerOf(c)
-	if !caller.MayBringModules {
-		return "", completion.ModulesForbidden("")
+// withUploader names the client that brings modules, and refuses one that may bring none.
+func (s *service) withUploader(next func(c echo.Context, client string) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		caller := wire.CallerOf(c)
+		if !caller.MayBringModules {
+			return completion.ModulesForbidden("")
+		}
+		return next(c, caller.ID)
 	}
-	return caller.ID, nil
 }
 
 // uploadModule is POST /v1/modules.
-func (s *service) uploadModule(c echo.Context) error {
-	client, err := s.identifyUploader(c)
-	if err != nil {
-		return err
-	}
+func (s *service) uploadModule(c echo.Context, client string) error {
 	if media, _, _ := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType)); media != "application/wasm" {
 		return &refusal.Error{Kind: refusal.KindWrongMedia, Code: "wrong_content_type", Message: "a module is uploaded as it is, with Content-Type: application/wasm"}
 	}
@@ -248,48 +227,20 @@ func (s *service) uploadModule(c echo.Context) error {
 		return err
 	}
 	info, created, err := s.Modules.Upload(c.Request().Context(), client, wasm)
-	if err != nil {
-		return err
-	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return c.JSON(status, info)
+	return answerCreated(c, info, created, err)
 }
 
-func (s *service) listModules(c echo.Context) error {
-	client, err := s.identifyUploader(c)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, struct {
-		Object string       `json:"object"`
-		Data   []ModuleInfo `json:"data"`
-	}{"list", s.Modules.List(client)})
+func (s *service) listModules(c echo.Context, client string) error {
+	return c.JSON(http.StatusOK, list[ModuleInfo]{"list", s.Modules.List(client)})
 }
 
-func (s *service) getModule(c echo.Context) error {
-	client, err := s.identifyUploader(c)
-	if err != nil {
-		return err
-	}
+func (s *service) getModule(c echo.Context, client string) error {
 	info, err := s.Modules.Get(client, c.Param("id"))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, info)
+	return answerWith(c, info, err)
 }
 
-func (s *service) removeModule(c echo.Context) error {
-	client, err := s.identifyUploader(c)
-	if err != nil {
-		return err
-	}
-	if err := s.Modules.Remove(client, c.Param("id")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (s *service) removeModule(c echo.Context, client string) error {
+	return answerRemoved(c, s.Modules.Remove(client, c.Param("id")))
 }
 
 // scripts are the routes for those who write scripts.

@@ -5,6 +5,8 @@ package api
 import (
 	"bytes"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A module whose size is known is read into its memory once; one that is shorter, longer or
@@ -18,9 +20,7 @@ func TestAnnounced_TakesMemoryOnce(t *testing.T) {
 		}
 	}
 	times := testing.AllocsPerRun(5, func() {
-		if _, err := readAnnounced(size, 2*size)(bytes.NewReader(wasm)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(readAnnounced(size, 2*size)(bytes.NewReader(wasm)))(t)
 	})
 	if times > 4 { // the reader, the buffer, its memory
 		t.Errorf("memory was taken %v times", times)

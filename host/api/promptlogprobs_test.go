@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // judgedText is a text completion whose prompt's log-probabilities are told; the first token has
@@ -59,9 +60,7 @@ func TestAPI_Text_EchoWithLogprobs(t *testing.T) {
 			if f == "[DONE]" {
 				continue
 			}
-			if err := json.Unmarshal([]byte(f), &part); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(f), &part))
 			if all.Choices == nil {
 				all.Choices = part.Choices
 				continue
@@ -123,18 +122,13 @@ func TestSocket_PromptLogprobs(t *testing.T) {
 		p.send(`{"type":"generate","id":"a"%s,"request":{"prompt":"abc","echo":true,"logprobs":1,"max_tokens":0}}`, detach)
 		var prompt []wire.TokenProb
 		for {
-			_, data, err := p.conn.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, data := must.Both(p.conn.Read(t.Context()))(t)
 			var f struct {
 				Type, Reason string
 				Seq          uint64
 				Prompt       []wire.TokenProb
 			}
-			if err := json.Unmarshal(data, &f); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(data, &f))
 			if prompt = append(prompt, f.Prompt...); f.Type == "token" || f.Type == "error" {
 				t.Fatalf("got %s", data)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // calling is a model whose answers to conversations have reasoning, content and a tool call.
@@ -46,10 +47,7 @@ func (p *callParser) Add(text string, last bool) ([]chat.Delta, error) {
 // newReceiptRig is an API that signs receipts. The keys are those that it publishes.
 func newReceiptRig(t *testing.T, change func(*setup)) (*rig, receipt.Keys) {
 	t.Helper()
-	key, err := receipt.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(receipt.NewKey())(t)
 	public := key.Public()
 	r := newRig(t, func(s *setup) {
 		change(s)
@@ -194,9 +192,7 @@ func TestReceipt_Adapters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tales.gguf")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("weights")
 	noted := receipt.Note(receipt.RoleAdapter, path)

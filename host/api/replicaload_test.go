@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // told is what a router reads of GET /v1/load.
@@ -131,10 +132,7 @@ func TestAPI_Load_DoesNotWaitForAPass(t *testing.T) {
 	if l := r.load(""); l.Models[0].Slots != (slotLoad{All: 1}) || l.Models[0].Queue.Length != 0 {
 		t.Errorf("idle: %+v", l)
 	}
-	st, err := r.scheduler.Submit(r.request())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(r.scheduler.Submit(r.request()))(t)
 	await(t, g.held)
 	if l := r.load(""); l.Models[0].Slots.Busy+l.Models[0].Queue.Length != 1 {
 		t.Errorf("in a pass: %+v", l)

@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 	"go.uber.org/goleak"
 )
 
@@ -163,22 +164,13 @@ func keys(admin string, priority []string, clients ...string) func() access.Keys
 // call makes a request and returns the status, the headers and the body.
 func (r *rig) call(method, path, body string, headers ...string) (int, http.Header, string) {
 	r.t.Helper()
-	q, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	q := must.Get(http.NewRequest(method, r.url+path, strings.NewReader(body)))(r.t)
 	for i := 0; i+1 < len(headers); i += 2 {
 		q.Header.Set(headers[i], headers[i+1])
 	}
-	a, err := http.DefaultClient.Do(q)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	a := must.Get(http.DefaultClient.Do(q))(r.t)
 	defer a.Body.Close()
-	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(a.Body))(r.t)
 	return a.StatusCode, a.Header, string(text)
 }
 

@@ -8,13 +8,20 @@ package api
 
 import (
 	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
+	"mime"
 	"net"
 	"net/http"
+	"os"
 	"path"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +40,8 @@ import (
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/watermark"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // Options is what an API needs.
@@ -172,13 +181,13 @@ func New(o Options) http.Handler {
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
-	e.POST("/v1/modules", s.uploadModule, s.authorize)
-	e.GET("/v1/modules", s.listModules, s.authorize)
-	e.GET("/v1/modules/:id", s.getModule, s.authorize)
-	e.DELETE("/v1/modules/:id", s.removeModule, s.authorize)
-	e.GET("/v1/recordings", s.withRecordings(listRecordings), s.authorizeOrAdmin)
-	e.GET("/v1/recordings/:id", s.withRecordings(getRecording), s.authorizeOrAdmin)
-	e.DELETE("/v1/recordings/:id", s.withRecordings(removeRecording), s.authorizeOrAdmin)
+	e.POST("/v1/modules", s.withUploader(s.uploadModule), s.authorize)
+	e.GET("/v1/modules", s.withUploader(s.listModules), s.authorize)
+	e.GET("/v1/modules/:id", s.withUploader(s.getModule), s.authorize)
+	e.DELETE("/v1/modules/:id", s.withUploader(s.removeModule), s.authorize)
+	e.GET("/v1/recordings", s.withRecordings(listRecordings), s.authorizeAny)
+	e.GET("/v1/recordings/:id", s.withRecordings(getRecording), s.authorizeAny)
+	e.DELETE("/v1/recordings/:id", s.withRecordings(removeRecording), s.authorizeAny)
 	e.GET(receipt.Path, s.receiptKeys)
 	s.addAdminRoutes(e)
 	s.addFolderRoutes(e)
@@ -197,6 +206,35 @@ func New(o Options) http.Handler {
 		e.GET(pageRoute, s.servePageFile)
 	}
 	return s.serveBelow(headAsGet{e}, e)
+}
+
+// list is how routes show several things.
+type list[T any] struct {
+	Object string `json:"object"` // list
+	Data   []T    `json:"data"`
+}
+
+// answerWith answers with what was asked for, if that did not fail.
+func answerWith(c echo.Context, v any, err error) error { return answerCreated(c, v, false, err) }
+
+// answerCreated is answerWith for what may not have been there before.
+func answerCreated(c echo.Context, v any, created bool, err error) error {
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(status, v)
+}
+
+// answerRemoved answers that something is gone, if that did not fail.
+func answerRemoved(c echo.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
 }
 
 // answerAbsent answers what no route takes. The page takes every GET, so a method that a route does
@@ -368,4 +406,133 @@ func serveFile(w http.ResponseWriter, files fs.FS, name string) bool {
 	w.Header().Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
 	_, _ = io.Copy(w, file) // a client that has gone needs no answer
 	return true
+}
+
+// Recordings keeps what was recorded of requests. Errors that the client can fix are
+// *refusal.Error.
+type Recordings interface {
+	List(ctx context.Context, r serving.RecordingReader) ([]serving.RecordingInfo, error)
+	Get(ctx context.Context, r serving.RecordingReader, id string) (*os.File, error)
+	Remove(ctx context.Context, r serving.RecordingReader, id string) error
+}
+
+// withRecordings refuses requests if the server keeps no recordings. Else it finds out which client
+// asks.
+func (s *service) withRecordings(next func(echo.Context, Recordings, serving.RecordingReader) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.Recordings == nil {
+			return &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled",
+				Message: "this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
+		}
+		key, _ := s.Keys().Find(secretOf(c.Request()))
+		return next(c, s.Recordings, serving.RecordingReader{Caller: wire.CallerOf(c).ID, Admin: key.Admin})
+	}
+}
+
+func listRecordings(c echo.Context, from Recordings, r serving.RecordingReader) error {
+	all, err := from.List(c.Request().Context(), r)
+	return answerWith(c, list[serving.RecordingInfo]{"list", all}, err)
+}
+
+// getRecording sends a recording's file as it is.
+func getRecording(c echo.Context, from Recordings, r serving.RecordingReader) error {
+	file, err := from.Get(c.Request().Context(), r, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": filepath.Base(file.Name())}))
+	h.Set(echo.HeaderContentLength, strconv.FormatInt(info.Size(), 10))
+	return c.Stream(http.StatusOK, "application/gzip", file)
+}
+
+func removeRecording(c echo.Context, from Recordings, r serving.RecordingReader) error {
+	return answerRemoved(c, from.Remove(c.Request().Context(), r, c.Param("id")))
+}
+
+// watermarks are the routes for those who look for a watermark.
+type watermarks struct {
+	*wire.Server
+}
+
+func (a watermarks) routes() []wire.Route {
+	return []wire.Route{{Method: http.MethodPost, Path: "/v1/watermark/detect", Handler: a.detect, Body: detectBody{}}}
+}
+
+// mostDetected is how many tokens are tested at once, at most: the test remembers each context.
+const mostDetected = 1 << 17
+
+// detectBody is POST /v1/watermark/detect.
+type detectBody struct {
+	Model   string          `json:"model"`
+	Input   json.RawMessage `json:"input"`
+	Key     string          `json:"key"`
+	Scheme  string          `json:"scheme"`
+	Context int             `json:"context"`
+	Gamma   float64         `json:"gamma"`
+}
+
+// detected is its answer.
+type detected struct {
+	Object string `json:"object"`
+	Model  string `json:"model"`
+	watermark.Result
+}
+
+// detect is POST /v1/watermark/detect. Whoever asks has the key, and nobody is told of another.
+func (a watermarks) detect(c echo.Context) error {
+	body := detectBody{Scheme: watermark.Gumbel, Context: watermark.DefaultContext, Gamma: watermark.DefaultGamma}
+	if err := wire.ReadJSON(c, &body); err != nil {
+		return err
+	}
+	detector, err := watermark.New(watermark.Config{Key: body.Key, Scheme: body.Scheme, Context: body.Context, Gamma: body.Gamma})
+	var wrong *watermark.Error
+	if errors.As(err, &wrong) {
+		return refusal.Invalid(wrong.Field, "%s", wrong.Message)
+	}
+	m, release, err := a.Models.Use(c.Request().Context(), body.Model)
+	if err != nil {
+		return err
+	}
+	defer release()
+	result, err := completion.Work(c.Request().Context(), a.Service, wire.CallerOf(c), len(body.Input), func(ctx context.Context) (r watermark.Result, err error) {
+		var text string
+		var items []json.RawMessage // which may take a dozen times the bytes of the body
+		if json.Unmarshal(body.Input, &text) != nil && json.Unmarshal(body.Input, &items) != nil || !completion.IsSet(body.Input) {
+			return r, refusal.Invalid("input", "input must be a text, or a list of tokens")
+		}
+		if len(items) > mostDetected {
+			return r, tooManyDetected(len(items))
+		}
+		tokens := make([]scheduler.Token, len(items))
+		for i, item := range items {
+			var ok bool
+			if tokens[i], ok = completion.ReadToken(item, m.Vocabulary.Size); !ok {
+				at := fmt.Sprintf("input[%d]", i)
+				return r, refusal.Invalid(at, "%s must be a token from 0 to %d", at, m.Vocabulary.Size-1)
+			}
+		}
+		if items == nil {
+			if tokens, err = m.Encoder().Tokenize(ctx, text, false, false); err != nil {
+				return r, completion.TextError(err, "input")
+			}
+		}
+		if len(tokens) > mostDetected {
+			return r, tooManyDetected(len(tokens))
+		}
+		return detector.Detect(tokens), nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, detected{"watermark.detection", m.Name, result})
+}
+
+func tooManyDetected(tokens int) error {
+	return refusal.Invalid("input", "input has %d tokens; at most %d are tested at once: test a part, which is enough", tokens, mostDetected)
 }

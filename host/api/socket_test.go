@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // peer is a WebSocket client.
@@ -52,10 +53,7 @@ type serverFrame struct {
 
 func (r *rig) dial(offers ...string) *peer {
 	r.t.Helper()
-	conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{Subprotocols: offers})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{Subprotocols: offers}))(r.t)
 	conn.SetReadLimit(1 << 20)
 	r.t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // most are closed by then
 	return &peer{r.t, conn}
@@ -69,23 +67,16 @@ func (r *rig) dialAs(key string) *peer {
 
 func (p *peer) send(format string, args ...any) {
 	p.t.Helper()
-	if err := p.conn.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.conn.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, format, args...)))
 }
 
 func (p *peer) next() serverFrame {
 	p.t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	_, data, err := p.conn.Read(ctx)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	_, data := must.Both(p.conn.Read(ctx))(p.t)
 	var f serverFrame
-	if err := json.Unmarshal(data, &f); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, json.Unmarshal(data, &f))
 	return f
 }
 
@@ -249,9 +240,7 @@ func TestSocket_BadFrames_ConnectionLivesOn(t *testing.T) {
 			t.Errorf("%.80s: the error says it refuses a frame of type %q, want %q", tc.frame, f.Frame, want)
 		}
 	}
-	if err := p.conn.Write(context.Background(), websocket.MessageBinary, []byte(`{}`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.conn.Write(context.Background(), websocket.MessageBinary, []byte(`{}`)))
 	if f := p.next(); f.Type != "error" {
 		t.Errorf("a binary frame: %+v", f)
 	}
@@ -358,10 +347,7 @@ func (r *rig) awaitParked(p *peer, n int) {
 		if f := p.until("end"); f.Reason != "length" {
 			r.t.Fatalf("got %+v", f)
 		}
-		snap, err := r.scheduler.Inspect(context.Background(), 0)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		snap := must.Get(r.scheduler.Inspect(context.Background(), 0))(r.t)
 		parked = 0
 		for _, slot := range snap.Slots {
 			if slot.State == "parked" {
@@ -381,10 +367,7 @@ func (r *rig) dialTight() *peer {
 		}
 		return c, c.(*net.TCPConn).SetReadBuffer(4 << 10)
 	}}
-	conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}}))(r.t)
 	r.t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // whatever is left of it
 	return &peer{r.t, conn}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestAPI_Stream_SaysThatItWaits: the headers and a comment come while the answer has not begun,
@@ -38,10 +39,7 @@ func TestAPI_Stream_SaysThatItWaits(t *testing.T) {
 		}
 	}
 	g.open()
-	rest, err := io.ReadAll(lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rest := must.Get(io.ReadAll(lines))(t)
 	var events []string
 	for event := range strings.SplitSeq(strings.TrimSuffix(string(rest), "\n\n"), "\n\n") {
 		if event != ": waiting" {
@@ -98,15 +96,9 @@ func TestAPI_Messages_BeginBeforeTheirError(t *testing.T) {
 // are there.
 func whenBegun(t *testing.T, url, body string, begun func()) (status int, text string) {
 	t.Helper()
-	a, err := http.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(http.Post(url, "application/json", strings.NewReader(body)))(t)
 	defer a.Body.Close()
 	begun()
-	all, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(io.ReadAll(a.Body))(t)
 	return a.StatusCode, string(all)
 }

@@ -25,17 +25,14 @@ import (
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const transcriptions = "/v1/audio/transcriptions"
 
 // wav is aSound as a file.
 func wav(t testing.TB) []byte {
-	data, err := base64.StdEncoding.DecodeString(aSound)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(base64.StdEncoding.DecodeString(aSound))(t)
 }
 
 // formOf is a form of fields, each a name and a text, and a file; nil: none.
@@ -44,9 +41,7 @@ func formOf(t testing.TB, file []byte, fields ...string) (kind, body string) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for i := 0; i+1 < len(fields); i += 2 {
-		if err := w.WriteField(fields[i], fields[i+1]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteField(fields[i], fields[i+1]))
 	}
 	if file != nil {
 		part, err := w.CreateFormFile("file", "speech.wav")
@@ -57,9 +52,7 @@ func formOf(t testing.TB, file []byte, fields ...string) (kind, body string) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return w.FormDataContentType(), b.String()
 }
 

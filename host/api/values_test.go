@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -127,19 +128,11 @@ func TestAPI_BodyMemory_ValuesOfOthers(t *testing.T) {
 // A frame of too many values is refused, and the connection lives on.
 func TestSocket_BodyMemory_TooManyValues(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.BodyLimit, s.BodyMemory = 1<<20, 1<<20 })
-	conn, _, err := websocket.Dial(t.Context(), r.url+"/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), r.url+"/v1/ws", nil))(t)
 	defer conn.CloseNow() //nolint:errcheck // the test is over
 	for _, frame := range []string{`{"type":"generate","id":"a","request":{"messages":[` + strings.Repeat("0,", 20000) + `0]}}`, `{"type":"nothing","id":"a"}`} {
-		if err := conn.Write(t.Context(), websocket.MessageText, []byte(frame)); err != nil {
-			t.Fatal(err)
-		}
-		_, answer, err := conn.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(frame)))
+		_, answer := must.Both(conn.Read(t.Context()))(t)
 		if refused := strings.Contains(string(answer), "body_too_large"); refused != (len(frame) > 1000) {
 			t.Errorf("%.60s is answered %s", frame, answer)
 		}

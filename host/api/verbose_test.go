@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // described is the part of an answer that llama-server's clients look for.
@@ -114,10 +115,7 @@ func TestAPI_GenerationSettings_Form(t *testing.T) {
 	for field, value := range map[string]any{
 		"grammar": "root ::= [a-z]*", "json_schema": map[string]any{"type": "object", "required": []any{"a"}}, "regex": "[a-z]*",
 	} {
-		body, err := json.Marshal(map[string]any{"prompt": "abc", "n_predict": 3, field: value})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(json.Marshal(map[string]any{"prompt": "abc", "n_predict": 3, field: value}))(t)
 		var answer struct {
 			Settings map[string]any `json:"generation_settings"`
 		}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // liveModel is what a test reads of a model in a live frame.
@@ -104,10 +106,7 @@ func TestSocket_Watch_SlowReaderLosesOnlyLiveFrames(t *testing.T) {
 	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":2000,"logprobs":5}}`)
 	await(t, r.inner.submitted)
 	for { // until the answer is parked, since its reader does not read
-		snap, err := r.scheduler.Inspect(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		snap := must.Get(r.scheduler.Inspect(t.Context(), 0))(t)
 		if snap.Slots[0].Wait == "reader" {
 			break
 		}

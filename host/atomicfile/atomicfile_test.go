@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // asWriter makes the test binary a process that begins to write a file and a folder there, says
@@ -67,23 +69,12 @@ type writer struct {
 
 func startWriter(t *testing.T, dir string) writer {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), asWriter+"="+dir)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "writing\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -94,9 +85,7 @@ func startWriter(t *testing.T, dir string) writer {
 func folderWith(t *testing.T, contents string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := WriteBytes(filepath.Join(dir, "file"), 0o600, []byte(contents)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(WriteBytes(filepath.Join(dir, "file"), 0o600, []byte(contents)))(t)
 	return dir
 }
 
@@ -113,10 +102,7 @@ func expect(t *testing.T, dir, contents string, entries int) {
 
 func TestWrite_Fails_LeavesTheOld(t *testing.T) {
 	dir := folderWith(t, "old")
-	folder, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(os.OpenRoot(dir))(t)
 	defer folder.Close()
 	broken := errors.New("broken")
 	if _, err := Write(folder, "file", 0o600, func(w io.Writer) error {
@@ -127,9 +113,7 @@ func TestWrite_Fails_LeavesTheOld(t *testing.T) {
 		t.Error(err)
 	}
 	expect(t, dir, "old", 1)
-	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
 	if _, err := WriteBytes(filepath.Join(dir, "taken"), 0o600, nil); err == nil {
 		t.Error("a folder was replaced")
 	}
@@ -138,10 +122,7 @@ func TestWrite_Fails_LeavesTheOld(t *testing.T) {
 
 func TestWriteBytes_DescribesTheFile(t *testing.T) {
 	dir := folderWith(t, "old")
-	info, err := WriteBytes(filepath.Join(dir, "file"), 0o644, []byte("newer"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(WriteBytes(filepath.Join(dir, "file"), 0o644, []byte("newer")))(t)
 	expect(t, dir, "newer", 1)
 	there, err := os.Stat(filepath.Join(dir, "file"))
 	if err != nil || there.Size() != info.Size() || !there.ModTime().Equal(info.ModTime()) || !os.SameFile(there, info) {
@@ -176,9 +157,7 @@ func TestMkdirAll(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	for _, path := range []string{file, filepath.Join(file, "a")} {
 		if err := MkdirAll(path, 0o700); err == nil {
 			t.Errorf("%s was made", path)
@@ -211,9 +190,7 @@ func TestRemoveLeftovers_OfTheLiving_Stay(t *testing.T) {
 func TestRemoveLeftovers_OfTheKilled_Go(t *testing.T) {
 	dir := folderWith(t, "old")
 	w := startWriter(t, dir)
-	if err := w.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Process.Kill())
 	if err := w.Wait(); err == nil {
 		t.Error("it was not killed")
 	}
@@ -222,10 +199,7 @@ func TestRemoveLeftovers_OfTheKilled_Go(t *testing.T) {
 		t.Error(err)
 	}
 	expect(t, dir, "old", 2)
-	file, err := OpenAlone(filepath.Join(dir, "alone"), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(OpenAlone(filepath.Join(dir, "alone"), 0o600))(t)
 	file.Close()
 	if err := RemoveLeftovers(filepath.Join(dir, "absent")); err != nil {
 		t.Errorf("a folder that is not there: %v", err)

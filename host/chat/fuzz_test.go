@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // refused checks that a refusal names its field.
@@ -47,10 +48,7 @@ func FuzzParseMessages(f *testing.F) {
 				}
 			}
 		}
-		written, err := json.Marshal(messages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := must.Get(json.Marshal(messages))(t)
 		again, _, err := ParseMessages(split(t, string(written)))
 		if diff := cmp.Diff(messages, again, cmpopts.IgnoreFields(Message{}, "Parts"), cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("written as %s: %v\n%s", written, err, diff)

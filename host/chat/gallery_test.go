@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // pictured is a gallery of a conversation with a picture, a sound and the picture again, and that
@@ -22,21 +23,15 @@ func pictured(t *testing.T) (*Gallery, []Message) {
 	closer := picture
 	closer.Detail = "low"
 	g := NewGallery([]media.Told{picture, {Type: media.TypeAudio, Hash: "bb", Seconds: 2, Bytes: 70, Tokens: 5}, picture, closer})
-	messages, err := g.Enter([]Message{{Role: "system", Content: "Be kind."},
+	messages := must.Get(g.Enter([]Message{{Role: "system", Content: "Be kind."},
 		{Role: "user", Content: media.Join([]string{"What", media.Marker, "is", "this?"}), Parts: []string{"What", media.Marker, "is", "this?"}},
-		{Role: "user", Content: media.Marker + media.Marker + "and" + media.Marker}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		{Role: "user", Content: media.Marker + media.Marker + "and" + media.Marker}}))(t)
 	return g, messages
 }
 
 func TestGallery_Marshal_ShowsParts(t *testing.T) {
 	g, messages := pictured(t)
-	text, err := g.Marshal(messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(g.Marshal(messages))(t)
 	got := string(text)
 	for i, told := range g.All() {
 		marker, _ := json.Marshal(told.Text)
@@ -50,10 +45,7 @@ func TestGallery_Marshal_ShowsParts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	same, err := g.Unmarshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	same := must.Get(g.Unmarshal(text))(t)
 	_, places, err := g.Leave(same)
 	if want := []int{0, 1, 0, 2}; err != nil || !slices.Equal(places, want) || !slices.Equal(g.First(places), []int{0, 1, 0, 3}) {
 		t.Errorf("%v: %v, which stood first at %v", err, places, g.First(places))
@@ -75,10 +67,7 @@ func TestGallery_Unmarshal(t *testing.T) {
 		"both":        {`[{"role":"tool","content":[{"type":"text","text":"a` + sound + `"},{"type":"image","hash":"aa","text":"what ever"}]}]`, "a<><>", []int{1, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			messages, err := g.Unmarshal([]byte(c.written))
-			if err != nil {
-				t.Fatal(err)
-			}
+			messages := must.Get(g.Unmarshal([]byte(c.written)))(t)
 			left, places, err := g.Leave(messages)
 			if err != nil || !slices.Equal(places, c.places) || left[0].Content != strings.ReplaceAll(c.content, "<>", media.Marker) {
 				t.Errorf("%v: %q has %v", err, left[0].Content, places)
@@ -131,14 +120,8 @@ func TestGallery_Enter_RefusesForgedMarkers(t *testing.T) {
 	}
 	plain := []Message{{Role: "user", Content: "all of " + media.Marker + " is text"}}
 	g := NewGallery(nil)
-	entered, err := g.Enter(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := g.Marshal(entered)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entered := must.Get(g.Enter(plain))(t)
+	text := must.Get(g.Marshal(entered))(t)
 	read, err := g.Unmarshal(text)
 	if diff := cmp.Diff(plain, read); err != nil || diff != "" {
 		t.Errorf("%v: %s", err, diff)
@@ -171,10 +154,7 @@ func FuzzGallery(f *testing.F) {
 		if n != len(places) || len(places) > media.MaxParts {
 			t.Errorf("%d markers, %d places", n, len(places))
 		}
-		text, err := g.Marshal(messages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(g.Marshal(messages))(t)
 		again, err := g.Unmarshal(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)

@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func split(t testing.TB, body string) []json.RawMessage {
 	t.Helper()
 	var raw []json.RawMessage
-	if err := json.Unmarshal([]byte(body), &raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body), &raw))
 	return raw
 }
 
@@ -37,14 +37,11 @@ func TestParseMessages_AssistantParts(t *testing.T) {
 }
 
 func TestParseMessages_Shapes(t *testing.T) {
-	got, _, err := ParseMessages(split(t, `[
+	got, _ := must.Both(ParseMessages(split(t, `[
 		{"role":"system","content":"be kind"},
 		{"role":"user","name":"ann","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
 		{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},
-		{"role":"tool","tool_call_id":"1","content":""}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"role":"tool","tool_call_id":"1","content":""}]`)))(t)
 	call := ToolCall{ID: "1", Type: "function"}
 	call.Function.Name, call.Function.Arguments = "f", "{}"
 	want := []Message{
@@ -114,10 +111,7 @@ func TestParseMessages_Answers(t *testing.T) {
 			if c.in == "" {
 				comma = ""
 			}
-			got, _, err := ParseMessages([]json.RawMessage{json.RawMessage(`{"role":"assistant"` + comma + c.in + `}`)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got, _ := must.Both(ParseMessages([]json.RawMessage{json.RawMessage(`{"role":"assistant"` + comma + c.in + `}`)}))(t)
 			if d := cmp.Diff([]Message{c.want}, got); d != "" {
 				t.Error(d)
 			}
@@ -151,5 +145,44 @@ func TestParseMessages_ManyThoughts(t *testing.T) {
 		if took, ok := steadytest.Within(t, 10*texts, parse(part)); !ok {
 			t.Errorf("%s: %v, texts take %v", part, took, texts)
 		}
+	}
+}
+
+// inBrackets takes what stands in brackets for reasoning, and capitals for calls.
+type inBrackets struct{ thinking bool }
+
+func (b *inBrackets) Add(text string, _ bool) (deltas []Delta, _ error) {
+	for _, c := range text {
+		switch s := string(c); {
+		case c == '(' || c == ')':
+			b.thinking = c == '('
+		case b.thinking:
+			deltas = append(deltas, Delta{Reasoning: s})
+		case c >= 'A' && c <= 'Z':
+			deltas = append(deltas, Delta{Call: &CallDelta{ID: "id", Name: s}})
+		default:
+			deltas = append(deltas, Delta{Content: s})
+		}
+	}
+	return deltas, nil
+}
+
+func (*inBrackets) Cut() ([]Delta, error) { return nil, nil }
+func (*inBrackets) Close() error          { return nil }
+
+// Before its first token, and where all were taken back, an answer is in the part that the prompt
+// has opened.
+func TestPartTeller_Part_BeginsWithWhatThePromptOpened(t *testing.T) {
+	for opened, want := range map[bool]abi.Part{false: abi.PartContent, true: abi.PartReasoning} {
+		p := must.Get(Prompt{HasParts: true, NewParser: func() (Parser, error) { return &inBrackets{thinking: opened}, nil }}.NewPartTeller())(t)
+		for _, step := range []struct {
+			text string
+			want abi.Part
+		}{{"", want}, {"a", want}, {")a", abi.PartContent}, {"", want}, {"(a", abi.PartReasoning}, {"F", map[bool]abi.Part{false: abi.PartToolCall, true: abi.PartReasoning}[opened]}} {
+			if got := p.Part(step.text); got != step.want {
+				t.Errorf("opened %v, after %q: %v, want %v", opened, step.text, got, step.want)
+			}
+		}
+		p.Close()
 	}
 }

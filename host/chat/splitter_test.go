@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // scripted is a parser of reasoning, which ends with a "|", and content. A "<" holds back what
@@ -55,15 +56,8 @@ func (s *scripted) Close() error { s.closed = true; return nil }
 
 func answering(t *testing.T, p Parser) *Splitter {
 	t.Helper()
-	a, err := Prompt{HasParts: true, NewParser: func() (Parser, error) { return p, nil }}.NewSplitter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	a := must.Get(Prompt{HasParts: true, NewParser: func() (Parser, error) { return p, nil }}.NewSplitter())(t)
+	must.Close(t, a)
 	return a
 }
 
@@ -73,10 +67,7 @@ func TestSplitter_TakesPartsAsTheyGrow(t *testing.T) {
 	var got [][]Delta
 	for _, text := range []string{"hm|", "hel", "", "lo"} {
 		a.Add(text)
-		deltas, err := a.Take()
-		if err != nil {
-			t.Fatal(err)
-		}
+		deltas := must.Get(a.Take())(t)
 		got = append(got, deltas)
 	}
 	want := [][]Delta{{{Reasoning: "hm"}}, {{Content: "hel"}}, nil, {{Content: "lo"}}}
@@ -121,10 +112,7 @@ func TestSplitter_Rest_BoundsTheTime(t *testing.T) {
 			if a.Rest() > 0 {
 				continue
 			}
-			deltas, err := a.Take()
-			if err != nil {
-				t.Fatal(err)
-			}
+			deltas := must.Get(a.Take())(t)
 			content += len(deltas[0].Content)
 		}
 		share := float64(p.parses) * float64(p.takes) / float64(time.Since(begin))
@@ -146,9 +134,7 @@ func TestSplitter_BrokenFormat_IsContent(t *testing.T) {
 	} {
 		a := answering(t, &scripted{})
 		a.Add(text)
-		if _, err := a.Take(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.Take())(t)
 		got, err := a.End()
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
@@ -187,9 +173,7 @@ func TestSplitter_Restart_RestsForTheNewParser(t *testing.T) {
 			time.Sleep(2 * time.Millisecond)
 			return &scripted{takes: time.Millisecond}, nil
 		}
-		if err := a.Restart("x"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Restart("x"))
 		for _, want := range []time.Duration{45 * time.Millisecond, 15 * time.Millisecond} { // the second time there is nothing to make
 			if _, err := a.Take(); err != nil || a.Rest() != want {
 				t.Errorf("%v; it rests for %v, want %v", err, a.Rest(), want)
@@ -219,10 +203,7 @@ func TestSplitter_Cut(t *testing.T) {
 func TestSplitter_BeginsAnew(t *testing.T) {
 	for text, want := range map[string]string{"x!@y!@hm|b": "b", "x!y": "x!y", "a|b@c!": "a|b@c!"} {
 		p := Prompt{GenerationPrompt: "@\n", HasParts: true, NewParser: func() (Parser, error) { return &scripted{}, nil }}
-		a, err := p.NewSplitter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(p.NewSplitter())(t)
 		a.Add(text)
 		deltas, err := a.End()
 		got := ""
@@ -231,6 +212,30 @@ func TestSplitter_BeginsAnew(t *testing.T) {
 		}
 		if got != want || err != nil || a.Close() != nil {
 			t.Errorf("%q: content %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+func TestJSONContent(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1}`:                                  `{"a": 1}`,
+		" \n\t{\"a\": [1, 2]} \n":                   `{"a": [1, 2]}`,
+		"```json\n{\"a\":\n 1}\n```":                "{\"a\":\n 1}",
+		"  ```json{\"a\": \"`` \\\"`\\\\\"} ``` \n": "{\"a\": \"`` \\\"`\\\\\"}",
+		"```json {\"a\": \"``":                      "{\"a\": \"``",
+		"```json {\"a\": 1}\n``":                    `{"a": 1}`,
+		"```js":                                     "",
+		"```json":                                   "",
+		"```python\nprint()\n```":                   "```python\nprint()\n```", // as a plugin may have it
+		"no `JSON` at all":                          "no `JSON` at all",
+	} {
+		var bytes strings.Builder
+		j, one := &jsonContent{}, &jsonContent{}
+		for i := range len(text) {
+			bytes.WriteString(one.add(text[i : i+1]))
+		}
+		if got := j.add(text); got != want || bytes.String() != want {
+			t.Errorf("%q: got %q, byte by byte %q, want %q", text, got, bytes.String(), want)
 		}
 	}
 }

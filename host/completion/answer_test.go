@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // fed is a stream of given events.
@@ -90,17 +91,14 @@ func TestSubmitted_Read_TakesPartsOfEachChoice(t *testing.T) {
 		texts := []string{"(hm)hello", "(hm, hm)F12G3", strings.Repeat("long ", 100)}
 		a := &Submitted{Prompted: &Prompted{}}
 		for i, text := range texts {
-			parts, err := chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter()
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := must.Get(chat.Prompt{HasParts: true, NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter())(t)
 			c := &Choice{Index: i, Request: a, Stream: fed{events: make(chan scheduler.Event, 64)}, parts: parts}
 			a.Choices = append(a.Choices, c)
 			go feed(c.Stream.(fed), text)
 		}
 		wholes := make([]Whole, len(texts))
 		deltas := 0
-		err := a.Read(t.Context(), func(c *Choice, d Delta) error {
+		must.Do(t, a.Read(t.Context(), func(c *Choice, d Delta) error {
 			wholes[c.Index].Add(&d)
 			if !d.Empty() {
 				deltas++
@@ -109,10 +107,7 @@ func TestSubmitted_Read_TakesPartsOfEachChoice(t *testing.T) {
 				t.Error("the choice went on while its delta was taken")
 			}
 			return nil
-		}, func() error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, func() error { return nil }))
 		a.Cancel()
 		for i, want := range []struct {
 			reasoning, content, reason string
@@ -163,4 +158,38 @@ func TestSubmitted_Read_TellsWhatWaits(t *testing.T) {
 			t.Errorf("%v, %q", err, seen.Content.String())
 		}
 	})
+}
+
+// Tokens belong to the part that their text is in, and those whose text is held back or is half a
+// character to the one that it comes in later.
+func TestShares_Take(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		tokens   []string
+		parts    []chat.Delta
+		said     string // the numbers of the tokens
+		reasoned int
+	}{
+		{"text", []string{"a", "", "", "日", "."}, []chat.Delta{{Content: "a"}, {Content: "日."}}, "01234", 0},
+		{"reasoning", []string{"<think>", "\n", "ab", "\n</think>", "\n\n", "Yes", "."}, []chat.Delta{{Reasoning: "ab"}, {Content: "Yes."}}, "56", 5},
+		{"a mark and text in one token", []string{"<think>", "ab", "</think>Y", "es"}, []chat.Delta{{Reasoning: "ab"}, {Content: "Yes"}}, "23", 2},
+		{"a call", []string{"Hm.", "<call>", "{}", "</call>"}, []chat.Delta{{Content: "Hm."}, {Call: &CallDelta{Name: "f"}}, {Call: &CallDelta{Arguments: "{}"}}}, "0", 0},
+		{"cut in reasoning", []string{"<think>", "ab", "\n"}, []chat.Delta{{Reasoning: "ab"}}, "", 3},
+		{"written otherwise", []string{"a", "'b'"}, []chat.Delta{{Call: &CallDelta{Arguments: `{"a":"b"}`}}}, "", 0},
+	} {
+		var s shares
+		said := ""
+		for i, text := range c.tokens {
+			s.add(scheduler.Event{Kind: scheduler.KindToken, Token: int32(i), Text: text})
+		}
+		for _, part := range c.parts {
+			for _, e := range s.take(part) {
+				said += string('0' + e.Token)
+			}
+		}
+		s.end()
+		if said != c.said || s.reasoned != c.reasoned {
+			t.Errorf("%s: tokens %q said and %d of reasoning; want %q and %d", c.name, said, s.reasoned, c.said, c.reasoned)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // submitWith submits a request, whose answers are to be so, to a model with these hidden states.
@@ -33,10 +34,7 @@ func submitWith(t *testing.T, has serving.States, change func(*completion.Answer
 
 // A stream keeps few rows of the whole vocabulary for a slow reader.
 func TestService_Submit_LogprobRows_KeepsFew(t *testing.T) {
-	taken, err := submitWith(t, serving.States{}, func(a *completion.Answers) { a.Logprobs = chain.AllTokens })
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(submitWith(t, serving.States{}, func(a *completion.Answers) { a.Logprobs = chain.AllTokens }))(t)
 	if r := taken.requests[0]; r.Logprobs != chain.AllTokens || r.Buffer < 1 || r.Buffer > 16 {
 		t.Errorf("%d log-probabilities, and up to %d of them wait", r.Logprobs, r.Buffer)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // taking takes requests and computes none.
@@ -69,9 +70,7 @@ func painted(t *testing.T, side int, shade byte) (file string, rows int) {
 	picture := image.NewGray(image.Rect(0, 0, side, side))
 	picture.Set(0, 0, color.Gray{shade})
 	var b bytes.Buffer
-	if err := png.Encode(&b, picture); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&b, picture))
 	hash := sha256.Sum256(b.Bytes())
 	return base64.StdEncoding.EncodeToString(b.Bytes()), 2 + int(hash[0])%5
 }
@@ -121,10 +120,7 @@ func TestService_Prompt_Media(t *testing.T) { synctest.Test(t, testMedia) }
 func testMedia(t *testing.T) {
 	s := newMediaRig(10 << 20) // for one: its pixels are 3 MB, and decoding takes 5 more
 	file, _ := painted(t, 1000, 0)
-	bytes, err := base64.StdEncoding.DecodeString(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bytes := must.Get(base64.StdEncoding.DecodeString(file))(t)
 	ask := func(ctx context.Context, content string) (*completion.Prompted, error) {
 		return s.converse(ctx, completion.DefaultCommonFields(), []string{file}, content)
 	}
@@ -132,10 +128,7 @@ func testMedia(t *testing.T) {
 		t.Errorf("without a marker: %v", err)
 	}
 	for range 3 {
-		first, err := ask(t.Context(), "a"+media.Marker)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(ask(t.Context(), "a"+media.Marker))(t)
 		if len(first.Media.Items) != 1 || first.Media.Items[0].Hash != sha256.Sum256(bytes) || first.Media.Items[0].Picture.Width != 1000 {
 			t.Fatalf("the request has %d pictures", len(first.Media.Items))
 		}
@@ -146,13 +139,8 @@ func testMedia(t *testing.T) {
 		cancel()
 		first.Release()
 	}
-	first, err := ask(t.Context(), "a"+media.Marker)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Submit(t.Context(), first, completion.Reading{}); err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(ask(t.Context(), "a"+media.Marker))(t)
+	must.Get(s.Submit(t.Context(), first, completion.Reading{}))(t)
 	second, err := ask(t.Context(), "a"+media.Marker)
 	if err != nil {
 		t.Error("the memory of pixels is held after they were encoded:", err)
@@ -171,19 +159,13 @@ func TestService_Submit_Media(t *testing.T) {
 	sound := hummed(8)
 	marker := media.Marker
 	picture := func(rows int) string { return "<" + strings.Repeat(".", rows) + ">" }
-	r, err := s.converse(t.Context(), completion.DefaultCommonFields(), []string{a, b, sound, a}, "x"+marker+"y", marker+marker+"z"+marker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(s.converse(t.Context(), completion.DefaultCommonFields(), []string{a, b, sound, a}, "x"+marker+"y", marker+marker+"z"+marker))(t)
 	defer r.Release()
 	counted := len(r.Prompts[0])
 	if n := s.encoder.Encoded.Load(); n != 0 {
 		t.Errorf("%d were encoded to count them", n)
 	}
-	submitted, err := s.Submit(t.Context(), r, completion.Reading{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	submitted := must.Get(s.Submit(t.Context(), r, completion.Reading{}))(t)
 	got := s.scheduler.requests[0]
 	prompt := got.Prompt[0].Tokens
 	text := seen(prompt)
@@ -220,15 +202,10 @@ func TestService_Submit_Media_PromptsAndChoices(t *testing.T) {
 	a, rowsA := painted(t, 3, 1)
 	b, rowsB := painted(t, 3, 2)
 	type of map[string]any
-	r, err := s.complete(t.Context(), []any{"first", of{"prompt_string": media.Marker + "a", "multimodal_data": []string{a}}, []int{65, 66},
-		of{"prompt_string": "b" + media.Marker + media.Marker + "c", "multimodal_data": []string{b, a}}}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(s.complete(t.Context(), []any{"first", of{"prompt_string": media.Marker + "a", "multimodal_data": []string{a}}, []int{65, 66},
+		of{"prompt_string": "b" + media.Marker + media.Marker + "c", "multimodal_data": []string{b, a}}}, 2))(t)
 	defer r.Release()
-	if _, err := s.Submit(t.Context(), r, completion.Reading{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Submit(t.Context(), r, completion.Reading{}))(t)
 	var got []string
 	for _, request := range s.scheduler.requests {
 		got = append(got, seen(request.Prompt[0].Tokens))

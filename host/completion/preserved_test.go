@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // preserving is an engine that finds preserved tokens as a test wants it.
@@ -68,9 +69,7 @@ func eachPreserving(t *testing.T, test func(t *testing.T, r *preservingRig)) {
 			r.model = r.Models.(servingtest.OneModel).Model
 			r.model.Plugins = c.plugins
 			common := completion.DefaultCommonFields()
-			if err := json.Unmarshal([]byte(`{"preserved_tokens":["<tool>"],"timeout_ms":3600000}`), &common); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(`{"preserved_tokens":["<tool>"],"timeout_ms":3600000}`), &common))
 			r.asked = completion.Asked{Common: common, PromptField: "prompt", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}, Source: c.source, Answers: completion.OneAnswer()}
 			r.client, r.leave = context.WithCancel(t.Context())
 			defer r.leave()
@@ -82,10 +81,7 @@ func eachPreserving(t *testing.T, test func(t *testing.T, r *preservingRig)) {
 // submit has a request answered that shows the tokens that are wanted, and no others.
 func (r *preservingRig) submit(t *testing.T, p *completion.Prompted, want ...scheduler.Token) *completion.Submitted {
 	t.Helper()
-	submitted, err := r.Submit(t.Context(), p, completion.Reading{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	submitted := must.Get(r.Submit(t.Context(), p, completion.Reading{}))(t)
 	if got := r.scheduler.requests[0].Preserved; !slices.Equal(got, want) {
 		t.Errorf("the answer shows %v, want %v", got, want)
 	}
@@ -110,23 +106,14 @@ func TestService_Preserved_AreShown(t *testing.T) {
 			}
 			return found, nil
 		}}
-		p, err := r.Prompt(t.Context(), r.asked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(r.Prompt(t.Context(), r.asked))(t)
 		defer p.Release()
-		f, err := r.fork(t.Context(), r.submit(t, p, 6))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(r.fork(t.Context(), r.submit(t, p, 6)))(t)
 		defer f.Release()
-		none, err := r.Fork(t.Context(), r.submit(t, f, 6, 6), begun{}, 0, func(f *sampling.ParamFields) error {
+		none := must.Get(r.Fork(t.Context(), r.submit(t, f, 6, 6), begun{}, 0, func(f *sampling.ParamFields) error {
 			f.PreservedTokens = []string{}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		defer none.Release()
 		r.submit(t, none)
 		if times != 2 {
@@ -146,10 +133,7 @@ func TestService_Preserved_AreRefusedEarly(t *testing.T) {
 			}
 			return nil, nil
 		}}
-		p, err := r.Prompt(t.Context(), r.asked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(r.Prompt(t.Context(), r.asked))(t)
 		defer p.Release()
 		if _, err := r.fork(t.Context(), r.submit(t, p)); !errors.Is(err, bad) {
 			t.Errorf("a fork: %v", err)
@@ -169,10 +153,7 @@ func TestService_Preserved_AreRefusedEarly(t *testing.T) {
 // has left.
 func TestService_Preserved_EndWithTheRequest(t *testing.T) {
 	eachPreserving(t, func(t *testing.T, r *preservingRig) {
-		p, err := r.Prompt(t.Context(), r.asked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(r.Prompt(t.Context(), r.asked))(t)
 		defer p.Release()
 		submitted := r.submit(t, p)
 		told := make(chan bool, 2) // whether there was a deadline

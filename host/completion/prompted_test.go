@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // oneModel is the model of all requests.
@@ -39,15 +40,9 @@ func TestService_Prompt_AllTemplates_HaveChains(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1,
-				Template: engine.TemplateOptions{Source: string(source)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(os.ReadFile(file))(t)
+			e := must.Get(engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1,
+				Template: engine.TemplateOptions{Source: string(source)}}))(t)
 			defer e.Close()
 			info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: serving.Vocabulary{Size: e.Info().Vocabulary}}
 			s := NewService(oneModel{&serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}})
@@ -135,10 +130,7 @@ func TestService_Prompt_ForgetsItsSource(t *testing.T) {
 	c := Chat{Conversation: chat.Conversation{Messages: []chat.Message{{Role: "user", Content: "Hi"}}, LeftOut: []string{"store"}}}
 	common := DefaultCommonFields()
 	common.Plugins = json.RawMessage(`[]`)
-	p, err := NewService(oneModel{m}).Prompt(t.Context(), Asked{Common: common, Source: c, Answers: OneAnswer()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewService(oneModel{m}).Prompt(t.Context(), Asked{Common: common, Source: c, Answers: OneAnswer()}))(t)
 	defer p.Release()
 	if left, ok := p.Source.(Chat); !ok || left.Messages != nil || left.Media != nil || p.Common.Plugins != nil || len(p.LeftOut()) != 1 {
 		t.Errorf("the request still has %+v and plugins %s", p.Source, p.Common.Plugins)

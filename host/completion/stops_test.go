@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -129,9 +130,7 @@ func TestContentStops_Check_ShowsWhatIsFree(t *testing.T) {
 	}{{"ab", strings.Repeat("a", 100), 99}, {"abcd", "xyzabc", 3}, {"lo", "(hm, hm)x", 9}, {"ab", "(hm" + strings.Repeat("a", 100), 102}} {
 		rule := newContentStops(p, []string{c.stop})
 		for i := range len(c.text) {
-			if _, err := rule.Check(0, c.text[i:i+1]); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(rule.Check(0, c.text[i:i+1]))(t)
 		}
 		if rule.shown != c.free {
 			t.Errorf("%.10q: %d bytes are shown; want %d", c.text, rule.shown, c.free)

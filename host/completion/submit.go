@@ -8,9 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/excerpt"
@@ -20,6 +23,7 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -469,4 +473,187 @@ func withRows(tokens []int32, rows [][]int32, numbers []int) (all []int32) {
 		all, numbers = append(all, rows[numbers[0]]...), numbers[1:]
 	}
 	return all
+}
+
+// textPermits bounds how much work on the text of requests goes on at a time: on templates, tokens
+// and grammars. Callers take turns. The work ends when its caller has left, though in C and in a
+// guest not at once. Long texts have permits of their own, so that short ones do not wait behind
+// them.
+type textPermits struct{ short, long *turns.Permits }
+
+// shortText is up to how many bytes a text keeps nobody waiting for more than some milliseconds.
+const shortText = 32 << 10
+
+// newTextPermits has permits for a quarter of the cores each, so that half of the cores is left for
+// answers.
+func newTextPermits() *textPermits {
+	permits := max(1, runtime.GOMAXPROCS(0)/4)
+	return &textPermits{short: turns.NewPermits(permits), long: turns.NewPermits(permits)}
+}
+
+// result is what work with a permit came to.
+type result[T any] struct {
+	value T
+	err   error
+	panic any // with its stack
+}
+
+// withPermit does work on a text of size bytes for a caller. When ctx is done or the deadline has
+// passed (zero: none), it returns at once. Work that has begun is told by its context, and drop,
+// which may be nil, is given its value if it still comes to one. The caller may write meanwhile to
+// what it asked with, so work must have copies of that.
+func withPermit[T any](ctx context.Context, p *textPermits, caller Caller, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
+	ctx, stop := withDeadline(ctx, deadline)
+	defer stop()
+	ctx = sampling.WithSalt(ctx, caller.CacheSalt)
+	if ctx.Err() != nil {
+		return *new(T), causeOf(ctx) // before it takes a permit that is free
+	}
+	permits := p.short
+	if size > shortText {
+		permits = p.long
+	}
+	give, err := permits.Take(ctx, caller.ID)
+	if err != nil {
+		return *new(T), causeOf(ctx)
+	}
+	done := make(chan result[T])
+	go func() {
+		r := runRecovered(ctx, work)
+		give()
+		select {
+		case done <- r:
+		case <-ctx.Done():
+			if drop != nil && r.err == nil && r.panic == nil {
+				drop(r.value)
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		if r.panic != nil {
+			panic(r.panic) // on the handler's goroutine, where it is caught
+		}
+		return r.value, r.err
+	case <-ctx.Done():
+		return *new(T), causeOf(ctx)
+	}
+}
+
+// causeOf tells why a request is not worked on any more.
+func causeOf(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return refusal.ErrGone
+}
+
+func runRecovered[T any](ctx context.Context, work func(context.Context) (T, error)) (r result[T]) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.panic = fmt.Sprintf("%v, in work on a text:\n%s", p, debug.Stack())
+		}
+	}()
+	r.value, r.err = work(ctx)
+	return r
+}
+
+// Work does work on a text of size bytes with a permit for a caller, for requests that are not
+// for an answer. It ends with ctx, of which the work is told.
+func Work[T any](ctx context.Context, s *Service, caller Caller, size int, work func(context.Context) (T, error)) (T, error) {
+	return withPermit(ctx, s.permits, caller, time.Time{}, size, work, nil)
+}
+
+// timedOut ends a request that did not come to its end within its timeout_ms. The kind is one that
+// clients do not answer by trying again, as OpenAI's do with the statuses 408, 409, 429 and all
+// from 500 on: the same request would take as long again.
+func timedOut(message string) *refusal.Error {
+	return &refusal.Error{Kind: refusal.KindImpossible, Code: "timeout", Field: "timeout_ms", Message: message}
+}
+
+// AsError turns any error into a refusal. prompt names the field the prompt came from.
+func AsError(err error, prompt string) *refusal.Error {
+	var own *refusal.Error
+	var badParam *sampling.Invalid
+	var badMessage *chat.Invalid
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, sampling.ErrCrowded):
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "grammars_busy", Retry: 1, Message: sampling.ErrCrowded.Error()}
+	case errors.As(err, &badParam):
+		return refusal.Invalid(badParam.Field, "%v", badParam)
+	case errors.As(err, &badMessage):
+		return refusal.Invalid(badMessage.Field, "%v", badMessage)
+	}
+	if e := pluginError(err); e != nil {
+		return e
+	}
+	return schedulerError(err, prompt)
+}
+
+// Typed is an error of a request as the program gets it whose own request it is: the context's, or
+// one of the types of package refusal; nil: there is none.
+func Typed(ctx context.Context, err error, prompt string) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var known *refusal.RequestError // allocated here, so not where a stream goes on
+	if errors.As(err, &known) || errors.Is(err, refusal.ErrClosed) {
+		return err
+	}
+	return AsError(err, prompt).Typed(err)
+}
+
+// pluginError tells what a plugin's refusal or fault means for a client.
+func pluginError(err error) *refusal.Error {
+	var refused interface {
+		error
+		Told() string
+		Param() string
+	}
+	var fault interface {
+		error
+		Told() string
+		Kind() string
+	}
+	switch {
+	case errors.As(err, &refused):
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: refusal.PluginCode, Field: refused.Param(), Message: refused.Told(),
+			Public: refused.Error()}
+	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
+		return &refusal.Error{Kind: refusal.KindPluginsBusy, Code: "plugins_busy", Retry: 1, Message: fault.Told(), Public: fault.Error()}
+	case errors.As(err, &fault):
+		return &refusal.Error{Kind: refusal.KindPluginFault, Code: "plugin_fault", Field: "plugins", Message: fault.Told(), Public: fault.Error()}
+	}
+	return nil
+}
+
+func schedulerError(err error, prompt string) *refusal.Error {
+	var long *scheduler.PromptTooLong
+	switch {
+	case errors.Is(err, scheduler.ErrQueueShare):
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "queue_full", Retry: 1,
+			Message: "too many requests of your key or address are waiting; try again in a moment"}
+	case errors.Is(err, scheduler.ErrQueueFull):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "queue_full", Retry: 1,
+			Message: "too many requests of others are waiting; try again in a moment"}
+	case errors.As(err, &long):
+		return refusal.TooLong(prompt, long.Tokens, long.Context)
+	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):
+		return refusal.Invalid(prompt, "%v", err)
+	case errors.Is(err, scheduler.ErrClosed):
+		return refusal.ShuttingDown()
+	case errors.Is(err, scheduler.ErrLost):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "worker_lost", Retry: 5, Message: err.Error()}
+	case errors.Is(err, scheduler.ErrDeadline):
+		return timedOut(err.Error())
+	case errors.Is(err, chain.ErrNoToken), errors.Is(err, chain.ErrNotAllowed):
+		return &refusal.Error{Kind: refusal.KindImpossible, Code: "unsatisfiable",
+			Message: "the answer cannot go on with what the request demands of it: " + err.Error()}
+	}
+	return &refusal.Error{Kind: refusal.KindInternal, Code: "internal_error", Message: err.Error()}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // noting is an engine that notes what its chains and constraints are made of.
@@ -60,21 +61,14 @@ func TestService_Submit_Choices(t *testing.T) {
 	m := &serving.Model{Info: servingtest.Info(), Engine: n, Scheduler: &taking{}}
 	s := completion.NewService(servingtest.OneModel{Model: m})
 	common := completion.DefaultCommonFields()
-	if err := json.Unmarshal([]byte(`{"seed":7,"grammar":"root ::= \"a\""}`), &common); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(`{"seed":7,"grammar":"root ::= \"a\""}`), &common))
 	asked := completion.Asked{Common: common, PromptField: "prompt", Caller: completion.Caller{ID: "me", CacheSalt: "salt"},
 		Source: completion.Texts{JSON: json.RawMessage(`["first","second"]`)}, Answers: completion.Answers{PerPrompt: 3, Logprobs: -1}}
-	r, err := s.Prompt(t.Context(), asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(s.Prompt(t.Context(), asked))(t)
 	defer r.Release()
 	told := &telling{Plugins: r.Plugins}
 	r.Plugins = told
-	if _, err := s.Submit(t.Context(), r, completion.Reading{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Submit(t.Context(), r, completion.Reading{}))(t)
 	if len(n.seeds) != 6 || !slices.Equal(n.seeds[:3], n.seeds[3:]) || n.seeds[0] == n.seeds[1] || n.seeds[1] == n.seeds[2] {
 		t.Errorf("the seeds of two prompts' choices are %v", n.seeds)
 	}
@@ -107,9 +101,7 @@ func TestService_Submit_ClientLeaves(t *testing.T) {
 	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: &taking{}}
 	s := completion.NewService(servingtest.OneModel{Model: m})
 	common := completion.DefaultCommonFields()
-	if err := json.Unmarshal([]byte(`{"grammar":"root ::= \"a\""}`), &common); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(`{"grammar":"root ::= \"a\""}`), &common))
 	for range 200 {
 		r, err := s.Prompt(t.Context(), completion.Asked{Common: common, PromptField: "prompt", Source: completion.Text("a"), Answers: completion.OneAnswer()})
 		if err != nil {
@@ -121,10 +113,7 @@ func TestService_Submit_ClientLeaves(t *testing.T) {
 		if err != nil && !errors.Is(err, refusal.ErrGone) {
 			t.Error(err)
 		}
-		submitted, err := s.Submit(t.Context(), r, completion.Reading{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		submitted := must.Get(s.Submit(t.Context(), r, completion.Reading{}))(t)
 		ctx, leave = context.WithCancel(t.Context())
 		go leave()
 		err = s.Set(ctx, &completion.Choice{Request: submitted, Stream: changing{}}, 1, func(*sampling.ParamFields) error { return nil })

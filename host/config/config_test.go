@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/spf13/pflag"
 )
 
@@ -49,13 +50,9 @@ func fromArgs(t *testing.T, file string, args ...string) (Config, error) {
 	t.Helper()
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	AddFlags(flags)
-	if err := flags.Parse(Respell(args)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, flags.Parse(Respell(args)))
 	path := filepath.Join(t.TempDir(), "penstock.yaml")
-	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(file), 0o600))
 	return Load(Sources{File: path, Flags: FlagValues(flags)})
 }
 
@@ -92,15 +89,12 @@ func TestProjector_Flags(t *testing.T) {
 // A projector belongs to one model; where it computes and how many tokens a picture has counts for
 // all.
 func TestProjector_OfSeveralModels(t *testing.T) {
-	c, err := fromArgs(t, `
+	c := must.Get(fromArgs(t, `
 model: {mmproj: first.gguf, image_max_tokens: 256, mmproj_offload: false}
 models:
   seer: {path: seer.gguf, mmproj: second.gguf, image_max_tokens: 64}
   reader: {path: reader.gguf}
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
+`))(t)
 	for name, want := range map[string]Projector{
 		"seer":    {MMProj: "second.gguf", MMProjAuto: true, ImageMaxTokens: 64},
 		"reader":  {MMProjAuto: true, ImageMaxTokens: 256},

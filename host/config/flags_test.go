@@ -10,16 +10,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/spf13/pflag"
 )
 
 func TestFlagValues_OnlyGivenOnes(t *testing.T) {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	AddFlags(fs)
-	err := fs.Parse([]string{"--api-key", "a,b", "--api-key", "c", "--parallel=3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fs.Parse([]string{"--api-key", "a,b", "--api-key", "c", "--parallel=3"}))
 	want := map[string]any{"server.api_keys": "a,b,c", "scheduler.slots": "3"}
 	if diff := cmp.Diff(want, FlagValues(fs)); diff != "" {
 		t.Error(diff)
@@ -152,10 +150,7 @@ func TestCheckAbsent(t *testing.T) {
 
 // docs/llama-server.md shows the table of flags that are absent.
 func TestAbsent_Documented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/llama-server.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/llama-server.md"))(t)
 	for _, group := range absentFlags {
 		for _, flag := range group.flags {
 			if known, _ := FindFlag(flag); known {

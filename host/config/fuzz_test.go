@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/spf13/pflag"
 )
 
@@ -23,9 +24,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("server:\n  listen: 127.0.0.1:1\n  api_keys: [a, b]\nscheduler: {slots: 2}\n", "PENSTOCK_SCHEDULER_MAX_QUEUE=5", "-c\n4096\n--no-ui")
 	path := filepath.Join(f.TempDir(), "penstock.yaml")
 	f.Fuzz(func(t *testing.T, file, environ, args string) {
-		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(file), 0o600))
 		s := Sources{File: path, Environ: strings.Split(environ, "\n"), Flags: parsed(strings.Split(args, "\n"))}
 		c, err := Load(s)
 		if _, second := Load(s); text(err) != text(second) {
@@ -122,9 +121,7 @@ func FuzzLoad_Sources(f *testing.F) {
 		}
 		section, name, _ := strings.Cut(key.Name, ".")
 		for _, value := range written {
-			if err := os.WriteFile(path, []byte(section+":\n  "+name+": "+value+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(section+":\n  "+name+": "+value+"\n"), 0o600))
 			checkSame(t, key, "file with "+value, Sources{File: path}, want, refused)
 		}
 	})

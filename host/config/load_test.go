@@ -14,15 +14,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/spf13/pflag"
 )
 
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -37,14 +36,11 @@ func origin(c Config, key string) string {
 
 func TestLoad_LaterSourcesWin(t *testing.T) {
 	path := write(t, "server:\n  listen: 127.0.0.1:1\n  api_keys: [a, b]\nscheduler:\n  slots: 2\n  max_queue: 3\n  itl_target: 80\nplugins:\n")
-	c, err := Load(Sources{
+	c := must.Get(Load(Sources{
 		File:    path,
 		Environ: []string{"PENSTOCK_SCHEDULER_SLOTS=4", "PENSTOCK_SCHEDULER_MAX_QUEUE=5", "PENSTOCK_SERVER_BODY_LIMIT=2MiB", "HOME=/", "PENSTOCK_TEST_MODELS=x", "PENSTOCK_PROBE=1", "PENSTOCK_CPU_LEVEL=avx2", "PENSTOCK_LOG_LEVEL="},
 		Flags:   map[string]any{"scheduler.slots": "6", "plugins.default": []string{"x"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	want := Scheduler{Slots: 6, BatchSize: 2048, UBatchSize: 512, MaxQueue: 5, ITLTarget: 80 * time.Millisecond, CacheRAM: 512 << 20, CtxCheckpoints: 32, CheckpointMinStep: 8192, NPredict: -1, Strategy: "decode-maximal"}
 	if diff := cmp.Diff(want, c.Scheduler); diff != "" {
 		t.Error(diff)
@@ -70,9 +66,7 @@ func TestLoad_LaterSourcesWin(t *testing.T) {
 func TestLoad_Switch(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	AddFlags(fs)
-	if err := fs.Parse([]string{"--strict-model"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fs.Parse([]string{"--strict-model"}))
 	for name, tc := range map[string]struct {
 		s    Sources
 		want bool
@@ -190,11 +184,8 @@ func TestLoad_Wrong(t *testing.T) {
 
 // YAML would make numbers and times of these texts.
 func TestLoad_File_ValuesAreAsWritten(t *testing.T) {
-	c, err := Load(Sources{File: write(t, "server:\n  api_keys: [0123, 1e9, 0x1F, 1_000, 12345678901234567890]\nmodel: {path: 2026-01-02, alias: 1.50}\n"+
-		"scheduler: {slots: 3, prefill_share: 0.5, context_shift: yes}\nmodels: {007: {path: 0.10}}\nplugins: {dir: ~}\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Load(Sources{File: write(t, "server:\n  api_keys: [0123, 1e9, 0x1F, 1_000, 12345678901234567890]\nmodel: {path: 2026-01-02, alias: 1.50}\n"+
+		"scheduler: {slots: 3, prefill_share: 0.5, context_shift: yes}\nmodels: {007: {path: 0.10}}\nplugins: {dir: ~}\n")}))(t)
 	if diff := cmp.Diff([]string{"0123", "1e9", "0x1F", "1_000", "12345678901234567890"}, c.Server.APIKeys); diff != "" {
 		t.Error(diff)
 	}
@@ -252,10 +243,7 @@ func TestLoad_SecretsAreNotShown(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "very") || strings.Contains(err.Error(), "hidden") || strings.Contains(err.Error(), "a b") {
 		t.Errorf("got %v", err)
 	}
-	c, err := Load(Sources{Environ: []string{"PENSTOCK_SERVER_API_KEYS=one,two"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Load(Sources{Environ: []string{"PENSTOCK_SERVER_API_KEYS=one,two"}}))(t)
 	for _, s := range c.Settings() {
 		if s.Key.Name == "server.api_keys" && s.String() != "(secret)" {
 			t.Errorf("printed %q", s)
@@ -271,9 +259,7 @@ func TestLoad_Files(t *testing.T) {
 	if _, err := Load(Sources{}); err != nil {
 		t.Errorf("without any file: %v", err)
 	}
-	if err := os.WriteFile(DefaultFile, []byte("log:\n  level: debug\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(DefaultFile, []byte("log:\n  level: debug\n"), 0o600))
 	c, err := Load(Sources{})
 	if err != nil || c.Log.Level != "debug" {
 		t.Errorf("got %q, %v", c.Log.Level, err)
@@ -336,10 +322,7 @@ models:
   plain:
   hub: {path: h.gguf}
 `)
-	c, err := Load(Sources{File: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Load(Sources{File: path}))(t)
 	if diff := cmp.Diff([]string{"hub", "plain", "qwen2.5-0.5b"}, c.NamedModels()); diff != "" {
 		t.Fatal(diff)
 	}
@@ -384,16 +367,9 @@ func TestLoad_NamedModels_Wrong(t *testing.T) {
 // What is true of a model's settings does not depend on a folder that has gone since.
 func TestForModel_FolderIsGone_IsTheSame(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "page")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Load(Sources{File: os.DevNull, Flags: map[string]any{"server.ui_dir": folder, "model.path": "main.gguf", "model.lora": "main-lora.gguf"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(folder); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(folder, 0o700))
+	c := must.Get(Load(Sources{File: os.DevNull, Flags: map[string]any{"server.ui_dir": folder, "model.path": "main.gguf", "model.lora": "main-lora.gguf"}}))(t)
+	must.Do(t, os.Remove(folder))
 	if m := c.ForModel("other").Model; m.Path != "other" || len(m.Lora) > 0 {
 		t.Errorf("the other model is %q with %v", m.Path, m.Lora)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -479,21 +480,12 @@ func TestStore_TornAndForeignFiles(t *testing.T) {
 	w.settle()
 	w.end()
 	names := files(t, dir)
-	if err := os.Truncate(filepath.Join(dir, names[0]), 500); err != nil {
-		t.Fatal(err)
-	}
-	damaged, err := os.ReadFile(filepath.Join(dir, names[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(filepath.Join(dir, names[0]), 500))
+	damaged := must.Get(os.ReadFile(filepath.Join(dir, names[1])))(t)
 	damaged[len(damaged)-1] ^= 1
-	if err := os.WriteFile(filepath.Join(dir, names[1]), damaged, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, names[1]), damaged, 0o600))
 	keyFile := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(keyFile, []byte(strings.Repeat("k", leastKey)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(keyFile, []byte(strings.Repeat("k", leastKey)), 0o600))
 	foreign := open(t, dir, func(o *Options) { o.KeyFile = keyFile })
 	if foreign.settle(); foreign.Stats().Files != 3 || foreign.fetch(foreign.Tier("m", foreign.states), tokens(600, 0), kvcache.Scope{}) != nil {
 		t.Errorf("with another key: %+v", foreign.Stats())
@@ -518,16 +510,12 @@ func TestStore_TornAndForeignFiles(t *testing.T) {
 // A folder that others may write to is refused, and so is a key that can be guessed.
 func TestOpen_Refuses(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o777))
 	if _, err := Open(Options{Dir: dir, Log: slog.Default()}); err == nil || !strings.Contains(err.Error(), "by others") {
 		t.Errorf("got %v", err)
 	}
 	short := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(short, []byte("secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(short, []byte("secret\n"), 0o600))
 	if _, err := Open(Options{Dir: t.TempDir(), KeyFile: short, Log: slog.Default()}); err == nil || !strings.Contains(err.Error(), "at least 32") {
 		t.Errorf("got %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var testKey = key(sha256.Sum256([]byte("key")))
@@ -21,14 +22,9 @@ func written(t testing.TB, s *kvcache.Saved, in space) []byte {
 	t.Helper()
 	h := head{id: [16]byte{1}, identity: in.identity}
 	a := aboutOf(s, in, kvcache.Digests(s.Tokens))
-	said, err := testKey.describe(&h, &a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := must.Get(testKey.describe(&h, &a))(t)
 	var b bytes.Buffer
-	if err := testKey.write(&b, &h, said, s, func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, testKey.write(&b, &h, said, s, func() error { return nil }))
 	if a.size(&h) != int64(b.Len()) {
 		t.Errorf("%d bytes written, %d told", b.Len(), a.size(&h))
 	}
@@ -60,10 +56,7 @@ func TestFile_ComesBack(t *testing.T) {
 	states := &states{}
 	s := small(states)
 	in := space{owner: "owner", adapters: "a:1 ", from: 7}
-	got, a, err := whole(states, written(t, s, in))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, a := must.Both(whole(states, written(t, s, in)))(t)
 	want := slices.Clone(s.Tokens)
 	want[1], want[2], want[3] = -1, -1, -1 // a number of this process means nothing in another
 	if !slices.Equal(got.Tokens, want) || !reflect.DeepEqual(got.Pieces, s.Pieces) || string(got.State.Contents()) != "the state" ||

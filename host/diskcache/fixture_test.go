@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // states counts those that are open.
@@ -105,10 +106,7 @@ func open(t testing.TB, dir string, change func(*Options)) *opened {
 	if change != nil {
 		change(&o)
 	}
-	s, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(o))(t)
 	s.disk = func(string) (uint64, uint64, bool) { return 0, 0, false } // the machine's may be nearly full
 	w := &opened{TB: t, Store: s, states: &states{}}
 	t.Cleanup(w.end)
@@ -172,10 +170,7 @@ func (w *opened) has(tier *Tier, list []kvcache.Token, scope kvcache.Scope, size
 // files are the names of the conversations in a folder.
 func files(t testing.TB, dir string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ending) {
 			names = append(names, e.Name())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -54,13 +55,8 @@ func TestStore_Killed(t *testing.T) {
 	for range steadytest.InLongTest(100, 5) {
 		cmd := exec.Command(os.Args[0], writeCommand, dir)
 		cmd.Env = append(os.Environ(), spawn.Mark(writeCommand))
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(cmd.StdoutPipe())(t)
+		must.Do(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		for n := offersUntilWritten + rng.IntN(14); n > 0 && lines.Scan(); n-- {
 			if !strings.HasPrefix(lines.Text(), "offered") {

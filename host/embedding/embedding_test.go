@@ -5,6 +5,7 @@ package embedding
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"go.uber.org/goleak"
 )
 
@@ -72,11 +74,7 @@ func service(t *testing.T, f *fake, o Options) *Service {
 		o.QueueLimit = 100
 	}
 	s := New(o)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, s)
 	return s
 }
 
@@ -89,10 +87,7 @@ func TestService_Embed_PoolsEachInput(t *testing.T) {
 		PoolingNone: {{{5, 0}, {7, 1}}, {{9, 0}}}, PoolingMean: {{{6, 0.5}}, {{9, 0}}}, PoolingCLS: {{{5, 0}}, {{9, 0}}}, PoolingLast: {{{7, 1}}, {{9, 0}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			got, err := service(t, newFake(), Options{}).Embed(t.Context(), Task{Inputs: [][]int32{{5, 7}, {9}}, Pooling: pooling, Normalize: NormalizeNone})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(service(t, newFake(), Options{}).Embed(t.Context(), Task{Inputs: [][]int32{{5, 7}, {9}}, Pooling: pooling, Normalize: NormalizeNone}))(t)
 			if diff := cmp.Diff(want, got.Vectors); diff != "" || got.Tokens != 3 {
 				t.Errorf("%s (-want +got):\n%s, %d tokens", pooling, diff, got.Tokens)
 			}
@@ -315,10 +310,7 @@ func TestService_Embed_ResultsCountUntilReleased(t *testing.T) {
 		}
 		var held []Result
 		for range 2 { // half of what others leave: of four times the most of one request, two
-			r, err := ask("one")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ask("one"))(t)
 			held = append(held, r)
 		}
 		if _, err := ask("one"); !errors.Is(err, ErrShare) {
@@ -372,4 +364,29 @@ func TestService_Embed_CallersTakeTurns(t *testing.T) {
 			t.Errorf("the other caller's is pass %d of %d", at, len(f.passes))
 		}
 	})
+}
+
+func TestNormalize_Ways(t *testing.T) {
+	for way, want := range map[int][]float32{
+		NormalizeNone: {3, -4, 0}, NormalizeInt16: {24570, -32760, 0}, 1: {3.0 / 7, -4.0 / 7, 0}, NormalizeEuclidean: {0.6, -0.8, 0},
+		3: {3 / float32(math.Cbrt(91)), -4 / float32(math.Cbrt(91)), 0},
+	} {
+		got := []float32{3, -4, 0}
+		Normalize(got, way)
+		for i := range want {
+			if math.Abs(float64(got[i]-want[i])) > 1e-3*math.Abs(float64(want[i])) {
+				t.Errorf("way %d: %v, want %v", way, got, want)
+			}
+		}
+		zeros := make([]float32, 3)
+		Normalize(zeros, way)
+		if zeros[0] != 0 {
+			t.Errorf("way %d: zeros become %v", way, zeros)
+		}
+	}
+	for _, way := range []int{-2, maxNorm + 1} {
+		if CheckNormalize(way) == nil {
+			t.Errorf("way %d was accepted", way)
+		}
+	}
 }

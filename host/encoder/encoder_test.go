@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,18 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open makes an encoder for a small pair that sees and hears.
 func open(t testing.TB, o QueueOptions) *Encoder {
 	t.Helper()
-	path, projectorPath, err := synth.MediaPair{Projector: "mlp+ultravox", Text: "llama"}.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	projector, err := native.OpenProjector(model, projectorPath, native.ProjectorOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, projectorPath := must.Both(synth.MediaPair{Projector: "mlp+ultravox", Text: "llama"}.WriteFiles(t.TempDir(), 1))(t)
+	model := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{}))(t)
+	projector := must.Get(native.OpenProjector(model, projectorPath, native.ProjectorOptions{Threads: 1}))(t)
 	if o.Queue == 0 {
 		o.Queue = 100
 	}
@@ -125,10 +117,7 @@ func TestEncoder_SameContent_EncodedOnce(t *testing.T) {
 	waitFor(e, func(s Stats) bool { return s.Shared == 9 })
 	release()
 	wait.Wait()
-	again, err := e.Encode(t.Context(), request("later", "a", 7, called))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(e.Encode(t.Context(), request("later", "a", 7, called)))(t)
 	if len(called) != 1 {
 		t.Errorf("it was decoded %d times", len(called))
 	}

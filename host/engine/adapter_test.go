@@ -18,34 +18,23 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // written writes a file of a test.
 func written(t testing.TB, write func(io.Writer) error) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(write(file), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(write(file), file.Close()))
 	return path
 }
 
 // adapter loads an adapter with random numbers.
 func adapter(t testing.TB, e *Engine, seed uint64) *Adapter {
 	t.Helper()
-	a, err := e.LoadAdapter(written(t, synth.Adapter{Model: builtIn, Seed: seed}.Write))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	a := must.Get(e.LoadAdapter(written(t, synth.Adapter{Model: builtIn, Seed: seed}.Write)))(t)
+	must.Close(t, a)
 	return a
 }
 
@@ -54,10 +43,7 @@ func greedy(t testing.TB, e *Engine, text string, most int) scheduler.Request {
 	t.Helper()
 	p := sampling.Default()
 	p.Temperature = 0
-	stages, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must.Get(e.NewChain(p))(t)
 	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens(t, e, text)}}, Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true}, Reports: scheduler.Reports{Logprobs: -1},
 		Caching: scheduler.Caching{CachePrompt: true}, Chain: stages}
 }
@@ -65,17 +51,11 @@ func greedy(t testing.TB, e *Engine, text string, most int) scheduler.Request {
 // said runs requests together and returns what each answered.
 func said(t testing.TB, s *scheduler.Scheduler, requests ...scheduler.Request) (texts []string, ends []scheduler.End) {
 	t.Helper()
-	streams, err := s.SubmitAll(requests)
-	if err != nil {
-		t.Fatal(err)
-	}
+	streams := must.Get(s.SubmitAll(requests))(t)
 	for _, st := range streams {
 		var text strings.Builder
 		for {
-			e, err := st.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(st.Next(t.Context()))(t)
 			text.WriteString(e.Text)
 			if e.End != nil {
 				ends = append(ends, *e.End)
@@ -138,9 +118,7 @@ func TestEngine_ClosedAdapter_EndsOnlyItsRequests(t *testing.T) {
 	defer stop()
 	r := greedy(t, e, "Once", 8)
 	r.Adapters = Adapters([]Scaled{{a, 1}})
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Close())
 	_, ends := said(t, s, r, greedy(t, e, "Once", 8))
 	if !errors.Is(ends[0].Err, native.ErrClosed) || ends[1].Err != nil {
 		t.Errorf("the request with the closed adapter ends with %v, the other with %v", ends[0].Err, ends[1].Err)

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var prompt = []int32{100, 200, 300, 400, 500, 600, 700, 800, 900, 1000}
@@ -78,9 +79,7 @@ func TestBackend_Wait_NoCells(t *testing.T) {
 	for i := range int32(100) {
 		batch.Add(5, i, 1, i == 99)
 	}
-	if err := b.Start(&batch); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Start(&batch))
 	if err := b.Wait(); !errors.Is(err, scheduler.ErrNoCells) {
 		t.Errorf("got %v, want ErrNoCells", err)
 	}
@@ -100,9 +99,7 @@ func TestBackend_Start_TooMuch(t *testing.T) {
 	}
 	batch.Reset()
 	batch.Add(5, 0, 77, true)
-	if err := b.Start(&batch); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Start(&batch))
 	if err := b.Wait(); !errors.Is(err, native.ErrInvalid) {
 		t.Errorf("a sequence outside: got %v, want ErrInvalid", err)
 	}
@@ -118,10 +115,7 @@ func TestBackend_SampleRows_ManyAsOne(t *testing.T) {
 		for i := range out {
 			p := sampling.Default()
 			p.Seed = uint32(i)
-			stages, err := e.NewChain(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			stages := must.Get(e.NewChain(p))(t)
 			out[i] = stages[0]
 			t.Cleanup(func() { _ = stages[0].Close() })
 		}

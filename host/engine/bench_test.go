@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // processorTime is the time that this process has computed for: other programs do not count, nor do
@@ -27,20 +28,14 @@ func processorTime() time.Time {
 // answered has an answer to each prompt written at once, and tells how long that took after the
 // first tokens of all.
 func answered(b *testing.B, backend scheduler.Backend, d draft.Drafter, prompts [][]int32, most int, stages func() []chain.Stage) (took time.Duration, drafted, accepted int) {
-	s, err := scheduler.New(backend, scheduler.Config{Slots: len(prompts), Drafter: d, Clock: processorTime, ITLTarget: time.Second})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(scheduler.New(backend, scheduler.Config{Slots: len(prompts), Drafter: d, Clock: processorTime, ITLTarget: time.Second}))(b)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Run(ctx) }()
 	var streams []*scheduler.Stream
 	for _, prompt := range prompts {
-		st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true}, Reports: scheduler.Reports{Logprobs: -1},
-			Chain: stages(), Delivery: scheduler.Delivery{Buffer: 2 * most}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		st := must.Get(s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: most, IgnoreEOG: true}, Reports: scheduler.Reports{Logprobs: -1},
+			Chain: stages(), Delivery: scheduler.Delivery{Buffer: 2 * most}}))(b)
 		streams = append(streams, st)
 	}
 	for _, st := range streams {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -26,16 +27,10 @@ func parseAnswer(t *testing.T, p chat.Prompt, text string) (a parsed) {
 	if !p.HasParts {
 		return parsed{content: text}
 	}
-	s, err := p.NewSplitter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(p.NewSplitter())(t)
 	defer s.Close()
 	s.Add(text)
-	deltas, err := s.End()
-	if err != nil {
-		t.Fatal(err)
-	}
+	deltas := must.Get(s.End())(t)
 	for _, d := range deltas {
 		a.content += d.Content
 		a.reasoning += d.Reasoning
@@ -120,15 +115,9 @@ func TestEngine_Render_FormatBesideTools_AsWithout(t *testing.T) {
 		e := withTemplate(t, template)
 		c := callingF(true, `{"type":"object"}`)
 		c.ToolChoice.Mode, c.JSONSchema = "auto", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
-		beside, err := e.Render(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		beside := must.Get(e.Render(t.Context(), c))(t)
 		c.ToolChoice.Mode = "none"
-		without, err := e.Render(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		without := must.Get(e.Render(t.Context(), c))(t)
 		if beside.Rules == nil || beside.Rules.Texts == "" || without.Rules == nil {
 			t.Fatalf("%s: %+v, %+v", template, beside.Rules, without.Rules)
 		}
@@ -155,10 +144,7 @@ func TestEngine_Render_FormatBesideTools_AsWithout(t *testing.T) {
 func fits(t *testing.T, e *Engine, p chat.Prompt, text string) bool {
 	t.Helper()
 	g, start := grammarOf(t, e, p)
-	s, ok, err := g.Advance(start, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, ok := must.Both(g.Advance(start, []byte(text)))(t)
 	return ok && g.Complete(s)
 }
 
@@ -193,10 +179,7 @@ func TestEngine_Render_GrammarOfContent(t *testing.T) {
 		for _, c := range []chat.Conversation{{Format: chat.Format{Grammar: `root ::= "yes" | "no"`}}, {Format: chat.Format{Grammar: `%llguidance {} start: "yes" | "no"`}},
 			{Format: chat.Format{Regex: "yes|no"}}, {Format: chat.Format{Regex: "yes|no"}, ReasoningFormat: "none"}} {
 			c.Messages = hello
-			p, err := e.Render(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(e.Render(t.Context(), c))(t)
 			if p.Rules == nil {
 				t.Fatal(of.template, "has no rules")
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // step is one token of a greedy answer, and how much likelier it was than the next best (in
@@ -27,10 +28,7 @@ var near = map[string]float32{"split": 0, "shared": 0.1}
 
 func submit(t *testing.T, e *Engine, s *scheduler.Scheduler, text string, most int) *scheduler.Stream {
 	t.Helper()
-	tokens, err := e.Tokenize(t.Context(), text, true, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(e.Tokenize(t.Context(), text, true, true))(t)
 	return submitTokens(t, e, s, tokens, most)
 }
 
@@ -38,15 +36,9 @@ func submitTokens(t *testing.T, e *Engine, s *scheduler.Scheduler, tokens []int3
 	t.Helper()
 	p := sampling.Default()
 	p.Temperature = 0
-	chain, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens}}, Ending: scheduler.Ending{MaxTokens: most},
-		Chain: chain, Reports: scheduler.Reports{Logprobs: 2}, Caching: scheduler.Caching{CachePrompt: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	chain := must.Get(e.NewChain(p))(t)
+	st := must.Get(s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens}}, Ending: scheduler.Ending{MaxTokens: most},
+		Chain: chain, Reports: scheduler.Reports{Logprobs: 2}, Caching: scheduler.Caching{CachePrompt: true}}))(t)
 	return st
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -31,14 +32,9 @@ const either = `"either":{"anyOf":[{"type":"integer"},{"type":"string"}],"minimu
 
 func validatorOf(t *testing.T, schema string) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(schema)))(t)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("schema.json", doc))
 	return c.MustCompile("schema.json")
 }
 
@@ -52,14 +48,8 @@ func eachTemplate(t *testing.T, test func(t *testing.T, e *Engine, name string))
 	for _, file := range steadytest.Some(t, files, 12) {
 		name := strings.TrimSuffix(filepath.Base(file), ".jinja")
 		t.Run(name, func(t *testing.T) {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := Open(t.Context(), Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1, Template: TemplateOptions{Source: string(source)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(os.ReadFile(file))(t)
+			e := must.Get(Open(t.Context(), Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1, Template: TemplateOptions{Source: string(source)}}))(t)
 			defer e.Close()
 			test(t, e, name)
 		})
@@ -69,10 +59,7 @@ func eachTemplate(t *testing.T, test func(t *testing.T, e *Engine, name string))
 // grammarOf is the grammar of the answers to a prompt, and its state where they begin.
 func grammarOf(t *testing.T, e *Engine, p chat.Prompt) (*grammar.Grammar, grammar.State) {
 	t.Helper()
-	g, err := e.ofFormat(t.Context(), p.Rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(e.ofFormat(t.Context(), p.Rules))(t)
 	t.Cleanup(g.release)
 	start, fits, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
 	if err != nil || !fits {
@@ -86,10 +73,7 @@ func wander(t *testing.T, r *rand.Rand, g *grammar.Grammar, s grammar.State, mos
 	t.Helper()
 	var text []byte
 	for {
-		rest, err := g.Shortest(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rest := must.Get(g.Shortest(s))(t)
 		if rest == 0 && (len(text) > most || r.IntN(3) == 0) {
 			return string(text)
 		}
@@ -97,10 +81,7 @@ func wander(t *testing.T, r *rand.Rand, g *grammar.Grammar, s grammar.State, mos
 		var may []byte
 		var to []grammar.State
 		for b := range 256 {
-			next, fits, err := g.Advance(s, []byte{byte(b)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			next, fits := must.Both(g.Advance(s, []byte{byte(b)}))(t)
 			if !fits {
 				continue
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestLinks_Cut(t *testing.T) {
@@ -74,10 +75,7 @@ func TestEngine_NewStage_LinksEqualWhole(t *testing.T) {
 	b := e.Backend()
 	p := sampling.Default()
 	p.Seed, p.LogitBias = 3, map[int32]float32{5: 2}
-	whole, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(e.NewChain(p))(t)
 	defer func() { _ = whole[0].Close() }()
 	p.Chain = []string{"penalties", "top_k", "plugin:idle", "typ_p", "top_p", "min_p", "temperature"}
 	var stages []*Stage
@@ -85,10 +83,7 @@ func TestEngine_NewStage_LinksEqualWhole(t *testing.T) {
 		if l.Plugin != "" {
 			continue
 		}
-		stage, err := e.NewStage(p, l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stage := must.Get(e.NewStage(p, l))(t)
 		defer func() { _ = stage.Close() }()
 		if stage.Native() {
 			t.Error("a part of a chain says that it is one")
@@ -100,17 +95,13 @@ func TestEngine_NewStage_LinksEqualWhole(t *testing.T) {
 		want := draw(t, b, whole[0])
 		v := chain.View{Row: row, N: -1, Chosen: -1}
 		for _, stage := range stages {
-			if err := stage.Apply(&v); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, stage.Apply(&v))
 		}
 		if v.Chosen != want {
 			t.Fatalf("step %d: links drew %d, the whole %d", step, v.Chosen, want)
 		}
 		for _, stage := range stages {
-			if _, err := stage.Accept(v.Chosen); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(stage.Accept(v.Chosen))(t)
 		}
 	}
 }
@@ -124,10 +115,7 @@ func TestEngine_NewChain_GreedyWithoutTemperature(t *testing.T) {
 	for seed := range uint32(20) {
 		p := sampling.Default()
 		p.Seed, p.Temperature, p.Chain = seed, 0, []string{"penalties"}
-		chain, err := e.NewChain(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chain := must.Get(e.NewChain(p))(t)
 		if got := draw(t, b, chain[0]); int(got) != best {
 			t.Errorf("seed %d: drew %d, the likeliest is %d", seed, got, best)
 		}

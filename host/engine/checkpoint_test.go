@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // uncuttable are small models whose sequences cannot be cut everywhere.
@@ -48,11 +49,8 @@ type ticked struct {
 func newTicked(t testing.TB, e *Engine, checkpoints int) ticked {
 	passes := &tokenCounter{backend: e.backend}
 	now := time.Now()
-	s, err := scheduler.New(passes, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 26, Clock: func() time.Time { return now },
-		Checkpoints: kvcache.CheckpointOptions{Most: checkpoints, MinStep: 8192, Bytes: 1 << 26}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(passes, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 26, Clock: func() time.Time { return now },
+		Checkpoints: kvcache.CheckpointOptions{Most: checkpoints, MinStep: 8192, Bytes: 1 << 26}}))(t)
 	t.Cleanup(func() { // it frees what it holds
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/diskcache"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A conversation that is read from the disk after a restart goes on as if it had been computed, in
@@ -41,19 +42,13 @@ func TestEngine_Cold_GoesOnAfterARestart(t *testing.T) {
 						if disk, err = diskcache.Open(diskcache.Options{Dir: dir, Bytes: 1 << 30, Log: slog.New(slog.DiscardHandler)}); err != nil {
 							t.Fatal(err)
 						}
-						identity, err := e.StateIdentity()
-						if err != nil {
-							t.Fatal(err)
-						}
+						identity := must.Get(e.StateIdentity())(t)
 						tier := disk.Tier(identity, e)
 						c.Cold = patientCold{tier}
 						<-disk.Known()
 					}
 					passes := &tokenCounter{backend: e.backend}
-					s, err := scheduler.New(passes, c)
-					if err != nil {
-						t.Fatal(err)
-					}
+					s := must.Get(scheduler.New(passes, c))(t)
 					w := ticked{t, e, s, passes}
 					answer = w.answer(w.begin(next.tokens, 10), nil, 10)
 					ctx, cancel := context.WithCancel(t.Context())
@@ -63,9 +58,7 @@ func TestEngine_Cold_GoesOnAfterARestart(t *testing.T) {
 						e.backend.Truncate(int32(seq), 0)
 					}
 					if disk != nil {
-						if err := disk.Close(); err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, disk.Close())
 					}
 					return answer, passes.tokens
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -33,10 +34,7 @@ func leastOf(t *testing.T, e *Engine, c sampling.Constraint) int {
 		t.Fatal(err)
 	}
 	defer g.release()
-	least, err := g.is.Rest(g.is.Start(), e.tokens())
-	if err != nil {
-		t.Fatal(err)
-	}
+	least := must.Get(g.is.Rest(g.is.Start(), e.tokens()))(t)
 	if least > 1 {
 		_, err = e.NewChain(whole(c, least-1))
 		var refused *sampling.Invalid
@@ -51,22 +49,15 @@ func leastOf(t *testing.T, e *Engine, c sampling.Constraint) int {
 // answer ends. It takes back tokens now and then.
 func randomAnswer(t *testing.T, e *Engine, r *rand.Rand, p sampling.Params) (text string, ended bool) {
 	t.Helper()
-	stages, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must.Get(e.NewChain(p))(t)
 	defer chain.Close(stages)
 	s := stages[0]
 	history := []scheduler.Token{1}
-	if err := s.Reset(history, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset(history, 1))
 	for len(history)-1 < p.Room {
 		if back := r.IntN(len(history)); r.IntN(12) == 0 {
 			history = history[:len(history)-back]
-			if err := s.Reset(history, 1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Reset(history, 1))
 		}
 		row := make([]float32, e.info.Vocabulary)
 		for i := range row {
@@ -80,10 +71,7 @@ func randomAnswer(t *testing.T, e *Engine, r *rand.Rand, p sampling.Params) (tex
 			return e.textOf(history[1:]), true
 		}
 		history = append(history, v.Chosen)
-		effect, err := s.Accept(v.Chosen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		effect := must.Get(s.Accept(v.Chosen))(t)
 		if effect.Stop {
 			return e.textOf(history[1:]), true
 		}
@@ -106,10 +94,7 @@ func TestStage_Complete_RandomSchemas(t *testing.T) {
 	r := steadytest.Rand(t)
 	tried := 0
 	for range 40 {
-		schema, err := json.Marshal(grammartest.RandomSchema(r, 2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		schema := must.Get(json.Marshal(grammartest.RandomSchema(r, 2)))(t)
 		c := sampling.Constraint{JSONSchema: schema}
 		g, err := e.read(t.Context(), c)
 		if err != nil {
@@ -151,10 +136,7 @@ func TestStage_Complete_OtherConstraints(t *testing.T) {
 		least := leastOf(t, e, c.of)
 		for limit := least; limit < least+30; limit++ {
 			text, ended := randomAnswer(t, e, r, whole(c.of, limit))
-			g, err := e.read(t.Context(), c.of)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(e.read(t.Context(), c.of))(t)
 			if g.release(); !ended || !regexp.MustCompile(c.want).MatchString(text) {
 				t.Errorf("%s, %d tokens: %q, ended %v", name, limit, text, ended)
 			} else if s, ok, err := g.is.Advance(g.is.Start(), []byte(text)); !ok || err != nil || !g.is.Complete(s) {
@@ -191,19 +173,14 @@ func TestStage_Complete_Lazy(t *testing.T) {
 // Where what was injected cannot be completed any more, the grammar alone holds.
 func TestStage_Complete_Lost(t *testing.T) {
 	e := opened(t, Options{})
-	stages, err := e.NewChain(whole(sampling.Constraint{Grammar: `root ::= "<" "b"{0,200} "c"* ">" | "[" "b"{150} "]"`}, 12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must.Get(e.NewChain(whole(sampling.Constraint{Grammar: `root ::= "<" "b"{0,200} "c"* ">" | "[" "b"{150} "]"`}, 12)))(t)
 	defer chain.Close(stages)
 	s := stages[0].(*Stage)
 	open, b := tokens(t, e, "[")[0], tokens(t, e, "[b")
 	if n, err := s.Fits([]scheduler.Token{open}); n != 0 || err != nil {
 		t.Fatalf("it takes what cannot be completed: %d, %v", n, err)
 	}
-	if err := s.Reset([]scheduler.Token{1, open}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]scheduler.Token{1, open}, 1))
 	if n, err := s.Fits(b[1:]); n != len(b)-1 || err != nil {
 		t.Errorf("%d of %d tokens may come, %v", n, len(b)-1, err)
 	}

@@ -13,15 +13,13 @@ import (
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // wholeChain is the one stage of a chain.
 func wholeChain(t testing.TB, e *Engine, p sampling.Params) *Stage {
 	t.Helper()
-	stages, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must.Get(e.NewChain(p))(t)
 	t.Cleanup(func() {
 		if err := stages[0].Close(); err != nil {
 			t.Error(err)
@@ -42,10 +40,7 @@ func greedily() sampling.Params {
 // the answer is after at most most tokens.
 func speak(t testing.TB, e *Engine, s *Stage, text string, most int) string {
 	t.Helper()
-	wanted, err := e.Tokenize(t.Context(), text, false, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wanted := must.Get(e.Tokenize(t.Context(), text, false, true))(t)
 	var said strings.Builder
 	row := make([]float32, e.info.Vocabulary)
 	for i := range most {
@@ -57,13 +52,8 @@ func speak(t testing.TB, e *Engine, s *Stage, text string, most int) string {
 		} else {
 			row[e.info.Special.EOS] = 10
 		}
-		token, err := s.sample(row)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Accept(token); err != nil {
-			t.Fatal(err)
-		}
+		token := must.Get(s.sample(row))(t)
+		must.Get(s.Accept(token))(t)
 		if e.model.EndOfGeneration(token) {
 			break
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // begun is a conversation that ends with a message of the assistant.
@@ -98,14 +99,8 @@ func TestEngine_Render_PrefillWithItsReasoning_IsTakenApart(t *testing.T) {
 	} {
 		conversation := begun(chat.Message{Content: content})
 		conversation.Echo = true
-		p, err := e.Render(t.Context(), conversation)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := p.NewSplitter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(e.Render(t.Context(), conversation))(t)
+		a := must.Get(p.NewSplitter())(t)
 		a.Add(c.text)
 		got, err := a.End()
 		a.Close()

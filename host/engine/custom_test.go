@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lark"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -24,14 +25,8 @@ line: ("+" | "-" | " ") /[a"<\\é&]{0,9}/ LF
 
 func customTool(t testing.TB, format string) chat.Tool {
 	t.Helper()
-	raw, err := json.Marshal(map[string]any{"type": "custom", "name": "patch", "description": "Edits files", "format": json.RawMessage(format)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tools, _, err := chat.ParseTools([]json.RawMessage{raw}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(map[string]any{"type": "custom", "name": "patch", "description": "Edits files", "format": json.RawMessage(format)}))(t)
+	tools, _ := must.Both(chat.ParseTools([]json.RawMessage{raw}, true))(t)
 	return tools[0]
 }
 
@@ -44,14 +39,8 @@ func larkFormat(definition string) string {
 // grammar, with each of llama.cpp's templates.
 func TestEngine_Render_CustomTool(t *testing.T) {
 	b := grammar.NewBuilder()
-	root, err := lark.Add(b, patches, lark.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	is, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(lark.Add(b, patches, lark.Options{}))(t)
+	is := must.Get(b.Build(root))(t)
 	r := steadytest.Rand(t)
 	called, enforced := 0, 0
 	eachTemplate(t, func(t *testing.T, e *Engine, name string) {
@@ -66,10 +55,7 @@ func TestEngine_Render_CustomTool(t *testing.T) {
 		if p.Rules == nil {
 			return // it knows no tools
 		}
-		g, err := e.ofFormat(t.Context(), p.Rules)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(e.ofFormat(t.Context(), p.Rules))(t)
 		t.Cleanup(g.release)
 		if len(g.relaxed) > 0 {
 			if len(g.relaxed) > 1 || g.relaxed[0].Pointer != "tools[0].format.definition#" {

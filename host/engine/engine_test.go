@@ -15,16 +15,14 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestEngine_Answer_BuiltInModel(t *testing.T) {
 	e := opened(t, Options{})
-	prompt, err := e.Render(t.Context(), chat.Conversation{
+	prompt := must.Get(e.Render(t.Context(), chat.Conversation{
 		Messages: []chat.Message{{Role: "user", Content: "Tell me a story about a frog."}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	p := sampling.Default()
 	p.Temperature = 0
 	text := answer(t, e, prompt.Text, p)
@@ -35,15 +33,10 @@ func TestEngine_Answer_BuiltInModel(t *testing.T) {
 
 func answer(t *testing.T, e *Engine, prompt string, p sampling.Params) string {
 	t.Helper()
-	stages, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must.Get(e.NewChain(p))(t)
 	defer func() { _ = stages[0].Close() }()
 	history := tokens(t, e, prompt)
-	if err := stages[0].Reset(history, len(history)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, stages[0].Reset(history, len(history)))
 	b := e.Backend()
 	b.Truncate(0, 0)
 	feed(t, b, 0, 0, history...)
@@ -127,20 +120,13 @@ func TestOpen_BadOptions(t *testing.T) {
 
 func TestEngine_Close_WhileAPassRuns(t *testing.T) {
 	for range 20 {
-		e, err := Open(t.Context(), Options{Path: builtIn, Threads: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Open(t.Context(), Options{Path: builtIn, Threads: 1}))(t)
 		var batch scheduler.Batch
 		for i := range int32(500) {
 			batch.Add(5, i, 0, i == 499)
 		}
-		if err := e.Backend().Start(&batch); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Backend().Start(&batch))
+		must.Do(t, e.Close())
 		if err := e.Close(); err != nil {
 			t.Fatalf("a second time: %v", err)
 		}
@@ -158,12 +144,9 @@ func TestEngine_Close_WhileAPassRuns(t *testing.T) {
 
 func TestEngine_Render_TokensReadAsTheText(t *testing.T) {
 	e := opened(t, Options{})
-	p, err := e.Render(t.Context(), chat.Conversation{
+	p := must.Get(e.Render(t.Context(), chat.Conversation{
 		Messages: []chat.Message{{Role: "user", Content: "Weather?"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if text, err := e.Detokenize(tokens(t, e, p.Text)); err != nil || text != p.Text {
 		t.Errorf("%q became %q (%v)", p.Text, text, err)
 	}
@@ -202,10 +185,7 @@ func TestOpen_AttentionNotCausal(t *testing.T) {
 // for.
 func TestOpen_PoolingModel_Generates(t *testing.T) {
 	for _, pooling := range []uint32{1, 2, 3, 4} { // mean, first, last, rank
-		e, err := Open(t.Context(), Options{Path: edited(t, "llama.pooling_type", gguf.NewUint32(pooling)), Threads: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Open(t.Context(), Options{Path: edited(t, "llama.pooling_type", gguf.NewUint32(pooling)), Threads: 1}))(t)
 		if row := feed(t, e.Backend(), 0, 0, tokens(t, e, "Once upon a")...); len(row) != e.Info().Vocabulary {
 			t.Errorf("pooling %d: a row of %d", pooling, len(row))
 		}
@@ -217,9 +197,7 @@ func TestOpen_PoolingModel_Generates(t *testing.T) {
 
 func TestOpen_EncoderModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encoder.gguf")
-	if err := synth.SmallFile(path, "bert", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(path, "bert", 1))
 	if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, ErrNotGenerating) {
 		t.Errorf("got %v, want ErrNotGenerating", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const builtIn = "../model/penstock-tiny.gguf"
@@ -36,9 +37,7 @@ func openedSmall(t testing.TB, kind string, o Options) *Engine {
 		return opened(t, o)
 	}
 	o.Path = filepath.Join(t.TempDir(), kind+".gguf")
-	if err := synth.SmallFile(o.Path, kind, 7); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(o.Path, kind, 7))
 	return openedHere(t, o)
 }
 
@@ -53,10 +52,7 @@ func openedHere(t testing.TB, o Options) *Engine {
 	t.Helper()
 	before := native.LiveObjects()
 	o.Threads = 1
-	e, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Open(t.Context(), o))(t)
 	t.Cleanup(func() {
 		e.grammars.checkReleased(t)
 		if err := e.Close(); err != nil {
@@ -73,10 +69,7 @@ func openedHere(t testing.TB, o Options) *Engine {
 func onDevice(t testing.TB, o *Options) {
 	t.Helper()
 	if layers := os.Getenv("PENSTOCK_TEST_GPU_LAYERS"); layers != "" && o.GPULayers == 0 {
-		n, err := strconv.Atoi(layers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(layers))(t)
 		o.GPULayers = n
 	}
 }
@@ -89,10 +82,7 @@ func scheduled(t testing.TB, e *Engine, slots int) (_ *scheduler.Scheduler, stop
 
 func scheduledWith(t testing.TB, e *Engine, o scheduler.Config) (_ *scheduler.Scheduler, stop func()) {
 	t.Helper()
-	s, err := scheduler.New(e.Backend(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(e.Backend(), o))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Run(ctx) }()
@@ -101,22 +91,14 @@ func scheduledWith(t testing.TB, e *Engine, o scheduler.Config) (_ *scheduler.Sc
 
 func tokens(t testing.TB, e *Engine, text string) []int32 {
 	t.Helper()
-	out, err := e.Tokenize(t.Context(), text, true, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return must.Get(e.Tokenize(t.Context(), text, true, true))(t)
 }
 
 // pass runs one forward pass.
 func pass(t testing.TB, b scheduler.Backend, batch *scheduler.Batch) {
 	t.Helper()
-	if err := b.Start(batch); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Start(batch))
+	must.Do(t, b.Wait())
 }
 
 // feed puts tokens into a sequence from a position on and returns the logits after the last.
@@ -137,8 +119,6 @@ func draw(t testing.TB, b scheduler.Backend, stage chain.Stage) int32 {
 	if draws[0].Err != nil {
 		t.Fatal(draws[0].Err)
 	}
-	if _, err := stage.Accept(draws[0].Token); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(stage.Accept(draws[0].Token))(t)
 	return draws[0].Token
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // lazyAndThinking is an answer with a lazy grammar that two words wake, and with thinking of at
@@ -48,10 +49,7 @@ func (s *Stage) state(t *testing.T, probes []scheduler.Token) follower {
 	t.Helper()
 	f := follower{asleep: s.lazy.asleep, resting: s.rests(), force: slices.Clone(s.thinking.force())}
 	for i, probe := range probes {
-		n, err := s.Fits([]scheduler.Token{probe})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(s.Fits([]scheduler.Token{probe}))(t)
 		if n == 1 {
 			f.fits = append(f.fits, i)
 		}
@@ -67,17 +65,12 @@ func TestStage_Reset_EqualsAccepting(t *testing.T) {
 	woken, thought := 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		answer, err := e.Tokenize(t.Context(), babble(r, 12), false, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(e.Tokenize(t.Context(), babble(r, 12), false, true))(t)
 		told, other := wholeChain(t, e, lazyAndThinking()), wholeChain(t, e, lazyAndThinking())
 		history := []scheduler.Token{1, 2, 3}
 		prompt := len(history)
 		for _, s := range []*Stage{told, other} {
-			if err := s.Reset(history, prompt); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Reset(history, prompt))
 		}
 		for _, token := range answer {
 			if n, err := told.Fits([]scheduler.Token{token}); n == 0 || err != nil {
@@ -102,9 +95,7 @@ func TestStage_Reset_EqualsAccepting(t *testing.T) {
 			}
 		}
 		back := history[:prompt+r.IntN(len(history)-prompt+1)]
-		if err := errors.Join(told.Reset(back, prompt), other.Reset(back, prompt)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(told.Reset(back, prompt), other.Reset(back, prompt)))
 		if diff := cmp.Diff(other.state(t, probes), told.state(t, probes), cmp.AllowUnexported(follower{})); diff != "" {
 			t.Errorf("seed %d: taken back:\n%s", seed, diff)
 		}
@@ -120,21 +111,14 @@ func TestStage_Fits_IsWhatAcceptTakes(t *testing.T) {
 	for seed := range uint64(80) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := wholeChain(t, e, lazyAndThinking())
-		said, err := e.Tokenize(t.Context(), babble(r, 14), false, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
-			t.Fatal(err)
-		}
+		said := must.Get(e.Tokenize(t.Context(), babble(r, 14), false, true))(t)
+		must.Do(t, s.Reset([]scheduler.Token{1}, 1))
 		from := r.IntN(len(said))
 		for _, token := range said[:from] {
 			if n, _ := s.Fits([]scheduler.Token{token}); n == 0 {
 				break
 			}
-			if _, err := s.Accept(token); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Accept(token))(t)
 		}
 		rest := said[from:]
 		want, err := s.Fits(rest)
@@ -178,9 +162,7 @@ func TestStage_Thinking_BudgetOfTokens(t *testing.T) {
 		p.Thinking = sampling.Thinking{Budget: c.budget, StartTag: "<think>", EndTags: []string{"</think>", "</t>"}, Message: " enough"}
 		p.GenerationPrompt = c.prompt
 		s := wholeChain(t, e, p)
-		if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Reset([]scheduler.Token{1}, 1))
 		if got := speak(t, e, s, c.says, 100); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -190,16 +172,11 @@ func TestStage_Thinking_BudgetOfTokens(t *testing.T) {
 // A budget that a client makes smaller than what was thought ends the thinking at once.
 func TestStage_Reset_SmallerBudget(t *testing.T) {
 	e := opened(t, Options{})
-	history, err := e.Tokenize(t.Context(), "<think>a b c d e f", false, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	history := must.Get(e.Tokenize(t.Context(), "<think>a b c d e f", false, true))(t)
 	p := lazyAndThinking()
 	p.Thinking.Budget = 2
 	s := wholeChain(t, e, p)
-	if err := s.Reset(history, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset(history, 0))
 	if got, want := s.thinking.force(), s.thinking.forced; !slices.Equal(got, want) {
 		t.Errorf("%v are forced, want %v", got, want)
 	}

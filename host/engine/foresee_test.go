@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // longNames is a schema whose objects are mostly their members' names.
@@ -53,9 +54,7 @@ func TestStage_Foresee(t *testing.T) {
 		{`[{"registered_customer_identifier": 7, "preferred_delivery_weekday": "w`, `ednesday in the afternoon`},
 	} {
 		history := append([]scheduler.Token{1}, tokens(t, e, c.before)...)
-		if err := s.Reset(history, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Reset(history, 1))
 		got := ""
 		for _, token := range s.Foresee(64) {
 			got += e.Piece(token)

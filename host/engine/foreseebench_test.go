@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // mute is a drafter without a guess: what is drafted is what grammars leave no choice of.
@@ -64,10 +65,7 @@ func BenchmarkForesee(b *testing.B) {
 		prompts = append(prompts, []int32{1, 100 + i})
 	}
 	for _, slots := range []int{1, 8} {
-		e, err := Open(b.Context(), Options{Path: path, Slots: slots, DraftRows: 32, ContextSize: slots * 1024})
-		if err != nil {
-			b.Fatal(err)
-		}
+		e := must.Get(Open(b.Context(), Options{Path: path, Slots: slots, DraftRows: 32, ContextSize: slots * 1024}))(b)
 		for name, schema := range kinds {
 			b.Run(fmt.Sprintf("streams=%d/%s", slots, name), func(b *testing.B) {
 				var ratios []float64
@@ -81,10 +79,7 @@ func BenchmarkForesee(b *testing.B) {
 						e.grammars.forget() // each pair begins with nothing known
 						t, n, right := answered(b, unblinded{e.Backend()}, mute{}, prompts[:slots], most, func() []chain.Stage {
 							p.Seed++
-							stages, err := e.NewChain(p)
-							if err != nil {
-								b.Fatal(err)
-							}
+							stages := must.Get(e.NewChain(p))(b)
 							if with == 0 {
 								stages[0] = blind{stages[0].(*Stage)}
 							}
@@ -102,8 +97,6 @@ func BenchmarkForesee(b *testing.B) {
 				b.ReportMetric(float64(accepted)/float64(b.N*slots), "accepted")
 			})
 		}
-		if err := e.Close(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Close())
 	}
 }

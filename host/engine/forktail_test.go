@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // branches computes the branches of a request with a real model, as the scheduler does.
@@ -34,12 +35,8 @@ func (w *branches) step(seq *kvcache.Sequence, tokens []int32) (after *kvcache.S
 	if !w.cache.Reserve(batch.Len()) {
 		w.t.Fatal("no room")
 	}
-	if err := w.b.Start(&batch); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.b.Wait(); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.b.Start(&batch))
+	must.Do(w.t, w.b.Wait())
 	w.cache.Append(seq, tokens[at:])
 	return seq, slices.Clone(w.b.Row(0)), batch.Len()
 }

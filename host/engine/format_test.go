@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -23,24 +24,15 @@ import (
 func allowedBy(t *testing.T, e *Engine, c chat.Conversation, text string) (allowed string, complete bool) {
 	t.Helper()
 	c.Messages = hello
-	p, err := e.Render(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := e.ofFormat(t.Context(), p.Rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(e.Render(t.Context(), c))(t)
+	g := must.Get(e.ofFormat(t.Context(), p.Rules))(t)
 	t.Cleanup(g.release)
 	s := g.is.Start()
 	if !p.Lazy {
 		text = p.GenerationPrompt + text
 	}
 	for i := range len(text) {
-		next, fits, err := g.is.Advance(s, []byte(text[i:i+1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		next, fits := must.Both(g.is.Advance(s, []byte(text[i:i+1])))(t)
 		if !fits {
 			return text[:i], false
 		}
@@ -78,10 +70,7 @@ func TestStage_OneCall_EndsTheAnswer(t *testing.T) {
 		for _, parallel := range []bool{false, true} {
 			c := callingF(parallel, `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
 			c.ToolChoice.Mode = mode
-			p, err := e.Render(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(e.Render(t.Context(), c))(t)
 			params := greedily()
 			params.Constraint = sampling.Constraint{Format: p.Rules, GrammarLazy: p.Lazy}
 			params.GenerationPrompt = p.GenerationPrompt
@@ -91,19 +80,11 @@ func TestStage_OneCall_EndsTheAnswer(t *testing.T) {
 				}
 				params.GrammarTriggers = append(params.GrammarTriggers, sampling.Trigger{Kind: sampling.TriggerWord, Value: trigger.Value})
 			}
-			stages, err := e.NewChain(params)
-			if err != nil {
-				t.Fatal(err)
-			}
+			stages := must.Get(e.NewChain(params))(t)
 			s := stages[0].(*Stage)
 			t.Cleanup(func() { _ = s.Close() })
-			tokens, err := e.Tokenize(t.Context(), call+"\n"+call, false, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Reset(p.Tokens, len(p.Tokens)); err != nil {
-				t.Fatal(err)
-			}
+			tokens := must.Get(e.Tokenize(t.Context(), call+"\n"+call, false, true))(t)
+			must.Do(t, s.Reset(p.Tokens, len(p.Tokens)))
 			if n, err := s.Fits(tokens); n != len(tokens) || err != nil {
 				t.Errorf("%s, parallel %v: %d of %d tokens may be forced, %v", mode, parallel, n, len(tokens), err)
 			}
@@ -214,10 +195,7 @@ func TestEngine_OfFormat_ManyUnenforceable(t *testing.T) {
 			text := fmt.Sprintf(`{"type":"function","function":{"name":"f%d","description":"","parameters":%s}}`, i, parameters)
 			c.Tools = append(c.Tools, chat.Tool{Name: fmt.Sprintf("f%d", i), Field: fmt.Sprintf("tools[%d]", i), JSON: json.RawMessage(text)})
 		}
-		p, err := e.Render(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(e.Render(t.Context(), c))(t)
 		return p.Rules
 	}
 	right := format(`{"type":"object","properties":{"a":true},"required":["a"]}`)

@@ -16,21 +16,15 @@ import (
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // rendering is an engine of which only the template is there.
 func rendering(t *testing.T, m *native.Model, source string) *Engine {
 	t.Helper()
-	tmpl, err := template.New(m, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tmpl.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	tmpl := must.Get(template.New(m, source))(t)
+	must.Close(t, tmpl)
 	e := &Engine{template: tmpl, templateOptions: TemplateOptions{}.withDefaults()}
 	about := tmpl.Info()
 	e.info = Info{TemplateCaps: about.Caps, Thinks: about.Thinks}
@@ -42,15 +36,8 @@ func rendering(t *testing.T, m *native.Model, source string) *Engine {
 
 func vocabulary(t *testing.T) *native.Model {
 	t.Helper()
-	m, err := native.LoadModel(t.Context(), builtIn, native.ModelOptions{VocabOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	m := must.Get(native.LoadModel(t.Context(), builtIn, native.ModelOptions{VocabOnly: true}))(t)
+	must.Close(t, m)
 	return m
 }
 
@@ -150,10 +137,7 @@ func TestEngine_Render_EveryKind(t *testing.T) {
 	if err != nil || len(files) < 60 {
 		t.Fatal("llama.cpp's source is not there: make build", files, err)
 	}
-	docs, err := os.ReadFile("../../docs/chat-templates.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := must.Get(os.ReadFile("../../docs/chat-templates.md"))(t)
 	model := vocabulary(t)
 	offered := []chat.Tool{{Name: "wombat", JSON: []byte(`{"type":"function","function":{"name":"wombat","description":"d","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}`)}}
 	t.Run("templates", func(t *testing.T) { // all have ended before the model is closed
@@ -161,10 +145,7 @@ func TestEngine_Render_EveryKind(t *testing.T) {
 			name := strings.TrimSuffix(filepath.Base(file), ".jinja")
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				source, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				source := must.Get(os.ReadFile(file))(t)
 				e := rendering(t, model, string(source))
 				row := row(t, name, e)
 				if !strings.Contains(string(docs), row) {
@@ -199,10 +180,7 @@ func TestEngine_Render_EveryKind(t *testing.T) {
 // row is a template's in the table of docs/chat-templates.md.
 func row(t *testing.T, name string, e *Engine) string {
 	form := func(n *need) string {
-		f, err := n.form(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(n.form(t.Context()))(t)
 		return f.String()
 	}
 	plain, tools := cmp.Or(form(e.needs), "–"), form(e.needsWithTools)
@@ -226,10 +204,7 @@ var notAsItStands = map[string][]string{
 
 // asItStands is what the template makes of a conversation that is in no other form; "": it refuses.
 func asItStands(t *testing.T, e *Engine, c chat.Conversation) string {
-	n, err := e.conversation(t.Context(), &c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.conversation(t.Context(), &c))(t)
 	p, err := e.renderMessages(t.Context(), n, c.Messages)
 	if err != nil {
 		return ""

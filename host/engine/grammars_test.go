@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func anyGrammar(t *testing.T) *grammar.Grammar {
@@ -24,11 +25,7 @@ func anyGrammar(t *testing.T) *grammar.Grammar {
 	b := grammar.NewBuilder()
 	root := b.Rule()
 	b.Define(root, b.Seq())
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must.Get(b.Build(root))(t)
 }
 
 func TestGrammars_Of_KeepsTheLastUsed(t *testing.T) {
@@ -36,13 +33,10 @@ func TestGrammars_Of_KeepsTheLastUsed(t *testing.T) {
 	reads := map[string]int{}
 	use := func(text string) *keptGrammar {
 		t.Helper()
-		got, err := k.of(sampling.WithSalt(t.Context(), ""), source{in: inRegex, text: text}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
+		got := must.Get(k.of(sampling.WithSalt(t.Context(), ""), source{in: inRegex, text: text}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
 			reads[text]++
 			return anyGrammar(t), nil, nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return got
 	}
 	ask := func(text string) { use(text).release() }
@@ -211,10 +205,7 @@ func TestEngine_OfSchema_ByItsOptions(t *testing.T) {
 		"in any order":         {schema.Options{Order: schema.AnyOrder, Closed: true}, []string{`{"b": 1, "a": 2}`}, []string{`{"c": 1}`}},
 		"compact":              {schema.Options{Compact: true}, []string{`{"a":1}`}, []string{`{"a": 1}`}},
 	} {
-		kept, err := e.ofSchema(t.Context(), text, c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kept := must.Get(e.ofSchema(t.Context(), text, c.o))(t)
 		defer kept.release()
 		for _, json := range c.fits {
 			if !e.takes(t, kept, json) {
@@ -274,9 +265,7 @@ func TestGrammars_Of_Salted(t *testing.T) {
 		if salt != "none" {
 			ctx = sampling.WithSalt(ctx, salt)
 		}
-		if _, err := k.of(ctx, source{in: inGBNF, text: "a"}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(k.of(ctx, source{in: inGBNF, text: "a"}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil }))(t)
 	}
 	if reads != 5 || len(k.known) != 3 {
 		t.Errorf("read %d times for three callers and twice for nobody; %d are kept", reads, len(k.known))
@@ -296,10 +285,7 @@ func TestEngine_Prepare_IsShared(t *testing.T) {
 	defer p.Constraint.Release()
 	var first *triggers
 	for range 3 {
-		chain, err := e.NewChain(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chain := must.Get(e.NewChain(p))(t)
 		s := chain[len(chain)-1].(*Stage)
 		if first == nil {
 			first = s.lazy.triggers
@@ -324,10 +310,7 @@ func TestEngine_NewChain_FollowsTheAnswersGrammar(t *testing.T) {
 	ctx := sampling.WithSalt(t.Context(), "salt")
 	prepared := func(p sampling.Params) sampling.Params {
 		t.Helper()
-		c, err := e.Prepare(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(e.Prepare(ctx, p))(t)
 		p.Constraint = c
 		return p
 	}

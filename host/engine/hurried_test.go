@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -66,9 +67,7 @@ func TestStage_SampleSoon_SameTokens(t *testing.T) {
 			patient := wholeChain(t, e, p)
 			history := []scheduler.Token{1}
 			for _, s := range []*Stage{soon, patient} {
-				if err := s.Reset(history, 1); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.Reset(history, 1))
 			}
 			r := rand.New(rand.NewPCG(seed, 4))
 			for i := range 25 {
@@ -115,9 +114,7 @@ func begunWith(t *testing.T, e *Engine, c sampling.Constraint) *Stage {
 	p := greedily()
 	p.Constraint = c
 	s := wholeChain(t, e, p)
-	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]scheduler.Token{1}, 1))
 	return s
 }
 
@@ -127,9 +124,7 @@ func TestStage_Accept_LeavesWhatTakesLong(t *testing.T) {
 	e := opened(t, Options{})
 	s := begunWith(t, e, lengthy()["lazy"])
 	for _, token := range tokens(t, e, "aba") {
-		if _, err := s.Accept(token); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Accept(token))(t)
 	}
 	if len(s.rules.behind) == 0 || s.Native() {
 		t.Fatal("the tick has followed what takes long")
@@ -150,9 +145,7 @@ func TestStage_Prepare_MakesTheMask(t *testing.T) {
 	if _, err := s.sampleSoon(make([]float32, e.info.Vocabulary)); !errors.Is(err, chain.ErrSlow) {
 		t.Fatalf("the first draw: %v", err)
 	}
-	if _, err := s.Prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Prepare())(t)
 	if err := s.rules.grammar.MaskWithin(s.rules.here, e.tokens(), make([]uint32, e.tokens().Words()), 1); err != nil {
 		t.Errorf("the mask is not made: %v", err)
 	}

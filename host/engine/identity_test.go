@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Of adapters from the same file, one may be unloaded and not collected yet: the one that was
@@ -39,9 +40,7 @@ func TestIdentity_Model_TellsApart(t *testing.T) {
 			}
 		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, weights, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, weights, 0o600))
 		return path
 	}
 	first, tuned, second, other := write("first", -1), write("tuned", 4<<20), write("second", -1), write("other", 0)
@@ -49,10 +48,7 @@ func TestIdentity_Model_TellsApart(t *testing.T) {
 	note := func(what string, o Options, positions int) {
 		i := newIdentity(o)
 		i.positions = positions
-		got, err := i.ofModel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(i.ofModel())(t)
 		if same, known := all[got]; known {
 			t.Errorf("%s is the same as %s", what, same)
 		}
@@ -71,12 +67,8 @@ func TestIdentity_Model_TellsApart(t *testing.T) {
 	h.Set("general.architecture", gguf.NewString("phi3"))
 	h.Append("rope_factors_long.weight", gguf.F32, 32)
 	var b bytes.Buffer
-	if err := h.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(long, append(b.Bytes(), make([]byte, 4*32)...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Write(&b))
+	must.Do(t, os.WriteFile(long, append(b.Bytes(), make([]byte, 4*32)...), 0o600))
 	note("long rotations", Options{Path: long}, 4096)
 	note("long rotations in a longer context", Options{Path: long}, 8192)
 	note("long rotations in the second file", Options{Path: first, Parts: []string{first, long}}, 4096)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // BenchmarkTick_Idle tells which share of the time no forward pass runs while all answers generate,
@@ -20,10 +21,7 @@ func BenchmarkTick_Idle(b *testing.B) {
 	const most = 200
 	for _, c := range []struct{ answers, logprobs int }{{1, -1}, {8, -1}, {32, -1}, {8, 5}} {
 		b.Run(fmt.Sprintf("answers=%d/logprobs=%d", c.answers, c.logprobs), func(b *testing.B) {
-			e, err := Open(b.Context(), Options{Path: cmp.Or(os.Getenv("PENSTOCK_BENCH_MODEL"), builtIn), Slots: c.answers, ContextSize: c.answers * 512})
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(Open(b.Context(), Options{Path: cmp.Or(os.Getenv("PENSTOCK_BENCH_MODEL"), builtIn), Slots: c.answers, ContextSize: c.answers * 512}))(b)
 			defer e.Close() //nolint:errcheck // the benchmark ends
 			s, stop := scheduled(b, e, c.answers)
 			defer stop()
@@ -36,10 +34,7 @@ func BenchmarkTick_Idle(b *testing.B) {
 					all = append(all, r)
 				}
 				said(b, s, all...)
-				snap, err := s.Inspect(b.Context(), most)
-				if err != nil {
-					b.Fatal(err)
-				}
+				snap := must.Get(s.Inspect(b.Context(), most))(b)
 				use.add(snap.Ticks, c.answers)
 			}
 			use.report(b)

@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestLayout_Place(t *testing.T) {
@@ -54,21 +55,15 @@ func placedScheduler(t *testing.T, l scheduler.Limits, archive int64) (*schedule
 	t.Helper()
 	l.Vocabulary = 2000 // more than the tokens of stories
 	b := schedulertest.New(l)
-	s, err := scheduler.New(placed{b, layout{sequences: l.Sequences}}, scheduler.Config{Slots: l.Sequences, ArchiveBytes: archive, Clock: b.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(placed{b, layout{sequences: l.Sequences}}, scheduler.Config{Slots: l.Sequences, ArchiveBytes: archive, Clock: b.Now}))(t)
 	return s, b
 }
 
 // submitStory asks for up to so many tokens after a story of n.
 func submitStory(t *testing.T, s *scheduler.Scheduler, n, seed, most int, reuse bool) *scheduler.Stream {
 	t.Helper()
-	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: story(n, int32(seed))}}, Ending: scheduler.Ending{MaxTokens: most}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: reuse},
-		Chain: []chain.Stage{schedulertest.Greedy{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: story(n, int32(seed))}}, Ending: scheduler.Ending{MaxTokens: most}, Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: reuse},
+		Chain: []chain.Stage{schedulertest.Greedy{}}}))(t)
 	return st
 }
 

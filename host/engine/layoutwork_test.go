@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // preemptions counts the jobs that lost their slot.
@@ -40,11 +41,8 @@ func TestLayout_RandomWork_SameTokensAsAlone(t *testing.T) {
 			b := schedulertest.New(scheduler.Limits{Vocabulary: 2000, Cells: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: sequences,
 				SeparatePasses: rng.IntN(2) == 0})
 			b.Cost, b.CopyCost = schedulertest.Measured.Cost, time.Duration(rng.IntN(3))*20*time.Microsecond
-			s, err := scheduler.New(placed{b, layout{sequences: sequences}}, scheduler.Config{Slots: 1 + rng.IntN(sequences),
-				ArchiveBytes: int64(rng.IntN(3)) << 15, Clock: b.Now})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(scheduler.New(placed{b, layout{sequences: sequences}}, scheduler.Config{Slots: 1 + rng.IntN(sequences),
+				ArchiveBytes: int64(rng.IntN(3)) << 15, Clock: b.Now}))(t)
 			s.Listen(scheduler.Listener{Tick: preempted.Tick})
 			for i, a := range randomAnswers(t, s, rng, cells) {
 				want := b.After(slices.Concat(a.prompt, a.said), len(a.prompt), scheduler.Request{})

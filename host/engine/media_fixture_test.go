@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // perceiving is an engine with a small model that sees or hears.
@@ -62,10 +63,7 @@ type part struct {
 // said are the tokens of a text.
 func (p *perceiving) said(t testing.TB, text string) part {
 	t.Helper()
-	tokens, err := p.Tokenize(t.Context(), text, false, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(p.Tokenize(t.Context(), text, false, true))(t)
 	return part{tokens: tokens}
 }
 
@@ -82,10 +80,7 @@ func (p *perceiving) seen(t testing.TB, seed int) (parts []part) {
 	for _, of := range encoded[p.pair][seed] {
 		if of.piece != nil {
 			made := *of.piece
-			tokens, err := p.table.Add(&made)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tokens := must.Get(p.table.Add(&made))(t)
 			of = part{tokens, &made}
 		}
 		parts = append(parts, of)
@@ -96,14 +91,8 @@ func (p *perceiving) seen(t testing.TB, seed int) (parts []part) {
 // encode has the projector divide and encode what is seen or heard. Its pieces have no tokens yet.
 func (p *perceiving) encode(t testing.TB, seed int) (parts []part) {
 	t.Helper()
-	projector, err := native.OpenProjector(p.weights, p.projector, native.ProjectorOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	media, err := p.divide(projector, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	projector := must.Get(native.OpenProjector(p.weights, p.projector, native.ProjectorOptions{Threads: 1}))(t)
+	media := must.Get(p.divide(projector, seed))(t)
 	defer func() {
 		if err := errors.Join(media.Close(), projector.Close()); err != nil {
 			t.Error(err)
@@ -114,10 +103,7 @@ func (p *perceiving) encode(t testing.TB, seed int) (parts []part) {
 			parts = append(parts, part{tokens: of.Tokens})
 			continue
 		}
-		values, err := projector.Encode(t.Context(), media, i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must.Get(projector.Encode(t.Context(), media, i))(t)
 		s := piece.Shape{Rows: of.Embeddings, Positions: of.Positions, Columns: of.Columns, Whole: of.Whole}
 		s.Hash = sha256.Sum256(fmt.Append(nil, seed, i))
 		parts = append(parts, part{piece: &piece.Piece{Shape: s, Values: values}})

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // served is a pair behind a scheduler, with what each prompt is answered by the binding alone.
@@ -25,10 +26,7 @@ type served struct {
 func serve(t *testing.T, p *perceiving, o scheduler.Config) *served {
 	t.Helper()
 	o.Pieces = p.table
-	c, err := native.NewContext(p.weights, native.ContextOptions{Cells: 4096, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(native.NewContext(p.weights, native.ContextOptions{Cells: 4096, Threads: 1}))(t)
 	s, stop := scheduledWith(t, p.Engine, o)
 	t.Cleanup(func() {
 		stop()
@@ -56,9 +54,7 @@ func (s *served) request(t *testing.T, parts ...part) scheduler.Request {
 // alone is what the binding answers.
 func (s *served) alone(t *testing.T, parts ...part) string {
 	t.Helper()
-	if err := s.context.Remove(0, -1, -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.context.Remove(0, -1, -1))
 	return lone(t, s.perceiving, s.context, parts)
 }
 
@@ -132,22 +128,12 @@ func (s *served) paused(t *testing.T, parts []part) (_ *scheduler.Stream, prompt
 	t.Helper()
 	r := s.request(t, parts...)
 	r.MaxTokens = 1000
-	st, err := s.Submit(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(s.Submit(r))(t)
 	for range 6 {
-		if _, err := st.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(st.Next(t.Context()))(t)
 	}
-	if err := st.Pause(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	prompt, begun, err := st.Conversation(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, st.Pause(t.Context()))
+	prompt, begun := must.Both(st.Conversation(t.Context()))(t)
 	return st, prompt, begun.Tokens
 }
 
@@ -157,12 +143,8 @@ func (s *served) rewound(t *testing.T, parts []part) {
 	st, _, answered := s.paused(t, parts)
 	defer st.Cancel()
 	const kept = 2
-	if err := st.Rewind(t.Context(), len(answered)-kept); err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Resume(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, st.Rewind(t.Context(), len(answered)-kept))
+	must.Do(t, st.Resume(t.Context()))
 	want, got, back := s.alone(t, parts...), "", false
 	for len(got) < len(want)-kept {
 		e, err := st.Next(t.Context())
@@ -213,20 +195,13 @@ func (s *served) restored(t *testing.T, parts []part) {
 		t.Fatal("no slot has the conversation")
 	}
 	state := saved.State.(state)
-	copied, err := s.NewState(len(state.Contents()), state.positions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	copied := must.Get(s.NewState(len(state.Contents()), state.positions))(t)
 	copy(copied.Contents(), state.Contents())
 	read := &kvcache.Saved{Tokens: saved.Tokens, Pieces: saved.Pieces, Scope: saved.Scope, State: copied}
 	for slot := range 3 {
-		if _, err := s.EraseSlot(t.Context(), slot, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.EraseSlot(t.Context(), slot, ""))(t)
 	}
-	if err := s.RestoreSlot(t.Context(), 1, read); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.RestoreSlot(t.Context(), 1, read))
 	for _, of := range []kvcache.State{saved.State, copied} {
 		if err := of.Close(); err != nil {
 			t.Error(err)

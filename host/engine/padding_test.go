@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestPadder_Pad_FollowsOneAnother(t *testing.T) {
@@ -91,12 +92,8 @@ func TestBackend_Split_DecodesAsAlone(t *testing.T) {
 		for _, s := range []int32{6, 1, 4} {
 			batch.Add(want[s][i], int32(len(prompt)+1+i), s, true)
 		}
-		if err := b.Start(&batch); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Start(&batch))
+		must.Do(t, b.Wait())
 		for row, s := range []int32{6, 1, 4} {
 			if got := int32(best(b.Row(row))); got != want[s][i+1] {
 				t.Errorf("step %d of sequence %d: %d, alone %d", i, s, got, want[s][i+1])

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // story is n tokens that differ with the seed.
@@ -28,16 +29,11 @@ func story(n int, seed int32) []int32 {
 func keepState(t *testing.T, b scheduler.Backend, seq int32) (restore func(into int32)) {
 	t.Helper()
 	states := b.(kvcache.StateMemory)
-	saved, err := states.SaveState(seq)
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := must.Get(states.SaveState(seq))(t)
 	t.Cleanup(func() { _ = saved.Close() })
 	return func(into int32) {
 		t.Helper()
-		if err := states.RestoreState(into, saved, saved.(state).positions); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, states.RestoreState(into, saved, saved.(state).positions))
 	}
 }
 
@@ -134,10 +130,7 @@ func TestBackend_Restore_Part(t *testing.T) {
 				want := feed(t, b, 2, n, 7) // in a pass of its own, as below: others round differently
 				b.Truncate(2, 0)
 				states := b.(kvcache.StateMemory)
-				state, err := states.SaveState(0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				state := must.Get(states.SaveState(0))(t)
 				defer state.Close()
 				b.Truncate(0, 0)
 				feed(t, b, 0, 0, story(70, 3)...)
@@ -146,9 +139,7 @@ func TestBackend_Restore_Part(t *testing.T) {
 						t.Errorf("%d positions of a state of 96 were restored", wrong)
 					}
 				}
-				if err := states.RestoreState(3, state, n); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, states.RestoreState(3, state, n))
 				for !b.ContinueCopy(0, false) {
 					feed(t, b, 1, 96, 7) // beside it
 					b.Truncate(1, 96)
@@ -165,10 +156,7 @@ func TestBackend_Restore_Part(t *testing.T) {
 func TestBackend_Restore_PartOfAWindow(t *testing.T) {
 	b := opened(t, Options{Slots: 2}).backend
 	feed(t, b, 0, 0, story(40, 1)...)
-	state, err := b.SaveState(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(b.SaveState(0))(t)
 	defer state.Close()
 	for window, want := range map[int]bool{0: true, 41: true, 40: false, 39: false} {
 		b.window = window
@@ -205,19 +193,14 @@ func TestBackend_Restore_AsLongAsTheWindow(t *testing.T) {
 				want[at] = next(at)
 			}
 			feed(t, b, 0, 0, text[:n]...)
-			state, err := b.SaveState(0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(b.SaveState(0))(t)
 			defer state.Close()
 			feed(t, b, 1, 0, letters(400, 3)...) // it takes all cells that are free for it
 			b.ContinueCopy(-1, true)
 			b.Truncate(0, 0)
 			restore := func() {
 				b.Truncate(2, 0)
-				if err := b.RestoreState(2, state, n); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, b.RestoreState(2, state, n))
 			}
 			check := func(seq int32, at int) {
 				t.Helper()
@@ -245,15 +228,10 @@ func TestBackend_Restore_AsLongAsTheWindow(t *testing.T) {
 				if b.Share(2, 3, n+5) == 0 {
 					t.Fatal("it is not shared")
 				}
-				again, err := b.SaveState(3)
-				if err != nil {
-					t.Fatal(err)
-				}
+				again := must.Get(b.SaveState(3))(t)
 				b.ContinueCopy(-1, true)
 				b.Truncate(4, 0)
-				if err := b.RestoreState(4, again, n+5); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, b.RestoreState(4, again, n+5))
 				for seq := int32(2); seq <= 4; seq++ {
 					kept := b.Truncate(seq, at)
 					if kept == at && at < n && n >= window {
@@ -277,10 +255,7 @@ func TestScheduler_EqualPromptsAtOnce_SameTextAsAlone(t *testing.T) {
 	for _, layout := range []string{"split", "shared"} {
 		t.Run(layout, func(t *testing.T) {
 			e := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048, Batch: 64})
-			s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: 4})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(scheduler.New(e.Backend(), scheduler.Config{Slots: 4}))(t)
 			ctx, stop := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { defer close(done); _ = s.Run(ctx) }()

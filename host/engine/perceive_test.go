@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -46,10 +47,7 @@ func eachPair(t *testing.T, test func(t *testing.T, p *perceiving)) {
 // depend on them.
 func TestBackend_Start_Pieces(t *testing.T) {
 	eachPair(t, func(t *testing.T, p *perceiving) {
-		c, err := native.NewContext(p.weights, native.ContextOptions{Cells: 4096, Threads: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(native.NewContext(p.weights, native.ContextOptions{Cells: 4096, Threads: 1}))(t)
 		defer func() {
 			if err := c.Close(); err != nil {
 				t.Error(err)
@@ -81,9 +79,7 @@ func lone(t *testing.T, p *perceiving, c *native.Context, prompt []part) (text s
 			b.Add(token, position, 0, i == len(tokens)-1)
 			position++
 		}
-		if err := c.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Decode(&b))
 	}
 	for _, of := range prompt {
 		if of.piece == nil {
@@ -93,9 +89,7 @@ func lone(t *testing.T, p *perceiving, c *native.Context, prompt []part) (text s
 		s := of.piece.Shape
 		b := native.EmbeddingBatch{Values: of.piece.Values, To: s.Rows, Position: position}
 		b.Piece = native.Piece{Embeddings: s.Rows, Positions: s.Positions, Columns: s.Columns, Whole: s.Whole}
-		if err := c.DecodeEmbeddings(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.DecodeEmbeddings(&b))
 		position += int32(s.Positions)
 	}
 	for range replied {

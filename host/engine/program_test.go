@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // hypothesis is one of a beam search: the tokens after the prompt, and their log-probabilities'
@@ -143,10 +144,7 @@ func TestProgram_BeamSearch_EqualsAReference(t *testing.T) {
 // computed counts the tokens of prompts and of answers that passes have computed.
 func computed(t testing.TB, s *scheduler.Scheduler) (prefill, decode int) {
 	t.Helper()
-	snap, err := s.Inspect(t.Context(), 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(s.Inspect(t.Context(), 4096))(t)
 	for _, r := range snap.Ticks {
 		prefill, decode = prefill+r.Prefill, decode+r.Decode
 	}

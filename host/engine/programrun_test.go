@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // mostLikely is a chain of a program that takes the most likely token.
@@ -107,10 +108,7 @@ func TestProgram_Follow_KeepsToAGrammar(t *testing.T) {
 	e := opened(t, Options{Slots: 3, ContextSize: 3 * 1024})
 	s, stop := scheduled(t, e, 3)
 	defer stop()
-	g, _, err := e.NewGrammar(t.Context(), abi.GrammarGBNF, `root ::= "The " ("frog" | "mouse") " is " [a-z]{3,5} "."`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, _ := must.Both(e.NewGrammar(t.Context(), abi.GrammarGBNF, `root ::= "The " ("frog" | "mouse") " is " [a-z]{3,5} "."`))(t)
 	defer g.Close()
 	prompt := tokens(t, e, "Once upon a time there was a frog.")
 	texts := map[string]bool{}

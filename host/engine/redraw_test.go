@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // randomRow has logits of all sizes, and some that cannot be drawn.
@@ -56,17 +57,13 @@ func TestStage_Redraw_IsOfWhatTheGrammarAllows(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		history := []scheduler.Token{1}
 		for _, s := range []*Stage{whole, masked} {
-			if err := s.Reset(history, 1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Reset(history, 1))
 		}
 		again := 0
 		mask := make([]uint32, (e.info.Vocabulary+31)/32)
 		for range 60 {
 			row := randomRow(r, e.info.Vocabulary)
-			if err := whole.rules.grammar.Mask(whole.rules.here, e.tokens(), mask); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, whole.rules.grammar.Mask(whole.rules.here, e.tokens(), mask))
 			want, err := masked.sampler.Sample(row) // which takes a random number, as the first choice does
 			if err != nil {
 				t.Fatal(err)
@@ -79,9 +76,7 @@ func TestStage_Redraw_IsOfWhatTheGrammarAllows(t *testing.T) {
 						v.ID, v.Logit, v.N = append(v.ID, int32(t)), append(v.Logit, x), v.N+1
 					}
 				}
-				if err := masked.sampler.Apply(&v); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, masked.sampler.Apply(&v))
 				want = v.Chosen
 			}
 			got, err := whole.sample(row)
@@ -93,9 +88,7 @@ func TestStage_Redraw_IsOfWhatTheGrammarAllows(t *testing.T) {
 			}
 			history = append(history, got)
 			for _, s := range []*Stage{whole, masked} {
-				if _, err := s.Accept(got); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.Accept(got))(t)
 			}
 		}
 		if again == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A regular expression's grammar takes the texts that the expression matches as a whole, and no
@@ -50,17 +51,8 @@ func TestEngine_Regex_TakesWhatItMatches(t *testing.T) {
 // takes reports whether a text is one of a grammar's.
 func (e *Engine) takes(t *testing.T, g *keptGrammar, text string) bool {
 	t.Helper()
-	tokens, err := e.Tokenize(t.Context(), text, false, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := e.newFollowing(g, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := f.count(append(tokens, e.info.Special.EOS), 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(e.Tokenize(t.Context(), text, false, false))(t)
+	f := must.Get(e.newFollowing(g, nil))(t)
+	n := must.Get(f.count(append(tokens, e.info.Special.EOS), 0, nil))(t)
 	return n == len(tokens)+1
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // resident is how much memory the process has written to and not freed, in bytes, be it in RAM or
@@ -23,10 +24,7 @@ func resident(t *testing.T) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
 	native.ReturnMemory()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(os.ReadFile("/proc/self/status"))(t)
 	var sum int64
 	for _, name := range []string{"RssAnon", "VmSwap"} {
 		_, line, _ := strings.Cut(string(status), name+":")
@@ -47,10 +45,7 @@ func TestScheduler_Archive_TakesWhatItMay(t *testing.T) {
 	grown := map[int64]int64{}
 	requests := map[int64]int{0: 20, budget: 80} // the former for what a first run touches
 	for _, bytes := range []int64{0, budget} {
-		s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: 2, ArchiveBytes: bytes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scheduler.New(e.Backend(), scheduler.Config{Slots: 2, ArchiveBytes: bytes}))(t)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); _ = s.Run(ctx) }()

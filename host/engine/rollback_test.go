@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -17,16 +18,9 @@ import (
 func smallOf(t *testing.T, name string) string {
 	t.Helper()
 	plain, path := filepath.Join(t.TempDir(), name+".gguf"), filepath.Join(t.TempDir(), name+".gguf")
-	if err := synth.SmallFile(plain, name, 1); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.WithBytes(file, plain), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(plain, name, 1))
+	file := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(synth.WithBytes(file, plain), file.Close()))
 	return path
 }
 
@@ -105,10 +99,7 @@ func TestBackend_RestoreCheckpoint_SharesWhatGoesBack(t *testing.T) {
 		b.Truncate(0, 0)
 		b.Truncate(1, 0)
 		feed(t, b, 0, 0, 10, 11, 12)
-		checkpoint, err := b.SaveCheckpoint(0, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checkpoint := must.Get(b.SaveCheckpoint(0, nil))(t)
 		feed(t, b, 0, 3, 20, 21, 22)
 		if back {
 			b.Truncate(0, 4)
@@ -116,9 +107,7 @@ func TestBackend_RestoreCheckpoint_SharesWhatGoesBack(t *testing.T) {
 		if !b.Cuttable(0, 4) || b.Shareable(0, 4) || b.Share(0, 1, 4) != 0 {
 			t.Errorf("%s: cuttable: %v, shareable: %v", name, b.Cuttable(0, 4), b.Shareable(0, 4))
 		}
-		if err := b.RestoreCheckpoint(0, 1, checkpoint, 3); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.RestoreCheckpoint(0, 1, checkpoint, 3))
 		if got := feed(t, b, 1, 3, 13); distance(got, wantShared) > 5e-3 {
 			t.Errorf("%s: the sequence that shares goes on %v from what it should", name, distance(got, wantShared))
 		}

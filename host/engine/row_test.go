@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // withRows puts rows of pieces between tokens.
@@ -67,10 +68,7 @@ func TestStage_PassesOverRows(t *testing.T) {
 			p := sampling.Default()
 			p.Temperature = 0
 			c.change(&p)
-			answer, err := e.Tokenize(t.Context(), c.answer, false, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must.Get(e.Tokenize(t.Context(), c.answer, false, true))(t)
 			want := drawnAfter(t, e, b, p, slices.Concat(prompt, answer), len(prompt), nil)
 			mixed := withRows(r, prompt)
 			if got := drawnAfter(t, e, b, p, append(mixed, withRows(r, answer)...), len(mixed), nil); !slices.Equal(got, want) {
@@ -86,23 +84,16 @@ func TestStage_PassesOverRows(t *testing.T) {
 // drawnAfter is what a chain draws after a history and some more tokens that it is told of.
 func drawnAfter(t *testing.T, e *Engine, b scheduler.Backend, p sampling.Params, history []scheduler.Token, prompt int, told []scheduler.Token) (drawn []scheduler.Token) {
 	t.Helper()
-	stages, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must.Get(e.NewChain(p))(t)
 	stage := stages[0]
 	defer func() {
 		if err := stage.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := stage.Reset(history, prompt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, stage.Reset(history, prompt))
 	for _, token := range told {
-		if _, err := stage.Accept(token); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(stage.Accept(token))(t)
 	}
 	text, _ := spoken(history, prompt)
 	b.Truncate(0, 0)
@@ -120,19 +111,13 @@ func TestStage_Fits_UpToARow(t *testing.T) {
 	e := opened(t, Options{})
 	p := sampling.Default()
 	p.Grammar = `root ::= [a-z ]+`
-	stages, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must.Get(e.NewChain(p))(t)
 	defer func() {
 		if err := stages[0].Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	words, err := e.Tokenize(t.Context(), "a frog", false, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := must.Get(e.Tokenize(t.Context(), "a frog", false, false))(t)
 	if n, err := stages[0].(chain.Guard).Fits(slices.Concat(words, []scheduler.Token{-5}, words)); n != len(words) || err != nil {
 		t.Errorf("%d of %d fit: %v", n, len(words), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	answers "github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // calling is a request whose answer begins with some tokens, and whose lazy grammar a tag wakes.
@@ -18,10 +19,7 @@ func calling(t *testing.T, e *Engine, begun []scheduler.Token) scheduler.Request
 	p := greedily()
 	p.Constraint = sampling.Constraint{Grammar: `root ::= "<call>" [a-z ]{100,140} "</call>"`, GrammarLazy: true,
 		GrammarTriggers: []sampling.Trigger{{Kind: sampling.TriggerWord, Value: "<call>"}}}
-	stages, err := e.NewChain(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must.Get(e.NewChain(p))(t)
 	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens(t, e, "Once upon a time")}}, Begun: answers.Begun{Tokens: begun}, Ending: scheduler.Ending{MaxTokens: 200}, Reports: scheduler.Reports{Logprobs: -1},
 		Caching: scheduler.Caching{CachePrompt: true}, Chain: stages, Delivery: scheduler.Delivery{Buffer: 16}} // so that it is not at its end before it is steered
 }
@@ -34,11 +32,7 @@ func TestEngine_LazyGrammar_FollowsASteeredAnswer(t *testing.T) {
 	defer stop()
 	encode := func(text string) []scheduler.Token {
 		t.Helper()
-		out, err := e.Tokenize(t.Context(), text, false, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
+		return must.Get(e.Tokenize(t.Context(), text, false, true))(t)
 	}
 	before, tag := encode(" there was a frog. "), encode("<call>")
 	begun := slices.Concat(before, tag)
@@ -76,14 +70,9 @@ func TestEngine_LazyGrammar_FollowsASteeredAnswer(t *testing.T) {
 			return st.Inject(t.Context(), tag)
 		},
 	} {
-		st, err := s.Submit(calling(t, e, begun))
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := must.Get(s.Submit(calling(t, e, begun)))(t)
 		for n := 0; n < len(begun)+3; n++ { // the event of its start, and two tokens of the call
-			if _, err := st.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(st.Next(t.Context()))(t)
 		}
 		if err := st.Pause(t.Context()); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -113,10 +102,7 @@ func (e *Engine) rest(t *testing.T, st *scheduler.Stream, answered []scheduler.T
 	t.Helper()
 	var seen []scheduler.Token
 	for {
-		event, err := st.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		event := must.Get(st.Next(t.Context()))(t)
 		if event.Kind == scheduler.KindToken {
 			seen = append(seen, event.Token)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // withTemplate opens the built-in model with one of llama.cpp's templates, or another.
@@ -25,10 +26,7 @@ func withTemplate(t testing.TB, source string) *Engine {
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
-		text, err := os.ReadFile(found[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(found[0]))(t)
 		source = string(text)
 	}
 	return opened(t, Options{Slots: 1, ContextSize: 512, Template: TemplateOptions{Source: source}})
@@ -114,20 +112,14 @@ func TestEngine_Render_Parser(t *testing.T) {
 		"reasoning in the content": {"Qwen-Qwen3-0.6B.jinja", chat.Conversation{Messages: hello, ReasoningFormat: "none"}, "<think>Hm.</think>Hi.", []chat.Delta{{Content: "<think>Hm.</think>Hi."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := withTemplate(t, c.template).Render(t.Context(), c.in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(withTemplate(t, c.template).Render(t.Context(), c.in))(t)
 			if (p.HasParts) != (c.want != nil) {
 				t.Fatal("with a parser:", p.HasParts)
 			}
 			if !p.HasParts {
 				return
 			}
-			a, err := p.NewSplitter()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(p.NewSplitter())(t)
 			defer a.Close()
 			a.Add(c.text)
 			got, err := a.End()
@@ -143,10 +135,7 @@ func TestEngine_Render_Parser(t *testing.T) {
 func TestEngine_Render_EmptyEnd(t *testing.T) {
 	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "meta-llama-Llama-3.1-8B-Instruct.jinja", "llama3", "chatml"} {
 		e := withTemplate(t, template)
-		want, err := e.Render(t.Context(), chat.Conversation{Messages: hello})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(e.Render(t.Context(), chat.Conversation{Messages: hello}))(t)
 		got, err := e.Render(t.Context(), chat.Conversation{Messages: append(hello[:1:1], chat.Message{Role: "assistant"})}.WithoutEmptyEnd())
 		if err != nil || got.Text != want.Text {
 			t.Errorf("%s: %v\n%s\nwant\n%s", template, err, got.Text, want.Text)

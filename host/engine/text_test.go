@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // sentencePiece is the path of a vocabulary that takes long for characters it does not have.
@@ -28,10 +29,7 @@ func sentencePiece(t *testing.T) string {
 // A text that llama.cpp refuses is known by its kind. What a plugin logs and an operator reads are
 // llama.cpp's words alone.
 func TestTokenize_Refused_SaysWhatTheModelSays(t *testing.T) {
-	m, err := native.LoadModel(t.Context(), sentencePiece(t), native.ModelOptions{VocabOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(native.LoadModel(t.Context(), sentencePiece(t), native.ModelOptions{VocabOnly: true}))(t)
 	e := &Engine{model: m}
 	defer func() { _ = m.Close() }() // tested elsewhere
 	frogs := strings.Repeat("🐸", 1<<18)

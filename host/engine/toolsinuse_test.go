@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -36,9 +37,7 @@ func toolsInUse(t *testing.T, file string) (tools []toolInUse) {
 			Name       string
 			Parameters json.RawMessage
 		}
-		if err := json.Unmarshal(lines.Bytes(), &says); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &says))
 		tools = append(tools, toolInUse{says.Name, json.RawMessage(`{"type":"function","function":` + lines.Text() + `}`), validatorOf(t, string(says.Parameters))})
 	}
 	if lines.Err() != nil {
@@ -105,10 +104,7 @@ func TestEngine_Render_ToolsInUse(t *testing.T) {
 // offering is a conversation in which one of some functions has to be called.
 func offering(t *testing.T, functions ...json.RawMessage) chat.Conversation {
 	t.Helper()
-	tools, _, err := chat.ParseTools(functions, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools, _ := must.Both(chat.ParseTools(functions, true))(t)
 	return chat.Conversation{Messages: hello, ToolChoice: chat.ToolChoice{Mode: "required"}, EnableThinking: new(bool), ParallelToolCalls: new(bool), Tools: tools}
 }
 

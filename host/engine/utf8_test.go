@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -42,10 +43,7 @@ func TestEngine_Constraints_AllowOnlyWholeCharacters(t *testing.T) {
 		"name":    {sampling.Constraint{JSONSchema: json.RawMessage(`{"type":"object"}`)}, `{"a":1,"`},
 		"unique":  {sampling.Constraint{JSONSchema: json.RawMessage(`{"items":{"type":"string"},"uniqueItems":true,"type":"array"}`)}, `["é","`},
 	} {
-		kept, err := e.read(t.Context(), c.constraint)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kept := must.Get(e.read(t.Context(), c.constraint))(t)
 		defer kept.release()
 		s, ok, err := kept.is.Advance(kept.is.Start(), []byte(c.before))
 		if !ok || err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -20,13 +21,8 @@ func callWritten(t *testing.T, e *Engine, c chat.Conversation, arguments string)
 	t.Helper()
 	history := `[{"role":"user","content":"Hi"},{"role":"assistant","content":"","tool_calls":[{"id":"call00001","type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":"call00001","name":"f","content":"done"}]`
 	var raw []json.RawMessage
-	if err := json.Unmarshal([]byte(history), &raw); err != nil {
-		t.Fatal(err)
-	}
-	said, _, err := chat.ParseMessages(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(history), &raw))
+	said, _ := must.Both(chat.ParseMessages(raw))(t)
 	p, err := e.Render(t.Context(), c)
 	if err != nil {
 		return "", false
@@ -96,10 +92,7 @@ func TestEngine_Render_WhatLlamaCppDoesNotRead(t *testing.T) {
 		t.Run(template, func(t *testing.T) {
 			e := withTemplate(t, template+".jinja")
 			c := callingF(true, schema)
-			p, err := e.Render(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(e.Render(t.Context(), c))(t)
 			for _, arguments := range all {
 				text := mustWrite(t, e, c, arguments)
 				if calls := readBack(t, e, p, text); len(calls) != 1 || !sameJSON(calls[0].arguments, arguments) {
@@ -126,22 +119,13 @@ func mustWrite(t *testing.T, e *Engine, c chat.Conversation, arguments string) s
 // where that has no call, further on: what begins a turn may not be what ends a prompt.
 func readBack(t *testing.T, e *Engine, p chat.Prompt, text string) []call {
 	t.Helper()
-	g, err := e.ofFormat(t.Context(), p.Rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(e.ofFormat(t.Context(), p.Rules))(t)
 	t.Cleanup(g.release)
-	start, _, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	start, _ := must.Both(g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt)))(t)
 	for from := range len(text) {
 		s, end := start, -1
 		for at := from; at < len(text); at++ {
-			next, fits, err := g.is.Advance(s, []byte(text[at:at+1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			next, fits := must.Both(g.is.Advance(s, []byte(text[at:at+1])))(t)
 			if !fits {
 				break
 			}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestTail_LastWords(t *testing.T) {
@@ -19,9 +20,7 @@ func TestTail_LastWords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tail := excerpt.NewTail(1 << 10)
-			if _, err := tail.Write([]byte(c.said)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(tail.Write([]byte(c.said)))(t)
 			if got := tail.LastWords(); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -31,9 +30,7 @@ func TestTail_LastWords(t *testing.T) {
 
 func TestTail_LastWords_WholeCharacters(t *testing.T) {
 	tail := excerpt.NewTail(64 << 10)
-	if _, err := tail.Write([]byte(strings.Repeat("🐸", 20_000) + "x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(tail.Write([]byte(strings.Repeat("🐸", 20_000) + "x")))(t)
 	if last := tail.LastWords(); !utf8.ValidString(last) {
 		t.Error("the last words begin within a character")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const mib = 1 << 20
@@ -92,10 +93,7 @@ func TestChoose_WhatFits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.model.asked = 0
-			p, err := Choose(t.Context(), c.model, c.wish, c.room)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(Choose(t.Context(), c.model, c.wish, c.room))(t)
 			if p.Slots != c.slots || p.ContextSize != c.cells || p.CacheSequences > p.Slots || !strings.Contains(p.Text, c.says) || strings.Contains(p.Text, "\n") {
 				t.Errorf("%d slots, %d cells: %s", p.Slots, p.ContextSize, p.Text)
 			}
@@ -112,10 +110,7 @@ func TestChoose_MostCellsThatFit(t *testing.T) {
 		m := ofTraining(1 << 17)
 		w := Wish{Options: engine.Options{Slots: 2, KVLayout: "split"}, AnyContext: true, LeastContext: 100}
 		r := Room{Main: room * mib, Margin: mib}
-		p, err := Choose(t.Context(), m, w, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Choose(t.Context(), m, w, r))(t)
 		more, err := m.Need(t.Context(), native.ContextOptions{Cells: p.ContextSize + 2*cellUnit})
 		if err != nil || p.ContextSize > 0 && (p.ContextSize%(2*cellUnit) != 0 || !r.fits(p.Need) || r.fits(more)) {
 			t.Errorf("%d MiB: %d cells (%v)", room, p.ContextSize, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -98,10 +99,7 @@ func reachOf(t *testing.T, g *Grammar, v *Vocabulary, s State) *reach {
 	if s.node.takesToken() {
 		return s.node.reach.Load()
 	}
-	n, err := newCompletions(g, v).shadow(s.node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(newCompletions(g, v).shadow(s.node))(t)
 	return n.reach.Load()
 }
 
@@ -142,10 +140,7 @@ func TestGrammar_Rest_CountsTokens(t *testing.T) {
 			b := NewBuilder()
 			root := b.Rule()
 			b.Define(root, c.is(b))
-			g, err := b.Build(root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(b.Build(root))(t)
 			var pieces [][]byte
 			for _, p := range c.pieces {
 				pieces = append(pieces, []byte(p))
@@ -167,17 +162,11 @@ func TestGrammar_Completes_WithAsManyAsRest(t *testing.T) {
 	b.Define(root, b.Loop(Loop{Items: []Item{
 		{Is: re(b, ";"), Bit: -1, Count: 1, Unique: &Unique{Text: exprOf(b, "(é|ü){1,20}"), Decoder: lexeme.UTF8}},
 	}, Ends: []Condition{{Min: 2, Max: lexeme.Unbounded}}}))
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(b.Build(root))(t)
 	v := bytesVocabulary(steadytest.Rand(t))
 	for text := ""; text != "é;éé;"; {
 		s := follow(t, g, g.Start(), text)
-		n, err := g.Rest(s, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(g.Rest(s, v))(t)
 		for tokens, want := range map[int]bool{n - 1: false, n: true, n + 1: true} {
 			if fits, err := g.Completes(s, v, tokens); fits != want || err != nil {
 				t.Errorf("%q: %d of %d tokens complete it: %v, %v", text, tokens, n, fits, err)
@@ -209,10 +198,7 @@ func TestGrammar_Over(t *testing.T) {
 		b := NewBuilder()
 		root := b.Rule()
 		b.Define(root, c.body(b))
-		g, err := b.Build(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(b.Build(root))(t)
 		for text, want := range c.texts {
 			s, fits, err := g.Advance(g.Start(), []byte(text))
 			if got := (verdict{g.Ended(s), g.Over(s)}); err != nil || !fits || got != want {
@@ -246,10 +232,7 @@ func TestGrammar_Forced_TellsABeginning(t *testing.T) {
 	long := strings.Repeat("abc", 200)
 	root := b.Rule()
 	b.Define(root, b.Seq(re(b, long), re(b, "[xy]")))
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(b.Build(root))(t)
 	some := g.Forced(g.Start(), 1000, 300)
 	if len(some) == 0 || len(some) >= len(long) || !strings.HasPrefix(long, string(some)) {
 		t.Errorf("with few steps %q", some)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // re is the lexeme of a pattern of letters, classes, groups, alternatives and repetitions.
@@ -59,10 +60,7 @@ func expr(a *lexeme.Arena, p *syntax.Regexp) lexeme.Expr {
 
 func fits(t *testing.T, g *Grammar, text string) bool {
 	t.Helper()
-	s, ok, err := g.Advance(g.Start(), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, ok := must.Both(g.Advance(g.Start(), []byte(text)))(t)
 	return ok && g.Complete(s)
 }
 
@@ -72,10 +70,7 @@ func checkTexts(t *testing.T, texts map[string]bool, is func(b *Builder, itself 
 	b := NewBuilder()
 	r := b.Rule()
 	b.Define(r, is(b, b.Call(r)))
-	g, err := b.Build(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(b.Build(r))(t)
 	for text, want := range texts {
 		if fits(t, g, text) != want {
 			t.Errorf("%q fits: %v", text, !want)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -222,11 +223,7 @@ func checkShortest(t *testing.T, g *Grammar, s State, where string) {
 
 func shortestOf(t *testing.T, g *Grammar, s State) int {
 	t.Helper()
-	n, err := g.Shortest(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must.Get(g.Shortest(s))(t)
 }
 
 // reference tells from the bodies which parts of a text fit a rule: it tries all, until nothing new
@@ -261,10 +258,7 @@ func (r *reference) match(x lexeme.Expr, text string) bool {
 	key := fmt.Sprint(x, " ", text)
 	fits, known := r.matched[key]
 	if !known {
-		ok, err := r.b.Lexemes.Match(x, text)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		ok := must.Get(r.b.Lexemes.Match(x, text))(r.t)
 		fits = ok && utf8.ValidString(text)
 		r.matched[key] = fits
 	}

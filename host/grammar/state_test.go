@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -22,11 +23,7 @@ func nested(t testing.TB) *Grammar {
 	word := re(b, "[a-z]{1,40}")
 	items := b.Loop(Loop{Items: []Item{{Is: b.Alt(word, b.Call(list)), Bit: -1, Count: 1}}, Separator: re(b, ","), Ends: []Condition{{Min: 1, Max: 9}}})
 	b.Define(list, b.Seq(re(b, `\[`), items, re(b, `\]`)))
-	g, err := b.Build(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must.Get(b.Build(list))(t)
 }
 
 func follow(t testing.TB, g *Grammar, s State, text string) State {
@@ -106,14 +103,9 @@ func TestGrammar_Lexemes_BeginAnew(t *testing.T) {
 	a := b.Lexemes
 	word := a.And(a.Repeat(lexeme.Char, 3, 4000), a.Not(a.Then(lexeme.All, a.Text("xyz"), lexeme.All)))
 	b.Define(root, b.Seq(b.Lexeme(word, lexeme.JSONString), re(b, `"`)))
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(b.Build(root))(t)
 	g.maxLexemeBytes = 1 << 18
-	if err := g.renewAutomata(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.renewAutomata())
 	first, s := g.automata, g.Start()
 	for i := range 3000 {
 		s = follow(t, g, s, string(rune('a'+i%23)))
@@ -141,9 +133,7 @@ func TestGrammar_Hammer(t *testing.T) {
 	var want [][]uint32
 	for i := range text {
 		mask := make([]uint32, v.Words())
-		if err := alone.Mask(follow(t, alone, alone.Start(), text[:i]), v, mask); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, alone.Mask(follow(t, alone, alone.Start(), text[:i]), v, mask))
 		want = append(want, mask)
 	}
 	g := nested(t)
@@ -177,10 +167,7 @@ func TestGrammar_Ambiguous(t *testing.T) {
 	root := b.Rule()
 	a := re(b, "a")
 	b.Define(root, b.Alt(b.Seq(a, b.Call(root)), b.Seq(a, b.Call(root), re(b, "b")), b.Seq(a, b.Call(root), re(b, "c")), a))
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(b.Build(root))(t)
 	s := g.Start()
 	for i := 0; ; i++ {
 		to, ok, err := g.Advance(s, []byte("a"))
@@ -224,10 +211,7 @@ func TestGrammar_Mask_LargeLexeme(t *testing.T) {
 		letter := a.Class(lexeme.Range{Low: rune('a' + i), High: rune('a' + i)})
 		x = a.And(x, a.Then(lexeme.All, letter, lexeme.All))
 	}
-	g, err := b.Build(ruleOf(b, b.Lexeme(x, lexeme.UTF8)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(b.Build(ruleOf(b, b.Lexeme(x, lexeme.UTF8))))(t)
 	var pieces [][]byte
 	r := steadytest.Rand(t)
 	for range 20_000 {
@@ -260,9 +244,7 @@ func TestGrammar_Few(t *testing.T) {
 	v := all()
 	s := follow(t, g, g.Start(), "[ab")
 	want, got := make([]uint32, v.Words()), make([]uint32, v.Words())
-	if err := g.Mask(s, v, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Mask(s, v, want))
 	var tokens []int32
 	for i := range int32(v.Len()) {
 		tokens = append(tokens, i)

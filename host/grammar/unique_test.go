@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -24,11 +25,7 @@ func uniqueStrings(t testing.TB, pattern string) *Grammar {
 		{Is: b.Seq(), Bit: -1, Unique: &Unique{Text: exprOf(b, `0|[1-9][0-9]*`), Decoder: lexeme.UTF8, Set: 1}},
 	}})
 	b.Define(root, b.Seq(re(b, `\[`), items, re(b, `\]`)))
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must.Get(b.Build(root))(t)
 }
 
 // What a text means counts, not how it is spelled, and each set by itself.
@@ -78,9 +75,7 @@ func TestGrammar_Unique_SharesMasks(t *testing.T) {
 		text := `["` + strings.Join(words, `","`) + `"`
 		s := g.Start()
 		for i := range text {
-			if err := g.Mask(s, v, mask); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Mask(s, v, mask))
 			s = follow(t, g, s, text[i:i+1])
 		}
 	}
@@ -100,9 +95,7 @@ func TestGrammar_Unique_SharesMasks(t *testing.T) {
 		t.Errorf("%d states were kept for one text, %d for twenty more", before, n)
 	}
 	a, b := follow(t, g, g.Start(), `["ab","0`), follow(t, g, g.Start(), `["xx","0`)
-	if err := g.Mask(a, v, mask); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Mask(a, v, mask))
 	if err := g.Mask(b, v, other); err != nil || !slices.Equal(mask, other) {
 		t.Errorf("masks differ behind different texts: %v", err)
 	}
@@ -129,11 +122,7 @@ func members(t testing.TB, names, needed int) *Grammar {
 	l.Items = append(l.Items, Item{Is: re(b, `":[0-9]`), Bit: -1, Unique: &Unique{Before: quote, Text: others, Decoder: lexeme.JSONString}})
 	l.Ends = []Condition{end}
 	b.Define(root, b.Seq(re(b, `\{`), b.Loop(l), re(b, `\}`)))
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must.Get(b.Build(root))(t)
 }
 
 // How a text can be completed, and which tokens leave enough for that, is found once for all texts
@@ -145,10 +134,7 @@ func TestGrammar_Unique_SharesCompletions(t *testing.T) {
 		t.Helper()
 		s, mask := g.Start(), make([]uint32, v.Words())
 		for i := range text {
-			n, err := g.Rest(s, v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(g.Rest(s, v))(t)
 			if fits, err := g.MaskCompletable(s, v, n+4, mask); !fits || err != nil {
 				t.Fatalf("%q: %v, %v", text[:i], fits, err)
 			}
@@ -244,9 +230,7 @@ func TestGrammar_Unique_Hammer(t *testing.T) {
 		alone := uniqueStrings(t, `.*`)
 		for i := range texts[k] {
 			mask := make([]uint32, v.Words())
-			if err := alone.Mask(follow(t, alone, alone.Start(), texts[k][:i]), v, mask); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, alone.Mask(follow(t, alone, alone.Start(), texts[k][:i]), v, mask))
 			want[k] = append(want[k], mask)
 		}
 	}

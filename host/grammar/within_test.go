@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -119,10 +120,7 @@ func TestGrammar_Within_Hostile_TakesFewSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := NewBuilder()
 			root, text := of(b)
-			g, err := b.Build(root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(b.Build(root))(t)
 			s, ok, err := g.Advance(g.Start(), []byte(text))
 			if err != nil || !ok {
 				t.Fatal(ok, err)
@@ -154,9 +152,7 @@ func TestGrammar_Within_DoesNotWait(t *testing.T) {
 	g := nested(t)
 	v := all()
 	w := fullWork()
-	if err := g.lock(w); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.lock(w))
 	g.long.Store(true)
 	mask := make([]uint32, v.Words())
 	if err := g.MaskWithin(g.Start(), v, mask, 1000); !errors.Is(err, ErrLater) {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/tools/must"
 	"go.uber.org/goleak"
 )
 
@@ -141,21 +142,14 @@ func (h *testHub) client(t *testing.T) Client {
 
 func tiny(t *testing.T) []byte {
 	t.Helper()
-	data, err := os.ReadFile("../model/penstock-tiny.gguf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(os.ReadFile("../model/penstock-tiny.gguf"))(t)
 }
 
 // split is a model in n files, the first of which has the metadata and no tensors.
 func split(t *testing.T, n int) [][]byte {
 	t.Helper()
 	data := tiny(t)
-	whole, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(gguf.Read(bytes.NewReader(data), int64(len(data))))(t)
 	parts := make([][]byte, n)
 	for i := range n {
 		h := &gguf.Header{}
@@ -177,9 +171,7 @@ func split(t *testing.T, n int) [][]byte {
 			body.Write(make([]byte, padded-tensor.Size()))
 		}
 		var out bytes.Buffer
-		if err := h.Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, h.Write(&out))
 		parts[i] = append(out.Bytes(), body.Bytes()...)
 	}
 	return parts

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // hostile templates take what they can get: time, memory or stack.
@@ -148,10 +150,7 @@ func TestParse_Hostile(t *testing.T) {
 
 // When nobody waits any more a rendering ends, with the cause.
 func TestRender_GivenUp(t *testing.T) {
-	p, err := Parse(strings.Repeat("{% for i in range(100000) %}", 5) + strings.Repeat("{% endfor %}", 5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Parse(strings.Repeat("{% for i in range(100000) %}", 5) + strings.Repeat("{% endfor %}", 5)))(t)
 	gone := errors.New("the client has gone")
 	ctx, leave := context.WithCancelCause(t.Context())
 	leave(gone)
@@ -183,10 +182,7 @@ func FuzzRender(f *testing.F) {
 	for _, source := range smallTemplates(f) {
 		f.Add(source)
 	}
-	context, err := os.ReadFile("testdata/context.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	context := must.Get(os.ReadFile("testdata/context.json"))(f)
 	f.Fuzz(func(t *testing.T, source string) {
 		p, err := Parse(source)
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // answer is what Python's Jinja2 makes of a template, see testdata/golden.py.
@@ -19,22 +21,14 @@ type answer struct {
 
 func readJSON(t testing.TB, file string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/" + file))(t)
+	must.Do(t, json.Unmarshal(text, into))
 }
 
 // smallTemplates reads testdata/cases.txt as golden.py does.
 func smallTemplates(t testing.TB) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/cases.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/cases.txt"))(t)
 	out := map[string]string{}
 	block, each, n := "", false, 0
 	for line := range strings.SplitSeq(string(text), "\n") {
@@ -60,10 +54,7 @@ func smallTemplates(t testing.TB) map[string]string {
 // told is what a template is told, in JSON.
 func told(t testing.TB, text []byte) *Dict {
 	t.Helper()
-	v, err := FromJSON(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(FromJSON(text))(t)
 	return v.(*Dict)
 }
 
@@ -85,10 +76,7 @@ func rendered(t testing.TB, source string, context *Dict) (string, error) {
 func TestRender_AsPython(t *testing.T) {
 	var want map[string]answer
 	readJSON(t, "cases.json", &want)
-	context, err := os.ReadFile("testdata/context.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	context := must.Get(os.ReadFile("testdata/context.json"))(t)
 	templates := smallTemplates(t)
 	if len(templates) != len(want) {
 		t.Errorf("%d templates, %d answers: run testdata/golden.py", len(templates), len(want))

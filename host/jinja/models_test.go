@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // templatesFolder is that of llama.cpp's source with the templates of models.
@@ -36,10 +38,7 @@ func TestRender_Models(t *testing.T) {
 	for file, answers := range want {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			source, err := os.ReadFile(filepath.Join(folder, file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(os.ReadFile(filepath.Join(folder, file)))(t)
 			for i, w := range answers {
 				got, err := rendered(t, string(source), told(t, contexts[i]))
 				sum := sha256.Sum256([]byte(got))

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -34,17 +35,9 @@ func startPython(t testing.TB) *python {
 	}
 	c := exec.CommandContext(t.Context(), program, "-W", "ignore", "testdata/golden.py", "serve")
 	c.Stderr = os.Stderr
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(c.StdinPipe())(t)
+	out := must.Get(c.StdoutPipe())(t)
+	must.Do(t, c.Start())
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = c.Wait()
@@ -54,12 +47,8 @@ func startPython(t testing.TB) *python {
 
 func (p *python) render(t testing.TB, template string, context json.RawMessage) (a answer) {
 	t.Helper()
-	if err := p.in.Encode(map[string]any{"template": template, "context": context}); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.out.Decode(&a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.in.Encode(map[string]any{"template": template, "context": context}))
+	must.Do(t, p.out.Decode(&a))
 	return a
 }
 
@@ -167,10 +156,7 @@ func TestRender_AsPython_Random(t *testing.T) {
 	}
 	p := startPython(t)
 	w := writer{steadytest.Rand(t)}
-	context, err := os.ReadFile("testdata/context.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	context := must.Get(os.ReadFile("testdata/context.json"))(t)
 	compared := 0
 	for range n {
 		source := "{{ " + w.expression(2) + " }}"

@@ -4,6 +4,7 @@ package library
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const builtIn = "../model/penstock-tiny.gguf"
@@ -25,12 +27,8 @@ func folder(t *testing.T, files ...string) *Library {
 	dir := t.TempDir()
 	for _, name := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, nil, 0o600))
 	}
 	return Open(dir)
 }
@@ -38,14 +36,9 @@ func folder(t *testing.T, files ...string) *Library {
 // add copies the built-in model into a folder.
 func add(t *testing.T, l *Library, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(builtIn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(builtIn))(t)
 	path := filepath.Join(l.Folder, name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
@@ -96,10 +89,7 @@ func TestLibrary_Models_WhatTheHeaderSays(t *testing.T) {
 		t.Fatalf("got %+v and %+v", models, unreadable)
 	}
 	m := models[0]
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	if m.Name != "tiny" || !slices.Equal(m.Files, []string{path}) || m.Size != info.Size() || !m.Modified.Equal(info.ModTime()) || len(m.Digest) != 64 || m.Source != nil {
 		t.Errorf("got %+v", m)
 	}
@@ -116,36 +106,25 @@ func TestLibrary_Models_WhatTheHeaderSays(t *testing.T) {
 
 func load(t *testing.T, path string) *native.Model {
 	t.Helper()
-	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{}))(t)
 }
 
 func small(t *testing.T, path, architecture string) {
 	t.Helper()
-	if err := synth.SmallFile(path, architecture, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(path, architecture, 1))
 }
 
 func TestLibrary_Model_ChangedFile_IsReadAnew(t *testing.T) {
 	l := folder(t)
 	path := filepath.Join(l.Folder, "m.gguf")
 	small(t, path, "mamba")
-	before, err := l.Model("m")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(l.Model("m"))(t)
 	small(t, path, "cohere2")
 	after, err := l.Model("m")
 	if err != nil || before.Architecture != "mamba" || after.Architecture != "cohere2" || before.Digest == after.Digest {
 		t.Errorf("%q, then %q, %v", before.Architecture, after.Architecture, err)
 	}
-	if err := WriteSource(path, Source{From: "hf://o/n", Pulled: time.Now(), Files: []SourceFile{{Name: "m.gguf", Size: after.Size, SHA256: strings.Repeat("a", 64)}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteSource(path, Source{From: "hf://o/n", Pulled: time.Now(), Files: []SourceFile{{Name: "m.gguf", Size: after.Size, SHA256: strings.Repeat("a", 64)}}}))
 	if m, err := l.Model("m"); err != nil || m.Source == nil || m.Digest != strings.Repeat("a", 64) {
 		t.Errorf("with a note: %+v, %v", m, err)
 	}
@@ -183,20 +162,15 @@ func TestLibrary_Remove_AllFilesOfAModel(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := l.Remove(files); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Remove(files))
 	}
 	var left []string
-	err := filepath.WalkDir(l.Folder, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(l.Folder, func(path string, d os.DirEntry, err error) error {
 		if path != l.Folder {
 			left = append(left, strings.TrimPrefix(path, l.Folder+"/"))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if diff := cmp.Diff([]string{"ab.gguf", "kept", "kept/notes.txt"}, left); diff != "" {
 		t.Error(diff)
 	}
@@ -218,18 +192,14 @@ func TestLibrary_Remove_Cut_LeavesNoModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		blocked := filepath.Join(l.Folder, last)
-		if err := errors.Join(os.Remove(blocked), os.MkdirAll(filepath.Join(blocked, "inner"), 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Remove(blocked), os.MkdirAll(filepath.Join(blocked, "inner"), 0o700)))
 		if err := l.Remove(files); err == nil {
 			t.Fatal("a folder was removed")
 		}
 		if names := Stems(l.Folder); len(names) > 0 {
 			t.Errorf("cut before %s there is still %v", last, names)
 		}
-		if err := errors.Join(os.RemoveAll(blocked), os.WriteFile(blocked, nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.RemoveAll(blocked), os.WriteFile(blocked, nil, 0o600)))
 		if files, err = l.Removable("a"); err != nil {
 			t.Fatal(err)
 		}
@@ -239,5 +209,29 @@ func TestLibrary_Remove_Cut_LeavesNoModel(t *testing.T) {
 		if all, err := os.ReadDir(l.Folder); err != nil || len(all) > 0 {
 			t.Errorf("%v is left, %v", all, err)
 		}
+	}
+}
+
+// LoRA adapters and control vectors lie in the folder, too, and are found there by name, but are
+// no models.
+func TestLibrary_Adapters_AreNoModels(t *testing.T) {
+	l := folder(t, "broken.gguf")
+	add(t, l, "model.gguf")
+	for name, write := range map[string]func(io.Writer) error{
+		"lora.gguf":   synth.Adapter{Model: builtIn}.Write,
+		"vector.gguf": func(w io.Writer) error { return synth.ControlVector(w, builtIn, 1, 0.1) },
+	} {
+		file := must.Get(os.Create(filepath.Join(l.Folder, name)))(t)
+		must.Do(t, errors.Join(write(file), file.Close()))
+	}
+	if diff := cmp.Diff([]string{"broken", "model"}, l.Names()); diff != "" {
+		t.Error(diff)
+	}
+	models, unreadable := l.Models()
+	if len(models) != 1 || models[0].Name != "model" || len(unreadable) != 1 || unreadable[0].Name != "broken" {
+		t.Errorf("models %v, unreadable %v", models, unreadable)
+	}
+	if Find(l.Folder, "lora") == "" {
+		t.Error("an adapter is not found by its name")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMain(m *testing.M) {
@@ -33,20 +34,14 @@ func settings(t *testing.T, change map[string]any) config.Config {
 	for k, v := range change {
 		flags[k] = v
 	}
-	c, err := config.Load(config.Sources{Flags: flags})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(config.Load(config.Sources{Flags: flags}))(t)
 }
 
 // smallModel writes a small random model of a kind and returns its path.
 func smallModel(t *testing.T, kind string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), kind+".gguf")
-	if err := synth.SmallFile(path, kind, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(path, kind, 1))
 	return path
 }
 
@@ -58,9 +53,7 @@ func TestClosers(t *testing.T) {
 		c = append(c, func() error { order = append(order, i); return nil })
 	}
 	for range 2 {
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Close())
 	}
 	if len(order) != 3 || order[0] != 2 || order[2] != 0 {
 		t.Errorf("%v", order)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Every key of how llama.cpp loads and computes arrives there.
@@ -17,10 +18,7 @@ func TestEngineOptions_NoKeyIsLost(t *testing.T) {
 		computing native.ContextOptions
 	}
 	of := func(keys map[string]any) options {
-		c, err := config.Load(config.Sources{Flags: keys})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(config.Load(config.Sources{Flags: keys}))(t)
 		return options{modelOptions(c.Model), contextOptions(c.Model)}
 	}
 	plain := of(nil)

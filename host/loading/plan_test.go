@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/fit"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // fitting are the settings of the built-in model with the context and the slots that are usual, but
@@ -24,11 +25,7 @@ func fitting(t *testing.T, flags map[string]any) config.Config {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	flags["model.threads"], flags["model.repack"] = "1", "false"
-	c, err := config.Load(config.Sources{Flags: flags})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(config.Load(config.Sources{Flags: flags}))(t)
 }
 
 // TestOpen_LittleMemory_ServesWhatFits: slots and context become fewer, unless they were given, and
@@ -47,10 +44,7 @@ func TestOpen_LittleMemory_ServesWhatFits(t *testing.T) {
 		{map[string]any{"model.fit": "off"}, 10, 8, 8192, ""},
 	} {
 		var log bytes.Buffer
-		core, err := Open(t.Context(), fitting(t, c.flags), slog.New(slog.NewTextHandler(&log, nil)), Options{memory: c.memory << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(Open(t.Context(), fitting(t, c.flags), slog.New(slog.NewTextHandler(&log, nil)), Options{memory: c.memory << 20}))(t)
 		if limits := core.Engine.Info().Limits; core.Model.Compute.Slots != c.slots || limits.Cells != c.cells {
 			t.Errorf("%v: %d slots, %d cells", c.flags, core.Model.Compute.Slots, limits.Cells)
 		}
@@ -76,23 +70,15 @@ func TestOpen_BeyondMemory_IsRefused(t *testing.T) {
 func TestPlan_CountsTheDraftModel(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	draft := filepath.Join(t.TempDir(), "draft.gguf")
-	if err := synth.SmallFile(draft, "cohere2", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(draft, "cohere2", 1))
 	plan := func(path string, more map[string]any) (fit.Plan, error) {
 		flags := map[string]any{"scheduler.slots": 2, "model.kv_layout": "split", "model.ctx_size": 2048}
 		maps.Copy(flags, more)
-		c, err := config.Load(config.Sources{Flags: flags})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(config.Load(config.Sources{Flags: flags}))(t)
 		return Plan(t.Context(), c, path, 1<<33)
 	}
 	used := func(path string, more map[string]any) uint64 {
-		p, err := plan(path, more)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(plan(path, more))(t)
 		return p.Need.Main().Used()
 	}
 	alone, other := used(tinyModel, nil), used(draft, map[string]any{"speculation.type": "none"})

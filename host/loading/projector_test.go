@@ -23,15 +23,13 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // openPair serves a pair of files, with what else flags say.
 func openPair(t *testing.T, pair synth.MediaPair, flags map[string]any) *serving.Model {
 	t.Helper()
-	path, projector, err := pair.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, projector := must.Both(pair.WriteFiles(t.TempDir(), 1))(t)
 	all := map[string]any{"model.path": path, "model.mmproj": projector, "media.cache": "1MiB"}
 	for k, v := range flags {
 		all[k] = v
@@ -41,16 +39,9 @@ func openPair(t *testing.T, pair synth.MediaPair, flags map[string]any) *serving
 
 func openModel(t *testing.T, flags map[string]any) *serving.Model {
 	t.Helper()
-	core, err := Open(t.Context(), settings(t, flags), slog.New(slog.DiscardHandler), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(Open(t.Context(), settings(t, flags), slog.New(slog.DiscardHandler), Options{}))(t)
 	core.Start()
-	t.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, core)
 	return core.Model
 }
 
@@ -92,14 +83,8 @@ func TestOpen_Projectors(t *testing.T) {
 			}
 			var seen [][]int32
 			for _, item := range items {
-				count, err := m.MediaEncoder.Count(item)
-				if err != nil {
-					t.Fatal(err)
-				}
-				tokens, pieces, err := m.MediaEncoder.Encode(t.Context(), item, "me", "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				count := must.Get(m.MediaEncoder.Count(item))(t)
+				tokens, pieces := must.Both(m.MediaEncoder.Encode(t.Context(), item, "me", ""))(t)
 				again, same, err := m.MediaEncoder.Encode(t.Context(), item, "another", "")
 				if err != nil || !slices.Equal(tokens, again) || !slices.Equal(pieces, same) {
 					t.Errorf("again: %v, %v, %v", tokens, again, err)
@@ -131,10 +116,7 @@ func TestMediaEncoder_HoldsThePieceOfTheTable(t *testing.T) {
 	table := m.MediaEncoder.(*mediaEncoder).pieces
 	held := map[*piece.Piece]bool{}
 	for range 3 {
-		tokens, pieces, err := m.MediaEncoder.Encode(t.Context(), drawn(30, 30, 1), "me", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		tokens, pieces := must.Both(m.MediaEncoder.Encode(t.Context(), drawn(30, 30, 1), "me", ""))(t)
 		for _, p := range pieces {
 			held[p] = true
 		}
@@ -178,10 +160,7 @@ func TestMediaEncoder_Refusals(t *testing.T) {
 func TestMediaEncoder_LowDetail(t *testing.T) {
 	m := openPair(t, synth.MediaPairs[3], nil)
 	item := drawn(1200, 900, 1)
-	high, _, err := m.MediaEncoder.Encode(t.Context(), item, "me", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	high, _ := must.Both(m.MediaEncoder.Encode(t.Context(), item, "me", ""))(t)
 	item.Detail = lowDetail
 	low, _, err := m.MediaEncoder.Encode(t.Context(), item, "me", "")
 	count, countErr := m.MediaEncoder.Count(item)
@@ -218,18 +197,10 @@ func TestOpen_Projector_FoundBesideTheModel(t *testing.T) {
 			t.Error(name)
 		}
 	}
-	wide, err := os.ReadFile(second(synth.MediaPairs[5].WriteFiles(t.TempDir(), 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(projector, wide, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	wide := must.Get(os.ReadFile(second(synth.MediaPairs[5].WriteFiles(t.TempDir(), 1))))(t)
+	must.Do(t, os.WriteFile(projector, wide, 0o600))
 	var logged bytes.Buffer
-	core, err := Open(t.Context(), settings(t, map[string]any{"model.path": path}), slog.New(slog.NewTextHandler(&logged, nil)), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(Open(t.Context(), settings(t, map[string]any{"model.path": path}), slog.New(slog.NewTextHandler(&logged, nil)), Options{}))(t)
 	if core.Model.MediaEncoder != nil || !strings.Contains(logged.String(), "takes text only") {
 		t.Error(logged.String())
 	}
@@ -250,25 +221,16 @@ func second(_, path string, _ error) string { return path }
 // wants.
 func TestPlan_CountsTheProjector(t *testing.T) {
 	folder := t.TempDir()
-	path, _, err := synth.MediaPairs[0].WriteFiles(folder, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, _ := must.Both(synth.MediaPairs[0].WriteFiles(folder, 1))(t)
 	flags := map[string]any{"model.path": path, "scheduler.slots": "1", "scheduler.batch_size": "2", "scheduler.ubatch_size": "2"}
 	c := settings(t, flags)
 	used := func() (plan fit.Plan, bytes uint64) {
 		t.Helper()
-		plan, err := Plan(t.Context(), c, path, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan = must.Get(Plan(t.Context(), c, path, 0))(t)
 		return plan, plan.Need.Main().Used()
 	}
 	_, untried := used()
-	core, err := Open(t.Context(), c, slog.New(slog.DiscardHandler), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(Open(t.Context(), c, slog.New(slog.DiscardHandler), Options{}))(t)
 	whole := core.Model.Compute.Batch
 	if err := core.Close(); err != nil {
 		t.Error(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/host/media/mediatest"
 	"github.com/penstock/penstock/host/media/picture"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // decodingEnv has a process of these tests decode so many pictures and say what memory it took.
@@ -28,10 +29,7 @@ func TestLoader_Load_GarbageIsCollected(t *testing.T) {
 		decodeMany(t, text, data, Bounds{Pixels: 20_000_000, Memory: memory})
 		return
 	}
-	file, err := picture.Open(data, 20_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(picture.Open(data, 20_000_000))(t)
 	none := peakOf(t, 0)
 	for n, most := range map[int]int64{1: file.Memory + slack, 4: memory} {
 		if taken := peakOf(t, n) - none; taken > most {
@@ -46,20 +44,12 @@ func TestLoader_Load_GarbageIsCollected(t *testing.T) {
 func decodeMany(t *testing.T, text string, data []byte, o Bounds) {
 	l := NewLoader(o)
 	var n int
-	if _, err := fmt.Sscan(text, &n); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(text, &n))(t)
 	for range n {
-		_, release, err := l.Load(context.Background(), "a", []Part{{Field: "f", Kind: Image, Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data })
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, release := must.Both(l.Load(context.Background(), "a", []Part{{Field: "f", Kind: Image, Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data }))(t)
 		release()
 	}
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(os.ReadFile("/proc/self/status"))(t)
 	_, peak, _ := strings.Cut(string(status), "VmHWM:")
 	fmt.Println("peak", peak)
 }
@@ -67,10 +57,7 @@ func decodeMany(t *testing.T, text string, data []byte, o Bounds) {
 // peakOf is how many bytes a process takes at most that decodes so many pictures.
 func peakOf(t *testing.T, pictures int) (bytes int64) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	c := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$") //nolint:gosec // this test
 	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", decodingEnv, pictures))
 	out, err := c.CombinedOutput()

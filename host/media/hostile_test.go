@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/host/media/mediatest"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -34,9 +35,7 @@ func TestLoader_Load_EachHostileFileIsRefused(t *testing.T) {
 	}
 	good := mediatest.PNG(1000, 1000)
 	cost := steadytest.Cost(t, func() {
-		if err := load(Image, good); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load(Image, good))
 	})
 	files := mediatest.Hostile()
 	if len(files) < 200 {
@@ -86,10 +85,7 @@ func hostileFiles(t *testing.T) map[string][]byte {
 			t.Fatal(pattern, err)
 		}
 		for _, name := range names {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(name))(t)
 			files[name] = data
 		}
 	}

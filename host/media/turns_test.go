@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/penstock/penstock/host/media/mediatest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A picture that takes long to decode lets another caller's small one go first.
@@ -17,10 +18,7 @@ func TestLoader_Load_RestsForOthers(t *testing.T) {
 		l := NewLoader(bounds)
 		l.workers = newGate(1, 1)
 		l.workers.turn = 0 // no time passes here while something computes
-		busy, err := l.workers.enter(t.Context(), "zero", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		busy := must.Get(l.workers.enter(t.Context(), "zero", 1))(t)
 		var mu sync.Mutex
 		var order []string
 		for _, f := range []struct {

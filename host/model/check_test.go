@@ -16,15 +16,14 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // store writes a model file and returns its path.
 func store(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
@@ -32,9 +31,7 @@ func store(t *testing.T, name string, data []byte) string {
 func edited(t *testing.T, change func(*gguf.Header)) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := synth.Edit(&b, "penstock-tiny.gguf", change); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.Edit(&b, "penstock-tiny.gguf", change))
 	return b.Bytes()
 }
 
@@ -43,23 +40,16 @@ func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	o := CheckOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 	path := store(t, "good.gguf", builtIn)
 	notes := func() int {
-		entries, err := os.ReadDir(filepath.Join(o.CacheDir, "verdicts"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(os.ReadDir(filepath.Join(o.CacheDir, "verdicts")))(t)
 		return len(entries)
 	}
-	if _, err := Check(t.Context(), path, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Check(t.Context(), path, o))(t)
 	// A child would fail at once now, so the second check can only pass on the note.
 	t.Setenv(misbehaviourEnv, "quiet exit")
 	if _, err := Check(t.Context(), path, o); err != nil || notes() != 1 {
 		t.Fatalf("the second check: %v, %d notes", err, notes())
 	}
-	if err := os.WriteFile(path, append(bytes.Clone(builtIn), 0), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, append(bytes.Clone(builtIn), 0), 0o600))
 	if _, err := Check(t.Context(), path, o); !errors.Is(err, ErrCrashed) || notes() != 1 {
 		t.Errorf("the changed file: %v, %d notes", err, notes())
 	}
@@ -153,9 +143,7 @@ func TestCheck_ContextDone_EndsTheTrial(t *testing.T) {
 
 func pipe(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(path, 0o600))
 	return path
 }
 
@@ -181,10 +169,7 @@ func withoutEpsilon(t *testing.T) string {
 // infiniteWeights has a scale that is infinite: 0x7c00 in half precision.
 func infiniteWeights(t *testing.T) string {
 	data := bytes.Clone(builtIn)
-	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(gguf.Read(bytes.NewReader(data), int64(len(data))))(t)
 	copy(data[h.DataOffset:], []byte{0x00, 0x7c})
 	return store(t, "i.gguf", data)
 }
@@ -211,13 +196,8 @@ func quantisedNorm(t *testing.T) string {
 // sparse makes a file as long as its header announces, without taking that much of the disk.
 func sparse(t *testing.T, header []byte) string {
 	path := store(t, "s.gguf", header)
-	h, err := gguf.Read(bytes.NewReader(header), 1<<62)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, h.DataOffset+int64(h.TensorBytes())); err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(gguf.Read(bytes.NewReader(header), 1<<62))(t)
+	must.Do(t, os.Truncate(path, h.DataOffset+int64(h.TensorBytes())))
 	return path
 }
 
@@ -230,6 +210,92 @@ func TestCheck_VocabulariesOfLlamaCpp_AreRefused(t *testing.T) {
 	for _, path := range paths {
 		if _, err := Check(t.Context(), path, CheckOptions{}); !errors.Is(err, gguf.ErrVocabularyOnly) {
 			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+}
+
+// storeAdapter writes an adapter for the model at path.
+func storeAdapter(t *testing.T, path string, a synth.Adapter) string {
+	t.Helper()
+	a.Model = path
+	var b bytes.Buffer
+	must.Do(t, a.Write(&b))
+	return store(t, "adapter.gguf", b.Bytes())
+}
+
+func TestCheckAdapter_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
+	trials := 0
+	o := CheckOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
+	path := store(t, "good.gguf", builtIn)
+	adapter := storeAdapter(t, path, synth.Adapter{TaskName: "rhyme"})
+	for range 2 {
+		a, err := CheckAdapter(t.Context(), path, adapter, o)
+		if err != nil || a.TaskName != "rhyme" {
+			t.Fatalf("%+v, %v", a, err)
+		}
+	}
+	if trials != 1 {
+		t.Errorf("it was tried %d times", trials)
+	}
+	if _, err := CheckAdapter(t.Context(), path, storeAdapter(t, path, synth.Adapter{Seed: 1}), o); err != nil || trials != 2 {
+		t.Errorf("after a change: %d trials, %v", trials, err)
+	}
+}
+
+// A file that passes the check of its header and on which llama.cpp ends the process is an error.
+func TestCheckAdapter_CrashingFile_IsAnError(t *testing.T) {
+	path := store(t, "model.gguf", builtIn)
+	o := CheckOptions{CacheDir: t.TempDir()}
+	// The model computes its output with the embedding, too, where the matrices are the wrong way
+	// round.
+	h := must.Get(gguf.Read(bytes.NewReader(builtIn), int64(len(builtIn))))(t)
+	var dims []uint64
+	for _, tensor := range h.Tensors {
+		if tensor.Name == "token_embd.weight" {
+			dims = tensor.Dims
+		}
+	}
+	bad := storeAdapter(t, path, synth.Adapter{Change: func(h *gguf.Header) {
+		h.Tensors = nil
+		h.Append("token_embd.weight.lora_a", gguf.F32, 4, dims[1])
+		h.Append("token_embd.weight.lora_b", gguf.F32, 4, dims[0])
+	}})
+	if _, err := CheckAdapter(t.Context(), path, bad, o); !errors.Is(err, ErrCrashed) {
+		t.Errorf("an adapter of the embedding: %v", err)
+	}
+}
+
+func TestCheckAdapter_WrongFile_NamesItAndTheReason(t *testing.T) {
+	path := store(t, "model.gguf", builtIn)
+	o := CheckOptions{CacheDir: t.TempDir()}
+	other := store(t, "other.gguf", edited(t, func(h *gguf.Header) { h.Set("general.architecture", gguf.NewString("qwen2")) }))
+	for name, c := range map[string]struct {
+		path string
+		want error
+	}{
+		"absent":       {filepath.Join(t.TempDir(), "absent.gguf"), ErrNotFound},
+		"a folder":     {t.TempDir(), ErrNotFile},
+		"a model":      {path, gguf.ErrAdapter},
+		"of another":   {storeAdapter(t, other, synth.Adapter{}), gguf.ErrAdapter},
+		"no GGUF file": {store(t, "text.gguf", []byte("hello")), gguf.ErrNotGGUF},
+	} {
+		if _, err := CheckAdapter(t.Context(), path, c.path, o); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.path) {
+			t.Errorf("%s: %v; want %v of %s", name, err, c.want, c.path)
+		}
+	}
+}
+
+func TestFindAdapter_TakesNamesOnly(t *testing.T) {
+	folder := t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(folder, "rhyme.gguf"), nil, 0o600))
+	for _, name := range []string{"rhyme", "rhyme.gguf"} {
+		if path, err := FindAdapter(name, CheckOptions{Folder: folder}); err != nil || path != filepath.Join(folder, "rhyme.gguf") {
+			t.Errorf("%s: %q, %v", name, path, err)
+		}
+	}
+	for _, name := range []string{"", ".", "..", "../x", folder + "/rhyme", "rhymes", "./rhyme", "rhyme/"} {
+		if path, err := FindAdapter(name, CheckOptions{Folder: folder}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%q: %q, %v", name, path, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/spawn"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // misbehaving starts a child that misbehaves.
@@ -50,20 +51,14 @@ func TestChild_TryModel_ChildDies_IsAnErrorWithItsLastWords(t *testing.T) {
 }
 
 func TestChild_TryModel_ChildHangs_IsATimeout(t *testing.T) {
-	p, err := misbehaving(t, "hang")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(misbehaving(t, "hang"))(t)
 	if _, err := p.tryModel(t.Context(), request{Path: "x", Timeout: 50 * time.Millisecond}); !errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestChild_TryModel_ContextEnds_IsItsCause(t *testing.T) {
-	p, err := misbehaving(t, "hang")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(misbehaving(t, "hang"))(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)
@@ -73,10 +68,7 @@ func TestChild_TryModel_ContextEnds_IsItsCause(t *testing.T) {
 }
 
 func TestChild_TryModel_NonsenseAnswer_IsAnError(t *testing.T) {
-	p, err := misbehaving(t, "nonsense")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(misbehaving(t, "nonsense"))(t)
 	if _, err := p.tryModel(t.Context(), request{Path: "x", Timeout: time.Minute}); err == nil {
 		t.Error("a broken answer passed")
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 const saysMemory = "PENSTOCK_TEST_SAYS_MEMORY"
@@ -21,10 +23,7 @@ func TestAvailableMemory_LimitOfProcess(t *testing.T) {
 		fmt.Printf("available %d\n", AvailableMemory())
 		return
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	const limit = 500 << 20
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf(`ulimit -d %d && exec "$0" -test.run '^TestAvailableMemory_LimitOfProcess$'`, limit>>10), self)
 	cmd.Env = append(os.Environ(), saysMemory+"=1")

@@ -11,31 +11,21 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestDryRun_TellsWhatNativeTells(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.gguf")
-	if err := synth.SmallFile(path, "cohere2", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(path, "cohere2", 1))
 	o := CheckOptions{CacheDir: t.TempDir()}
-	d, err := OpenDryRun(t.Context(), path, o, native.ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	here, err := native.OpenDryRun(t.Context(), path, native.ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(OpenDryRun(t.Context(), path, o, native.ModelOptions{}))(t)
+	here := must.Get(native.OpenDryRun(t.Context(), path, native.ModelOptions{}))(t)
 	if got, want := d.Info(), here.Info(); got.ContextTrain != want.ContextTrain || got.Window == 0 || got.Vocabulary != 256 || got.OwnCells() {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for _, cells := range []int{256, 4096} {
 		c := native.ContextOptions{Cells: cells, Sequences: 4, Unified: true}
-		got, err := d.Need(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(d.Need(t.Context(), c))(t)
 		want, err := here.Need(c)
 		for _, n := range []Need{got, want} {
 			n[0].Free = 0 // what is free changes
@@ -54,10 +44,7 @@ func TestDryRun_AsksOnce(t *testing.T) {
 	path, o := filepath.Join(t.TempDir(), "m.gguf"), CheckOptions{CacheDir: t.TempDir()}
 	needs := func(cells int) (Need, bool) {
 		t.Helper()
-		d, err := OpenDryRun(t.Context(), path, o, native.ModelOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(OpenDryRun(t.Context(), path, o, native.ModelOptions{}))(t)
 		need, err := d.Need(t.Context(), native.ContextOptions{Cells: cells, Sequences: 1})
 		if err = errors.Join(err, d.Close()); err != nil {
 			t.Fatal(err)
@@ -65,9 +52,7 @@ func TestDryRun_AsksOnce(t *testing.T) {
 		return need, d.child != nil
 	}
 	for seed, kind := range []string{"cohere2", "embedder"} {
-		if err := synth.SmallFile(path, kind, uint64(seed)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, synth.SmallFile(path, kind, uint64(seed)))
 		first, asked := needs(512)
 		if again, more := needs(512); !asked || more || !slices.Equal(first, again) {
 			t.Errorf("%s: a child was asked %t, then %t: %+v, then %+v", kind, asked, more, first, again)
@@ -92,23 +77,16 @@ func TestNeed_Main_HasWhatSharesIt(t *testing.T) {
 func TestOpenDryRun_FaultsAreErrors(t *testing.T) {
 	o := CheckOptions{CacheDir: t.TempDir()}
 	whole := filepath.Join(t.TempDir(), "whole.gguf")
-	if err := os.WriteFile(whole, builtIn, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(whole, builtIn, 0o600))
 	half := filepath.Join(t.TempDir(), "half.gguf")
-	if err := os.WriteFile(half, builtIn[:len(builtIn)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(half, builtIn[:len(builtIn)/2], 0o600))
 	if _, err := OpenDryRun(t.Context(), half, o, native.ModelOptions{}); !isTyped(err) {
 		t.Errorf("half a file: %v", err)
 	}
 	if _, err := OpenDryRun(t.Context(), whole, o, native.ModelOptions{SplitMode: "diagonal"}); !errors.Is(err, ErrRefused) {
 		t.Errorf("wrong options: %v", err)
 	}
-	d, err := OpenDryRun(t.Context(), whole, o, native.ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(OpenDryRun(t.Context(), whole, o, native.ModelOptions{}))(t)
 	if _, err := d.Need(t.Context(), native.ContextOptions{Sequences: 1000}); !errors.Is(err, ErrRefused) {
 		t.Errorf("wrong context: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestSurvey_ListsTheCPU(t *testing.T) {
@@ -30,21 +31,13 @@ func TestSurvey_DriverFaults_IsErrGPU(t *testing.T) {
 
 // Where there is no GPU the task's pass is the CPU's, which faults as a driver would.
 func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
-	file, err := Resolve("", CheckOptions{CacheDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := inspect(file.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(Resolve("", CheckOptions{CacheDir: t.TempDir()}))(t)
+	in := must.Get(inspect(file.Path))(t)
 	o := CheckOptions{CacheDir: t.TempDir(), GPULayers: -1, Timeout: time.Minute}
 	try := func() error {
 		t.Helper()
 		file.NoGPU = nil
-		if err := file.tryGPU(t.Context(), in, []string{"GPU0 of a test"}, o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, file.tryGPU(t.Context(), in, []string{"GPU0 of a test"}, o))
 		return file.NoGPU
 	}
 	t.Setenv(misbehaviourEnv, "segfault")
@@ -103,10 +96,7 @@ func TestCheck_WeightsBeyondMainMemory_NeedAGPU(t *testing.T) {
 }
 
 func TestTryGPUInChild_KernelFaults_IsErrGPU(t *testing.T) {
-	file, err := Resolve("", CheckOptions{CacheDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(Resolve("", CheckOptions{CacheDir: t.TempDir()}))(t)
 	attention := native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}
 	if !attention.Known() {
 		t.Skip("SKIPPED: this build has no kernel that can be broken (PENSTOCK_KERNELS=OFF)")

@@ -9,15 +9,13 @@ import (
 
 	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // openTiny opens the built-in model and returns the kernels that were found broken, by their names.
 func openTiny(t *testing.T, cacheDir string) map[string]string {
 	t.Helper()
-	file, err := Open(t.Context(), "", CheckOptions{CacheDir: cacheDir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(Open(t.Context(), "", CheckOptions{CacheDir: cacheDir}))(t)
 	broken := map[string]string{}
 	for _, b := range file.Broken {
 		broken[b.String()] = b.Reason

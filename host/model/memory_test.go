@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/cgroup"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMeminfo_ReadsTheLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "meminfo")
-	if err := os.WriteFile(path, []byte("MemTotal:  9 kB\nMemAvailable:   2048 kB\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("MemTotal:  9 kB\nMemAvailable:   2048 kB\n"), 0o600))
 	if got := meminfo(path, "MemAvailable:"); got != 2<<20 {
 		t.Errorf("got %d", got)
 	}
@@ -27,13 +26,9 @@ func TestMeminfo_ReadsTheLine(t *testing.T) {
 // groupFiles writes a control group's files.
 func groupFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o700))
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 }
 

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -345,4 +346,168 @@ func deviation(a, b []float32) float64 {
 		differences += d * d
 	}
 	return differences / max(squares-sum*sum/float64(len(a)), math.SmallestNonzeroFloat32)
+}
+
+// What llama.cpp may be unable to do with a model, which can be served without it.
+const (
+	Together   = "together"   // several sequences in one pass
+	Selecting  = "selecting"  // giving the logits of some tokens of a pass only
+	Truncating = "truncating" // dropping the end of a sequence
+	Sharing    = "sharing"    // beginning a sequence as another
+	Saving     = "saving"     // putting the state of a sequence away and back
+	Heads      = "heads"      // guessing with its head
+	Embedding  = "embedding"  // giving embeddings
+	Scoring    = "scoring"    // giving the scores of its classifier
+)
+
+// Lacks are what the trial found that a model cannot do.
+type Lacks []Lack
+
+// Lack is one of it.
+type Lack struct {
+	What string `json:"what"` // Together and so on
+	Why  string `json:"why"`  // what happened in the trial
+}
+
+// Has reports whether the model lacks something.
+func (l Lacks) Has(what string) bool {
+	return slices.ContainsFunc(l, func(x Lack) bool { return x.What == what })
+}
+
+// errOptions: it is the options that a model cannot be loaded with, not the file.
+var errOptions = errors.New("the options of loading do not fit")
+
+// options are those of serving that a trial has too: what a file cannot do with them is to be
+// found there.
+type options struct {
+	Loading   native.ModelOptions   `json:"loading,omitzero"`
+	Computing native.ContextOptions `json:"computing,omitzero"`
+}
+
+// onCPU are the options of a trial on the CPU, without what is of account on GPUs only, and what
+// changes nothing but speed.
+func (o CheckOptions) onCPU() options {
+	return options{
+		native.ModelOptions{KVOverrides: o.Loading.KVOverrides, NoRepack: o.Loading.NoRepack, LoadMTP: o.Loading.LoadMTP, Head: o.Loading.Head},
+		native.ContextOptions{Rope: o.Computing.Rope, FlashAttention: o.Computing.FlashAttention, TypeK: o.Computing.TypeK, TypeV: o.Computing.TypeV,
+			FullWindowCache: o.Computing.FullWindowCache},
+	}
+}
+
+// onGPU are those of a trial with a GPU.
+func (o CheckOptions) onGPU() options {
+	all := options{o.Loading, o.Computing}
+	all.Loading.GPULayers, all.Loading.Progress = o.GPULayers, nil
+	return all
+}
+
+// key tells options apart.
+func (o options) key() string {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err.Error() // a value that is no number, which loading refuses
+	}
+	return string(text)
+}
+
+// usesGPU reports whether a GPU is to compute, if there is one.
+func (o CheckOptions) usesGPU() bool {
+	named := o.Loading.Devices
+	return !slices.Equal(named, []string{"none"}) && (o.GPULayers != 0 || len(named) > 0)
+}
+
+// context makes the options of a trial's context.
+func (o options) context(sizes native.ContextOptions) native.ContextOptions {
+	c := o.Computing
+	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = sizes.Cells, sizes.Batch, sizes.UBatch, sizes.Sequences, sizes.Rows
+	c.Unified, c.Threads, c.Output, c.FeedsHead = sizes.Unified, sizes.Threads, sizes.Output, sizes.FeedsHead
+	return c
+}
+
+// embeddingExercises try what a model gives in place of logits. A model without a classifier is
+// not asked for scores.
+var embeddingExercises = []struct {
+	name   string
+	output native.Output
+}{{Embedding, native.Embeddings}, {Scoring, native.Scores}}
+
+// runEmbeddingExercises computes texts alone and together, as host/embedding does, and adds to the
+// lacks what the model cannot do.
+func runEmbeddingExercises(m *native.Model, lacks Lacks, announce func(stage string)) (Lacks, error) {
+	for _, e := range embeddingExercises {
+		if lacks.Has(e.name) || e.output == native.Scores && len(m.Info().Classes) == 0 {
+			continue
+		}
+		announce(e.name)
+		c, err := native.NewContext(m, native.ContextOptions{
+			Cells: 64 * sequences, Batch: 32, UBatch: 32, Sequences: sequences, Unified: true, Output: e.output, Threads: native.Threads(m.Info().Size),
+		})
+		if errors.Is(err, native.ErrNoMemory) {
+			return nil, err
+		}
+		if err == nil {
+			err = errors.Join(embedTogether(c, e.output), c.Close())
+		}
+		if err != nil {
+			lacks = append(lacks, Lack{e.name, excerpt.Of(err.Error(), longestReason)})
+		}
+	}
+	return lacks, nil
+}
+
+// embedTogether computes three texts in one pass, then each alone.
+func embedTogether(c *native.Context, output native.Output) error {
+	lengths := []int{textLen, chunkLen, 1}
+	all := []int{0, 1, 2}
+	together, err := vectorsOf(c, output, lengths, all...)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for _, text := range all {
+		alone, err := vectorsOf(c, output, lengths, text)
+		if err != nil {
+			return err
+		}
+		for i, v := range alone {
+			if e := deviation(v, together[at+i]); e > tolerance {
+				return fmt.Errorf("what it gives for a text differs beside others (by %.2g of its size)", e)
+			}
+		}
+		at += len(alone)
+	}
+	return nil
+}
+
+// vectorsOf computes texts of the lengths in one pass and forgets them. It returns the embeddings
+// of their tokens, or their scores with a zero behind, so that one score can be compared.
+func vectorsOf(c *native.Context, output native.Output, lengths []int, texts ...int) (out [][]float32, err error) {
+	var b native.Batch
+	for sequence, text := range texts {
+		for i := range lengths[text] {
+			b.Add(int32((7*text+3*i+1)%c.Model().Info().Vocabulary), int32(i), int32(sequence), true)
+		}
+	}
+	if err := c.Decode(&b); err != nil {
+		return nil, err
+	}
+	for i := range c.Rows() {
+		out = append(out, slices.Clone(c.Row(i)))
+	}
+	for sequence := range texts {
+		if output == native.Scores {
+			scores, err := c.Scores(int32(sequence))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, append(slices.Clone(scores), 0))
+		}
+		err = errors.Join(err, c.Remove(int32(sequence), -1, -1))
+	}
+	for _, v := range out {
+		if damaged(v) {
+			return nil, errDamaged
+		}
+	}
+	return out, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestRunExercises_BuiltIn_LacksNothing(t *testing.T) {
@@ -62,15 +63,9 @@ func TestModelTrial_OtherLogits_AreAnError(t *testing.T) {
 			for _, unified := range []bool{false, true} {
 				tr := modelTrial{model: m, unified: unified}
 				run := func(exercise func(*modelTrial) error) error {
-					failed, err := tr.run(exercise)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return failed
+					return must.Get(tr.run(exercise))(t)
 				}
-				if err := run((*modelTrial).eachAlone); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, run((*modelTrial).eachAlone))
 				if err := run(e.run); err != nil {
 					t.Errorf("before: %v", err)
 				}
@@ -93,23 +88,14 @@ func loadedHead(t *testing.T) *native.Model {
 	t.Helper()
 	var file bytes.Buffer
 	s := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 256, Head: true}
-	if err := synth.Write(&file, s, store(t, "m.gguf", builtIn), synth.Q40, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.Write(&file, s, store(t, "m.gguf", builtIn), synth.Q40, 1))
 	return loadedFrom(t, store(t, "headed.gguf", file.Bytes()))
 }
 
 func loadedFrom(t *testing.T, path string) *native.Model {
 	t.Helper()
-	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{LoadMTP: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	m := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{LoadMTP: true}))(t)
+	must.Close(t, m)
 	return m
 }
 
@@ -156,9 +142,7 @@ func TestTrialNote_KeepsLacks(t *testing.T) {
 	if got, known := note.read(); !known || !slices.Equal(got, want) {
 		t.Errorf("%v, %t", got, known)
 	}
-	if err := os.WriteFile(string(note), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(string(note), []byte("{"), 0o600))
 	if _, known := note.read(); known {
 		t.Error("a damaged note counts")
 	}
@@ -167,13 +151,8 @@ func TestTrialNote_KeepsLacks(t *testing.T) {
 func TestRunEmbeddingExercises_EachKindOfModel(t *testing.T) {
 	for kind, want := range map[string][]string{"bert": {Embedding}, "embedder": {Embedding}, "mamba": {Embedding}, "cohere2": {Embedding}, "reranker": {Embedding, Scoring}} {
 		path := filepath.Join(t.TempDir(), kind+".gguf")
-		if err := synth.SmallFile(path, kind, 1); err != nil {
-			t.Fatal(err)
-		}
-		m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, synth.SmallFile(path, kind, 1))
+		m := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{}))(t)
 		var stages []string
 		lacks, err := runEmbeddingExercises(m, nil, func(stage string) { stages = append(stages, stage) })
 		if err := errors.Join(err, m.Close()); err != nil || len(lacks) > 0 {

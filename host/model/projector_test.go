@@ -15,16 +15,14 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // storePair writes a small pair and returns its paths.
 func storePair(t *testing.T, pair synth.MediaPair) (model, projector string) {
 	t.Helper()
-	model, projector, err := pair.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model, projector = must.Both(pair.WriteFiles(t.TempDir(), 1))(t)
 	return model, projector
 }
 
@@ -122,12 +120,8 @@ func TestCheckProjector_CrashingFile_IsAnError(t *testing.T) {
 func rewritten(t *testing.T, path string, change func(*gguf.Header)) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := synth.Edit(&b, path, change); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.Edit(&b, path, change))
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 }
 
 // TestCorruptedProjectors damages the small projectors, 10 times or 4,000 in `make test-long`. Each
@@ -140,10 +134,7 @@ func TestCorruptedProjectors(t *testing.T) {
 	models, projectors := map[synth.MediaPair]string{}, map[synth.MediaPair][]byte{}
 	for _, pair := range synth.MediaPairs {
 		model, projector := storePair(t, pair)
-		data, err := os.ReadFile(projector)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(projector))(t)
 		models[pair], projectors[pair] = model, data
 	}
 	for seed := range uint64(count) {
@@ -165,12 +156,8 @@ func (c *corrupter) projector(seed uint64, model string, data []byte, did string
 		c.total.header++
 		return
 	}
-	if err := os.WriteFile(c.path, data, 0o600); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := c.start(); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, os.WriteFile(c.path, data, 0o600))
+	must.Do(c.t, c.start())
 	r := request{Task: projectorTask, Path: model, Projector: c.path, Encoding: native.ProjectorOptions{Threads: 1}, Timeout: time.Minute}
 	_, err := c.child.ask(c.t.Context(), r)
 	c.bury()

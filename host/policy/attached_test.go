@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A policy knows each route whose body has plugins, and no other: none could be a way past it.
@@ -89,10 +90,7 @@ func TestParse_Mistakes(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "admin") {
 		t.Errorf("%v", err)
 	}
-	all, err := read(`policies: [{plugin: keyed, config: {key: 7, since: 2026-08-02}, models: [small], keys: [alice]}]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(read(`policies: [{plugin: keyed, config: {key: 7, since: 2026-08-02}, models: [small], keys: [alice]}]`))(t)
 	a := &all[0]
 	if string(a.Config) != `{"key":7,"since":"2026-08-02"}` || !a.Required || !a.holds("tiny", serving.Asker{Key: "alice"}) || a.holds("tiny", serving.Asker{}) || a.holds("big", serving.Asker{Key: "alice"}) {
 		t.Errorf("%+v %s", a, a.Config)

@@ -4,7 +4,9 @@ package policy
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/plugins/script"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // withFolder is a builder for the built-in model and a folder of plugins.
@@ -32,16 +35,10 @@ func withFolder(t *testing.T) (*Builder, *registry.Registry) {
 // withLacks is withFolder with a model that cannot do everything.
 func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1, Lacks: lacks})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1, Lacks: lacks}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Interpreter = script.Module })
-	r, err := registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir(), Scripts: true, ModuleLife: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(registry.Open(t.Context(), loader, registry.Options{Dir: t.TempDir(), Scripts: true, ModuleLife: time.Hour}))(t)
 	t.Cleanup(func() { _ = r.Close() })
 	model := loader.Model(plugin.ModelOptions{Vocabulary: e.Vocabulary()})
 	t.Cleanup(func() {
@@ -65,27 +62,16 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	}
 	resolve := func() serving.Plugins {
 		t.Helper()
-		plugins, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return plugins
+		return must.Get(b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil))(t)
 	}
 	chooses := func(of serving.Plugins, want int32) {
 		t.Helper()
-		policy, err := of.NewPolicy(sampling.Default(), serving.AnswerInfo{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		policy := must.Get(of.NewPolicy(sampling.Default(), serving.AnswerInfo{}))(t)
 		defer func() { _ = policy.Close() }()
 		view := chain.View{Row: make([]float32, b.engine.Info().Vocabulary), N: -1, Chosen: -1}
 		for _, s := range policy.Stages {
-			if err := s.Reset([]int32{1}, 1); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Apply(&view); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Reset([]int32{1}, 1))
+			must.Do(t, s.Apply(&view))
 			if view.Chosen >= 0 {
 				break
 			}
@@ -102,14 +88,9 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	later := resolve()
 	chooses(old, 5)
 	chooses(later, 6)
-	if err := r.Remove(t.Context(), "fixed"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Remove(t.Context(), "fixed"))
 	chooses(old, 5)
-	again, err := old.Again(t.Context(), serving.Asker{Client: "me"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(old.Again(t.Context(), serving.Asker{Client: "me"}, nil))(t)
 	old.Release()
 	chooses(again, 5)
 	if _, err := again.Again(t.Context(), serving.Asker{Client: "me"}, []string{"plugin:other"}); err == nil {
@@ -140,10 +121,7 @@ func TestUses_Again_RequiredPluginReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer old.Release()
-	again, err := old.Again(t.Context(), serving.Asker{Client: "me"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(old.Again(t.Context(), serving.Asker{Client: "me"}, nil))(t)
 	again.Release()
 	fails := func(err error, code string) {
 		t.Helper()
@@ -158,9 +136,7 @@ func TestUses_Again_RequiredPluginReplaced(t *testing.T) {
 	upload(`{"name":"guard","view":"none","config_schema":{"properties":{"key":{"pattern":"^[0-9]+$"}}}}`, 7)
 	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, nil, nil)
 	fails(err, "policy_unusable")
-	if err := r.Remove(t.Context(), "guard"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Remove(t.Context(), "guard"))
 	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, nil, nil)
 	fails(err, "policy_unusable")
 }
@@ -185,10 +161,7 @@ func TestBuilder_Resolve_Plans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := must.Get(plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{}))(t)
 	seen := 0
 	for _, s := range policy.Stages {
 		switch traits := s.Traits(); traits.Name {
@@ -226,4 +199,149 @@ func TestBuilder_Resolve_Plans(t *testing.T) {
 	}
 	_, err = b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{{Name: "guest", Field: "plugins[0]"}}, nil)
 	hosttest.MustFault(t, err, abi.ExportPlan, plugin.CauseTrap, "")
+}
+
+// brought has a client bring a module that answers a token, and is its use under a name.
+func brought(t *testing.T, b *Builder, client, name string) serving.PluginUse {
+	t.Helper()
+	info, _ := must.Both(b.registry.Modules.Upload(t.Context(), client, asm.New(`{"name":"its-own","view":"none"}`).On(abi.ExportSample, asm.I32(5)).Wasm()))(t)
+	return serving.PluginUse{Name: name, Module: info.SHA256, Field: "plugins[0]"}
+}
+
+// A module is a stage under the name that its client's request gives it.
+func TestUses_Module_IsAStageByItsName(t *testing.T) {
+	b, _ := withFolder(t)
+	plugins := must.Get(b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{brought(t, b, "me", "mine")}, nil))(t)
+	defer plugins.Release()
+	policy := must.Get(plugins.NewPolicy(sampling.Default(), serving.AnswerInfo{}))(t)
+	defer chain.Close(policy.Stages)
+	if !slices.ContainsFunc(policy.Stages, func(s chain.Stage) bool { return s.Traits().Name == "plugin:mine" }) {
+		t.Error("it has no stage")
+	}
+}
+
+// A module of another client, and one that has gone, are not there, in words that let a client send
+// its own again.
+func TestBuilder_Resolve_ModuleOfAnother(t *testing.T) {
+	b, _ := withFolder(t)
+	for client, use := range map[string]serving.PluginUse{"me": brought(t, b, "other", "module"), "other": {Name: "module", Module: "0a", Field: "plugins[0]"}} {
+		_, err := b.Resolve(t.Context(), serving.Asker{Client: client}, []serving.PluginUse{use}, nil)
+		var refused *refusal.Error
+		if !errors.As(err, &refused) || refused.Code != "module_not_found" || refused.Field != "plugins[0].module" {
+			t.Errorf("%s: %v", client, err)
+		}
+	}
+}
+
+// What every request uses cannot be replaced by calling a module so.
+func TestBuilder_Resolve_ModuleCalledAsADefault(t *testing.T) {
+	b, _ := withFolder(t)
+	b.attached = func() []Attached { return fromDefault([]string{"guard"}) }
+	_, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{brought(t, b, "me", "guard")}, nil)
+	var refused *refusal.Error
+	if !errors.As(err, &refused) || refused.Field != "plugins[0].name" {
+		t.Errorf("%v", err)
+	}
+}
+
+// of is the use of a script, under a name.
+func of(t *testing.T, name, source, config string) serving.PluginUse {
+	t.Helper()
+	fields := map[string]json.RawMessage{}
+	text := must.Get(json.Marshal(source))(t)
+	if fields["source"] = text; config != "" {
+		fields["config"] = json.RawMessage(config)
+	}
+	all := must.Get(json.Marshal(fields))(t)
+	return serving.PluginUse{Name: name, Config: all, Field: "plugins[0]", Source: "plugins[0].script"}
+}
+
+// Two scripts are two stages of a chain, under the names of the request.
+func TestUses_Scripts_AreStagesByTheirNames(t *testing.T) {
+	b, _ := withFolder(t)
+	one, two := of(t, "one", "export function sample(c) {}", ""), of(t, "two", "export function accept() {}", "")
+	plugins := must.Get(b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{one, two}, []string{"plugin:two", "temperature"}))(t)
+	defer plugins.Release()
+	params := sampling.Default()
+	params.Chain = []string{"plugin:two", "temperature"}
+	policy := must.Get(plugins.NewPolicy(params, serving.AnswerInfo{}))(t)
+	defer chain.Close(policy.Stages)
+	var names []string
+	for _, s := range policy.Stages {
+		if name := s.Traits().Name; strings.HasPrefix(name, "plugin:") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"plugin:one", "plugin:two"}) {
+		t.Errorf("%q", names)
+	}
+}
+
+// What a script prints outside of hooks comes with its plan: the end, and the beginning of each
+// line.
+func TestBuilder_Plan_Log(t *testing.T) {
+	b, _ := withFolder(t)
+	const source = `for (let i = 0; i < 20; i++) console.log("line", i, "x".repeat(2000)); export function sample() { console.log("later") }`
+	plan := must.Get(b.Plan(t.Context(), "me", of(t, "one", source, "")))(t)
+	if n := len(plan.Log); n != 10 || !strings.HasPrefix(plan.Log[n-1], "line 19 x") || len(plan.Log[n-1]) > 1100 {
+		t.Errorf("%d lines: %.200q", n, plan.Log)
+	}
+}
+
+// What is wrong with a script is for its client: where it is, and nothing of it in the log.
+func TestBuilder_Plan_Mistakes(t *testing.T) {
+	b, _ := withFolder(t)
+	const schema = `export const plugin = {config: {type: "object", properties: {n: {type: "integer"}}}}; export function sample() {}`
+	for _, tc := range []struct {
+		source, config, field, says string
+		line                        int
+	}{
+		{"export {\n canary", "", "plugins[0].script", "SyntaxError", 2},
+		{"\nthrow new Error('canary')", "", "plugins[0].script", "canary", 2},
+		{schema, `{"n":"canary"}`, "plugins[0].config.n", "integer", 0},
+		{`export const plugin = {config: {type: "canary"}}; export function sample() {}`, "", "plugins[0].script", "plugin.config", 0},
+	} {
+		_, err := b.Plan(t.Context(), "me", of(t, "mine", tc.source, tc.config))
+		var refused *refusal.Error
+		if !errors.As(err, &refused) || refused.Code != refusal.ScriptCode || refused.Field != tc.field || !strings.Contains(refused.Message, tc.says) || refused.Numbers[refusal.ScriptLine] != tc.line {
+			t.Errorf("%s: %+v", tc.source, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "canary") {
+			t.Errorf("anybody may read: %v", err)
+		}
+	}
+	plan, err := b.Plan(t.Context(), "me", of(t, "mine", schema, `{"n":3}`))
+	if err != nil || plan.View != "candidates" || !strings.Contains(string(plan.ConfigSchema), "integer") || !slices.Contains(plan.Implements, "penstock_sample") || slices.Contains(plan.Implements, "penstock_warm") {
+		t.Errorf("%+v, %v", plan, err)
+	}
+}
+
+// A script cannot take the place of what the operator demands.
+func TestBuilder_Resolve_ScriptCalledAsADefault(t *testing.T) {
+	b, _ := withFolder(t)
+	b.attached = func() []Attached { return fromDefault([]string{"guard"}) }
+	_, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, []serving.PluginUse{of(t, "guard", "export function sample() {}", "")}, nil)
+	var refused *refusal.Error
+	if !errors.As(err, &refused) || refused.Field != "plugins[0].name" {
+		t.Errorf("%v", err)
+	}
+}
+
+// Who names what runs scripts without bringing one is told how to bring it.
+func TestBuilder_Resolve_ScriptThatIsNotBrought(t *testing.T) {
+	b, _ := withFolder(t)
+	for field, asked := range map[string]struct {
+		uses  []serving.PluginUse
+		chain []string
+	}{
+		"plugins[0]": {uses: []serving.PluginUse{{Name: "script", Field: "plugins[0]"}}},
+		"samplers":   {chain: []string{"plugin:script"}},
+	} {
+		_, err := b.Resolve(t.Context(), serving.Asker{Client: "me"}, asked.uses, asked.chain)
+		var refused *refusal.Error
+		if !errors.As(err, &refused) || refused.Field != field || !strings.Contains(refused.Message, `{"script": …}`) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
 }

@@ -14,47 +14,31 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func newTestKey(t *testing.T) (*Key, Keys) {
 	t.Helper()
-	k, err := NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(NewKey())(t)
 	return k, keysOf(t, k)
 }
 
 // keysOf are the keys as a client gets them.
 func keysOf(t *testing.T, k *Key) Keys {
 	t.Helper()
-	text, err := json.Marshal(k.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
+	text := must.Get(json.Marshal(k.Public()))(t)
+	return must.Get(ParseKeys(text))(t)
 }
 
 // small is a receipt of the request "ask" and the answer "so".
 func small(t *testing.T, k *Key) string {
 	t.Helper()
 	i := &Issuer{Signer: NewSigner(k, "test"), Model: Model{Name: "toy"}}
-	s, err := i.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(i.Begin(t.Context()))(t)
 	s.Request = Request{Route: "POST /", SHA256: Digest([]byte("ask"))}
 	s.Choices = []Choice{{Seed: 7, Tokens: 1, TokensSHA256: TokensDigest([]int32{5}), TextSHA256: Digest([]byte("so")), ContentSHA256: TextDigest("so"), FinishReason: "stop"}}
-	jws, err := i.Issue(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return jws
+	return must.Get(i.Issue(s))(t)
 }
 
 // flipped calls f with data in which one bit is another, for each bit, or of many for some, the
@@ -92,10 +76,7 @@ func TestKeys_Read_EachBitCounts(t *testing.T) {
 
 func TestStatement_CheckRequest_EachBitCounts(t *testing.T) {
 	k, keys := newTestKey(t)
-	s, _, err := keys.Read(small(t, k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := must.Both(keys.Read(small(t, k)))(t)
 	if err := s.CheckRequest([]byte("ask")); err != nil {
 		t.Error(err)
 	}
@@ -108,10 +89,7 @@ func TestStatement_CheckRequest_EachBitCounts(t *testing.T) {
 
 func TestStatement_CheckAnswer(t *testing.T) {
 	k, keys := newTestKey(t)
-	s, _, err := keys.Read(small(t, k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := must.Both(keys.Read(small(t, k)))(t)
 	flipped(t, []byte("so"), func(bit int, changed []byte) {
 		if _, err := s.CheckAnswer(changed); err == nil {
 			t.Errorf("bit %d of the answer does not count", bit)
@@ -168,10 +146,7 @@ func TestCallsDigest_OneForAllDialects(t *testing.T) {
 
 func TestKeys_Read_WithoutAnswers(t *testing.T) {
 	k, keys := newTestKey(t)
-	jws, err := k.Sign(KindReceipt, Statement{Version: Version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	jws := must.Get(k.Sign(KindReceipt, Statement{Version: Version}))(t)
 	if _, _, err := keys.Read(jws); err == nil || !strings.Contains(err.Error(), "choices is empty") {
 		t.Error(err)
 	}
@@ -193,14 +168,8 @@ func TestIn(t *testing.T) {
 func TestKeys_Open_Refuses(t *testing.T) {
 	k, keys := newTestKey(t)
 	_, others := newTestKey(t)
-	seal, err := k.Sign(KindRecording, RecordingSeal{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	later, err := k.Sign(KindReceipt, Statement{Version: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	seal := must.Get(k.Sign(KindRecording, RecordingSeal{}))(t)
+	later := must.Get(k.Sign(KindReceipt, Statement{Version: 2}))(t)
 	part := func(text string) string { return encoding.EncodeToString([]byte(text)) }
 	for name, tc := range map[string]struct {
 		keys      Keys
@@ -224,18 +193,10 @@ func TestKeys_Open_Refuses(t *testing.T) {
 func TestReadKey_Replaced(t *testing.T) {
 	old, _ := newTestKey(t)
 	fresh, _ := newTestKey(t)
-	first, err := fresh.PEM()
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, err := old.PEM()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(fresh.PEM())(t)
+	then := must.Get(old.PEM())(t)
 	path := filepath.Join(t.TempDir(), "key.pem")
-	if err := os.WriteFile(path, append(first, then...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, append(first, then...), 0o600))
 	k, err := ReadKey(path)
 	if err != nil || k.ID() != fresh.ID() {
 		t.Fatal(err)
@@ -257,9 +218,7 @@ func TestReadKey_Refuses(t *testing.T) {
 		"asn1": string(pem.EncodeToMemory(&pem.Block{Type: privateBlock, Bytes: []byte{1}})),
 	} {
 		path := filepath.Join(t.TempDir(), "key.pem")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		if _, err := ReadKey(path); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -270,9 +229,7 @@ func TestDigests_Of(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.gguf")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("weights")
 	d, noted := NewDigests(), Note(RoleModel, path)

@@ -3,8 +3,10 @@
 package recording
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -15,16 +17,18 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
+	"github.com/penstock/penstock/tools/steadytest"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -60,15 +64,9 @@ func record(t *testing.T, s *Store, caller string) string {
 func TestStore_Get_WhatWasRecorded(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "new", "folder"), wide)
 	id := record(t, s, "alice")
-	file, err := s.Get(t.Context(), serving.RecordingReader{Caller: "alice"}, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(s.Get(t.Context(), serving.RecordingReader{Caller: "alice"}, id))(t)
 	defer file.Close() //nolint:errcheck // it was only read
-	f, err := session.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Read(file))(t)
 	c := f.Recording.Choices[0]
 	if f.Recording.ID != id || c.Text != "5 " || len(c.Tokens) != 1 || c.Tokens[0].By != "samplers" || c.Reason != "length" || len(f.Vocabulary.Pieces) != 100 {
 		t.Errorf("got %+v", f.Recording)
@@ -103,9 +101,7 @@ func TestStore_Prune_RemovesOldAndMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := time.Now().Add(time.Duration(i-30) * time.Minute)
-		if err := os.Chtimes(filepath.Join(dir, ids[i]+suffix), at, at); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(filepath.Join(dir, ids[i]+suffix), at, at))
 		ids = append(ids, record(t, s, "a"))
 	}
 	if list, err := s.List(t.Context(), all); err != nil || len(list) != 2 {
@@ -115,9 +111,7 @@ func TestStore_Prune_RemovesOldAndMany(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	old := time.Now().Add(-2 * time.Hour)
-	if err := os.Chtimes(filepath.Join(dir, ids[3]+suffix), old, old); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(filepath.Join(dir, ids[3]+suffix), old, old))
 	if list, err := s.List(t.Context(), all); err != nil || len(list) != 1 || list[0].ID != ids[2] {
 		t.Errorf("%+v, %v; want %s alone", list, err, ids[2])
 	}
@@ -128,13 +122,8 @@ func TestStore_Prune_RemovesOldAndMany(t *testing.T) {
 func TestOpen_RemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "rec_"+rand.Text()+suffix)
-	if err := os.WriteFile(other, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(other, []byte("half"), 0o600))
+	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close() //nolint:errcheck // the test is over
 	left := filepath.Join(dir, ".writing.."+rand.Text())
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil || !atomicfile.IsTemp(filepath.Base(left)) {
@@ -157,9 +146,7 @@ func TestStore_List_OfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	one, other := open(t, dir, wide), open(t, dir, wide)
 	id := record(t, one, "a")
-	if _, err := one.Get(t.Context(), serving.RecordingReader{Caller: "a"}, id); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(one.Get(t.Context(), serving.RecordingReader{Caller: "a"}, id))(t)
 	if list, err := other.List(t.Context(), serving.RecordingReader{Caller: "a"}); err != nil || len(list) != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -277,9 +264,7 @@ func TestStore_List_NamesPluginsOnce(t *testing.T) {
 // A folder that cannot be written to loses recordings, and nothing else.
 func TestStore_Write_Fails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, nil, 0o600))
 	s := open(t, path, wide)
 	id := record(t, s, "a")
 	if _, err := s.Get(t.Context(), serving.RecordingReader{Caller: "a"}, id); err == nil {
@@ -287,5 +272,40 @@ func TestStore_Write_Fails(t *testing.T) {
 	}
 	if err := s.write(id, head{}, func(io.Writer) error { return nil }); err == nil {
 		t.Error("it was written")
+	}
+}
+
+// TestCheckSeal_EachBitCounts flips bits of a sealed recording, of which each must be noticed.
+func TestCheckSeal_EachBitCounts(t *testing.T) {
+	key := must.Get(receipt.NewKey())(t)
+	text := must.Get(json.Marshal(key.Public()))(t)
+	keys := must.Get(receipt.ParseKeys(text))(t)
+	s := open(t, t.TempDir(), wide)
+	s.SealWith(key)
+	id := record(t, s, "alice")
+	file := must.Get(s.Get(t.Context(), serving.RecordingReader{Caller: "alice"}, id))(t)
+	defer file.Close() //nolint:errcheck // it was only read
+	data := must.Get(io.ReadAll(file))(t)
+	if got, err := CheckSeal(keys, data); err != nil || got != id {
+		t.Fatal(got, err)
+	}
+	if _, err := session.Read(bytes.NewReader(data)); err != nil {
+		t.Errorf("it cannot be read with its seal: %v", err)
+	}
+	bits := make([]int, 8*len(data))
+	for i := range bits {
+		bits[i] = i
+	}
+	for _, bit := range steadytest.Some(t, bits, 500) {
+		changed := slices.Clone(data)
+		changed[bit/8] ^= 1 << (bit % 8)
+		if _, err := CheckSeal(keys, changed); err == nil {
+			t.Errorf("bit %d of %d does not count", bit, len(bits))
+		}
+	}
+	for _, other := range [][]byte{nil, data[:len(data)-1], append(slices.Clone(data), 0), append(slices.Clone(data), data...)} {
+		if _, err := CheckSeal(keys, other); err == nil {
+			t.Errorf("%d bytes in the place of %d pass", len(other), len(data))
+		}
 	}
 }

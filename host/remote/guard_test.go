@@ -9,6 +9,8 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // cutConn fails once so many bytes have gone either way.
@@ -71,10 +73,7 @@ func (c linkConn) Write(p []byte) (int, error) { return c.link.Write(p) }
 func TestGuard_Relays(t *testing.T) {
 	client, l := guarded(t, &fakeGGML{}, 1<<40)
 	for _, r := range conversation() {
-		answer, err := client.ask(r.cmd, r.payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(client.ask(r.cmd, r.payload))(t)
 		if r.cmd != hello && bytes.Count(answer, []byte{0xab}) != len(answer) {
 			t.Errorf("%v: the answer is not the worker's", r.cmd)
 		}

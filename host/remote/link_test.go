@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestLink_Silence(t *testing.T) {
@@ -37,9 +39,7 @@ func TestLink_Busy(t *testing.T) {
 		sent := make(chan error, 1)
 		go func() { _, err := ours.Write(make([]byte, 10*maxFrame)); sent <- err }()
 		time.Sleep(10 * silence)
-		if _, err := io.ReadFull(theirs, make([]byte, 10*maxFrame)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(theirs, make([]byte, 10*maxFrame)))(t)
 		if err := <-sent; err != nil {
 			t.Fatal(err)
 		}
@@ -97,9 +97,7 @@ func TestGuard_Slow(t *testing.T) {
 				}
 			}}
 			client, l := guarded(t, f, 1<<40)
-			if _, err := client.ask(getTensor, read(1000)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(client.ask(getTensor, read(1000)))(t)
 			if !errors.Is(l.err(), c.lost) {
 				t.Errorf("an answer after %v: %v, want %v", c.takes, l.err(), c.lost)
 			}

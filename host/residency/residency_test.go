@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 	"go.uber.org/goleak"
 )
 
@@ -101,10 +102,7 @@ func with(t *testing.T, o Options[*fake], test func(t *testing.T, s *Set[*fake],
 // use uses a model until the test says otherwise.
 func use(t *testing.T, s *Set[*fake], name string) (release func()) {
 	t.Helper()
-	m, release, err := s.Use(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, release := must.Both(s.Use(t.Context(), name))(t)
 	if m.name != name || m.closed {
 		t.Fatalf("got %+v for %s", m, name)
 	}
@@ -392,5 +390,74 @@ func TestSet_Hammer(t *testing.T) {
 			})
 		}
 		users.Wait()
+	})
+}
+
+// TestSet_Hold_IsNoUse: who looks at a model again and again neither loads it, nor keeps it from
+// being idle, nor has others leave in its place; while somebody looks, it stays.
+func TestSet_Hold_IsNoUse(t *testing.T) {
+	with(t, Options[*fake]{Idle: time.Minute, Most: 2}, func(t *testing.T, s *Set[*fake], f *fakes) {
+		if _, _, ok := s.Hold("a"); ok || len(s.Present()) > 0 {
+			t.Error("a model that is not loaded")
+		}
+		use(t, s, "a")()
+		time.Sleep(time.Second)
+		use(t, s, "b")()
+		time.Sleep(time.Second)
+		m, look, ok := s.Hold("a")
+		if !ok || m.name != "a" {
+			t.Fatalf("%v %+v", ok, m)
+		}
+		if err := s.Unload("a"); !errors.Is(err, ErrInUse) {
+			t.Errorf("while it is looked at: %v", err)
+		}
+		look()
+		look()
+		use(t, s, "c")()
+		expect(t, f, "load a", "load b", "unload a", "load c")
+		for range 59 {
+			_, look, ok := s.Hold("c")
+			if !ok {
+				t.Fatal("c is gone")
+			}
+			time.Sleep(time.Second)
+			look()
+		}
+		expect(t, f, "unload b")
+		_, look, _ = s.Hold("c")
+		time.Sleep(time.Minute)
+		expect(t, f)
+		look()
+		expect(t, f, "unload c")
+	})
+}
+
+// A rest comes once after the last request and after an unloading, not between requests, and not
+// for a closed set.
+func TestSet_Rest(t *testing.T) {
+	rests := 0
+	o := Options[*fake]{Rest: func() { rests++ }}
+	with(t, o, func(t *testing.T, s *Set[*fake], _ *fakes) {
+		after := func(pause time.Duration, want int) {
+			t.Helper()
+			time.Sleep(pause)
+			synctest.Wait()
+			if rests != want {
+				t.Errorf("%d rests, want %d", rests, want)
+			}
+		}
+		release := use(t, s, "a")
+		after(time.Hour, 0)
+		release()
+		after(restAfter/2, 0)
+		release = use(t, s, "a")
+		after(time.Hour, 0)
+		release()
+		after(time.Hour, 1)
+		must.Do(t, s.Unload("a"))
+		after(time.Hour, 2)
+		use(t, s, "b")()
+		s.Stop()
+		after(time.Hour, 2)
 	})
 }

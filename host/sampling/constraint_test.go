@@ -11,15 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/host/grammar/schema"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // read reads fields over base.
 func read(t *testing.T, base Params, body string) (Params, error) {
 	t.Helper()
 	f := FieldsOf(base)
-	if err := json.Unmarshal([]byte(body), &f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body), &f))
 	return f.Params(base, tenTokens{})
 }
 

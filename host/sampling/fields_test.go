@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // letters is a vocabulary whose tokens are the lower-case letters.
@@ -29,9 +30,7 @@ func (letters) Tokenize(text string) ([]int32, error) {
 func parse(t *testing.T, body string, base Params) (Params, error) {
 	t.Helper()
 	f := FieldsOf(base)
-	if err := json.Unmarshal([]byte(body), &f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body), &f))
 	return f.Params(base, letters{})
 }
 
@@ -39,21 +38,15 @@ func TestFields_Params_KeepsWhatIsNotSaid(t *testing.T) {
 	base := Default()
 	base.Seed, base.Grammar = 7, "root ::= \"a\""
 	base.LogitBias = map[int32]float32{3: 1}
-	got, err := parse(t, `{"temperature":null}`, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(parse(t, `{"temperature":null}`, base))(t)
 	if diff := cmp.Diff(base, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestFields_Params_Values(t *testing.T) {
-	got, err := parse(t, `{"seed":42,"samplers":["top_k","typical_p","temp","plugin:x"],"top_k":1,"temperature":0,
-		"logit_bias":[[1,2.5],["bc",false],["a",-1]],"ignore_eos":true,"mirostat":2}`, Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(parse(t, `{"seed":42,"samplers":["top_k","typical_p","temp","plugin:x"],"top_k":1,"temperature":0,
+		"logit_bias":[[1,2.5],["bc",false],["a",-1]],"ignore_eos":true,"mirostat":2}`, Default()))(t)
 	want := Default()
 	want.Seed, want.TopK, want.Temperature, want.IgnoreEOS, want.Mirostat = 42, 1, 0, true, 2
 	want.Chain = []string{"top_k", "typ_p", "temperature", "plugin:x"}

@@ -21,6 +21,7 @@
 package sampling
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,9 +29,12 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/integer"
 )
 
 // Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate
@@ -284,3 +288,232 @@ func (d *Defaults) Params() Params {
 
 // Seeded reports whether a seed was said.
 func (d *Defaults) Seeded() bool { return d != nil && d.seeded }
+
+// Sampler is one of llama.cpp's samplers.
+type Sampler struct {
+	Name    string   // in llama.cpp
+	Letter  byte     // in a chain that is written as a word
+	Aliases []string // other spellings that llama.cpp's server takes
+	Narrows bool     // it drops candidates
+	Selects bool     // it chooses the token at the end of the chain, wherever in the chain it stands
+}
+
+// samplers are those that a chain may name.
+var samplers = []Sampler{
+	{Name: "penalties", Letter: 'e'},
+	{Name: "dry", Letter: 'd'},
+	{Name: "top_n_sigma", Letter: 's', Aliases: []string{"top-n-sigma"}, Narrows: true},
+	{Name: "top_k", Letter: 'k', Aliases: []string{"top-k"}, Narrows: true},
+	{Name: "typ_p", Letter: 'y', Aliases: []string{"typ", "typ-p", "typical", "typical_p", "typical-p"}, Narrows: true},
+	{Name: "top_p", Letter: 'p', Aliases: []string{"top-p", "nucleus"}, Narrows: true},
+	{Name: "min_p", Letter: 'm', Aliases: []string{"min-p"}, Narrows: true},
+	{Name: "xtc", Letter: 'x', Narrows: true},
+	{Name: "temperature", Letter: 't', Aliases: []string{"temp"}},
+	{Name: "infill", Letter: 'i', Narrows: true},
+	{Name: "adaptive_p", Letter: 'a', Aliases: []string{"adaptive-p"}, Selects: true},
+}
+
+// SamplerNamed finds a sampler by its name or an alias. The error is an *Invalid.
+func SamplerNamed(name string) (Sampler, error) {
+	for _, s := range samplers {
+		if s.Name == name || slices.Contains(s.Aliases, name) {
+			return s, nil
+		}
+	}
+	var names []string
+	for _, s := range samplers {
+		names = append(names, s.Name)
+	}
+	return Sampler{}, invalid("samplers", name, strings.Join(names, ", ")+" or plugin:NAME")
+}
+
+// Chain is a list of samplers and plugins. In JSON it may also be a word with a letter for each
+// sampler, as with llama.cpp: "kpt".
+type Chain []string
+
+// UnmarshalJSON implements json.Unmarshaler. null leaves the chain as it is.
+func (c *Chain) UnmarshalJSON(text []byte) error {
+	var word string
+	if string(text) == "null" {
+		return nil
+	}
+	if text[0] != '"' || json.Unmarshal(text, &word) != nil {
+		return json.Unmarshal(text, (*[]string)(c))
+	}
+	*c = byLetters(word)
+	return nil
+}
+
+// byLetters are the samplers that the letters of a word stand for.
+func byLetters(word string) Chain {
+	c := make(Chain, 0, len(word))
+	for i := range len(word) {
+		at := slices.IndexFunc(samplers, func(s Sampler) bool { return s.Letter == word[i] })
+		if at < 0 {
+			return Chain{fmt.Sprintf("%c", word[i])} // canonical refuses it
+		}
+		c = append(c, samplers[at].Name)
+	}
+	return c
+}
+
+// readWord reads a chain that is written as one word: the name of its only entry, or letters.
+func readWord(word string) []string {
+	if _, ok := PluginNamed(word); ok {
+		return []string{word}
+	}
+	if _, err := SamplerNamed(word); err == nil {
+		return []string{word}
+	}
+	return byLetters(word)
+}
+
+const pluginPrefix = "plugin:"
+
+// PluginEntry is how a chain names a plugin.
+func PluginEntry(plugin string) string { return pluginPrefix + plugin }
+
+// PluginNamed tells which plugin an entry of a chain names; ok is false where it names a sampler.
+func PluginNamed(entry string) (plugin string, ok bool) {
+	plugin, ok = strings.CutPrefix(entry, pluginPrefix)
+	return plugin, ok && plugin != ""
+}
+
+// maxChain bounds a chain: each stage costs time for every token.
+const maxChain = 32
+
+// resolveAliases replaces the aliases in a chain and refuses what names no sampler.
+func resolveAliases(entries []string) ([]string, error) {
+	if len(entries) > maxChain {
+		return nil, invalid("samplers", len(entries), "at most 32 names")
+	}
+	chain := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		if _, ok := PluginNamed(entry); !ok {
+			sampler, err := SamplerNamed(entry)
+			if err != nil {
+				return nil, err
+			}
+			entry = sampler.Name
+		}
+		chain = append(chain, entry)
+	}
+	return chain, nil
+}
+
+// Vocabulary is what must be known of a model to read a bias on a text or a token.
+type Vocabulary interface {
+	// Size is the number of tokens.
+	Size() int
+	// Tokenize splits text. It adds no special tokens and sees none in the text.
+	Tokenize(text string) ([]int32, error)
+}
+
+// maxBiasText bounds the texts of biases together, in bytes. Each text counts for some more, which
+// stand for what tokenizing costs whatever its length.
+const (
+	maxBiasText = 256 << 10
+	perBiasText = 64
+)
+
+// biases are those that are read.
+type biases struct {
+	of    map[int32]float32
+	texts int // what maxBiasText bounds
+	v     Vocabulary
+}
+
+// parseBias reads OpenAI's form {"TOKEN": bias} and llama.cpp's [[TOKEN or "text", bias or false],
+// …]; false bans, and the names of an object may be texts, too. An absent one keeps base.
+func parseBias(raw json.RawMessage, base map[int32]float32, v Vocabulary) (map[int32]float32, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return base, nil
+	}
+	b := biases{of: map[int32]float32{}, v: v}
+	if raw[0] == '{' {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &object); err != nil {
+			return nil, malformedBias(raw)
+		}
+		for name, value := range object {
+			add := b.addToken
+			if _, err := strconv.ParseInt(name, 10, 64); err != nil {
+				add = b.addText
+			}
+			if err := add(name, value); err != nil {
+				return nil, err
+			}
+		}
+		return b.of, nil
+	}
+	var pairs [][2]json.RawMessage
+	if err := json.Unmarshal(raw, &pairs); err != nil {
+		return nil, malformedBias(raw)
+	}
+	for _, pair := range pairs {
+		var text string
+		if err := json.Unmarshal(pair[0], &text); err == nil {
+			err = b.addText(text, pair[1])
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		name := string(pair[0])
+		var token *int64
+		if integer.Unmarshal(pair[0], &token) == nil && token != nil {
+			name = strconv.FormatInt(*token, 10)
+		}
+		if err := b.addToken(name, pair[1]); err != nil {
+			return nil, err
+		}
+	}
+	return b.of, nil
+}
+
+func (b *biases) addToken(name string, value json.RawMessage) error {
+	token, err := strconv.ParseInt(name, 10, 32)
+	if err != nil || token < 0 || token >= int64(b.v.Size()) {
+		return invalid("logit_bias", name, "a token from 0 to "+strconv.Itoa(b.v.Size()-1))
+	}
+	bias, err := biasValue(value)
+	if err != nil {
+		return err
+	}
+	b.of[int32(token)] = bias
+	return nil
+}
+
+func (b *biases) addText(text string, value json.RawMessage) error {
+	if b.texts += len(text) + perBiasText; b.texts > maxBiasText {
+		return invalid("logit_bias", text, "texts of at most "+strconv.Itoa(maxBiasText>>10)+" KiB together")
+	}
+	bias, err := biasValue(value)
+	if err != nil {
+		return err
+	}
+	tokens, err := b.v.Tokenize(text)
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		b.of[t] = bias
+	}
+	return nil
+}
+
+func biasValue(raw json.RawMessage) (float32, error) {
+	if string(raw) == "false" {
+		return float32(math.Inf(-1)), nil
+	}
+	var bias *float32
+	if err := json.Unmarshal(raw, &bias); err != nil || bias == nil {
+		return 0, invalid("logit_bias", string(raw), "a number, or false to ban the token")
+	}
+	return *bias, nil
+}
+
+func malformedBias(raw []byte) error {
+	return invalid("logit_bias", string(raw), `{"TOKEN": bias} or [[TOKEN, bias], …]`)
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func written(t testing.TB, tokens []kvcache.Token, contents []byte, o origin) []byte {
@@ -25,10 +26,7 @@ func written(t testing.TB, tokens []kvcache.Token, contents []byte, o origin) []
 	for _, p := range o.Checkpoints {
 		states = append(states, bytes.Repeat([]byte{byte(p.N)}, p.Bytes))
 	}
-	n, err := write(&b, tokens, states, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(write(&b, tokens, states, o))(t)
 	if n != int64(b.Len()) {
 		t.Errorf("%d bytes written, %d told", b.Len(), n)
 	}

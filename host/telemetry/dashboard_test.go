@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/encoder"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // known are the names of all metrics, as a query has them, with their labels.
@@ -31,10 +32,7 @@ func known(t *testing.T) map[string][]string {
 	s := NewServer("1")
 	s.PluginMemory(func() (int64, int64) { return 1, 2 })
 	s.Ended(operation.Record{Model: "tiny"})
-	families, err := prometheus.Gatherers{s.registry, m.registry}.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(prometheus.Gatherers{s.registry, m.registry}.Gather())(t)
 	names := map[string][]string{}
 	for _, f := range families {
 		labels := []string{"job"}
@@ -59,10 +57,7 @@ var (
 // Every metric and label that the dashboard asks for exists, and every panel has a query and a
 // place.
 func TestDashboard_AsksForWhatExists(t *testing.T) {
-	text, err := os.ReadFile("../../docs/observability/grafana.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/observability/grafana.json"))(t)
 	var dashboard struct {
 		Panels []struct {
 			ID      int
@@ -72,9 +67,7 @@ func TestDashboard_AsksForWhatExists(t *testing.T) {
 			Targets []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &dashboard))
 	names := known(t)
 	used := map[string]bool{}
 	for i, p := range dashboard.Panels {

@@ -3,21 +3,24 @@
 package telemetry
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/penstock/penstock/host/diskcache"
 	"github.com/penstock/penstock/host/encoder"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Metrics counts what a model's scheduler does, under vLLM's names if it has them, and under
@@ -430,3 +433,190 @@ func pluginOf(m *dto.Metric) string {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// llamaMetrics are llama-server's own metrics, under its names, so that dashboards made for it
+// work. Of those of speculative decoding, there are none by position.
+type llamaMetrics struct {
+	stats func() scheduler.Stats
+
+	mu                     sync.Mutex
+	prompt, predict, cache float64 // tokens
+	promptTime             time.Duration
+	predictTime            time.Duration
+	drafted, accepted      float64
+	drafts                 float64
+	passes, busy           int // busy counts the slots in use in each pass
+	longest                int // tokens of prompt and answer
+	window                 window
+}
+
+// window is what was computed since the metrics were last asked for.
+type window struct {
+	prompt, predict         float64
+	promptTime, predictTime time.Duration
+}
+
+// llamaMetric is one of them: its name, what it is and its value.
+type llamaMetric struct {
+	name, help string
+	kind       prometheus.ValueType
+	value      func(m *llamaMetrics, w window, s scheduler.Stats) float64
+}
+
+var llamaTable = []llamaMetric{
+	{"prompt_tokens_total", "Prompt tokens computed, without those found in the cache.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.prompt }},
+	{"prompt_tokens_cached_total", "Prompt tokens found in the cache.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.cache }},
+	{"prompt_seconds_total", "Time of prompts.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.promptTime.Seconds() }},
+	{"tokens_predicted_total", "Tokens generated.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.predict }},
+	{"tokens_predicted_seconds_total", "Time of answers.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.predictTime.Seconds() }},
+	{"n_decode_total", "Forward passes.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return float64(m.passes) }},
+	{"n_tokens_max", "Tokens of the longest prompt with its answer.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return float64(m.longest) }},
+	{"spec_decode_num_draft_tokens_total", "Tokens that were guessed and computed.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.drafted }},
+	{"spec_decode_num_accepted_tokens_total", "Guessed tokens that became part of answers.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.accepted }},
+	{"spec_decode_num_drafts_total", "Guesses of one or more tokens.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.drafts }},
+	{"prompt_tokens_seconds", "Prompt tokens a second, of requests that ended since this was last asked for.", prometheus.GaugeValue,
+		func(_ *llamaMetrics, w window, _ scheduler.Stats) float64 { return perSecond(w.prompt, w.promptTime) }},
+	{"predicted_tokens_seconds", "Generated tokens a second, likewise.", prometheus.GaugeValue,
+		func(_ *llamaMetrics, w window, _ scheduler.Stats) float64 { return perSecond(w.predict, w.predictTime) }},
+	{"requests_processing", "Requests in a slot.", prometheus.GaugeValue,
+		func(_ *llamaMetrics, _ window, s scheduler.Stats) float64 { return float64(s.Running) }},
+	{"requests_deferred", "Requests in the queue.", prometheus.GaugeValue,
+		func(_ *llamaMetrics, _ window, s scheduler.Stats) float64 { return float64(s.Waiting) }},
+	{"n_busy_slots_per_decode", "Slots in use, on average over the forward passes.", prometheus.GaugeValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 {
+			return float64(m.busy) / float64(max(1, m.passes))
+		}},
+}
+
+func perSecond(n float64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return n / d.Seconds()
+}
+
+// Describe implements prometheus.Collector.
+func (m *llamaMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+
+// Collect implements prometheus.Collector. It begins a new window.
+func (m *llamaMetrics) Collect(out chan<- prometheus.Metric) {
+	var s scheduler.Stats
+	if m.stats != nil {
+		s = m.stats()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.window
+	m.window = window{}
+	for _, e := range llamaTable {
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("llamacpp:"+e.name, e.help, nil, nil), e.kind, e.value(m, w, s))
+	}
+}
+
+func (m *llamaMetrics) tick(r scheduler.TickRecord) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drafted += float64(r.Drafted)
+	m.accepted += float64(r.Accepted)
+	m.drafts += float64(r.Drafts)
+	m.passes += r.Passes
+	m.busy += r.Passes * r.Running
+}
+
+func (m *llamaMetrics) ended(r scheduler.RequestRecord) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	computed, generated := float64(r.Usage.Prompt-r.Usage.Cached), float64(r.Usage.Generated)
+	m.prompt += computed
+	m.cache += float64(r.Usage.Cached)
+	m.predict += generated
+	m.promptTime += r.Timing.Prefill
+	m.predictTime += r.Timing.Decode
+	m.longest = max(m.longest, r.Usage.Prompt+r.Usage.Generated)
+	m.window.prompt += computed
+	m.window.predict += generated
+	m.window.promptTime += r.Timing.Prefill
+	m.window.predictTime += r.Timing.Decode
+}
+
+// Picked is where the metrics for endpoint pickers come from.
+type Picked struct {
+	Load     func(context.Context) (scheduler.Load, error)
+	Adapters func() int                // LoRA adapters that are loaded
+	Names    func(key string) []string // of a set of adapters; none: it is not known any more
+}
+
+// pickerMetrics are those that the endpoint picker of the Gateway API Inference Extension reads,
+// under vLLM's names, which it expects unless it is told others.
+type pickerMetrics struct{ Picked }
+
+// pickerPatience is how long metrics wait for a scheduler that nobody has asked before; the rest
+// of them is told without it.
+const pickerPatience = 2 * time.Second
+
+var (
+	pickerRunning = pickerDesc("num_requests_running", "Requests in a slot.")
+	pickerWaiting = pickerDesc("num_requests_waiting", "Requests in the queue.")
+	pickerUsage   = pickerDesc("kv_cache_usage_perc", "KV cells that requests hold, from 0 to 1. Cells of idle conversations are free to be taken and do not count.")
+	pickerBlocks  = pickerDesc("cache_config_info", "1, with the tokens of a block of prefix digests, and how many such blocks the KV cache has.", "block_size", "num_gpu_blocks")
+	pickerLora    = pickerDesc("lora_requests_info", "The present time, with the LoRA adapters that running and waiting requests have, and how many are loaded.",
+		"max_lora", "running_lora_adapters", "waiting_lora_adapters")
+)
+
+func pickerDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("vllm:"+name, help, labels, nil)
+}
+
+// Picker adds the metrics for endpoint pickers. It is called once.
+func (m *Metrics) Picker(p Picked) {
+	prometheus.WrapRegistererWith(m.labels, m.registry).MustRegister(pickerMetrics{p})
+}
+
+// Describe implements prometheus.Collector.
+func (pickerMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{pickerRunning, pickerWaiting, pickerUsage, pickerBlocks, pickerLora} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m pickerMetrics) Collect(out chan<- prometheus.Metric) {
+	ctx, stop := context.WithTimeout(context.Background(), pickerPatience)
+	defer stop()
+	l, err := m.Load(ctx)
+	if err != nil {
+		return // the model is being unloaded
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	gauge(pickerRunning, float64(l.Running))
+	gauge(pickerWaiting, float64(l.Waiting))
+	gauge(pickerUsage, float64(l.CellsUsed-l.CellsCached)/float64(max(l.Cells, 1)))
+	gauge(pickerBlocks, 1, strconv.Itoa(kvcache.BlockTokens), strconv.Itoa(l.Cells/kvcache.BlockTokens))
+	running := m.names(l.Adapters, func(a scheduler.AdapterLoad) int { return a.Running })
+	waiting := m.names(l.Adapters, func(a scheduler.AdapterLoad) int { return a.Waiting })
+	gauge(pickerLora, float64(time.Now().Unix()), strconv.Itoa(m.Adapters()), running, waiting)
+}
+
+// names lists the adapters of the sets that some requests have.
+func (m pickerMetrics) names(sets []scheduler.AdapterLoad, requests func(scheduler.AdapterLoad) int) string {
+	var names []string
+	for _, a := range sets {
+		if requests(a) > 0 {
+			names = append(names, m.Names(a.Key)...)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ",")
+}

@@ -4,6 +4,7 @@ package telemetry
 
 import (
 	"context"
+	"io"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -13,11 +14,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	dto "github.com/prometheus/client_model/go"
-
+	"github.com/penstock/penstock/host/encoder"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // The settled names: dashboards rely on them.
@@ -118,10 +120,7 @@ func TestMetrics_Picker_Adapters(t *testing.T) {
 		},
 	})
 	before := time.Now().Unix()
-	families, err := m.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(m.registry.Gather())(t)
 	i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "vllm:lora_requests_info" })
 	if i < 0 || len(families[i].GetMetric()) != 1 {
 		t.Fatal("there is not one series")
@@ -140,10 +139,7 @@ func TestMetrics_Picker_Adapters(t *testing.T) {
 }
 
 func TestNewLogger_Formats(t *testing.T) {
-	file, err := os.CreateTemp(t.TempDir(), "log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.CreateTemp(t.TempDir(), "log"))(t)
 	defer file.Close()
 	for _, tc := range []struct{ level, format, want string }{
 		{"info", "json", `{"time"`}, {"info", "auto", `{"time"`}, {"info", "text", "time="}, {"warn", "text", ""},
@@ -161,5 +157,21 @@ func TestNewLogger_Formats(t *testing.T) {
 	}
 	if isTerminal(file) {
 		t.Error("a file is taken for a terminal")
+	}
+}
+
+func TestMetrics_Media(t *testing.T) {
+	m := NewMetrics("seer")
+	m.Media(func() encoder.Stats {
+		return encoder.Stats{Encoded: 1, Embedded: 20, Shared: 3, Hits: 4, Cancelled: 5, Waiting: 6, KeptBytes: 7, Took: 8 * time.Second}
+	})
+	answer := httptest.NewRecorder()
+	NewServer("1").Handler(func() []*Metrics { return []*Metrics{m} }).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	text := must.Get(io.ReadAll(answer.Body))(t)
+	for name, value := range map[string]string{"encoded_total": "1", "embeddings_total": "20", "shared_total": "3", "cache_hits_total": "4", "cancelled_total": "5",
+		"waiting": "6", "cache_bytes": "7", "encode_seconds_total": "8"} {
+		if line := "penstock_media_" + name + `{model_name="seer"} ` + value + "\n"; !strings.Contains(string(text), line) {
+			t.Errorf("no %s in\n%s", line, text)
+		}
 	}
 }

@@ -15,26 +15,18 @@ import (
 
 	"github.com/penstock/penstock/host/jinja"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // with is a template, or one of llama.cpp's by its file, of the built-in model.
 func with(t testing.TB, source string) *Template {
 	t.Helper()
 	if strings.HasSuffix(source, ".jinja") {
-		text, err := os.ReadFile(filepath.Join(folder(t), source))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(folder(t), source)))(t)
 		source = string(text)
 	}
-	m, err := native.LoadModel(t.Context(), "../model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl, err := New(m, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(native.LoadModel(t.Context(), "../model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true}))(t)
+	tmpl := must.Get(New(m, source))(t)
 	t.Cleanup(func() {
 		if err := errors.Join(tmpl.Close(), m.Close()); err != nil {
 			t.Error(err)
@@ -55,10 +47,7 @@ func folder(t testing.TB) string {
 func prompt(t testing.TB, tmpl *Template, c native.Conversation) string {
 	t.Helper()
 	c.AddGenerationPrompt = true
-	p, err := tmpl.Render(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(tmpl.Render(t.Context(), c))(t)
 	return p.Text
 }
 
@@ -126,10 +115,7 @@ func TestNew_ForeignTemplate(t *testing.T) {
 }
 
 func TestNew_Unreadable(t *testing.T) {
-	m, err := native.LoadModel(t.Context(), "../model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(native.LoadModel(t.Context(), "../model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true}))(t)
 	before := native.LiveObjects()
 	if _, err := New(m, "a\n{% nonsense %}"); !errors.Is(err, native.ErrFailed) || !strings.Contains(err.Error(), "line 2 of the template: Encountered unknown tag 'nonsense'.") {
 		t.Error(err)
@@ -152,10 +138,7 @@ func TestTemplate_Render_NamesOfReasoning(t *testing.T) {
 		{"reasoning_effort": json.RawMessage(`"high"`)}, {"reasoning_effort": json.RawMessage(`"low"`), "reasoning_strength": json.RawMessage(`"x"`)},
 	} {
 		c := native.Conversation{Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), TemplateArgs: args}
-		theirs, err := tmpl.llama.Render(t.Context(), c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		theirs := must.Get(tmpl.llama.Render(t.Context(), c, nil))(t)
 		ours, err := tmpl.Render(t.Context(), c)
 		if err != nil || ours.Text != theirs.Text {
 			t.Errorf("%s: %q, %v; llama.cpp's is %q", args, ours.Text, err, theirs.Text)
@@ -177,14 +160,8 @@ func TestTemplate_Render_AsLlama(t *testing.T) {
 			t.Parallel()
 			tmpl := with(t, filepath.Base(file))
 			for _, c := range []native.Conversation{plain, going} {
-				theirs, err := tmpl.llama.Render(t.Context(), c, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ours, err := tmpl.Render(t.Context(), c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				theirs := must.Get(tmpl.llama.Render(t.Context(), c, nil))(t)
+				ours := must.Get(tmpl.Render(t.Context(), c))(t)
 				if ours.Text != theirs.Text || ours.GenerationPrompt != theirs.GenerationPrompt || ours.Parser != theirs.Parser || ours.Grammar != theirs.Grammar {
 					t.Errorf("%q\nllama.cpp: %q", ours.Text, theirs.Text)
 				}
@@ -251,10 +228,7 @@ func TestTemplate_Render_Refused_IsBounded(t *testing.T) {
 
 // What llama.cpp finds out about a template is bounded too: tools are among what it tries.
 func TestNew_HostileToLlama(t *testing.T) {
-	m, err := native.LoadModel(t.Context(), "../model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(native.LoadModel(t.Context(), "../model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true}))(t)
 	for name, source := range hostile("{% if tools %}", "{% endif %}") {
 		if _, err := New(m, source); !errors.Is(err, native.ErrFailed) || !strings.Contains(err.Error(), "without end") {
 			t.Errorf("%s: %v", name, err)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -34,10 +35,7 @@ func TestKey_Block_IsChaCha8(t *testing.T) {
 
 // TestKey_Number_IsThePlugins has numbers that the test of the plugin has, too.
 func TestKey_Number_IsThePlugins(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "plugins", "examples", "watermark", "testdata", "words.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join("..", "..", "plugins", "examples", "watermark", "testdata", "words.json")))(t)
 	var cases []struct {
 		Key     string
 		Words   [][]uint32
@@ -49,10 +47,7 @@ func TestKey_Number_IsThePlugins(t *testing.T) {
 		t.Fatalf("%d cases, %v", len(cases), err)
 	}
 	for _, c := range cases {
-		k, err := parseKey(c.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(parseKey(c.Key))(t)
 		for _, words := range c.Words {
 			k = k.after(words...)
 		}
@@ -69,9 +64,7 @@ func TestKey_Number_IsThePlugins(t *testing.T) {
 
 func TestNew_Wrong_NamesTheField(t *testing.T) {
 	good := Config{secret, Green, 4, 0.25}
-	if _, err := New(good); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(New(good))(t)
 	for field, change := range map[string]func(*Config){
 		"key":     func(c *Config) { c.Key = "swordfish" },
 		"scheme":  func(c *Config) { c.Scheme = "red" },
@@ -108,10 +101,7 @@ func TestTails_AreExact(t *testing.T) {
 // TestDetector_Detect_CountsEachContextOnce has a phrase that is repeated: it shows no more than
 // once written.
 func TestDetector_Detect_CountsEachContextOnce(t *testing.T) {
-	d, err := New(Config{secret, Gumbel, 2, DefaultGamma})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(New(Config{secret, Gumbel, 2, DefaultGamma}))(t)
 	once := d.Detect([]int32{1, 2, 3, 4, 5, 1, 2})
 	again := d.Detect(slices.Repeat([]int32{1, 2, 3, 4, 5}, 50))
 	if once.Scored != 5 || again.Scored != 5 || again.Score != once.Score || again.Tokens != 250 {
@@ -128,10 +118,7 @@ func TestDetector_Detect_PValuesHold(t *testing.T) {
 	const texts, tokens, vocabulary = 4000, 150, 50 // marked texts of so many are six deviations from the bound
 	for _, scheme := range []string{Gumbel, Green} {
 		low := map[float64]int{}
-		d, err := New(Config{secret, scheme, 2, DefaultGamma})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(New(Config{secret, scheme, 2, DefaultGamma}))(t)
 		for i := range texts {
 			text := make([]int32, tokens)
 			for j := range text {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // tree writes files of a made-up system, by their paths in it.
@@ -16,12 +18,8 @@ func tree(t *testing.T, files map[string]string) (root string) {
 	root = t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return root
 }

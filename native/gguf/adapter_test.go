@@ -12,39 +12,28 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const builtInPath = "../../host/model/penstock-tiny.gguf"
 
 func header(t testing.TB, path string) *gguf.Header {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	data := must.Get(os.ReadFile(path))(t)
+	return must.Get(gguf.Read(bytes.NewReader(data), int64(len(data))))(t)
 }
 
 func adapterBytes(t testing.TB, a synth.Adapter) []byte {
 	t.Helper()
 	a.Model = builtInPath
 	var b bytes.Buffer
-	if err := a.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Write(&b))
 	return b.Bytes()
 }
 
 func TestCheckAdapter_GoodFile_IsDescribed(t *testing.T) {
 	data := adapterBytes(t, synth.Adapter{Rank: 8, TaskName: "rhyme", Invocation: []uint32{7, 8}})
-	a, err := gguf.CheckAdapter(bytes.NewReader(data), int64(len(data)), header(t, builtInPath))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(gguf.CheckAdapter(bytes.NewReader(data), int64(len(data)), header(t, builtInPath)))(t)
 	if a.Rank != 8 || a.TaskName != "rhyme" || len(a.Invocation) != 2 || a.Invocation[1] != 8 || a.Bytes == 0 {
 		t.Errorf("it is described as %+v", a)
 	}
@@ -96,10 +85,7 @@ func TestCheckAdapter_WrongFile_IsRefused(t *testing.T) {
 // An adapter that passes is one of the model's, however its file was come by.
 func FuzzCheckAdapter(f *testing.F) {
 	good := adapterBytes(f, synth.Adapter{Invocation: []uint32{1}})
-	h, err := gguf.Read(bytes.NewReader(good), int64(len(good)))
-	if err != nil {
-		f.Fatal(err)
-	}
+	h := must.Get(gguf.Read(bytes.NewReader(good), int64(len(good))))(f)
 	f.Add(good[:h.DataOffset], int64(len(good)))
 	f.Add(good[:2000], int64(2000))
 	model := header(f, builtInPath)
@@ -126,13 +112,8 @@ func FuzzCheckAdapter(f *testing.F) {
 // A control vector that passes has a finite number in each place.
 func FuzzReadControlVector(f *testing.F) {
 	var b bytes.Buffer
-	if err := synth.ControlVector(&b, builtInPath, 1, 0.1); err != nil {
-		f.Fatal(err)
-	}
-	h, err := gguf.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, synth.ControlVector(&b, builtInPath, 1, 0.1))
+	h := must.Get(gguf.Read(bytes.NewReader(b.Bytes()), int64(b.Len())))(f)
 	width := h.Tensors[0].Dims[0]
 	f.Add(b.Bytes(), uint8(3), uint8(min(width, 255)))
 	f.Fuzz(func(t *testing.T, data []byte, layers, width uint8) {
@@ -153,9 +134,7 @@ func FuzzReadControlVector(f *testing.F) {
 
 func TestReadControlVector_FileOfModel_HasARowForEachLayer(t *testing.T) {
 	var b bytes.Buffer
-	if err := synth.ControlVector(&b, builtInPath, 1, 0.1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.ControlVector(&b, builtInPath, 1, 0.1))
 	model := header(t, builtInPath)
 	layers, width := int(model.Values["llama.block_count"].Int(0)), int(model.Values["llama.embedding_length"].Int(0))
 	read := func(layers, width int) ([]float32, error) {

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // FuzzCheck looks for a panic, and for a header that is accepted but does not survive writing and
@@ -13,10 +15,7 @@ import (
 // weights are left out, so the size is claimed.
 func FuzzCheck(f *testing.F) {
 	data := builtIn(f)
-	h, err := readBytes(data)
-	if err != nil {
-		f.Fatal(err)
-	}
+	h := must.Get(readBytes(data))(f)
 	size := int64(len(data))
 	header := data[:h.DataOffset]
 	f.Add(header, size)
@@ -37,9 +36,7 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := h.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, h.Write(&b))
 		if _, err := Check(bytes.NewReader(b.Bytes()), size); err != nil {
 			t.Errorf("accepted, but not after writing it again: %v", err)
 		}

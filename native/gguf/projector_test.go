@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // projectorBytes is the projector file of a small pair.
@@ -22,11 +23,7 @@ func projectorBytes(t testing.TB, pair synth.MediaPair) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(os.ReadFile(path))(t)
 }
 
 func TestCheckProjector_GoodFiles_AreDescribed(t *testing.T) {
@@ -94,9 +91,7 @@ func TestCheckProjector_WrongFile_IsRefused(t *testing.T) {
 		weights := data[h.DataOffset:]
 		c.change(h)
 		var b bytes.Buffer
-		if err := h.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, h.Write(&b))
 		b.Write(weights)
 		_, err = gguf.CheckProjector(bytes.NewReader(b.Bytes()), int64(b.Len()))
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), says) {
@@ -114,10 +109,7 @@ func FuzzCheckProjector(f *testing.F) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, pair := range synth.MediaPairs {
 		data := projectorBytes(f, pair)
-		h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			f.Fatal(err)
-		}
+		h := must.Get(gguf.Read(bytes.NewReader(data), int64(len(data))))(f)
 		header := data[:h.DataOffset]
 		f.Add(header, int64(len(data)))
 		for range 4 {

@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // numbers is a vocabulary in which each token is its number and a space; 99 ends the answer.
@@ -52,9 +54,7 @@ func (e *editor) refuse(_ chain.Act, why error) error {
 func begin(t *testing.T, s Settings, stages ...chain.Stage) *Answer {
 	t.Helper()
 	a := queued(s, stages...)
-	if err := a.Begin(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Begin())
 	return a
 }
 
@@ -237,9 +237,7 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	if out.Unchanged != math.MaxInt || len(out.Shown) > 0 {
 		t.Errorf("after the reset: %+v", out)
 	}
-	if err := a.Rewind(2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Rewind(2))
 	a.Advance(7, Details{})
 	a.Advance(8, Details{})
 	if !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || out.Unchanged != 3 || a.Generated() != 3 || shown(a) != "⌫[5 ]7 " {
@@ -252,9 +250,7 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 func TestAnswer_Splice_AfterARewindTakesBackWhatWasShown(t *testing.T) {
 	a := begin(t, Settings{}, &editor{hold: 2})
 	a.Inject([]chain.Token{4, 5, 6, 7})
-	if err := a.Rewind(2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Rewind(2))
 	for _, token := range []chain.Token{13, 1, 2} {
 		a.Advance(token, Details{})
 	}
@@ -305,9 +301,7 @@ func TestAnswer_Inject_BeforeBegin_WaitsForIt(t *testing.T) {
 		e, rule := &editor{hold: 2}, &seen{}
 		a := queued(Settings{Rules: []StopRule{rule}}, e)
 		if a.Inject(c.injected); c.rewind > 0 {
-			if err := a.Rewind(c.rewind); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Rewind(c.rewind))
 		}
 		if len(e.told)+len(rule.tokens) > 0 {
 			t.Errorf("%s: before Begin the stage was told %v and the rule %v", name, e.told, rule.tokens)
@@ -315,9 +309,7 @@ func TestAnswer_Inject_BeforeBegin_WaitsForIt(t *testing.T) {
 		if want := len(c.injected) - c.rewind; len(a.Early()) != want || len(a.Expected()) != a.PromptLen()+want {
 			t.Errorf("%s: %v wait and %v is expected", name, a.Early(), a.Expected())
 		}
-		if err := a.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Begin())
 		if a.InjectEarly(); !a.Output().ended() {
 			a.finish(ReasonLength) // what the hold window has is shown to the rule
 		}
@@ -374,5 +366,120 @@ func TestAnswer_Splice_NotesStayWithTheTokenTakenBack(t *testing.T) {
 	a.Advance(13, Details{Trace: taken}) // 7 and 8 come in its place
 	if len(taken.Notes) != 1 || taken.Notes[0].Text != "likely" || len(n.says) > 0 {
 		t.Errorf("of the token taken back %v is told, of the next %v", taken.Notes, n.says)
+	}
+}
+
+// grown is an answer to the prompt 1 2 of which n tokens were drawn: 10, 11 and so on.
+func grown(t *testing.T, s Settings, n int) *Answer {
+	t.Helper()
+	a := begin(t, s, &editor{hold: 100})
+	for i := range n {
+		a.Advance(chain.Token(20+i), Details{})
+	}
+	return a
+}
+
+func TestAnswer_Context_Shifts(t *testing.T) {
+	for name, c := range map[string]struct {
+		shift Shift
+		n     int
+		want  []chain.Token
+	}{
+		"not yet":         {Shift{}, 5, []chain.Token{1, 2, 20, 21, 22, 23, 24}},
+		"half":            {Shift{}, 6, []chain.Token{21, 22, 23, 24, 25}},
+		"again":           {Shift{}, 10, []chain.Token{24, 25, 26, 27, 28, 29}},
+		"the prompt":      {Shift{Keep: -1}, 6, []chain.Token{1, 2, 22, 23, 24, 25}},
+		"one token":       {Shift{Keep: 1}, 6, []chain.Token{1, 22, 23, 24, 25}},
+		"two at a time":   {Shift{Keep: 1, Discard: 2}, 6, []chain.Token{1, 21, 22, 23, 24, 25}},
+		"all that may go": {Shift{Discard: 1000}, 6, []chain.Token{24, 25}},
+		"too much kept":   {Shift{Keep: 1000}, 6, []chain.Token{1, 2, 20, 21, 23, 24, 25}},
+	} {
+		a := grown(t, Settings{Longest: 8, Shift: &c.shift}, c.n)
+		if diff := cmp.Diff(c.want, a.Context()); diff != "" || a.Output().Reason != 0 {
+			t.Errorf("%s: %v %s", name, a.Output().Reason, diff)
+		}
+		if len(a.Tokens()) != 2+c.n || a.Truncated() != (c.n > 5) {
+			t.Errorf("%s: %d tokens, truncated %v", name, len(a.Tokens()), a.Truncated())
+		}
+	}
+}
+
+// What is taken back leaves a context that ends as it did when the answer was as long, and begins
+// with what stays.
+func TestAnswer_Rewind_AcrossAShift(t *testing.T) {
+	for _, keep := range []int{0, 1, -1, 1000} {
+		rewindAcross(t, Settings{Longest: 8, Shift: &Shift{Keep: keep}})
+	}
+}
+
+func rewindAcross(t *testing.T, s Settings) {
+	t.Helper()
+	for back := 1; back <= 13; back++ {
+		a := grown(t, s, 13)
+		must.Do(t, a.Rewind(back))
+		got, want := a.Context(), grown(t, s, 13-back).Context()
+		if len(got) >= s.Longest || got[len(got)-1] != want[len(want)-1] || s.Shift.Keep != 0 && got[0] != want[0] {
+			t.Errorf("%d kept, %d taken back: %v, before %v", s.Shift.Keep, back, got, want)
+		}
+		if u := a.Output().Unchanged; u > len(got) {
+			t.Errorf("%d taken back: %d of %d tokens are unchanged", back, u, len(got))
+		}
+	}
+}
+
+// A rule can end an answer as one that has become too long.
+func TestAnswer_Rule_Limit(t *testing.T) {
+	for limit, want := range map[bool]Reason{false: ReasonStop, true: ReasonLength} {
+		a := begin(t, Settings{Rules: []StopRule{ending{Verdict{End: true, Limit: limit, Show: 2}}}}, &editor{})
+		a.Advance(20, Details{})
+		if out := a.Output(); out.Reason != want || shown(a) != "20" {
+			t.Errorf("%v after %q", out.Reason, shown(a))
+		}
+	}
+}
+
+// ending is a rule with one verdict.
+type ending struct{ verdict Verdict }
+
+func (e ending) Check(chain.Token, string) (Verdict, error) { return e.verdict, nil }
+func (e ending) Close() error                               { return nil }
+
+// A fork's first tokens are told with the log-probabilities that they had; those that were taken
+// back and drawn again have their own.
+func TestAnswer_BeginWith_TellsLogprobs(t *testing.T) {
+	source := begin(t, Settings{}, &editor{hold: 1})
+	source.Advance(4, Details{Logprobs: &chain.Logprobs{Token: -4, Row: []float32{0}}})
+	source.Inject([]chain.Token{5})
+	source.Advance(6, Details{Logprobs: &chain.Logprobs{Token: -6}})
+	must.Do(t, source.Rewind(1))
+	source.Advance(7, Details{Logprobs: &chain.Logprobs{Token: -7}})
+
+	for early := range 2 { // a token of it is taken back, and another injected, before it begins
+		fork := queued(Settings{}, &editor{hold: 1})
+		fork.BeginWith(source.Answered())
+		want := []float32{-4, 0, -7}
+		if early == 1 {
+			must.Do(t, fork.Rewind(1))
+			fork.Inject([]chain.Token{8})
+			want[2] = 0
+		}
+		must.Do(t, fork.Begin())
+		fork.InjectEarly()
+		fork.finish(ReasonLength)
+		for i, s := range fork.Output().Shown {
+			got := float32(0)
+			if s.More != nil && s.More.Logprobs != nil {
+				got = s.More.Logprobs.Token
+				if s.More.Logprobs.Row != nil {
+					t.Errorf("token %d has a row of all tokens: those of a long answer take gigabytes", i)
+				}
+			}
+			if got != want[i] {
+				t.Errorf("token %d, %d, has log-probability %v, want %v", i, s.Token, got, want[i])
+			}
+		}
+		if n := len(fork.Output().Shown); n != len(want) {
+			t.Errorf("%d tokens, want %d", n, len(want))
+		}
 	}
 }

@@ -5,6 +5,8 @@ package chain
 import (
 	"sync"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // BenchmarkChain is what a chain itself costs a token that three stages see.
@@ -16,19 +18,12 @@ func BenchmarkChain(b *testing.B) {
 	rows := [][]float32{{0, 1, 2, 3}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.Prepare(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, c.Prepare())
 		row.Lend(rows, &loans)
-		token, _, err := c.Draw(&row)
-		if err != nil {
-			b.Fatal(err)
-		}
+		token, _ := must.Both(c.Draw(&row))(b)
 		row.Return()
 		for i := range c.Stages() {
-			if _, err := c.Accept(i, token, nil); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(c.Accept(i, token, nil))(b)
 		}
 		c.Outputs()
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // stage writes down its calls. It does what its fields say, which are zero for a stage that does
@@ -83,18 +84,13 @@ func (s *stage) Close() error {
 // draw prepares and draws a token from a row of four logits, of which the last is the highest.
 func draw(t *testing.T, c *chain.Chain) chain.Token {
 	t.Helper()
-	if err := c.Prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Prepare())
 	var row chain.Row
 	var loans sync.WaitGroup
 	row.Lend([][]float32{{0, 1, 2, 3}}, &loans)
 	defer loans.Wait()
 	defer row.Return()
-	token, _, err := c.Draw(&row)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token, _ := must.Both(c.Draw(&row))(t)
 	return token
 }
 
@@ -152,9 +148,7 @@ func TestChain_Replace_ClosesTheStagesThatAreNotUsed(t *testing.T) {
 	for name, broken := range map[string]error{"done": nil, "failed": errors.New("it cannot begin here")} {
 		before, after := &stage{}, &stage{broken: broken}
 		c := chain.New([]chain.Stage{before}, 4, 0)
-		if err := c.Begin([]chain.Token{1}, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Begin([]chain.Token{1}, 1))
 		err := c.Replace([]chain.Stage{after}, []chain.Token{1, 2}, 1)
 		used, closed := after, before
 		if broken != nil {
@@ -183,9 +177,7 @@ func TestChain_Replace_KeepsStages(t *testing.T) {
 		a, b := &lasting{name: "a"}, &lasting{name: "b"}
 		before, after := &stage{}, &stage{broken: broken}
 		c := chain.New([]chain.Stage{a, before, b}, 4, 0)
-		if err := c.Begin([]chain.Token{1}, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Begin([]chain.Token{1}, 1))
 		err := c.Replace([]chain.Stage{chain.Keep("b", nil), chain.Keep("a", nil), after}, []chain.Token{1, 2}, 1)
 		want := []chain.Stage{b, a, after}
 		if broken != nil {
@@ -220,9 +212,7 @@ func TestChain_CanReplace_LastingStagesStay(t *testing.T) {
 
 func TestChain_Draw_Traces(t *testing.T) {
 	c := chain.New([]chain.Stage{&stage{prepared: chain.Prepared{Mask: []uint32{0b0111}}}, &stage{greedy: true}}, 4, 2)
-	if err := c.Prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Prepare())
 	var row chain.Row
 	row.Lend([][]float32{{0, 1, 2, 3}}, new(sync.WaitGroup))
 	_, trace, err := c.Draw(&row)
@@ -255,28 +245,19 @@ func TestChain_Prepare_NeededNoMore(t *testing.T) {
 	draw := func() chain.Token {
 		t.Helper()
 		if c.Prepares() {
-			if err := c.Prepare(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Prepare())
 		}
 		var row chain.Row
 		row.Lend([][]float32{make([]float32, 4)}, &sync.WaitGroup{})
-		token, _, err := c.Draw(&row)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token, _ := must.Both(c.Draw(&row))(t)
 		return token
 	}
-	if err := c.Begin([]chain.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Begin([]chain.Token{1}, 1))
 	if got := draw(); got != 2 {
 		t.Errorf("drew %d, the forced one is 2", got)
 	}
 	s.needs = false
-	if err := c.Reset([]chain.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Reset([]chain.Token{1}, 1))
 	if got := draw(); got != 1 {
 		t.Errorf("drew %d, nothing is forced any more", got)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Two goroutines come for the row at the same moment: neither may go on before it is copied.
@@ -154,9 +156,7 @@ func narrow(v *View) error {
 func drawFrom(t *testing.T, trace int, stages ...Stage) *Row {
 	t.Helper()
 	c := New(stages, 4, trace)
-	if err := c.Prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Prepare())
 	var row Row
 	var loans sync.WaitGroup
 	row.Lend([][]float32{{0, 1, 2, 3}}, &loans)

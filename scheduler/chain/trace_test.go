@@ -5,6 +5,8 @@ package chain
 import (
 	"math"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // narrowing leaves the n best tokens of a row whose best are its last.
@@ -59,9 +61,7 @@ func TestTracer_NoTrace_AllocatesNothing(t *testing.T) {
 	c := New([]Stage{narrowing{4}, narrowing{1}}, 100, 0)
 	row := &Row{copied: make([]float32, 100), isCopy: true}
 	draw := func() {
-		if err := c.Prepare(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Prepare())
 		token, trace, err := c.Draw(row)
 		if err != nil || trace != nil {
 			t.Fatal(token, trace, err)

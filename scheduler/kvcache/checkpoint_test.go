@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // newRecurrentWorld is a cache of a memory that cannot be cut.
@@ -114,9 +115,7 @@ func TestCache_Import_HasCheckpoints(t *testing.T) {
 		if _, wait, err := w.cache.Import(saved); wait != kvcache.WaitNone || err != nil {
 			t.Fatalf("it waits for %v, %v", wait, err)
 		}
-		if err := saved.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, saved.Close())
 		parted := slices.Concat(tokens[:98], prompt(40, 9))
 		s, found := w.acquire(parted)
 		if w.compute(s, parted); found != 96 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A pass that failed may have left tokens in the memory. They are removed or, where it cannot be
@@ -23,9 +24,7 @@ func TestCache_Repair(t *testing.T) {
 			batch.Add(token, int32(40+i), s.ID(), false)
 		}
 		_ = w.Start(&batch)
-		if err := w.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Wait())
 		w.cache.Repair(s)
 		if w.agree(); s.Len() != want {
 			t.Errorf("%d tokens, want %d", s.Len(), want)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // picture is one by a name.
@@ -31,11 +32,7 @@ func grid(name string, rows, positions int) *piece.Piece {
 
 func add(t testing.TB, table *piece.Table, p *piece.Piece) []piece.Token {
 	t.Helper()
-	tokens, err := table.Add(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tokens
+	return must.Get(table.Add(p))(t)
 }
 
 // lists are all tokens that somebody has.
@@ -220,9 +217,7 @@ func TestTable_Put_WhatPlacesTell(t *testing.T) {
 	places := here.Locate(tokens)
 	moved := make([]piece.Token, len(tokens))
 	moved[3], moved[12] = 1, 2
-	if err := there.Put(moved, places); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, there.Put(moved, places))
 	for i := range tokens {
 		if got, want := there.Word(moved[i]), here.Word(tokens[i]); got != want || (tokens[i] >= 0) != (int32(want) >= 0) {
 			t.Errorf("token %d stands for %#x there, for %#x here", i, got, want)

@@ -11,8 +11,8 @@
 // of answers.
 //
 // program.go has what a program calls, branch.go the branches, row.go the rows and what they say,
-// sampler.go and grammar.go how tokens are drawn from them, tick.go the tick's side of a wait,
-// tree.go what a client sees of it, drive.go a run without a scheduler.
+// sampler.go and grammar.go how tokens are drawn from them, tick.go the tick's side of a wait, and
+// a run without a scheduler, tree.go what a client sees of it.
 //
 // # Why does a program get its slots all at once?
 //

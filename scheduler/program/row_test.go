@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // portable masks rows without a backend.
@@ -35,9 +36,7 @@ func branchesOf(t *testing.T, rows ...[]float32) []*Branch {
 func logits(t *testing.T, b *Branch) []float32 {
 	t.Helper()
 	row := make([]float32, b.run.options.Vocabulary)
-	if _, err := b.Logits(row); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Logits(row))(t)
 	return row
 }
 
@@ -45,13 +44,8 @@ func logits(t *testing.T, b *Branch) []float32 {
 // another branch with the row has it as it was.
 func TestBranch_Mask_ChangesItsOwnRow(t *testing.T) {
 	b := branchesOf(t, []float32{0, 1, 2})[0]
-	fork, err := b.Fork()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Mask([]uint32{3}); err != nil {
-		t.Fatal(err)
-	}
+	fork := must.Get(b.Fork())(t)
+	must.Do(t, b.Mask([]uint32{3}))
 	inf := float32(math.Inf(-1))
 	if got := logits(t, b); !slices.Equal(got, []float32{0, 1, inf}) {
 		t.Errorf("masked: %v", got)
@@ -63,9 +57,7 @@ func TestBranch_Mask_ChangesItsOwnRow(t *testing.T) {
 	if err != nil || !slices.Equal(said.IDs, []Token{1, 0}) || math.Abs(float64(said.LogSum)-1.3133) > 1e-4 {
 		t.Errorf("it says %+v: %v", said, err)
 	}
-	if err := b.Append([]Token{1}, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Append([]Token{1}, true))
 	if got := b.scores[1]; math.Abs(float64(got)-(1-2.4076)) > 1e-4 {
 		t.Errorf("the score is %v, the model's is %v", got, 1-2.4076)
 	}
@@ -79,15 +71,11 @@ func TestBranch_Mask_ChangesItsOwnRow(t *testing.T) {
 func TestBranch_Mix_Sums(t *testing.T) {
 	inf := float32(math.Inf(-1))
 	all := branchesOf(t, []float32{2, 1, inf, 3e38, 0}, []float32{1, -1, 0, -3e38, inf})
-	if err := all[0].Mix([]Weighted{{all[0], 1.5}, {all[1], -0.5}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all[0].Mix([]Weighted{{all[0], 1.5}, {all[1], -0.5}}))
 	if got := logits(t, all[0]); !slices.Equal(got, []float32{2.5, 2, inf, math.MaxFloat32, inf}) {
 		t.Errorf("the sum is %v", got)
 	}
-	if err := all[1].Mix([]Weighted{{all[1], 2}, {all[0], 0}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all[1].Mix([]Weighted{{all[1], 2}, {all[0], 0}}))
 	if got := logits(t, all[1]); !slices.Equal(got, []float32{2, -2, 0, -math.MaxFloat32, inf}) {
 		t.Errorf("with a weight of 0: %v", got)
 	}
@@ -97,9 +85,7 @@ func TestBranch_Mix_Sums(t *testing.T) {
 		}
 	}
 	c := NewChain(func(uint64, int) ([]chain.Stage, error) { return nil, errors.New("is not asked") })
-	if err := all[1].Mask([]uint32{0}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all[1].Mask([]uint32{0}))
 	if _, err := all[1].Sample(c); !errors.Is(err, ErrRefused) {
 		t.Errorf("of a chain that cannot be made: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	answers "github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // An answer whose frames take too much is not kept any more: it holds only what is unread, and
@@ -83,9 +84,7 @@ func TestLog_Read_PartsTogether(t *testing.T) {
 	l.write(t.Context(), frame{seq: 50, data: []byte(`{"id":""}`)}, true)
 	for after, most := range map[int64]int{-1: 5, 9: 4, 49: 1} {
 		a := newReader("a")
-		if err := l.shelf.Attach(a, "a", l.caller, after); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.shelf.Attach(a, "a", l.caller, after))
 		events, content, frames := after+1, 0, 0
 		for f, last, _ := a.Read(); !last; f, last, _ = a.Read() {
 			p, isParts := f.(partsFrame)
@@ -129,14 +128,8 @@ func obedientLog(t *testing.T, r *Reader) *Log {
 	t.Helper()
 	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: building{}}
 	service := completion.NewService(servingtest.OneModel{Model: m})
-	p, err := service.Prompt(t.Context(), completion.Asked{Common: completion.DefaultCommonFields(), Source: completion.Text("a"), Answers: completion.OneAnswer()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	submitted, err := service.Submit(t.Context(), p, completion.Reading{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(service.Prompt(t.Context(), completion.Asked{Common: completion.DefaultCommonFields(), Source: completion.Text("a"), Answers: completion.OneAnswer()}))(t)
+	submitted := must.Get(service.Submit(t.Context(), p, completion.Reading{}))(t)
 	s := &Shelf{Hold: func() func() { return func() {} }}
 	l := s.beginNamed("one", "a")
 	l.reader = r
@@ -150,9 +143,7 @@ func obedientLog(t *testing.T, r *Reader) *Log {
 func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
 	old, fresh, late := newReader("old"), newReader("fresh"), newReader("late")
 	l := obedientLog(t, old)
-	if err := l.shelf.Attach(fresh, "a", l.caller, -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.shelf.Attach(fresh, "a", l.caller, -1))
 	if err := old.Log().Pause(t.Context(), true); err != nil {
 		t.Error(err)
 	}
@@ -162,9 +153,7 @@ func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
 	if _, _, lost := old.Read(); !lost {
 		t.Error("the reader that has lost the answer still reads it")
 	}
-	if err := l.shelf.Attach(late, "a", l.caller, -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.shelf.Attach(late, "a", l.caller, -1))
 	if err := l.Pause(t.Context(), false); err != nil {
 		t.Error(err)
 	}
@@ -177,9 +166,7 @@ func TestLog_Pause_WhoReadsIsTold(t *testing.T) {
 	if !l.source.write(t.Context(), l, scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{}}) {
 		t.Error("the end was not written")
 	}
-	if err := l.shelf.Attach(late, "a", l.caller, -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.shelf.Attach(late, "a", l.caller, -1))
 	if _, last, _ := late.Read(); !last {
 		t.Error("of an answer that has ended it reads more than the end")
 	}
@@ -202,9 +189,7 @@ func TestLog_Pause_WaitsForNoReader(t *testing.T) {
 	r := newReader("a")
 	l := obedientLog(t, r)
 	for i := range 5 * mostStates {
-		if err := l.Pause(t.Context(), i%2 == 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Pause(t.Context(), i%2 == 0))
 	}
 	if told := statesOf(r); len(told) != mostStates || told[0] != paused || told[mostStates-1] != resumed {
 		t.Errorf("it is told of %v", told)
@@ -213,9 +198,7 @@ func TestLog_Pause_WaitsForNoReader(t *testing.T) {
 	if err := l.Pause(t.Context(), true); err != nil {
 		t.Error(err)
 	}
-	if err := l.shelf.Attach(r, "a", l.caller, -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.shelf.Attach(r, "a", l.caller, -1))
 	if diff := cmp.Diff([]string{paused}, statesOf(r)); diff != "" {
 		t.Errorf("who comes back is told %s", diff)
 	}
@@ -360,9 +343,7 @@ func TestLog_Hammer_ReadersComeAndGo(t *testing.T) {
 				old.Leave()
 			}
 			reader, last = newcomer(), max(-1, last-rng.Int64N(20))
-			if err := l.shelf.Attach(reader, "a", l.caller, last); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.shelf.Attach(reader, "a", l.caller, last))
 			if _, _, lost := old.Read(); !lost {
 				t.Fatal("the reader before still reads it")
 			}

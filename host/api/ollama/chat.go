@@ -3,6 +3,7 @@
 package ollama
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
@@ -372,3 +374,294 @@ func (b *generateBody) source() (completion.Source, error) {
 
 // skipsTemplate reports whether no template makes the prompt.
 func (b *generateBody) skipsTemplate() bool { return b.Raw || b.Suffix != "" }
+
+// message is a turn of a conversation as clients send it.
+type message struct {
+	Role      string   `json:"role"`
+	Content   string   `json:"content"`
+	Thinking  string   `json:"thinking"`
+	Images    []string `json:"images"` // in base64
+	ToolCalls []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+	ToolName   string `json:"tool_name"`
+	ToolCallID string `json:"tool_call_id"`
+}
+
+// readMessages turns the messages into those of a conversation, in which the pictures of each
+// stand before its text.
+func readMessages(raw []json.RawMessage) ([]chat.Message, []media.Part, error) {
+	messages := make([]chat.Message, len(raw))
+	var parts []media.Part
+	for i, r := range raw {
+		field := fmt.Sprintf("messages[%d]", i)
+		var m message
+		if err := wire.Decode(r, &m); err != nil {
+			return nil, nil, blameField(field, err)
+		}
+		var err error
+		if messages[i], err = m.plain(field); err != nil {
+			return nil, nil, err
+		}
+		parts = append(parts, placePictures(&messages[i], m.Images, field+".images")...)
+	}
+	pairResults(messages)
+	return messages, parts, nil
+}
+
+// placePictures puts the places of pictures before a message's text.
+func placePictures(m *chat.Message, images []string, field string) []media.Part {
+	m.Content = strings.Repeat(media.Marker, len(images)) + m.Content
+	return media.Sources(field, media.Image, images)
+}
+
+// pairResults gives the calls of tools ids, and their results the ids of their calls, where they
+// have none: Ollama's clients send none, and some templates need them. A result belongs to the
+// first call of its tool that has no result yet.
+func pairResults(messages []chat.Message) {
+	open := openCalls{queues: map[callKey][]int{}}
+	for i := range messages {
+		m := &messages[i]
+		for j := range m.ToolCalls {
+			c := &m.ToolCalls[j]
+			if c.ID == "" {
+				c.ID = fmt.Sprintf("call_%d_%d", i, j)
+			}
+			open.add(c.ID, c.Function.Name)
+		}
+		if m.Role != "tool" {
+			continue
+		}
+		wanted := callKey{id: m.ToolCallID}
+		if m.ToolCallID == "" {
+			wanted.tool = m.Name
+		}
+		if id, ok := open.take(wanted); ok {
+			m.ToolCallID = id
+		}
+	}
+}
+
+// openCalls are calls of tools that have no result yet. A client may send hundreds of thousands of
+// calls and results, so each result must not be looked for among all calls: a call waits in a
+// queue for each way to ask for it, and leaves the others when they come to it.
+type openCalls struct {
+	ids    []string // of all calls
+	tied   []bool   // those that have their result
+	queues map[callKey][]int
+}
+
+// callKey is what a result tells of its call: its id, the name of its tool, or nothing. Calls have
+// both, so that no two of the three are the same key.
+type callKey struct{ id, tool string }
+
+func (o *openCalls) add(id, tool string) {
+	for _, key := range []callKey{{}, {id: id}, {tool: tool}} {
+		o.queues[key] = append(o.queues[key], len(o.ids))
+	}
+	o.ids, o.tied = append(o.ids, id), append(o.tied, false)
+}
+
+// take removes the first call that fits and returns its id.
+func (o *openCalls) take(key callKey) (id string, ok bool) {
+	queue := o.queues[key]
+	for len(queue) > 0 && o.tied[queue[0]] {
+		queue = queue[1:]
+	}
+	if len(queue) == 0 {
+		delete(o.queues, key)
+		return "", false
+	}
+	first := queue[0]
+	o.queues[key], o.tied[first] = queue[1:], true
+	return o.ids[first], true
+}
+
+// blameField blames a field for the fault of the object in it.
+func blameField(field string, err error) error {
+	var e *refusal.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.Field == "":
+		return refusal.Invalid(field, "%s must be an object", field)
+	}
+	return refusal.Invalid(field+"."+e.Field, "%s.%s", field, e.Message)
+}
+
+// plain is the message as templates know it.
+func (m *message) plain(field string) (chat.Message, error) {
+	if !slices.Contains(chat.Roles, m.Role) {
+		return chat.Message{}, refusal.Invalid(field+".role", "%s.role is %q; it must be one of %s", field, excerpt.Of(m.Role, longestValue), strings.Join(chat.Roles, ", "))
+	}
+	out := chat.Message{Role: m.Role, Content: m.Content, Reasoning: m.Thinking, Name: m.ToolName, ToolCallID: m.ToolCallID}
+	for i, call := range m.ToolCalls {
+		if call.Function.Name == "" {
+			at := fmt.Sprintf("%s.tool_calls[%d].function.name", field, i)
+			return out, refusal.Invalid(at, "%s is missing", at)
+		}
+		out.ToolCalls = append(out.ToolCalls, chat.NewToolCall(call.ID, call.Function.Name, argumentsOf(call.Function.Arguments)))
+	}
+	return out, nil
+}
+
+// argumentsOf is the text of an object of arguments. Some clients send the text itself.
+func argumentsOf(raw json.RawMessage) string {
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return "{}"
+	case json.Unmarshal(raw, &text) == nil:
+		return cmp.Or(strings.TrimSpace(text), "{}")
+	}
+	return string(raw)
+}
+
+// line is an answer, or a part of one that is streamed.
+type line struct {
+	Model      string    `json:"model"`
+	Created    time.Time `json:"created_at"`
+	Message    *said     `json:"message,omitempty"`  // of a chat
+	Response   *string   `json:"response,omitempty"` // of a generation
+	Thinking   string    `json:"thinking,omitempty"` // of a generation
+	Done       bool      `json:"done"`
+	DoneReason string    `json:"done_reason,omitempty"`
+
+	Context []scheduler.Token `json:"context,omitempty"` // of a generation: the tokens of prompt and answer
+	*metrics
+	Logprobs []wire.TokenProb `json:"logprobs,omitempty"`
+
+	Trace     []wire.TokenTrace `json:"trace,omitempty"`     // an addition of ours
+	Recording string            `json:"recording,omitempty"` // an addition of ours, in the last line
+	Receipt   string            `json:"receipt,omitempty"`   // likewise
+}
+
+// said is what the assistant says in a chat.
+type said struct {
+	Role      string     `json:"role"`
+	Content   string     `json:"content"`
+	Thinking  string     `json:"thinking,omitempty"`
+	ToolCalls []toolCall `json:"tool_calls,omitempty"`
+}
+
+type toolCall struct {
+	ID       string   `json:"id,omitempty"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Index     int             `json:"index"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// metrics are the numbers of an answer. Durations are in nanoseconds.
+type metrics struct {
+	Total          time.Duration `json:"total_duration"`
+	Load           time.Duration `json:"load_duration"` // until the model was there
+	PromptCount    int           `json:"prompt_eval_count"`
+	PromptDuration time.Duration `json:"prompt_eval_duration"`
+	Count          int           `json:"eval_count"`
+	Duration       time.Duration `json:"eval_duration"`
+	Thinking       int           `json:"thinking_eval_count,omitempty"` // an addition of ours: which of Count are reasoning
+}
+
+// shape is an answer of Ollama's, whole or as lines.
+type shape struct {
+	request *completion.Prompted
+	begun   time.Time
+	load    time.Duration
+	chat    bool // else it is a generation
+	context bool // the last line has the tokens
+	calls   completion.Whole
+}
+
+func newShape(r *completion.Prompted, begun time.Time) *shape {
+	return &shape{request: r, begun: begun, load: time.Since(begun)}
+}
+
+// Framing implements wire.Shape.
+func (*shape) Framing() wire.Framing { return wire.Lines }
+
+// Start implements wire.Shape.
+func (*shape) Start(*completion.Choice) []any { return nil }
+
+// Part implements wire.Shape. Calls are sent at the end, when all are complete. No line has both
+// what is thought and what is said: LiteLLM reads only the one of such a line.
+func (s *shape) Part(c *completion.Choice, d completion.Delta) (lines []any) {
+	s.calls.Add(&completion.Delta{Calls: d.Calls})
+	details := wire.DetailsOf(c, d)
+	if d.Content == "" && d.Reasoning == "" && len(details.Probs)+len(details.Traces) == 0 {
+		return nil
+	}
+	thinking := d.Reasoning
+	if thinking != "" && d.Content != "" {
+		lines, thinking = append(lines, s.line("", thinking)), ""
+	}
+	l := s.line(d.Content, thinking)
+	l.Logprobs, l.Trace = details.Probs, details.Traces
+	return append(lines, l)
+}
+
+// Last implements wire.Shape.
+func (s *shape) Last(c *completion.Choice) (lines []any) {
+	if calls := toolCalls(s.calls.Calls); len(calls) > 0 {
+		l := s.line("", "")
+		l.Message.ToolCalls = calls
+		lines = append(lines, l)
+	}
+	l := s.line("", "")
+	s.end(&l, c)
+	return append(lines, l)
+}
+
+// Closing implements wire.Shape.
+func (*shape) Closing([]*completion.Choice) []any { return nil }
+
+// Whole implements wire.Shape.
+func (s *shape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
+	w := wholes[0]
+	l := s.line(w.Content.String(), w.Reasoning.String())
+	if s.chat {
+		l.Message.ToolCalls = toolCalls(w.Calls)
+	}
+	l.Logprobs, l.Trace = w.Probs, w.Traces
+	s.end(&l, choices[0])
+	return l
+}
+
+// line is a part of an answer with these texts.
+func (s *shape) line(content, thinking string) line {
+	l := line{Model: s.request.Model.Name, Created: time.Now().UTC()}
+	if s.chat {
+		l.Message = &said{Role: "assistant", Content: content, Thinking: thinking}
+	} else {
+		l.Response, l.Thinking = &content, thinking
+	}
+	return l
+}
+
+// end fills in how an answer ended.
+func (s *shape) end(l *line, c *completion.Choice) {
+	e := c.End
+	l.Done, l.DoneReason, l.Recording, l.Receipt = true, e.Reason.String(), c.Request.RecordingID(), c.Receipt()
+	l.metrics = &metrics{Total: time.Since(s.begun), Load: s.load, PromptCount: e.Usage.Prompt, PromptDuration: e.Timing.Prefill,
+		Count: e.Usage.Generated, Duration: e.Timing.Decode, Thinking: c.ReasoningTokens()}
+	if s.context && s.request.ShowsTokens() {
+		l.Context = slices.Concat(s.request.Prompts[0], c.Tokens)
+	}
+}
+
+// toolCalls leaves out a call that was cut off: it is not to be carried out.
+func toolCalls(calls []completion.CallDelta) (out []toolCall) {
+	for _, c := range calls {
+		if arguments := json.RawMessage(c.Arguments); json.Valid(arguments) {
+			out = append(out, toolCall{ID: c.ID, Function: function{Index: c.Index, Name: c.Name, Arguments: arguments}})
+		}
+	}
+	return out
+}

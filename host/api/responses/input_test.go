@@ -4,10 +4,14 @@ package responses
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -17,10 +21,7 @@ func TestBody_Conversation_Fields(t *testing.T) {
 	instructions := "be brief"
 	b := &body{Instructions: &instructions, Input: json.RawMessage(`[{"role":"user","content":"hi"},{"type":"web_search_call"},{"type":"reasoning","summary":[]},{"role":"assistant","content":"no"},
 		{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"5"},{"role":"developer","content":"x"}]`)}
-	c, err := b.conversation()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(b.conversation())(t)
 	var fields []string
 	for _, m := range c.Messages {
 		fields = append(fields, m.Field)
@@ -37,9 +38,7 @@ func TestBody_Conversation_ManyItems(t *testing.T) {
 	read := func(item string) func() {
 		b := &body{Input: json.RawMessage(`[` + strings.Replace(item, `"x"`, `"`+long+`"`, 1) + strings.Repeat(`,`+item, n) + `]`)}
 		return func() {
-			if _, err := b.conversation(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.conversation())(t)
 		}
 	}
 	thought := `{"type":"reasoning","content":[{"type":"reasoning_text","text":"x"}]}`
@@ -59,5 +58,28 @@ func TestBody_Conversation_OneTurn(t *testing.T) {
 	c, err := b.conversation()
 	if err != nil || len(c.Messages) != 1 || c.Messages[0].Role != "assistant" || c.Messages[0].Content != "a\nb\nc" || c.Messages[0].Reasoning != "hm" {
 		t.Errorf("%+v %v", c.Messages, err)
+	}
+}
+
+// What would come again is told by the status and the code after which Codex does not repeat a
+// request; what passes keeps its own.
+func TestForCodex_WhatComesAgain(t *testing.T) {
+	for _, tc := range []struct {
+		kind   refusal.Kind
+		code   string
+		status int
+		failed string
+	}{
+		{refusal.KindPluginFault, "plugin_fault", 400, "invalid_prompt"},
+		{refusal.KindImpossible, "timeout", 400, "invalid_prompt"},
+		{refusal.KindInvalid, refusal.TooLongCode, 400, refusal.TooLongCode},
+		{refusal.KindUnavailable, "worker_lost", 503, "worker_lost"},
+		{refusal.KindInternal, "internal_error", 500, "internal_error"},
+	} {
+		e := &refusal.Error{Kind: tc.kind, Code: tc.code}
+		var told *refusal.Error
+		if !errors.As(forCodex(e), &told) || wire.StatusOf(told) != tc.status || told.Code != tc.code || failedCode(e) != tc.failed {
+			t.Errorf("%s: %v, and in a stream %s", tc.code, told, failedCode(e))
+		}
 	}
 }

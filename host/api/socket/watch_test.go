@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // ticking is a scheduler that has done a tick every 2 ms since it began, and counts how often it
@@ -70,9 +71,7 @@ func (w *watched) connect() *connection {
 
 func watchEvery(t *testing.T, k *connection, ms int64) {
 	t.Helper()
-	if _, err := k.dispatch(clientFrame{Type: "watch", EveryMS: &ms}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(k.dispatch(clientFrame{Type: "watch", EveryMS: &ms}))(t)
 }
 
 func TestConnection_Watch_FramesUntilItEnds(t *testing.T) {
@@ -145,9 +144,7 @@ func TestConnection_Watch_Bad(t *testing.T) {
 	k.client.allow = anybody
 	for _, frame := range []string{`{}`, `{"every_ms":99}`, `{"every_ms":-1}`, `{"every_ms":60001}`, `{"every_ms":9223372036854775807}`, `{"every_ms":null}`} {
 		var f clientFrame
-		if err := json.Unmarshal([]byte(frame), &f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(frame), &f))
 		f.Type = "watch"
 		_, err := k.dispatch(f)
 		if e := completion.AsError(err, ""); e.Field != "every_ms" || e.Code != "invalid_value" || wire.StatusOf(e) != 400 || !strings.HasPrefix(e.Message, "every_ms is ") {
@@ -187,10 +184,7 @@ func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
 	residents := residentsOnly{nil, []serving.Resident{{Name: "coming", Waiting: 3}, {Name: "going", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}}},
 		{Name: "embeds", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}, EmbedsOnly: true}}}}
 	k := newConnection(t.Context(), &API{})
-	models, err := k.api.lookout.lookAtModels(t.Context(), residents)
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := must.Get(k.api.lookout.lookAtModels(t.Context(), residents))(t)
 	got, err := json.Marshal(k.liveFrame(models, nil).Models)
 	want := `[{"name":"coming","state":"loading","waiting_for_load":3,"slots":[],"queue":{"waiting":0,"for":{},"own":[]},"cells":{"total":0,"used":0,"cached":0},` +
 		`"ticks":{"first":0,"left_out":0,"at_ms":[],"decode":[],"prefill":[],"passes":[],"forward_ms":[],"sample_ms":[],"plugin_ms":[],"total_ms":[]},` +

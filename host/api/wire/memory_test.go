@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // have reads n bytes that count, for a caller. release is nil where they were refused, and then
@@ -67,9 +68,7 @@ func TestClaim_Body_CountsTogether(t *testing.T) {
 	var releases []func()
 	for range 3 {
 		b := c.Body(strings.NewReader(strings.Repeat("x", uncounted)))
-		if _, err := io.Copy(io.Discard, b); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.Copy(io.Discard, b))(t)
 		releases = append(releases, b.Release)
 	}
 	for i, want := range []int64{2 * uncounted, uncounted, 0} {

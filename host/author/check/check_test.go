@@ -4,6 +4,7 @@ package check
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"os"
@@ -13,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,24 +44,15 @@ var configs = map[string]string{
 // The check finds nothing in plugins that are right.
 func TestModule_Examples_HaveNoFindings(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "build", "plugins")
-	files, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "*.wasm")))(t)
 	if len(files) == 0 {
 		t.Fatalf("there are no plugins in %s: run `make plugins` first", dir)
 	}
 	for _, file := range steadytest.Some(t, files, 6) {
 		name := strings.TrimSuffix(filepath.Base(file), ".wasm")
 		t.Run(name, func(t *testing.T) {
-			wasm, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := Module(context.Background(), load.File{Content: wasm}, Options{Config: []byte(configs[strings.TrimSuffix(name, "-rust")]), Conversations: 8, Limits: patient()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			wasm := must.Get(os.ReadFile(file))(t)
+			r := must.Get(Module(context.Background(), load.File{Content: wasm}, Options{Config: []byte(configs[strings.TrimSuffix(name, "-rust")]), Conversations: 8, Limits: patient()}))(t)
 			for _, f := range r.Findings {
 				t.Error(f)
 			}
@@ -155,10 +147,7 @@ func TestModule_Findings(t *testing.T) {
 		"a request it never takes":          {plain().On(abi.ExportOpen, asm.I32(1)), "refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := Module(context.Background(), load.File{Content: tc.guest.Wasm()}, Options{Conversations: 6, Limits: patient()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(Module(context.Background(), load.File{Content: tc.guest.Wasm()}, Options{Conversations: 6, Limits: patient()}))(t)
 			got := strings.Join(r.Findings, "; ")
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("found %q, want %q", got, tc.want)
@@ -226,10 +215,7 @@ func TestModule_Programs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := asm.New(`{"name":"guest","branches":2}`)
 			g.On(abi.ExportRun, tc.code(g), asm.I32(0))
-			r, err := Module(context.Background(), load.File{Content: g.Wasm()}, Options{Conversations: 4, Limits: patient()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(Module(context.Background(), load.File{Content: g.Wasm()}, Options{Conversations: 4, Limits: patient()}))(t)
 			if got := strings.Join(r.Findings, "; "); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("found %q, want %q", got, tc.want)
 			}
@@ -240,10 +226,7 @@ func TestModule_Programs(t *testing.T) {
 // The table has the fuel of a warm-up, of which there is one for each model.
 func TestModule_Warm_FuelIsTold(t *testing.T) {
 	g := asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportWarm, asm.I32(8192), asm.I32(0), asm.I32(2<<16), asm.Fill, asm.I32(0))
-	r, err := Module(t.Context(), load.File{Content: g.Wasm()}, Options{Conversations: 1, Limits: patient()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Module(t.Context(), load.File{Content: g.Wasm()}, Options{Conversations: 1, Limits: patient()}))(t)
 	for _, e := range r.Exports {
 		if e.Name == abi.ExportWarm && (e.Calls != 1 || e.Fuel < 2<<16/16) {
 			t.Errorf("%+v", e)
@@ -251,5 +234,122 @@ func TestModule_Warm_FuelIsTold(t *testing.T) {
 	}
 	if len(r.Exports) != 2 || len(r.Findings) > 0 {
 		t.Errorf("%+v, %q", r.Exports, r.Findings)
+	}
+}
+
+const text = `{"penstock_session":1,"vocabulary":{"pieces":["a","b","c"]},"sessions":[
+	{"name":"takes","plugin":{"name":"guest"},"request":{"config":{ "x": 1 },"prompt":[0]},"calls":[{"call":"open"},{"call":"sample","answer":2},{"call":"accept","token":2}]},
+	{"plugin":{"name":"guest"},"request":{"config":{"x":1},"prompt":[0]},"calls":[{"call":"open"},{"call":"sample"}]}]}`
+
+// takes is a plugin that always takes a token.
+func takes(token int) []byte {
+	return asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportSample, asm.I32(token)).Wasm()
+}
+
+func folder(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a.json"), []byte(text), 0o600))
+	return dir
+}
+
+// run plays the one case of a folder.
+func run(t *testing.T, dir string, wasm []byte, update bool) []CaseResult {
+	t.Helper()
+	cases, err := ReadCases(dir)
+	if err != nil || len(cases) != 1 {
+		t.Fatalf("%d cases, %v", len(cases), err)
+	}
+	return must.Get(cases[0].Run(t.Context(), load.File{Content: wasm}, "", update))(t)
+}
+
+func TestCase_Run_FindsTheFirstDifference(t *testing.T) {
+	dir := folder(t, text)
+	for _, r := range run(t, dir, takes(2), false) {
+		if r.Difference != nil {
+			t.Error(r)
+		}
+	}
+	results := run(t, dir, takes(1), false)
+	if d := results[0].Difference; d == nil || d.Call != 2 || d.Name != "sample" || d.Field != "answer" {
+		t.Errorf("%+v", d)
+	}
+	for _, want := range []string{"a.json, session 1 (takes) differs at call 2, sample, answer token 1, in answer", "the case says", "the plugin:"} {
+		if !strings.Contains(results[0].String(), want) {
+			t.Errorf("%s: no %q", results[0], want)
+		}
+	}
+	if results[1].Difference != nil {
+		t.Errorf("a call without an outcome differs: %s", results[1])
+	}
+}
+
+func TestCase_Run_Update(t *testing.T) {
+	dir := folder(t, text)
+	if results := run(t, dir, takes(1), true); results[0].Updated != 1 || results[1].Updated != 1 {
+		t.Errorf("%+v", results)
+	}
+	written, err := os.ReadFile(filepath.Join(dir, "a.json"))
+	if err != nil || !strings.Contains(string(written), "\n        "+`{"call": "sample", "answer": 1}`) {
+		t.Errorf("%v\n%s", err, written)
+	}
+	for _, r := range run(t, dir, takes(1), false) {
+		if r.Difference != nil {
+			t.Error(r)
+		}
+	}
+	if run(t, dir, takes(1), true); !same(t, dir, written) {
+		t.Error("a second update changes the file")
+	}
+	if d := run(t, dir, takes(2), false)[1].Difference; d == nil {
+		t.Error("what was written down is not compared")
+	}
+}
+
+func same(t *testing.T, dir string, want []byte) bool {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(dir, "a.json"))
+	return err == nil && string(got) == string(want)
+}
+
+func TestCase_Run_RecordedRequest(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	others := strings.Replace(text, `"sessions":[`, `"sessions":[{"plugin":{"name":"other"},"request":{"prompt":[0]},"calls":[{"call":"open"}]},`, 1)
+	if _, err := z.Write([]byte(others)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a.json.gz"), packed.Bytes(), 0o600))
+	if results := run(t, dir, takes(1), true); len(results) != 2 || results[0].Session != 2 || results[0].Updated != 1 {
+		t.Errorf("%+v", results)
+	}
+	if written, err := os.ReadFile(filepath.Join(dir, "a.json.gz")); err != nil || written[0] != 0x1f {
+		t.Errorf("it is not packed any more: %v", err)
+	}
+	for _, r := range run(t, dir, takes(1), false) {
+		if r.Difference != nil {
+			t.Error(r)
+		}
+	}
+}
+
+func TestReadCases_Errors(t *testing.T) {
+	if cases, err := ReadCases(filepath.Join(t.TempDir(), "absent")); err != nil || len(cases) != 0 {
+		t.Errorf("%v %v", cases, err)
+	}
+	if _, err := ReadCases(folder(t, `{"penstock_session":1,"sesions":[]}`)); err == nil || !strings.Contains(err.Error(), "a.json") || !strings.Contains(err.Error(), "sesions") {
+		t.Errorf("%v", err)
+	}
+	cases := must.Get(ReadCases(folder(t, strings.ReplaceAll(text, `"guest"`, `"other"`))))(t)
+	if _, err := cases[0].Run(t.Context(), load.File{Content: takes(1)}, "", false); err == nil || !strings.Contains(err.Error(), `no session of the plugin "guest"; sessions[0].plugin.name is "other"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestConfigs_EachOnce(t *testing.T) {
+	cases := must.Get(ReadCases(folder(t, text)))(t)
+	if got := Configs(cases); len(got) != 1 || string(got[0]) != `{"x":1}` {
+		t.Errorf("%q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // sampler leaves its candidates as they are, and grows its memory by a page for each token.
@@ -21,10 +22,7 @@ func sampler() []byte {
 }
 
 func TestModule_MeasuresAllHooks(t *testing.T) {
-	r, err := Module(t.Context(), load.File{Content: sampler()}, Options{Vocabulary: 1000, Tokens: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Module(t.Context(), load.File{Content: sampler()}, Options{Vocabulary: 1000, Tokens: 10}))(t)
 	var got []string
 	for _, f := range append(r.Hooks, r.BuiltIn[:2]...) {
 		got = append(got, f.Name+" "+f.Input)

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/host/author/project"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,9 +38,7 @@ func TestFindDifference(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	var out bytes.Buffer
-	if err := (Round{Plugin: "x", Before: before, After: after, Difference: d}).Print(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (Round{Plugin: "x", Before: before, After: after, Difference: d}).Print(&out))
 	for _, want := range []string{`before: "a b" [length after 2 tokens]`, `token 2: " b" by dist before, " c" by dist after`, "found 4 candidates and left 1", ` 75.0% " b"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
@@ -79,22 +78,15 @@ func sources(t *testing.T) (project.Project, string) {
 
 func put(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 func TestWatcher_AwaitChange(t *testing.T) {
 	for name, told := range map[string]bool{"the system tells": true, "the clock alone": false} {
 		t.Run(name, func(t *testing.T) {
 			p, file := sources(t)
-			w, err := newWatcher(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(newWatcher(p))(t)
 			if !told {
 				w.close()
 				w.notify = nil
@@ -107,12 +99,8 @@ func TestWatcher_AwaitChange(t *testing.T) {
 				func() { _ = os.Remove(file) },
 			} {
 				change()
-				if err := w.awaitChange(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if err := w.noteSources(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.awaitChange(t.Context()))
+				must.Do(t, w.noteSources())
 			}
 		})
 	}
@@ -120,10 +108,7 @@ func TestWatcher_AwaitChange(t *testing.T) {
 
 func TestWatcher_AwaitChange_OnlyForSources(t *testing.T) {
 	p, _ := sources(t)
-	w, err := newWatcher(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(newWatcher(p))(t)
 	defer w.close()
 	put(t, filepath.Join(p.Dir, "x.wasm"), "built")
 	put(t, filepath.Join(p.Dir, ".git", "x.go"), "package x")

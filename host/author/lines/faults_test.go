@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/guest"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // debugBuilds are the ways to build testdata/faults for debugging, with OUT for the module and
@@ -50,15 +51,10 @@ func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 	for _, build := range debugBuilds {
 		t.Run(build.name, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(filepath.Join("testdata", "faults", build.file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(filepath.Join("testdata", "faults", build.file)))(t)
 			dir := t.TempDir()
 			for name, text := range map[string]string{build.source: string(text), "go.mod": "module example.com/faults\n\ngo 1.24\n"} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 			}
 			wasm := buildFaults(t, dir, build.tool, build.command, build.env)
 			lines, cache := Of(wasm), t.TempDir()
@@ -91,10 +87,7 @@ func buildFaults(t *testing.T, dir, tool string, command, env []string) []byte {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "faults.wasm")
-	target, err := filepath.Abs("../../../plugins/sdk/go/target-debug.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(filepath.Abs("../../../plugins/sdk/go/target-debug.json"))(t)
 	args := append([]string(nil), command...)
 	for i, arg := range args {
 		args[i] = strings.NewReplacer("OUT", out, "TARGET", target).Replace(arg)
@@ -104,11 +97,7 @@ func buildFaults(t *testing.T, dir, tool string, command, env []string) []byte {
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	wasm, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wasm
+	return must.Get(os.ReadFile(out))(t)
 }
 
 // lineOf is the line of the source that fails for a seed.
@@ -129,10 +118,7 @@ func loadLogged(t *testing.T, wasm []byte, cache string) (*load.Plugin, *bytes.B
 	log, limits := &bytes.Buffer{}, plugin.DefaultLimits()
 	limits.Compile, limits.SetupTime, limits.LoadTime = time.Hour, time.Hour, time.Hour // machines under load
 	l := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: hosttest.Words{}}, CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
-	p, err := l.Load(context.Background(), wasm)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Load(context.Background(), wasm))(t)
 	t.Cleanup(p.Release)
 	return p, log
 }
@@ -140,10 +126,7 @@ func loadLogged(t *testing.T, wasm []byte, cache string) (*load.Plugin, *bytes.B
 // failing runs open for a seed.
 func failing(t *testing.T, p *load.Plugin, seed uint64) *plugin.Fault {
 	t.Helper()
-	i, err := p.Module.NewInstance(t.Context(), p.Module.NewSession(&plugin.RequestInfo{Seed: seed}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(p.Module.NewInstance(t.Context(), p.Module.NewSession(&plugin.RequestInfo{Seed: seed})))(t)
 	defer func() { _ = i.Close(false) }() // it faulted
 	var fault *plugin.Fault
 	if _, err := i.Call(guest.Open, 0, 0); !errors.As(err, &fault) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/author/project"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // tools makes a folder with programs that say a text each, and has it be all of PATH.
@@ -18,9 +19,7 @@ func tools(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range programs {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho '"+text+"'\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho '"+text+"'\n"), 0o700))
 	}
 	t.Setenv("PATH", dir)
 	t.Setenv("TINYGO", "")
@@ -78,9 +77,7 @@ func TestCargo_Compile_HasTheProjectsFlags(t *testing.T) {
 	t.Setenv("CARGO_ENCODED_RUSTFLAGS", "-D")
 	dir := t.TempDir()
 	program := filepath.Join(dir, "cargo")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"${RUSTFLAGS-unset} ${CARGO_ENCODED_RUSTFLAGS-unset}\"; exit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"${RUSTFLAGS-unset} ${CARGO_ENCODED_RUSTFLAGS-unset}\"; exit 1\n"), 0o700))
 	var said strings.Builder
 	err := cargo{program: program}.compile(t.Context(), project.Project{Dir: dir, Name: "x", Language: project.Rust}, "", Options{Output: &said})
 	if !errors.Is(err, ErrFailed) || said.String() != "unset unset\n" {
@@ -92,13 +89,8 @@ func TestCargo_Compile_HasTheProjectsFlags(t *testing.T) {
 func TestCompile_LeavesWhatLiesAround(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "go")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nif [ $1 = env ]; then echo -mod=mod; else echo \"$GOWORK $GOFLAGS\"; exit 1; fi\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	environ, err := isolateBuild(t.Context(), program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\nif [ $1 = env ]; then echo -mod=mod; else echo \"$GOWORK $GOFLAGS\"; exit 1; fi\n"), 0o700))
+	environ := must.Get(isolateBuild(t.Context(), program))(t)
 	for _, c := range []compiler{golang{program, environ}, tinyGo{program, environ, true}} {
 		var said strings.Builder
 		err := c.compile(t.Context(), project.Project{Dir: dir, Name: "x"}, "", Options{Output: &said})
@@ -125,9 +117,7 @@ func TestTinyGo_Compile_WithoutDebugInformation(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		program, calls := filepath.Join(dir, "tinygo"), filepath.Join(dir, "calls")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tc.script+"\necho \"$*\" >>"+calls+"\nexit $failed\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\n"+tc.script+"\necho \"$*\" >>"+calls+"\nexit $failed\n"), 0o700))
 		var said strings.Builder
 		err := tinyGo{program: program, hasLibraries: true}.compile(t.Context(), project.Project{Dir: dir, Name: "x"}, "/x.wasm", Options{Output: &said})
 		if errors.Is(err, ErrFailed) != tc.fails || err != nil && !tc.fails || said.String() != tc.said {
@@ -153,14 +143,8 @@ func TestIsAtLeast(t *testing.T) {
 
 func TestTinyGo_Target_HasOwnLibraries(t *testing.T) {
 	given := filepath.Join("..", "..", "..", "plugins", "sdk", "go", "target.json")
-	file, remove, err := tinyGo{}.target(given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, remove := must.Both(tinyGo{}.target(given))(t)
+	text := must.Get(os.ReadFile(file))(t)
 	var got struct {
 		RTLib, Libc, GC string
 		LDFlags         []string

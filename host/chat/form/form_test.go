@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -323,15 +324,12 @@ func TestSay_Linear(t *testing.T) {
 				marked.WriteString(in[i].Content)
 			}
 			return steadytest.Cost(t, func() {
-				_, _, err := Say(t.Context(), 0, messages, 32, func(_ context.Context, ms []chat.Message) (string, string, error) {
+				must.Both(Say(t.Context(), 0, messages, 32, func(_ context.Context, ms []chat.Message) (string, string, error) {
 					if strings.HasPrefix(ms[0].Content, markBegin) {
 						return "p", marked.String(), nil
 					}
 					return "p", prompt.String(), nil
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 			})
 		}
 		const times = 8

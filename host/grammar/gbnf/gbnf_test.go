@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -22,10 +23,7 @@ func tokens() Tokens {
 
 func fits(t *testing.T, g *grammar.Grammar, text string) bool {
 	t.Helper()
-	s, ok, err := g.Advance(g.Start(), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, ok := must.Both(g.Advance(g.Start(), []byte(text)))(t)
 	return ok && g.Complete(s)
 }
 
@@ -80,10 +78,7 @@ func TestParse_Syntax(t *testing.T) {
 
 // What begins with %llguidance is in Lark's notation.
 func TestParse_Lark(t *testing.T) {
-	g, err := Parse(grammar.NewBuilder(), "%llguidance {}\nstart: \"a\"+ | <[71]> <think>", "", tokens())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(Parse(grammar.NewBuilder(), "%llguidance {}\nstart: \"a\"+ | <[71]> <think>", "", tokens()))(t)
 	if !fits(t, g, "aa") || fits(t, g, "") {
 		t.Error("it means something else")
 	}
@@ -106,10 +101,7 @@ func TestParse_Tokens(t *testing.T) {
 	}
 	pieces[99] = []byte("<think>")
 	v := grammar.NewVocabulary(pieces, []int32{98}, []int32{71, 99})
-	g, err := Parse(grammar.NewBuilder(), `root ::= <think> ("a"* !<[71]>)* <[71]>`, "", tokens())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(Parse(grammar.NewBuilder(), `root ::= <think> ("a"* !<[71]>)* <[71]>`, "", tokens()))(t)
 	s := g.Start()
 	for i, step := range []struct {
 		token int32
@@ -311,16 +303,10 @@ func judge(t *testing.T, text string, lines []string) (accepted, rejected int) {
 		t.Fatalf("%s\nis refused: %v", text, err)
 	}
 	for _, line := range lines {
-		want, err := parseVerdict(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(parseVerdict(line))(t)
 		got, s := verdict{text: want.text}, g.Start()
 		for got.follows < len(want.text) {
-			to, fits, err := g.Advance(s, []byte{want.text[got.follows]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			to, fits := must.Both(g.Advance(s, []byte{want.text[got.follows]}))(t)
 			if !fits {
 				break
 			}
@@ -342,10 +328,7 @@ func judge(t *testing.T, text string, lines []string) (accepted, rejected int) {
 
 func readLines(t *testing.T, path string) []string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
@@ -358,10 +341,7 @@ func TestParse_ServerGrammars(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".gbnf")
 		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(file))(t)
 			accepted, rejected := judge(t, string(text), readLines(t, filepath.Join("testdata", "llama-server", name+".txt")))
 			if accepted < 20 || rejected < 20 {
 				t.Errorf("%d texts to accept, %d to reject: too few", accepted, rejected)

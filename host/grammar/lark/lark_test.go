@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -93,10 +94,7 @@ func TestAdd_Tokens(t *testing.T) {
 		pieces[i] = []byte{byte('!' + i)}
 	}
 	v := grammar.NewVocabulary(pieces, []int32{98}, []int32{71})
-	g, err := read("start: <think> \"a\"* <think>\n%ignore \"b\"")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(read("start: <think> \"a\"* <think>\n%ignore \"b\""))(t)
 	s := g.Start()
 	for i, step := range []struct {
 		token int32

@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -58,15 +59,9 @@ func TestAutomata_JSONString_TakesEverySpelling(t *testing.T) {
 		a.Class(Range{r, r}) // before there is a table of states
 	}
 	m := NewAutomata(a, 1<<26)
-	any, err := m.Start(All, JSONString)
-	if err != nil {
-		t.Fatal(err)
-	}
+	any := must.Get(m.Start(All, JSONString))(t)
 	for _, r := range all {
-		one, err := m.Start(a.Class(Range{r, r}), JSONString)
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := must.Get(m.Start(a.Class(Range{r, r}), JSONString))(t)
 		for _, s := range spellings(r) {
 			var decoded string
 			if err := json.Unmarshal([]byte(`"`+s+`"`), &decoded); err != nil || decoded != string(r) {
@@ -101,10 +96,7 @@ func TestAutomata_Next_ForbidsWhatIsNoText(t *testing.T) {
 		"JSON":  {JSONString, []string{"\x80", "\xed\xa0", "\x00", "\n", "\x1f", `"`, `\x`, `\a`, `\U`, `\ug`, `\u00g`, `\udc`, `\udC`, `\uDF`, `\ud83dx`, `\ud83d"`, `\ud83d\n`, `\ud83d\u0`, `\ud83d\ud8`, `\ud83d\ue`}},
 	} {
 		m := NewAutomata(a, 1<<26)
-		start, err := m.Start(All, c.d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := must.Get(m.Start(All, c.d))(t)
 		for _, s := range c.dead {
 			if before := follow(t, m, start, s[:len(s)-1]); before == Dead {
 				t.Errorf("%s: %q is dead", name, s[:len(s)-1])
@@ -120,10 +112,7 @@ func TestAutomata_Next_HalfCharactersLeadOnlyToWholeOnes(t *testing.T) {
 	a := NewArena(1000)
 	x := a.Class(Range{'à', 'ç'}, Range{0x1F600, 0x1F603})
 	m := NewAutomata(a, 1<<26)
-	start, err := m.Start(x, JSONString)
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := must.Get(m.Start(x, JSONString))(t)
 	for s, live := range map[string]bool{
 		"\xc3": true, "\xc4": false, "\xc3\xa0": true, "\xc3\xa8": false, "\xf0": true, "\xf1": false, "\xf0\x9f\x98": true, "\xf0\x9f\x98\x84": false,
 		`\`: true, `\n`: false, `\u`: true, `\u00`: true, `\u00e`: true, `\u00E`: true, `\u00f`: false, `\ud8`: true, `\ud83d`: true, `\uD83D`: true,
@@ -166,10 +155,7 @@ func TestAutomata_Random_IsTheExpressionOfWhatIsDecoded(t *testing.T) {
 		x, _, written := randomExpr(r, a, 1+r.IntN(5))
 		m, moved := NewAutomata(a, 1<<24), NewAutomata(a, 1<<24)
 		for _, d := range []Decoder{UTF8, JSONString} {
-			start, err := m.Start(x, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			start := must.Get(m.Start(x, d))(t)
 			for range 200 {
 				text := texts[r.IntN(len(texts))]
 				spelled, fits := text, true
@@ -177,16 +163,10 @@ func TestAutomata_Random_IsTheExpressionOfWhatIsDecoded(t *testing.T) {
 					spelled = randomSpelling(r, text)
 					text, fits = decoded(spelled)
 				}
-				want, err := a.Match(x, text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := must.Get(a.Match(x, text))(t)
 				half := r.IntN(len(spelled) + 1)
 				s := follow(t, m, start, spelled[:half])
-				later, err := m.Move(s, moved)
-				if err != nil {
-					t.Fatal(err)
-				}
+				later := must.Get(m.Move(s, moved))(t)
 				later = follow(t, moved, later, spelled[half:])
 				s = follow(t, m, s, spelled[half:])
 				if m.Accepts(s) != moved.Accepts(later) || (s == Dead) != (later == Dead) {
@@ -289,10 +269,7 @@ func TestAutomata_Room_AllButManyTexts(t *testing.T) {
 	}
 	x := a.Not(a.Or(some...))
 	m := NewAutomata(a, 1<<24)
-	s, err := m.Start(x, JSONString)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(m.Start(x, JSONString))(t)
 	for plain := range plains {
 		if n := m.Room(s, plain); n != MaxRoom {
 			t.Errorf("there is room for %d characters of class %d", n, plain)
@@ -313,10 +290,7 @@ func TestAutomata_Peek_BesideNext(t *testing.T) {
 	x := wide(a)
 	m := NewAutomata(a, 1<<26)
 	var mu sync.Mutex
-	start, err := m.Start(x, JSONString)
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := must.Get(m.Start(x, JSONString))(t)
 	var wait sync.WaitGroup
 	for worker := range 4 {
 		wait.Go(func() {

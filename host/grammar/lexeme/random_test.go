@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -170,10 +171,7 @@ func FuzzAutomata_JSONString_IsWhatEncodingJSONReads(f *testing.F) {
 		}
 		m := NewAutomata(a, 1<<20)
 		for _, d := range []Decoder{UTF8, JSONString} {
-			state, err := m.Start(All, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(m.Start(All, d))(t)
 			want := utf8.ValidString(s)
 			if d == JSONString {
 				_, want = decoded(s)

@@ -10,15 +10,13 @@ import (
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/gbnf"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // built is the grammar of a parser whose root is its last part.
 func built(t *testing.T, f Format, parts ...string) (*grammar.Grammar, error) {
 	t.Helper()
-	root, err := json.Marshal(len(parts) - 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(json.Marshal(len(parts) - 1))(t)
 	f.Parser = `{"parsers":[` + strings.Join(parts, ",") + `],"rules":{"begin":` + string(root) + `},"root":` + string(root) + `}`
 	b := grammar.NewBuilder()
 	whole, _, err := Add(b, &f, gbnf.Tokens{})
@@ -83,10 +81,7 @@ func TestAdd_OneCall(t *testing.T) {
 	}
 	for text, one := range map[string]bool{"c-": true, "-c": true, "-,c-": true, "--": true, "cc": false, "c,c-": false, "-,c,c-": false} {
 		for _, f := range []Format{{OneCall: true}, {}} {
-			g, err := built(t, f, parts...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(built(t, f, parts...))(t)
 			s, fits, err := g.Advance(g.Start(), []byte(text))
 			if err != nil || (fits && g.Complete(s)) != (one || !f.OneCall) {
 				t.Errorf("%q, one call %v: %v %v", text, f.OneCall, fits, err)

@@ -11,26 +11,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // writes makes the grammar of one argument of a tool.
 func writes(t *testing.T, schema string, of func(a *Arguments) (grammar.Body, error)) *grammar.Grammar {
 	t.Helper()
 	b := grammar.NewBuilder()
-	a, err := ReadArguments(b, json.RawMessage(schema), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Alternatives(); err != nil {
-		t.Fatal(err)
-	}
-	body, err := of(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Finish(); err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(ReadArguments(b, json.RawMessage(schema), Options{}))(t)
+	must.Get(a.Alternatives())(t)
+	body := must.Get(of(a))(t)
+	must.Get(a.Finish())(t)
 	root := b.Rule()
 	b.Define(root, body)
 	g, err := b.Build(root)
@@ -103,19 +94,13 @@ func TestArguments_Alternatives(t *testing.T) {
 		"two kinds": {`{"anyOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"a":{"const":2}}}]}`,
 			[][]Ending{{{Must: []string{"a"}, Max: lexeme.Unbounded}}, {{Max: lexeme.Unbounded}}}},
 	} {
-		a, err := ReadArguments(grammar.NewBuilder(), json.RawMessage(c.schema), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(ReadArguments(grammar.NewBuilder(), json.RawMessage(c.schema), Options{}))(t)
 		got, err := a.Alternatives()
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
-	a, err := ReadArguments(grammar.NewBuilder(), json.RawMessage(`{"enum":[{"a":1},{"b":2}]}`), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(ReadArguments(grammar.NewBuilder(), json.RawMessage(`{"enum":[{"a":1},{"b":2}]}`), Options{}))(t)
 	var bad *Error
 	if _, err := a.Alternatives(); !errors.As(err, &bad) || !bad.Unenforceable {
 		t.Errorf("objects to choose from: %v", err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -200,10 +201,7 @@ func TestValue_CanonicalKey(t *testing.T) {
 	for _, group := range groups {
 		var sames []string
 		for _, s := range group {
-			v, _, err := parse([]byte(s), func() error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			v, _ := must.Both(parse([]byte(s), func() error { return nil }))(t)
 			sames = append(sames, v.canonicalKey())
 			if len(v.canonicalKey()) > 80 {
 				t.Errorf("%s: %d bytes", s, len(v.canonicalKey()))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // compiled is a schema's grammar.
@@ -455,10 +456,7 @@ func TestRead_Loose_EnumOfOtherType(t *testing.T) {
 			t.Errorf("%s: %v", c.schema, err)
 			continue
 		}
-		g, err := b.Build(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(b.Build(root))(t)
 		for i, texts := range [][]string{c.fit, append(c.not, "")} {
 			for _, text := range texts {
 				if text = `{"v":` + text + `}`; text == `{"v":}` {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/media/mediatest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // scansOf is a progressive JPEG's headers: a picture whose scans have no bytes, each with the
@@ -61,13 +62,8 @@ func TestOpen_JPEG_ScansAreBoundedByWhatTheyPass(t *testing.T) {
 // 4 million samples rests after 16 passes at the latest.
 func TestDecode_JPEG_RestsBetweenScans(t *testing.T) {
 	rests := func(scans int) (n int) {
-		f, err := Open(mediatest.Scans(2000, 2000, scans), manyPixels)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Decode(context.Background(), func() { n++ }); err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Open(mediatest.Scans(2000, 2000, scans), manyPixels))(t)
+		must.Get(f.Decode(context.Background(), func() { n++ }))(t)
 		return n
 	}
 	if few, many := rests(4), rests(60); many-few < 56/16 {

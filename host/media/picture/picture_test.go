@@ -7,7 +7,10 @@ import (
 	"context"
 	"embed"
 	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/gif"
@@ -17,6 +20,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/media/mediatest"
+	"github.com/penstock/penstock/tools/must"
 	"golang.org/x/image/bmp"
 )
 
@@ -45,11 +50,7 @@ var (
 
 func stored(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := testdata.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(testdata.ReadFile("testdata/" + name))(t)
 }
 
 const manyPixels = 1 << 24
@@ -58,14 +59,8 @@ func restless() {}
 
 func decoded(t testing.TB, data []byte) RGB {
 	t.Helper()
-	f, err := Open(data, manyPixels)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := f.Decode(context.Background(), restless)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Open(data, manyPixels))(t)
+	p := must.Get(f.Decode(context.Background(), restless))(t)
 	if p.Width != f.Width || p.Height != f.Height || len(p.Pixels) != 3*p.Width*p.Height {
 		t.Fatalf("%d bytes for %d×%d pixels; the header said %d×%d", len(p.Pixels), p.Width, p.Height, f.Width, f.Height)
 	}
@@ -136,9 +131,7 @@ func drawn(to interface {
 func encoded(t testing.TB, m image.Image, encode func(*bytes.Buffer, image.Image) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, encode(&b, m))
 	return b.Bytes()
 }
 
@@ -190,10 +183,7 @@ func TestDecode_Alpha_OverWhite(t *testing.T) {
 func TestDecode_GIF_SmallFrame(t *testing.T) {
 	frame := image.NewPaletted(image.Rect(2, 1, 4, 3), color.Palette{color.Black})
 	var b bytes.Buffer
-	err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}, Config: image.Config{Width: 5, Height: 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}, Config: image.Config{Width: 5, Height: 4}}))
 	p := decoded(t, b.Bytes())
 	for y := range 4 {
 		for x := range 5 {
@@ -217,10 +207,7 @@ func TestDecode_Memory_IsWhatOpenSays(t *testing.T) {
 	}
 	files := map[string][]byte{"png of 16 bits": encoded(t, big, asPNG), "jpeg": encoded(t, big, asJPEG),
 		"bmp": encoded(t, big, asBMP), "gif": encoded(t, big, asGIF)}
-	entries, err := testdata.ReadDir("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(testdata.ReadDir("testdata"))(t)
 	for _, e := range entries {
 		files[e.Name()] = stored(t, e.Name())
 	}
@@ -247,10 +234,7 @@ func allocated(f func()) int64 {
 
 func TestDecode_Cancelled(t *testing.T) {
 	for _, name := range []string{"lossy.webp", "progressive.jpg", "interlaced.png", "animated.gif"} {
-		f, err := Open(stored(t, name), manyPixels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Open(stored(t, name), manyPixels))(t)
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errGone)
 		if _, err := f.Decode(ctx, restless); !errors.Is(err, errGone) {
@@ -339,3 +323,197 @@ func TestDecode_Polyglots(t *testing.T) {
 		compare(t, decoded(t, append(stored(t, name), "<script>alert(1)</script>PK\x03\x04%PDF-1.7"...)), upright)
 	}
 }
+
+// exifOf is EXIF that says an orientation, in either order of bytes, after some other entries.
+func exifOf(order binary.AppendByteOrder, o uint16) []byte {
+	out := []byte("II*\x00")
+	if order == binary.AppendByteOrder(binary.BigEndian) {
+		out = []byte("MM\x00*")
+	}
+	out = order.AppendUint32(out, 8)
+	out = order.AppendUint16(out, 2)
+	for _, entry := range [][2]uint16{{0x0100, 16}, {tagOrientation, o}} {
+		out = order.AppendUint16(out, entry[0])
+		out = order.AppendUint16(out, typeShort)
+		out = order.AppendUint32(out, 1)
+		out = order.AppendUint16(out, entry[1])
+		out = append(out, 0, 0)
+	}
+	return order.AppendUint32(out, 0)
+}
+
+func jpegWith(data, exif []byte) []byte {
+	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(exif)+8))
+	return bytes.Join([][]byte{data[:2], segment, []byte("Exif\x00\x00"), exif, data[2:]}, nil)
+}
+
+func pngWith(data, exif []byte) []byte {
+	const end = 8 + 25 // of the header
+	chunk := append([]byte("eXIf"), exif...)
+	return bytes.Join([][]byte{data[:end], binary.BigEndian.AppendUint32(nil, uint32(len(exif))), chunk,
+		binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(chunk)), data[end:]}, nil)
+}
+
+func webpWith(data, exif []byte) []byte {
+	header := append([]byte("VP8X\x0a\x00\x00\x00\x08\x00\x00\x00"), 31, 0, 0, 15, 0, 0)
+	notes := append(binary.LittleEndian.AppendUint32([]byte("EXIF"), uint32(len(exif))), exif...)
+	body := bytes.Join([][]byte{[]byte("WEBP"), header, data[12:], notes}, nil)
+	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
+}
+
+// A picture that is stored in any of the eight ways stands upright, as EXIF's specification says
+// where the stored first row and column are.
+func TestDecode_Orientation_AllEight(t *testing.T) {
+	wants := map[uint16]quarters{
+		1: {red, green, blue, white}, 2: {green, red, white, blue}, 3: {white, blue, green, red}, 4: {blue, white, red, green},
+		5: {red, blue, green, white}, 6: {blue, red, white, green}, 7: {white, green, blue, red}, 8: {green, white, red, blue},
+		0: {red, green, blue, white}, 9: {red, green, blue, white},
+	}
+	bounds := image.Rect(0, 0, 32, 16)
+	pngData, jpegData := encoded(t, drawn(image.NewRGBA(bounds)), asPNG), encoded(t, drawn(image.NewRGBA(bounds)), asJPEG)
+	for o, want := range wants {
+		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+			exif := exifOf(order, o)
+			for format, data := range map[string][]byte{"JPEG": jpegWith(jpegData, exif), "PNG": pngWith(pngData, exif),
+				"WebP": webpWith(stored(t, "lossless.webp"), exif)} {
+				p := decoded(t, data)
+				if swapped := o >= 5 && o <= 8; (p.Width < p.Height) != swapped {
+					t.Errorf("%s, orientation %d: %d×%d pixels", format, o, p.Width, p.Height)
+				}
+				compare(t, p, want)
+				if t.Failed() {
+					t.Fatalf("%s, orientation %d, %v", format, o, order)
+				}
+			}
+		}
+	}
+}
+
+func TestOrientationOf_Broken(t *testing.T) {
+	whole := exifOf(binary.LittleEndian, 6)
+	if got := orientationOf(whole); got != 6 {
+		t.Fatalf("whole: %d", got)
+	}
+	for n := range len(whole) - 14 {
+		if got := orientationOf(whole[:n]); got != 1 && n < 30 {
+			t.Errorf("%d bytes: %d", n, got)
+		}
+	}
+	far := bytes.Clone(whole)
+	binary.LittleEndian.PutUint32(far[4:], 1<<32-1)
+	if got := orientationOf(far); got != 1 {
+		t.Errorf("a directory far away: %d", got)
+	}
+}
+
+// Notes of any size are passed over.
+func TestOpen_HugeEXIF(t *testing.T) {
+	data := encoded(t, drawn(image.NewRGBA(image.Rect(0, 0, 32, 16))), asJPEG)
+	for range 200 {
+		data = jpegWith(data, append(exifOf(binary.LittleEndian, 6), make([]byte, 65000)...))
+	}
+	if taken := allocated(func() { compare(t, decoded(t, data), turned) }); taken > 1<<20 {
+		t.Errorf("%d bytes were taken", taken)
+	}
+}
+
+func TestRGB_Within(t *testing.T) {
+	for _, c := range [][4]int{{512, 512, 512, 512}, {1024, 512, 512, 256}, {300, 20, 300, 20}, {5000, 50, 512, 6}, {1, 9000, 1, 512}} {
+		if w, h := (RGB{Width: c[0], Height: c[1]}).Within(512); w != c[2] || h != c[3] {
+			t.Errorf("%d×%d became %d×%d, want %d×%d", c[0], c[1], w, h, c[2], c[3])
+		}
+	}
+}
+
+// A pixel is the mean of those that it stands for, also where sizes do not divide one another.
+func TestRGB_Scaled(t *testing.T) {
+	p := RGB{Width: 5, Height: 2}
+	for i := range byte(10) {
+		p.Pixels = append(p.Pixels, 10*i, 100, 255-i)
+	}
+	got := p.Scaled(2, 1)
+	// The first is that of columns 0 and 1 of both rows: 0, 10, 50, 60; the second of the others.
+	if want := []byte{30, 100, 252, 55, 100, 250}; got.Width != 2 || got.Height != 1 || !bytes.Equal(got.Pixels, want) {
+		t.Errorf("%v, want %v", got.Pixels, want)
+	}
+	if same := p.Scaled(5, 2); !bytes.Equal(same.Pixels, p.Pixels) {
+		t.Errorf("%v", same.Pixels)
+	}
+}
+
+// TestDecode_AsPillow: the pixels are those that Pillow decodes, which testdata/record.py has
+// recorded. Those of lossy WebP are the same to the bit; the transforms of JPEG decoders and the
+// sums of alpha round otherwise.
+func TestDecode_AsPillow(t *testing.T) {
+	var golden map[string]struct {
+		Width, Height int
+		Pixels        string
+	}
+	must.Do(t, json.Unmarshal(stored(t, "pillow.json"), &golden))
+	for name, want := range golden {
+		most := map[string]int{"cmyk-unmarked.jpg": 4, "odd-lossy-alpha.webp": 1}[name]
+		got := decoded(t, stored(t, name))
+		pixels, err := hex.DecodeString(want.Pixels)
+		if err != nil || got.Width != want.Width || got.Height != want.Height || len(got.Pixels) != len(pixels) {
+			t.Errorf("%s: %d×%d pixels, %v; want %d×%d", name, got.Width, got.Height, err, want.Width, want.Height)
+			continue
+		}
+		for i, p := range pixels {
+			if d := int(got.Pixels[i]) - int(p); d > most || d < -most {
+				t.Errorf("%s: colour %d of pixel (%d, %d) is %d, Pillow's %d", name, i%3, i/3%want.Width, i/3/want.Width, got.Pixels[i], p)
+				break
+			}
+		}
+	}
+}
+
+// fuzz opens and decodes whatever comes: neither panics, no more memory is taken than is said, and
+// the pixels are as many as the header says.
+func fuzz(f *testing.F, format string, made ...[]byte) {
+	entries := must.Get(testdata.ReadDir("testdata"))(f)
+	for _, e := range entries {
+		if data := stored(f, e.Name()); FormatOf(data) == format {
+			f.Add(data)
+		}
+	}
+	for _, h := range mediatest.Hostile() {
+		if FormatOf(h.Data) == format && len(h.Data) < 1<<16 {
+			f.Add(h.Data)
+		}
+	}
+	for _, data := range made {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := Open(data, 1<<18)
+		if err != nil {
+			return
+		}
+		if file.Width <= 0 || file.Height <= 0 || file.Width*file.Height > 1<<18 {
+			t.Fatalf("%d×%d pixels were opened", file.Width, file.Height)
+		}
+		var p RGB
+		if taken := allocated(func() { p, err = file.Decode(context.Background(), restless) }); taken > file.Memory+1<<20 {
+			t.Errorf("%d bytes were taken; at most %d were said", taken, file.Memory)
+		}
+		if err == nil && len(p.Pixels) != 3*file.Width*file.Height {
+			t.Errorf("%d bytes of pixels for %d×%d", len(p.Pixels), file.Width, file.Height)
+		}
+	})
+}
+
+func picture() *image.RGBA {
+	m := image.NewRGBA(image.Rect(0, 0, 32, 16))
+	drawn(m)
+	return m
+}
+
+func FuzzJPEG(f *testing.F) { fuzz(f, "JPEG", encoded(f, picture(), asJPEG), manyScans(f, 20)) }
+
+func FuzzPNG(f *testing.F) { fuzz(f, "PNG", encoded(f, picture(), asPNG)) }
+
+func FuzzGIF(f *testing.F) { fuzz(f, "GIF", encoded(f, picture(), asGIF)) }
+
+func FuzzWebP(f *testing.F) { fuzz(f, "WebP") }
+
+func FuzzBMP(f *testing.F) { fuzz(f, "BMP", encoded(f, picture(), asBMP)) }

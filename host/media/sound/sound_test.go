@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // The files of testdata were made by lamejs: half a second of a tone of 440 Hz, at half of full
@@ -25,11 +27,7 @@ func restless() {}
 
 func stored(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := testdata.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(testdata.ReadFile("testdata/" + name))(t)
 }
 
 // tone is a sine of an amplitude of a half.
@@ -103,14 +101,8 @@ func written(kind uint16, bits, channels int, samples []float32) (out []byte) {
 
 func decoded(t testing.TB, data []byte, rate int) Samples {
 	t.Helper()
-	f, err := Open(data, rate, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := f.Decode(context.Background(), restless)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Open(data, rate, time.Minute))(t)
+	s := must.Get(f.Decode(context.Background(), restless))(t)
 	if s.Rate != rate {
 		t.Errorf("a rate of %d; want %d", s.Rate, rate)
 	}
@@ -277,10 +269,7 @@ func TestDecode_Cancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(gone)
 	for _, data := range [][]byte{stored(t, "stereo-44100.mp3"), wavOf(formatPCM, 16, 1, 8000, false, make([]byte, 100))} {
-		f, err := Open(data, 16000, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Open(data, 16000, time.Minute))(t)
 		if _, err := f.Decode(ctx, restless); !errors.Is(err, gone) {
 			t.Errorf("%v; want the cause", err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestWrite_LoadsAndDecodesAToken(t *testing.T) {
@@ -60,22 +61,11 @@ func TestWrite_Loop_GreedyTextRepeatsItself(t *testing.T) {
 func written(t *testing.T, shape synth.Shape, quant synth.Quant) *native.Context {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "m.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Write(file, shape, "../../../host/model/penstock-tiny.gguf", quant, 1), file.Close()); err != nil {
-		t.Fatal(err)
-	}
-	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{CheckTensors: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(synth.Write(file, shape, "../../../host/model/penstock-tiny.gguf", quant, 1), file.Close()))
+	m := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{CheckTensors: true}))(t)
 	t.Cleanup(func() { m.Close() })
-	c, err := native.NewContext(m, native.ContextOptions{Cells: 64, Batch: 8, UBatch: 8, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(native.NewContext(m, native.ContextOptions{Cells: 64, Batch: 8, UBatch: 8, Threads: 1}))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -85,8 +75,6 @@ func decode(t *testing.T, c *native.Context, token, pos int32) []float32 {
 	t.Helper()
 	var b native.Batch
 	b.Add(token, pos, 0, true)
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	return c.Row(0)
 }

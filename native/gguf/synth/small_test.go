@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // keepsNoState are the kinds without a recurrent state and a sliding window.
@@ -28,17 +30,10 @@ func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 		},
 	} {
 		var b bytes.Buffer
-		if err := writeSmall(&b, name, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writeSmall(&b, name, 1))
 		path := filepath.Join(t.TempDir(), "m.gguf")
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		m, err := native.LoadModel(t.Context(), path, native.ModelOptions{CheckTensors: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
+		m := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{CheckTensors: true}))(t)
 		if info := m.Info(); !is(info) || (info.OwnCells() != keepsNoState[name]) {
 			t.Errorf("%s: %+v", name, info)
 		}
@@ -51,14 +46,51 @@ func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 func TestSmall_SameSeed_SameBytes(t *testing.T) {
 	var a, b, other bytes.Buffer
 	for w, seed := range map[*bytes.Buffer]uint64{&a: 1, &b: 1, &other: 2} {
-		if err := writeSmall(w, "mamba", seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writeSmall(w, "mamba", seed))
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) || bytes.Equal(a.Bytes(), other.Bytes()) {
 		t.Error("equal seeds gave other bytes, or other seeds the same")
 	}
 	if err := writeSmall(&a, "lama", 1); !errors.Is(err, ErrShape) {
 		t.Errorf("an unknown architecture: %v", err)
+	}
+}
+
+func TestWithBytes_AnyTextIsItsBytes(t *testing.T) {
+	var b bytes.Buffer
+	must.Do(t, WithBytes(&b, builtIn))
+	data := must.Get(os.ReadFile(builtIn))(t)
+	was := must.Get(gguf.Read(bytes.NewReader(data), int64(len(data))))(t)
+	is := must.Get(gguf.Check(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
+	if !bytes.Equal(data[was.DataOffset:], b.Bytes()[is.DataOffset:]) {
+		t.Error("the weights changed")
+	}
+	path := filepath.Join(t.TempDir(), "bytes.gguf")
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
+	m := must.Get(native.LoadModel(t.Context(), path, native.ModelOptions{VocabOnly: true}))(t)
+	defer func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	const text = "Hello, \u00e9\n\t\u20ac \U0001F438!"
+	tokens := must.Get(m.Tokenize(t.Context(), text, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true}))(t)
+	if len(tokens) != len(text) {
+		t.Errorf("%d tokens for %d bytes", len(tokens), len(text))
+	}
+	back := ""
+	for i, token := range tokens {
+		back += m.Piece(token)
+		if token != int32(text[i]) {
+			t.Errorf("byte %d is token %d, want %d", i, token, text[i])
+		}
+	}
+	for token := range int32(256) {
+		if m.EndOfGeneration(token) != (token == 0) {
+			t.Errorf("token %d ends answers: %t", token, token != 0)
+		}
+	}
+	if back != text {
+		t.Errorf("it comes back as %q", back)
 	}
 }
