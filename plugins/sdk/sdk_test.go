@@ -88,11 +88,7 @@ func TestRust_Plugin_WithoutTheCheckout(t *testing.T) {
 func opened(t *testing.T, m *load.Plugin, config string) (*stage.Stage, error) {
 	t.Helper()
 	s := must.Get(stage.New(m, plugin.RequestInfo{Config: []byte(config)}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, s)
 	return s, s.Reset([]int32{1}, 1)
 }
 

@@ -188,11 +188,7 @@ func rendering(t *testing.T, source string) func(body string) Response {
 	t.Helper()
 	e := must.Get(engine.Open(t.Context(), engine.Options{Path: inRepository(t, BuiltIn), Slots: 1, ContextSize: 512, Threads: threads,
 		Template: engine.TemplateOptions{Source: source}}))(t)
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, e)
 	info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: serving.Vocabulary{Size: e.Info().Vocabulary}}
 	handler := api.New(api.Options{Models: servingtest.OneModel{Model: &serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}}, Log: slog.New(slog.DiscardHandler), Bounds: api.Bounds{BodyLimit: 1 << 20}})
 	return func(body string) Response {

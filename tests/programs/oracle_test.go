@@ -32,11 +32,7 @@ const builtInModel = hosts.BuiltIn
 func newOracle(t testing.TB, path string) *oracle {
 	t.Helper()
 	e := must.Get(engine.Open(t.Context(), engine.Options{Path: path, Slots: 1, ContextSize: 512, Threads: 1, KVLayout: "split"}))(t)
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, e)
 	return &oracle{t: t, engine: e, wholly: path != builtInModel}
 }
 

@@ -41,11 +41,7 @@ func compareTokens(t *testing.T, path, golden string) {
 	if err != nil {
 		t.Fatalf("%v: `make models` fetches it", err)
 	}
-	t.Cleanup(func() {
-		if err := model.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, model)
 	tokensOf := func(line string) []int32 {
 		tokens, err := model.Tokenize(t.Context(), line, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true})
 		if err != nil {

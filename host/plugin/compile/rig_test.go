@@ -60,11 +60,7 @@ func run(t *testing.T, c *Compiler, g *asm.Guest) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := code.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, code)
 	r := &running{Code: code}
 	must.Do(t, fuel.Offer(t.Context(), code.Runtime))
 	emit := api.GoModuleFunc(func(_ context.Context, m api.Module, stack []uint64) {

@@ -49,11 +49,7 @@ func newNativeSampler(t *testing.T, m *native.Model, minP float32, chain ...nati
 	s := must.Get(native.NewSampler(m, native.SamplerOptions{
 		Chain: chain, Select: native.SelectDist, Seed: minPSeed, SamplerNumbers: native.SamplerNumbers{MinP: minP, TopK: seenBest, RepeatPenalty: 1},
 	}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, s)
 	return s
 }
 
@@ -142,11 +138,7 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 func nativeModel(t *testing.T) *native.Model {
 	t.Helper()
 	model := must.Get(native.LoadModel(t.Context(), filepath.Join("..", "..", "model", "penstock-tiny.gguf"), native.ModelOptions{VocabOnly: true}))(t)
-	t.Cleanup(func() {
-		if err := model.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, model)
 	return model
 }
 

@@ -81,11 +81,7 @@ func readSessions(t *testing.T, file string) *session.File {
 func newPlayer(t *testing.T, name string, f *session.File) *session.Player {
 	t.Helper()
 	p := must.Get(session.NewPlayer(t.Context(), load.File{Content: read(t, name)}, f, plugin.HostOptions{CacheDir: codeCache}))(t)
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, p)
 	return p
 }
 

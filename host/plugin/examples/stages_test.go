@@ -26,11 +26,7 @@ func begun(t testing.TB, m *load.Plugin, r plugin.RequestInfo) *stage.Stage {
 	t.Helper()
 	r.Config = must.Get(m.CheckConfig(r.Config))(t)
 	s := must.Get(stage.New(m, r))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, s)
 	must.Do(t, s.Reset([]scheduler.Token{0}, 1))
 	return s
 }

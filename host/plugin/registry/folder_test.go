@@ -24,11 +24,7 @@ func openScripted(t *testing.T, o Options) *Registry {
 		o.Vocabulary, o.Interpreter = nil, script.Module
 	})
 	g := must.Get(Open(context.Background(), l, o))(t)
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, g)
 	return g
 }
 

@@ -44,11 +44,7 @@ func openWith(t *testing.T, l *load.Loader, dir string, lock plugin.Lock) *Regis
 func openOptions(t *testing.T, l *load.Loader, o Options) *Registry {
 	t.Helper()
 	g := must.Get(Open(context.Background(), l, o))(t)
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, g)
 	return g
 }
 

@@ -53,11 +53,7 @@ func use(t testing.TB, g *asm.Guest, prompt ...scheduler.Token) *Stage {
 func useOf(t testing.TB, p *load.Plugin, r plugin.RequestInfo, prompt ...scheduler.Token) *Stage {
 	t.Helper()
 	s := must.Get(New(p, r))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, s)
 	must.Do(t, s.Reset(prompt, len(prompt)))
 	return s
 }
