@@ -11,6 +11,7 @@ import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { devices } from "./sizes.ts";
+import { some } from "./steady.ts";
 
 const options = { timeout: 3 * patience };
 
@@ -89,7 +90,7 @@ test("Page: chats are pinned, put into folders and duplicated, and stay so", opt
   assert.deepEqual(chat.complaints, []);
 });
 
-for (const [size, device] of Object.entries(devices)) {
+for (const [size, device] of some(devices, 1)) {
   test(
     `Page: all chats are deleted once that is confirmed, and brought back (${size})`,
     options,
