@@ -6,7 +6,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { GenerateRequest } from "../src/host/protocol.ts";
-import { ChatPage, ended, long, patience, stored, useBrowser, withSettings } from "./browser.ts";
+import {
+  ChatPage,
+  ended,
+  long,
+  noteRequests,
+  patience,
+  stored,
+  useBrowser,
+  withSettings,
+} from "./browser.ts";
 import { useServer } from "./server.ts";
 import { devices } from "./sizes.ts";
 import { some } from "./steady.ts";
@@ -69,12 +78,7 @@ for (const [size, device] of some(devices, 1)) {
       const requests: GenerateRequest[] = [];
       const chat = await ChatPage.open(server.url, device, async (page) => {
         await withSettings({ sampling: { max_tokens: 24 } })(page);
-        page.on("websocket", (socket) =>
-          socket.on("framesent", ({ payload }) => {
-            const frame = JSON.parse(String(payload));
-            if (frame.type === "generate") requests.push(frame.request);
-          }),
-        );
+        noteRequests(page, requests);
       });
       const { page } = chat;
       await ask(chat, "Tell me a story about a frog.");
