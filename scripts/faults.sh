@@ -46,8 +46,8 @@ cd "$copy/tree"
 tested() { # WORDS...: where they are run is what they begin with
   case $1 in
     src/*) (cd web && timeout 120 node --import tsx --test "$1") ;;
-    ./*) timeout 600 go test -vet=off -count 1 "$@" ;;
-    *) timeout 600 go -C "$1" test -vet=off -count 1 "${@:2}" ;;
+    ./*) timeout 600 go test -vet=off -count 1 -timeout 5m "$@" ;;
+    *) timeout 600 go -C "$1" test -vet=off -count 1 -timeout 5m "${@:2}" ;;
   esac
 }
 

@@ -12,7 +12,7 @@ if (!Number.isSafeInteger(seed * 100))
 /** Whether all is to be tried, as in `make test-long`. */
 export const long = Boolean(process.env.PENSTOCK_TEST_LONG);
 
-/** So many entries of all, or all of them in `make test-long`. A day begins where the last one ended. */
+/** So many entries of all, by day one after the other, or all of them in `make test-long`. */
 export function some<T>(all: Record<string, T>, most: number): [string, T][] {
   const entries = Object.entries(all);
   if (long) return entries;
