@@ -15,10 +15,11 @@ const read =
   /^(aria-(label|description|valuetext|roledescription|placeholder)|title|placeholder|alt|label|name|now|text|help|hint|legend|heading|action|empty)$/;
 const machine = new Set(["code", "kbd", "pre", "var", "samp"]);
 const words = /\p{L}{2,}['’]?\p{L}*[,:;]? \p{L}/u; // at least two
+const media = /^\([a-z-]+: [a-z-]+\)$/; // queries of CSS
 const word = /^\p{Lu}\p{Ll}{2,}[….:]?$/u; // alone, like the name of a button
 // Names of keys, of errors, of HTTP's headers and of types are such words, too.
 const names =
-  /^(Enter|Escape|Tab|Space|Backspace|Delete|Home|End|Shift|Control|Alt|Meta|Arrow\w+|Page\w+|Process|Authorization|Bearer|Error|File|Files|Object|Array|Geist|Penstock|Markdown|Unicode|Infinity)$/;
+  /^(Enter|Escape|Tab|Space|Backspace|Delete|Home|End|Shift|Control|Alt|Meta|Arrow\w+|Page\w+|Process|Authorization|Bearer|Error|File|Files|Object|Array|Geist|Mirostat|Penstock|Markdown|Unicode|Infinity)$/;
 
 /** The texts of a file, and the places of those that are in none of the functions: "line: text". */
 export function findTexts(path: string, code: string): { texts: Text[]; problems: string[] } {
@@ -47,8 +48,13 @@ export function findTexts(path: string, code: string): { texts: Text[]; problems
       node.arguments.filter((one) => !taken.includes(one)).forEach(visit);
       return;
     }
+    if (ts.isJsxAttribute(node) && isForCode(node)) return;
     if (ts.isJsxText(node)) {
       if (/\p{L}/u.test(node.text) && !machine.has(tagOf(node))) complain(node, node.text);
+      return;
+    }
+    if (ts.isCallExpression(node) && isSelection(node.expression)) {
+      visit(node.expression);
       return;
     }
     const text = textOf(node);
@@ -66,8 +72,15 @@ function textOf(node: ts.Node): string | undefined {
   return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join("\0");
 }
 
-function isProse(text: string): boolean {
+function isProse(code: string): boolean {
+  const text = code.replace(/<[a-z/][^>]*>/g, attributes);
+  if (media.test(text)) return false;
   return words.test(text) || (word.test(text) && !names.test(text));
+}
+
+/** What people read of a tag of HTML. */
+function attributes(tag: string): string {
+  return /aria-label="([^"]*)"/.exec(tag)?.[1] ?? "";
 }
 
 /** Tells whether a string is what an element has as a child, or one of its texts as an attribute. */
@@ -86,6 +99,18 @@ function isSaid(node: ts.Node): boolean {
   const attribute = ts.isJsxAttribute(at.parent) ? at.parent : at.parent.parent;
   if (ts.isJsxAttribute(attribute)) return read.test(attribute.name.getText());
   return !machine.has(tagOf(at.parent));
+}
+
+/** Tells whether nobody reads an attribute: classes, names of icons, parameters, form fields. */
+function isForCode({ name, parent, initializer }: ts.JsxAttribute): boolean {
+  if (name.getText() !== "name") return name.getText() === "class";
+  if (/^"[a-z_]+"$/.test(initializer?.getText() ?? "")) return true;
+  return /^([a-z]|Icon$)/.test(parent.parent.tagName.getText());
+}
+
+/** Tells whether elements are looked for, by a selector of CSS. */
+function isSelection(called: ts.Expression): boolean {
+  return ts.isPropertyAccessExpression(called) && /^querySelector(All)?$/.test(called.name.text);
 }
 
 function tagOf({ parent }: ts.Node): string {
