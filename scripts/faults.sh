@@ -25,7 +25,6 @@ host/access/access.go|[]byte(digest)) == 1|[]byte(digest)) >= 0|./host/access
 host/access/access.go|len(l.clients) >= maxClients|false|./host/access
 host/api/auth.go|keys.Closed() \&\& !(known|keys.Closed() \&\& (known|./host/api -run Key|Auth|Access
 host/api/compress.go|len(p.held)+len(b) < smallestPacked|len(p.held)+len(b) > smallestPacked|./host/api -run Compress|Gzip|Pack
-host/grammar/number/multiple.go|if d.negative .. d.isZero() {|if d.negative {|./host/grammar/schema
 host/grammar/schema/document.go|if depth > maxDepth {|if depth > 1000*maxDepth {|./host/grammar/schema
 host/grammar/schema/assert.go|if len(kept) > maxAlternatives {|if len(kept) > 1000*maxAlternatives {|./host/grammar/schema
 host/grammar/gbnf/gbnf.go|if root == "" {|if root != "" {|./host/grammar/gbnf
