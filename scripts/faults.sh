@@ -13,7 +13,7 @@ export PATH=$PATH:/usr/local/go/bin
 # units, or a module in a folder of its own
 faults='
 scheduler/control.go|int(t) >= s.limits.Vocabulary|int(t) > s.limits.Vocabulary|./scheduler -run Steer|Force|Control|Refus
-scheduler/plan.go|r.req.Priority <= j.req.Priority && left|r.req.Priority < j.req.Priority \&\& left|./scheduler -run Priorit|Preempt|Park|World
+scheduler/plan.go|r.req.Priority <= j.req.Priority && left|r.req.Priority < j.req.Priority \&\& left|./scheduler
 scheduler/kvcache/acquire.go|			return i|			return i + 1|./scheduler/kvcache
 scheduler/kvcache/acquire.go|if common < found+minSaved {|if common > found+minSaved {|./scheduler/kvcache
 host/plugin/guest/memory.go|ptr > size-n {|ptr > size {|./host/plugin/guest
