@@ -89,6 +89,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rollupOptions: { output: { manualChunks: firstLoad } },
   },
+  worker: { format: "es" }, // whose texts are in the reader's language, which is waited for
   server: {
     fs: { allow: [".."] }, // the gallery of scripts
     proxy: { "/v1": { target: host, ws: true }, "/props": host },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Imports an archive of chats, which a worker reads.
+import { language } from "../language/language.ts";
 import { renamed } from "./archive.ts";
 import type { Report } from "./archive.worker.ts";
 import type { Chats, WholeChat } from "./chats.ts";
@@ -10,7 +11,10 @@ import type { Chats, WholeChat } from "./chats.ts";
  * words.
  */
 export async function importChats(file: File, chats: Chats): Promise<number> {
-  const worker = new Worker(new URL("./archive.worker.ts", import.meta.url), { type: "module" });
+  const worker = new Worker(new URL("./archive.worker.ts", import.meta.url), {
+    type: "module",
+    name: language,
+  });
   try {
     return await new Promise<number>((resolve, reject) => {
       let adding = Promise.resolve();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Reads PDFs with the worker that can, within bounds of time and size.
+import { language } from "../language/language.ts";
 import { DocumentProblem, tooMuchText } from "./documentproblem.ts";
 import type { PDFAsk, PDFReply } from "./pdf.worker.ts";
 
@@ -21,7 +22,7 @@ export interface OpenPDF {
 
 /** Opens a PDF and reads its text, of so many characters at most. Throws a DocumentProblem. */
 export async function openPDF(bytes: ArrayBuffer, mostText: number): Promise<OpenPDF> {
-  const worker = new Worker(new URL("./pdf.worker.ts", import.meta.url), { type: "module" });
+  const worker = new Worker(new URL("./pdf.worker.ts", import.meta.url), { type: "module", name: language });
   const close = () => worker.terminate();
   try {
     const read = await ask(worker, { open: bytes, mostPages, mostText }, readFor);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Talks to MCP servers through the worker that may: the page itself calls its own server only.
+import { language } from "../language/language.ts";
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
 
 /** Why nothing is heard of servers where the code for them is not there. */
@@ -57,7 +58,10 @@ export class ServerConnections {
   }
 
   private start(): Worker {
-    const worker = new Worker(new URL("./mcp.worker.ts", import.meta.url), { type: "module" });
+    const worker = new Worker(new URL("./mcp.worker.ts", import.meta.url), {
+      type: "module",
+      name: language,
+    });
     worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => this.settle(data));
     worker.addEventListener("error", () => {
       this.worker = undefined;

@@ -10,6 +10,7 @@ import { Icon } from "../icon.tsx";
 import { Toast } from "../toast.tsx";
 import { AllChats } from "./allchats.tsx";
 import { ChatList } from "./chatlist.tsx";
+import { LanguageChoice } from "./languagechoice.tsx";
 import { SearchResults } from "./searchresults.tsx";
 import { ThemeChoice } from "./themechoice.tsx";
 
@@ -100,6 +101,7 @@ function Content() {
       </ul>
       <footer>
         <ThemeChoice />
+        <LanguageChoice />
         <AllChats />
       </footer>
     </>

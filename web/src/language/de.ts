@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+// The texts of the page in German, by folder of the source: a text that two folders have stands
+// with the first.
+export default {
+  // the page
+  // chats
+  // host
+  // live
+  // media
+  // plugins
+  // rules
+  // scripts
+  // settings
+  // text
+  // tools
+  // trace
+  // view
+  // view/chat
+  // view/files
+  // view/finder
+  // view/form
+  // view/inspector
+  // view/live
+  // view/models
+  // view/palette
+  // view/plugins
+  // view/roads
+  // view/script
+  // view/settings
+  // view/shortcuts
+  // view/sidebar
+  "As the browser": "Wie der Browser",
+  Language: "Sprache",
+  // view/steering
+  // view/strategy
+  // view/tools
+};
