@@ -47,6 +47,7 @@ export function findTexts(path: string, code: string): { texts: Text[]; problems
       node.arguments.filter((one) => !taken.includes(one)).forEach(visit);
       return;
     }
+    if (ts.isJsxAttribute(node) && isForCode(node)) return;
     if (ts.isJsxText(node)) {
       if (/\p{L}/u.test(node.text) && !machine.has(tagOf(node))) complain(node, node.text);
       return;
@@ -66,8 +67,14 @@ function textOf(node: ts.Node): string | undefined {
   return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join("\0");
 }
 
-function isProse(text: string): boolean {
+function isProse(code: string): boolean {
+  const text = code.replace(/<[a-z/][^>]*>/g, attributes);
   return words.test(text) || (word.test(text) && !names.test(text));
+}
+
+/** What people read of a tag of HTML. */
+function attributes(tag: string): string {
+  return /aria-label="([^"]*)"/.exec(tag)?.[1] ?? "";
 }
 
 /** Tells whether a string is what an element has as a child, or one of its texts as an attribute. */
@@ -86,6 +93,12 @@ function isSaid(node: ts.Node): boolean {
   const attribute = ts.isJsxAttribute(at.parent) ? at.parent : at.parent.parent;
   if (ts.isJsxAttribute(attribute)) return read.test(attribute.name.getText());
   return !machine.has(tagOf(at.parent));
+}
+
+/** Tells whether nobody reads an attribute: classes, and names of icons and of fields in forms. */
+function isForCode({ name, parent }: ts.JsxAttribute): boolean {
+  if (name.getText() !== "name") return name.getText() === "class";
+  return /^([a-z]|Icon$)/.test(parent.parent.tagName.getText());
 }
 
 function tagOf({ parent }: ts.Node): string {

@@ -80,7 +80,9 @@ export function blockStarts(items: readonly TokenItem[]): number[] {
   items.forEach(({ text }, at) => {
     const length = at - from;
     const breaks = items[at - 1]?.text.endsWith("\n") || (length >= block.most / 2 && text.startsWith(" "));
-    if (length >= block.most || (length >= block.least && breaks)) starts.push((from = at));
+    if (length < block.most && (length < block.least || !breaks)) return;
+    starts.push(at);
+    from = at;
   });
   return starts;
 }

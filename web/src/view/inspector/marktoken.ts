@@ -47,7 +47,10 @@ class DrawnTokens {
     readonly pieces: readonly Piece[],
   ) {
     let length = 0;
-    for (const { text } of pieces) this.ends.push((length += text.length));
+    for (const { text } of pieces) {
+      length += text.length;
+      this.ends.push(length);
+    }
     this.source = pieces.map(({ text }) => text).join("");
   }
 

@@ -3,6 +3,7 @@
 // The tokens of an answer, each of which can have the focus.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import type { Palette } from "../../trace/tokencolours.ts";
 import { blockStarts, type TokenItem } from "../../trace/tokenitems.ts";
 import { modelP } from "../../trace/tokentrace.ts";
@@ -141,7 +142,7 @@ function Token({ item, at, focused, palette, parted }: TokenProps) {
 
 function spoken({ text, takenBy, trace }: TokenItem, label: string): string {
   const word = text.trim() === "" ? visibleToken(text) : text.trim();
-  if (takenBy !== undefined) return `${word}, taken back by ${actor(takenBy)}`;
+  if (takenBy !== undefined) return t("{word}, taken back by {who}", { word, who: actor(takenBy) });
   const p = trace && modelP(trace);
   return [word, p === undefined ? "" : percent(p), label].filter((part) => part !== "").join(", ");
 }
