@@ -91,7 +91,7 @@ test("Plugins: a fault puts a plugin into quarantine, which says why and can be 
   await faulty.getByText(/^Quarantined$/).waitFor();
   assert.match(
     await faulty.innerText(),
-    /It has faulted \d+ times, last at \d\d:\d\d:\d\d:\s+plugin faulty: penstock_accept: trap: unreachable/,
+    /It has faulted \d+ times\. The last time was at \d\d:\d\d:\d\d\.\s+plugin faulty: penstock_accept: trap: unreachable/,
   );
   faults = false;
   await faulting;

@@ -59,7 +59,7 @@ test("Settings: they go into the request, count from the next answer on, and out
   await show(chat);
   assert.equal(await page.getByLabel("Temperature", { exact: true }).inputValue(), "0.5");
   await page.getByRole("button", { name: "Remove END" }).click();
-  await page.getByRole("button", { name: "Reset temperature" }).first().click();
+  await page.getByRole("button", { name: "Reset “Temperature”" }).first().click();
   await ask(chat, "Again!");
   const { temperature: _, ...rest } = want;
   assert.deepEqual({ ...requests[1], messages: want.messages }, { ...rest, stop: ["\n\n"] });

@@ -3,5 +3,5 @@
 export function prepare(p) {
   const text = penstock.text(-2);
   if (text === "" || text.endsWith("\n")) p.force("- ");
-  else if (/[.!?]$/.test(text)) p.force("\n- ");
+  else if (/[.!?。！？]$/.test(text)) p.force("\n- ");
 }

@@ -4,5 +4,5 @@
 let text = "";
 export function stop(piece) {
   text += piece;
-  if ([...text.matchAll(/[.!?]["']?(?=\s)/g)].length >= config.sentences) return "end";
+  if ([...text.matchAll(/[.!?]["']?(?=\s)|[。！？]/g)].length >= config.sentences) return "end";
 }

@@ -15,10 +15,11 @@ const read =
   /^(aria-(label|description|valuetext|roledescription|placeholder)|title|placeholder|alt|label|name|now|text|help|hint|legend|heading|action|empty)$/;
 const machine = new Set(["code", "kbd", "pre", "var", "samp"]);
 const words = /\p{L}{2,}['’]?\p{L}*[,:;]? \p{L}/u; // at least two
+const media = /^\([a-z-]+: [a-z-]+\)$/; // queries of CSS
 const word = /^\p{Lu}\p{Ll}{2,}[….:]?$/u; // alone, like the name of a button
 // Names of keys, of errors, of HTTP's headers and of types are such words, too.
 const names =
-  /^(Enter|Escape|Tab|Space|Backspace|Delete|Home|End|Shift|Control|Alt|Meta|Arrow\w+|Page\w+|Process|Authorization|Bearer|Error|File|Files|Object|Array|Geist|Penstock|Markdown|Unicode|Infinity)$/;
+  /^(Enter|Escape|Tab|Space|Backspace|Delete|Home|End|Shift|Control|Alt|Meta|Arrow\w+|Page\w+|Process|Authorization|Bearer|Error|File|Files|Object|Array|Geist|Mirostat|Penstock|Markdown|Unicode|Infinity)$/;
 
 /** The texts of a file, and the places of those that are in none of the functions: "line: text". */
 export function findTexts(path: string, code: string): { texts: Text[]; problems: string[] } {
@@ -52,6 +53,10 @@ export function findTexts(path: string, code: string): { texts: Text[]; problems
       if (/\p{L}/u.test(node.text) && !machine.has(tagOf(node))) complain(node, node.text);
       return;
     }
+    if (ts.isCallExpression(node) && isSelection(node.expression)) {
+      visit(node.expression);
+      return;
+    }
     const text = textOf(node);
     if (text !== undefined && /\p{L}/u.test(text) && (isSaid(node) || isProse(text))) complain(node, text);
     ts.forEachChild(node, visit);
@@ -69,6 +74,7 @@ function textOf(node: ts.Node): string | undefined {
 
 function isProse(code: string): boolean {
   const text = code.replace(/<[a-z/][^>]*>/g, attributes);
+  if (media.test(text)) return false;
   return words.test(text) || (word.test(text) && !names.test(text));
 }
 
@@ -95,10 +101,16 @@ function isSaid(node: ts.Node): boolean {
   return !machine.has(tagOf(at.parent));
 }
 
-/** Tells whether nobody reads an attribute: classes, and names of icons and of fields in forms. */
-function isForCode({ name, parent }: ts.JsxAttribute): boolean {
+/** Tells whether nobody reads an attribute: classes, names of icons, parameters, form fields. */
+function isForCode({ name, parent, initializer }: ts.JsxAttribute): boolean {
   if (name.getText() !== "name") return name.getText() === "class";
+  if (/^"[a-z_]+"$/.test(initializer?.getText() ?? "")) return true;
   return /^([a-z]|Icon$)/.test(parent.parent.tagName.getText());
+}
+
+/** Tells whether elements are looked for, by a selector of CSS. */
+function isSelection(called: ts.Expression): boolean {
+  return ts.isPropertyAccessExpression(called) && /^querySelector(All)?$/.test(called.name.text);
 }
 
 function tagOf({ parent }: ts.Node): string {

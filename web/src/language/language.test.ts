@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { galleryScript } from "../scripts/gallery.ts";
 import { findTexts, type Text } from "./findtexts.ts";
 import { languages, list, type Table, t, tn, tx } from "./language.ts";
 
@@ -11,7 +12,7 @@ const source = fileURLToPath(new URL("..", import.meta.url));
 
 // Files whose texts are still in English alone.
 const todo =
-  /^src\/([a-z]+\.tsx?|(chats|host|live|plugins|rules|scripts|settings|text|trace|view(?!\/(inspector|tools)\/))\/.*):/;
+  /^src\/([a-z]+\.tsx?|(chats|host)\/.*|view\/([a-z]+\.tsx?|(chat|files|finder|palette|shortcuts|sidebar)\/.*)):/;
 
 const texts: Text[] = [];
 const untranslated: string[] = [];
@@ -23,6 +24,11 @@ for (const path of readdirSync(source, { recursive: true, encoding: "utf8" }).so
     ...found.problems.map((problem) => `src/${relative(source, join(source, path))}:${problem}`),
   );
 }
+
+// The page shows what the scripts of the gallery say of themselves.
+const gallery = fileURLToPath(new URL("../../../plugins/script/gallery/", import.meta.url));
+for (const file of readdirSync(gallery).filter((name) => name.endsWith(".js")))
+  texts.push({ key: galleryScript(file, readFileSync(join(gallery, file), "utf8")).summary, counted: false });
 
 const tables = new Map<string, Table>();
 for (const name of Object.keys(languages).filter((name) => name !== "en"))
@@ -71,5 +77,5 @@ test("Texts: values, plurals, elements and lists of the code's own language", ()
   assert.equal(tn(1, "{n} token", "{n} tokens"), "1 token");
   assert.equal(tn(2000, "{n} token", "{n} tokens"), "2,000 tokens");
   assert.deepEqual(tx("{name} answers.", { name: 7 }), ["", 7, " answers."]);
-  assert.equal(list(["a", "b", "c"]), "a, b, and c");
+  assert.deepEqual([[], ["a"], ["a", "b"], ["a", "b", "c"]].map(list), ["", "a", "a and b", "a, b and c"]);
 });

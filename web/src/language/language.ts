@@ -25,7 +25,7 @@ export const language: Language = worker() ? known(self.name) : known(chosenLang
 const table: Table = await load();
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language);
-const lists = new Intl.ListFormat(language);
+const lists = new Intl.ListFormat(language === "en" ? "en-GB" : language); // without a comma before "and"
 if (typeof document !== "undefined") document.documentElement.lang = language;
 
 /** A text, in which each {name} stands for a value. Numbers are written as the language has them. */

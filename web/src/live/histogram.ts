@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Percentiles of durations that were counted in buckets.
+import { t } from "../language/language.ts";
 import { duration } from "../text/numberformat.ts";
 
 /**
@@ -40,8 +41,12 @@ export function percentile(h: Histogram, part: number): { ms: number; above: boo
 export function histogramWords(h: Histogram): string {
   const [half, most, nearlyAll] = [0.5, 0.95, 0.99].map((part) => {
     const at = percentile(h, part);
-    return at === undefined ? "" : `${at.above ? "more than " : ""}${duration(at.ms)}`;
+    if (at === undefined) return "";
+    return at.above ? t("more than {time}", { time: duration(at.ms) }) : duration(at.ms);
   });
-  if (half === "") return "";
-  return `Half of all tokens came within ${half} of the one before, 95 % within ${most}, 99 % within ${nearlyAll}.`;
+  if (half === undefined || most === undefined || nearlyAll === undefined || half === "") return "";
+  return t(
+    "Half of all tokens came within {half} of the one before, 95 % within {most}, 99 % within {nearlyAll}.",
+    { half, most, nearlyAll },
+  );
 }

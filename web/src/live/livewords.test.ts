@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joinWords, queueWords, standing, stateWords, tickWords, waitWords } from "./livewords.ts";
+import { queueWords, standing, stateWords, tickWords, waitWords } from "./livewords.ts";
 
 test("stateWords: what a slot does", () => {
   for (const [slot, stands, words] of [
@@ -54,13 +54,4 @@ test("tickWords: all numbers of a tick", () => {
     "Tick 7: tokens 2 decoded and 30 of prompts; 2 passes; model 12 ms, sampling 500 µs, in all 13 ms.",
   );
   assert.match(tickWords({ ...tick, decode: 0, prefill: 0, plugin: 3 }), /tokens none;.*plugins 3 ms/);
-});
-
-test("joinWords: as people write them", () => {
-  assert.deepEqual([[], ["a"], ["a", "b"], ["a", "b", "c"]].map(joinWords), [
-    "",
-    "a",
-    "a and b",
-    "a, b and c",
-  ]);
 });

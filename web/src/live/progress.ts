@@ -3,6 +3,7 @@
 // What an answer waits for before its first token: the queue, a model, or its prompt.
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Connection } from "../host/connection.ts";
+import { t } from "../language/language.ts";
 import { count, duration } from "../text/numberformat.ts";
 import type { LiveFrame, LiveModel } from "./liveframe.ts";
 import type { LiveSubscription } from "./livesubscription.ts";
@@ -89,18 +90,21 @@ const loading = (model: string) => `loading ${model}`;
 export function progressWords(progress: Progress | undefined): string {
   switch (progress?.kind) {
     case undefined:
-      return "Waiting for the server…";
+      return t("Waiting for the server…");
     case "queued":
       return progress.place <= 1
-        ? "In the queue: you are next"
-        : `In the queue: place ${count(progress.place)}`;
+        ? t("In the queue: you are next")
+        : t("In the queue: place {n}", { n: count(progress.place) });
     case "loading":
-      return `Loading the model ${progress.model}…`;
+      return t("Loading the model {model}…", { model: progress.model });
     case "reading": {
-      const { done, total, left } = progress;
-      const rest =
-        left === undefined || left < 1000 ? "" : `, about ${duration(Math.ceil(left / 1000) * 1000)} left`;
-      return `Reading the prompt: ${count(done)} of ${count(total)} tokens${rest}`;
+      const { done, total, left = 0 } = progress;
+      const read = { done: count(done), total: count(total) };
+      if (left < 1000) return t("Reading the prompt: {done} of {total} tokens", read);
+      return t("Reading the prompt: {done} of {total} tokens, about {time} left", {
+        ...read,
+        time: duration(Math.ceil(left / 1000) * 1000),
+      });
     }
   }
 }

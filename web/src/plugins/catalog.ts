@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// The plugins of the host, their uploads, and what is asked about them.
 import { type Signal, signal } from "@preact/signals";
 import type { AdminAccess } from "../host/adminaccess.ts";
 import type { PluginRoutes } from "../host/pluginroutes.ts";
 import { KeyNeeded, Refused } from "../host/rest.ts";
+// The plugins of the host, their uploads, and what is asked about them.
+import { t } from "../language/language.ts";
 import type { PluginFile } from "./pluginfile.ts";
 
 /** A file on its way to the host. */
@@ -116,20 +117,26 @@ export class Catalog {
         return this.routes.upload(file, { key, dryRun, sent, signal: new AbortController().signal });
       });
     try {
-      if (!(await readable(file))) throw new Error("it cannot be read; a folder is no plugin");
+      if (!(await readable(file))) throw new Error(t("It cannot be read; a folder is no plugin."));
       const { plugin, created } = await attempt(true);
       const before = this.files.peek()?.find((known) => known.name === plugin.name && known.sha256 !== "");
       if (before?.sha256 === plugin.sha256 && before.error === "") {
-        this.end(id, "done", `${titleOf(plugin)} is there already: the same file, byte for byte.`);
+        const same = t("{plugin} is there already: the same file, byte for byte.", {
+          plugin: titleOf(plugin),
+        });
+        this.end(id, "done", same);
         return;
       }
       if (!created && !(await this.mayReplace(id, before, plugin))) {
-        this.end(id, "done", `Not uploaded: ${plugin.name} stays as it was.`);
+        this.end(id, "done", t("Not uploaded: {plugin} stays as it was.", { plugin: plugin.name }));
         return;
       }
       const done = await attempt(false);
-      const how = done.created ? "is there" : "has taken its predecessor's place";
-      this.end(id, "done", `${titleOf(done.plugin)} ${how}.`);
+      const uploaded = { plugin: titleOf(done.plugin) };
+      const text = done.created
+        ? t("{plugin} is there.", uploaded)
+        : t("{plugin} has taken its predecessor's place.", uploaded);
+      this.end(id, "done", text);
     } catch (error) {
       this.end(id, "failed", wordsOf(error));
     }
@@ -176,19 +183,19 @@ export function titleOf({ name, version }: Pick<PluginFile, "name" | "version">)
 
 /** An error in words: the host's, and what can be done where they do not say it. */
 function wordsOf(error: unknown): string {
-  if (error instanceof KeyNeeded) return "The server wants a key. Reload the page to enter it.";
+  if (error instanceof KeyNeeded) return t("The server wants a key. Reload the page to enter it.");
   if (!(error instanceof Error)) return String(error);
   const help = error instanceof Refused ? (remedies[String(error.error.code)] ?? "") : "";
   return [sentence(error.message), help].filter(Boolean).join(" ");
 }
 
-const smaller = "Build it smaller, for example without debug information.";
+const smaller = t("Build it smaller, for example without debug information.");
 const remedies: Record<string, string> = {
-  not_wasm: "A plugin is a .wasm file; docs/plugins/go.md and docs/plugins/rust.md tell how to build one.",
+  not_wasm: t("A plugin is a .wasm file; docs/plugins/go.md and docs/plugins/rust.md tell how to build one."),
   plugin_too_large: smaller,
   body_too_large: smaller,
-  plugin_in_use: "Its operator can take it out of plugins.default and plugins.policy_file.",
-  busy: "Try again in a moment.",
+  plugin_in_use: t("Its operator can take it out of plugins.default and plugins.policy_file."),
+  busy: t("Try again in a moment."),
 };
 
 function sentence(text: string): string {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Adds a plugin to the settings of a chat, and takes it out.
 import type { Plugin } from "../host/rest.ts";
+// Adds a plugin to the settings of a chat, and takes it out.
+import { t } from "../language/language.ts";
 import { withStage } from "../settings/addstage.ts";
 import { entryOf, type HostChain, withoutStage } from "../settings/chain.ts";
 import { mostInSettings, type PluginChoice, type Settings } from "../settings/settings.ts";
@@ -47,12 +48,20 @@ export function isDefault({ policies = [] }: Pick<Plugin, "policies">): boolean 
 /** What the host's operator has set for a plugin, a sentence for each policy. */
 export function policyTexts({ policies = [] }: Pick<Plugin, "policies">): string[] {
   return policies.map(({ mode, models, routes }) => {
-    const of = models.length > 0 ? ` to ${models.join(", ")}` : "";
-    const by = routes.length > 0 ? ` by ${routes.join(", ")}` : "";
+    const requests = requestWords(models.join(", "), routes.join(", "));
     return mode === "required"
-      ? `This server requires it in requests${of}${by}; its operator has set it up.`
-      : `This server uses it in requests${of}${by} unless it is switched off or configured here.`;
+      ? t("This server requires it in {requests}; its operator has set it up.", { requests })
+      : t("This server uses it in {requests} unless it is switched off or configured here.", { requests });
   });
+}
+
+/** Requests to models and by routes; empty: to all and by all. */
+function requestWords(models: string, routes: string): string {
+  if (models === "" && routes === "") return t("requests");
+  if (routes === "") return t("requests to {models}", { models });
+  return models === ""
+    ? t("requests by {routes}", { routes })
+    : t("requests to {models} by {routes}", { models, routes });
 }
 
 /** Whether settings have room for one more plugin. */

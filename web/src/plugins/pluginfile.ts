@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// A file of the plugin folder, as the host describes it.
 import { type ListEntry, type Plugin, readPlugin } from "../host/rest.ts";
+// A file of the plugin folder, as the host describes it.
+import { language, t, tn } from "../language/language.ts";
 import { isRecord } from "../text/parsedjson.ts";
 
 /** A file of the plugin folder, with all that the host tells of it. */
@@ -79,20 +80,29 @@ export interface PluginKind {
 
 const kinds: Record<string, PluginKind> = {
   penstock_messages: {
-    name: "Messages",
-    title: "It rewrites the conversation before the prompt is made of it.",
+    name: t("Messages"),
+    title: t("It rewrites the conversation before the prompt is made of it."),
   },
-  penstock_template: { name: "Template", title: "It turns the conversation into the prompt." },
-  penstock_prepare: { name: "Constraint", title: "It allows, bans or weighs tokens before each choice." },
-  penstock_sample: { name: "Sampler", title: "It changes the candidates or chooses the token." },
+  penstock_template: { name: t("Template"), title: t("It turns the conversation into the prompt.") },
+  penstock_prepare: {
+    name: t("Constraint"),
+    title: t("It allows, bans or weighs tokens before each choice."),
+  },
+  penstock_sample: { name: t("Sampler"), title: t("It changes the candidates or chooses the token.") },
   penstock_accept: {
-    name: "Token watcher",
-    title: "It sees each token, and may replace it or end the answer.",
+    name: t("Token watcher"),
+    title: t("It sees each token, and may replace it or end the answer."),
   },
-  penstock_run: { name: "Program", title: "It writes the whole answer, from several continuations at once." },
-  penstock_draft: { name: "Guesses", title: "It guesses the next tokens, which makes answers faster." },
-  penstock_stop: { name: "Stop", title: "It reads the new text, and may hold it back or end the answer." },
-  penstock_filter: { name: "Filter", title: "It rewrites the text before it is shown." },
+  penstock_run: {
+    name: t("Program"),
+    title: t("It writes the whole answer, from several continuations at once."),
+  },
+  penstock_draft: { name: t("Guesses"), title: t("It guesses the next tokens, which makes answers faster.") },
+  penstock_stop: {
+    name: t("kind of plugin|Stop"),
+    title: t("It reads the new text, and may hold it back or end the answer."),
+  },
+  penstock_filter: { name: t("Filter"), title: t("It rewrites the text before it is shown.") },
 };
 
 /** Where a plugin takes part, in the order of a request. */
@@ -105,28 +115,43 @@ export function limitsOf(
   plugin: Pick<PluginFile, "view" | "candidates" | "hold" | "takeBack" | "branches">,
 ): string[] {
   const parts = [];
-  if (plugin.view === "logits") parts.push("sees the whole vocabulary");
+  if (plugin.view === "logits") parts.push(t("sees the whole vocabulary"));
   if (plugin.view === "candidates" && plugin.candidates > 0)
-    parts.push(`sees the ${plugin.candidates.toLocaleString("en")} likeliest tokens`);
-  if (plugin.hold > 0) parts.push(`may take back ${plugin.hold} tokens, so text comes that much later`);
+    parts.push(tn(plugin.candidates, "sees the likeliest token", "sees the {n} likeliest tokens"));
+  if (plugin.hold > 0)
+    parts.push(
+      tn(
+        plugin.hold,
+        "may take back {n} token, so text comes that much later",
+        "may take back {n} tokens, so text comes that much later",
+      ),
+    );
   if (plugin.takeBack > 0)
-    parts.push(`may compute ${plugin.takeBack.toLocaleString("en")} more tokens than it keeps`);
-  if (plugin.branches > 1) parts.push(`writes up to ${plugin.branches} continuations at once`);
+    parts.push(
+      tn(
+        plugin.takeBack,
+        "may compute {n} more token than it keeps",
+        "may compute {n} more tokens than it keeps",
+      ),
+    );
+  if (plugin.branches > 1) parts.push(t("writes up to {n} continuations at once", { n: plugin.branches }));
   return parts;
 }
 
 /** A size as people say it. */
 export function sizeWords(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 1000) return tn(bytes, "{n} byte", "{n} bytes");
   const kilo = bytes / 1000;
-  return kilo < 1000 ? `${Math.round(kilo)} kB` : `${(kilo / 1000).toFixed(1)} MB`;
+  return kilo < 1000 ? `${Math.round(kilo)} kB` : `${tenths.format(kilo / 1000)} MB`;
 }
+
+const tenths = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** What can be done about a file that could not be loaded. The host's reason says what is wrong. */
 export function fileRemedy(error: string): string {
-  if (/not a WebAssembly module/.test(error)) return "Replace it with a built module, or remove the file.";
-  if (/is that of/.test(error)) return "Give one of them another name, or remove one of the files.";
+  if (/not a WebAssembly module/.test(error)) return t("Replace it with a built module, or remove the file.");
+  if (/is that of/.test(error)) return t("Give one of them another name, or remove one of the files.");
   if (/not a plugin of ABI v1/.test(error))
-    return "Build it with an SDK: docs/plugins/go.md or docs/plugins/rust.md.";
-  return "Mend the module and copy it over this file: the server loads it by itself.";
+    return t("Build it with an SDK: docs/plugins/go.md or docs/plugins/rust.md.");
+  return t("Mend the module and copy it over this file: the server loads it by itself.");
 }

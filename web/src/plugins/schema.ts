@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Turns a JSON schema into the fields of a form, and into a first value.
+import { t, tn } from "../language/language.ts";
 import { isRecord } from "../text/parsedjson.ts";
 
 /** A JSON schema, or a part of one. Anybody can write one, so each keyword may have any value. */
@@ -123,29 +124,29 @@ export function fieldLabel(name: string, schema: Schema): string {
 
 /** What a schema tells of a value besides its description: its limits and its default. */
 export function limitWords(schema: Schema): string {
-  const parts = [range(schema), sizes(schema)];
+  const parts = [range(schema), sizes(schema)].filter((part) => part !== "");
   const { default: usual } = schema;
   if (usual !== undefined && usual !== "" && typeof usual !== "boolean")
-    parts.push(`default ${typeof usual === "string" ? usual : JSON.stringify(usual)}`);
-  return parts.filter((part) => part !== "").join("; ");
+    parts.push(t("default {value}", { value: typeof usual === "string" ? usual : JSON.stringify(usual) }));
+  return parts.length === 0 ? "" : parts.reduce((one, other) => t("{one}; {other}", { one, other }));
 }
 
 function range(schema: Schema): string {
   const [low, high] = [number(schema.minimum), number(schema.maximum)];
   const [above, below] = [number(schema.exclusiveMinimum), number(schema.exclusiveMaximum)];
-  if (low <= high || low > high) return `${low} to ${high}`;
-  if (above < below) return `between ${above} and ${below}`;
+  if (low <= high || low > high) return t("{low} to {high}", { low: `${low}`, high: `${high}` });
+  if (above < below) return t("between {low} and {high}", { low: `${above}`, high: `${below}` });
   const parts = [];
-  if (!Number.isNaN(low)) parts.push(`at least ${low}`);
-  if (!Number.isNaN(above)) parts.push(`above ${above}`);
-  if (!Number.isNaN(high)) parts.push(`at most ${high}`);
-  if (!Number.isNaN(below)) parts.push(`below ${below}`);
-  return parts.join(", ");
+  if (!Number.isNaN(low)) parts.push(t("at least {limit}", { limit: `${low}` }));
+  if (!Number.isNaN(above)) parts.push(t("above {limit}", { limit: `${above}` }));
+  if (!Number.isNaN(high)) parts.push(t("at most {limit}", { limit: `${high}` }));
+  if (!Number.isNaN(below)) parts.push(t("below {limit}", { limit: `${below}` }));
+  return parts.length === 0 ? "" : parts.reduce((one, other) => t("{one}, {other}", { one, other }));
 }
 
 function sizes(schema: Schema): string {
   const most = number(schema.maxLength);
-  return most > 0 ? `at most ${most.toLocaleString("en")} characters` : "";
+  return most > 0 ? tn(most, "at most {n} character", "at most {n} characters") : "";
 }
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Checks a value against a JSON schema.
+import { t, tn } from "../language/language.ts";
 import { isRecord } from "../text/parsedjson.ts";
 import { number, resolve, type Schema } from "./schema.ts";
 import { patternProblem } from "./schemapattern.ts";
@@ -34,7 +35,9 @@ export function problemsOf(schema: unknown, value: unknown): string[] {
 /** Asks for a field that is required and absent. */
 function asks(schema: unknown, name: string): string {
   const list = isRecord(schema) && schema.type === "array";
-  return list ? `Add at least one ${name.replace(/s$/, "")}.` : `Fill in ${name}.`;
+  return list
+    ? t("Add at least one {entry}.", { entry: name.replace(/s$/, "") })
+    : t("Fill in {name}.", { name });
 }
 
 export function pathTo(path: string, step: string | number): string {
@@ -48,7 +51,7 @@ class Checker {
   constructor(private readonly root: Schema) {}
 
   part(part: unknown, value: unknown, path: string, depth: number): SchemaProblem[] {
-    if (part === false) return [{ path, message: "Nothing may stand here." }];
+    if (part === false) return [{ path, message: t("Nothing may stand here.") }];
     if (!isRecord(part) || depth > deepest || this.steps++ > mostSteps) return [];
     const schema = resolve(part, this.root);
     const problem = typeProblem(schema, value) ?? choiceProblem(schema, value);
@@ -96,7 +99,7 @@ class Checker {
       else if (schema.patternProperties !== undefined)
         continue; // names by patterns are the host's to check
       else if (schema.additionalProperties === false)
-        problems.push({ path: at, message: "There is no field of this name." });
+        problems.push({ path: at, message: t("There is no field of this name.") });
       else problems.push(...this.part(schema.additionalProperties, item, at, depth + 1));
     }
     return problems;
@@ -108,11 +111,11 @@ class Checker {
     const fits = (part: unknown) => this.part(part, value, path, depth + 1).length === 0;
     const problems = parts("allOf").flatMap((part) => this.part(part, value, path, depth + 1));
     if (parts("anyOf").length > 0 && !parts("anyOf").some(fits))
-      problems.push({ path, message: "It fits none of the allowed forms." });
+      problems.push({ path, message: t("It fits none of the allowed forms.") });
     if (parts("oneOf").length > 0 && parts("oneOf").filter(fits).length !== 1)
-      problems.push({ path, message: "It must fit exactly one of the allowed forms." });
+      problems.push({ path, message: t("It must fit exactly one of the allowed forms.") });
     if (schema.not !== undefined && fits(schema.not))
-      problems.push({ path, message: "This is not allowed." });
+      problems.push({ path, message: t("This is not allowed.") });
     return problems;
   }
 }
@@ -122,12 +125,12 @@ function one(path: string, message: string | undefined): SchemaProblem[] {
 }
 
 const typeWords: Record<string, string> = {
-  string: "a text",
-  number: "a number",
-  integer: "a whole number",
-  boolean: "yes or no",
-  array: "a list",
-  object: "an object with named fields",
+  string: t("a text"),
+  number: t("a number"),
+  integer: t("a whole number"),
+  boolean: t("yes or no"),
+  array: t("a list"),
+  object: t("an object with named fields"),
   null: "null",
 };
 
@@ -136,7 +139,10 @@ function typeProblem(schema: Schema, value: unknown): string | undefined {
     (t) => typeof t === "string",
   );
   if (types.length === 0 || types.some((type) => hasType(type, value))) return undefined;
-  return `It must be ${types.map((type) => typeWords[type] ?? type).join(" or ")}.`;
+  const words = types.map((type) => typeWords[type] ?? type);
+  return t("It must be {types}.", {
+    types: words.reduce((one, other) => t("{one} or {other}", { one, other })),
+  });
 }
 
 function hasType(type: string, value: unknown): boolean {
@@ -148,9 +154,11 @@ function hasType(type: string, value: unknown): boolean {
 }
 
 function choiceProblem(schema: Schema, value: unknown): string | undefined {
-  if ("const" in schema && !same(schema.const, value)) return `It must be ${JSON.stringify(schema.const)}.`;
+  if ("const" in schema && !same(schema.const, value))
+    return t("It must be {value}.", { value: JSON.stringify(schema.const) });
   if (!Array.isArray(schema.enum) || schema.enum.some((allowed) => same(allowed, value))) return undefined;
-  return `It must be one of ${schema.enum.map((allowed) => JSON.stringify(allowed)).join(", ")}.`;
+  const values = schema.enum.map((allowed) => JSON.stringify(allowed)).join(", ");
+  return t("It must be one of {values}.", { values });
 }
 
 function same(a: unknown, b: unknown): boolean {
@@ -166,36 +174,39 @@ function canonical(value: unknown): string {
 
 function textProblem(schema: Schema, value: string): string | undefined {
   const length = [...value].length;
-  if (length < number(schema.minLength))
+  const [least, most] = [number(schema.minLength), number(schema.maxLength)];
+  if (length < least)
     return length === 0
-      ? "It must not be empty."
-      : `It needs at least ${count(schema.minLength, "character")}.`;
-  if (length > number(schema.maxLength))
-    return `It may have at most ${count(schema.maxLength, "character")}.`;
+      ? t("It must not be empty.")
+      : tn(least, "It needs at least {n} character.", "It needs at least {n} characters.");
+  if (length > most)
+    return tn(most, "It may have at most {n} character.", "It may have at most {n} characters.");
   return patternProblem(schema.pattern, value);
 }
 
 function numberProblem(schema: Schema, value: number): string | undefined {
-  if (!Number.isFinite(value)) return "It is too large a number.";
-  if (value < number(schema.minimum)) return `It must be at least ${schema.minimum}.`;
-  if (value > number(schema.maximum)) return `It must be at most ${schema.maximum}.`;
-  if (value <= number(schema.exclusiveMinimum)) return `It must be above ${schema.exclusiveMinimum}.`;
-  if (value >= number(schema.exclusiveMaximum)) return `It must be below ${schema.exclusiveMaximum}.`;
+  if (!Number.isFinite(value)) return t("It is too large a number.");
+  if (value < number(schema.minimum))
+    return t("It must be at least {limit}.", { limit: String(schema.minimum) });
+  if (value > number(schema.maximum))
+    return t("It must be at most {limit}.", { limit: String(schema.maximum) });
+  if (value <= number(schema.exclusiveMinimum))
+    return t("It must be above {limit}.", { limit: String(schema.exclusiveMinimum) });
+  if (value >= number(schema.exclusiveMaximum))
+    return t("It must be below {limit}.", { limit: String(schema.exclusiveMaximum) });
   const times = value / number(schema.multipleOf);
-  if (Math.abs(times - Math.round(times)) > 1e-9) return `It must be a multiple of ${schema.multipleOf}.`;
+  if (Math.abs(times - Math.round(times)) > 1e-9)
+    return t("It must be a multiple of {limit}.", { limit: String(schema.multipleOf) });
   return undefined;
 }
 
 function listProblem(schema: Schema, value: readonly unknown[]): string | undefined {
-  if (value.length < number(schema.minItems)) return `It needs at least ${count(schema.minItems, "entry")}.`;
-  if (value.length > number(schema.maxItems))
-    return `It may have at most ${count(schema.maxItems, "entry")}.`;
+  const [least, most] = [number(schema.minItems), number(schema.maxItems)];
+  if (value.length < least)
+    return tn(least, "It needs at least {n} entry.", "It needs at least {n} entries.");
+  if (value.length > most)
+    return tn(most, "It may have at most {n} entry.", "It may have at most {n} entries.");
   if (schema.uniqueItems === true && new Set(value.map(canonical)).size < value.length)
-    return "Each entry may stand in it only once.";
+    return t("Each entry may stand in it only once.");
   return undefined;
-}
-
-function count(n: unknown, of: "character" | "entry"): string {
-  if (n === 1) return `1 ${of}`;
-  return `${n} ${of === "entry" ? "entries" : "characters"}`;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Tries a schema's pattern on a text, if that cannot take long.
+import { t } from "../language/language.ts";
 
 const longestText = 1000; // characters
 const mostRepeats = 3;
@@ -19,7 +20,7 @@ export function patternProblem(pattern: unknown, text: string): string | undefin
   } catch {
     return undefined; // the host's syntax has what the browser's lacks
   }
-  return `It must match ${pattern}`;
+  return t("It must match {pattern}", { pattern });
 }
 
 /**

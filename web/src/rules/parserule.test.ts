@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
+import de from "../language/de.ts";
+import zhHans from "../language/zh-hans.ts";
 import { examples, type Made, parseRule, ruleOf } from "./parserule.ts";
 
 const folder = new URL("../../../plugins/script/gallery/", import.meta.url);
@@ -32,6 +34,24 @@ for (const [text, want] of [
   ["at most 5000 words", undefined],
   ["one of: red", undefined],
   ["be kind", undefined],
+  [
+    "nie „Paris“, London oder New York erwähnen.",
+    script("ban-phrases", { phrases: ["paris", "london", "new york"] }),
+  ],
+  ["Höchstens zwei Sätze", script("sentences", { sentences: 2 })],
+  ["nicht mehr als 20 Wörter", regex("\\S+([ \\n]\\S+){0,19}")],
+  ["nicht mehr als 5000 Wörter", undefined],
+  ["ja oder nein", regex("Ja|Nein")],
+  ["eins von: rot, grün oder blau", regex("rot|grün|blau")],
+  ["ohne den Buchstaben ß", script("lipogram", { letter: "ß" })],
+  ["nur griechische Buchstaben", script("one-alphabet", { script: "Greek" })],
+  ["不要说“青蛙”、蟾蜍。", script("ban-phrases", { phrases: ["青蛙", "蟾蜍"] })],
+  ["最多两句话", script("sentences", { sentences: 2 })],
+  ["不超过 20 个字", regex(".{1,20}")],
+  ["是或否", regex("是|否")],
+  ["以下之一：红、绿、蓝", regex("红|绿|蓝")],
+  ["只用汉字", script("one-alphabet", { script: "Han" })],
+  ["要友善", undefined],
   ["", undefined],
 ] as const)
   test(`parseRule: ${JSON.stringify(text)}`, () => assert.deepEqual(parseRule(text), want));
@@ -45,17 +65,35 @@ test("parseRule: fields become a schema that requires them", () => {
   assert.deepEqual(schema.required, ["name", "age", "tags"]);
   assert.equal(schema.properties.age.type, "number");
   assert.equal(schema.properties.tags.type, "array");
+  for (const text of [
+    "JSON mit Name, Alter (Zahl) und Tags (eine Liste)",
+    "JSON，包含 姓名、年龄（数字）、标签（列表）",
+  ]) {
+    const { format } = parseRule(text) as typeof made;
+    const { properties } = JSON.parse(format.text);
+    assert.deepEqual(
+      Object.values(properties).map((field) => (field as { type: string }).type),
+      ["string", "number", "array"],
+    );
+  }
   for (const type of ["years", "constructor"])
     assert.equal(parseRule(`JSON with age (${type})`), undefined, type);
 });
 
-test("parseRule: each example is understood, and its script is in the gallery", () => {
-  for (const example of examples) {
+test("parseRule: each example is understood in each language, and its script is in the gallery", () => {
+  for (const example of examples.flatMap((text) => [
+    text,
+    ...[de, zhHans].map((table) => inTable(table, text)),
+  ])) {
     const made = parseRule(example);
     assert.ok(made, example);
     if (made.kind === "script") assert.ok(existsSync(new URL(`${made.script}.js`, folder)), example);
   }
 });
+
+function inTable(table: Readonly<Record<string, unknown>>, text: string): string {
+  return String(table[text]);
+}
 
 test("ruleOf: a rule is on, and has the source of its script", () => {
   const made = parseRule("never say frog");

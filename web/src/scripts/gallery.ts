@@ -20,7 +20,9 @@ export function galleryScript(file: string, text: string): GalleryScript {
   const lines = text.trimEnd().split("\n");
   if (lines[0]?.startsWith("// SPDX-")) lines.shift();
   const summary = /^\/\/ (.+)$/.exec(lines[0] ?? "")?.[1];
-  if (summary === undefined) throw new Error(`${name}: its first line does not say what it does`);
+  if (summary === undefined)
+    // untranslated: it is seen when the page is built
+    throw new Error(`${name}: its first line does not say what it does`);
   const config = /^\/\/ config: (.+)$/.exec(lines[1] ?? "")?.[1];
   if (config !== undefined) lines.splice(1, 1);
   return { name, summary, source: lines.join("\n"), config: config ?? "" };

@@ -2,6 +2,7 @@
 
 // Scripts under a name, which are strategies of every chat.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { language, t } from "../language/language.ts";
 import { CarefulStorage } from "../storage.ts";
 
 /** A script with a name. */
@@ -31,10 +32,11 @@ export class NamedScripts {
   /** Keeps a script, in place of one with its name. Returns why not, as a sentence. */
   save({ name, source, config }: NamedScript): string {
     const title = name.trim().slice(0, longestName);
-    if (title === "") return "Give it a name.";
-    if (source.trim() === "") return "There is no script to keep yet.";
+    if (title === "") return t("Give it a name.");
+    if (source.trim() === "") return t("There is no script to keep yet.");
     const others = this.read().filter((script) => script.name !== title);
-    if (others.length >= most) return `There are ${most} scripts already. Remove one of them first.`;
+    if (others.length >= most)
+      return t("There are {n} scripts already. Remove one of them first.", { n: most });
     this.write([...others, { name: title, source, config }]);
     return "";
   }
@@ -44,7 +46,7 @@ export class NamedScripts {
   }
 
   private write(list: readonly NamedScript[]): void {
-    this.kept.value = [...list].sort((a, b) => a.name.localeCompare(b.name));
+    this.kept.value = [...list].sort((a, b) => a.name.localeCompare(b.name, language));
     this.storage.setItem(item, JSON.stringify(this.kept.peek()));
   }
 

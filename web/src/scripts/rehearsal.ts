@@ -6,6 +6,7 @@ import type { RunningAnswer } from "../chats/runninganswer.ts";
 import type { GenerateRequest } from "../host/protocol.ts";
 import { KeyNeeded, Refused } from "../host/rest.ts";
 import { type Checked, type ScriptError, type ScriptQuestion, scriptError } from "../host/scriptroutes.ts";
+import { t } from "../language/language.ts";
 import { parsedJSON } from "../text/parsedjson.ts";
 import { sentence, withoutPaths } from "../text/sentence.ts";
 
@@ -126,12 +127,12 @@ export interface Refusal {
 /** What an error of the check says of why. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof KeyNeeded)
-    return { said: "The server wants a key. Reload the page to enter it.", help: "again" };
+    return { said: t("The server wants a key. Reload the page to enter it."), help: "again" };
   const said = withoutPaths(sentence(error instanceof Error ? error.message : String(error)));
   if (!(error instanceof Refused)) return { said, help: "again" };
   if (error.status === 403) return { said, help: "allow" };
   if (error.status === 404 || error.status === 405)
-    return { said: "This server knows no scripts.", help: "update" };
+    return { said: t("This server knows no scripts."), help: "update" };
   return { said, help: "again" };
 }
 

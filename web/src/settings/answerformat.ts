@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: MIT
 
 // The formats an answer can be bound to: JSON, a schema, a grammar, an expression.
+import { t } from "../language/language.ts";
 import { isRecord } from "../text/parsedjson.ts";
 import type { Format } from "./settings.ts";
 
 /** What an answer can be bound to. */
 export const answerFormats: readonly { kind: Format["kind"]; label: string; help: string }[] = [
-  { kind: "text", label: "Text", help: "The answer is free." },
-  { kind: "json", label: "JSON", help: "The answer is a JSON object." },
+  { kind: "text", label: t("Text"), help: t("The answer is free.") },
+  { kind: "json", label: "JSON", help: t("The answer is a JSON object.") },
   {
     kind: "schema",
-    label: "JSON schema",
-    help: "The answer is JSON that fits the schema, with its fields in your order.",
+    label: t("JSON schema"),
+    help: t("The answer is JSON that fits the schema, with its fields in your order."),
   },
   {
     kind: "grammar",
-    label: "Grammar",
-    help: "The answer fits a grammar in GBNF, which begins with the rule root, or in Lark's notation after a line %llguidance {}.",
+    label: t("Grammar"),
+    help: t(
+      "The answer fits a grammar in GBNF, which begins with the rule root, or in Lark's notation after a line %llguidance {}.",
+    ),
   },
   {
     kind: "regex",
-    label: "Regular expression",
-    help: "The whole answer matches it, in Go's syntax: Perl's without look-around.",
+    label: t("Regular expression"),
+    help: t("The whole answer matches it, in Go's syntax: Perl's without look-around."),
   },
 ];
 
@@ -39,7 +42,7 @@ function schema(name: string, value: unknown): Example {
 /** Something to begin with. */
 export const formatExamples: Readonly<Record<Written, readonly Example[]>> = {
   schema: [
-    schema("A person", {
+    schema(t("A person"), {
       type: "object",
       properties: {
         name: { type: "string", maxLength: 30 },
@@ -47,46 +50,48 @@ export const formatExamples: Readonly<Record<Written, readonly Example[]>> = {
       },
       required: ["name", "age"],
     }),
-    schema("A list of texts", {
+    schema(t("A list of texts"), {
       type: "array",
       items: { type: "string", maxLength: 40 },
       minItems: 1,
       maxItems: 5,
     }),
-    schema("A choice", {
+    schema(t("A choice"), {
       type: "object",
       properties: { sentiment: { enum: ["positive", "neutral", "negative"] } },
       required: ["sentiment"],
     }),
   ],
   grammar: [
-    { name: "Yes or no", text: 'root ::= "Yes." | "No."' },
-    { name: "A list", text: 'root ::= item item item\nitem ::= "- " [^\\n]+ "\\n"' },
-    { name: "A sum", text: 'root ::= number (" + " number)+ " = " number\nnumber ::= [0-9]+' },
+    { name: t("Yes or no"), text: 'root ::= "Yes." | "No."' },
+    // untranslated: a grammar
+    { name: t("A list"), text: 'root ::= item item item\nitem ::= "- " [^\\n]+ "\\n"' },
+    { name: t("A sum"), text: 'root ::= number (" + " number)+ " = " number\nnumber ::= [0-9]+' },
   ],
   regex: [
-    { name: "Yes or no", text: "Yes|No" },
-    { name: "A date", text: "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])" },
-    { name: "A few words", text: "[A-Z][a-z]+( [a-z]+){2,7}\\." },
+    { name: t("Yes or no"), text: "Yes|No" },
+    { name: t("A date"), text: "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])" },
+    { name: t("A few words"), text: "[A-Z][a-z]+( [a-z]+){2,7}\\." },
   ],
 };
 
 /** What is wrong with a format, as far as the page can tell; the host knows the rest. */
 export function problemOf(format: Format): string {
   if (!("text" in format)) return "";
-  if (format.text.trim() === "") return "Nothing is written yet, so the answer is free.";
+  if (format.text.trim() === "") return t("Nothing is written yet, so the answer is free.");
   if (format.kind === "grammar")
     return /^\s*root\s*::=/m.test(format.text)
       ? ""
-      : 'A grammar needs a rule with the name root, such as root ::= "Yes".';
+      : t('A grammar needs a rule with the name root, such as root ::= "Yes".');
   return format.kind === "schema" ? schemaProblem(format.text) : "";
 }
 
 function schemaProblem(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? "" : 'A JSON schema is an object, such as {"type": "object"}.';
+    return isRecord(value) ? "" : t('A JSON schema is an object, such as {"type": "object"}.');
   } catch (error) {
-    return `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}`;
+    const problem = error instanceof Error ? error.message : String(error);
+    return t("This is not JSON yet: {problem}", { problem });
   }
 }

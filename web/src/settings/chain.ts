@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The sampler chain: which stages it has, in which order, and which are on.
 import type { Plugin } from "../host/rest.ts";
+// The sampler chain: which stages it has, in which order, and which are on.
+import { t } from "../language/language.ts";
 import { nativeNamed, nativeStages } from "./nativestages.ts";
 import { mostInSettings, type Settings } from "./settings.ts";
 
@@ -107,7 +108,9 @@ export function misplaced(
   const narrowing = before.find((entry) => narrows.has(entry) || of(entry)?.view === "candidates");
   if (narrowing === undefined) return "";
   const name = pluginOf(narrowing) ?? nativeNamed(narrowing)?.label ?? narrowing;
-  return `It sees the whole vocabulary, so it must stand before ${name}, which drops tokens.`;
+  return t("It sees the whole vocabulary, so it must stand before {stage}, which drops tokens.", {
+    stage: name,
+  });
 }
 
 const narrows = new Set(["top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "infill"]);

@@ -18,9 +18,9 @@ export function curlCommand(base: URL, request: GenerateRequest, withKey: boolea
   );
   const parts = [
     `curl -N ${quoted(new URL("v1/chat/completions", base).href)}`,
-    "-H 'Content-Type: application/json'",
+    "-H 'Content-Type: application/json'", // untranslated: a command
   ];
-  if (withKey) parts.push('-H "Authorization: Bearer $PENSTOCK_API_KEY"');
+  if (withKey) parts.push('-H "Authorization: Bearer $PENSTOCK_API_KEY"'); // untranslated: a command
   // No line of JSON is END, as its texts have no line breaks.
   if (new TextEncoder().encode(body).length > longestArgument)
     return `${[...parts, `--data-binary @- <<'${end}'`].join(" \\\n  ")}\n${body}\n${end}`;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The native stages of the sampler chain, with their labels and parameters.
+import { t } from "../language/language.ts";
 
 /**
  * A native stage of the sampler chain, by llama.cpp's name. Its first parameter is the one that
@@ -19,8 +20,8 @@ export interface NativeStage {
 export const nativeStages: readonly NativeStage[] = [
   {
     name: "penalties",
-    label: "Penalties",
-    help: "Makes tokens less likely that have occurred in the last part of the chat.",
+    label: t("Penalties"),
+    help: t("Makes tokens less likely if they have occurred in the last part of the chat."),
     parameters: ["repeat_penalty", "presence_penalty", "frequency_penalty", "repeat_last_n"],
     idle: (value) =>
       value("repeat_last_n") === 0 ||
@@ -30,7 +31,9 @@ export const nativeStages: readonly NativeStage[] = [
   {
     name: "dry",
     label: "DRY",
-    help: "“Don't repeat yourself”: holds back tokens that would go on with a phrase from earlier in the chat.",
+    help: t(
+      "“Don't repeat yourself”: holds back tokens that would continue a phrase from earlier in the chat.",
+    ),
     parameters: [
       "dry_multiplier",
       "dry_base",
@@ -45,49 +48,49 @@ export const nativeStages: readonly NativeStage[] = [
   {
     name: "top_n_sigma",
     label: "Top-nσ",
-    help: "Keeps the tokens that stand out from the noise, at any temperature.",
+    help: t("Keeps the tokens that stand out from the noise, at any temperature."),
     parameters: ["top_n_sigma"],
     idle: (value) => value("top_n_sigma") <= 0,
   },
   {
     name: "top_k",
     label: "Top-k",
-    help: "Keeps a fixed number of tokens.",
+    help: t("Keeps a fixed number of tokens."),
     parameters: ["top_k"],
     idle: (value) => value("top_k") <= 0,
   },
   {
     name: "typ_p",
     label: "Typical-p",
-    help: "Keeps tokens that are neither too expected nor too surprising.",
+    help: t("Keeps tokens that are neither too expected nor too surprising."),
     parameters: ["typical_p"],
     idle: (value) => value("typical_p") >= 1,
   },
   {
     name: "top_p",
     label: "Top-p",
-    help: "Keeps few tokens where the model is sure, and many where it is not.",
+    help: t("Keeps few tokens where the model is sure, and many where it is not."),
     parameters: ["top_p"],
     idle: (value) => value("top_p") >= 1,
   },
   {
     name: "min_p",
     label: "Min-p",
-    help: "Drops the tokens that are unlikely beside the best one.",
+    help: t("Drops the tokens that are unlikely beside the best one."),
     parameters: ["min_p"],
     idle: (value) => value("min_p") <= 0,
   },
   {
     name: "xtc",
     label: "XTC",
-    help: "“Exclude top choices”: now and then takes the likeliest tokens away, for less worn words.",
+    help: t("“Exclude top choices”: now and then takes the likeliest tokens away, for less worn words."),
     parameters: ["xtc_probability", "xtc_threshold"],
     idle: (value) => value("xtc_probability") <= 0 || value("xtc_threshold") > 0.5,
   },
   {
     name: "temperature",
-    label: "Temperature",
-    help: "Decides how daring the choice among the tokens is that are left.",
+    label: t("Temperature"),
+    help: t("Decides how daring the choice among the remaining tokens is."),
     parameters: ["temperature", "dynatemp_range", "dynatemp_exponent"],
     idle: (value) => value("temperature") === 1 && value("dynatemp_range") === 0,
     underMirostat: true,
@@ -95,14 +98,14 @@ export const nativeStages: readonly NativeStage[] = [
   {
     name: "adaptive_p",
     label: "Adaptive-p",
-    help: "Chooses the token at the end, so that the chosen ones are on average as likely as you say.",
+    help: t("Chooses the token at the end, so that the chosen ones are on average as likely as you say."),
     parameters: ["adaptive_target", "adaptive_decay"],
     idle: (value) => value("adaptive_target") < 0,
   },
   {
     name: "infill",
-    label: "Infill",
-    help: "For filling gaps in code: joins tokens that begin alike, and ends where the model is unsure.",
+    label: t("Infill"),
+    help: t("For filling gaps in code: joins tokens that begin alike, and ends where the model is unsure."),
     parameters: [],
   },
 ];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The sampling parameters, with their labels, ranges and explanations.
+import { t } from "../language/language.ts";
 
 /**
  * A number of a request. The ranges are the host's: host/sampling/params.go, which a test
@@ -30,6 +31,7 @@ export interface OtherParameter {
 export type Parameter = NumberParameter | OtherParameter;
 export type Value = number | boolean | string | readonly string[];
 
+const off = t("off");
 const share = { low: 0, high: 1, step: 0.01, slider: [0, 1] } as const;
 const furthest = 1 << 20; // tokens that a penalty may look back
 const largest = 2 ** 31 - 1;
@@ -38,8 +40,8 @@ const lookBack = {
   low: -1,
   high: furthest,
   step: 16,
-  unit: "tokens",
-  words: { [-1]: "the whole context", 0: "off" },
+  unit: t("tokens"),
+  words: { [-1]: t("the whole context"), 0: off },
 } as const;
 
 function number(
@@ -67,32 +69,32 @@ function integer(
 export const parameters: readonly Parameter[] = [
   number(
     "temperature",
-    "Temperature",
-    "Low values keep to the likeliest tokens, high ones give rare tokens a chance.",
+    t("Temperature"),
+    t("Low values keep to the likeliest tokens, high ones give rare tokens a chance."),
     {
       low: 0,
       high: 100,
       step: 0.05,
       slider: [0, 2],
-      words: { 0: "always the likeliest token" },
+      words: { 0: t("always the likeliest token") },
     },
   ),
   number(
     "dynatemp_range",
-    "Dynamic range",
-    "The temperature moves up and down by this much: up where the model is unsure.",
+    t("Dynamic range"),
+    t("The temperature moves up and down by this much: up where the model is unsure."),
     {
       low: 0,
       high: 100,
       step: 0.05,
       slider: [0, 2],
-      words: { 0: "off" },
+      words: { 0: off },
     },
   ),
   number(
     "dynatemp_exponent",
-    "Dynamic exponent",
-    "How the temperature follows the model's doubt: above 1 it rises late, below 1 early.",
+    t("Dynamic exponent"),
+    t("How the temperature follows the model's doubt: above 1 it rises late, below 1 early."),
     {
       low: 0,
       high: 100,
@@ -100,105 +102,115 @@ export const parameters: readonly Parameter[] = [
       slider: [0, 3],
     },
   ),
-  integer("top_k", "Keep at most", "Keeps this many of the likeliest tokens.", {
+  integer("top_k", t("Keep at most"), t("Keeps this many of the likeliest tokens."), {
     low: -1,
     high: largest,
     step: 1,
     slider: [0, 100],
-    unit: "tokens",
-    words: { [-1]: "off", 0: "off" },
+    unit: t("tokens"),
+    words: { [-1]: off, 0: off },
   }),
-  number("top_p", "Keep a share of", "Keeps the likeliest tokens that together have this probability.", {
+  number(
+    "top_p",
+    t("Keep a share of"),
+    t("Keeps the likeliest tokens that together have this probability."),
+    {
+      ...share,
+      words: { 1: off },
+    },
+  ),
+  number("min_p", t("Drop below"), t("Drops tokens less likely than this share of the likeliest one."), {
     ...share,
-    words: { 1: "off" },
-  }),
-  number("min_p", "Drop below", "Drops tokens less likely than this share of the likeliest one.", {
-    ...share,
-    words: { 0: "off" },
+    words: { 0: off },
   }),
   number(
     "typical_p",
-    "Keep a share of",
-    "Keeps tokens about as surprising as usual, until they have this probability together.",
+    t("Keep a share of"),
+    t("Keeps tokens about as surprising as usual, until they have this probability together."),
     {
       ...share,
-      words: { 1: "off" },
+      words: { 1: off },
     },
   ),
   number(
     "top_n_sigma",
-    "Keep within",
-    "Keeps tokens whose logits lie within this many standard deviations of the best.",
+    t("Keep within"),
+    t("Keeps tokens whose logits lie within this many standard deviations of the best."),
     {
       low: -1,
       high: 1000,
       step: 0.1,
       slider: [0, 5],
       unit: "σ",
-      words: { [-1]: "off", 0: "off" },
+      words: { [-1]: off, 0: off },
     },
   ),
   number(
     "xtc_probability",
-    "How often",
-    "How often the likeliest tokens are taken away, so that less expected ones are written.",
+    t("How often"),
+    t("How often the likeliest tokens are taken away, so that less expected ones are written."),
     {
       ...share,
-      words: { 0: "off" },
+      words: { 0: off },
     },
   ),
   number(
     "xtc_threshold",
-    "Threshold",
-    "Only tokens at least this likely are taken away, and the least likely of them stays.",
+    t("Threshold"),
+    t("Only tokens at least this likely are taken away, and the least likely of them stays."),
     {
       ...share,
-      words: { 1: "off" },
+      words: { 1: off },
     },
   ),
-  number("repeat_penalty", "Repeat penalty", "Above 1, tokens that have occurred become less likely.", {
+  number("repeat_penalty", t("Repeat penalty"), t("Above 1, tokens that have occurred become less likely."), {
     low: 0.01,
     high: 100,
     step: 0.05,
     slider: [0.5, 2],
-    words: { 1: "off" },
-  }),
-  number("presence_penalty", "Presence penalty", "Is taken off the logit of every token that has occurred.", {
-    low: -100,
-    high: 100,
-    step: 0.1,
-    slider: [-2, 2],
-    words: { 0: "off" },
+    words: { 1: off },
   }),
   number(
-    "frequency_penalty",
-    "Frequency penalty",
-    "Is taken off the logit for each time that the token has occurred.",
+    "presence_penalty",
+    t("Presence penalty"),
+    t("Is taken off the logit of every token that has occurred."),
     {
       low: -100,
       high: 100,
       step: 0.1,
       slider: [-2, 2],
-      words: { 0: "off" },
+      words: { 0: off },
     },
   ),
-  { ...lookBack, name: "repeat_last_n", label: "Look back", help: "How far back the penalties look." },
+  number(
+    "frequency_penalty",
+    t("Frequency penalty"),
+    t("Is taken off the logit for each time that the token has occurred."),
+    {
+      low: -100,
+      high: 100,
+      step: 0.1,
+      slider: [-2, 2],
+      words: { 0: off },
+    },
+  ),
+  { ...lookBack, name: "repeat_last_n", label: t("Look back"), help: t("How far back the penalties look.") },
   number(
     "dry_multiplier",
-    "Strength",
-    "How strongly a token is held back that would go on with a repetition.",
+    t("Strength"),
+    t("How strongly a token is held back that would go on with a repetition."),
     {
       low: 0,
       high: 100,
       step: 0.1,
       slider: [0, 5],
-      words: { 0: "off" },
+      words: { 0: off },
     },
   ),
   number(
     "dry_base",
-    "Growth",
-    "The penalty is multiplied by this for every further token of the repetition.",
+    t("Growth"),
+    t("The penalty is multiplied by this for every further token of the repetition."),
     {
       low: 0,
       high: 100,
@@ -206,78 +218,88 @@ export const parameters: readonly Parameter[] = [
       slider: [1, 4],
     },
   ),
-  integer("dry_allowed_length", "Allowed length", "Repetitions up to this length cost nothing.", {
+  integer("dry_allowed_length", t("Allowed length"), t("Repetitions up to this length cost nothing."), {
     low: 0,
     high: furthest,
     step: 1,
     slider: [0, 20],
-    unit: "tokens",
+    unit: t("tokens"),
   }),
   {
     ...lookBack,
     name: "dry_penalty_last_n",
-    label: "Look back",
-    help: "How far back repetitions are looked for.",
+    label: t("Look back"),
+    help: t("How far back repetitions are looked for."),
   },
   {
     kind: "texts",
     name: "dry_sequence_breakers",
-    label: "Sequence breakers",
-    help: "A repetition never goes on across one of these texts.",
+    label: t("Sequence breakers"),
+    help: t("A repetition never goes on across one of these texts."),
   },
-  number("adaptive_target", "Target", "The probability that the chosen tokens should have on average.", {
-    low: -1,
-    high: 1,
-    step: 0.01,
-    slider: [0, 1],
-    words: { [-1]: "off" },
-  }),
-  number("adaptive_decay", "Memory", "How slowly earlier tokens are forgotten in that average.", {
-    low: 0,
-    high: 0.99,
-    step: 0.01,
-    slider: [0, 0.99],
-  }),
+  number(
+    "adaptive_target",
+    t("Target"),
+    t("The probability that the chosen tokens should have on average."),
+    {
+      low: -1,
+      high: 1,
+      step: 0.01,
+      slider: [0, 1],
+      words: { [-1]: off },
+    },
+  ),
+  number(
+    "adaptive_decay",
+    t("of an average|Memory"),
+    t("How slowly earlier tokens are forgotten in that average."),
+    {
+      low: 0,
+      high: 0.99,
+      step: 0.01,
+      slider: [0, 0.99],
+    },
+  ),
   integer(
     "mirostat",
     "Mirostat",
-    "Steers towards one level of surprise, in place of the stages that drop tokens.",
+    t("Steers towards one level of surprise, in place of the stages that drop tokens."),
     {
       low: 0,
       high: 2,
       step: 1,
-      words: { 0: "off" },
+      words: { 0: off },
     },
   ),
-  number("mirostat_tau", "Surprise", "The surprise to keep to: low values write what is expected.", {
+  number("mirostat_tau", t("Surprise"), t("The surprise to keep to: low values write what is expected."), {
     low: 0,
     high: 100,
     step: 0.1,
     slider: [0, 10],
   }),
-  number("mirostat_eta", "Learning rate", "How fast it steers back.", {
+  number("mirostat_eta", t("Learning rate"), t("How fast it steers back."), {
     low: 0,
     high: 10,
     step: 0.01,
     slider: [0, 1],
   }),
-  integer("min_keep", "Keep at least", "No stage leaves fewer tokens than this to choose from.", {
+  integer("min_keep", t("Keep at least"), t("No stage leaves fewer tokens than this to choose from."), {
     low: 0,
     high: furthest,
     step: 1,
-    unit: "tokens",
+    unit: t("tokens"),
   }),
   integer(
     "seed",
-    "Seed",
-    "The same request with the same seed has the same answer. Without one, each answer is another.",
+    t("Seed"),
+    t("The same request with the same seed has the same answer. Without one, each answer is another."),
     {
       low: 0,
       high: 2 ** 32 - 2,
       step: 1,
     },
   ),
-  integer("max_tokens", "Length", "The answer is cut after this many tokens (max_tokens).", {
+  integer("max_tokens", t("Length"), t("The answer is cut after this many tokens (max_tokens)."), {
     low: 1,
     high: largest,
     step: 64,
@@ -285,10 +307,10 @@ export const parameters: readonly Parameter[] = [
   {
     kind: "switch",
     name: "ignore_eos",
-    label: "Go on to the limit",
-    help: "The model cannot end its answer by itself.",
+    label: t("Go on to the limit"),
+    help: t("The model cannot end its answer by itself."),
   },
-  integer("timeout_ms", "Time limit", "An answer that takes longer ends with an error.", {
+  integer("timeout_ms", t("Time limit"), t("An answer that takes longer ends with an error."), {
     low: 1,
     high: 86_400_000,
     step: 1000,
@@ -296,8 +318,10 @@ export const parameters: readonly Parameter[] = [
   }),
   integer(
     "priority",
-    "Priority",
-    "Who goes first when many wait: one step counts as 10 s of waiting. Above 0 the server wants a key for it.",
+    t("Priority"),
+    t(
+      "Who goes first when many wait: one step counts as 10 s of waiting. Above 0 the server wants a key for it.",
+    ),
     {
       low: -100,
       high: 100,
@@ -307,32 +331,32 @@ export const parameters: readonly Parameter[] = [
   {
     kind: "switch",
     name: "cache_prompt",
-    label: "Reuse computed prompts",
-    help: "What this chat has in common with earlier prompts is not computed again.",
+    label: t("Reuse computed prompts"),
+    help: t("What this chat has in common with earlier prompts is not computed again."),
   },
   integer(
     "reasoning_budget_tokens",
-    "Reasoning budget",
-    "After this many tokens of reasoning the model has to answer.",
+    t("Reasoning budget"),
+    t("After this many tokens of reasoning the model has to answer."),
     {
       low: -1,
       high: largest,
       step: 64,
-      unit: "tokens",
-      words: { [-1]: "no limit", 0: "no reasoning" },
+      unit: t("tokens"),
+      words: { [-1]: t("no limit"), 0: t("no reasoning") },
     },
   ),
   {
     kind: "text",
     name: "reasoning_budget_message",
-    label: "Last words of the reasoning",
-    help: "Stands at the end of a reasoning that was cut by its budget.",
+    label: t("Last words of the reasoning"),
+    help: t("Stands at the end of a reasoning that was cut by its budget."),
   },
   {
     kind: "text",
     name: "reasoning_effort",
-    label: "Reasoning effort",
-    help: "A level that the model's template knows, such as low or high; none asks it not to reason.",
+    label: t("Reasoning effort"),
+    help: t("A level that the model's template knows, such as low or high; none asks it not to reason."),
   },
 ];
 
@@ -345,7 +369,7 @@ export function parameterNamed(name: string): Parameter | undefined {
 export function numberNamed(name: string): NumberParameter {
   const parameter = byName.get(name);
   if (parameter === undefined || (parameter.kind !== "number" && parameter.kind !== "integer"))
-    throw new Error(`${name} is no number`);
+    throw new Error(`${name} is no number`); // untranslated: for programmers
   return parameter;
 }
 
@@ -367,17 +391,26 @@ export function inRange({ kind, low, high }: NumberParameter, value: number): bo
 
 /** What the host would take, in words. */
 export function rangeWords({ kind, low, high, unit }: NumberParameter): string {
-  const what = kind === "integer" ? "a whole number" : "a number";
-  const range = high >= largest && high !== 2 ** 32 - 2 ? `of at least ${low}` : `from ${low} to ${high}`;
-  return `It must be ${what} ${range}${unit === undefined ? "" : ` (${unit})`}.`;
+  const withUnit = (value: number) =>
+    unit === undefined ? String(value) : t("{value} ({unit})", { value: String(value), unit });
+  if (high >= largest && high !== 2 ** 32 - 2) {
+    const least = { low: withUnit(low) };
+    return kind === "integer"
+      ? t("It must be a whole number of at least {low}.", least)
+      : t("It must be a number of at least {low}.", least);
+  }
+  const range = { low: String(low), high: withUnit(high) };
+  return kind === "integer"
+    ? t("It must be a whole number from {low} to {high}.", range)
+    : t("It must be a number from {low} to {high}.", range);
 }
 
 /** The value as the page shows it: "40", "0.05", "off". */
 export function valueWords(parameter: Parameter, value: unknown): string {
-  if (typeof value === "boolean") return value ? "on" : "off";
+  if (typeof value === "boolean") return value ? t("on") : off;
   if (typeof value === "number") {
     const words = "words" in parameter ? parameter.words?.[value] : undefined;
-    return words === "off" ? words : String(value);
+    return words === off ? words : String(value);
   }
   return typeof value === "string" ? value : "";
 }

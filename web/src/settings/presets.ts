@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Settings under a name: those that the page brings, and a person's own.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+// Settings under a name: those that the page brings, and a person's own.
+import { language, t } from "../language/language.ts";
 import { isRecord } from "../text/parsedjson.ts";
 import { pluginOf } from "./chain.ts";
 import { nativeStages } from "./nativestages.ts";
@@ -11,25 +12,34 @@ import { asExported, asImported, cleanSettings, type Settings } from "./settings
 /** Parameters of the chain that fit a purpose. */
 export interface BuiltIn {
   name: string;
+  title: string; // the name in the reader's language
   help: string;
   sampling: Readonly<Record<string, Value>>;
 }
 
 export const builtIn: readonly BuiltIn[] = [
-  { name: "Balanced", help: "The server's own values.", sampling: {} },
   {
-    name: "Precise",
-    help: "Always the likeliest token: the same answer each time.",
+    name: "Balanced", // untranslated: a key
+    title: t("Balanced"),
+    help: t("The server's own values."),
+    sampling: {},
+  },
+  {
+    name: "Precise", // untranslated: a key
+    title: t("Precise"),
+    help: t("Always the likeliest token: the same answer each time."),
     sampling: { temperature: 0 },
   },
   {
-    name: "Creative",
-    help: "A higher temperature, with the unlikely tail cut off relative to the best token.",
+    name: "Creative", // untranslated: a key
+    title: t("Creative"),
+    help: t("A higher temperature, with the unlikely tail cut off relative to the best token."),
     sampling: { temperature: 1.2, top_k: 0, top_p: 1, min_p: 0.08 },
   },
   {
-    name: "Varied",
-    help: "DRY against phrases that come again, XTC against the most expected words.",
+    name: "Varied", // untranslated: a key
+    title: t("Varied"),
+    help: t("DRY against phrases that come again, XTC against the most expected words."),
     sampling: {
       temperature: 1,
       dry_multiplier: 0.8,
@@ -104,7 +114,7 @@ export class Presets {
    */
   save(name: string, settings: Settings): boolean {
     const title = name.trim().slice(0, longestName);
-    if (!isOwnName(title)) return false;
+    if (!isFree(title)) return false;
     this.change((list) => [...list.filter((preset) => preset.name !== title), { name: title, settings }]);
     return true;
   }
@@ -113,7 +123,7 @@ export class Presets {
   rename(name: string, to: string): boolean {
     const title = to.trim().slice(0, longestName);
     const taken = title !== name && this.read().some((preset) => preset.name === title);
-    if (!isOwnName(title) || taken) return false;
+    if (!isFree(title) || taken) return false;
     this.change((list) => list.map((preset) => (preset.name === name ? { ...preset, name: title } : preset)));
     return true;
   }
@@ -137,7 +147,7 @@ export class Presets {
       ...preset,
       settings: asImported(preset.settings),
     }));
-    if (presets.length === 0) throw new Error("There are no presets in this file.");
+    if (presets.length === 0) throw new Error(t("There are no presets in this file."));
     const names = new Set(presets.map(({ name }) => name));
     this.change((list) => [...list.filter(({ name }) => !names.has(name)), ...presets]);
     return presets.length;
@@ -145,7 +155,7 @@ export class Presets {
 
   /** Another tab may have changed them meanwhile, so they are read anew. */
   private change(change: (list: readonly Preset[]) => Preset[]): void {
-    const list = change(this.read()).sort((a, b) => a.name.localeCompare(b.name));
+    const list = change(this.read()).sort((a, b) => a.name.localeCompare(b.name, language));
     this.kept.value = list;
     try {
       this.storage.setItem(item, JSON.stringify({ presets: list }));
@@ -164,8 +174,14 @@ export class Presets {
   }
 }
 
+/** Tells whether a stored preset may have its name, which may be a title in another language. */
 function isOwnName(name: string): boolean {
   return name !== "" && !builtIn.some((preset) => preset.name === name);
+}
+
+/** Tells whether a new preset may have a name. */
+function isFree(name: string): boolean {
+  return isOwnName(name) && !builtIn.some((preset) => preset.title === name);
 }
 
 function parse(text: string): unknown {

@@ -117,6 +117,7 @@ function requestMessages(
   return list;
 }
 
+// untranslated: for the model
 const notAnswered = "This call was not answered: the user went on without it.";
 
 /**
@@ -145,6 +146,7 @@ function question({ content, files = [] }: Message, abilities: Abilities): strin
   for (const file of files) {
     if (!isMedium(file)) texts.push(fenced(file));
     else if (!takesMedium(abilities, file))
+      // untranslated: for the model
       texts.push(`(${file.name}: a ${isPicture(file) ? "picture" : "sound"} that you cannot perceive)\n`);
     else if (isPicture(file)) parts.push({ type: "image_url", image_url: { url: frameURL(file.file) } });
     else parts.push({ type: "input_audio", input_audio: { data: frameURL(file.file) } });

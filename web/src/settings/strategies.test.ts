@@ -6,6 +6,7 @@ import { defaultSettings, type Settings } from "./settings.ts";
 import {
   columnSettings,
   columnTitle,
+  columnWords,
   programsIn,
   strategiesAtHand,
   strategyWords,
@@ -111,4 +112,6 @@ test("columnSettings: what the column says, and else the chat's", () => {
   assert.deepEqual(columnSettings(settings, {}), rest);
   assert.equal(columnTitle({ model: "b", temperature: 0, plugin: "beam" }), "b · temperature 0 · with beam");
   assert.equal(columnTitle({}), "as this chat is set");
+  for (const column of [{ model: "b", temperature: 0, plugin: "beam" }, {}])
+    assert.equal(columnWords(columnTitle(column)), columnTitle(column), "in English they are the same");
 });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Strategies: how an answer is written, token by token or by a program, once or side by side.
 import type { Plugin } from "../host/rest.ts";
+// Strategies: how an answer is written, token by token or by a program, once or side by side.
+import { t } from "../language/language.ts";
 import type { NamedScript } from "../scripts/namedscripts.ts";
 import { entryOf, rolesOf } from "./chain.ts";
 import type { Column, PluginChoice, Script, Settings } from "./settings.ts";
@@ -44,7 +45,7 @@ export function readyStrategies(
       return { title: strategyTitle(plugin, config), program: name };
     });
   const own = scripts.map((script): Strategy => ({ title: script.name, script }));
-  return [{ title: "Normal" }, ...own, ...programs];
+  return [{ title: t("Normal") }, ...own, ...programs];
 }
 
 type Requirements = { required?: unknown[]; anyOf?: unknown; oneOf?: unknown };
@@ -80,12 +81,11 @@ export function withAtHand(
 
 /** What a person calls a program whose name says too little. */
 const titles: Readonly<Record<string, string>> = {
-  "best-of": "Best of",
-  cot: "Chain of thought",
-  smc: "Monte Carlo",
-  heal: "Token healing",
-  consensus: "Vote",
-  lookahead: "Look-ahead",
+  cot: t("Chain of thought"),
+  smc: t("Monte Carlo"),
+  heal: t("Token healing"),
+  consensus: t("Vote"),
+  lookahead: t("Look-ahead"),
 };
 
 /** The plugins that write a whole answer themselves. A request can have one of them. */
@@ -103,19 +103,20 @@ export function programsIn(settings: Settings, plugins: readonly Plugin[]): stri
 
 /** A program as people read of it: "Best of 4". */
 export function strategyTitle({ name, schema }: Plugin, config: PluginChoice["config"] = {}): string {
-  const title = titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
-  if (name !== "best-of") return title;
+  if (name !== "best-of")
+    return titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
   const fields = (schema as { properties?: { n?: { default?: unknown } } } | undefined)?.properties;
-  return `${title} ${config.n ?? fields?.n?.default ?? "several"}`;
+  const n = config.n ?? fields?.n?.default;
+  return n === undefined ? t("Best of several") : t("Best of {n}", { n: String(n) });
 }
 
 /** How the next answer is written, in a word or two. */
 export function strategyWords(settings: Settings, plugins: readonly Plugin[]): string {
   const { columns = [] } = settings;
-  if (columns.length > 1) return `${columns.length} side by side`;
+  if (columns.length > 1) return t("{n} side by side", { n: columns.length });
   const name = programsIn(settings, plugins).at(-1);
   const plugin = plugins.find((offered) => offered.name === name);
-  if (plugin === undefined) return (settings.script?.on && settings.script.name) || "Normal";
+  if (plugin === undefined) return (settings.script?.on && settings.script.name) || t("Normal");
   return strategyTitle(plugin, settings.plugins.find((choice) => choice.name === name)?.config);
 }
 
@@ -177,12 +178,27 @@ export function columnSettings(settings: Settings, { model, temperature, plugin 
   return changed;
 }
 
-/** What a column is called. */
+const unchanged = "as this chat is set"; // untranslated: kept with answers
+
+/** What a column is called, as it is kept with its answer, whatever the reader's language is. */
 export function columnTitle({ model, temperature, plugin }: Column): string {
   const words = [
     model,
     temperature === undefined ? undefined : `temperature ${temperature}`,
     plugin === undefined ? undefined : `with ${plugin}`,
   ].filter((word) => word !== undefined);
-  return words.length > 0 ? words.join(" · ") : "as this chat is set";
+  return words.length > 0 ? words.join(" · ") : unchanged;
+}
+
+/** The title that is kept of a column, in the reader's language. */
+export function columnWords(title: string): string {
+  if (title === unchanged) return t("as this chat is set");
+  return title
+    .split(" · ")
+    .map((part) => {
+      const [, kind, value = ""] = /^(temperature|with) (.+)$/.exec(part) ?? [];
+      if (kind === "temperature") return t("temperature {value}", { value });
+      return kind === "with" ? t("with {plugin}", { plugin: value }) : part;
+    })
+    .join(" · ");
 }

@@ -3,6 +3,7 @@
 // A Markdown rule: pictures within the text, as data: URLs.
 import type MarkdownIt from "markdown-it";
 import type { StateInline } from "markdown-it";
+import { t } from "../language/language.ts";
 
 const picture = /!?\[([^\]\n]{0,200})\]\(data:[^)\s[]*(?:\)|$)/y;
 
@@ -12,7 +13,8 @@ export function dataImages(markdown: MarkdownIt): void {
     picture.lastIndex = state.pos;
     const found = picture.exec(state.src);
     if (found === null) return false;
-    if (!silent) state.push("text", "", 0).content = `${found[1] || "file"} (data, not shown)`;
+    const name = found[1] || t("file");
+    if (!silent) state.push("text", "", 0).content = t("{name} (data, not shown)", { name });
     state.pos += found[0].length;
     return true;
   });

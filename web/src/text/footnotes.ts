@@ -3,6 +3,7 @@
 // Markdown rules for footnotes.
 import type MarkdownIt from "markdown-it";
 import type { StateBlock, StateInline } from "markdown-it";
+import { t } from "../language/language.ts";
 
 const reference = /^\[\^([^\]\s^]{1,30})\]/;
 const definition = /^\[\^([^\]\s^]{1,30})\]:[ \t]*/;
@@ -16,8 +17,10 @@ export function footnotes(markdown: MarkdownIt): void {
   markdown.inline.ruler.before("link", "footnote", inline);
   markdown.block.ruler.before("reference", "footnote", block, { alt: ["paragraph"] });
   markdown.renderer.rules.footnote = (tokens, index) => {
-    const name = escapeHtml(tokens[index]?.content ?? "");
-    return `<button type="button" class="note" data-note="${name}" aria-label="Footnote ${name}">${name}</button>`;
+    const { content = "" } = tokens[index] ?? {};
+    const name = escapeHtml(content);
+    const label = escapeHtml(t("Footnote {name}", { name: content }));
+    return `<button type="button" class="note" data-note="${name}" aria-label="${label}">${name}</button>`;
   };
 }
 

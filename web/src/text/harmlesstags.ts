@@ -3,6 +3,7 @@
 // Markdown rules for the few HTML tags that models write and that can do no harm.
 import type MarkdownIt from "markdown-it";
 import type { StateBlock, StateInline } from "markdown-it";
+import { t } from "../language/language.ts";
 
 const longest = 500; // characters between a tag and the one that ends it, so that no search goes far
 
@@ -69,7 +70,7 @@ function block(state: StateBlock, start: number, end: number, silent: boolean): 
   state.push("details_open", "details", 1).map = [start, Math.min(end, to + 1)];
   state.push("summary_open", "summary", 1);
   const words = state.push("inline", "", 0);
-  words.content = own ?? "Details";
+  words.content = own ?? t("Details");
   words.map = [start, from];
   words.children = [];
   state.push("summary_close", "summary", -1);

@@ -5,7 +5,7 @@
 /** They are not in highlight.ts, since that is loaded only when it is needed. */
 const names = new Set(
   (
-    "bash sh zsh shell c h cpp c++ cc hpp css diff patch go golang java javascript js jsx mjs cjs json python py rust rs " +
+    "bash sh zsh shell c h cpp c++ cc hpp css diff patch go golang java javascript js jsx mjs cjs json python py rust rs " + // untranslated: names
     "sql typescript ts tsx mts cts xml html xhtml svg yaml yml"
   ).split(" "),
 );

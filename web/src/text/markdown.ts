@@ -2,6 +2,7 @@
 
 // Markdown to HTML that is safe to insert.
 import MarkdownIt, { type Token } from "markdown-it";
+import { t } from "../language/language.ts";
 import { visibleHTML, withoutControls } from "./bidi.ts";
 import { cjkEmphasis } from "./cjkemphasis.ts";
 import { dataImages } from "./dataimages.ts";
@@ -27,6 +28,7 @@ export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: tru
 
 const { escapeHtml } = markdown.utils;
 const { rules } = markdown.renderer;
+// untranslated: attributes
 const elsewhere = 'target="_blank" rel="noopener noreferrer nofollow"';
 
 markdown.validateLink = (url) => /^(https?:\/\/|mailto:)/i.test(url.trim());
@@ -45,12 +47,12 @@ rules.link_open = (tokens, index) => {
 
 rules.image = (tokens, index) => {
   const image = tokens[index];
-  const label = visibleHTML(escapeHtml(image?.content || "image"));
+  const label = visibleHTML(escapeHtml(image?.content || t("image")));
   return `<a href="${escapeHtml(String(image?.attrGet("src") ?? ""))}" ${elsewhere}>${label}</a>`;
 };
 
 rules.table_open = () =>
-  '<div class="table" role="region" aria-label="Table" tabindex="0"><table dir="auto">\n';
+  `<div class="table" role="region" aria-label="${escapeHtml(t("Table"))}" tabindex="0"><table dir="auto">\n`;
 rules.table_close = () => "</table></div>\n";
 
 // style attributes in HTML text are against the page's policy
@@ -77,8 +79,8 @@ export function languageOf(info: string): string {
 export function codeHTML(language: string, code: string): string {
   const name = escapeHtml(language);
   return (
-    `<div class="code" data-language="${name.toLowerCase()}"><div class="head"><span>${name || "text"}</span>` +
-    '<button type="button" class="copy">Copy</button></div>' +
+    `<div class="code" data-language="${name.toLowerCase()}"><div class="head"><span>${name || escapeHtml(t("text"))}</span>` +
+    `<button type="button" class="copy">${escapeHtml(t("Copy"))}</button></div>` +
     `<pre tabindex="0"><code>${visibleHTML(escapeHtml(code))}</code></pre></div>\n`
   );
 }

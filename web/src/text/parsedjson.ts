@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Reads JSON that people wrote, and lays JSON out for them.
+import { t } from "../language/language.ts";
 
 /** A text as JSON, or why it is none. An empty one has no value. */
 export function parsedJSON(text: string): { value?: unknown; problem?: string } {
@@ -8,7 +9,8 @@ export function parsedJSON(text: string): { value?: unknown; problem?: string } 
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { problem: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+    const why = error instanceof Error ? error.message : String(error);
+    return { problem: t("This is not JSON: {why}", { why }) };
   }
 }
 

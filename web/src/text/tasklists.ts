@@ -2,6 +2,7 @@
 
 // Markdown rules for lists of tasks: [ ] and [x].
 import type MarkdownIt from "markdown-it";
+import { t } from "../language/language.ts";
 
 /** Draws list items that begin with [ ] or [x] as tasks. */
 export function tasks(markdown: MarkdownIt): void {
@@ -21,6 +22,7 @@ export function tasks(markdown: MarkdownIt): void {
   });
   markdown.renderer.rules.task = (tokens, index) => {
     const checked = tokens[index]?.info === "checked";
-    return `<input type="checkbox" disabled${checked ? ' checked aria-label="Done"' : ' aria-label="Not done"'}> `;
+    const label = markdown.utils.escapeHtml(checked ? t("Done") : t("Not done"));
+    return `<input type="checkbox" disabled${checked ? " checked" : ""} aria-label="${label}"> `;
   };
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Estimates how many tokens a text is.
+import { language, t } from "../language/language.ts";
 
 const sample = 20_000; // characters that are looked at
 
@@ -19,7 +20,6 @@ export function estimateTokens(text: string): number {
 
 /** The estimate in words: "≈ 1,200 tokens". */
 export function tokens(text: string): string {
-  const about = estimateTokens(text);
-  const digits = { maximumSignificantDigits: 2 };
-  return `≈ ${new Intl.NumberFormat("en", digits).format(about)} tokens`;
+  const about = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 });
+  return t("≈ {n} tokens", { n: about.format(estimateTokens(text)) });
 }

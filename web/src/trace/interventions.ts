@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 // What plugins and the client did to an answer, in sentences.
+import { list, t } from "../language/language.ts";
 import { count, tokens } from "../text/numberformat.ts";
 import type { Piece } from "./tokenitems.ts";
-import { actor, visibleToken } from "./tokenwords.ts";
+import { visibleToken } from "./tokenwords.ts";
 
 const mostTexts = 3; // that are told by name
 
@@ -24,19 +25,28 @@ export function interventionsOf(pieces: readonly Piece[]): string[] {
       put.set(trace.by, (put.get(trace.by) ?? 0) + 1);
   }
   return [
-    ...[...taken].map(([by, texts]) => `${actor(by)} took back ${listed(texts)}.`),
-    ...[...put].map(([by, n]) => `${actor(by)} put in ${tokens(n)}.`),
+    ...[...taken].map(([who, texts]) => tookBack(who, listed(texts))),
+    ...[...put].map(([who, n]) => putIn(who, tokens(n))),
   ];
+}
+
+function tookBack(who: string, what: string): string {
+  return who === "client"
+    ? t("You took back {what}.", { what })
+    : t("{who} took back {what}.", { who, what });
+}
+
+function putIn(who: string, what: string): string {
+  return who === "client" ? t("You put in {what}.", { what }) : t("{who} put in {what}.", { who, what });
 }
 
 function listed(texts: ReadonlyMap<string, number>): string {
   const named = [...texts].slice(0, mostTexts).map(([text, n]) => {
-    const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-    return n === 1
-      ? visibleToken(shown)
-      : `${visibleToken(shown)} ${n === 2 ? "twice" : `${count(n)} times`}`;
+    const token = visibleToken(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+    if (n === 1) return token;
+    return n === 2 ? t("{token} twice", { token }) : t("{token} {n} times", { token, n: count(n) });
   });
   const more = texts.size - named.length;
-  if (more > 0) return `${named.join(", ")} and ${count(more)} more`;
-  return named.length < 2 ? named.join("") : `${named.slice(0, -1).join(", ")} and ${named.at(-1)}`;
+  if (more > 0) return t("{tokens} and {n} more", { tokens: named.join(", "), n: count(more) });
+  return list(named);
 }

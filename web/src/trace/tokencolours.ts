@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 // The colours of tokens in the inspector: by probability, stage or plugin.
+import { t } from "../language/language.ts";
 import type { TokenItem } from "./tokenitems.ts";
 import { decider, meddlers, modelP } from "./tokentrace.ts";
-import { actor } from "./tokenwords.ts";
+import { actor, percent } from "./tokenwords.ts";
 
 /** What colours tell about tokens. */
 export type ColourMode = "probability" | "stage" | "plugin";
@@ -18,11 +19,11 @@ export interface Shade {
 
 const plain: Shade = { name: "", sign: "", label: "", count: 0 };
 const bounds = [
-  { least: 0.9, label: "90 % or more" },
-  { least: 0.5, label: "50–90 %" },
-  { least: 0.2, label: "20–50 %" },
-  { least: 0.05, label: "5–20 %" },
-  { least: 0, label: "below 5 %" },
+  { least: 0.9, label: t("{p} or more", { p: percent(0.9) }) },
+  { least: 0.5, label: t("{from}–{to} %", { from: 50, to: 90 }) },
+  { least: 0.2, label: t("{from}–{to} %", { from: 20, to: 50 }) },
+  { least: 0.05, label: t("{from}–{to} %", { from: 5, to: 20 }) },
+  { least: 0, label: t("below {p}", { p: percent(0.05) }) },
 ];
 const hues = 8; // of the style sheet; the ninth is the first again, with its own sign
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 // Tokens, probabilities, stages and plugins in words.
+import { language, t } from "../language/language.ts";
 import { nativeNamed } from "../settings/nativestages.ts";
 
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 });
+const ordinals = new Intl.PluralRules(language, { type: "ordinal" });
 
 const signs: Record<string, string> = { " ": "␣", "\n": "↵", "\r": "␍", "\t": "⇥", "\u00a0": "⍽" };
 
@@ -33,25 +35,36 @@ export function inText(token: string): string {
 
 /** A probability in percent, as precise as a reader needs it. */
 export function percent(p: number): string {
-  if (p <= 0) return "0 %";
-  if (p < 0.0001) return "< 0.01 %";
-  if (p > 0.9995 && p < 1) return "> 99.9 %";
-  if (p >= 0.0995) return `${whole.format(p * 100)} %`;
-  return `${short.format(p * 100)} %`;
+  if (p > 0 && p < 0.0001) return t("< {n} %", { n: 0.01 });
+  if (p > 0.9995 && p < 1) return t("> {n} %", { n: 99.9 });
+  const digits = p >= 0.0995 ? whole : short;
+  return t("{n} %", { n: digits.format(Math.max(0, p * 100)) });
 }
 
+/** A rank: 1st, 2nd, 3rd, 4th. */
 export function ordinal(n: number): string {
-  const tens = n % 100;
-  const end = tens > 10 && tens < 14 ? "th" : (["th", "st", "nd", "rd"][n % 10] ?? "th");
-  return `${whole.format(n)}${end}`;
+  switch (ordinals.select(n)) {
+    case "one":
+      return t("{n}st", { n });
+    case "two":
+      return t("{n}nd", { n });
+    case "few":
+      return t("{n}rd", { n });
+    default:
+      return t("{n}th", { n });
+  }
 }
 
-/** Who, in a sentence. */
+/** Who did something: a plugin by its name, or whoever reads this. */
 export function actor(by: string): string {
-  return by === "client" ? "You" : by;
+  return by === "client" ? t("You") : by;
 }
 
-const names: Record<string, string> = { dist: "random draw", model: "model", prepare: "plugins' rules" };
+const names: Record<string, string> = {
+  dist: t("random draw"),
+  model: t("model"),
+  prepare: t("plugins' rules"),
+};
 
 /** What a stage is called where people read of it. */
 export function stageName(name: string): string {
@@ -60,5 +73,5 @@ export function stageName(name: string): string {
 
 /** A stage as a sentence begins with it. */
 export function stageSubject(name: string): string {
-  return name === "dist" ? "The random draw" : stageName(name);
+  return name === "dist" ? t("The random draw") : stageName(name);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Settings for another answer to the same question, to compare it with.
+import { t } from "../language/language.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /** Another way to the same answer, to compare it with. */
@@ -21,21 +22,21 @@ export function tracedAgain(settings: Settings, seed: number | undefined): Setti
 export function variations(settings: Settings, seed: number | undefined): Variation[] {
   const base = tracedAgain(settings, seed);
   const without = base.plugins.map(({ name }) => ({
-    label: `without plugin ${name}`,
+    label: t("without plugin {name}", { name }),
     settings: { ...base, plugins: base.plugins.filter((plugin) => plugin.name !== name) },
   }));
   const all = [
-    { label: "with the chat’s present settings", settings: base },
+    { label: t("with the chat’s present settings"), settings: base },
     ...without,
     {
-      label: "always the most likely token (temperature 0)",
+      label: t("always the most likely token (temperature {n})", { n: 0 }),
       settings: { ...base, sampling: { ...base.sampling, temperature: 0 } },
     },
     {
-      label: "livelier (temperature 1.5)",
+      label: t("livelier (temperature {n})", { n: 1.5 }),
       settings: { ...base, sampling: { ...base.sampling, temperature: 1.5 } },
     },
-    { label: "without any stage that cuts candidates", settings: { ...base, chain: pluginsOf(base) } },
+    { label: t("without any stage that cuts candidates"), settings: { ...base, chain: pluginsOf(base) } },
   ];
   return all.filter(({ settings: s }, i) => i === 0 || JSON.stringify(s) !== JSON.stringify(base));
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Versions of an answer side by side.
 import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
+// Versions of an answer side by side.
+import { columnWords } from "../../settings/strategies.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 import { MessageView } from "./messageview.tsx";
@@ -44,7 +45,7 @@ export function Columns({ chat, shown, versions, editing }: Props) {
       {versions.map((id, i) => (
         <div key={id} class="column" data-shown={id === shown}>
           <header>
-            <strong>{chat.tree.node(id).peek().answer?.column ?? `Version ${i + 1}`}</strong>
+            <strong>{columnOf(chat, id) ?? `Version ${i + 1}`}</strong>
             <button type="button" class="quiet" onClick={() => keep(id)}>
               Keep version {i + 1}
             </button>
@@ -54,6 +55,12 @@ export function Columns({ chat, shown, versions, editing }: Props) {
       ))}
     </section>
   );
+}
+
+/** What the column of an answer is called, if it was asked for in columns. */
+function columnOf(chat: Chat, id: string): string | undefined {
+  const { column } = chat.tree.node(id).peek().answer ?? {};
+  return column === undefined ? undefined : columnWords(column);
 }
 
 /** Marks what differs, once all versions are written. */

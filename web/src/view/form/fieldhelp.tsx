@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 // The text below a field: what it is for, its limits, and what is wrong.
+import { t } from "../../language/language.ts";
 import { limitWords } from "../../plugins/schema.ts";
 import { sentence } from "../../text/sentence.ts";
 import type { FieldProps } from "./formcontext.ts";
 
 /** Marks a field that must be set. */
 export function Needed() {
-  return <span class="needed"> needed</span>;
+  return <span class="needed"> {t("needed")}</span>;
 }
 
 interface HelpProps {
@@ -20,14 +21,15 @@ interface HelpProps {
 /** What a field is for, its limits, and what is wrong with it. */
 export function FieldHelp({ id, schema, more = "", problem }: HelpProps) {
   const about = typeof schema.description === "string" ? schema.description : "";
-  const bounds = [limitWords(schema), more].filter(Boolean).join("; ");
+  const own = limitWords(schema);
+  const limits = own !== "" && more !== "" ? t("{one}; {other}", { one: own, other: more }) : own + more;
   return (
     <>
-      {about + bounds !== "" && (
+      {about + limits !== "" && (
         <p class="hint" id={`${id}-help`}>
           {sentence(about)}
-          {about !== "" && bounds !== "" && " "}
-          {sentence(bounds)}
+          {about !== "" && limits !== "" && " "}
+          {limits !== "" && t("{limits}.", { limits: limits.charAt(0).toUpperCase() + limits.slice(1) })}
         </p>
       )}
       {problem !== undefined && (

@@ -36,6 +36,6 @@ export const FormProvider = Context.Provider;
 
 export function useForm(): FormParts {
   const form = useContext(Context);
-  if (form === undefined) throw new Error("a field stands outside of a form");
+  if (form === undefined) throw new Error("a field stands outside of a form"); // untranslated: for programmers
   return form;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The fields of an object.
+import { t } from "../../language/language.ts";
 import { fieldOf, fieldLabel as labelOf, resolve, startingValue } from "../../plugins/schema.ts";
 import { pathTo } from "../../plugins/schemacheck.ts";
 import { isRecord } from "../../text/parsedjson.ts";
@@ -23,7 +24,7 @@ export function GroupField(props: CompoundProps) {
       {value === undefined ? (
         <button type="button" class="quiet" onClick={() => change(startingValue(schema, root))}>
           <Icon name="plus" />
-          Set {name}
+          {t("Set {field}", { field: name })}
         </button>
       ) : (
         <>
@@ -31,7 +32,7 @@ export function GroupField(props: CompoundProps) {
           {!required && (
             <button type="button" class="quiet" onClick={() => change(undefined)}>
               <Icon name="close" />
-              Remove {name}
+              {t("Remove {what}", { what: name })}
             </button>
           )}
         </>
@@ -51,7 +52,7 @@ function Fields({ Field, path, label, schema, value, change }: CompoundProps) {
   );
   return (
     <div class="group">
-      {field.properties.length === 0 && <p class="hint">There is nothing to set.</p>}
+      {field.properties.length === 0 && <p class="hint">{t("There is nothing to set.")}</p>}
       {field.properties.map(({ name, schema: part, required }) => {
         const resolved = resolve(part, root);
         const shown = labelOf(name, resolved);
@@ -70,7 +71,10 @@ function Fields({ Field, path, label, schema, value, change }: CompoundProps) {
       })}
       {unknown.map((problem) => (
         <p key={problem.path} class="problem">
-          {problem.path}: {problem.message} Remove it under “Edit as JSON”.
+          {t("{path}: {problem} Remove it under “Edit as JSON”.", {
+            path: problem.path,
+            problem: problem.message,
+          })}
         </p>
       ))}
     </div>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// The inputs of a form: text, number, switch and choice.
 import { useSignal } from "@preact/signals";
+// The inputs of a form: text, number, switch and choice.
+import { t } from "../../language/language.ts";
 import { number } from "../../plugins/schema.ts";
+import { Needed } from "./fieldhelp.tsx";
 import type { FieldProps } from "./formcontext.ts";
 
 interface InputProps extends FieldProps {
@@ -111,8 +113,8 @@ export function SwitchInput(props: InputProps) {
         onChange={(event) => change(event.currentTarget.checked)}
       />
       <span>
-        {name === "" ? "Yes" : name}
-        {required && value === undefined && <span class="needed"> needed</span>}
+        {name === "" ? t("Yes") : name}
+        {required && value === undefined && <Needed />}
       </span>
     </label>
   );
@@ -121,7 +123,7 @@ export function SwitchInput(props: InputProps) {
 export function ChoiceInput(props: InputProps & { values: readonly unknown[] }) {
   const { schema, value, values, required, change } = props;
   const chosen = values.findIndex((one) => JSON.stringify(one) === JSON.stringify(value));
-  const none = schema.default === undefined ? "—" : `${usual(schema)} (default)`;
+  const none = schema.default === undefined ? "—" : t("{value} (default)", { value: usual(schema) });
   return (
     <select
       {...attributes(props)}

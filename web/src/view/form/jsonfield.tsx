@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// A field for any value, as JSON.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+// A field for any value, as JSON.
+import { t } from "../../language/language.ts";
 import { isRecord, parsedJSON } from "../../text/parsedjson.ts";
 import { FieldHelp, Needed } from "./fieldhelp.tsx";
 import { type FieldProps, useForm } from "./formcontext.ts";
@@ -39,7 +40,7 @@ export function JsonField(props: FieldProps & { object?: boolean }) {
         aria-describedby={`${id}-help ${id}-problem`}
         rows={object ? 8 : 3}
         spellcheck={false}
-        placeholder="JSON"
+        placeholder="JSON" // untranslated: a name
         value={typed.value ?? (value === undefined ? "" : JSON.stringify(value, null, 2))}
         onInput={(event) => read(event.currentTarget.value)}
         onBlur={() => {
@@ -72,5 +73,7 @@ function schemaProblems(problems: readonly { path: string; message: string }[], 
 function parse(text: string, object: boolean): ReturnType<typeof parsedJSON> {
   const { value = object ? {} : undefined, problem } = parsedJSON(text);
   if (problem !== undefined) return { problem };
-  return object && !isRecord(value) ? { problem: 'It must be an object, such as {"name": 1}.' } : { value };
+  return object && !isRecord(value)
+    ? { problem: t('It must be an object, such as {"name": 1}.') }
+    : { value };
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The entries of a list.
 import { useLayoutEffect, useRef } from "preact/hooks";
+// The entries of a list.
+import { t, tn } from "../../language/language.ts";
 import { fieldOf, limitWords, number, resolve, startingValue } from "../../plugins/schema.ts";
 import { pathTo } from "../../plugins/schemacheck.ts";
 import { Icon } from "../icon.tsx";
@@ -40,7 +41,7 @@ export function ListField(props: CompoundProps) {
       <FieldHelp
         id={id}
         schema={schema}
-        more={limitWords(part) === "" ? "" : `each ${limitWords(part)}`}
+        more={limitWords(part) === "" ? "" : t("each {limits}", { limits: limitWords(part) })}
         problem={undefined}
       />
       <ol class="entries">
@@ -67,21 +68,27 @@ export function ListField(props: CompoundProps) {
         ))}
       </ol>
       {entries.length > mostShown && (
-        <p class="hint">{entries.length - mostShown} more entries can be edited as JSON.</p>
+        <p class="hint">
+          {tn(
+            entries.length - mostShown,
+            "{n} more entry can be edited as JSON.",
+            "{n} more entries can be edited as JSON.",
+          )}
+        </p>
       )}
       <button
         type="button"
         class="quiet add"
-        aria-label={`Add to ${label}`}
+        aria-label={t("Add to {list}", { list: label })}
         disabled={entries.length >= Math.min(mostShown, number(schema.maxItems) || mostShown)}
         onClick={add}
       >
         <Icon name="plus" />
-        Add
+        {t("Add")}
       </button>
       {problem !== undefined && (value !== undefined || required) && (
         <p class={value === undefined ? "hint" : "problem"} id={`${id}-problem`}>
-          {value === undefined ? "Add at least one." : problem}
+          {value === undefined ? t("Add at least one.") : problem}
         </p>
       )}
     </fieldset>
@@ -104,8 +111,8 @@ function Moves({ label, first, last, move, remove }: MovesProps) {
           <button
             type="button"
             class="quiet"
-            aria-label={`Move ${label} up`}
-            title="Up"
+            aria-label={t("Move {entry} up", { entry: label })}
+            title={t("Up")}
             disabled={first}
             onClick={() => move(-1)}
           >
@@ -114,8 +121,8 @@ function Moves({ label, first, last, move, remove }: MovesProps) {
           <button
             type="button"
             class="quiet"
-            aria-label={`Move ${label} down`}
-            title="Down"
+            aria-label={t("Move {entry} down", { entry: label })}
+            title={t("Down")}
             disabled={last}
             onClick={() => move(1)}
           >
@@ -123,7 +130,13 @@ function Moves({ label, first, last, move, remove }: MovesProps) {
           </button>
         </>
       )}
-      <button type="button" class="quiet" aria-label={`Remove ${label}`} title="Remove" onClick={remove}>
+      <button
+        type="button"
+        class="quiet"
+        aria-label={t("Remove {what}", { what: label })}
+        title={t("Remove")}
+        onClick={remove}
+      >
         <Icon name="close" />
       </button>
     </span>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// A form made from a JSON schema.
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
+// A form made from a JSON schema.
+import { t } from "../../language/language.ts";
 import { fieldOf, resolve } from "../../plugins/schema.ts";
 import { checkValue, problemsOf } from "../../plugins/schemacheck.ts";
 import { isRecord } from "../../text/parsedjson.ts";
@@ -56,7 +57,7 @@ export function SchemaForm({ schema, value, onChange }: Props) {
       tell(latest.current.value);
     },
   };
-  const field = { path: "", schema: resolved, name: "", label: "Configuration", required: true, value };
+  const field = { path: "", schema: resolved, name: "", label: t("Configuration"), required: true, value };
   const free = kind !== "group";
   return (
     <FormProvider value={parts}>
@@ -75,7 +76,7 @@ export function SchemaForm({ schema, value, onChange }: Props) {
               asJson.value = !asJson.peek();
             }}
           >
-            {asJson.value ? "Edit as a form" : "Edit as JSON"}
+            {asJson.value ? t("Edit as a form") : t("Edit as JSON")}
           </button>
         )}
       </div>

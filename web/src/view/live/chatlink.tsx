@@ -2,6 +2,7 @@
 
 // The way from a slot or a queue entry to its chat, if this page asked for the answer.
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 
 /**
@@ -18,8 +19,8 @@ export function runNamed(
 /** The title of an answer's chat, which leads there. */
 export function ChatLink({ run }: { run: RunningAnswer | undefined }) {
   const { chats } = useApp();
-  if (run === undefined) return <span>Another answer of this page</span>;
-  if (run.chat === "") return <a href="#/plugins">A plugin being tried</a>;
+  if (run === undefined) return <span>{t("Another answer of this page")}</span>;
+  if (run.chat === "") return <a href="#/plugins">{t("A plugin being tried")}</a>;
   const title = chats.list.value.find((chat) => chat.id === run.chat)?.title;
-  return <a href={`#/chat/${run.chat}`}>{title || "Untitled chat"}</a>;
+  return <a href={`#/chat/${run.chat}`}>{title || t("Untitled chat")}</a>;
 }

@@ -2,6 +2,7 @@
 
 // The last ticks as a table.
 import { useSignal } from "@preact/signals";
+import { t } from "../../language/language.ts";
 import type { Tick, Ticks } from "../../live/ticks.ts";
 import { duration } from "../../text/numberformat.ts";
 import { SideScroll } from "./sidescroll.tsx";
@@ -16,31 +17,31 @@ export function LastTicks({ ticks }: { ticks: Ticks }) {
   const rows = useSignal<readonly Tick[]>([]);
   const read = () => {
     rows.value = Array.from({ length: most }, (_, i) => ticks.at(ticks.size - 1 - i)).filter(
-      (t) => t !== undefined,
+      (tick) => tick !== undefined,
     );
   };
   return (
     <details onToggle={(event) => event.currentTarget.open && read()}>
-      <summary>The last ticks as a table</summary>
-      <SideScroll label="The last ticks">
+      <summary>{t("The last ticks as a table")}</summary>
+      <SideScroll label={t("The last ticks")}>
         <table>
           <thead>
             <tr>
-              <th scope="col">Tick</th>
-              <th scope="col">Tokens of answers</th>
-              <th scope="col">Tokens of prompts</th>
-              <th scope="col">Passes</th>
-              <th scope="col">Model</th>
-              <th scope="col">Sampling</th>
-              <th scope="col">Plugins</th>
-              <th scope="col">In all</th>
+              <th scope="col">{t("Tick")}</th>
+              <th scope="col">{t("Tokens of answers")}</th>
+              <th scope="col">{t("Tokens of prompts")}</th>
+              <th scope="col">{t("Passes")}</th>
+              <th scope="col">{t("Model")}</th>
+              <th scope="col">{t("Sampling")}</th>
+              <th scope="col">{t("Plugins")}</th>
+              <th scope="col">{t("In all")}</th>
             </tr>
           </thead>
           <tbody>{rows.value.map(row)}</tbody>
         </table>
       </SideScroll>
       <button type="button" class="link" onClick={read}>
-        Read again
+        {t("Read again")}
       </button>
     </details>
   );

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The time between two tokens, as a histogram.
+import { t } from "../../language/language.ts";
 import { type Histogram, histogramWords, percentile, totalOf } from "../../live/histogram.ts";
 import type { LiveModel } from "../../live/liveframe.ts";
 import { count, duration } from "../../text/numberformat.ts";
@@ -12,23 +13,25 @@ export function LatencyPanel({ itl }: { itl: LiveModel["itl"] }) {
   const histogram = { bounds: itl.up_to_ms, counts: itl.counts };
   const total = totalOf(histogram);
   return (
-    <section class="panel tall" aria-label="Time between tokens">
-      <h3>Time between tokens</h3>
+    <section class="panel tall" aria-label={t("Time between tokens")}>
+      <h3>{t("Time between tokens")}</h3>
       {total === 0 ? (
-        <p>No answer has had two tokens yet.</p>
+        <p>{t("No answer has had two tokens yet.")}</p>
       ) : (
         <>
           <Bars histogram={histogram} />
           <dl class="percentiles">
             {[0.5, 0.95, 0.99].map((part) => (
               <div key={part}>
-                <dt>p{part * 100}</dt>
+                <dt>{t("p{n}", { n: part * 100 })}</dt>
                 <dd>{shown(histogram, part)}</dd>
               </div>
             ))}
           </dl>
           <p class="hidden">{histogramWords(histogram)}</p>
-          <p class="note">Of {count(total)} tokens since the model was loaded, estimated from the bars.</p>
+          <p class="note">
+            {t("Of {n} tokens since the model was loaded, estimated from the bars.", { n: count(total) })}
+          </p>
         </>
       )}
     </section>
@@ -48,11 +51,14 @@ function Bars({ histogram }: { histogram: Histogram }) {
     <svg class="histogram" viewBox={`0 0 ${width} ${height + 14}`} aria-hidden="true">
       {counts.map((n, i) => {
         const tall = n > 0 ? Math.max(2, (height * n) / most) : 0;
-        const until =
-          bounds[i] === undefined ? `more than ${duration(bounds.at(-1) ?? 0)}` : duration(bounds[i]);
+        const until = duration(bounds[i] ?? bounds.at(-1) ?? 0);
+        const words =
+          bounds[i] === undefined
+            ? t("more than {time}: {n}", { time: until, n: count(n) })
+            : t("up to {time}: {n}", { time: until, n: count(n) });
         return (
-          <g key={until}>
-            <title>{`up to ${until}: ${count(n)}`}</title>
+          <g key={bounds[i] ?? "above"}>
+            <title>{words}</title>
             <rect class="ground" x={i * step + gap / 2} y="0" width={step - gap} height={height} />
             <rect x={i * step + gap / 2} y={height - tall} width={step - gap} height={tall} rx="1.5" />
             {i % 3 === 0 && bounds[i] !== undefined && (
@@ -69,5 +75,6 @@ function Bars({ histogram }: { histogram: Histogram }) {
 
 /** A bound for a small label. */
 function short(ms: number): string {
-  return ms >= 1000 ? `${+(ms / 1000).toPrecision(2)} s` : `${+ms.toPrecision(2)} ms`;
+  const n = +(ms >= 1000 ? ms / 1000 : ms).toPrecision(2);
+  return ms >= 1000 ? t("{n} s", { n }) : t("{n} ms", { n });
 }

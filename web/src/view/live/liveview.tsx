@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The live view: what the host is doing.
+import { t, tn } from "../../language/language.ts";
 import "../../style/inspector.css";
 import "../../style/tokens.css";
 import "../../style/candidates.css";
@@ -30,13 +31,13 @@ export default function LiveView() {
   return (
     <main id="scroller" class="live">
       <header>
-        <h2 class={loaded.length > 1 ? "hidden" : ""}>{model?.name ?? "No model"}</h2>
+        <h2 class={loaded.length > 1 ? "hidden" : ""}>{model?.name ?? t("No model")}</h2>
         {loaded.length > 1 && <ModelChoice models={loaded} shown={model?.name ?? ""} choose={chosen} />}
         {model !== undefined && <Throughput model={model} rates={watch.of(model.name).rates} />}
       </header>
       {watch.problem.value !== "" && (
         <p class="problem" role="alert">
-          <strong>The server shows no live view: {watch.problem.value}</strong>
+          <strong>{t("The server shows no live view: {why}", { why: watch.problem.value })}</strong>
         </p>
       )}
       <Loading frame={frame} />
@@ -87,7 +88,7 @@ interface ChoiceProps {
 function ModelChoice({ models, shown, choose }: ChoiceProps) {
   return (
     <label class="choice">
-      <span class="hidden">Model</span>
+      <span class="hidden">{t("Model")}</span>
       <select
         value={shown}
         onChange={(event) => {
@@ -106,18 +107,28 @@ function ModelChoice({ models, shown, choose }: ChoiceProps) {
 
 /** What is said while there is nothing to show, or models are on their way. */
 function Loading({ frame }: { frame: LiveFrame | undefined }) {
-  if (frame === undefined) return <p class="note">Waiting for the server…</p>;
+  if (frame === undefined) return <p class="note">{t("Waiting for the server…")}</p>;
   if (frame.models.length === 0)
     return (
       <p class="note">
-        No model is loaded. The first question in a chat loads one, and then its slots are shown here.
+        {t("No model is loaded. The first question in a chat loads one, and then its slots are shown here.")}
       </p>
     );
   return frame.models
     .filter(({ state }) => state === "loading")
     .map(({ name, waiting_for_load: n }) => (
       <p class="note" key={name}>
-        {name} is being loaded{n > 0 && `; ${n} ${n === 1 ? "answer waits" : "answers wait"} for it`}.
+        {loadingWords(name, n)}
       </p>
     ));
+}
+
+function loadingWords(name: string, waiting: number): string {
+  if (waiting === 0) return t("{name} is being loaded.", { name });
+  return tn(
+    waiting,
+    "{name} is being loaded; {n} answer waits for it.",
+    "{name} is being loaded; {n} answers wait for it.",
+    { name },
+  );
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
 // What the plugins of a model do.
+import { list, t, tx } from "../../language/language.ts";
 import type { LivePlugin } from "../../live/liveframe.ts";
-import { joinWords } from "../../live/livewords.ts";
 import { count, duration } from "../../text/numberformat.ts";
 import { SideScroll } from "./sidescroll.tsx";
 
 const states: Record<string, string> = {
-  ready: "Ready",
-  quarantined: "In quarantine for a client",
-  failed: "Cannot be used with this model",
+  ready: t("Ready"),
+  quarantined: t("In quarantine for a client"),
+  failed: t("Cannot be used with this model"),
 };
 
 /** What plugins do, since the model was loaded. */
@@ -17,30 +17,34 @@ export function PluginPanel({ plugins }: { plugins: readonly LivePlugin[] }) {
   const idle = plugins.filter(({ calls, faults, state }) => calls + faults === 0 && state === "ready");
   const others = plugins.filter((plugin) => !idle.includes(plugin)).sort((a, b) => b.calls - a.calls);
   return (
-    <section class="panel wide" aria-label="Plugins">
-      <h3>Plugins</h3>
+    <section class="panel wide" aria-label={t("Plugins")}>
+      <h3>{t("Plugins")}</h3>
       {plugins.length === 0 ? (
         <p>
-          The server has no plugins. <a href="#/plugins">Add one</a>, and its calls are counted here.
+          {tx("The server has no plugins. {link}, and its calls are counted here.", {
+            link: <a href="#/plugins">{t("Add one")}</a>,
+          })}
         </p>
       ) : (
         <>
-          <SideScroll label="What plugins do">
+          <SideScroll label={t("What plugins do")}>
             <table>
               <thead>
                 <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">State</th>
-                  <th scope="col">Calls</th>
-                  <th scope="col">A call takes</th>
-                  <th scope="col">In all</th>
-                  <th scope="col">Faults</th>
+                  <th scope="col">{t("Name")}</th>
+                  <th scope="col">{t("State")}</th>
+                  <th scope="col">{t("Calls")}</th>
+                  <th scope="col">{t("A call takes")}</th>
+                  <th scope="col">{t("In all")}</th>
+                  <th scope="col">{t("Faults")}</th>
                 </tr>
               </thead>
               <tbody>{others.map(row)}</tbody>
             </table>
           </SideScroll>
-          {idle.length > 0 && <p class="note">Not called yet: {joinWords(idle.map(({ name }) => name))}.</p>}
+          {idle.length > 0 && (
+            <p class="note">{t("Not called yet: {names}.", { names: list(idle.map(({ name }) => name)) })}</p>
+          )}
         </>
       )}
     </section>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Who waits for a slot.
+import { t } from "../../language/language.ts";
 import type { LiveQueue } from "../../live/liveframe.ts";
 import { queueWords, waitWords } from "../../live/livewords.ts";
 import { duration } from "../../text/numberformat.ts";
@@ -11,8 +12,8 @@ import { ChatLink, runNamed } from "./chatlink.tsx";
 export function QueuePanel({ queue }: { queue: LiveQueue }) {
   const { answers } = useApp();
   return (
-    <section class="panel" aria-label="Queue">
-      <h3>Queue</h3>
+    <section class="panel" aria-label={t("Queue")}>
+      <h3>{t("Queue")}</h3>
       <p>{queueWords(queue)}</p>
       {queue.own.length > 0 && (
         <ol class="waiting">
@@ -20,7 +21,8 @@ export function QueuePanel({ queue }: { queue: LiveQueue }) {
             <li key={entry.id} value={entry.place}>
               <ChatLink run={runNamed(answers.running.value, entry.id)} />
               <small>
-                Place {entry.place}, for {duration(entry.age_ms)}. {waitWords(entry.waits_for)}
+                {t("Place {n}, for {time}.", { n: entry.place, time: duration(entry.age_ms) })}{" "}
+                {waitWords(entry.waits_for)}
               </small>
             </li>
           ))}

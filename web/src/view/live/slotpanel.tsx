@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 // The slots, and what each is doing.
+import { t, tn, tx } from "../../language/language.ts";
 import type { LiveModel, LiveSlot } from "../../live/liveframe.ts";
 import { standing, stateWords, waitWords } from "../../live/livewords.ts";
 import type { Rates } from "../../live/rates.ts";
-import { count, duration } from "../../text/numberformat.ts";
+import { count, duration, tenths, tokens } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
 import { SteeringPanel } from "../steering/steeringpanel.tsx";
 import { ChatLink, runNamed } from "./chatlink.tsx";
@@ -20,9 +21,9 @@ export function SlotPanel({ model, rates }: Props) {
   const busy = model.slots.filter((slot) => slot.state !== "idle");
   const free = model.slots.length - busy.length;
   return (
-    <section class="slots" aria-label="Slots">
-      <h3>Slots</h3>
-      <p class="hint">Each slot holds one answer; answers beyond them wait in the queue.</p>
+    <section class="slots" aria-label={t("Slots")}>
+      <h3>{t("Slots")}</h3>
+      <p class="hint">{t("Each slot holds one answer; answers beyond them wait in the queue.")}</p>
       {busy.length > 0 && (
         <ul>
           {busy.map((slot) => (
@@ -32,15 +33,13 @@ export function SlotPanel({ model, rates }: Props) {
       )}
       {busy.length === 0 ? (
         <p class="note">
-          All {free} slots are free. <a href="#/">Ask something in a chat</a>: its prompt is read and its
-          answer is written in one of them, and each tick of that shows here.
+          {tx(
+            "All {n} slots are free. {link}: its prompt is read and its answer is written in one of them, and each tick of that shows here.",
+            { n: String(free), link: <a href="#/">{t("Ask something in a chat")}</a> },
+          )}
         </p>
       ) : (
-        free > 0 && (
-          <p class="note">
-            {free} {free === 1 ? "slot is" : "slots are"} free.
-          </p>
-        )
+        free > 0 && <p class="note">{tn(free, "{n} slot is free.", "{n} slots are free.")}</p>
       )}
     </section>
   );
@@ -53,8 +52,8 @@ function Slot({ slot, rate }: { slot: LiveSlot; rate: number | undefined }) {
   return (
     <li class="slot" data-standing={standing(slot)} data-own={slot.id !== undefined}>
       <header>
-        <b title={`Slot ${slot.slot}`}>{slot.slot}</b>
-        {slot.id === undefined ? <span>Another client</span> : <ChatLink run={run} />}
+        <b title={t("Slot {n}", { n: slot.slot })}>{slot.slot}</b>
+        {slot.id === undefined ? <span>{t("Another client")}</span> : <ChatLink run={run} />}
         <span class="state">{stateWords(slot)}</span>
       </header>
       <Progress slot={slot} />
@@ -62,23 +61,23 @@ function Slot({ slot, rate }: { slot: LiveSlot; rate: number | undefined }) {
         <span>{amount(slot)}</span>
         {standing(slot) === "writing" && rate !== undefined && (
           <span class="rate">
-            <b>{rate < 10 ? rate.toFixed(1) : count(rate)}</b> tokens/s
+            {tx("{rate} tokens/s", { rate: <b>{rate < 10 ? tenths(rate) : count(rate)}</b> })}
           </span>
         )}
         <span>{duration(slot.age_ms ?? 0)}</span>
       </p>
       {why !== "" && <p class="why">{why}</p>}
       {((slot.plugins?.length ?? 0) > 0 || (slot.priority ?? 0) !== 0) && (
-        <ul class="using" aria-label="Plugins">
+        <ul class="using" aria-label={t("Plugins")}>
           {slot.plugins?.map((name) => (
             <li key={name}>{name}</li>
           ))}
-          {(slot.priority ?? 0) !== 0 && <li>priority {slot.priority}</li>}
+          {(slot.priority ?? 0) !== 0 && <li>{t("priority {n}", { n: slot.priority ?? 0 })}</li>}
         </ul>
       )}
       {run !== undefined && (
         <details class="steer">
-          <summary>Steer</summary>
+          <summary>{t("Steer")}</summary>
           <SteeringPanel run={run} />
         </details>
       )}
@@ -93,8 +92,9 @@ function amount(slot: LiveSlot): string {
     generated_tokens: written = 0,
     max_tokens: most,
   } = slot;
-  if (written === 0) return `${count(done)} of ${count(prompt)} prompt tokens`;
-  return `${count(written)}${most === undefined ? "" : ` of ${count(most)}`} tokens`;
+  if (written === 0) return t("{done} of {total} prompt tokens", { done: count(done), total: count(prompt) });
+  if (most === undefined) return tokens(written);
+  return t("{n} of {most} tokens", { n: count(written), most: count(most) });
 }
 
 /** How far the prompt is computed, or how much of the longest answer is written. */
@@ -103,12 +103,12 @@ function Progress({ slot }: { slot: LiveSlot }) {
   const { generated_tokens: written = 0, max_tokens: most } = slot;
   const reading = written === 0;
   if (!reading && most === undefined)
-    return <Meter label="The answer has no limit" parts={[{ kind: "endless", part: 1 }]} />;
+    return <Meter label={t("The answer has no limit")} parts={[{ kind: "endless", part: 1 }]} />;
   if (!reading) {
     const part = written / Math.max(most ?? 1, 1);
     return (
       <Meter
-        label={`${Math.round(100 * part)} % of the longest answer`}
+        label={t("{n} % of the longest answer", { n: Math.round(100 * part) })}
         parts={[{ kind: "written", part }]}
       />
     );
@@ -116,7 +116,7 @@ function Progress({ slot }: { slot: LiveSlot }) {
   const whole = Math.max(prompt, 1);
   return (
     <Meter
-      label={`${Math.round((100 * done) / whole)} % of the prompt`}
+      label={t("{n} % of the prompt", { n: Math.round((100 * done) / whole) })}
       parts={[
         { kind: "kept", part: Math.min(cached, done) / whole },
         { kind: "read", part: Math.max(0, done - cached) / whole },

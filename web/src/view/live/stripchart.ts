@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Draws the strip chart on a canvas.
+import { t } from "../../language/language.ts";
 import { type Bar, layOutBars } from "../../live/stripbars.ts";
 import type { Tick, Ticks } from "../../live/ticks.ts";
 import {
@@ -53,6 +54,7 @@ export class StripChart {
     private readonly coloursOf: () => Colours,
   ) {
     const context = canvas.getContext("2d");
+    // untranslated: it goes to the console
     if (context === null) throw new Error("this browser draws no canvas");
     this.context = context;
     this.colours = coloursOf();
@@ -134,7 +136,7 @@ export class StripChart {
     this.readColours();
     c.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     c.clearRect(0, 0, gutter + width, this.height);
-    c.font = "11px system-ui, sans-serif";
+    c.font = "11px system-ui, sans-serif"; // untranslated: CSS
     const end = Number.isFinite(this.end) ? this.end : 0;
     const bars = layOutBars(this.source.ticks, end, width, msPerPixel, this.bars);
     this.empty = bars.length === 0;
@@ -182,11 +184,11 @@ export class StripChart {
     c.textBaseline = "alphabetic";
     const y = this.height - 4;
     c.textAlign = "right";
-    c.fillText(this.held === undefined ? "now" : "held", gutter + width, y);
+    c.fillText(this.held === undefined ? t("now") : t("held"), gutter + width, y);
     c.textAlign = "center";
     const step = width > 500 ? 2000 : 1000;
     for (let ms = step; ms / msPerPixel < width - 16; ms += step) {
-      c.fillText(`−${ms / 1000} s`, gutter + width - ms / msPerPixel, y);
+      c.fillText(t("−{n} s", { n: ms / 1000 }), gutter + width - ms / msPerPixel, y);
     }
   }
 

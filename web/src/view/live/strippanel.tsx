@@ -3,6 +3,7 @@
 // The strip chart with its legend and its buttons.
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t, tx } from "../../language/language.ts";
 import type { LiveWatch } from "../../live/livewatch.ts";
 import { ticksSummary, tickWords } from "../../live/livewords.ts";
 import type { Tick, Ticks } from "../../live/ticks.ts";
@@ -22,9 +23,9 @@ export function StripPanel({ ticks, watch }: Props) {
   const paused = useSignal(false);
   const empty = ticks.size === 0;
   return (
-    <section class="panel strip" aria-label="Ticks">
+    <section class="panel strip" aria-label={t("Ticks")}>
       <header>
-        <h3>Ticks</h3>
+        <h3>{t("Ticks")}</h3>
         <button
           type="button"
           class="quiet"
@@ -34,17 +35,20 @@ export function StripPanel({ ticks, watch }: Props) {
           }}
         >
           <Icon name={paused.value ? "play" : "pause"} />
-          {paused.value ? "Go on" : "Freeze"}
+          {paused.value ? t("Go on") : t("Freeze")}
         </button>
       </header>
       <p class="hint">
-        In each tick the model is run once for all: every answer gains a token, and a piece of the prompts is
-        read.
+        {t(
+          "In each tick the model is run once for all: every answer gains a token, and a piece of the prompts is read.",
+        )}
       </p>
       <Chart ticks={ticks} watch={watch} chosen={chosen} paused={paused.value} />
       {empty ? (
         <p class="note">
-          Nothing has been computed yet: <a href="#/">ask something in a chat</a> to see it.
+          {tx("Nothing has been computed yet: {link} to see it.", {
+            link: <a href="#/">{t("ask something in a chat")}</a>,
+          })}
         </p>
       ) : (
         <p class="reading">{chosen.value === undefined ? ticksSummary(ticks) : tickWords(chosen.value)}</p>
@@ -110,11 +114,11 @@ function Chart({ ticks, watch, chosen, paused }: ChartProps) {
         ref={canvas}
         role="slider"
         tabIndex={0}
-        aria-label="The ticks of the last seconds; step through them with the arrow keys"
+        aria-label={t("The ticks of the last seconds; step through them with the arrow keys")}
         aria-valuemin={ticks.at(0)?.number ?? 0}
         aria-valuemax={ticks.last?.number ?? 0}
         aria-valuenow={tick?.number ?? ticks.last?.number ?? 0}
-        aria-valuetext={tick === undefined ? "No tick is chosen" : tickWords(tick)}
+        aria-valuetext={tick === undefined ? t("No tick is chosen") : tickWords(tick)}
         onPointerMove={point}
         onPointerDown={point}
         onPointerLeave={leave}
@@ -139,12 +143,12 @@ const steps: Record<string, number> = {
 };
 
 const entries = [
-  ["decode", "tokens of answers"],
-  ["prefill", "tokens of prompts"],
-  ["forward", "running the model (forward pass)"],
-  ["sample", "sampling"],
-  ["plugin", "plugins"],
-  ["other", "other"],
+  ["decode", t("tokens of answers")],
+  ["prefill", t("tokens of prompts")],
+  ["forward", t("running the model (forward pass)")],
+  ["sample", t("sampling")],
+  ["plugin", t("plugins")],
+  ["other", t("other")],
 ] as const;
 
 /** What the colours mean. The chart is drawn in those of the legend. */
@@ -158,9 +162,9 @@ function Legend({ legend }: { legend: { current: HTMLDivElement | null } }) {
     ));
   return (
     <div class="keys" ref={legend}>
-      <p>Tokens in a tick</p>
+      <p>{t("Tokens in a tick")}</p>
       <ul class="legend">{part(0, 2)}</ul>
-      <p>Its time</p>
+      <p>{t("Its time")}</p>
       <ul class="legend">{part(2, 6)}</ul>
     </div>
   );

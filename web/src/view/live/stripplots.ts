@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Paints the two plots of the strip chart: tokens and times.
+import { language, t } from "../../language/language.ts";
 import { type Bar, niceCeiling } from "../../live/stripbars.ts";
 import type { Tick } from "../../live/ticks.ts";
 
@@ -24,7 +25,7 @@ export interface Plot {
   value(tick: Tick, series: Series): number;
   scale(value: number): number; // before it is divided by that of the largest
   marks(max: number): number[]; // where the grid has lines
-  unit: string;
+  unit: "" | "ms";
 }
 
 /**
@@ -51,7 +52,7 @@ export const times: Omit<Plot, "top" | "height"> = {
   },
   scale: Math.sqrt,
   marks: (max) => [0.1, 0.5, 2, 10, 50, 200, 1000, 5000].filter((mark) => mark <= max),
-  unit: " ms",
+  unit: "ms",
 };
 
 /** The largest value that the axis of a plot should reach. */
@@ -67,6 +68,8 @@ function sumOf(plot: Pick<Plot, "series" | "value">, tick: Tick): number {
   for (const series of plot.series) sum += plot.value(tick, series);
   return sum;
 }
+
+const plain = new Intl.NumberFormat(language, { maximumSignificantDigits: 4, useGrouping: false }); // it is narrow
 
 /** Draws the lines of a plot and their numbers. */
 export function drawGrid(
@@ -89,7 +92,8 @@ export function drawGrid(
     above = y;
     c.moveTo(box.left, y);
     c.lineTo(box.left + box.width, y);
-    if (mark > 0) c.fillText(`${+mark.toPrecision(4)}${plot.unit}`, box.left - 6, y);
+    const n = plain.format(mark);
+    if (mark > 0) c.fillText(plot.unit === "ms" ? t("{n} ms", { n }) : n, box.left - 6, y);
   }
   c.stroke();
 }

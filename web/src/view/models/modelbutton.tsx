@@ -6,6 +6,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { Model } from "../../host/rest.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { type Choice, Finder, fits } from "../finder/finder.tsx";
 import { place } from "../menu.tsx";
@@ -78,10 +79,10 @@ function Models({ close, ...props }: Props & { close(): void }) {
   );
   return (
     <Finder
-      label="Find a model"
+      label={t("Find a model")}
       query={query}
       groups={[{ name: "", choices }]}
-      none="No model has these words."
+      none={t("No model has these words.")}
       close={close}
     />
   );

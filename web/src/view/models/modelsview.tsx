@@ -6,6 +6,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { NoKey } from "../../host/adminaccess.ts";
 import type { Model } from "../../host/rest.ts";
+import { t } from "../../language/language.ts";
 import { AdminDialog, adminAccess } from "../adminkeydialog.tsx";
 import { useApp } from "../appcontext.ts";
 import { fits } from "../finder/finder.tsx";
@@ -53,8 +54,9 @@ export default function ModelsView() {
   return (
     <main id="scroller" class="models">
       <p class="hint">
-        A question loads the model that it asks. Load one here to have it ready, or unload it to make room for
-        others.
+        {t(
+          "A question loads the model that it asks. Load one here to have it ready, or unload it to make room for others.",
+        )}
       </p>
       {problem.value !== "" && (
         <p class="problem" role="alert">
@@ -65,8 +67,8 @@ export default function ModelsView() {
         <input
           type="search"
           class="model-search"
-          aria-label="Search models"
-          placeholder="Search models"
+          aria-label={t("Search models")}
+          placeholder={t("Search models")}
           value={query}
           onInput={(event) => {
             query.value = event.currentTarget.value;
@@ -74,15 +76,15 @@ export default function ModelsView() {
         />
       )}
       <p class="hint" role="status">
-        {all.length > 0 && models.length === 0 && "No model has these words."}
+        {all.length > 0 && models.length === 0 && t("No model has these words.")}
       </p>
-      <ul class="model-list" aria-label="Models">
+      <ul class="model-list" aria-label={t("Models")}>
         {models.map((model) => (
           <Entry key={model.name} model={model} busy={busy.value.has(model.name)} change={change} />
         ))}
       </ul>
       <PullModel admin={admin} />
-      <AdminDialog admin={admin} purpose="To change the models" />
+      <AdminDialog admin={admin} purpose={t("To change the models")} />
     </main>
   );
 }
@@ -129,18 +131,18 @@ function Entry({ model, busy, change }: EntryProps) {
       {failed !== "" && <p class="wrong">{failed}</p>}
       {several && <OwnSettings name={name} />}
       <p class="does">
-        <button type="button" class="quiet" onClick={chat}>
-          Chat<span class="hidden"> with {name}</span>
+        <button type="button" class="quiet" aria-label={t("Chat with {name}", { name })} onClick={chat}>
+          {t("Chat")}
         </button>
         {several && (
           <button
             type="button"
             class="quiet"
+            aria-label={act === "load" ? t("Load {name}", { name }) : t("Unload {name}", { name })}
             disabled={busy || state === "loading"}
             onClick={() => void change(act, name)}
           >
-            {act === "load" ? "Load" : "Unload"}
-            <span class="hidden"> {name}</span>
+            {act === "load" ? t("Load") : t("Unload")}
           </button>
         )}
         {several && <Default name={name} />}
@@ -158,13 +160,13 @@ function Default({ name }: { name: string }) {
     <button
       type="button"
       class="quiet"
-      aria-label={`Default: ${name}`}
+      aria-label={t("Default: {name}", { name })}
       aria-pressed={pressed}
-      title="Begin new chats with it, whatever was chosen last"
+      title={t("Begin new chats with it, whatever was chosen last")}
       onClick={() => starting.begin(pressed ? undefined : name)}
     >
       {pressed && <Icon name="check" />}
-      Default
+      {t("Default")}
     </button>
   );
 }
@@ -175,14 +177,14 @@ function OwnSettings({ name }: { name: string }) {
   if (starting.of(name) === undefined) return null;
   return (
     <p class="hint">
-      New chats with it begin with your settings for it.{" "}
+      {t("New chats with it begin with your settings for it.")}{" "}
       <button
         type="button"
         class="link"
-        aria-label={`Forget them: ${name}`}
+        aria-label={t("Forget them: {name}", { name })}
         onClick={() => starting.keepOf(name, undefined)}
       >
-        Forget them
+        {t("Forget them")}
       </button>
     </p>
   );

@@ -6,6 +6,7 @@ import { useId } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { type AdminAccess, NoKey } from "../../host/adminaccess.ts";
 import { ModelPulls, type Pull } from "../../host/modelpulls.ts";
+import { t } from "../../language/language.ts";
 import { sentence, withoutPaths } from "../../text/sentence.ts";
 import { useApp } from "../appcontext.ts";
 import { bytes, wordsOf } from "./modelwords.ts";
@@ -30,14 +31,14 @@ export function PullModel({ admin }: { admin: AdminAccess }) {
       if (name.peek().trim() === wanted && ended?.phase === "done") name.value = "";
       await app.refreshModels();
       if (ended?.phase === "done" && app.view.peek() !== "models")
-        app.notice.value = `${ended.model || wanted} is there now.`;
+        app.notice.value = t("{name} is there now.", { name: ended.model || wanted });
     } catch (error) {
       if (!(error instanceof NoKey)) problem.value = wordsOf(error);
     }
   };
   return (
     <section class="pull-model" aria-labelledby={id}>
-      <h2 id={id}>Pull a model</h2>
+      <h2 id={id}>{t("Pull a model")}</h2>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -46,9 +47,9 @@ export function PullModel({ admin }: { admin: AdminAccess }) {
       >
         <input
           type="text"
-          aria-label="Name of the model at the hub"
+          aria-label={t("Name of the model at the hub")}
           aria-describedby={`${id}-help`}
-          placeholder="OWNER/NAME or OWNER/NAME:Q4_K_M"
+          placeholder={t("OWNER/NAME or OWNER/NAME:Q4_K_M")}
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
@@ -59,17 +60,18 @@ export function PullModel({ admin }: { admin: AdminAccess }) {
           }}
         />
         <button type="submit" class="small-primary">
-          Pull
+          {t("Pull")}
         </button>
       </form>
       <p id={`${id}-help`} class="hint">
-        The server downloads it from its hub (Hugging Face, unless it is configured otherwise) into its model
-        folder. That needs the admin key.
+        {t(
+          "The server downloads it from its hub (Hugging Face, unless it is configured otherwise) into its model folder. That needs the admin key.",
+        )}
       </p>
       <p class="wrong" role="alert">
         {problem}
       </p>
-      <ul class="pulls" aria-label="Models that are pulled">
+      <ul class="pulls" aria-label={t("Models that are pulled")}>
         {pullsOf(app).list.value.map((one) => (
           <OnItsWay key={one.name} pull={one} again={() => void pull(one.name)} />
         ))}
@@ -89,25 +91,39 @@ function OnItsWay({ pull, again }: { pull: Pull; again(): void }) {
         <strong>{name}</strong>
       </p>
       {running && (
-        <progress max={total || 1} {...(total > 0 && { value: done })} aria-label={`${name} is pulled`} />
+        <progress
+          max={total || 1}
+          {...(total > 0 && { value: done })}
+          aria-label={t("{name} is pulled", { name })}
+        />
       )}
       <p class={phase === "failed" ? "wrong" : "hint"} role={running ? undefined : "status"}>
         {stateOf(app, pull)}
       </p>
       <p class="does">
         {running && (
-          <button type="button" class="quiet" onClick={() => pullsOf(app).stop(name)}>
-            Stop<span class="hidden"> pulling {name}</span>
+          <button
+            type="button"
+            class="quiet"
+            aria-label={t("Stop pulling {name}", { name })}
+            onClick={() => pullsOf(app).stop(name)}
+          >
+            {t("Stop")}
           </button>
         )}
         {(phase === "failed" || phase === "stopped") && (
-          <button type="button" class="quiet" aria-label={`Pull again: ${name}`} onClick={again}>
-            Pull again
+          <button type="button" class="quiet" aria-label={t("Pull again: {name}", { name })} onClick={again}>
+            {t("Pull again")}
           </button>
         )}
         {!running && (
-          <button type="button" class="quiet" onClick={() => pullsOf(app).dismiss(name)}>
-            Dismiss<span class="hidden"> {name}</span>
+          <button
+            type="button"
+            class="quiet"
+            aria-label={t("Dismiss {name}", { name })}
+            onClick={() => pullsOf(app).dismiss(name)}
+          >
+            {t("Dismiss")}
           </button>
         )}
       </p>
@@ -117,13 +133,17 @@ function OnItsWay({ pull, again }: { pull: Pull; again(): void }) {
 
 function stateOf(app: App, { phase, text, done, total, model }: Pull): string {
   if (phase === "failed") return withoutPaths(sentence(text));
-  if (phase === "stopped") return "Stopped. Pull it again, and it goes on where it stopped.";
+  if (phase === "stopped") return t("Stopped. Pull it again, and it goes on where it stopped.");
   if (phase === "done") {
-    if (model === "") return "The server has this model already.";
-    if (app.models.value.includes(model)) return `${model} is there now.`;
-    return `${model} is in the model folder now. This server offers only the models that it was started with: start it with --models-dir to choose among those of a folder.`;
+    if (model === "") return t("The server has this model already.");
+    if (app.models.value.includes(model)) return t("{name} is there now.", { name: model });
+    return t(
+      "{name} is in the model folder now. This server offers only the models that it was started with: start it with --models-dir to choose among those of a folder.",
+      { name: model },
+    );
   }
-  const far = total > 0 ? `${bytes(done)} of ${bytes(total)} (${Math.floor((100 * done) / total)} %)` : "";
-  const what = text.startsWith("pulling") || text === "" ? far || "Asking the hub…" : sentence(text);
+  const parts = { done: bytes(done), total: bytes(total), n: Math.floor((100 * done) / total) };
+  const far = total > 0 ? t("{done} of {total} ({n} %)", parts) : "";
+  const what = text.startsWith("pulling") || text === "" ? far || t("Asking the hub…") : sentence(text);
   return withoutPaths(what);
 }

@@ -3,6 +3,7 @@
 // The button that removes a model from the server's folder.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../../language/language.ts";
 
 /** Removes a model, after a second question. */
 export function RemoveModel({ name, remove }: { name: string; remove(): void }) {
@@ -16,27 +17,28 @@ export function RemoveModel({ name, remove }: { name: string; remove(): void }) 
   };
   if (!asking.value) {
     return (
-      <button type="button" class="quiet" onClick={turn(true)}>
-        Remove<span class="hidden"> {name}</span>
+      <button type="button" class="quiet" aria-label={t("Remove {name}", { name })} onClick={turn(true)}>
+        {t("Remove")}
       </button>
     );
   }
   return (
     <>
-      <span class="hint">Its files are deleted on the server.</span>
+      <span class="hint">{t("Its files are deleted on the server.")}</span>
       <button
         ref={sure}
         type="button"
         class="danger"
+        aria-label={t("Remove {name} for good", { name })}
         onClick={() => {
           asking.value = false;
           remove();
         }}
       >
-        Remove<span class="hidden"> {name} for good</span>
+        {t("Remove")}
       </button>
       <button type="button" class="quiet" onClick={turn(false)}>
-        Cancel
+        {t("Cancel")}
       </button>
     </>
   );

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The files of the plugin folder that could not be loaded.
+import { t } from "../../language/language.ts";
 import { fileRemedy, type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";
 import { sentence } from "../../text/sentence.ts";
 
@@ -8,7 +9,7 @@ import { sentence } from "../../text/sentence.ts";
 export function BrokenFiles({ files }: { files: readonly PluginFile[] }) {
   return (
     <section class="broken" aria-labelledby="broken-title">
-      <h2 id="broken-title">Files that could not be loaded</h2>
+      <h2 id="broken-title">{t("Files that could not be loaded")}</h2>
       <ul>
         {files.map(({ file, size, error }) => (
           <li key={file}>

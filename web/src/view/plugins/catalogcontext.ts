@@ -13,7 +13,7 @@ export const CatalogProvider = Context.Provider;
 
 export function useCatalog(): Catalog {
   const catalog = useContext(Context);
-  if (catalog === undefined) throw new Error("a component stands outside of the plugins view");
+  if (catalog === undefined) throw new Error("a component stands outside of the plugins view"); // untranslated: for programmers
   return catalog;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // How often a plugin failed, and the way out of quarantine.
+import { language, t, tn, tx } from "../../language/language.ts";
 import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { count } from "../../text/numberformat.ts";
 import { useCatalog } from "./catalogcontext.ts";
@@ -15,24 +16,28 @@ export function Faults({ plugin }: { plugin: PluginFile }) {
       <p>
         {state === "quarantined" && (
           <>
-            <strong>Quarantined.</strong> Whoever made it fault again and again has to wait before using it
-            again; others use it as before.{" "}
+            {tx(
+              "{quarantined} Whoever made it fault again and again has to wait before using it again; others use it as before.",
+              { quarantined: <strong>{t("Quarantined.")}</strong> },
+            )}{" "}
           </>
         )}
-        It has faulted {faults === 1 ? "once" : `${count(faults)} times`}
-        {Number.isNaN(at.getTime()) ? "" : ", last "}
-        {!Number.isNaN(at.getTime()) && <time dateTime={faultedAt}>{timeWords(at)}</time>}
-        {lastFault === "" ? "." : ":"}
+        {tn(faults, "It has faulted once.", "It has faulted {n} times.", { n: count(faults) })}{" "}
+        {!Number.isNaN(at.getTime()) && lastTime(at, faultedAt)}
       </p>
       {lastFault !== "" && <pre class="fault">{lastFault}</pre>}
       <button type="button" class="quiet" onClick={() => catalog.reset(name)}>
-        {state === "quarantined" ? "End the quarantine" : "Forget the faults"}
+        {state === "quarantined" ? t("End the quarantine") : t("Forget the faults")}
       </button>
     </div>
   );
 }
 
-function timeWords(at: Date): string {
+function lastTime(at: Date, iso: string) {
+  const locale = language === "en" ? "en-GB" : language;
   const today = at.toDateString() === new Date().toDateString();
-  return today ? `at ${at.toLocaleTimeString("en-GB")}` : `on ${at.toLocaleString("en-GB")}`;
+  const time = (
+    <time dateTime={iso}>{today ? at.toLocaleTimeString(locale) : at.toLocaleString(locale)}</time>
+  );
+  return today ? tx("The last time was at {time}.", { time }) : tx("The last time was on {time}.", { time });
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// One plugin in the list.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
+// One plugin in the list.
+import { t } from "../../language/language.ts";
 import { kindsOf, limitsOf, type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";
 import { copyText } from "../clipboard.ts";
 import { useCatalog } from "./catalogcontext.ts";
@@ -25,7 +26,7 @@ export function PluginCard({ plugin }: { plugin: PluginFile }) {
         <StateBadge plugin={plugin} />
       </header>
       {summary !== "" && <p class="summary">{`${summary[0]?.toUpperCase()}${summary.slice(1)}`}</p>}
-      <ul class="kinds" aria-label="Takes part as">
+      <ul class="kinds" aria-label={t("Takes part as")}>
         {kindsOf(plugin).map((kind) => (
           <li key={kind.name} title={kind.title}>
             {kind.name}
@@ -34,12 +35,14 @@ export function PluginCard({ plugin }: { plugin: PluginFile }) {
       </ul>
       {error !== "" && (
         <p class="warning">
-          The file has changed and cannot be loaded, so the plugin from before stays in use: {error}
+          {t("The file has changed and cannot be loaded, so the plugin from before stays in use: {error}", {
+            error,
+          })}
         </p>
       )}
       {plugin.modelErrors.map((failed) => (
         <p class="warning" key={failed.model}>
-          It cannot be used with the model {failed.model}: {failed.error}
+          {t("It cannot be used with the model {model}: {error}", { ...failed })}
         </p>
       ))}
       {plugin.faults > 0 && <Faults plugin={plugin} />}
@@ -52,7 +55,7 @@ export function PluginCard({ plugin }: { plugin: PluginFile }) {
           open.value = !open.peek();
         }}
       >
-        Configure and try
+        {t("Configure and try")}
       </button>
       <div id={`${id}-bench`} hidden={!open.value}>
         {open.value && <Workbench plugin={plugin} />}
@@ -64,7 +67,12 @@ export function PluginCard({ plugin }: { plugin: PluginFile }) {
       )}
       <footer>
         <p class="hint">
-          {[by, ...limitsOf(plugin), bundled ? "comes with the server" : plugin.file, sizeWords(plugin.size)]
+          {[
+            by,
+            ...limitsOf(plugin),
+            bundled ? t("comes with the server") : plugin.file,
+            sizeWords(plugin.size),
+          ]
             .filter(Boolean)
             .join(" · ")}
           {" · "}
@@ -81,13 +89,16 @@ function StateBadge({ plugin }: { plugin: PluginFile }) {
   return (
     <span class="states">
       {plugin.always && (
-        <span class="state" title="The server's configuration has every request use it (plugins.default).">
-          In every request
+        <span
+          class="state"
+          title={t("The server's configuration has every request use it (plugins.default).")}
+        >
+          {t("In every request")}
         </span>
       )}
       <span class="state" data-state={plugin.state}>
         <span class="dot" aria-hidden="true" />
-        {quarantined ? "Quarantined" : "Ready"}
+        {quarantined ? t("Quarantined") : t("Ready")}
       </span>
     </span>
   );
@@ -104,8 +115,8 @@ function Hash({ sha256 }: { sha256: string }) {
     });
   };
   return (
-    <button type="button" class="link" title={`SHA-256 ${sha256}: copy`} onClick={copy}>
-      {copied.value ? "copied" : <code>sha256 {sha256.slice(0, 12)}</code>}
+    <button type="button" class="link" title={t("SHA-256 {hash}: copy", { hash: sha256 })} onClick={copy}>
+      {copied.value ? t("copied") : <code>sha256 {sha256.slice(0, 12)}</code>}
     </button>
   );
 }

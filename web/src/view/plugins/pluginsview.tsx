@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The plugins view: list, uploads and workbench.
+import { t } from "../../language/language.ts";
 import "../../style/plugins.css";
 import "../../style/workbench.css";
 import { useSignal } from "@preact/signals";
@@ -35,7 +36,7 @@ export default function PluginsView() {
   return (
     <CatalogProvider value={catalog}>
       <Folder catalog={catalog} />
-      <AdminDialog admin={catalog.admin} purpose="To change the plugins" />
+      <AdminDialog admin={catalog.admin} purpose={t("To change the plugins")} />
     </CatalogProvider>
   );
 }
@@ -49,7 +50,7 @@ function Folder({ catalog }: { catalog: Catalog }) {
     <main
       id="scroller"
       class="plugins"
-      aria-label="Plugins"
+      aria-label={t("Plugins")}
       data-over={over.value}
       onDragOver={(event) => {
         if (!event.dataTransfer?.types.includes("Files")) return;
@@ -68,7 +69,7 @@ function Folder({ catalog }: { catalog: Catalog }) {
       <div class="plugins-page">
         <header class="plugins-head">
           <p class="hint">
-            Sandboxed WebAssembly modules that write the prompt, choose tokens and end answers.
+            {t("Sandboxed WebAssembly modules that write the prompt, choose tokens and end answers.")}
           </p>
           {!unsupported.value && <UploadButton />}
         </header>
@@ -80,7 +81,7 @@ function Folder({ catalog }: { catalog: Catalog }) {
           </p>
         )}
         {unsupported.value && <NoPlugins />}
-        {files.value === undefined && catalog.problem.value === "" && <p role="status">Loading…</p>}
+        {files.value === undefined && catalog.problem.value === "" && <p role="status">{t("Loading…")}</p>}
         {files.value?.length === 0 && <EmptyFolder />}
         <ul class="plugin-list">
           {loaded.map((plugin) => (
@@ -92,7 +93,7 @@ function Folder({ catalog }: { catalog: Catalog }) {
         {broken.length > 0 && <BrokenFiles files={broken} />}
       </div>
       <p class="drop-here" aria-hidden="true">
-        Drop the .wasm files here
+        {t("Drop the .wasm files here")}
       </p>
     </main>
   );

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// The prompt as a template plugin writes it, beside the usual one.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { PluginRoutes } from "../../host/pluginroutes.ts";
 import type { GenerateRequest } from "../../host/protocol.ts";
+// The prompt as a template plugin writes it, beside the usual one.
+import { t, tn } from "../../language/language.ts";
 import { type Prompt, runsOf } from "../../plugins/prompt.ts";
 import { requestFor } from "../../settings/request.ts";
 import { count, tokens as many } from "../../text/numberformat.ts";
@@ -14,10 +15,10 @@ const pause = 300; // milliseconds without a change before the host is asked
 const mostShown = 4000; // tokens
 
 const sample: GenerateRequest["messages"] = [
-  { role: "system", content: "You tell short stories." },
-  { role: "user", content: "Tell me about a frog." },
-  { role: "assistant", content: "A frog sat on a stone." },
-  { role: "user", content: "And then?" },
+  { role: "system", content: t("You tell short stories.") },
+  { role: "user", content: t("Tell me about a frog.") },
+  { role: "assistant", content: t("A frog sat on a stone.") },
+  { role: "user", content: t("And then?") },
 ];
 
 interface Props {
@@ -63,17 +64,19 @@ export function PromptPreview({ name, sha256, config, ready }: Props) {
     };
   }, [asked, ready]);
   return (
-    <section class="preview" aria-label="Prompt preview">
-      <h3>The prompt</h3>
+    <section class="preview" aria-label={t("Prompt preview")}>
+      <h3>{t("The prompt")}</h3>
       <p class="hint">
-        {own ? "This chat, up to its last question" : "An example conversation"}, as the model would get it.
+        {own
+          ? t("This chat, up to its last question, as the model would get it.")
+          : t("An example conversation, as the model would get it.")}
       </p>
       {answers.value === undefined ? (
-        <p role="status">Loading…</p>
+        <p role="status">{t("Loading…")}</p>
       ) : (
         <div class="columns" aria-live="polite">
           <Rendered title={name} answer={answers.value[0]} />
-          <Rendered title="The model’s own template" answer={answers.value[1]} />
+          <Rendered title={t("The model’s own template")} answer={answers.value[1]} />
         </div>
       )}
     </section>
@@ -104,11 +107,11 @@ function Rendered({ title, answer }: { title: string; answer: Answer }) {
         {title} <span class="hint">{many(tokens.length)}</span>
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard */}
-      <section class="prompt" tabIndex={0} aria-label={`Prompt of ${title}`}>
+      <section class="prompt" tabIndex={0} aria-label={t("Prompt of {template}", { template: title })}>
         <pre>
           {runsOf(tokens.slice(0, mostShown)).map((run, at) =>
             run.special ? (
-              <mark key={String(at)} class="special" title="One special token">
+              <mark key={String(at)} class="special" title={t("One special token")}>
                 {run.text}
               </mark>
             ) : (
@@ -117,7 +120,11 @@ function Rendered({ title, answer }: { title: string; answer: Answer }) {
           )}
         </pre>
       </section>
-      {hidden > 0 && <p class="hint">{count(hidden)} more tokens are not shown.</p>}
+      {hidden > 0 && (
+        <p class="hint">
+          {tn(hidden, "{n} more token is not shown.", "{n} more tokens are not shown.", { n: count(hidden) })}
+        </p>
+      )}
     </figure>
   );
 }

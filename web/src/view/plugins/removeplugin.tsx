@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// The button that removes a plugin.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+// The button that removes a plugin.
+import { t, tx } from "../../language/language.ts";
 import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { useCatalog } from "./catalogcontext.ts";
 
@@ -19,20 +20,22 @@ export function RemoveButton({ plugin: { name, file } }: { plugin: PluginFile })
       <button
         type="button"
         class="quiet"
-        aria-label={`Remove ${name}`}
+        aria-label={t("Remove {what}", { what: name })}
         onClick={() => {
           asking.value = true;
         }}
       >
-        Remove
+        {t("Remove")}
       </button>
     );
   }
   return (
-    <fieldset class="confirm" aria-label={`Remove ${name}?`}>
+    <fieldset class="confirm" aria-label={t("Remove {plugin}?", { plugin: name })}>
       <p>
-        This deletes <code>{file}</code> on the server. It cannot be undone. Chats that use the plugin go on
-        without it.
+        {tx(
+          "This deletes {file} on the server. It cannot be undone. Chats that use the plugin go on without it.",
+          { file: <code>{file}</code> },
+        )}
       </p>
       <p class="choices">
         <button
@@ -44,7 +47,7 @@ export function RemoveButton({ plugin: { name, file } }: { plugin: PluginFile })
             catalog.remove(name);
           }}
         >
-          Remove
+          {t("Remove")}
         </button>
         <button
           type="button"
@@ -53,7 +56,7 @@ export function RemoveButton({ plugin: { name, file } }: { plugin: PluginFile })
             asking.value = false;
           }}
         >
-          Cancel
+          {t("Cancel")}
         </button>
       </p>
     </fieldset>

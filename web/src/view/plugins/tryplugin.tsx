@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Answers the chat's last question, or another in its place, with and without a plugin.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { App } from "../../app.ts";
@@ -8,6 +7,8 @@ import type { Chat } from "../../chats/chat.ts";
 import { type Message, unkept } from "../../chats/message.ts";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { advice, remedy } from "../../host/erroradvice.ts";
+// Answers the chat's last question, or another in its place, with and without a plugin.
+import { t } from "../../language/language.ts";
 import { choiceOf, withoutPlugin, withPlugin } from "../../plugins/pluginchoice.ts";
 import { hostChain } from "../../settings/chain.ts";
 import { upToQuestion } from "../../settings/curl.ts";
@@ -49,8 +50,8 @@ export function TryIt({ name, config, ready }: Props) {
   const [a, b] = runs.value.map((run) => run.message.value);
   const running = a?.answer?.phase !== "done" || b?.answer?.phase !== "done";
   return (
-    <section class="try" aria-label={`Try ${name}`}>
-      <h3>Try it</h3>
+    <section class="try" aria-label={t("Try {plugin}", { plugin: name })}>
+      <h3>{t("Try it")}</h3>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -59,7 +60,7 @@ export function TryIt({ name, config, ready }: Props) {
       >
         <input
           type="text"
-          aria-label="A question to try it with"
+          aria-label={t("A question to try it with")}
           value={question}
           onInput={(event) => {
             question.value = event.currentTarget.value;
@@ -67,22 +68,24 @@ export function TryIt({ name, config, ready }: Props) {
         />
         {a !== undefined && running ? (
           <button type="button" class="quiet" onClick={stop}>
-            Stop
+            {t("Stop")}
           </button>
         ) : (
           <button type="submit" class="primary" disabled={!ready}>
-            Try
+            {t("Try")}
           </button>
         )}
       </form>
       {tree.path.value.length > 0 && (
-        <p class="hint">Asked in “{title.value}”, in the place of its last question.</p>
+        <p class="hint">
+          {t("Asked in “{chat}”, in the place of its last question.", { chat: title.value })}
+        </p>
       )}
       {a !== undefined && b !== undefined && (
         <>
           <div class="columns">
-            <Answer title={`Without ${name}`} message={a} other={b} />
-            <Answer title={`With ${name}`} message={b} other={a} />
+            <Answer title={t("Without {plugin}", { plugin: name })} message={a} other={b} />
+            <Answer title={t("With {plugin}", { plugin: name })} message={b} other={a} />
           </div>
           <p class="hint" role="status">
             {running
@@ -98,7 +101,7 @@ export function TryIt({ name, config, ready }: Props) {
 /** The chat up to its last question; of a chat without one, a question to try. */
 function conversation({ tree }: Chat): Message[] {
   const path = tree.path.peek().map((id) => tree.node(id).peek());
-  return path.length > 0 ? upToQuestion(path) : [unkept("user", "Tell me a story about a frog.")];
+  return path.length > 0 ? upToQuestion(path) : [unkept("user", t("Tell me a story about a frog."))];
 }
 
 /** A conversation that ends with another question, beside the same files. */
@@ -144,6 +147,6 @@ function sharedLength(a: string, b: string): number {
 
 function verdict(a: Message, b: Message, used: boolean): string {
   if (a.answer?.outcome?.error !== undefined || b.answer?.outcome?.error !== undefined) return "";
-  if (a.content === b.content) return "Both are the same: here the plugin had nothing to change.";
-  return used ? "This chat uses it already." : "Do you like it? Switch it on with “Use in this chat”.";
+  if (a.content === b.content) return t("Both are the same: here the plugin had nothing to change.");
+  return used ? t("This chat uses it already.") : t("Do you like it? Switch it on with “Use in this chat”.");
 }

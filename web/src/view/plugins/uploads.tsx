@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The upload button, and the uploads that are on their way.
 import { useRef } from "preact/hooks";
+// The upload button, and the uploads that are on their way.
+import { t, tx } from "../../language/language.ts";
 import { titleOf, type Upload } from "../../plugins/catalog.ts";
 import { type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";
 import { Icon } from "../icon.tsx";
@@ -14,7 +15,7 @@ export function UploadButton() {
     <>
       <button type="button" class="primary upload" onClick={() => input.current?.click()}>
         <Icon name="up" />
-        Upload
+        {t("Upload")}
       </button>
       <input
         ref={input}
@@ -23,7 +24,7 @@ export function UploadButton() {
         accept=".wasm,application/wasm"
         multiple
         tabIndex={-1}
-        aria-label="Plugin files"
+        aria-label={t("Plugin files")}
         onChange={(event) => {
           catalog.add([...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = ""; // so that the same file can be chosen again
@@ -42,7 +43,7 @@ export function droppedFiles(data: DataTransfer | null): File[] {
 export function Uploads() {
   const catalog = useCatalog();
   return (
-    <ul class="uploads" aria-label="Uploads" aria-live="polite">
+    <ul class="uploads" aria-label={t("Uploads")} aria-live="polite">
       {catalog.uploads.value.map((upload) => (
         <li key={upload.id} data-phase={upload.phase}>
           <p class="file-name">
@@ -53,8 +54,8 @@ export function Uploads() {
             <button
               type="button"
               class="quiet"
-              aria-label={`Dismiss ${upload.name}`}
-              title="Dismiss"
+              aria-label={t("Dismiss {what}", { what: upload.name })}
+              title={t("Dismiss")}
               onClick={() => catalog.dismiss(upload.id)}
             >
               <Icon name="close" />
@@ -69,11 +70,17 @@ export function Uploads() {
 function State({ upload }: { upload: Upload }) {
   switch (upload.phase) {
     case "waiting":
-      return <p class="hint">Waiting for its turn…</p>;
+      return <p class="hint">{t("Waiting for its turn…")}</p>;
     case "sending":
-      return <progress max={1} value={upload.share} aria-label={`${upload.name} is being sent`} />;
+      return (
+        <progress
+          max={1}
+          value={upload.share}
+          aria-label={t("{file} is being sent", { file: upload.name })}
+        />
+      );
     case "loading":
-      return <p class="hint">The server checks it…</p>;
+      return <p class="hint">{t("The server checks it…")}</p>;
     case "asking":
       return <Replace upload={upload} />;
     default:
@@ -87,25 +94,26 @@ function Replace({ upload }: { upload: Upload }) {
   if (upload.replaces === undefined) return null;
   const { before, after } = upload.replaces;
   return (
-    <fieldset class="replace" aria-label={`Replace ${after.name}?`}>
+    <fieldset class="replace" aria-label={t("Replace {plugin}?", { plugin: after.name })}>
       <p>
-        There is a plugin <strong>{after.name}</strong> already. Answers that run keep the one they began
-        with.
+        {tx("There is a plugin {name} already. Answers that run keep the one they began with.", {
+          name: <strong>{after.name}</strong>,
+        })}
       </p>
       <dl>
-        <dt>Now</dt>
-        <dd>{before === undefined ? "not known" : <Fingerprint plugin={before} />}</dd>
-        <dt>New</dt>
+        <dt>{t("Now")}</dt>
+        <dd>{before === undefined ? t("not known") : <Fingerprint plugin={before} />}</dd>
+        <dt>{t("New")}</dt>
         <dd>
           <Fingerprint plugin={after} />
         </dd>
       </dl>
       <p class="choices">
         <button type="button" class="primary" onClick={() => catalog.decide(upload.id, true)}>
-          Replace
+          {t("Replace")}
         </button>
         <button type="button" class="quiet" onClick={() => catalog.decide(upload.id, false)}>
-          Keep the old one
+          {t("Keep the old one")}
         </button>
       </p>
     </fieldset>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Where a plugin is configured, switched on and tried.
 import { useSignal } from "@preact/signals";
 import { addressOf } from "../../address.ts";
+// Where a plugin is configured, switched on and tried.
+import { t, tn } from "../../language/language.ts";
 import {
   choiceOf,
   hasRoom,
@@ -37,17 +38,19 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
   const host = () => hostChain(props.peek().defaults, plugins.peek());
   const places: Place[] = [
     {
-      label: "Use in this chat",
+      label: t("Use in this chat"),
       help:
-        chat.title.value === "" ? "The chat that is open; it has no messages yet." : `“${chat.title.value}”`,
+        chat.title.value === ""
+          ? t("The chat that is open; it has no messages yet.")
+          : t("“{title}”", { title: chat.title.value }),
       settings: chat.settings.value,
       keep: (settings) => {
         chat.settings.value = settings;
       },
     },
     {
-      label: "Use in new chats",
-      help: "Chats that you begin from now on.",
+      label: t("Use in new chats"),
+      help: t("Chats that you begin from now on."),
       settings: inNew.value,
       keep: (settings) => {
         starting.keep(settings);
@@ -82,11 +85,11 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
         <PolicyHints plugin={plugin} />
         {choiceOf(chat.settings.value, name) !== undefined && (
           <a class="link" href={addressOf("chat", chat.tree.path.value.length > 0 ? chat.id : undefined)}>
-            Open the chat
+            {t("Open the chat")}
           </a>
         )}
         {problems.value.length > 0 && <Unready problems={problems.value} />}
-        <h3>Configuration</h3>
+        <h3>{t("Configuration")}</h3>
         <SchemaForm schema={schema} value={config.value} onChange={change} />
       </div>
       <div class="see">
@@ -111,7 +114,7 @@ function DefaultSwitch({ plugin }: { plugin: PluginFile }) {
   const host = () => hostChain(props.peek().defaults, plugins.peek());
   return (
     <UseSwitch
-      label="Do without it in this chat"
+      label={t("Do without it in this chat")}
       help={policyTexts(plugin).join(" ")}
       on={settings.value.off.includes(entryOf(plugin.name))}
       turn={(without) => {
@@ -125,7 +128,7 @@ function DefaultSwitch({ plugin }: { plugin: PluginFile }) {
 function PolicyHints({ plugin }: { plugin: PluginFile }) {
   if (isDefault(plugin)) return null;
   if (plugin.always)
-    return <p class="hint">Every request to this server uses it; its operator has set that.</p>;
+    return <p class="hint">{t("Every request to this server uses it; its operator has set that.")}</p>;
   return policyTexts(plugin).map((text) => (
     <p class="hint" key={text}>
       {text}
@@ -148,8 +151,8 @@ function isUsed(place: Place, name: string): boolean {
 function Unready({ problems }: { problems: readonly string[] }) {
   return (
     <p class="hint" role="status">
-      First complete the configuration. {problems[0]}
-      {problems.length > 1 && ` And ${problems.length - 1} more.`}
+      {t("First complete the configuration. {problem}", { problem: problems[0] ?? "" })}
+      {problems.length > 1 && ` ${tn(problems.length - 1, "And {n} more.", "And {n} more.")}`}
     </p>
   );
 }

@@ -7,6 +7,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import type { Candidate } from "../../host/protocol.ts";
+import { list, t, tn, tx } from "../../language/language.ts";
 import { count } from "../../text/numberformat.ts";
 import { alignment, spanOf } from "../../trace/align.ts";
 import { beginningAt, type Fork, forksOf, piecesWith, textsOf } from "../../trace/roads.ts";
@@ -55,14 +56,14 @@ function Roads({ chat, id, close, again, done }: RoadsProps) {
   if (reader.state.value === "loading")
     return (
       <p class="roads" role="status">
-        Looking for the token record…
+        {t("Looking for the token record…")}
       </p>
     );
   if (reader.state.value === "none" && again) return <Again chat={chat} id={id} close={close} done={done} />;
   return (
     <section
       class="roads"
-      aria-label="Other words"
+      aria-label={t("Other words")}
       onKeyDown={(event) =>
         steps(
           event,
@@ -87,7 +88,13 @@ function Roads({ chat, id, close, again, done }: RoadsProps) {
 
 function Close({ close }: { close(): void }) {
   return (
-    <button type="button" class="quiet" aria-label="Close other words" title="Close" onClick={close}>
+    <button
+      type="button"
+      class="quiet"
+      aria-label={t("Close other words")}
+      title={t("Close")}
+      onClick={close}
+    >
       <Icon name="close" />
     </button>
   );
@@ -112,15 +119,15 @@ function Again({ chat, id, close, done }: Omit<RoadsProps, "again">) {
     chat.answerAgain(id, tracedAgain(chat.settings.peek(), chat.tree.node(id).peek().answer?.seed));
   };
   return (
-    <section class="roads" aria-label="Other words">
+    <section class="roads" aria-label={t("Other words")}>
       <header>
         <p role="status">{standings[standing]}</p>
         <Close close={close} />
       </header>
-      {standing === "running" && <progress aria-label="Tokens" max={of} value={tokens} />}
+      {standing === "running" && <progress aria-label={t("Tokens")} max={of} value={tokens} />}
       {standing === "otherwise" && (
         <button type="button" class="quiet" disabled={!online} onClick={another}>
-          Write another answer with a record
+          {t("Write another answer with a record")}
         </button>
       )}
     </section>
@@ -128,24 +135,25 @@ function Again({ chat, id, close, done }: Omit<RoadsProps, "again">) {
 }
 
 const standings: Record<Standing, string> = {
-  idle: "For this the answer is computed again, once the server is reached.",
-  running: "Computing the answer again, to see of which words the model was unsure…",
-  done: "Computing the answer again, to see of which words the model was unsure…",
-  failed: "The server could not compute the answer again.",
-  otherwise:
+  idle: t("For this the answer is computed again, once the server is reached."),
+  running: t("Computing the answer again, to see of which words the model was unsure…"),
+  done: t("Computing the answer again, to see of which words the model was unsure…"),
+  failed: t("The server could not compute the answer again."),
+  otherwise: t(
     "The server writes this answer otherwise now, perhaps because settings were changed since. So of which words the model was unsure is not known.",
+  ),
 };
 
 function said(lost: boolean, forks: readonly Fork[]): string {
-  if (lost) return "This browser does not keep the record of what the model was unsure of.";
+  if (lost) return t("This browser does not keep the record of what the model was unsure of.");
   const unsure = forks.filter(({ shade }) => shade > 0).length;
   const backed = forks.filter(({ instead }) => instead.length > 0).length;
-  if (unsure + backed === 0) return "The model was sure of every word.";
+  if (unsure + backed === 0) return t("The model was sure of every word.");
   const parts = [
-    ...(unsure > 0 ? [`was unsure of ${count(unsure)} ${unsure === 1 ? "word" : "words"}`] : []),
-    ...(backed > 0 ? [`backed up at ${count(backed)} ${backed === 1 ? "place" : "places"}`] : []),
+    ...(unsure > 0 ? [tn(unsure, "was unsure of {n} word", "was unsure of {n} words")] : []),
+    ...(backed > 0 ? [tn(backed, "backed up at {n} place", "backed up at {n} places")] : []),
   ];
-  return `The model ${parts.join(" and ")}. Press one in the text, or step through.`;
+  return t("The model {did}. Press one in the text, or step through.", { did: list(parts) });
 }
 
 /** The arrows step through the words. */
@@ -164,21 +172,19 @@ function Stepper({ at, of, go }: { at: number; of: number; go(to: number): void 
       <button
         type="button"
         class="quiet"
-        aria-label="Previous word"
-        title="Previous word (←)"
+        aria-label={t("Previous word")}
+        title={t("Previous word (←)")}
         aria-disabled={at === 0}
         onClick={() => go(at - 1)}
       >
         <Icon name="left" />
       </button>
-      <span>
-        {count(at + 1)} of {count(of)}
-      </span>
+      <span>{t("{n} of {total}", { n: count(at + 1), total: count(of) })}</span>
       <button
         type="button"
         class="quiet"
-        aria-label="Next word"
-        title="Next word (→)"
+        aria-label={t("Next word")}
+        title={t("Next word (→)")}
         aria-disabled={at === of - 1}
         onClick={() => go(at + 1)}
       >
@@ -202,11 +208,13 @@ function ForkView({ chat, id, fork, pieces, close }: ForkProps) {
   const { place, p, roads, instead } = fork;
   const online = app.connection.status.value.kind === "online";
   const word = pieces[place]?.trace?.token ?? pieces[place]?.text ?? "";
+  const shown = <code>{visibleToken(word)}</code>;
   const take = (road: Candidate) => {
     const begun = beginningAt(chat.tree.node(id).peek(), pieces, place, road.token);
     if (begun === undefined) {
-      app.notice.value =
-        "This word is no part of the text that is shown, so the answer cannot go on from it.";
+      app.notice.value = t(
+        "This word is no part of the text that is shown, so the answer cannot go on from it.",
+      );
       return;
     }
     close();
@@ -217,9 +225,10 @@ function ForkView({ chat, id, fork, pieces, close }: ForkProps) {
     <div class="fork" aria-live="polite">
       {instead.length > 0 && <BackedUp fork={fork} word={word} />}
       <p>
-        <code>{visibleToken(word)}</code>
-        {Number.isNaN(p) ? " was put here." : ` was chosen; the model gave it ${percent(p)}.`}
-        {roads.length > 0 && " It might have been:"}
+        {Number.isNaN(p)
+          ? tx("{word} was put here.", { word: shown })
+          : tx("{word} was chosen; the model gave it {p}.", { word: shown, p: percent(p) })}{" "}
+        {roads.length > 0 && t("It might have been:")}
       </p>
       <ul>
         {roads.map((road) => (
@@ -228,7 +237,7 @@ function ForkView({ chat, id, fork, pieces, close }: ForkProps) {
               type="button"
               class="road"
               disabled={!online}
-              title="Write the answer again from this word"
+              title={t("Write the answer again from this word")}
               onClick={() => take(road)}
             >
               <code>{visibleToken(road.token)}</code> <small>{percent(road.p)}</small>
@@ -237,7 +246,7 @@ function ForkView({ chat, id, fork, pieces, close }: ForkProps) {
         ))}
       </ul>
       {roads.length > 0 && (
-        <p class="hint">Choose one, and the answer is written again from there, beside this one.</p>
+        <p class="hint">{t("Choose one, and the answer is written again from there, beside this one.")}</p>
       )}
     </div>
   );
@@ -248,8 +257,11 @@ function BackedUp({ fork: { instead }, word }: { fork: Fork; word: string }) {
   const by = [...new Set(instead.map(({ takenBy = "" }) => actor(takenBy).replace(/^plugin:/, "")))];
   return (
     <p>
-      <strong>{by.join(", ")}</strong> backed up here:{" "}
-      <s>{visibleToken(instead.map(({ text }) => text).join(""))}</s>, then <code>{visibleToken(word)}</code>.
+      {tx("{who} backed up here: {earlier}, then {word}.", {
+        who: <strong>{by.join(", ")}</strong>,
+        earlier: <s>{visibleToken(instead.map(({ text }) => text).join(""))}</s>,
+        word: <code>{visibleToken(word)}</code>,
+      })}
     </p>
   );
 }

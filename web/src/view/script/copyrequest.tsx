@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import type { App } from "../../app.ts";
 import type { GenerateRequest } from "../../host/protocol.ts";
+import { t } from "../../language/language.ts";
 import { curlCommand } from "../../settings/curl.ts";
 import { copyText } from "../clipboard.ts";
 import { Icon } from "../icon.tsx";
@@ -11,13 +12,13 @@ import { Icon } from "../icon.tsx";
 /** Copies the request with the script as a curl command, or as the body alone. */
 export function CopyRequest({ app, request }: { app: App; request(): GenerateRequest }) {
   const said = useSignal("");
-  const copy = (text: string, what: string) =>
+  const copy = (text: string, copied: string) =>
     copyText(text).then(
       () => {
-        said.value = `${what} is copied.`;
+        said.value = copied;
       },
       () => {
-        said.value = "The browser does not let this page copy.";
+        said.value = t("The browser does not let this page copy.");
       },
     );
   return (
@@ -25,18 +26,20 @@ export function CopyRequest({ app, request }: { app: App; request(): GenerateReq
       <button
         type="button"
         class="quiet"
-        onClick={() => copy(curlCommand(app.base, request(), app.keeper.key !== ""), "The curl command")}
+        onClick={() =>
+          copy(curlCommand(app.base, request(), app.keeper.key !== ""), t("The curl command is copied."))
+        }
       >
         <Icon name="copy" />
-        Copy as curl
+        {t("Copy as curl")}
       </button>
       <button
         type="button"
         class="quiet"
-        onClick={() => copy(JSON.stringify(request(), undefined, 2), "The request’s body")}
+        onClick={() => copy(JSON.stringify(request(), undefined, 2), t("The request’s body is copied."))}
       >
         <Icon name="copy" />
-        Copy as JSON
+        {t("Copy as JSON")}
       </button>
       <span class="hint" role="status">
         {said}

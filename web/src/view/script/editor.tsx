@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { ScriptError } from "../../host/scriptroutes.ts";
+import { t } from "../../language/language.ts";
 import type * as Highlighting from "../../text/highlight.ts";
 import { insertText, offsetOf } from "./typing.ts";
 
@@ -25,12 +26,12 @@ export function Editor({ field, value, error, change }: Props) {
   const lines = value.split("\n").length;
   const wrong = error?.line !== undefined && error.line <= lines ? error.line : undefined;
   const help = leaving.value
-    ? "Tab now leaves the editor."
-    : "Tab indents. Press Esc before Tab to leave the editor.";
+    ? t("Tab now leaves the editor.")
+    : t("Tab indents. Press Esc before Tab to leave the editor.");
   return (
     <div class="code-editor">
       <label for="script-source" class="hidden">
-        Script
+        {t("Script")}
       </label>
       <div class="code-frame" data-wrong={error !== undefined}>
         <ol class="gutter" aria-hidden="true">
@@ -55,8 +56,8 @@ export function Editor({ field, value, error, change }: Props) {
             autocapitalize="off"
             autocomplete="off"
             aria-invalid={error !== undefined}
-            aria-describedby="script-error script-keys"
-            placeholder="// five lines of JavaScript, or one of the gallery's scripts"
+            aria-describedby="script-error script-keys" // untranslated: ids
+            placeholder={t("// five lines of JavaScript, or one of the gallery's scripts")}
             value={value}
             onInput={(event) => change(event.currentTarget.value)}
             onBlur={() => {
@@ -114,7 +115,7 @@ function Problem({
           {line !== undefined && (
             <>
               <button type="button" class="link" onClick={() => goTo(field.current, line, error.column ?? 1)}>
-                Line {line}
+                {t("Line {n}", { n: String(line) })}
               </button>
               {": "}
             </>

@@ -2,6 +2,7 @@
 
 // The gallery: scripts to begin with.
 import { useRef } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import type { GalleryScript } from "../../scripts/gallery.ts";
 import { gallery } from "../../scripts/galleryfiles.ts";
 
@@ -10,7 +11,7 @@ export function Gallery({ choose }: { choose(script: GalleryScript): void }) {
   const list = useRef<HTMLDetailsElement>(null);
   return (
     <details class="gallery" ref={list}>
-      <summary>Gallery: {gallery.length} scripts to begin with</summary>
+      <summary>{t("Gallery: {n} scripts to begin with", { n: gallery.length })}</summary>
       <ul>
         {gallery.map((script) => (
           <li key={script.name}>
@@ -22,11 +23,15 @@ export function Gallery({ choose }: { choose(script: GalleryScript): void }) {
               }}
             >
               <code>{script.name}</code>
-              <small>{script.summary}</small>
+              <small>{summaryOf(script)}</small>
             </button>
           </li>
         ))}
       </ul>
     </details>
   );
+}
+
+function summaryOf({ summary }: GalleryScript): string {
+  return t(summary); // untranslated: language.test.ts finds what the files say
 }

@@ -3,6 +3,7 @@
 // Keeps a script under a name, as a strategy of every chat, and shares it as a link.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { longestName, namedScripts } from "../../scripts/namedscripts.ts";
 import { shared } from "../../scripts/sharedscript.ts";
 import type { Script } from "../../settings/settings.ts";
@@ -27,23 +28,27 @@ export function KeepScript({ script, change }: Props) {
     said.value = namedScripts.save({ name: title, source, config });
     if (said.peek() !== "") return;
     change({ name: title });
-    said.value = `“${title}” is a strategy now: choose it above the message field of any chat.`;
+    said.value = t("“{name}” is a strategy now: choose it above the message field of any chat.", {
+      name: title,
+    });
   };
   const share = async () => {
     const text = script.source.trim() === "" ? "" : shared(script);
     if (text === undefined)
-      said.value = "The script is too long for a link. Export the chat as JSON, which has the script too.";
-    else if (text === "") said.value = "There is no script to share yet.";
+      said.value = t("The script is too long for a link. Export the chat as JSON, which has the script too.");
+    else if (text === "") said.value = t("There is no script to share yet.");
     else
       said.value = await copyText(new URL(`#/script/${text}`, base).href).then(
         () =>
-          "A link is copied. It holds the script, not the chat, and whoever opens it is asked before it runs.",
-        () => "The browser does not let this page copy.",
+          t(
+            "A link is copied. It holds the script, not the chat, and whoever opens it is asked before it runs.",
+          ),
+        () => t("The browser does not let this page copy."),
       );
   };
   return (
     <form class="save" onSubmit={keep}>
-      <label for={id}>Name</label>
+      <label for={id}>{t("Name")}</label>
       <input
         id={id}
         type="text"
@@ -55,10 +60,10 @@ export function KeepScript({ script, change }: Props) {
         }}
       />
       <button type="submit" class="quiet">
-        Keep as a strategy
+        {t("Keep as a strategy")}
       </button>
       <button type="button" class="quiet" onClick={() => void share()}>
-        Copy a link
+        {t("Copy a link")}
       </button>
       <p class="hint" role="status">
         {said}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Says why this server takes no scripts, and what to set.
+import { t, tx } from "../../language/language.ts";
 import type { Refusal } from "../../scripts/rehearsal.ts";
 
 /** Why this server takes no scripts, and what its operator can set. */
@@ -10,12 +11,18 @@ export function RefusedScript({ refusal: { said, help } }: { refusal: Refusal })
       <p>{said}</p>
       {help === "allow" && (
         <p>
-          Scripts are on where only this machine or holders of an API key can ask. Its operator can set{" "}
-          <code>plugins.scripts</code>: <code>on</code> lets everybody send them, <code>keys</code> the keys
-          of <code>plugins.script_keys</code>.
+          {tx(
+            "Scripts are on where only this machine or holders of an API key can ask. Its operator can set {setting}: {on} lets everybody send them, {keys} the keys of {list}.",
+            {
+              setting: <code>plugins.scripts</code>,
+              on: <code>on</code>,
+              keys: <code>keys</code>,
+              list: <code>plugins.script_keys</code>,
+            },
+          )}
         </p>
       )}
-      {help === "update" && <p>A newer version of Penstock does.</p>}
+      {help === "update" && <p>{t("A newer version of Penstock does.")}</p>}
     </div>
   );
 }

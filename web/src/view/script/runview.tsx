@@ -3,6 +3,7 @@
 // The answer that a script gives, and what it told.
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { advice, remedy } from "../../host/erroradvice.ts";
+import { t } from "../../language/language.ts";
 import { errorOfRun, type Rehearsal } from "../../scripts/rehearsal.ts";
 import { count } from "../../text/numberformat.ts";
 import { firstDifference } from "../../trace/firstdifference.ts";
@@ -14,10 +15,10 @@ export function RunView({ rehearsal }: { rehearsal: Rehearsal<RunningAnswer> }) 
   const run = rehearsal.run.value;
   const { implements: calls = [] } = rehearsal.checked.value ?? {};
   return (
-    <section class="run" aria-label="The answer with this script">
+    <section class="run" aria-label={t("The answer with this script")}>
       <h3>
-        The answer
-        {calls.length > 0 && <small> with {calls.join(", ")}</small>}
+        {t("The answer")}
+        {calls.length > 0 && <small> {t("with {names}", { names: calls.join(", ") })}</small>}
       </h3>
       {run !== undefined && <Answer key={run.id} run={run} rehearsal={rehearsal} />}
     </section>
@@ -86,30 +87,38 @@ function verdict(
   done: boolean,
 ): string {
   if (before === undefined) return "";
-  if (parted === undefined) return done ? "The same as the run before, token for token." : "";
+  if (parted === undefined) return done ? t("The same as the run before, token for token.") : "";
   const name = (piece: Piece | undefined) =>
-    piece === undefined ? "the end" : visibleToken(piece.trace?.token ?? piece.text);
-  return `Differs from the run before at token ${count(parted + 1)}: ${name(pieces[parted])}, before ${name(before[parted])}.`;
+    piece === undefined ? t("the end") : visibleToken(piece.trace?.token ?? piece.text);
+  return t("Differs from the run before at token {n}: {token}, before {earlier}.", {
+    n: count(parted + 1),
+    token: name(pieces[parted]),
+    earlier: name(before[parted]),
+  });
 }
 
 /** What the script told: what it printed before the answer, values, and notes at their tokens. */
 function Told({ run, log }: { run: RunningAnswer; log: string[] }) {
   const outputs = run.message.value.outputs ?? [];
   const notes = itemsOf(run.pieces).flatMap(({ text, place, takenBy, trace }) =>
-    (trace?.notes ?? []).map(
-      (note) =>
-        `Token ${count(place + 1)}, ${visibleToken(text)}${takenBy === undefined ? "" : ", taken back"}: ${note.text}`,
-    ),
+    (trace?.notes ?? []).map(({ text: note }) => {
+      const at = { n: count(place + 1), token: visibleToken(text), note };
+      return takenBy === undefined
+        ? t("Token {n}, {token}: {note}", at)
+        : t("Token {n}, {token}, taken back: {note}", at);
+    }),
   );
   const lines = [
-    ...log.map((line) => `Before the answer: ${line}`),
-    ...outputs.map(({ tokens, value }) => `Token ${count(tokens)} tells ${JSON.stringify(value)}`),
+    ...log.map((line) => t("Before the answer: {line}", { line })),
+    ...outputs.map(({ tokens, value }) =>
+      t("Token {n} tells {value}", { n: count(tokens), value: JSON.stringify(value) }),
+    ),
     ...notes,
   ];
   if (lines.length === 0) return null;
   return (
     <details class="told" open>
-      <summary>Notes, values and console ({count(lines.length)})</summary>
+      <summary>{t("Notes, values and console ({n})", { n: count(lines.length) })}</summary>
       <pre>{lines.slice(0, mostLines).join("\n")}</pre>
     </details>
   );

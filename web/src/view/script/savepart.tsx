@@ -2,6 +2,7 @@
 
 // Where a script is saved as a plugin. What that takes is loaded when it is opened.
 import { useSignal } from "@preact/signals";
+import { t } from "../../language/language.ts";
 import { Lazy } from "../lazy.tsx";
 
 const save = () => import("./saveplugin.tsx");
@@ -15,7 +16,7 @@ export function SavePart({ source }: { source: string }) {
         opened.value ||= event.currentTarget.open;
       }}
     >
-      <summary>Save as a plugin</summary>
+      <summary>{t("Save as a plugin")}</summary>
       {opened.value && <Lazy load={save} with={{ source }} />}
     </details>
   );

@@ -5,6 +5,7 @@ import "../../style/plugins.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { scriptType } from "../../host/uploadfile.ts";
+import { t, tx } from "../../language/language.ts";
 import { AdminDialog } from "../adminkeydialog.tsx";
 import { useApp } from "../appcontext.ts";
 import { CatalogProvider, catalogOf } from "../plugins/catalogcontext.ts";
@@ -18,7 +19,7 @@ export default function SavePlugin({ source }: { source: string }) {
   const catalog = useMemo(() => catalogOf(app), [app]);
   const name = useSignal("");
   const tried = useSignal(false);
-  const wrong = source.trim() === "" ? "There is no script to save yet." : wrongName(name.value);
+  const wrong = source.trim() === "" ? t("There is no script to save yet.") : wrongName(name.value);
   return (
     <CatalogProvider value={catalog}>
       <form
@@ -31,7 +32,7 @@ export default function SavePlugin({ source }: { source: string }) {
           catalog.add([new File([source], `${name.peek()}.js`, { type: scriptType })]);
         }}
       >
-        <label for="plugin-name">Name of the plugin</label>
+        <label for="plugin-name">{t("Name of the plugin")}</label>
         <input
           type="text"
           id="plugin-name"
@@ -44,7 +45,7 @@ export default function SavePlugin({ source }: { source: string }) {
           }}
         />
         <button type="submit" class="primary">
-          Save
+          {t("Save")}
         </button>
       </form>
       <p class="wrong" id="plugin-name-problem" role="alert">
@@ -52,21 +53,23 @@ export default function SavePlugin({ source }: { source: string }) {
       </p>
       {catalog.admin.closed.value && (
         <p class="hint">
-          Nobody can add plugins over the network here: the server was started without an admin key (
-          <code>--admin-key</code>). Save the script as a file in its plugin folder.
+          {tx(
+            "Nobody can add plugins over the network here: the server was started without an admin key ({option}). Save the script as a file in its plugin folder.",
+            { option: <code>--admin-key</code> },
+          )}
         </p>
       )}
       <div class="plugins">
         <Uploads />
       </div>
-      <AdminDialog admin={catalog.admin} purpose="To change the plugins" />
+      <AdminDialog admin={catalog.admin} purpose={t("To change the plugins")} />
     </CatalogProvider>
   );
 }
 
 function wrongName(name: string): string {
-  if (name === "") return "Give it a name.";
+  if (name === "") return t("Give it a name.");
   return names.test(name)
     ? ""
-    : "A name has small letters, digits, - and _, and begins with a letter or digit.";
+    : t("A name has small letters, digits, - and _, and begins with a letter or digit.");
 }

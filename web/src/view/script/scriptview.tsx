@@ -11,6 +11,7 @@ import { type Message, unkept } from "../../chats/message.ts";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import type { GenerateRequest } from "../../host/protocol.ts";
 import { checkScript } from "../../host/scriptroutes.ts";
+import { t } from "../../language/language.ts";
 import type { GalleryScript } from "../../scripts/gallery.ts";
 import { errorOfRun, Rehearsal } from "../../scripts/rehearsal.ts";
 import { upToQuestion } from "../../settings/curl.ts";
@@ -42,7 +43,7 @@ function Workshop({ chat }: { chat: Chat }) {
   const app = useApp();
   const editor = useRef<HTMLTextAreaElement>(null);
   const configField = useRef<HTMLTextAreaElement>(null);
-  const question = useSignal("Tell me a story about a frog."); // of a chat without one
+  const question = useSignal("Tell me a story about a frog."); // untranslated: it goes to the model, in a chat without one
   const rehearsal = useRehearsal(app, chat, question);
   const script = chat.settings.value.script ?? noScript;
   const error = rehearsal.error.value ?? errorOfRun(rehearsal.run.value);
@@ -61,8 +62,9 @@ function Workshop({ chat }: { chat: Chat }) {
   return (
     <div class="script">
       <p class="hint">
-        A few lines of JavaScript steer how this chat is answered, token by token. As soon as you pause, the
-        answer is computed anew.
+        {t(
+          "A few lines of JavaScript steer how this chat is answered, token by token. As soon as you pause, the answer is computed anew.",
+        )}
         {app.keeper.key === "" && <Declarations app={app} />}
       </p>
       {refusal !== undefined && <RefusedScript refusal={refusal} />}
@@ -90,9 +92,9 @@ function Workshop({ chat }: { chat: Chat }) {
 function ImportedScript({ run }: { run(): void }) {
   return (
     <p class="imported">
-      This script came in an imported file or a link and has not run here. Read it first.
+      {t("This script came in an imported file or a link and has not run here. Read it first.")}
       <button type="button" class="quiet" onClick={run}>
-        Run it
+        {t("Run it")}
       </button>
     </p>
   );
@@ -104,7 +106,7 @@ function Declarations({ app }: { app: App }) {
     <>
       {" "}
       <a href={app.rest.address("v1/scripts/penstock.d.ts").href} target="_blank" rel="noreferrer">
-        What a script sees
+        {t("What a script sees")}
       </a>
     </>
   );
@@ -173,14 +175,14 @@ function ConfigField({
 }) {
   return (
     <div>
-      <label for="script-config">Configuration</label>
+      <label for="script-config">{t("Configuration")}</label>
       <textarea
         id="script-config"
         class="json"
         ref={field}
         rows={2}
         spellcheck={false}
-        placeholder={"JSON; the script reads it as “config”"}
+        placeholder={t("JSON; the script reads it as “config”")}
         aria-invalid={problem !== ""}
         aria-describedby="script-config-problem"
         value={value}
@@ -197,8 +199,8 @@ function ConfigField({
 function Use({ script, change }: { script: Script; change(part: Partial<Script>): void }) {
   return (
     <UseSwitch
-      label="Use in this chat"
-      help="Its next answers are written with the script, together with the chat's plugins."
+      label={t("Use in this chat")}
+      help={t("Its next answers are written with the script, together with the chat's plugins.")}
       on={script.on}
       turn={(on) => change({ on })}
     />
@@ -211,13 +213,13 @@ function Question({ chat, question }: { chat: Chat; question: Signal<string> }) 
   if (chat.tree.path.value.length > 0)
     return (
       <p class="asked-of" dir="auto">
-        <span class="hint">Asked: </span>
+        <span class="hint">{t("Asked:")} </span>
         {last?.content}
       </p>
     );
   return (
     <label class="asked-of">
-      A question to try it with
+      {t("A question to try it with")}
       <input
         type="text"
         value={question.value}
@@ -246,7 +248,7 @@ function Inspect({ app, chat }: { app: App; chat: Chat }) {
       }}
     >
       <Icon name="inspect" />
-      Write it into the chat and inspect it
+      {t("Write it into the chat and inspect it")}
     </button>
   );
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// The parts of the settings about the answer: length, format, reasoning and others.
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
+// The parts of the settings about the answer: length, format, reasoning and others.
+import { t, tn } from "../../language/language.ts";
 import { answerFormats, formatExamples, problemOf } from "../../settings/answerformat.ts";
 import { type Format, mostInSettings } from "../../settings/settings.ts";
 import { isRecord, parsedJSON } from "../../text/parsedjson.ts";
@@ -21,14 +22,14 @@ export function LengthPart() {
   const edit = useEdit();
   const stop = useSetting((settings) => settings.stop);
   const now = useSetting(({ stop }) =>
-    stop.length > 0 ? `${stop.length} stop ${stop.length === 1 ? "string" : "strings"}` : "",
+    stop.length > 0 ? tn(stop.length, "{n} stop string", "{n} stop strings") : "",
   );
   return (
-    <FoldingPart title="End of the answer" now={now}>
+    <FoldingPart title={t("End of the answer")} now={now}>
       <Chips
-        label="Stop strings"
-        help="The answer ends before the first of them. Enter adds one; \n is a line break."
-        placeholder="none"
+        label={t("Stop strings")}
+        help={t("The answer ends before the first of them. Enter adds one; \\n is a line break.")}
+        placeholder={t("stop strings|none")}
         texts={stop}
         most={mostInSettings.stops}
         change={(texts) => edit.change((settings) => ({ ...settings, stop: texts }))}
@@ -51,9 +52,9 @@ export function FormatPart() {
     change(kind === "text" || kind === "json" ? { kind } : { kind, text: kept.peek()[kind] ?? "" });
   };
   return (
-    <FoldingPart title="Format" now={shown?.label ?? ""}>
+    <FoldingPart title={t("Format")} now={shown?.label ?? ""}>
       <fieldset class="pills">
-        <legend class="hidden">What the answer is bound to</legend>
+        <legend class="hidden">{t("What the answer is bound to")}</legend>
         {answerFormats.map(({ kind, label }) => (
           <label key={kind} class="pill">
             <input type="radio" name={name} checked={format.kind === kind} onChange={() => choose(kind)} />
@@ -95,7 +96,7 @@ function Written({ format, change }: WrittenProps) {
         {problem}
       </p>
       <div class="links">
-        <span>Examples:</span>
+        <span>{t("Examples:")}</span>
         {formatExamples[format.kind].map(({ name, text }) => (
           <button key={name} type="button" class="link" onClick={() => change({ ...format, text })}>
             {name}
@@ -112,13 +113,13 @@ export function ReasoningPart() {
   const knows = useComputed(() => app.props.value.template.supports_reasoning_effort !== false).value;
   const now = useComputed(() => {
     const { reasoning_effort: effort, reasoning_budget_tokens: budget } = chat.settings.value.sampling;
-    return [effort, budget === undefined ? undefined : `${budget} tokens`]
+    return [effort, budget === undefined ? undefined : tn(Number(budget), "{n} token", "{n} tokens")]
       .filter((part) => part !== undefined)
       .join(", ");
   });
   return (
-    <FoldingPart title="Reasoning" now={now.value} begin="closed">
-      {!knows && <p class="hint">The template of this model knows no levels of reasoning.</p>}
+    <FoldingPart title={t("Reasoning")} now={now.value} begin="closed">
+      {!knows && <p class="hint">{t("The template of this model knows no levels of reasoning.")}</p>}
       <ParameterField name="reasoning_effort" />
       <ParameterField name="reasoning_budget_tokens" />
       <ParameterField name="reasoning_budget_message" />
@@ -144,12 +145,13 @@ function TemplateArgs() {
   };
   return (
     <div class="setting stacked" data-set={args !== undefined}>
-      <label for={id}>For the chat template</label>
+      <label for={id}>{t("For the chat template")}</label>
       <textarea
         id={id}
         class="code"
         rows={2}
         spellcheck={false}
+        // untranslated: JSON
         placeholder={'{"enable_thinking": false}'}
         aria-invalid={wrong}
         aria-describedby={`${id}-help`}
@@ -161,8 +163,8 @@ function TemplateArgs() {
       />
       <small id={`${id}-help`} class={wrong ? "wrong" : ""}>
         {wrong
-          ? "It must be a JSON object. Until then it is not sent."
-          : "Values that the template reads, as JSON. Many know enable_thinking."}
+          ? t("It must be a JSON object. Until then it is not sent.")
+          : t("Values that the template reads, as JSON. Many know enable_thinking.")}
       </small>
     </div>
   );
@@ -176,7 +178,7 @@ function object(text: string): Record<string, unknown> | undefined {
 /** What seldom matters. */
 export function OtherPart() {
   return (
-    <FoldingPart title="Time and priority" begin="closed">
+    <FoldingPart title={t("Time and priority")} begin="closed">
       <ParameterField name="timeout_ms" />
       <ParameterField name="priority" />
       <ParameterField name="cache_prompt" />

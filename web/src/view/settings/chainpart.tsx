@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// The sampler chain in the settings: stages that can be dragged and switched.
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+// The sampler chain in the settings: stages that can be dragged and switched.
+import { t } from "../../language/language.ts";
 import { pluginOf, stagesOf, withStageMoved } from "../../settings/chain.ts";
 import { nativeNamed } from "../../settings/nativestages.ts";
 import { Icon } from "../icon.tsx";
@@ -17,14 +18,15 @@ import { StageRow } from "./stagerow.tsx";
 export function ChainPart() {
   const { chat, host } = useEdit();
   const now = useComputed(() =>
-    chat.settings.value.chain === undefined ? "the server's order" : "your order",
+    chat.settings.value.chain === undefined ? t("the server's order") : t("your order"),
   );
   const stages = useComputed(() => stagesOf(chat.settings.value, host.value).join("\n"));
   return (
-    <FoldingPart title="Sampler chain" now={now.value}>
+    <FoldingPart title={t("Sampler chain")} now={now.value}>
       <p class="lead" id="chain-help">
-        For each token the model rates every word piece. The stages change and thin out these candidates, from
-        top to bottom, until one is drawn. Drag a stage by its handle, or press the arrow keys on it.
+        {t(
+          "For each token the model rates every word piece. The stages change and thin out these candidates, from top to bottom, until one is drawn. Drag a stage by its handle, or press the arrow keys on it.",
+        )}
       </p>
       <Stages stages={stages.value === "" ? [] : stages.value.split("\n")} />
       <DrawToken />
@@ -43,7 +45,11 @@ function Stages({ stages }: { stages: readonly string[] }) {
     const name = stages[from];
     if (name === undefined || to < 0 || to >= stages.length || from === to) return;
     refocus.current = name; // what is moved in the document loses the focus
-    said.value = `${labelOf(name)} is now stage ${to + 1} of ${stages.length}`;
+    said.value = t("{stage} is now stage {n} of {total}", {
+      stage: labelOf(name),
+      n: to + 1,
+      total: stages.length,
+    });
     edit.change((settings) => ({ ...settings, chain: withStageMoved(stages, from, to) }));
   };
   useLayoutEffect(() => {
@@ -67,7 +73,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
   };
   return (
     <>
-      <ol class="stages" ref={list} aria-label="Stages" data-dragging={drag.value !== undefined}>
+      <ol class="stages" ref={list} aria-label={t("Stages")} data-dragging={drag.value !== undefined}>
         {stages.map((name, at) => (
           <li
             key={name}
@@ -77,16 +83,16 @@ function Stages({ stages }: { stages: readonly string[] }) {
           >
             <StageRow
               name={name}
-              place={`stage ${at + 1} of ${stages.length}`}
+              place={t("stage {n} of {total}", { n: at + 1, total: stages.length })}
               open={opened.value.has(name)}
               toggle={() => toggle(name)}
               grip={
                 <button
                   type="button"
                   class="grip"
-                  aria-label={`Move ${labelOf(name)}`}
+                  aria-label={t("Move {stage}", { stage: labelOf(name) })}
                   aria-describedby="chain-help"
-                  title="Drag, or press the arrow keys"
+                  title={t("Drag, or press the arrow keys")}
                   onPointerDown={(event) => start(event, at)}
                 >
                   <Icon name="grip" />
@@ -101,7 +107,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
       </p>
       <StageMenu
         added={(name) => {
-          said.value = `${labelOf(name)} was added`;
+          said.value = t("{stage} was added", { stage: labelOf(name) });
           opened.value = new Set(opened.peek()).add(name);
           fresh.value = name;
         }}

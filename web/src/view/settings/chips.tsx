@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// A list of short texts, each as a chip.
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
+// A list of short texts, each as a chip.
+import { t } from "../../language/language.ts";
 import { withEscapes, withoutEscapes } from "../../settings/escapes.ts";
 import { Icon } from "../icon.tsx";
 
@@ -47,7 +48,11 @@ export function Chips({ label, help, texts, most, placeholder = "", change }: Pr
         {texts.map((text) => (
           <span class="chip" key={text}>
             <code>{withEscapes(text)}</code>
-            <button type="button" aria-label={`Remove ${withEscapes(text)}`} onClick={() => remove(text)}>
+            <button
+              type="button"
+              aria-label={t("Remove {what}", { what: withEscapes(text) })}
+              onClick={() => remove(text)}
+            >
               <Icon name="close" />
             </button>
           </span>
@@ -69,7 +74,7 @@ export function Chips({ label, help, texts, most, placeholder = "", change }: Pr
           onBlur={add}
         />
       </div>
-      <small id={`${id}-help`}>{full ? `There can be at most ${most}.` : help}</small>
+      <small id={`${id}-help`}>{full ? t("There can be at most {n}.", { n: most }) : help}</small>
     </div>
   );
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// The end of the chain: seed, Mirostat and the token record.
 import { useComputed } from "@preact/signals";
 import { useId } from "preact/hooks";
+// The end of the chain: seed, Mirostat and the token record.
+import { t } from "../../language/language.ts";
 import { numberNamed } from "../../settings/parameters.ts";
 import { Icon } from "../icon.tsx";
 import { helpOf, NumberField, NumberInput, ResetButton } from "./numberfield.tsx";
@@ -15,13 +16,15 @@ export function DrawToken() {
   const trace = useSetting((settings) => settings.trace);
   return (
     <div class="draw">
-      <h4>Then one token is drawn</h4>
+      <h4>{t("Then one token is drawn")}</h4>
       <Seed />
       <Mirostat />
       <NumberField name="min_keep" />
       <Switch
-        label="Token record"
-        help="Keeps how each token was chosen, for the inspector: the candidates before and after every stage. Answers come a little slower."
+        label={t("Token record")}
+        help={t(
+          "Keeps how each token was chosen, for the inspector: the candidates before and after every stage. Answers come a little slower.",
+        )}
         on={trace}
         change={(on) => edit.change((settings) => ({ ...settings, trace: on }))}
       />
@@ -45,8 +48,8 @@ function Seed() {
       <button
         type="button"
         class="mini"
-        aria-label="Draw a seed"
-        title="Draw a seed"
+        aria-label={t("Draw a seed")}
+        title={t("Draw a seed")}
         onClick={() => edit.set("seed", drawn())}
       >
         <Icon name="dice" />
@@ -57,7 +60,7 @@ function Seed() {
         {helpOf(parameter)}{" "}
         {last !== undefined && last !== value && (
           <button type="button" class="link" onClick={() => edit.set("seed", last)}>
-            Keep the seed of the last answer, {last}
+            {t("Keep the seed of the last answer, {seed}", { seed: String(last) })}
           </button>
         )}
       </small>
@@ -79,7 +82,7 @@ function Mirostat() {
   return (
     <>
       <div class="setting" data-set={value !== undefined}>
-        <label for={id}>Mirostat</label>
+        <label for={id}>{numberNamed("mirostat").label}</label>
         <select
           id={id}
           aria-describedby={`${id}-help`}
@@ -89,9 +92,9 @@ function Mirostat() {
             edit.set("mirostat", version === Number(usual ?? 0) ? undefined : version);
           }}
         >
-          <option value="0">off</option>
-          <option value="1">version 1</option>
-          <option value="2">version 2</option>
+          <option value="0">{t("off")}</option>
+          <option value="1">{t("version {n}", { n: 1 })}</option>
+          <option value="2">{t("version {n}", { n: 2 })}</option>
         </select>
         <small id={`${id}-help`}>{numberNamed("mirostat").help}</small>
       </div>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The model of a chat, and its system prompt.
 import { useId } from "preact/hooks";
+// The model of a chat, and its system prompt.
+import { t } from "../../language/language.ts";
 import { ModelButton } from "../models/modelbutton.tsx";
 import { useEdit, useSetting } from "./settingsedit.ts";
 
@@ -15,26 +16,27 @@ export function ModelField() {
   const choose = (name: string) =>
     edit.change(({ model: _, ...settings }) => (name === "" ? settings : { ...settings, model: name }));
   const usual = models[0];
-  const own = usual === undefined ? "The server's own" : `The server's own: ${usual}`;
+  const own = usual === undefined ? t("The server's own") : t("The server's own: {model}", { model: usual });
   if (models.length < 2 && !gone && model === undefined) return null; // the head of the page names it
   return (
     <div class="setting stacked" data-set={model !== undefined}>
-      <label for={id}>Model</label>
+      <label for={id}>{t("Model")}</label>
       <ModelButton
         id={id}
         class="opens-list"
-        label={`Model: ${model ?? own}`}
+        label={t("Model: {model}", { model: model ?? own })}
         describedBy={`${id}-help`}
         {...(model !== undefined && { chosen: model })}
         none={own}
         choose={choose}
       >
-        {model ?? own}
-        {gone && " (not on this server)"}
+        {gone ? t("{model} (not on this server)", { model }) : (model ?? own)}
       </ModelButton>
       <small id={`${id}-help`} class={gone ? "wrong" : ""}>
         {gone &&
-          `This server does not have ${model}${models.length > 1 ? ". Choose another." : `; ${usual} answers in its place.`}`}
+          (usual === undefined || models.length > 1
+            ? t("This server does not have {model}. Choose another.", { model })
+            : t("This server does not have {model}; {other} answers in its place.", { model, other: usual }))}
       </small>
     </div>
   );
@@ -48,11 +50,11 @@ export function SystemField() {
   const ignored = edit.app.props.value.template.supports_system_role === false && system.trim() !== "";
   return (
     <div class="setting stacked" data-set={system !== ""}>
-      <label for={id}>Instructions</label>
+      <label for={id}>{t("Instructions")}</label>
       <textarea
         id={id}
         rows={3}
-        placeholder="What the model should know or obey in this chat"
+        placeholder={t("What the model should know or obey in this chat")}
         aria-describedby={`${id}-help`}
         value={system}
         onInput={(event) => {
@@ -61,8 +63,8 @@ export function SystemField() {
         }}
       />
       <small id={`${id}-help`}>
-        The system prompt: it stands before the chat.{" "}
-        {ignored && "The template of this model knows no system prompts; it may refuse this one."}
+        {t("The system prompt: it stands before the chat.")}{" "}
+        {ignored && t("The template of this model knows no system prompts; it may refuse this one.")}
       </small>
     </div>
   );

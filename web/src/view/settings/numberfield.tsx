@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-// The fields and sliders of parameters that are numbers.
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
+// The fields and sliders of parameters that are numbers.
+import { t } from "../../language/language.ts";
 import {
   inRange,
   type NumberParameter,
   numberNamed,
+  parameterNamed,
   parseNumber,
   rangeWords,
   valueWords,
@@ -95,7 +97,7 @@ export function NumberInput({ name, id, label }: InputProps) {
       />
       <span id={`${id}-problem`} class="wrong" role="alert">
         {problem !== undefined &&
-          `${problem} ${value === undefined ? "Until then it is not sent." : "The server will refuse it."}`}
+          `${problem} ${value === undefined ? t("Until then it is not sent.") : t("The server will refuse it.")}`}
       </span>
     </>
   );
@@ -104,7 +106,7 @@ export function NumberInput({ name, id, label }: InputProps) {
 function placeholder(parameter: NumberParameter, usual: number | undefined): string {
   const isLimit = parameter.name === "max_tokens" || parameter.name === "seed"; // the host's number for "none"
   if (usual === undefined || isLimit)
-    return { max_tokens: "no limit", seed: "random" }[parameter.name] ?? "default";
+    return { max_tokens: t("no limit"), seed: t("random") }[parameter.name] ?? t("default");
   return valueWords(parameter, usual);
 }
 
@@ -133,8 +135,10 @@ export function Slider({ name }: { name: string }) {
 
 /** What a parameter does, and what its special values mean. */
 export function helpOf({ help, words = {} }: NumberParameter): string {
-  const special = Object.entries(words).map(([value, meaning]) => `${value} is ${meaning}`);
-  return special.length === 0 ? help : `${help} ${special.join(", ")}.`;
+  const special = Object.entries(words).map(([value, meaning]) =>
+    t("{value} is {meaning}.", { value, meaning }),
+  );
+  return [help, ...special].join(" ");
 }
 
 /** A number with its label, help, slider, and the way back to the host's default. */
@@ -165,15 +169,11 @@ export function ResetButton({ name }: { name: string }) {
     <button
       type="button"
       class="mini"
-      aria-label={`Reset ${numberOrName(name)}`}
-      title="Back to the server's default"
+      aria-label={t("Reset “{parameter}”", { parameter: parameterNamed(name)?.label ?? name })}
+      title={t("Back to the server's default")}
       onClick={() => edit.set(name, undefined)}
     >
       <Icon name="reset" />
     </button>
   );
-}
-
-function numberOrName(name: string): string {
-  return name.replaceAll("_", " ");
 }

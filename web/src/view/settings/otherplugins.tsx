@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// The plugins of a chat that are no stages of its chain.
 import { useComputed, useSignal } from "@preact/signals";
 import type { Plugin } from "../../host/rest.ts";
+// The plugins of a chat that are no stages of its chain.
+import { t, tx } from "../../language/language.ts";
 import { kindsOf } from "../../plugins/pluginfile.ts";
 import { needsConfig } from "../../settings/addstage.ts";
 import { entryOf, rolesOf, stagesOf, withStageSwitched } from "../../settings/chain.ts";
@@ -34,13 +35,14 @@ export function OtherPluginsPart() {
   const now = used.map(({ name }) => name).join(", ");
   return (
     <FoldingPart
-      title="Programs, templates, stop rules"
+      title={t("Programs, templates, stop rules")}
       now={now}
       begin={gone.length > 0 ? "open" : "closed"}
     >
       <p class="lead">
-        Plugins that write the whole answer or the prompt, or that end the answer. They have no place in the
-        chain.
+        {t(
+          "Plugins that write the whole answer or the prompt, or that end the answer. They have no place in the chain.",
+        )}
       </p>
       {plugins.map((plugin) => (
         <Beside key={plugin.name} plugin={plugin} used={used.includes(plugin)} />
@@ -79,14 +81,14 @@ export function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
               </em>
             ))}
           </span>
-          {asked.value && !used && <small class="bad">fill in what is required first</small>}
+          {asked.value && !used && <small class="bad">{t("fill in what is required first")}</small>}
           {!shown && summary !== "" && <small>{sentence(summary)}</small>}
         </div>
         <input
           type="checkbox"
           role="switch"
           class="switch"
-          aria-label={`Use ${name}`}
+          aria-label={t("Use {name}", { name })}
           checked={used}
           aria-checked={used}
           onChange={(event) => change(event.currentTarget.checked)}
@@ -105,7 +107,7 @@ function Gone({ name }: { name: string }) {
   const edit = useEdit();
   return (
     <p class="no-plugin">
-      This server has no plugin <strong>{name}</strong>, so it is left out.{" "}
+      {tx("This server has no plugin {name}, so it is left out.", { name: <strong>{name}</strong> })}{" "}
       <button
         type="button"
         class="link"
@@ -116,7 +118,7 @@ function Gone({ name }: { name: string }) {
           }))
         }
       >
-        Remove {name}
+        {t("Remove {what}", { what: name })}
       </button>
     </p>
   );

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Saves, renames, deletes, exports and imports a person's presets.
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
+// Saves, renames, deletes, exports and imports a person's presets.
+import { t, tn } from "../../language/language.ts";
 import { Presets } from "../../settings/presets.ts";
 import { CarefulStorage } from "../../storage.ts";
 import { onEscape } from "../escape.ts";
@@ -25,28 +26,32 @@ export function OwnPresets({ now, last, said }: ManageProps) {
   const own = presets.list.value;
   const save = (name: string) => {
     if (!presets.save(name, edit.chat.settings.peek()))
-      return "A built-in preset has this name. Choose another.";
-    said.value = `Saved as “${name.trim()}”.`;
+      return t("A built-in preset has this name. Choose another.");
+    said.value = t("Saved as “{name}”.", { name: name.trim() });
     return "";
   };
   const rename = (name: string) => {
     if (now === undefined || !presets.rename(now, name))
-      return "There is a preset of this name. Choose another.";
-    said.value = `Renamed to “${name.trim()}”.`;
+      return t("There is a preset of this name. Choose another.");
+    said.value = t("Renamed to “{name}”.", { name: name.trim() });
     return "";
   };
   const remove = (name: string) => {
     const settings = own.find((preset) => preset.name === name)?.settings;
     presets.remove(name);
     const back = () => settings !== undefined && presets.save(name, settings);
-    edit.app.offer.value = { text: `Preset “${name}” is deleted.`, action: "Undo", run: () => void back() };
+    edit.app.offer.value = {
+      text: t("Preset “{name}” is deleted.", { name }),
+      action: t("Undo"),
+      run: () => void back(),
+    };
   };
   if (naming.value !== "") {
     const renaming = naming.value === "rename";
     return (
       <NameForm
         name={renaming ? (now ?? "") : (now ?? last)}
-        action={renaming ? "Rename" : "Save"}
+        action={renaming ? t("Rename") : t("Save")}
         taken={renaming ? [] : own.map((preset) => preset.name)}
         submit={renaming ? rename : save}
         close={() => {
@@ -57,10 +62,10 @@ export function OwnPresets({ now, last, said }: ManageProps) {
   }
   return (
     <div class="links">
-      <Link text="Save as preset…" run={() => (naming.value = "save")} />
-      {now !== undefined && <Link text="Rename…" run={() => (naming.value = "rename")} />}
-      {now !== undefined && <Link text="Delete" run={() => remove(now)} />}
-      {own.length > 0 && <Link text="Export presets" run={download} />}
+      <Link text={t("Save as preset…")} run={() => (naming.value = "save")} />
+      {now !== undefined && <Link text={t("Rename…")} run={() => (naming.value = "rename")} />}
+      {now !== undefined && <Link text={t("Delete")} run={() => remove(now)} />}
+      {own.length > 0 && <Link text={t("Export presets")} run={download} />}
       <Import said={said} />
     </div>
   );
@@ -99,14 +104,14 @@ function NameForm({ name, action, taken, submit, close }: NameProps) {
       onKeyDown={onEscape(close)}
     >
       <label for={id} class="hidden">
-        Name of the preset
+        {t("Name of the preset")}
       </label>
       <input
         id={id}
         type="text"
         autocomplete="off"
         maxLength={60}
-        placeholder="Name of the preset"
+        placeholder={t("Name of the preset")}
         aria-describedby={`${id}-problem`}
         ref={(field) => field?.focus()}
         value={draft}
@@ -115,10 +120,10 @@ function NameForm({ name, action, taken, submit, close }: NameProps) {
         }}
       />
       <button type="submit" class="small-primary">
-        {overwrites ? "Overwrite" : action}
+        {overwrites ? t("Overwrite") : action}
       </button>
       <button type="button" class="link" onClick={close}>
-        Cancel
+        {t("Cancel")}
       </button>
       <p id={`${id}-problem`} class="wrong" role="alert">
         {problem}
@@ -132,19 +137,19 @@ function Import({ said }: { said: { value: string } }) {
   const read = async (file: File) => {
     try {
       const n = presets.import(await file.text());
-      said.value = n === 1 ? "1 preset is there now." : `${n} presets are there now.`;
+      said.value = tn(n, "{n} preset is there now.", "{n} presets are there now.");
     } catch (error) {
       said.value = error instanceof Error ? error.message : String(error);
     }
   };
   return (
     <>
-      <Link text="Import presets…" run={() => field.current?.click()} />
+      <Link text={t("Import presets…")} run={() => field.current?.click()} />
       <input
         ref={field}
         type="file"
         accept="application/json,.json"
-        aria-label="File with presets"
+        aria-label={t("File with presets")}
         hidden
         onChange={(event) => {
           const file = event.currentTarget.files?.[0];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The field of any parameter: number, switch, text or texts.
 import { useId } from "preact/hooks";
+// The field of any parameter: number, switch, text or texts.
+import { t } from "../../language/language.ts";
 import { parameterNamed } from "../../settings/parameters.ts";
 import { Chips } from "./chips.tsx";
 import { NumberField, ResetButton } from "./numberfield.tsx";
@@ -80,7 +81,7 @@ function TextField({ name }: { name: string }) {
         type="text"
         autocomplete="off"
         class="wide"
-        placeholder="default"
+        placeholder={t("default")}
         list={name === "reasoning_effort" ? `${id}-levels` : undefined}
         aria-describedby={`${id}-help`}
         value={typeof value === "string" ? value : ""}
@@ -108,8 +109,8 @@ function TextsField({ name }: { name: string }) {
   return (
     <Chips
       label={parameter?.label ?? name}
-      help={`${parameter?.help} Enter adds one; \\n is a line break.`}
-      placeholder="the server's own"
+      help={`${parameter?.help} ${t("Enter adds one; \\n is a line break.")}`}
+      placeholder={t("the server's own")}
       texts={texts}
       most={mostBreakers}
       change={(list) => edit.set(name, list.length === 0 ? undefined : list)}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The configuration of a plugin in a chat, and what its fault does.
 import { useId } from "preact/hooks";
+// The configuration of a plugin in a chat, and what its fault does.
+import { t } from "../../language/language.ts";
 import { withPluginConfig } from "../../settings/addstage.ts";
 import { rolesOf } from "../../settings/chain.ts";
 import type { PluginChoice } from "../../settings/settings.ts";
@@ -17,7 +18,7 @@ export function PluginConfig({ name }: { name: string }) {
   const choice = useSetting(({ plugins }) => plugins.find((chosen) => chosen.name === name)) ?? { name };
   const change = (next: PluginChoice) =>
     edit.change((settings) => withPluginConfig(settings, next, edit.host.peek()));
-  if (plugin === undefined) return <p>This server has no such plugin. It is not sent.</p>;
+  if (plugin === undefined) return <p>{t("This server has no such plugin. It is not sent.")}</p>;
   const { stage } = rolesOf(plugin);
   return (
     <>
@@ -31,7 +32,7 @@ export function PluginConfig({ name }: { name: string }) {
       )}
       {stage && (
         <div class="setting">
-          <label for={id}>If it fails</label>
+          <label for={id}>{t("If it fails")}</label>
           <select
             id={id}
             value={choice.on_error ?? "fail"}
@@ -40,8 +41,8 @@ export function PluginConfig({ name }: { name: string }) {
               change(event.currentTarget.value === "skip" ? { ...rest, on_error: "skip" } : rest);
             }}
           >
-            <option value="fail">end the answer</option>
-            <option value="skip">go on without it</option>
+            <option value="fail">{t("end the answer")}</option>
+            <option value="skip">{t("go on without it")}</option>
           </select>
         </div>
       )}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The choice of a preset.
 import { useComputed, useSignal } from "@preact/signals";
+// The choice of a preset.
+import { t } from "../../language/language.ts";
 import { builtIn, presetOf, withBuiltIn } from "../../settings/presets.ts";
 import { NumberField } from "./numberfield.tsx";
 import { OwnPresets, presets } from "./ownpresets.tsx";
@@ -16,30 +17,28 @@ export function PresetsPart() {
   const said = useSignal("");
   const own = presets.list.value;
   return (
-    <section class="presets" aria-label="Creativity">
-      <h3>Creativity</h3>
+    <section class="presets" aria-label={t("Creativity")}>
+      <h3>{t("Creativity")}</h3>
       <fieldset class="pills">
-        <legend class="hidden">Preset</legend>
+        <legend class="hidden">{t("Preset")}</legend>
         {builtIn.map((preset) => (
           <Pill
             key={preset.name}
-            name={preset.name}
+            name={preset.title}
             title={preset.help}
             pressed={now.value === preset.name}
-            choose={() =>
-              edit.replace(withBuiltIn(settings.peek(), preset), `Preset “${preset.name}” is set.`)
-            }
+            choose={() => edit.replace(withBuiltIn(settings.peek(), preset), setWords(preset.title))}
           />
         ))}
         {own.map((preset) => (
           <Pill
             key={preset.name}
             name={preset.name}
-            title="Your preset"
+            title={t("Your preset")}
             pressed={now.value === preset.name}
             choose={() => {
               last.value = preset.name;
-              edit.replace(preset.settings, `Preset “${preset.name}” is set.`);
+              edit.replace(preset.settings, setWords(preset.name));
             }}
           />
         ))}
@@ -58,9 +57,13 @@ export function PresetsPart() {
   );
 }
 
+function setWords(name: string): string {
+  return t("Preset “{name}” is set.", { name });
+}
+
 function hint(now: string | undefined): string {
-  if (now === undefined) return "Your own mixture. Save it under a name to use it in other chats.";
-  return builtIn.find(({ name }) => name === now)?.help ?? "Your preset, as it was saved.";
+  if (now === undefined) return t("Your own mixture. Save it under a name to use it in other chats.");
+  return builtIn.find(({ name }) => name === now)?.help ?? t("Your preset, as it was saved.");
 }
 
 interface PillProps {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The request of a chat, to be sent from elsewhere.
 import { useComputed, useSignal } from "@preact/signals";
+// The request of a chat, to be sent from elsewhere.
+import { t } from "../../language/language.ts";
 import { curlCommand, upToQuestion, webSocketFrame } from "../../settings/curl.ts";
 import { copyText } from "../clipboard.ts";
 import { FoldingPart } from "./foldingpart.tsx";
@@ -10,7 +11,7 @@ import { useEdit } from "./settingsedit.ts";
 /** The request that these settings make, to be sent from elsewhere. */
 export function RequestPart() {
   return (
-    <FoldingPart title="Use it in a program" now="curl, WebSocket" begin="closed">
+    <FoldingPart title={t("Use it in a program")} now={kinds.join(", ")} begin="closed">
       <Request />
     </FoldingPart>
   );
@@ -34,13 +35,13 @@ function Request() {
     <>
       <p class="lead">
         {asked.value
-          ? "What answering the last question again would send now."
-          : "What the question “Hello!” would send now."}
-        {app.keeper.key !== "" && " The key is taken from the variable PENSTOCK_API_KEY."}
+          ? t("What answering the last question again would send now.")
+          : t("What the question “Hello!” would send now.")}
+        {app.keeper.key !== "" && ` ${t("The key is taken from the variable PENSTOCK_API_KEY.")}`}
       </p>
       <div class="request-head">
         <fieldset class="pills">
-          <legend class="hidden">Form of the request</legend>
+          <legend class="hidden">{t("Form of the request")}</legend>
           {kinds.map((name) => (
             <button
               key={name}
@@ -63,10 +64,17 @@ function Request() {
             copied.value = text.peek();
           }}
         >
-          {copied.value === text.value ? "Copied" : "Copy the request"}
+          {copied.value === text.value ? t("Copied") : t("Copy the request")}
         </button>
       </div>
-      <textarea class="code" rows={14} readOnly spellcheck={false} aria-label="The request" value={text} />
+      <textarea
+        class="code"
+        rows={14}
+        readOnly
+        spellcheck={false}
+        aria-label={t("The request")}
+        value={text}
+      />
     </>
   );
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// useEdit and useSetting: how the settings view reads and changes a chat's settings.
 import { computed, type ReadonlySignal, signal, useComputed } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
+// useEdit and useSetting: how the settings view reads and changes a chat's settings.
+import { t } from "../../language/language.ts";
 import { type HostChain, hostChain } from "../../settings/chain.ts";
 import type { Value } from "../../settings/parameters.ts";
 import type { Settings } from "../../settings/settings.ts";
@@ -42,8 +43,8 @@ export class Edit {
     const before = starting.get();
     starting.keep(this.chat.settings.peek());
     offer.value = {
-      text: "New chats begin with these settings.",
-      action: "Undo",
+      text: t("New chats begin with these settings."),
+      action: t("Undo"),
       run: () => starting.keep(before),
     };
   }
@@ -54,8 +55,8 @@ export class Edit {
     const before = starting.of(model);
     starting.keepOf(model, this.chat.settings.peek());
     offer.value = {
-      text: `New chats with ${model} begin with these settings.`,
-      action: "Undo",
+      text: t("New chats with {model} begin with these settings.", { model }),
+      action: t("Undo"),
       run: () => starting.keepOf(model, before),
     };
   }
@@ -68,7 +69,7 @@ export class Edit {
       this.replaced.value++;
     };
     to(settings);
-    this.app.offer.value = { text: what, action: "Undo", run: () => to(before) };
+    this.app.offer.value = { text: what, action: t("Undo"), run: () => to(before) };
   }
 }
 
@@ -77,7 +78,7 @@ export const EditProvider = Context.Provider;
 
 export function useEdit(): Edit {
   const edit = useContext(Context);
-  if (edit === undefined) throw new Error("a component stands outside of the settings");
+  if (edit === undefined) throw new Error("a component stands outside of the settings"); // untranslated: for programmers
   return edit;
 }
 

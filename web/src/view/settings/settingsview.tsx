@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// The settings of the chat that is shown.
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+// The settings of the chat that is shown.
+import { t, tn } from "../../language/language.ts";
 import { defaultSettings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
 import { Lazy } from "../lazy.tsx";
@@ -35,21 +36,21 @@ export default function SettingsView() {
         <OtherPluginsPart />
         <Advanced />
         <div class="settings-foot">
-          <p class="hint">Changes count from the next answer on, in this chat alone.</p>
+          <p class="hint">{t("Changes count from the next answer on, in this chat alone.")}</p>
           <button type="button" class="link" onClick={() => edit.keepAsDefault()}>
-            Use as default for new chats
+            {t("Use as default for new chats")}
           </button>
           {model !== "" && app.served.value.length > 1 && (
             <button type="button" class="link" onClick={() => edit.keepFor(model)}>
-              Use for new chats with {model}
+              {t("Use for new chats with {model}", { model })}
             </button>
           )}
           <button
             type="button"
             class="link"
-            onClick={() => edit.replace(defaultSettings, "All settings are back at the defaults.")}
+            onClick={() => edit.replace(defaultSettings, t("All settings are back at the defaults."))}
           >
-            Back to defaults
+            {t("Back to defaults")}
           </button>
         </div>
       </div>
@@ -61,9 +62,9 @@ export default function SettingsView() {
 function ToolsPart() {
   const { app, chat } = useEdit();
   const count = useComputed(() => app.servers.offered(chat.settings.value).length).value;
-  const now = count === 0 ? "" : count === 1 ? "1 tool" : `${count} tools`;
+  const now = count === 0 ? "" : tn(count, "{n} tool", "{n} tools");
   return (
-    <FoldingPart title="Tools" now={now} begin="closed">
+    <FoldingPart title={t("Tools")} now={now} begin="closed">
       <Lazy load={toolSettings} />
     </FoldingPart>
   );
@@ -72,7 +73,7 @@ function ToolsPart() {
 /** What most chats never need. */
 function Advanced() {
   return (
-    <FoldingPart title="Advanced" now="sampler chain, end, reasoning, request" begin="closed">
+    <FoldingPart title={t("Advanced")} now={t("sampler chain, end, reasoning, request")} begin="closed">
       <ChainPart />
       <LengthPart />
       <ReasoningPart />

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// The menu of stages that can be added to the chain.
 import { useComputed, useSignal } from "@preact/signals";
+import type { ComponentChild } from "preact";
 import { useId, useRef } from "preact/hooks";
+// The menu of stages that can be added to the chain.
+import { t, tx } from "../../language/language.ts";
 import { withStage } from "../../settings/addstage.ts";
 import { addable, entryOf } from "../../settings/chain.ts";
 import { nativeNamed } from "../../settings/nativestages.ts";
@@ -51,7 +53,7 @@ export function StageMenu({ added }: { added(name: string): void }) {
         }}
       >
         <Icon name="plus" />
-        Add a stage
+        {t("Add a stage")}
       </button>
       {open.value && (
         <ul id={id}>
@@ -59,9 +61,7 @@ export function StageMenu({ added }: { added(name: string): void }) {
             <li key={name}>
               <button type="button" onClick={() => add(name)}>
                 <span>
-                  <span class="hidden">Add </span>
-                  {label}
-                  {plugin && <em>plugin</em>}
+                  <AddWords label={label} plugin={plugin} />
                 </span>
                 <small>{help}</small>
               </button>
@@ -71,6 +71,18 @@ export function StageMenu({ added }: { added(name: string): void }) {
       )}
     </div>
   );
+}
+
+/** "Add Top-k", of which only the stage is to be seen: the button above the menu says the rest. */
+function AddWords({ label, plugin }: Pick<Choice, "label" | "plugin">) {
+  const stage = (
+    <>
+      {label}
+      {plugin && <em>{t("plugin")}</em>}
+    </>
+  );
+  const parts = tx<ComponentChild>("Add {stage}", { stage });
+  return parts.map((part) => (typeof part === "string" ? <span class="hidden">{part}</span> : part));
 }
 
 function choicesOf({ natives, plugins }: ReturnType<typeof addable>): Choice[] {

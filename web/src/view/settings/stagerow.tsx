@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// One stage of the chain, and its parameters.
 import { useComputed } from "@preact/signals";
 import { useId } from "preact/hooks";
+// One stage of the chain, and its parameters.
+import { t } from "../../language/language.ts";
 import { problemsOf } from "../../plugins/schemacheck.ts";
 import { misplaced, pluginOf, stagesOf, withoutStage, withStageSwitched } from "../../settings/chain.ts";
 import { type NativeStage, nativeNamed } from "../../settings/nativestages.ts";
@@ -14,7 +15,7 @@ import { useEdit, useSetting } from "./settingsedit.ts";
 
 interface Props {
   name: string;
-  place: string; // "place 2 of 9"
+  place: string; // "stage 2 of 9"
   open: boolean;
   toggle(): void;
   grip: preact.ComponentChildren;
@@ -41,10 +42,10 @@ export function StageRow({ name, place, open, toggle, grip }: Props) {
         <button type="button" class="stage-name" aria-expanded={open} aria-controls={id} onClick={toggle}>
           <span>
             {label}
-            {plugin !== undefined && <em>plugin</em>}
+            {plugin !== undefined && <em>{t("plugin")}</em>}
           </span>
           <small class={note.bad ? "bad" : ""}>
-            {off && note.needs !== true ? "switched off" : note.text}
+            {off && note.needs !== true ? t("switched off") : note.text}
           </small>
         </button>
         {main !== undefined && <MainValue parameter={main} stage={label} />}
@@ -54,7 +55,7 @@ export function StageRow({ name, place, open, toggle, grip }: Props) {
           class="switch"
           hidden={note.neutral === true && !off}
           disabled={off && note.needs === true}
-          aria-label={`Use ${label}`}
+          aria-label={t("Use {name}", { name: label })}
           checked={!off}
           aria-checked={!off}
           onChange={(event) => change(event.currentTarget.checked)}
@@ -71,7 +72,7 @@ export function StageRow({ name, place, open, toggle, grip }: Props) {
               class="link"
               onClick={() => edit.change((s) => withoutStage(s, name, edit.host.peek()))}
             >
-              Remove {label}
+              {t("Remove {what}", { what: label })}
             </button>
           </div>
         </div>
@@ -89,7 +90,7 @@ function MainValue({ parameter, stage }: { parameter: string; stage: string }) {
       <NumberInput
         name={parameter}
         id={id}
-        label={label === stage ? `${label} in the chain` : `${stage}: ${label}`}
+        label={label === stage ? t("{stage} in the chain", { stage }) : `${stage}: ${label}`}
       />
       <span id={`${id}-help`} hidden>
         {helpOf(numberNamed(parameter))}
@@ -132,19 +133,20 @@ function useNote(name: string, native: NativeStage | undefined): Note {
     const of = (parameter: string) =>
       Number(settings.sampling[parameter] ?? app.props.value.defaults[parameter]);
     if (native !== undefined) {
-      if (of("mirostat") > 0 && !native.underMirostat) return { text: "left out by Mirostat", quiet: true };
+      if (of("mirostat") > 0 && !native.underMirostat)
+        return { text: t("left out by Mirostat"), quiet: true };
       return native.idle?.(of)
-        ? { text: "no effect at this value", quiet: true, neutral: true }
+        ? { text: t("no effect at this value"), quiet: true, neutral: true }
         : { text: "" };
     }
     const plugin = host.value.plugins.find((offered) => offered.name === pluginOf(name));
-    if (plugin === undefined) return { text: "not on this server, left out", bad: true };
+    if (plugin === undefined) return { text: t("not on this server, left out"), bad: true };
     const wrong = misplaced(stagesOf(settings, host.value), settings.off, name, host.value);
     if (wrong !== "") return { text: wrong, bad: true };
     const config = settings.plugins.find((choice) => choice.name === plugin.name)?.config ?? {};
     const problems = problemsOf(plugin.schema ?? {}, config);
     return problems.length > 0
-      ? { text: "fill in what is required first", bad: true, needs: true }
+      ? { text: t("fill in what is required first"), bad: true, needs: true }
       : { text: "" };
   });
   return note.value;

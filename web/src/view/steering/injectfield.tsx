@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
+import { t } from "../../language/language.ts";
 import { withSpace } from "./injectspacing.ts";
 
 /** A field whose text becomes a part of the answer. */
@@ -19,14 +20,14 @@ export function InjectField({ run }: { run: RunningAnswer }) {
   return (
     <form class="inject" onSubmit={submit}>
       <label for={id} class="hidden">
-        Write into the answer
+        {t("Write into the answer")}
       </label>
       <div class="inject-line">
         <textarea
           id={id}
           rows={1}
           autocomplete="off"
-          placeholder="Write into the answer"
+          placeholder={t("Write into the answer")}
           aria-describedby={`${id}-help`}
           value={draft}
           onInput={(event) => {
@@ -37,11 +38,13 @@ export function InjectField({ run }: { run: RunningAnswer }) {
           }}
         />
         <button type="submit" class="quiet insert" disabled={draft.value === ""}>
-          Insert
+          {t("Insert")}
         </button>
       </div>
       <small id={`${id}-help`} class="hidden">
-        It is added at the end as if the model had written it, with a space before it where a new word begins.
+        {t(
+          "It is added at the end as if the model had written it, with a space before it where a new word begins.",
+        )}
       </small>
     </form>
   );

@@ -4,6 +4,8 @@
 import { useSignal } from "@preact/signals";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
+import { t } from "../../language/language.ts";
+import { tokens } from "../../text/numberformat.ts";
 
 const most = 120; // tokens to choose from
 
@@ -31,7 +33,7 @@ export function RewindList({ run }: { run: RunningAnswer }) {
   };
   return (
     <div class="place">
-      <p id={id}>Click a token to take it back, with all that follow.</p>
+      <p id={id}>{t("Click a token to take it back, with all that follow.")}</p>
       <div role="toolbar" aria-labelledby={id} class="pieces" ref={list} onKeyDown={go}>
         {run.pieces.slice(from).map(({ text }, i) => {
           const back = length - from - i;
@@ -40,7 +42,10 @@ export function RewindList({ run }: { run: RunningAnswer }) {
               key={i}
               type="button"
               tabIndex={from + i === at ? 0 : -1}
-              aria-label={`Take back from “${text.trim() || "a space"}”: ${back === 1 ? "1 token" : `${back} tokens`}`}
+              aria-label={t("Take back from “{text}”: {tokens}", {
+                text: text.trim() || t("a space"),
+                tokens: tokens(back),
+              })}
               onClick={() => run.rewind(back)}
               onFocus={() => {
                 focused.value = from + i;

@@ -4,6 +4,7 @@
 import { signal, useComputed } from "@preact/signals";
 import { useCallback, useId } from "preact/hooks";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
+import { t } from "../../language/language.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
@@ -34,7 +35,7 @@ export function SteerButton({ id }: { id: string }) {
         }}
       >
         <Icon name="steer" />
-        Steer
+        {t("Steer")}
       </button>
       <div id={panel}>{shown && <Controls key={id} run={run} />}</div>
     </>

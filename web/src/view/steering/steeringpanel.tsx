@@ -4,6 +4,7 @@
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { Phase } from "../../chats/message.ts";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
+import { t } from "../../language/language.ts";
 import { tokens } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
@@ -17,18 +18,18 @@ export function SteeringPanel({ run }: { run: RunningAnswer }) {
   const connected = useComputed(() => ["waiting", "streaming", "paused"].includes(phase.value));
   const stay = (event: KeyboardEvent) => {
     // Else Escape would stop the answer, and the arrows would walk between its versions.
-    if (event.key === "Escape" || event.key.startsWith("Arrow")) event.stopPropagation();
+    if (event.key === "Escape" || event.key.startsWith("Arrow")) event.stopPropagation(); // untranslated: keys
   };
   return (
-    <section class="steering" aria-label="Steer this answer" onKeyDown={stay}>
+    <section class="steering" aria-label={t("Steer this answer")} onKeyDown={stay}>
       <fieldset disabled={!connected.value}>
-        <legend class="hidden">Steer this answer</legend>
+        <legend class="hidden">{t("Steer this answer")}</legend>
         <div class="steering-bar">
           <Hold run={run} phase={phase} />
           <Fork run={run} />
           <button type="button" class="quiet" onClick={() => run.stop()}>
             <Icon name="stop" />
-            Stop
+            {t("Stop")}
           </button>
           <TakeBack run={run} />
         </div>
@@ -53,7 +54,7 @@ function Hold({ run, phase }: Props) {
   return (
     <button type="button" class="quiet hold" onClick={() => (paused ? run.resume() : run.pause())}>
       <Icon name={paused ? "play" : "pause"} />
-      {paused ? "Resume" : "Pause"}
+      {paused ? t("Resume") : t("Pause")}
     </button>
   );
 }
@@ -63,9 +64,14 @@ function Standing({ run, phase }: Props) {
   const { chats } = useApp();
   const words = useComputed(() => {
     const at = chats.of(run)?.beside.value.indexOf(run.id) ?? -1;
-    const which = at < 0 ? "" : `This is the ${ordinals[at]} answer. `;
-    const paused = `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Others may use its slot meanwhile.`;
-    return which + (phase.value === "paused" ? paused : (standing[phase.value] ?? ""));
+    const which = ordinals[at] ?? "";
+    const paused = () =>
+      t("Paused after {tokens}. Others may use its slot meanwhile.", {
+        tokens: tokens(run.message.value.answer?.tokens ?? 0),
+      });
+    const stands = phase.value === "paused" ? paused() : (standing[phase.value] ?? "");
+    if (which === "" || stands === "") return which + stands;
+    return t("{first} {second}", { first: which, second: stands });
   });
   return (
     <p class="hint" role="status">
@@ -74,11 +80,16 @@ function Standing({ run, phase }: Props) {
   );
 }
 
-const ordinals = ["first", "second", "third", "fourth"];
+const ordinals = [
+  t("This is the first answer."),
+  t("This is the second answer."),
+  t("This is the third answer."),
+  t("This is the fourth answer."),
+];
 
 const standing: Partial<Record<Phase, string>> = {
-  waiting: "It waits for its turn. What is inserted now is there when it begins.",
-  lost: "The connection is lost. The answer can be steered again once it is back.",
+  waiting: t("It waits for its turn. What is inserted now is there when it begins."),
+  lost: t("The connection is lost. The answer can be steered again once it is back."),
 };
 
 const steps = [1, 5, 20];
@@ -87,13 +98,13 @@ function TakeBack({ run }: { run: RunningAnswer }) {
   const none = useComputed(() => (run.message.value.answer?.tokens ?? 0) === 0).value;
   return (
     <fieldset class="take-back" disabled={none}>
-      <legend class="hidden">Take back</legend>
+      <legend class="hidden">{t("Take back")}</legend>
       <span aria-hidden="true">
         <Icon name="back" />
-        Take back
+        {t("Take back")}
       </span>
       {steps.map((n) => {
-        const label = `Take back ${tokens(n)}`;
+        const label = t("Take back {tokens}", { tokens: tokens(n) });
         return (
           <button
             key={n}
@@ -121,13 +132,13 @@ function Fork({ run }: { run: RunningAnswer }) {
       disabled={elsewhere}
       title={
         elsewhere
-          ? "Another tab follows this answer. Fork it there."
-          : "A second answer goes on from here, beside this one"
+          ? t("Another tab follows this answer. Fork it there.")
+          : t("A second answer goes on from here, beside this one")
       }
       onClick={() => void chats.of(run)?.fork(run.id)}
     >
       <Icon name="fork" />
-      Fork
+      {t("Fork")}
     </button>
   );
 }

@@ -4,7 +4,9 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
+import { t } from "../../language/language.ts";
 import { numberNamed, parseNumber, valueWords } from "../../settings/parameters.ts";
+import { rate } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
 
 const more = ["top_k", "top_p", "min_p", "repeat_penalty", "presence_penalty", "frequency_penalty"];
@@ -15,7 +17,7 @@ export function Tuning({ run }: { run: RunningAnswer }) {
     <div class="tuning">
       <Temperature run={run} />
       <details>
-        <summary>More of the sampling</summary>
+        <summary>{t("More of the sampling")}</summary>
         <div class="tuning-more">
           {more.map((name) => (
             <NumberField key={name} run={run} name={name} />
@@ -47,7 +49,7 @@ function Temperature({ run }: { run: RunningAnswer }) {
   const shown = moving.value ?? now;
   return (
     <div class="temperature">
-      <label for={id}>Temperature</label>
+      <label for={id}>{t("Temperature")}</label>
       <input
         id={id}
         type="range"
@@ -64,7 +66,7 @@ function Temperature({ run }: { run: RunningAnswer }) {
           run.set({ temperature: event.currentTarget.valueAsNumber });
         }}
       />
-      <output for={id}>{Math.round(shown * 100) / 100}</output>
+      <output for={id}>{rate(shown)}</output>
     </div>
   );
 }

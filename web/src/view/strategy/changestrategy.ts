@@ -3,6 +3,7 @@
 // Changes how the answers of a chat are written, so that no script is lost by it.
 import type { App } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
+import { t } from "../../language/language.ts";
 import { namedScripts } from "../../scripts/namedscripts.ts";
 import type { Script, Settings } from "../../settings/settings.ts";
 
@@ -23,7 +24,7 @@ export function changeStrategy(
   const run = () => {
     settings.value = { ...settings.peek(), script };
   };
-  offer.value = { text: "The chat has another script now.", action: "Undo", run };
+  offer.value = { text: t("The chat has another script now."), action: t("Undo"), run };
 }
 
 type Text = Pick<Script, "source" | "config">;

@@ -2,6 +2,7 @@
 
 // What each of the answers side by side is asked with.
 import { useId } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { needsConfig } from "../../settings/addstage.ts";
 import { type Column, mostInSettings } from "../../settings/settings.ts";
 import { useEdit } from "../settings/settingsedit.ts";
@@ -28,11 +29,11 @@ export function ColumnsForm() {
       ))}
       {columns.length < mostInSettings.columns && (
         <button type="button" class="link" onClick={() => change([...columns, {}])}>
-          Add an answer
+          {t("Add an answer")}
         </button>
       )}
       <p class="hint">
-        What is left open is as this chat is set. The server computes them in the same passes.
+        {t("What is left open is as this chat is set. The server computes them in the same passes.")}
       </p>
     </>
   );
@@ -61,24 +62,24 @@ function ColumnFields({ n, column, change, remove }: FieldsProps) {
   };
   return (
     <fieldset class="column-fields">
-      <legend>Answer {n}</legend>
+      <legend>{t("Answer {n}", { n })}</legend>
       {models.length > 1 && (
         <Choice
           id={`${id}-model`}
-          label="Model"
+          label={t("Model")}
           value={model}
           values={models}
           choose={(name) => (name === "" ? clear("model") : set({ model: name }))}
         />
       )}
-      <label for={`${id}-temperature`}>Temperature</label>
+      <label for={`${id}-temperature`}>{t("Temperature")}</label>
       <input
         id={`${id}-temperature`}
         type="number"
         min={0}
         max={5}
         step={0.1}
-        placeholder="as set"
+        placeholder={t("as set")}
         value={temperature ?? ""}
         onChange={(event) => {
           const { valueAsNumber: value, validity } = event.currentTarget;
@@ -89,15 +90,15 @@ function ColumnFields({ n, column, change, remove }: FieldsProps) {
       {usable.length > 0 && (
         <Choice
           id={`${id}-plugin`}
-          label="Plugin"
+          label={t("Plugin")}
           value={plugin}
           values={usable.map(({ name }) => name)}
           choose={(name) => (name === "" ? clear("plugin") : set({ plugin: name }))}
         />
       )}
       {remove !== undefined && (
-        <button type="button" class="link" aria-label={`Remove answer ${n}`} onClick={remove}>
-          Remove
+        <button type="button" class="link" aria-label={t("Remove answer {n}", { n })} onClick={remove}>
+          {t("Remove")}
         </button>
       )}
     </fieldset>
@@ -118,7 +119,7 @@ function Choice({ id, label, value = "", values, choose }: ChoiceProps) {
     <>
       <label for={id}>{label}</label>
       <select id={id} value={value} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="">as set</option>
+        <option value="">{t("as set")}</option>
         {[...values, ...(gone ? [value] : [])].map((name) => (
           <option key={name} value={name}>
             {name}

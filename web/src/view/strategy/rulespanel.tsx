@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Rules of the chat: written in plain words, each becomes a script or a format of its answers.
+import { t, tx } from "../../language/language.ts";
 import "../../style/strategy.css";
 import { useSignal } from "@preact/signals";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
@@ -24,7 +25,7 @@ export default function RulesPanel() {
   const { rules = [] } = chat.settings.value;
   return (
     <div class="settings rules">
-      <h3>What answers have to obey</h3>
+      <h3>{t("What answers have to obey")}</h3>
       {rules.length > 0 && (
         <ul>
           {rules.map((rule, i) => (
@@ -35,11 +36,15 @@ export default function RulesPanel() {
       {rules.length < mostInSettings.rules ? (
         <NewRule key={chat.id} chat={chat} />
       ) : (
-        <p class="hint">A chat has at most {mostInSettings.rules} rules. Remove one to add another.</p>
+        <p class="hint">
+          {t("A chat has at most {n} rules. Remove one to add another.", { n: mostInSettings.rules })}
+        </p>
       )}
       <p class="hint">
-        They hold from the next answer on: a word that would break one is taken back before you see it. Below
-        the answer stands how often it <strong>backed up</strong>, and where.
+        {tx(
+          "They hold from the next answer on: a word that would break one is taken back before you see it. Below the answer stands how often it {backed}, and where.",
+          { backed: <strong>{t("backed up")}</strong> },
+        )}
       </p>
     </div>
   );
@@ -59,21 +64,25 @@ function RuleRow({ chat, rule, at }: { chat: Chat; rule: Rule; at: number }) {
     <li>
       <UseSwitch
         label={text}
-        help={format === undefined ? "a policy, at each word" : `binds the whole answer: ${format.kind}`}
+        help={
+          format === undefined
+            ? t("a policy, at each word")
+            : t("binds the whole answer: {kind}", { kind: format.kind })
+        }
         on={on}
         turn={(now) => change(chat, (rules) => rules.map((one, i) => (i === at ? { ...one, on: now } : one)))}
       />
       <button
         type="button"
         class="link"
-        aria-label={`Remove the rule “${text}”`}
+        aria-label={t("Remove the rule “{rule}”", { rule: text })}
         onClick={() => change(chat, (rules) => rules.filter((_, i) => i !== at))}
       >
-        Remove
+        {t("Remove")}
       </button>
       {foreign && (
         <details>
-          <summary>Its script is not the one that this page would write</summary>
+          <summary>{t("Its script is not the one that this page would write")}</summary>
           <pre>{source}</pre>
         </details>
       )}
@@ -109,7 +118,7 @@ function NewRule({ chat }: { chat: Chat }) {
   };
   return (
     <form class="new-rule" onSubmit={add}>
-      <label for={id}>A rule</label>
+      <label for={id}>{t("A rule")}</label>
       <div class="rule-line">
         <input
           id={id}
@@ -125,7 +134,7 @@ function NewRule({ chat }: { chat: Chat }) {
           }}
         />
         <button type="submit" class="primary" disabled={made === undefined || there || checking.value}>
-          Add
+          {t("Add")}
         </button>
       </div>
       <p id={`${id}-becomes`} class="hint" role="status">
@@ -133,7 +142,7 @@ function NewRule({ chat }: { chat: Chat }) {
       </p>
       {refusal.value !== undefined && <RefusedScript refusal={refusal.value} />}
       <div class="links">
-        <span>Examples:</span>
+        <span>{t("Examples:")}</span>
         {examples.map((example) => (
           <button
             key={example}
@@ -153,10 +162,10 @@ function NewRule({ chat }: { chat: Chat }) {
 }
 
 function becomes(text: string, made: ReturnType<typeof parseRule>, there: boolean): string {
-  if (text.trim() === "") return "Say it in a few words.";
-  if (there) return "This chat has that rule.";
-  if (made !== undefined) return `Becomes ${madeWords(made)}.`;
-  return "Nothing is known that would see to this. Begin with one of the examples.";
+  if (text.trim() === "") return t("Say it in a few words.");
+  if (there) return t("This chat has that rule.");
+  if (made !== undefined) return t("Becomes {what}.", { what: madeWords(made) });
+  return t("Nothing is known that would see to this. Begin with one of the examples.");
 }
 
 function sourceOf(script: string): string {

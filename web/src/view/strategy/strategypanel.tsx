@@ -2,6 +2,7 @@
 
 // Chooses how the next answers of the chat are written: word by word, by a program, or several
 // side by side.
+import { t } from "../../language/language.ts";
 import "../../style/strategy.css";
 import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
@@ -69,15 +70,16 @@ function Strategies() {
     wanted.value = lacks ? way : undefined;
     chat.settings.value = withStrategy(before, way === "" ? undefined : way, plugins, !lacks);
   };
-  const remove = (script: NamedScript) => {
-    namedScripts.remove(script.name);
-    const run = () => void namedScripts.save(script);
-    app.offer.value = { text: `The strategy “${script.name}” is removed.`, action: "Undo", run };
-  };
   return (
     <fieldset class="strategies">
-      <legend>How the next answers are written</legend>
-      <Way value="" title="Normal" help="One answer, word by word." chosen={chosen} choose={choose} />
+      <legend>{t("How the next answers are written")}</legend>
+      <Way
+        value=""
+        title={t("Normal")}
+        help={t("One answer, word by word.")}
+        chosen={chosen}
+        choose={choose}
+      />
       {programsOf(plugins).map((plugin) => (
         <Program
           key={plugin.name}
@@ -88,28 +90,14 @@ function Strategies() {
         />
       ))}
       {namedScripts.list.value.map((script) => (
-        <div key={script.name} class="named">
-          <Way
-            value={ofScript + script.name}
-            title={script.name}
-            help="A script of yours."
-            chosen={chosen}
-            choose={choose}
-          />
-          <button
-            type="button"
-            class="link"
-            aria-label={`Remove the strategy “${script.name}”`}
-            onClick={() => remove(script)}
-          >
-            Remove
-          </button>
-        </div>
+        <NamedWay key={script.name} script={script} chosen={chosen} choose={choose} />
       ))}
       <Way
         value={sideBySide}
-        title="Side by side"
-        help="Up to four answers to each question, with other models, temperatures or plugins, computed together."
+        title={t("Side by side")}
+        help={t(
+          "Up to four answers to each question, with other models, temperatures or plugins, computed together.",
+        )}
         chosen={chosen}
         choose={choose}
       />
@@ -144,7 +132,7 @@ function Program({ plugin, chosen, choose, lacks }: ProgramProps) {
       />
       {chosen === name && (
         <div class="way-form">
-          {lacks && <p class="hint">Fill in what is required; then it counts.</p>}
+          {lacks && <p class="hint">{t("Fill in what is required; then it counts.")}</p>}
           <PluginConfig name={name} />
         </div>
       )}
@@ -187,6 +175,36 @@ function Way({ value, title, help, chosen, choose }: WayProps) {
   );
 }
 
+/** A script under a name, which can be removed. */
+function NamedWay({ script, chosen, choose }: Pick<WayProps, "chosen" | "choose"> & { script: NamedScript }) {
+  const { app } = useEdit();
+  const { name } = script;
+  const remove = () => {
+    namedScripts.remove(name);
+    const run = () => void namedScripts.save(script);
+    app.offer.value = { text: t("The strategy “{name}” is removed.", { name }), action: t("Undo"), run };
+  };
+  return (
+    <div class="named">
+      <Way
+        value={ofScript + name}
+        title={name}
+        help={t("A script of yours.")}
+        chosen={chosen}
+        choose={choose}
+      />
+      <button
+        type="button"
+        class="link"
+        aria-label={t("Remove the strategy “{name}”", { name })}
+        onClick={remove}
+      >
+        {t("Remove")}
+      </button>
+    </div>
+  );
+}
+
 /** Two columns to begin with: two models where there are several, else two temperatures. */
 function firstColumns(app: App): Column[] {
   const [one, other] = app.models.peek();
@@ -202,7 +220,7 @@ function OtherPlugins() {
   const settings = chat.settings.value;
   return (
     <details class="takers">
-      <summary>Plugins that take part in each answer</summary>
+      <summary>{t("Plugins that take part in each answer")}</summary>
       {others.map((plugin) => (
         <Beside key={plugin.name} plugin={plugin} used={choiceOf(settings, plugin.name) !== undefined} />
       ))}

@@ -3,6 +3,7 @@
 // What stands above the message field: how the next answer is written, and by which rules.
 import { useComputed } from "@preact/signals";
 import type { Chat } from "../../chats/chat.ts";
+import { t, tn } from "../../language/language.ts";
 import { namedScripts } from "../../scripts/namedscripts.ts";
 import { strategiesAtHand, strategyWords, withAtHand, writes } from "../../settings/strategies.ts";
 import { useApp } from "../appcontext.ts";
@@ -20,9 +21,9 @@ export function Ways({ chat }: { chat: Chat }) {
   return (
     <div class="ways">
       <Strategies chat={chat} />
-      <Panel label="Rules" title="What answers have to obey" load={rules}>
+      <Panel label={t("Rules")} title={t("What answers have to obey")} load={rules}>
         <Icon name="check" />
-        <span>{held === 0 ? "Rules" : held === 1 ? "1 rule" : `${held} rules`}</span>
+        <span>{held === 0 ? t("Rules") : tn(held, "{n} rule", "{n} rules")}</span>
       </Panel>
       <ChangedSettings chat={chat} />
     </div>
@@ -39,7 +40,7 @@ function Strategies({ chat }: { chat: Chat }) {
   const pressed = buttons.find((strategy) => writes(strategy, settings, plugins.value));
   return (
     <fieldset class="strategies-at-hand">
-      <legend class="hidden">How the next answer is written</legend>
+      <legend class="hidden">{t("How the next answer is written")}</legend>
       {buttons.map((strategy) => (
         <button
           key={`${strategy.program} ${strategy.title}`}
@@ -53,17 +54,18 @@ function Strategies({ chat }: { chat: Chat }) {
           {strategy.title}
         </button>
       ))}
-      <Panel label="Strategy" title="How the next answer is written" load={strategies}>
+      <Panel label={t("Strategy")} title={t("How the next answer is written")} load={strategies}>
         <Icon name="fork" />
         {pressed === undefined ? (
           <>
-            <span class="hidden">Strategy: </span>
+            <span class="hidden">{t("Strategy:")} </span>
             <span>{strategyWords(settings, plugins.value)}</span>
           </>
         ) : (
-          <span>
-            More<span class="hidden"> strategies</span>
-          </span>
+          <>
+            <span class="hidden">{t("More strategies")}</span>
+            <span aria-hidden="true">{t("More")}</span>
+          </>
         )}
       </Panel>
     </fieldset>
