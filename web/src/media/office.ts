@@ -407,7 +407,7 @@ function writeOpenSheets(book: Element, out: Collected): Found {
   return { parts: { unit: "sheet", count: sheets.length } };
 }
 
-/** Writes the cells of a row as often as it says, with tabs between them; nothing of an empty one. */
+/** Writes a row as often as it stands, with tabs between its cells; of an empty one nothing. */
 function writeOpenRow(row: Element, out: Collected): void {
   const cells = [...row.children].map((cell) => ({
     value: openValue(cell),

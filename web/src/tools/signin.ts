@@ -28,7 +28,7 @@ export class SignInNeeded extends Error {
   }
 }
 
-/** A server where this page cannot register itself: a person has to, and to tell the client's id. */
+/** A server where this page cannot register itself: a person has to, and gives the client's id. */
 export class ClientNeeded extends Error {}
 
 const longest = 16_000; // letters of a token
@@ -67,7 +67,7 @@ export function texts(given: unknown): Kept {
 /** What public/oauth.js tells the tabs of this browser. */
 const channelName = "penstock-oauth";
 
-/** Resolves when a person has signed in. Other sign-ins, and messages of nobody, are passed over. */
+/** Resolves when a person has signed in. Other sign-ins and nobody's messages are passed over. */
 export function comeBack({ state }: WayIn, signal: AbortSignal): Promise<{ code: string; iss: string }> {
   return new Promise((resolve, reject) => {
     const channel = new BroadcastChannel(channelName);

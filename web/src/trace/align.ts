@@ -18,7 +18,8 @@ export function spanOf(
 
 /**
  * Where each character of a source stands in the text that was drawn from it; −1: nowhere. It walks
- * along both: what stands in one of them alone, such as the asterisks of bold text, is stepped over.
+ * along both: what stands in one of them alone, such as the asterisks of bold text, is stepped
+ * over.
  */
 export function alignment(source: string, drawn: string): Int32Array {
   const places = new Int32Array(source.length).fill(-1);
