@@ -12,14 +12,14 @@ import (
 )
 
 // Head guesses how texts go on, with layers that were trained for that: in a model's own file
-// (llama.cpp calls them MTP or nextn), or in ModelOptions.Head (Gemma 4's assistant, EAGLE-3). It
-// reads each token together with the hidden state that the model had at the one before, so it
-// follows every pass of the context that feeds it. Guesses are only guesses: what a Head knows less
-// of, it guesses worse.
+// (llama.cpp calls them MTP or nextn), or in ModelOptions.Head (Gemma 4's assistant, EAGLE-3,
+// DFlash, DSpark). It reads each token together with the hidden state that the model had at the one
+// before, so it follows every pass of the context that feeds it. Guesses are only guesses: what a
+// Head knows less of, it guesses worse.
 //
 // # Notes
 //
-//   - It has cells of its own, one layer of them, and the sequences of its context. Gemma 4's
+//   - It has cells of its own, of its own layers, and the sequences of its context. Gemma 4's
 //     assistant has none: it reads those of the context.
 //   - Its methods do not run concurrently, nor beside a pass of its context.
 type Head struct {

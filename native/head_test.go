@@ -75,7 +75,10 @@ func headsOf(t *testing.T) map[string]*Model {
 		"attention": loadHead(t, loopHead(t, -1)),
 		"hybrid":    loadHead(t, hybridHead(t)),
 		"Gemma's":   otherHead(t, "gemma4", "gemma4-assistant"),
+		"chain":     loadHead(t, small(t, "step35")),
 		"EAGLE-3":   otherHead(t, "qwen3", "eagle3"),
+		"DFlash":    otherHead(t, "qwen3", "dflash"),
+		"DSpark":    otherHead(t, "qwen3", "dspark"),
 	}
 }
 
@@ -146,18 +149,61 @@ func TestHead_Draft_RightAsConstructed(t *testing.T) {
 	}
 }
 
+// A head that guesses blocks is right as often as it is meant to be, for all of the block.
+func TestHead_Draft_BlocksRightAsConstructed(t *testing.T) {
+	const block = 8
+	for _, right := range []uint32{100, 75, 0} {
+		s := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 256, Loop: 32}
+		path := headed(t, func(w io.Writer) error { return synth.Write(w, s, builtIn, synth.Q40, 1) })
+		s.Right = right
+		head := headed(t, func(w io.Writer) error { return synth.WithBlocks(w, path, s, 1) })
+		_, h := feeding(t, load(t, path, ModelOptions{LoadMTP: true, Head: head}), ContextOptions{Cells: 4 * 256, Sequences: 4, Rows: 4})
+		h.run(t, []int{0, 0}, 1, []int32{64}, []int32{70})
+		hits := 0
+		for at := 1; at <= 32; at++ {
+			token := int32(64 + at%32)
+			a := h.guess(t, 20, HeadAsk{Token: token, Position: at}, HeadAsk{Sequence: 1, Token: token, Position: 1})
+			if len(a[0].Draft) != block || !slices.Equal(a[0].Draft, a[1].Draft) {
+				t.Fatalf("guesses of a block: %v and %v", a[0].Draft, a[1].Draft)
+			}
+			for i, guess := range a[0].Draft {
+				before := append([]int32{token}, a[0].Draft...)[i]
+				if guess == int32(64+(before-64+1)%32) {
+					hits++
+				}
+			}
+			h.run(t, []int{at}, 1, []int32{token})
+		}
+		if least, most := int(right)*block*32/100*8/10, int(right)*block*32/100*12/10; hits < least || hits > most {
+			t.Errorf("a head that is to be right for %d of 100 tokens is for %d of %d", right, hits, block*32)
+		}
+	}
+}
+
+// Each head of a chain guesses in its turn, from what the ones before it have guessed.
+func TestHead_Draft_ChainInTurns(t *testing.T) {
+	_, h := feeding(t, loadHead(t, small(t, "step35-counting")), ContextOptions{Cells: 256, Sequences: 2, Rows: 4})
+	h.run(t, []int{0, 0}, 1, []int32{11, 45, 7}, []int32{90})
+	a := h.guess(t, 5, HeadAsk{Token: 20, Position: 3}, HeadAsk{Sequence: 1, Token: 100, Position: 1})
+	if !slices.Equal(a[0].Draft, []int32{21, 23, 26}) || !slices.Equal(a[1].Draft, []int32{101, 103, 106}) {
+		t.Errorf("it guesses %v and %v", a[0].Draft, a[1].Draft)
+	}
+}
+
 // A head that reads the inputs of layers reads those of the token before.
 func TestHead_Draft_FromLayersOfTheTokenBefore(t *testing.T) {
-	text := []int32{11, 45, 7, 90, 33}
-	_, h := feeding(t, otherHead(t, "qwen3", "eagle3-echo"), ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
-	h.run(t, []int{0}, 1, text)
-	for i := range 3 {
-		at := len(text)
-		if a := h.guess(t, 1, HeadAsk{Token: 5, Position: at})[0]; !slices.Equal(a.Draft, text[at-1:at]) {
-			t.Errorf("after token %d it guesses %v", text[at-1], a.Draft)
+	for _, kind := range []string{"eagle3-echo", "dflash-echo"} {
+		text := []int32{11, 45, 7, 90, 33}
+		_, h := feeding(t, otherHead(t, "qwen3", kind), ContextOptions{Cells: 256, Sequences: 1, Rows: 4})
+		h.run(t, []int{0}, 1, text)
+		for i := range 3 {
+			at := len(text)
+			if a := h.guess(t, 1, HeadAsk{Token: 5, Position: at})[0]; !slices.Equal(a.Draft, text[at-1:at]) {
+				t.Errorf("%s: after token %d it guesses %v", kind, text[at-1], a.Draft)
+			}
+			text = append(text, int32(60+i))
+			h.run(t, []int{at}, 1, text[at:])
 		}
-		text = append(text, int32(60+i))
-		h.run(t, []int{at}, 1, text[at:])
 	}
 }
 
@@ -350,6 +396,10 @@ func TestLoadModel_Head_OfOtherModels(t *testing.T) {
 	for what, c := range map[string]struct{ model, head string }{
 		"another architecture": {builtIn, head}, "no head": {builtIn, builtIn},
 		"it gives narrower states than it reads":        {small(t, "qwen3"), edited(t, "eagle3", "eagle3.embedding_length_out", 32)},
+		"no token stands for what it is to guess":       {small(t, "qwen3"), edited(t, "dflash", "tokenizer.ggml.mask_token_id", 1<<20)},
+		"its blocks are the token before them":          {small(t, "qwen3"), edited(t, "dflash", "dflash.block_size", 1)},
+		"it gives a lattice":                            {small(t, "qwen3"), edited(t, "dflash", "dflash.selector_top_k", 4)},
+		"blocks of any size":                            {small(t, "qwen3"), edited(t, "dspark", "dflash.block_size", 0)},
 		"the model gives narrower states than are read": {edited(t, "gemma4", "gemma4.embedding_length_out", 32), head},
 	} {
 		if m, err := LoadModel(t.Context(), c.model, ModelOptions{LoadMTP: true, Head: c.head}); !errors.Is(err, ErrUnsupported) {
@@ -445,7 +495,7 @@ func TestDryRun_Need_CountsTheHeadOfAnotherFile(t *testing.T) {
 	for _, c := range []struct {
 		kind, of string
 		layers   uint64 // of cells, where the model has 4
-	}{{"qwen3", "eagle3", 5}, {"gemma4", "gemma4-assistant", 4}} {
+	}{{"qwen3", "eagle3", 5}, {"qwen3", "dflash", 6}, {"gemma4", "gemma4-assistant", 4}} {
 		model, head := small(t, c.kind), small(t, c.of)
 		need := func(o ModelOptions) DeviceMemory {
 			t.Helper()

@@ -487,9 +487,11 @@ func (s *Scheduler) leaveSlots(j *job) {
 		s.queue.remove(j)
 		return
 	}
-	s.dropDraft(j)
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	for _, b := range j.branches {
+		if b.driver == driverDrawer {
+			s.dropDraft(b.drawer)
+		}
 		s.vacateSlot(b)
 	}
 	if len(s.slotActions) > 0 {

@@ -23,7 +23,8 @@ type seer struct {
 	asked   int     // answers
 	calls   int
 
-	takes func(call int) time.Duration // for each token of the longest draft; nil: no time
+	takes  func(call int) time.Duration // for each token of the longest draft; nil: no time
+	blocks bool                         // it takes that for all of them together
 
 	wrongUpTo int // tokens of a context up to which errs counts; 0: any number
 }
@@ -31,6 +32,9 @@ type seer struct {
 func (d *seer) Draft(asks []*draft.Ask) {
 	if d.calls++; d.takes != nil {
 		longest := slices.MaxFunc(asks, func(a, b *draft.Ask) int { return a.Most - b.Most }).Most
+		if d.blocks {
+			longest = 1
+		}
 		d.backend.Advance(time.Duration(longest) * d.takes(d.calls))
 	}
 	for _, a := range asks {

@@ -15,7 +15,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 		return
 	}
 	out, tokens := j.answer.Output(), len(j.answer.Context())
-	s.settleDraft(j)
+	s.settleDraft(&j.drawer)
 	if j.kind == kindAnswer {
 		if seq := j.branch.seq; seq != nil && out.Unchanged < seq.Len() { // at least one token must be pending, or there is no row to draw from
 			s.cache.Truncate(seq, max(0, min(out.Unchanged, tokens-1)))
@@ -63,12 +63,12 @@ func (s *Scheduler) emitOne(j *job) {
 func (s *Scheduler) collectDrawn(d *drawer) {
 	err := d.background.Collect()
 	j := d.job
+	if d.guess.drafting() {
+		d.guess.row = d.background.Row()
+	}
 	if d.forProgram {
 		s.settleSelfRun(d)
 		return
-	}
-	if j.guess.drafting() {
-		j.guess.row = j.background.Row()
 	}
 	p := j.calls.atWork
 	if p == nil {
@@ -128,7 +128,7 @@ func (s *Scheduler) endJob(j *job, e End) {
 		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
 	if j.kind == kindAnswer && j.branch.seq != nil {
-		s.runGuarded(func() { s.dropDraft(j) })
+		s.runGuarded(func() { s.dropDraft(&j.drawer) })
 		e.Usage.Context = j.branch.seq.Len()
 	}
 	e.Timing = j.times.timing(now)

@@ -34,7 +34,7 @@ type job struct {
 	stream *Stream
 	status
 	calls calls
-	guess guess
+	gains gains
 	tally
 	times times
 

@@ -93,7 +93,7 @@ func (s *Scheduler) fillBatch(branches []*branch) error {
 				b.outputRow = -1
 			}
 		}
-		for i, t := range b.job.guess.draft {
+		for i, t := range b.draft() {
 			s.drafting = true
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
@@ -164,7 +164,7 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 		}
 		s.cache.Append(b.seq, b.tokens()[at:at+b.scheduled])
 		if s.drafting {
-			s.cache.Append(b.seq, j.guess.draft)
+			s.cache.Append(b.seq, b.draft())
 		}
 		if j.req.Progress && j.kind == kindAnswer && j.answer.Generated() == 0 {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
@@ -221,7 +221,9 @@ func (s *Scheduler) repairBackend(branches []*branch) {
 		b.chooseAdapters()
 		b.scheduled = min(b.scheduled, b.computable())
 		b.scheduled = b.fitWhole() // none of it: a later tick computes it
-		b.job.guess.draft = nil    // one that the pass has not computed
+		if b.driver == driverDrawer {
+			b.drawer.guess.draft = nil // one that the pass has not computed
+		}
 	}
 }
 

@@ -264,7 +264,7 @@ func passOf(branches []*branch) estimator.Pass {
 
 // addTo adds the scheduled tokens of a branch to what a pass computes.
 func (b *branch) addTo(p *estimator.Pass) {
-	n := b.scheduled + len(b.job.guess.draft)
+	n := b.scheduled + len(b.draft())
 	p.Tokens += n
 	p.Cells += n * (b.seq.Len() + n/2)
 }

@@ -173,14 +173,14 @@ func (s *Scheduler) sweepPieces() {
 	}
 }
 
-// textContext is a job's context without rows of pieces, which a drafter does not know. Nobody
+// textContext is a drawer's context without rows of pieces, which a drafter does not know. Nobody
 // changes it.
-func (j *job) textContext() []Token {
-	context := j.answer.Context()
-	if j.pieces == nil {
+func (d *drawer) textContext() []Token {
+	context := d.answer.Context()
+	if d.job.pieces == nil {
 		return context
 	}
-	w := &j.guess.text
+	w := &d.guess.text
 	last := len(context)
 	for last > 0 && context[last-1] >= 0 {
 		last--

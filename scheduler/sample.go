@@ -90,7 +90,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 	start := s.config.Clock()
 	draws := append(s.sampling.draws[:0], make([]Draw, len(drawers))...)
 	for i, d := range drawers {
-		draws[i].Row, draws[i].Stage = d.branch.outputRow+d.job.guess.row, d.chain.Stages()[0]
+		draws[i].Row, draws[i].Stage = d.branch.outputRow+d.guess.row, d.chain.Stages()[0]
 	}
 	s.sampling.draws = draws
 	if err := panics.Try(func() error { s.backend.SampleRows(draws); return nil }); err != nil {
@@ -171,7 +171,8 @@ type drawer struct {
 	logprobs   int    // how many of the most likely tokens are told with each token; -1: no log-probabilities
 	release    func() // closes the stages
 
-	rows background.Rows // memory for the background sampler
+	guess guess           // how it goes on
+	rows  background.Rows // memory for the background sampler
 }
 
 // owner is the job that the tokens are of.
@@ -235,9 +236,9 @@ func (d *drawer) close() {
 }
 
 // backgroundRows are those that the pass has for a background sampler, from the one on that is to
-// be drawn from. What a program writes has no draft.
+// be drawn from.
 func (s *Scheduler) backgroundRows(d *drawer) background.Rows {
-	g, rows := &d.job.guess, &d.rows
+	g, rows := &d.guess, &d.rows
 	*rows = background.Rows{Logits: rows.Logits[:0], States: rows.States[:0], First: g.row, Context: g.at, Draft: g.draft}
 	for i := d.branch.outputRow + g.row; i <= d.branch.outputRow+len(g.draft); i++ {
 		rows.Logits = append(rows.Logits, s.backend.Row(i))
@@ -283,6 +284,7 @@ func (b *branch) untoldDraws() int {
 // stopSelfRun gives a branch that goes on by itself back to its program.
 func (s *Scheduler) stopSelfRun(b *branch) {
 	if b.driver == driverDrawer {
+		s.dropDraft(b.drawer)
 		b.drawer.close()
 		b.driver, b.drawer = driverProgram, nil
 	}
@@ -295,6 +297,7 @@ func (s *Scheduler) settleSelfRun(d *drawer) {
 	if d.isOver() {
 		return // its program has closed it
 	}
+	s.settleDraft(d)
 	out := d.answer.Output()
 	reason, err := out.Reason, out.Err
 	out.Reset()

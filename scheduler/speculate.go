@@ -19,9 +19,12 @@ import (
 // on. What it does not take leaves the KV cache. So the text is what it would be without a drafter,
 // token by token.
 //
-// Drafts may lose little time. Each answer has a budget for its drafts (guess.budget), and one for
-// asking its stages what they leave no choice of (guess.looks). All together have another, which
-// pays for an answer's first draft. What does not seem to pay is tried now and then, as long as the
+// A program's branches that go on by themselves (sample.go) have drafts as answers do. What a
+// program is about to do with the others, nobody knows.
+//
+// Drafts may lose little time. Each job has a budget for its drafts (gains.budget), and one for
+// asking its stages what they leave no choice of (gains.looks). All together have another, which
+// pays for a job's first draft. What does not seem to pay is tried now and then, as long as the
 // answer's budget lasts: its text may have come to a part that repeats (a trial).
 
 // speculation is what the ticks need for that; its memory is used again.
@@ -29,9 +32,10 @@ type speculation struct {
 	drafter       draft.Drafter // nil: none, or it has panicked
 	chances       draft.Chances // of the drafts of all answers
 	asks          []*draft.Ask
-	asked         []*job
-	foreseen      []*job // their stages know how they go on
-	trials        []*job
+	asked         []*drawer
+	foreseen      []*drawer // their stages know how they go on
+	trials        []*drawer
+	charged       []*drawer // that may have to pay for this tick
 	offers        estimator.Drafts
 	costs         time.Duration // of a token in a call of the drafter
 	budget        draft.Budget  // of all answers
@@ -44,17 +48,21 @@ type speculation struct {
 	prompts       time.Duration // what the tick's passes over prompts have taken
 }
 
-// guess is what a job has to do with the drafter.
+// gains are what a job's drafts have gained so far: those of all branches of a program.
+type gains struct {
+	chances draft.Chances
+	budget  draft.Budget
+	looks   draft.Budget // of asking the stages for foreseen tokens
+	looked  bool         // it has its share for the beginning
+}
+
+// guess is what a drawer has to do with the drafter.
 type guess struct {
 	draft    []Token // the part of ask.Draft that is computed; empty: none
 	row      int     // the row that was drawn from last, counted from the job's first
 	ask      draft.Ask
-	chances  draft.Chances
-	budget   draft.Budget
 	foreseen []Token // what the stages leave no choice of
 	text     wordsOfContext
-	looks    draft.Budget  // of asking the stages for foreseen tokens
-	looked   bool          // it has its share for the beginning
 	at       int           // tokens of the context before it
 	rows     int           // of guessed tokens in this tick
 	spent    time.Duration // its part of what the drafter took in this tick
@@ -65,8 +73,16 @@ type guess struct {
 	trial    bool          // it was asked for although it does not seem to pay
 }
 
-// drafting reports whether guessed tokens are computed after the job's own in this tick.
+// drafting reports whether guessed tokens are computed after the drawer's own in this tick.
 func (g *guess) drafting() bool { return len(g.draft) > 0 }
+
+// draft is what is guessed to follow a branch, and computed in this tick.
+func (b *branch) draft() []Token {
+	if b.driver != driverDrawer {
+		return nil
+	}
+	return b.drawer.guess.draft
+}
 
 // wordsOfContext is a context without the rows of pieces, see textContext.
 type wordsOfContext struct {
@@ -77,7 +93,8 @@ type wordsOfContext struct {
 
 // sameDrafting is how many of the first branches are alike in that.
 func sameDrafting(branches []*branch) int {
-	if n := slices.IndexFunc(branches, func(b *branch) bool { return b.job.guess.drafting() != branches[0].job.guess.drafting() }); n >= 0 {
+	drafting := len(branches[0].draft()) > 0
+	if n := slices.IndexFunc(branches, func(b *branch) bool { return len(b.draft()) > 0 != drafting }); n >= 0 {
 		return n
 	}
 	return len(branches)
@@ -88,7 +105,7 @@ func sameDrafting(branches []*branch) int {
 // where sets of adapters have passes of their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
-	p.asked, p.foreseen = p.asked[:0], p.foreseen[:0]
+	p.asked, p.foreseen, p.charged = p.asked[:0], p.foreseen[:0], p.charged[:0]
 	prompts := s.planned[s.decoding:]
 	if !s.canDraft() || len(s.prefilling) > 0 && (p.beside == 0 || len(prompts) == 0) {
 		return
@@ -111,17 +128,17 @@ func (s *Scheduler) speculate() {
 		length = s.alike(length)
 		trial = min(length, 1)
 	}
-	for _, j := range p.asked {
+	for _, d := range p.asked {
 		switch {
-		case j.guess.trial:
-			s.draft(j, trial)
-		case j.guess.chosen:
-			s.draft(j, length)
+		case d.guess.trial:
+			s.draft(d, trial)
+		case d.guess.chosen:
+			s.draft(d, length)
 		}
 	}
 	p.with = s.estimator.Verify(passOf(s.planned[:s.decoding]))
 	if s.draftsApart() { // those with drafts have one, as many rows each
-		drafts := func(b *branch) int { return min(len(b.job.guess.draft), 1) }
+		drafts := func(b *branch) int { return min(len(b.draft()), 1) }
 		slices.SortStableFunc(s.planned[:s.decoding], func(a, b *branch) int { return cmp.Compare(drafts(a), drafts(b)) })
 	}
 }
@@ -154,7 +171,7 @@ func (s *Scheduler) besidePrompts() time.Duration {
 	}
 	n := 0
 	for _, b := range s.planned[:s.decoding] {
-		if s.draftsBeside(b.job) {
+		if b.driver == driverDrawer && s.draftsBeside(b.drawer) {
 			n++
 		}
 	}
@@ -169,11 +186,10 @@ func (s *Scheduler) besidePrompts() time.Duration {
 	return takes
 }
 
-// draftsBeside reports whether a job may have a draft beside prompts.
-func (s *Scheduler) draftsBeside(j *job) bool {
-	g := &j.guess
-	return j.kind != kindProgram && j.drafted > 0 && s.mostDrafted(j) > 0 && s.draftChance(j) >= likelyBeside && g.budget.Left() > 0 &&
-		(g.missed < missedBeside || s.ticks%missedEvery == 0)
+// draftsBeside reports whether a drawer may have a draft beside prompts.
+func (s *Scheduler) draftsBeside(d *drawer) bool {
+	return d.job.drafted > 0 && s.mostDrafted(d) > 0 && s.draftChance(d) >= likelyBeside && d.job.gains.budget.Left() > 0 &&
+		(d.guess.missed < missedBeside || s.ticks%missedEvery == 0)
 }
 
 // draftsApart reports whether slots with drafts have a pass of their own.
@@ -182,12 +198,12 @@ func (s *Scheduler) draftsApart() bool { return s.limits.SeparatePasses || s.lim
 // alike is the length that all drafts of the tick can have; 0: none.
 func (s *Scheduler) alike(length int) int {
 	drafts := 0
-	for _, j := range s.speculation.asked {
+	for _, d := range s.speculation.asked {
 		switch {
-		case j.guess.trial:
+		case d.guess.trial:
 			length = 1
-		case j.guess.chosen:
-			length = min(length, len(j.guess.ask.Draft))
+		case d.guess.chosen:
+			length = min(length, len(d.guess.ask.Draft))
 		default:
 			continue
 		}
@@ -199,38 +215,39 @@ func (s *Scheduler) alike(length int) int {
 	return min(length, (s.cache.Free()-s.reserved)/drafts, s.speculation.offers.Room/drafts)
 }
 
-// choose chooses which of the asked jobs are to have drafts of which length. tokens is how long
+// choose chooses which of the asked drawers are to have drafts of which length. tokens is how long
 // that of each can be; costs what the drafter needs for a token.
 func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (length int) {
 	p := &s.speculation
-	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.draftChance(b), s.draftChance(a)) })
+	slices.SortStableFunc(p.asked, func(a, b *drawer) int { return cmp.Compare(s.draftChance(b), s.draftChance(a)) })
 	p.offers.Offers, p.offers.Costs = p.offers.Offers[:0], costs
-	for _, j := range p.asked {
-		offer := s.offer(j, tokens(&j.guess.ask))
-		j.guess.allowed = offer.Tokens > 0
+	for _, d := range p.asked {
+		offer := s.offer(d, tokens(&d.guess.ask))
+		d.guess.allowed = offer.Tokens > 0
 		p.offers.Offers = append(p.offers.Offers, offer)
 	}
 	n, length := p.offers.Choose()
-	for i, j := range p.asked {
-		j.guess.chosen = i < n && p.offers.Offers[i].Tokens > 0
+	for i, d := range p.asked {
+		d.guess.chosen = i < n && p.offers.Offers[i].Tokens > 0
 	}
 	p.chosen = p.offers.Duration(n, length)
 	return length
 }
 
-// offer is the draft that a job could have. The first one of an answer may be at the expense of
+// offer is the draft that a drawer could have. The first one of a job may be at the expense of
 // all, if it is likely. With a costly drafter it must be, or many short answers would each lose
 // what an answer may.
-func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
-	g, budget := &j.guess, j.guess.budget.Left()
+func (s *Scheduler) offer(d *drawer, tokens int) estimator.Offer {
+	j, g := d.job, &d.guess
+	budget := j.gains.budget.Left()
 	if all := s.speculation.budget.Left(); j.drafted == 0 && g.ask.Grade >= draft.Likely && (s.speculation.costly || all > budget) {
 		budget = all
 	}
-	chance := s.draftChance(j)
+	chance := s.draftChance(d)
 	if tokens < j.req.LeastDrafted || chance < j.req.LeastChance {
 		tokens = 0
 	}
-	return estimator.Offer{Chance: chance, Tokens: tokens, Depth: j.branch.seq.Len() + 1, Budget: budget}
+	return estimator.Offer{Chance: chance, Tokens: tokens, Depth: d.branch.seq.Len() + 1, Budget: budget}
 }
 
 // disturbed is how many passes a call of the drafter counts as at most that takes more than twice
@@ -246,50 +263,53 @@ const cheap = 200
 func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	longest := 1
-	for i, b := range s.planned {
-		j := b.job
-		j.guess.trial, j.guess.rows = false, 0
-		if i < s.decoding && j.kind != kindProgram && (p.beside == 0 || s.draftsBeside(j)) { // nobody knows what a program is about to do
-			j.guess.ask.Most = min(s.mostDrafted(j), p.offers.Most)
-			longest = max(longest, j.guess.ask.Most)
-			p.asked = append(p.asked, j)
+	for _, b := range s.planned[:s.decoding] {
+		if b.driver != driverDrawer {
+			continue
+		}
+		d := b.drawer
+		if d.guess.trial, d.guess.rows = false, 0; p.beside == 0 || s.draftsBeside(d) {
+			d.guess.ask.Most = min(s.mostDrafted(d), p.offers.Most)
+			longest = max(longest, d.guess.ask.Most)
+			p.asked = append(p.asked, d)
 		}
 	}
+	p.charged = append(p.charged, p.asked...)
 	p.costly = p.costs*time.Duration(longest) > p.withoutDrafts/cheap
-	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
-		if p.costly && j.drafted == 0 {
-			j.guess.ask.Grade = draft.Likely // nothing is known of it: what others have accepted decides
+	p.asked = slices.DeleteFunc(p.asked, func(d *drawer) bool {
+		if p.costly && d.job.drafted == 0 {
+			d.guess.ask.Grade = draft.Likely // nothing is known of it: what others have accepted decides
 		}
-		foreseen := s.foresee(j)
+		foreseen := s.foresee(d)
 		if foreseen {
-			p.foreseen = append(p.foreseen, j)
+			p.foreseen = append(p.foreseen, d)
 		}
-		return j.guess.ask.Most < 1 || foreseen && p.costly // what is known need not be guessed
+		return d.guess.ask.Most < 1 || foreseen && p.costly // what is known need not be guessed
 	})
 	if !p.costly {
 		return
 	}
 	length := s.choose(p.costs, func(a *draft.Ask) int { return a.Most })
 	s.chooseTrials()
-	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
-		if j.guess.ask.Most = min(j.guess.ask.Most, length); j.guess.trial {
-			j.guess.ask.Most = 1
+	p.asked = slices.DeleteFunc(p.asked, func(d *drawer) bool {
+		if d.guess.ask.Most = min(d.guess.ask.Most, length); d.guess.trial {
+			d.guess.ask.Most = 1
 		}
-		return !j.guess.chosen && !j.guess.trial
+		return !d.guess.chosen && !d.guess.trial
 	})
 }
 
-// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to
+// chooseTrials chooses which of the asked drawers are to have a draft although it does not seem to
 // pay, since the text may have come to a part that repeats: those that can bear that it is wrong.
-// Where trials would need a pass that there is not otherwise, all jobs have it together.
+// Where trials would need a pass that there is not otherwise, all have it together.
 func (s *Scheduler) chooseTrials() {
 	p := &s.speculation
 	others, none := p.trials[:0], true
-	for _, j := range p.asked {
-		if !j.guess.chosen && j.guess.allowed {
-			others = append(others, j)
+	for _, d := range p.asked {
+		if !d.guess.chosen && d.guess.allowed {
+			others = append(others, d)
 		}
-		none = none && !j.guess.chosen
+		none = none && !d.guess.chosen
 	}
 	p.trials = others
 	together := 1
@@ -300,11 +320,11 @@ func (s *Scheduler) chooseTrials() {
 		return
 	}
 	price, sensible := p.offers.Trial(together, p.chosen)
-	able := func(j *job) bool { return sensible && j.guess.budget.Left() >= price }
+	able := func(d *drawer) bool { return sensible && d.job.gains.budget.Left() >= price }
 	if together > 1 {
-		due := !slices.ContainsFunc(others, func(j *job) bool { return !able(j) })
-		for _, j := range others {
-			j.guess.trial = due
+		due := !slices.ContainsFunc(others, func(d *drawer) bool { return !able(d) })
+		for _, d := range others {
+			d.guess.trial = due
 		}
 		return
 	}
@@ -313,17 +333,17 @@ func (s *Scheduler) chooseTrials() {
 	}
 }
 
-// askDrafter has the drafter guess for the asked jobs, which pay for that when the tick has ended.
-// Those stay that get a draft.
+// askDrafter has the drafter guess for the asked drawers, which pay for that when the tick has
+// ended. Those stay that get a draft.
 func (s *Scheduler) askDrafter() {
 	p := &s.speculation
 	p.asks = p.asks[:0]
 	longest := 1
-	for _, j := range p.asked {
-		a := &j.guess.ask
-		a.Slot, a.Request, a.Context, a.Draft = j.branch.slot, j.arrival, j.textContext(), a.Draft[:0]
+	for _, d := range p.asked {
+		a := &d.guess.ask
+		a.Slot, a.Request, a.Context, a.Draft = d.branch.slot, d.job.arrival, d.textContext(), a.Draft[:0]
 		a.Within = p.offers.Target - p.withoutDrafts
-		a.Sequence, a.Position = j.branch.seq.ID(), j.branch.seq.Position()+j.branch.pending()-1
+		a.Sequence, a.Position = d.branch.seq.ID(), d.branch.seq.Position()+d.branch.pending()-1
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
@@ -342,46 +362,46 @@ func (s *Scheduler) askDrafter() {
 	} else {
 		p.costs += (costs - p.costs) / 8 // it may have been disturbed
 	}
-	for _, j := range p.asked {
-		j.guess.spent = counts
+	for _, d := range p.asked {
+		d.guess.spent = counts
 	}
-	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
-		a := &j.guess.ask
+	p.asked = slices.DeleteFunc(p.asked, func(d *drawer) bool {
+		a := &d.guess.ask
 		a.Context, a.Grade = nil, min(max(a.Grade, 0), draft.Grades-1)
 		a.Draft = a.Draft[:min(len(a.Draft), a.Most)]
 		if i := slices.IndexFunc(a.Draft, func(t Token) bool { return t < 0 || int(t) >= s.limits.Vocabulary }); i >= 0 {
 			a.Draft = a.Draft[:i]
 		}
-		if j.guess.missed++; len(a.Draft) > 0 {
-			j.guess.missed = 0
+		if d.guess.missed++; len(a.Draft) > 0 {
+			d.guess.missed = 0
 		}
 		return len(a.Draft) == 0
 	})
 }
 
-// draftChance is how likely a drafted token of a job is right.
-func (s *Scheduler) draftChance(j *job) float64 {
-	return j.guess.chances.Of(j.guess.ask.Grade, &s.speculation.chances)
+// draftChance is how likely a drafted token of a drawer is right.
+func (s *Scheduler) draftChance(d *drawer) float64 {
+	return d.job.gains.chances.Of(d.guess.ask.Grade, &s.speculation.chances)
 }
 
-// firstDrafts is how many tokens drafts of an answer have at most before any was right. After that
+// firstDrafts is how many tokens drafts of a job have at most before any was right. After that
 // they have up to twice as many as were.
 const firstDrafts = 2
 
-// mostDrafted is how many tokens a drafter may guess of a job's answer now, at first few.
-func (s *Scheduler) mostDrafted(j *job) int {
-	return min(s.roomAhead(j), max(firstDrafts, 2*j.accepted, j.req.LeastDrafted))
+// mostDrafted is how many tokens a drafter may guess for a drawer now, at first few.
+func (s *Scheduler) mostDrafted(d *drawer) int {
+	return min(s.roomAhead(d), max(firstDrafts, 2*d.job.accepted, d.job.req.LeastDrafted))
 }
 
-// draft plans up to n guessed tokens of a job, as far as there are free cells and rows.
-func (s *Scheduler) draft(j *job, n int) {
+// draft plans up to n guessed tokens of a drawer, as far as there are free cells and rows.
+func (s *Scheduler) draft(d *drawer, n int) {
 	room := &s.speculation.offers.Room
-	n = min(n, len(j.guess.ask.Draft), s.cache.Free()-s.reserved, *room)
+	n = min(n, len(d.guess.ask.Draft), s.cache.Free()-s.reserved, *room)
 	if n < 1 {
 		return
 	}
-	g := &j.guess
-	g.draft, g.at, g.row = g.ask.Draft[:n], len(j.answer.Context()), 0
+	g := &d.guess
+	g.draft, g.at, g.row = g.ask.Draft[:n], len(d.answer.Context()), 0
 	g.rows, g.worth = n, s.speculation.withoutDrafts/time.Duration(s.decoding)
 	*room -= n
 	s.reserved += n
@@ -392,7 +412,7 @@ func (s *Scheduler) draft(j *job, n int) {
 // followsDraft reports whether a native chain has drawn the drafted token, so that the next row is
 // drawn from as well.
 func (d *drawer) followsDraft() bool {
-	g := &d.job.guess
+	g := &d.guess
 	if !g.drafting() || !d.tickDraws() {
 		return false
 	}
@@ -404,35 +424,36 @@ func (d *drawer) followsDraft() bool {
 	return true
 }
 
-// settleDraft notes how much of its draft a job has taken, and takes the rest out of the KV cache.
-func (s *Scheduler) settleDraft(j *job) {
-	if !j.guess.drafting() {
+// settleDraft notes how much of its draft a drawer has taken, and takes the rest out of the KV
+// cache.
+func (s *Scheduler) settleDraft(d *drawer) {
+	if !d.guess.drafting() {
 		return
 	}
-	g, out, context, right := &j.guess, j.answer.Output(), j.answer.Context(), 0
+	j, g, out, context, right := d.job, &d.guess, d.answer.Output(), d.answer.Context(), 0
 	if out.Unchanged >= g.at && len(context) >= g.at {
 		right = kvcache.CommonPrefix(context[g.at:], g.draft)
 	}
 	j.drafted, j.accepted = j.drafted+len(g.draft), j.accepted+right
 	s.record.Accepted += right
 	saved := time.Duration(right) * g.worth
-	g.budget.Settle(saved)
+	j.gains.budget.Settle(saved)
 	s.speculation.budget.Settle(saved)
 	if g.ask.Grade == draft.Forced {
-		g.looks.Settle(saved / savedForLooks)
+		j.gains.looks.Settle(saved / savedForLooks)
 	}
 	if out.Reason == 0 { // else nobody knows what else was right
-		g.chances.Learn(g.ask.Grade, len(g.draft), right, &s.speculation.chances)
+		j.gains.chances.Learn(g.ask.Grade, len(g.draft), right, &s.speculation.chances)
 	}
-	s.dropDraft(j)
+	s.dropDraft(d)
 }
 
 // dropDraft takes the guessed tokens out of the KV cache but for those before the row that was
 // drawn from last.
-func (s *Scheduler) dropDraft(j *job) {
-	had, keep := j.guess.drafting(), j.guess.at+j.guess.row
-	if j.guess.draft, j.guess.row = nil, 0; had && j.branch.seq != nil {
-		s.cache.Truncate(j.branch.seq, keep)
+func (s *Scheduler) dropDraft(d *drawer) {
+	had, keep := d.guess.drafting(), d.guess.at+d.guess.row
+	if d.guess.draft, d.guess.row = nil, 0; had && d.branch.seq != nil {
+		s.cache.Truncate(d.branch.seq, keep)
 	}
 }
 
@@ -445,8 +466,8 @@ func (s *Scheduler) earn() {
 	p.costs -= p.costs / 256 // the same
 	for _, b := range s.planned[:s.decoding] {
 		share := p.withoutDrafts / time.Duration(s.decoding)
-		b.job.guess.budget.Earn(share)
-		b.job.guess.looks.Earn(share)
+		b.job.gains.budget.Earn(share)
+		b.job.gains.looks.Earn(share)
 	}
 }
 
@@ -464,11 +485,10 @@ func (s *Scheduler) chargeDrafts() {
 		}
 		extra /= time.Duration(s.record.Drafted)
 	}
-	for _, b := range s.planned {
-		g := &b.job.guess
-		costs := g.spent + extra*time.Duration(g.rows)
-		g.spent = 0
-		g.budget.Settle(-costs)
+	for _, d := range p.charged {
+		costs := d.guess.spent + extra*time.Duration(d.guess.rows)
+		d.guess.spent = 0
+		d.job.gains.budget.Settle(-costs)
 		p.budget.Settle(-costs)
 	}
 	if s.record.Drafted > 0 && s.decoding > 0 && took < p.withoutDrafts { // without drafts it would not have taken longer
@@ -480,30 +500,30 @@ func (s *Scheduler) chargeDrafts() {
 // others.
 const savedForLooks = 4
 
-// foresee asks the stages of a job what they leave no choice of: under a grammar often one text
+// foresee asks the stages of a drawer what they leave no choice of: under a grammar often one text
 // alone can come next, as the rest of a name that has begun. It is checked as any draft is, so the
 // answer stays the same where the model writes that text in other tokens. It reports whether there
 // is something. To look takes time, too, of which an answer has as much as drafts may lose, and for
 // the beginning as much as one of its tokens takes.
-func (s *Scheduler) foresee(j *job) bool {
-	p, g, most := &s.speculation, &j.guess, s.roomAhead(j)
+func (s *Scheduler) foresee(d *drawer) bool {
+	p, g, of, most := &s.speculation, &d.guess, &d.job.gains, s.roomAhead(d)
 	g.foreseen, g.ask.Grade = g.foreseen[:0], min(g.ask.Grade, draft.Grades-1)
-	if most < 1 || !j.background.Idle() || !j.chain.Foresees() || p.withoutDrafts == 0 {
+	if most < 1 || !d.background.Idle() || !d.chain.Foresees() || p.withoutDrafts == 0 {
 		return false
 	}
-	if !g.looked {
-		g.looked = true
-		g.looks.Settle(p.withoutDrafts / time.Duration(s.decoding))
+	if !of.looked {
+		of.looked = true
+		of.looks.Settle(p.withoutDrafts / time.Duration(s.decoding))
 	}
-	if g.looks.Left() < p.look {
+	if of.looks.Left() < p.look {
 		return false
 	}
 	start := s.config.Clock()
-	if err := panics.Try(func() error { g.foreseen = append(g.foreseen, j.chain.Foresee(most)...); return nil }); err != nil {
+	if err := panics.Try(func() error { g.foreseen = append(g.foreseen, d.chain.Foresee(most)...); return nil }); err != nil {
 		s.logPanic(err)
 	}
 	took := s.config.Clock().Sub(start)
-	g.looks.Settle(-took)
+	of.looks.Settle(-took)
 	p.look += (took - p.look) / 4
 	return len(g.foreseen) > 0
 }
@@ -513,36 +533,37 @@ func (s *Scheduler) foresee(j *job) bool {
 // the same text.
 func (s *Scheduler) takeForeseen() {
 	p := &s.speculation
-	for _, j := range p.foreseen {
-		a, asked := &j.guess.ask, slices.Contains(p.asked, j)
-		if asked && s.promises(j, a.Grade, len(a.Draft)) >= s.promises(j, draft.Forced, len(j.guess.foreseen)) {
+	for _, d := range p.foreseen {
+		a, asked := &d.guess.ask, slices.Contains(p.asked, d)
+		if asked && s.promises(d, a.Grade, len(a.Draft)) >= s.promises(d, draft.Forced, len(d.guess.foreseen)) {
 			continue
 		}
-		a.Draft, a.Grade = append(a.Draft[:0], j.guess.foreseen...), draft.Forced
+		a.Draft, a.Grade = append(a.Draft[:0], d.guess.foreseen...), draft.Forced
 		if !asked {
-			p.asked = append(p.asked, j)
+			p.asked = append(p.asked, d)
 		}
 	}
 }
 
-// promises is how many tokens of a job's draft are expected to be right.
-func (s *Scheduler) promises(j *job, grade, tokens int) float64 {
-	o := estimator.Offer{Chance: j.guess.chances.Of(grade, &s.speculation.chances), Tokens: tokens}
+// promises is how many tokens of a drawer's draft are expected to be right.
+func (s *Scheduler) promises(d *drawer, grade, tokens int) float64 {
+	o := estimator.Offer{Chance: d.job.gains.chances.Of(grade, &s.speculation.chances), Tokens: tokens}
 	return o.Expected(tokens)
 }
 
-// roomAhead is how many tokens may be computed ahead of a job's answer: none beyond its end.
-func (s *Scheduler) roomAhead(j *job) int {
+// roomAhead is how many tokens may be computed ahead of what a drawer has drawn: none beyond its
+// end.
+func (s *Scheduler) roomAhead(d *drawer) int {
 	most := s.config.MostDrafted
-	if j.req.MostDrafted != 0 {
-		most = min(most, j.req.MostDrafted)
+	if n := d.job.req.MostDrafted; n != 0 {
+		most = min(most, n)
 	}
-	most = min(most, s.limits.longest()-len(j.answer.Context())-1)
-	if n := j.branch.beforeAdapters(); n > 0 {
+	most = min(most, s.limits.longest()-len(d.answer.Context())-1)
+	if n := d.branch.beforeAdapters(); n > 0 {
 		most = min(most, n-1) // the pass computes all of them with the model alone
 	}
-	if j.req.MaxTokens > 0 {
-		most = min(most, j.req.MaxTokens-j.answer.Generated()-1)
+	if n := d.answer.MaxTokens(); n > 0 {
+		most = min(most, n-d.answer.Generated()-1)
 	}
 	return most
 }

@@ -139,13 +139,30 @@ func TestSpeculate_NeverRightAndSlow_LosesAFiftieth(t *testing.T) {
 	m := computers["many cores"]
 	want := decodeTimes(t, m, noDrafter, 2, 800, false, false)
 	for _, takes := range []time.Duration{50 * time.Microsecond, 350 * time.Microsecond, 6 * time.Millisecond, 60 * time.Millisecond} {
-		got := decodeTimes(t, m, func(b *schedulertest.Backend) draft.Drafter {
-			return &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: 1, sure: true, takes: func(int) time.Duration { return takes }}
-		}, 2, 800, false, false)
-		for i := range want {
-			if got[i] > want[i]*102/100 {
-				t.Errorf("a guessed token takes %v: answer %d takes %v instead of %v", takes, i, got[i], want[i])
+		for _, blocks := range []bool{false, true} {
+			got := decodeTimes(t, m, func(b *schedulertest.Backend) draft.Drafter {
+				return &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: 1, sure: true, takes: func(int) time.Duration { return takes }, blocks: blocks}
+			}, 2, 800, false, false)
+			for i := range want {
+				if got[i] > want[i]*102/100 {
+					t.Errorf("a guessed token takes %v, in blocks %v: answer %d takes %v instead of %v", takes, blocks, i, got[i], want[i])
+				}
 			}
+		}
+	}
+}
+
+// Where a guess takes as long whatever its length, answers come to long ones, though the first are
+// short and seem dear.
+func TestSpeculate_Blocks_BecomeLong(t *testing.T) {
+	m := computers["many cores"]
+	want := decodeTimes(t, m, noDrafter, 1, 800, false, false)[0]
+	for _, takes := range []time.Duration{5 * time.Millisecond, 10 * time.Millisecond} {
+		got := decodeTimes(t, m, func(b *schedulertest.Backend) draft.Drafter {
+			return &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), sure: true, takes: func(int) time.Duration { return takes }, blocks: true}
+		}, 1, 800, false, false)[0]
+		if got > want/3 {
+			t.Errorf("a guess takes %v, of any length: an answer takes %v instead of %v", takes, got, want)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -61,18 +60,15 @@ func runBench(cmd *cobra.Command, args []string, f benchFlags) error {
 	defer servers.close()
 	var runs []bench.Measured
 	for _, s := range scenarios {
-		measured, err := bench.Alternate(ctx, servers.targets, s, f.rounds, func(m bench.Measured) { tellRun(cmd.ErrOrStderr(), m) })
+		measured, err := bench.Alternate(ctx, servers.targets, s, f.rounds, func(m bench.Measured) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s on %s, round %d: %.1f s, %.1f tokens/s\n", m.Scenario, m.Target, m.Round, m.Seconds, m.Total.TokensPerSecond)
+		})
 		if err != nil {
 			return err
 		}
 		runs = append(runs, measured...)
 	}
 	return f.print(cmd, bench.NewReport(bench.ThisMachine(), scenarios, runs))
-}
-
-// tellRun tells of a round that has ended.
-func tellRun(out io.Writer, m bench.Measured) {
-	fmt.Fprintf(out, "%s on %s, round %d: %.1f s, %.1f tokens/s\n", m.Scenario, m.Target, m.Round, m.Seconds, m.Total.TokensPerSecond)
 }
 
 // print writes the report in the requested form. The command fails if requests failed.
@@ -155,7 +151,7 @@ const mixedFor = 20 * time.Second
 
 // chooseScenarios checks the flags and returns the scenarios to run.
 func (f *benchFlags) chooseScenarios(fs *pflag.FlagSet) ([]bench.Scenario, error) {
-	if err := f.check(fs); err != nil {
+	if err := f.check(); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(loadFlags, fs.Changed) {
@@ -200,7 +196,7 @@ func (f *benchFlags) buildLoad(fs *pflag.FlagSet) (bench.Scenario, error) {
 	return bench.Scenario{Name: "load", Load: load}, load.Validate()
 }
 
-func (f *benchFlags) check(fs *pflag.FlagSet) error {
+func (f *benchFlags) check() error {
 	switch {
 	case f.protocol != "sse" && f.protocol != "ws":
 		return fmt.Errorf("--protocol is %q; it must be sse or ws", f.protocol)

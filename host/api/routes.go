@@ -216,6 +216,19 @@ type Dialect struct {
 // Dialects lists the APIs, their routes and the fields that these take. The routes answer nothing.
 func Dialects() []Dialect { return (&service{}).dialects() }
 
+// AdminBodies lists the routes that take a body of JSON and belong to no API of Dialects, with the
+// fields that they take. They are for the admin, and answer nothing here.
+func AdminBodies() []wire.Route {
+	return []wire.Route{
+		{Method: http.MethodPost, Path: "/models/load", Body: modelBody{}},
+		{Method: http.MethodPost, Path: "/models/unload", Body: modelBody{}},
+		{Method: http.MethodPost, Path: "/v1/adapters", Body: adapterBody{}},
+		{Method: http.MethodPost, Path: "/api/pull", Body: pullBody{}},
+		{Method: http.MethodDelete, Path: "/api/delete", Body: deleteBody{}},
+		{Method: http.MethodPut, Path: "/v1/log-level", Body: levelBody{}},
+	}
+}
+
 func (s *service) dialects() []Dialect {
 	answers := completion.NewService(s.Models)
 	answers.Media = media.NewLoader(s.Media)

@@ -234,10 +234,10 @@ var table = slices.Concat([]Key{
 		Allowed: "decode-maximal, prefill-priority or balanced", Help: "what has priority in a tick"},
 
 	{Name: "speculation.type", Flag: "spec-type", Kind: List, Default: []string{"draft-mtp", "ngram-simple"}, check: areDrafters,
-		Allowed: "none, draft-mtp, draft-eagle3, draft-simple or ngram-simple; llama-server's other ngram types mean the same here",
-		Help:    "how the next tokens of answers are guessed, so that one pass computes several: draft-mtp uses the head in the model's own file, if it has one and there is room for it, or in speculation.draft_model, as draft-eagle3 does; ngram-simple looks for the last tokens in the text before them; draft-simple uses speculation.draft_model; the text stays the same"},
+		Allowed: "none, draft-mtp, draft-eagle3, draft-dflash, draft-dspark, draft-simple or ngram-simple; llama-server's other ngram types mean the same here",
+		Help:    "how the next tokens of answers are guessed, so that one pass computes several: draft-mtp uses the head in the model's own file, if it has one and there is room for it, or in speculation.draft_model, as draft-eagle3, draft-dflash and draft-dspark do; ngram-simple looks for the last tokens in the text before them; draft-simple uses speculation.draft_model; the text stays the same"},
 	{Name: "speculation.draft_model", Flag: "spec-draft-model", Aliases: []string{"-md", "--model-draft"}, Kind: Text, Default: "",
-		Help: "GGUF file or name in the model folder of a smaller model with the same tokens, which guesses instead of the lookup, or of a head (Gemma 4's assistant, EAGLE-3), which guesses beside it; empty: none"},
+		Help: "GGUF file or name in the model folder of a smaller model with the same tokens, which guesses instead of the lookup, or of a head (Gemma 4's assistant, EAGLE-3, DFlash, DSpark), which guesses beside it; empty: none"},
 	{Name: "speculation.draft_gpu_layers", Flag: "spec-draft-ngl", Aliases: []string{"-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft"}, Kind: Integer, Default: -1,
 		check: between(-1, 1<<20), Allowed: "-1 or more", Help: "layers of the draft model that the GPU computes; 0: none; -1: all that fit"},
 	{Name: "speculation.draft_n_max", Flag: "spec-draft-n-max", Aliases: []string{"--draft", "--draft-n", "--draft-max", "--spec-ngram-simple-size-m",
@@ -533,10 +533,10 @@ func oneOf(names ...string) func(any) bool {
 	return func(v any) bool { return slices.Contains(names, v.(string)) }
 }
 
-// areDrafters accepts llama-server's types of speculative decoding, except those that guess blocks.
+// areDrafters accepts llama-server's types of speculative decoding.
 func areDrafters(v any) bool {
 	return !slices.ContainsFunc(v.([]string), func(s string) bool {
-		return !slices.Contains([]string{"none", "draft-simple", "draft-mtp", "draft-eagle3", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"}, s)
+		return !slices.Contains([]string{"none", "draft-simple", "draft-mtp", "draft-eagle3", "draft-dflash", "draft-dspark", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"}, s)
 	})
 }
 

@@ -142,7 +142,7 @@ func TestLoad_Wrong(t *testing.T) {
 		{name: "not a number", env: []string{"PENSTOCK_SCHEDULER_SLOTS=many"}, is: ErrWrongValue, want: []string{"scheduler.slots", `"many"`, "PENSTOCK_SCHEDULER_SLOTS", "1 to 256"}},
 		{name: "out of range", flags: map[string]any{"scheduler.slots": "0"}, is: ErrWrongValue, want: []string{"scheduler.slots", `"0"`, "flag --parallel", "1 to 256"}},
 		{name: "NaN", flags: map[string]any{"scheduler.prefill_share": "NaN"}, is: ErrWrongValue, want: []string{"scheduler.prefill_share", "0 to 0.95"}},
-		{name: "unknown drafter", flags: map[string]any{"speculation.type": "draft-dflash"}, is: ErrWrongValue, want: []string{"speculation.type", "draft-dflash", "none, draft-mtp, draft-eagle3, draft-simple or ngram-simple"}},
+		{name: "unknown drafter", flags: map[string]any{"speculation.type": "draft-eagle"}, is: ErrWrongValue, want: []string{"speculation.type", "draft-eagle", "none, draft-mtp, draft-eagle3, draft-dflash, draft-dspark, draft-simple or ngram-simple"}},
 		{name: "bad address", flags: map[string]any{"server.listen": "localhost"}, is: ErrWrongValue, want: []string{"server.listen", `"localhost"`, "HOST:PORT"}},
 		{name: "bad port", flags: map[string]any{"server.listen": "a:65536"}, is: ErrWrongValue, want: []string{"server.listen"}},
 		{name: "bad level", flags: map[string]any{"log.level": "loud"}, is: ErrWrongValue, want: []string{"log.level", "debug, info, warn or error"}},

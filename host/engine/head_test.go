@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -25,8 +26,19 @@ import (
 // many of a hundred.
 func loopWithHead(t *testing.T, right uint32) string {
 	t.Helper()
-	s := synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 512, Loop: 32, Head: true, Right: right}
+	s := smallLoop
+	s.Head, s.Right = true, right
 	return written(t, func(w io.Writer) error { return synth.Write(w, s, builtIn, synth.Q40, 1) })
+}
+
+var smallLoop = synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 512, Loop: 32}
+
+// loopBlocks writes a head that guesses blocks for a loop in a file.
+func loopBlocks(t *testing.T, loop string, right uint32) string {
+	t.Helper()
+	s := smallLoop
+	s.Right = right
+	return written(t, func(w io.Writer) error { return synth.WithBlocks(w, loop, s, 1) })
 }
 
 // hybridWithHead writes a model with recurrent layers and a head, which guesses the last token
@@ -55,6 +67,7 @@ func TestHeadDrafter_Draft_SameGreedyText(t *testing.T) {
 	free.Temperature = 0
 	ruled := free
 	ruled.Grammar = `root ::= [^e]*`
+	loop := written(t, func(w io.Writer) error { return synth.Write(w, smallLoop, builtIn, synth.Q40, 1) })
 	for name, c := range map[string]struct {
 		path, head   string  // the second: in a file of its own
 		least, below float64 // which part of the guesses is right
@@ -62,6 +75,8 @@ func TestHeadDrafter_Draft_SameGreedyText(t *testing.T) {
 		"always right": {loopWithHead(t, 100), "", 0.9, 1.1}, "often": {loopWithHead(t, 75), "", 0.3, 0.95}, "never": {loopWithHead(t, 0), "", 0, 0.1},
 		"hybrid": {hybridWithHead(t, true), "", 0, 1.1}, "hybrid, random": {hybridWithHead(t, false), "", 0, 0.5},
 		"Gemma's": {smallOf(t, "gemma4"), smallOf(t, "gemma4-assistant"), 0, 1.1}, "EAGLE-3": {smallOf(t, "qwen3"), smallOf(t, "eagle3"), 0, 1.1},
+		"DFlash": {smallOf(t, "qwen3"), smallOf(t, "dflash"), 0, 1.1}, "DSpark": {loop, loopBlocks(t, loop, 100), 0.9, 1.1}, "DSpark, often": {loop, loopBlocks(t, loop, 75), 0.3, 0.95},
+		"DSpark, never": {loop, loopBlocks(t, loop, 0), 0, 0.1}, "chain": {smallOf(t, "step35"), "", 0, 1.1},
 	} {
 		for _, layout := range []string{"split", "shared"} {
 			t.Run(name+" "+layout, func(t *testing.T) {
@@ -234,7 +249,8 @@ func (f fixed) Draft(asks []*draft.Ask) {
 
 // Answers are the same with the head's guesses as without, together and with few cells, so that
 // some lose theirs and come back: plain ones and those that begin alike, under adapters and a
-// grammar, from the middle of another's, and by a program that adopts a branch.
+// grammar, from the middle of another's, and by a program whose branches go on by themselves
+// until it adopts one.
 func TestHeadDrafter_Draft_SameTextInEveryUse(t *testing.T) {
 	const most = 70
 	path := loopWithHead(t, 75)
@@ -312,7 +328,7 @@ func useOf(t *testing.T, e *Engine, i, most int, a *Adapter) scheduler.Request {
 		r.Program = &program.Program{Branches: 3, Main: func(r *program.Run) error {
 			b, err := r.Open(r.Prompt())
 			if err == nil {
-				err = b.Run(mostLikely(e), 5, false)
+				err = b.Run(mostLikely(e), 20, false)
 			}
 			if err == nil {
 				_, err = r.Wait(0, false, b)
@@ -320,7 +336,20 @@ func useOf(t *testing.T, e *Engine, i, most int, a *Adapter) scheduler.Request {
 			if err != nil {
 				return err
 			}
-			return r.Adopt(0, b, len(r.Prompt()))
+			fork, err := b.Fork()
+			if err = errors.Join(err, b.Cut(len(r.Prompt())+7)); err == nil {
+				err = errors.Join(b.Run(mostLikely(e), 13, false), fork.Run(mostLikely(e), 25, i == 11))
+			}
+			if err == nil {
+				_, err = r.Wait(0, false, b, fork)
+			}
+			if err == nil && !slices.Equal(b.Tokens(), fork.Tokens()[:len(b.Tokens())]) {
+				err = fmt.Errorf("a branch has written %v, and its fork %v", b.Tokens(), fork.Tokens())
+			}
+			if err != nil {
+				return err
+			}
+			return r.Adopt(0, fork, len(r.Prompt()))
 		}}
 	}
 	return r

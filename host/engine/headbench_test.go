@@ -18,7 +18,8 @@ import (
 // BenchmarkHead compares answers with the head in a model's own file and without, in turns, and the
 // passes over their prompts, by one thread's processor time. It tells what a guessed token and a
 // second row take, of a pass with one row. PENSTOCK_BENCH_HEAD names a file with a head: a loop of
-// synthgguf, whose head is right as often as it was told.
+// synthgguf, whose head is right as often as it was told. If PENSTOCK_BENCH_HEAD_FILE names one, it
+// is in that.
 func BenchmarkHead(b *testing.B) {
 	path := os.Getenv("PENSTOCK_BENCH_HEAD")
 	if path == "" {
@@ -29,7 +30,7 @@ func BenchmarkHead(b *testing.B) {
 			var engines [2]*Engine
 			for i, load := range []bool{false, true} {
 				e, err := Open(b.Context(), Options{
-					Path: path, Slots: slots, Threads: 1, DraftRows: 32, ContextSize: slots * 512, Model: native.ModelOptions{LoadMTP: load},
+					Path: path, Slots: slots, Threads: 1, DraftRows: 32, ContextSize: slots * 512, Model: native.ModelOptions{LoadMTP: load, Head: os.Getenv("PENSTOCK_BENCH_HEAD_FILE")},
 				})
 				if err != nil {
 					b.Fatal(err)

@@ -262,11 +262,11 @@ func (l *loader) openDrafter(ctx context.Context, e *engine.Engine) (drafter, er
 
 func (l *loader) openDraftModel(ctx context.Context, target *engine.Engine) (*engine.DraftModel, error) {
 	c := l.config
-	if head, architecture := model.HeadFile(c.Speculation.DraftModel, model.CheckOptions{Folder: c.Models.Dir}); head != "" {
+	if head, kind := model.HeadFile(c.Speculation.DraftModel, model.CheckOptions{Folder: c.Models.Dir}); head != "" {
 		if len(c.Workers.RPC) > 0 {
-			return nil, fmt.Errorf("%s is nothing but a head (%s), which is %w", head, architecture, engine.ErrRemote)
+			return nil, fmt.Errorf("%s is nothing but a head (%s), which is %w", head, kind, engine.ErrRemote)
 		}
-		return nil, fmt.Errorf("%s is nothing but a head (%s): add draft-mtp to speculation.type", head, architecture)
+		return nil, fmt.Errorf("%s is nothing but a head (%s): add draft-mtp to speculation.type", head, kind)
 	}
 	file, err := model.Open(ctx, c.Speculation.DraftModel, model.CheckOptions{
 		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Speculation.DraftGPULayers,

@@ -69,6 +69,7 @@ func TestOpen_HeadInTheFile_Guesses(t *testing.T) {
 		"alone":              {path: good, types: "draft-mtp", drafter: "draft-mtp"},
 		"by the text alone":  {path: good, types: "ngram-simple", drafter: "ngram-simple"},
 		"none":               {path: good, types: "none"},
+		"a chain":            {path: smallModel(t, "step35"), drafter: "draft-mtp"},
 		"no head":            {path: tinyModel, drafter: "ngram-simple"},
 		"no head, but alone": {path: tinyModel, types: "draft-mtp", says: "add ngram-simple"},
 		"not a number":       {path: damaged(t, good, head), drafter: "ngram-simple", says: withoutHead},
@@ -107,6 +108,8 @@ func TestOpen_HeadAsDraftModel_Guesses(t *testing.T) {
 	for _, c := range []struct{ path, head, types, drafter, says string }{
 		{smallModel(t, "gemma4"), "gemma4-assistant", types, "draft-mtp", "the model's head guesses"},
 		{smallModel(t, "qwen3"), "eagle3", "draft-simple,draft-eagle3", "draft-eagle3", "the model's head guesses"},
+		{smallModel(t, "qwen3"), "dflash", "draft-dflash", "draft-dflash", "the model's head guesses"},
+		{smallModel(t, "qwen3"), "dspark", types, "draft-dspark", "the model's head guesses"},
 		{tinyModel, "eagle3", types, "ngram-simple", withoutHead},
 	} {
 		flags := map[string]any{"model.path": c.path, "speculation.draft_model": smallModel(t, c.head), "speculation.type": c.types,

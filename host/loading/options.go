@@ -90,21 +90,20 @@ const mostDraftRows = 32
 // the configured draft model, if that is a head and not a model by itself, or what is in the
 // model's own file. It returns llama-server's name of its type.
 func useHead(c *config.Config, o *native.ModelOptions, path string) string {
-	const own, eagle = "draft-mtp", "draft-eagle3"
+	const own = "draft-mtp"
 	if len(c.Workers.RPC) > 0 {
 		return ""
 	}
 	s, options := &c.Speculation, model.CheckOptions{Folder: c.Models.Dir}
-	if s.ByModel() && (slices.Contains(s.Type, own) || slices.Contains(s.Type, eagle)) {
-		head, architecture := model.HeadFile(s.DraftModel, options)
+	if s.ByModel() && slices.ContainsFunc(s.Type, func(name string) bool {
+		return slices.Contains([]string{own, "draft-eagle3", "draft-dflash", "draft-dspark"}, name)
+	}) {
+		head, kind := model.HeadFile(s.DraftModel, options)
 		if head != "" {
 			s.DraftModel, o.Head, o.LoadMTP = "", head, true
 			s.Type = slices.DeleteFunc(slices.Clone(s.Type), func(name string) bool { return name == "draft-simple" }) // which has no model then
 		}
-		if architecture == "eagle3" {
-			return eagle
-		}
-		return own
+		return kind
 	}
 	o.LoadMTP = s.ByHead() && model.HasHead(path, options)
 	return own

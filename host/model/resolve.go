@@ -116,14 +116,14 @@ func HasHead(arg string, o CheckOptions) bool {
 	return h != nil && h.HasHead()
 }
 
-// HeadFile is the path and the architecture of a model that is nothing but a head for another one;
-// else both are empty.
-func HeadFile(arg string, o CheckOptions) (path, architecture string) {
+// HeadFile is the path of a model that is nothing but a head for another one, and llama-server's
+// name for what it does; else both are empty.
+func HeadFile(arg string, o CheckOptions) (path, kind string) {
 	path, h := headerOf(arg, o)
-	if h == nil || !h.IsHead() {
+	if h == nil || h.HeadType() == "" {
 		return "", ""
 	}
-	return path, h.Architecture()
+	return path, h.HeadType()
 }
 
 // headerOf is the path of a model's file and its header; nil: the model is built in, or it cannot

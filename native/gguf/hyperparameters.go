@@ -176,15 +176,33 @@ func (h *Header) hasTensor(names ...string) bool {
 	return slices.ContainsFunc(h.Tensors, func(t Tensor) bool { return slices.Contains(names, t.Name) })
 }
 
-// IsHead reports whether the model is nothing but a head, which guesses further tokens for another.
-func (h *Header) IsHead() bool {
-	return slices.Contains([]string{"gemma4-assistant", "eagle3"}, h.Architecture())
+// HeadType is llama-server's name for what a model that is nothing but a head does, which guesses
+// further tokens for another; empty: it is none.
+func (h *Header) HeadType() string {
+	switch h.Architecture() {
+	case "gemma4-assistant":
+		return "draft-mtp"
+	case "eagle3":
+		return "draft-eagle3"
+	case "dflash":
+		if h.hasTensor("markov_w1.weight") {
+			return "draft-dspark"
+		}
+		return "draft-dflash"
+	}
+	return ""
 }
 
-// HasHead reports whether there is one layer that guesses further tokens (MTP), with what makes it
-// one.
+// mostHeads are used in a chain, of which each guesses a token further.
+const mostHeads = 16
+
+// HasHead reports whether there is a layer that guesses further tokens (MTP), with what makes it
+// one, or a chain of them.
 func (h *Header) HasHead() bool {
-	p := params{h: h, prefix: h.Architecture() + "."}
-	heads, layers := p.uint("nextn_predict_layers", 1, 1), p.uint("block_count", 1, maxLayers)
-	return heads == 1 && h.hasTensor(fmt.Sprintf("blk.%d.nextn.eh_proj.weight", layers-1))
+	p, most := params{h: h, prefix: h.Architecture() + "."}, int64(1)
+	if slices.Contains([]string{"step35", "mimo2"}, h.Architecture()) {
+		most = mostHeads
+	}
+	heads, layers := p.uint("nextn_predict_layers", 1, most), p.uint("block_count", 1, maxLayers)
+	return heads >= 1 && h.hasTensor(fmt.Sprintf("blk.%d.nextn.eh_proj.weight", layers-1))
 }

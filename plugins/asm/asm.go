@@ -34,7 +34,7 @@ type Func struct {
 	Code   []byte   // without the end
 }
 
-// Locals are so many locals of a type.
+// Locals are N locals of one type.
 type Locals struct {
 	N    uint32
 	Type abi.Type
@@ -194,7 +194,7 @@ func (g *Guest) On(name string, code ...[]byte) *Guest {
 	return g.Function(signature(abi.Exports, name), locals, code...)
 }
 
-// Function adds any function, with so many locals of type i32 besides its parameters.
+// Function adds any function; locals is its number of locals of type i32 besides the parameters.
 func (g *Guest) Function(s abi.Signature, locals int, code ...[]byte) *Guest {
 	g.Funcs = append(g.Funcs, Func{s, []Locals{{uint32(locals), "i32"}}, slices.Concat(code...)})
 	return g
@@ -281,7 +281,7 @@ var (
 	Store64     = []byte{0x37, 3, 0}
 	StoreF32    = []byte{0x38, 2, 0}
 	GrowMemory  = []byte{0x40, 0}
-	GrowTable   = []byte{0xfc, 15, 0} // by so many elements, each the reference below on the stack
+	GrowTable   = []byte{0xfc, 15, 0} // by the number on the stack; new elements are the reference below it
 	NoFunction  = []byte{0xd0, 0x70}
 	Fill        = []byte{0xfc, 11, 0}                     // of memory: address, byte, length
 	Forever     = []byte{0x03, 0x40, 0x0c, 0, 0x0b, 0x00} // an empty endless loop

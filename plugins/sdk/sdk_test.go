@@ -3,7 +3,6 @@
 package sdk_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -69,17 +68,7 @@ impl Plugin for Frogs {
 // TestRust_Plugin_WithoutTheCheckout builds a plugin in an empty folder, with the embedded SDK and
 // Debian's cargo, and runs it: the host's fault has the panic's text and its place.
 func TestRust_Plugin_WithoutTheCheckout(t *testing.T) {
-	l := load.New(hosttest.Options())
-	m, err := l.Load(t.Context(), built(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		m.Release()
-		if err := l.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	m := hosttest.Load(t, hosttest.Open(t, load.New), hosttest.Built(built(t)))
 	if _, err := opened(t, m, `{}`); err == nil || !strings.Contains(plugin.Told(err), "config.fatal is missing") {
 		t.Errorf("without its config it is opened with %v", err)
 	}

@@ -137,8 +137,8 @@ func forcesRun(name string) *draft {
 // atRun is where forcesRun keeps its tokens.
 const atRun = atScratch + 64
 
-// forcesFrom is code that fills the splice buffer with the tokens that come after so many, by
-// code, and leaves bit 4.
+// forcesFrom is code that fills the splice buffer with the tokens from an index on, which other
+// code computes, and leaves bit 4.
 func (d *draft) forcesFrom(tokens []byte) []byte {
 	var code [][]byte
 	for i := range 3 {

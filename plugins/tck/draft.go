@@ -168,7 +168,7 @@ func answered(rule string, drafts ...*draft) Case {
 	return build(rule, Want{Outcome: Answered, Tokens: MaxTokens, Reason: "length"}, drafts...)
 }
 
-// stopped is a case whose answer ends after so many tokens.
+// stopped is a case whose answer must end after a number of tokens.
 func stopped(rule string, tokens int, text Text, drafts ...*draft) Case {
 	return build(rule, Want{Outcome: Answered, Tokens: tokens, Reason: "stop", Text: text}, drafts...)
 }

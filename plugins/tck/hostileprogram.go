@@ -12,11 +12,11 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// breaks is a case of a program with three branches, of which the root is open, that faults.
+// breaks is a case of a program that must fault. It may have three branches, and the root is open.
 func breaks(name, rule, cause string, code func(d *draft) []byte) Case {
 	d := newProgram(name, 3)
 	d.Pages = rowPages
-	return faulted(rule, abi.ExportRun, cause, d.runs(d.openPrompt(root), code(d)))
+	return faulted(rule, abi.ExportRun, cause, d.runs(d.openPrompt(), code(d)))
 }
 
 // hostilePrograms are programs that break the rules of branches, or try to take more than is

@@ -178,7 +178,7 @@ func needless() *draft {
 // samplerOrProgram is a program by its plan, and traps as a sampler.
 func samplerOrProgram() *draft {
 	d := newProgram("plan-program", 3)
-	d.runs(d.openPrompt(root), d.is("there is one branch", abi.BranchNoneFree, d.call(abi.ImportBranchOpen, 0, 0)), d.greedy(MaxTokens))
+	d.runs(d.openPrompt(), d.is("there is one branch", abi.BranchNoneFree, d.call(abi.ImportBranchOpen, 0, 0)), d.greedy(MaxTokens))
 	for _, export := range []string{abi.ExportSample, abi.ExportAccept} {
 		d.on(export, asm.Unreachable)
 	}

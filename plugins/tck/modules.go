@@ -237,7 +237,7 @@ func refusesToDecline() *draft {
 func declinesRun() *draft {
 	d := newProgram("decline-run", 1)
 	d.open(d.is("refused", abi.DeclineRefused, d.decline(abi.ExportRun)), d.is("what it does not have", abi.DeclineOk, d.decline(abi.ExportSample)))
-	return d.runs(d.openPrompt(root), d.greedy(MaxTokens))
+	return d.runs(d.openPrompt(), d.greedy(MaxTokens))
 }
 
 // bufferCases are about bind.

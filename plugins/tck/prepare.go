@@ -39,7 +39,8 @@ func maskBit(token []byte) []byte {
 	return slices.Concat(word, word, asm.Load, asm.I32(1), token, asm.ShiftLeft, asm.Or, asm.Store)
 }
 
-// masks allows the picked token, and the one so many further; 0: only the picked one.
+// masks allows the picked token and the one further places after it, or with 0 the picked one
+// alone.
 func masks(name string, further int) *draft {
 	d := newDraft(name, "")
 	d.open(d.bind(abi.BufferMask, abi.BufferCandidates), d.pick(), maskBit(asm.Global(picked)),

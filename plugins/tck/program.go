@@ -27,8 +27,8 @@ const (
 	kept    = 1 // a global
 )
 
-// newProgram begins a plugin that is a program with so many branches. A host that knows none
-// leaves the export alone, and answers as without it.
+// newProgram begins a plugin that is a program with a number of branches. A host without programs
+// ignores the export, and answers as without it.
 func newProgram(name string, branches int) *draft {
 	return newDraft(name, fmt.Sprintf(`"branches":%d,"optional":[%q],`, branches, abi.ExportRun))
 }
@@ -36,9 +36,9 @@ func newProgram(name string, branches int) *draft {
 // runs adds the program: code, and the end of its answer.
 func (d *draft) runs(code ...[]byte) *draft { return d.on(abi.ExportRun, append(code, asm.I32(0))...) }
 
-// openPrompt is code that opens a branch with the prompt.
-func (d *draft) openPrompt(local int) []byte {
-	return slices.Concat(d.call(abi.ImportBranchOpen, 0, 0), asm.SetLocal(local))
+// openPrompt is code that opens a branch with the prompt; the local root has its handle.
+func (d *draft) openPrompt() []byte {
+	return slices.Concat(d.call(abi.ImportBranchOpen, 0, 0), asm.SetLocal(root))
 }
 
 // of is code that calls a function of a branch, whose handle comes first.
@@ -79,8 +79,8 @@ func (d *draft) shows() []byte {
 	return slices.Concat(asm.I32(atShown), asm.Global(picked), asm.Store, d.call(abi.ImportShow, 0, atShown, 0, 1), asm.Drop)
 }
 
-// greedy is code that shows the rest of what a request without the program gets, so many tokens of
-// it, from the root branch on. Its last token ends the answer.
+// greedy is code that shows the next tokens of the answer that a request without the program gets,
+// from the root branch on. The answer's last token ends it.
 func (d *draft) greedy(tokens int) []byte {
 	wait := d.is("the branch that was waited for is ready", 1, d.waits(told, 0, asm.Local(root)))
 	return asm.Each(counter, asm.I32(tokens), wait, d.best(asm.Local(root)), d.shows(), d.adds(asm.Local(root), 0))
@@ -90,7 +90,7 @@ func (d *draft) greedy(tokens int) []byte {
 // without it gets.
 func writes(rule, name string, branches int, checks func(d *draft) []byte) Case {
 	d := newProgram(name, branches)
-	return unchanged(rule, d.runs(d.openPrompt(root), checks(d), d.greedy(MaxTokens)))
+	return unchanged(rule, d.runs(d.openPrompt(), checks(d), d.greedy(MaxTokens)))
 }
 
 // programCases are about programs and their branches.
@@ -162,7 +162,7 @@ func spends(rule string) Case {
 	d.Pages = 64
 	answer := slices.Concat(d.of(abi.ImportBranchAppend, asm.Local(handle), atRow, 16, 0), asm.SetGlobal(kept), asm.Global(kept))
 	again := slices.Concat(d.of(abi.ImportBranchCut, asm.Local(handle), 1), asm.Drop, answer, asm.I32(31), asm.ShiftRight, asm.EqualZero)
-	return unchanged(rule, d.runs(d.openPrompt(root), d.greedy(MaxTokens), d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle),
+	return unchanged(rule, d.runs(d.openPrompt(), d.greedy(MaxTokens), d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle),
 		asm.While(again), d.is("it ends with", abi.BranchBudget, asm.Global(kept))))
 }
 
@@ -173,7 +173,7 @@ func runCases() []Case {
 		if d == nil {
 			d = newProgram(name, 1)
 		}
-		return d.runs(d.openPrompt(root), d.greedy(MaxTokens))
+		return d.runs(d.openPrompt(), d.greedy(MaxTokens))
 	}
 	early := newProgram("run-early", 1)
 	ended := newProgram("run-ended", 1)
@@ -190,9 +190,9 @@ func runCases() []Case {
 		unchanged("feature knows programs, and each of their functions", written("", asked.open(knowsPrograms(asked)))),
 		unchanged("tokens may be shown together, with log-probabilities", showsTogether()),
 		build("0 ends the answer with what was shown", Want{Outcome: Answered, Tokens: 3, Reason: "stop", Text: Prefix},
-			early.runs(early.openPrompt(root), early.greedy(3))),
+			early.runs(early.openPrompt(), early.greedy(3))),
 		build("a program that shows nothing gives an empty answer", Want{Outcome: Answered, Reason: "stop", Text: Empty}, newProgram("run-nothing", 1).runs()),
-		unchanged("what ends the answer ends the program", ended.runs(ended.openPrompt(root), ended.greedy(MaxTokens), ended.waits(0, 0), asm.Unreachable)),
+		unchanged("what ends the answer ends the program", ended.runs(ended.openPrompt(), ended.greedy(MaxTokens), ended.waits(0, 0), asm.Unreachable)),
 		declined("anything but 0 is a refusal, in the plugin's own words", "no, thank you",
 			refusal.on(abi.ExportRun, refusal.say("no, thank you", abi.ImportFail), asm.I32(1))),
 		answered("draws depend on the seed, and differ from each other and after each wait", drawsInRun()),
@@ -204,10 +204,10 @@ func runCases() []Case {
 	}
 }
 
-// adopts shows so many tokens, and has the answer go on from its branch, which has them.
+// adopts is a program that shows some tokens and then lets the answer go on from its branch.
 func adopts(name string, tokens int) *draft {
 	d := newProgram(name, 1)
-	return d.runs(d.openPrompt(root), d.greedy(tokens), d.is("adopt", 0, asm.I32(0), asm.Local(root), d.prompt(), d.Call(abi.ImportAdopt)),
+	return d.runs(d.openPrompt(), d.greedy(tokens), d.is("adopt", 0, asm.I32(0), asm.Local(root), d.prompt(), d.Call(abi.ImportAdopt)),
 		d.is("close", 0, d.of(abi.ImportBranchClose, asm.Local(root))))
 }
 
@@ -224,7 +224,7 @@ func knowsPrograms(d *draft) []byte {
 // showsTogether keeps the answer until it has all of it.
 func showsTogether() *draft {
 	d := newProgram("show-together", 1)
-	code := d.openPrompt(root)
+	code := d.openPrompt()
 	for i := range MaxTokens {
 		code = slices.Concat(code, d.is("it is ready", 1, d.waits(told, 0, asm.Local(root))), d.best(asm.Local(root)), d.adds(asm.Local(root), 0),
 			asm.I32(atHistory+4*i), asm.Global(picked), asm.Store, asm.PokeF(atLogs+4*i, -1))
@@ -241,14 +241,14 @@ func drawsInRun() *draft {
 	drawn := slices.Concat(draw, asm.Wrap, asm.SetGlobal(last), d.must("two draws differ", draw, draw, asm.Equal64, asm.EqualZero),
 		d.must("and those before and after a wait", draw, asm.Wrap, asm.Global(last), asm.Equal, asm.EqualZero),
 		asm.Global(last), asm.I32(told), asm.Remainder, asm.I32(4), asm.Multiply, asm.I32(atView+8), asm.Add, asm.Load, asm.SetGlobal(picked))
-	return d.runs(d.openPrompt(root), asm.Each(counter, asm.I32(MaxTokens), d.waits(told, 0, asm.Local(root)), asm.Drop, d.best(asm.Local(root)),
+	return d.runs(d.openPrompt(), asm.Each(counter, asm.I32(MaxTokens), d.waits(told, 0, asm.Local(root)), asm.Drop, d.best(asm.Local(root)),
 		drawn, d.shows(), d.adds(asm.Local(root), 0)))
 }
 
 // fewerBranches has as many branches as it is configured for, two of four.
 func fewerBranches() *draft {
 	d := newDraft("run-fewer", fmt.Sprintf(`"branches":4,"branches_config":"n","config_schema":{"properties":{"n":{"type":"integer"}}},"optional":[%q],`, abi.ExportRun))
-	return d.runs(d.openPrompt(root), d.is("a second branch", 1, d.of(abi.ImportBranchFork, asm.Local(root))),
+	return d.runs(d.openPrompt(), d.is("a second branch", 1, d.of(abi.ImportBranchFork, asm.Local(root))),
 		d.is("no third", abi.BranchNoneFree, d.of(abi.ImportBranchFork, asm.Local(root))), d.greedy(MaxTokens))
 }
 

@@ -83,8 +83,7 @@ func forkedRow(d *draft) []byte {
 		d.best(asm.Local(root)), d.equal("the fork says the same", asm.Global(picked), asm.Global(kept)))
 }
 
-// partedBranches has three branches computed at once, of which one then goes back to where they
-// parted.
+// partedBranches computes three branches at once. One then goes back to where they parted.
 func partedBranches(d *draft) []byte {
 	fork := func(tokens int) []byte {
 		return slices.Concat(d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle), slices.Repeat(d.adds(asm.Local(handle), 0), tokens))
@@ -214,7 +213,7 @@ func ranBranch() Case {
 	d := newProgram("branch-run", 1)
 	d.Pages = rowPages
 	length := slices.Concat(d.of(abi.ImportBranchTokens, asm.Local(root), 0, 0, 0), d.prompt(), asm.Subtract)
-	return unchanged("branch_run has a branch go on by itself, as its chain draws", d.runs(d.openPrompt(root), d.is("a chain", 1, d.greedyChain()),
+	return unchanged("branch_run has a branch go on by itself, as its chain draws", d.runs(d.openPrompt(), d.is("a chain", 1, d.greedyChain()),
 		d.is("run", 0, d.of(abi.ImportBranchRun, asm.Local(root), 1, half, abi.AppendScored)), d.is("it goes on", abi.StateRunning, d.of(abi.ImportBranchState, asm.Local(root))),
 		d.is("its end is waited for", 1, d.waits(told, 0, asm.Local(root))), d.is("it has come to its end", abi.StateRan, d.of(abi.ImportBranchState, asm.Local(root))),
 		d.is("with as many tokens", half, length), d.is("which it gives", half, d.of(abi.ImportBranchTokens, asm.Local(root), -half, atHistory, half)),
@@ -248,7 +247,7 @@ func followed() Case {
 		d.is("no grammar", 0, d.of(abi.ImportBranchGrammar, asm.I32(1), -1)), asm.I32(1), d.prompt(), d.Call(abi.ImportBranchCut), asm.Drop,
 		d.is("ready", 1, d.waits(told, 0, asm.I32(1))), d.best(asm.I32(1)), d.equal("then it says what the first does", asm.Global(picked), asm.Global(kept)))
 	known := slices.Concat(asm.I32(1), asm.Global(grammar), d.Call(abi.ImportBranchGrammar), asm.EqualZero, asm.When(leads))
-	return unchanged("branch_grammar has a branch follow a grammar", d.runs(d.openPrompt(root), d.ready(), asm.Global(picked), asm.SetGlobal(kept),
+	return unchanged("branch_grammar has a branch follow a grammar", d.runs(d.openPrompt(), d.ready(), asm.Global(picked), asm.SetGlobal(kept),
 		d.of(abi.ImportBranchFork, asm.Local(root)), asm.Drop, asm.Global(grammar), asm.I32(-1), asm.Equal, asm.EqualZero, asm.When(known),
 		d.is("close", 0, d.of(abi.ImportBranchClose, asm.I32(1))), d.greedy(MaxTokens)))
 }

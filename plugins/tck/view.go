@@ -42,7 +42,7 @@ func eachCandidate(code ...[]byte) []byte {
 	return asm.Each(1, asm.Local(0), slices.Concat(asm.Local(1), asm.I32(4), asm.Multiply, asm.SetLocal(2), slices.Concat(code...)))
 }
 
-// id and logit read the candidate that eachCandidate is at; back: so many bytes before.
+// id and logit read the candidate that eachCandidate is at, or what stands back bytes before it.
 func id() []byte { return slices.Concat(asm.I32(atView), asm.Local(2), asm.Add, asm.Load) }
 
 func logit(back int) []byte {

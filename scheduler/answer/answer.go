@@ -175,6 +175,9 @@ func (a *Answer) Tokens() []chain.Token { return a.tokens }
 // PromptLen is how many of the tokens are the prompt.
 func (a *Answer) PromptLen() int { return a.prompt }
 
+// MaxTokens is how many tokens it may have at most; 0: any number.
+func (a *Answer) MaxTokens() int { return a.settings.MaxTokens }
+
 // Generated is how many tokens were drawn, injected ones included and taken-back ones not.
 func (a *Answer) Generated() int { return a.generated }
 

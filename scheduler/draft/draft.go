@@ -40,20 +40,21 @@
 // # What may guesses lose?
 //
 // A hundredth of the time that the answer would take without them, and what earlier ones of it have
-// saved. That is a budget of each answer (Budget): it grows with each token by a hundredth of what
-// a pass without drafts takes, a token that was right adds what it saved, and each pass takes away
-// what it took longer, right or wrong. A draft is made if the budget bears what it is likely to
-// lose; one that loses more leaves a debt, and there are no others until it is paid. So text that
-// is never guessed right is slower by a hundredth and by one short draft, on any machine and
-// however sure the drafter was. Drafts have one or two tokens at first, then twice as many as were
-// right so far. The first one, after eight or more tokens that are the same, may be at the expense
-// of the budget of all answers: else short answers would end before they have earned it. Where
-// drafts do not seem to pay, one token is tried, one slot in a tick, as often as the budget bears
-// that it is wrong. Trials also became rarer once, each one that failed doubling the wait for the
-// next. That bounded the same loss a second time: on virtual time text that is never guessed lost
-// up to 0.9% with it and up to 1.0% without, and text that begins to repeat took 1.2 times as long
-// on two cores. Tests of the scheduler hold both sides on virtual time, for processors, GPUs and
-// kernels that compute rows in tiles: never right costs 2% at most, always right makes answers
+// saved. That is a budget of each answer (Budget), or of all branches of a program that go on by
+// themselves: their runs are often too short to earn one. It grows with each token by a hundredth
+// of what a pass without drafts takes, a token that was right adds what it saved, and each pass
+// takes away what it took longer, right or wrong. A draft is made if the budget bears what it is
+// likely to lose; one that loses more leaves a debt, and there are no others until it is paid. So
+// text that is never guessed right is slower by a hundredth and by one short draft, on any machine
+// and however sure the drafter was. Drafts have one or two tokens at first, then twice as many as
+// were right so far. The first one, after eight or more tokens that are the same, may be at the
+// expense of the budget of all answers: else short answers would end before they have earned it.
+// Where drafts do not seem to pay, one token is tried, one slot in a tick, as often as the budget
+// bears that it is wrong. Trials also became rarer once, each one that failed doubling the wait for
+// the next. That bounded the same loss a second time: on virtual time text that is never guessed
+// lost up to 0.9% with it and up to 1.0% without, and text that begins to repeat took 1.2 times as
+// long on two cores. Tests of the scheduler hold both sides on virtual time, for processors, GPUs
+// and kernels that compute rows in tiles: never right costs 2% at most, always right makes answers
 // twice as fast at least.
 //
 // llama.cpp plans the graph of a pass anew if the pass before had other numbers of tokens and rows.
@@ -106,15 +107,23 @@
 // compares the outcome with the order of the rows, which is known. If they differ, the head
 // forgets the sequences of that pass.
 //
+// Of a chain of heads (Step 3.5, MiMo 2) each guesses one token further, from what the ones before
+// it have guessed. Each has a layer of the cells, so all read the text, and the guess so far, in
+// the same cells: a guess of k tokens computes 1, 2, … k of them. Other models' chains llama.cpp
+// does not compute.
+//
 // Some heads come in files of their own. Gemma 4's assistant has no cells: it attends to those of
 // the model, and reads only the last token and its state, so there is nothing to read ahead. An
 // EAGLE-3 head reads, in place of the hidden state, the inputs of three layers, which its encoder
 // makes one of. They are kept as they are until they are read: most are never asked for.
 //
-// # Why are there no DFlash heads, and no chains of several heads?
-//
-// DFlash guesses all tokens of a block in one pass that is not causal; a chain reads the text once
-// for each head. The parts that follow sequences would be the same.
+// DFlash reads such inputs, too, but only to fill its cells: each of its layers makes keys and
+// values of them. It guesses in one pass that is not causal, over the last token and as many masks
+// as tokens are wanted, whose logits are the guess. DSpark adds to each of them what the guess
+// before it makes likely. So a long guess takes little longer than a short one. Its passes have 64
+// tokens at most, since all have logits: several slots' blocks, of one length, or a part of a
+// prompt. DFlash 2, which gives a lattice to choose from, and DSpark for DeepSeek 4, whose cells
+// are of another kind, are not used.
 //
 // # How does a draft model fit in?
 //

@@ -24,10 +24,13 @@ func Of(command, name string) Section {
 	return Section{"<!-- " + command + " writes what follows" + name + " -->\n", "<!-- " + command + " wrote what precedes" + name + " -->\n"}
 }
 
-// Replace has the section of a file be a text. The file is replaced as a whole: whoever reads it
-// sees the old one or the new one. The error of a file without the section has the lines that it
-// lacks.
+// Replace writes a text into the section of a file; "": there is no file, and nothing is written.
+// The file is replaced as a whole: whoever reads it sees the old one or the new one. The error of a
+// file without the section has the lines that it lacks.
 func (s Section) Replace(path, text string) error {
+	if path == "" {
+		return nil
+	}
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err

@@ -35,4 +35,7 @@ func TestSection_Replace_KeepsTheRest(t *testing.T) {
 	if err := Of("make x", "a").Replace(path, "x"); err == nil || !strings.Contains(err.Error(), "has no section") {
 		t.Errorf("lines in the wrong order: %v", err)
 	}
+	if err := Of("make x", "").Replace("", "x"); err != nil {
+		t.Errorf("without a file: %v", err)
+	}
 }

@@ -20,6 +20,8 @@ import (
 func main() {
 	shape := flag.String("shape", "135m", "135m, 0.5b, 1b, 8b, moe, a mixture of experts, loop, a 135m whose greedy text repeats itself, loop1b, a 1b like that with a head, or shallow, a third of 135m's layers")
 	right := flag.Uint64("right", 100, "of a hundred tokens, how many the head of a loop guesses rightly")
+	head := flag.Bool("head", true, "with -shape loop1b, have a head in its file")
+	blocks := flag.String("blocks", "", "write a head that guesses blocks (DSpark) for this model instead, which is of -shape loop1b and -head=false")
 	quant := flag.String("quant", "Q4_0", "Q4_0 or Q8_0")
 	vocab := flag.String("vocab", "", "GGUF file whose vocabulary is used (required for a model); llama.cpp has some under models/")
 	lora := flag.String("lora", "", "write a LoRA adapter for this model instead")
@@ -31,8 +33,10 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of the weights")
 	out := flag.String("o", "", "file to write (required)")
 	flag.Parse()
-	write := func(w io.Writer) error { return model(w, *shape, uint32(*right), *quant, *vocab, *seed) }
+	write := func(w io.Writer) error { return model(w, *shape, *head, uint32(*right), *quant, *vocab, *seed) }
 	switch {
+	case *blocks != "":
+		write = func(w io.Writer) error { return blocksFor(w, *blocks, *shape, uint32(*right), *seed) }
 	case *lora != "":
 		write = synth.Adapter{Model: *lora, Seed: *seed, Deviation: *deviation}.Write
 	case *vector != "":
@@ -78,8 +82,18 @@ func sparse(out, vocab string) error {
 	return synth.SparseFile(out, h)
 }
 
+// blocksFor writes a head that guesses blocks for a loop.
+func blocksFor(w io.Writer, path, shapeName string, right uint32, seed uint64) error {
+	shape, err := synth.ShapeNamed(shapeName)
+	if err != nil {
+		return err
+	}
+	shape.Right = right
+	return synth.WithBlocks(w, path, shape, seed)
+}
+
 // model writes a model.
-func model(w io.Writer, shapeName string, right uint32, quantName, vocab string, seed uint64) error {
+func model(w io.Writer, shapeName string, head bool, right uint32, quantName, vocab string, seed uint64) error {
 	if vocab == "" {
 		return errors.New("-vocab is required: name the file to take the vocabulary from")
 	}
@@ -87,8 +101,8 @@ func model(w io.Writer, shapeName string, right uint32, quantName, vocab string,
 	if err != nil {
 		return err
 	}
-	if shape.Head {
-		shape.Right = right
+	if shape.Right = right; !shape.Head || !head {
+		shape.Head, shape.Right = false, 0
 	}
 	quant, err := synth.QuantNamed(quantName)
 	if err != nil {

@@ -39,10 +39,6 @@ var (
 	ErrNotIndex  = errors.New("not an index of plugins")
 )
 
-func badReference(text string, err error) error {
-	return fmt.Errorf("%w: %q (%w); it must be REGISTRY/REPOSITORY, and then :TAG or @sha256:DIGEST", ErrReference, text, err)
-}
-
 // explained says what an error of the registry means and what to do.
 func explained(r Reference, err error) error {
 	var answer *errcode.ErrorResponse
@@ -78,7 +74,7 @@ type Reference struct{ registry.Reference }
 func ParseReference(text string) (Reference, error) {
 	r, err := registry.ParseReference(strings.TrimPrefix(text, "oci://"))
 	if err != nil {
-		return Reference{}, badReference(text, err)
+		return Reference{}, fmt.Errorf("%w: %q (%w); it must be REGISTRY/REPOSITORY, and then :TAG or @sha256:DIGEST", ErrReference, text, err)
 	}
 	if r.Reference == "" {
 		r.Reference = defaultTag

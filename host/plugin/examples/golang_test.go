@@ -4,7 +4,6 @@ package examples
 
 import (
 	"bytes"
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
@@ -94,24 +94,14 @@ func TestGo_Stage_CallsOnlyWhatIsImplemented(t *testing.T) {
 		}
 	}
 	made, rows := calls{}, 0
-	o := plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: newWords(), Observer: made}, Limits: plugin.DefaultLimits()}
-	o.TopK = func([]float32, int, []int32, []float32) int {
-		rows++
-		return 0
-	}
-	o.Limits.Compile, o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute
-	l := load.New(o)
-	m, err := l.Load(t.Context(), wasm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		m.Release()
-		if err := l.Close(context.Background()); err != nil {
-			t.Error(err)
+	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) {
+		o.CacheDir, o.Vocabulary, o.Observer = codeCache, newWords(), made
+		o.TopK = func([]float32, int, []int32, []float32) int {
+			rows++
+			return 0
 		}
 	})
-	s := opened(t, m, `{}`)
+	s := opened(t, hosttest.Load(t, l, hosttest.Built(wasm)), `{}`)
 	clear(made)
 	c := chain.New([]chain.Stage{chain.Stage(s), &taking{}}, len(newWords()), 0)
 	var row chain.Row

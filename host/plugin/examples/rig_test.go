@@ -5,18 +5,18 @@
 package examples
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/spawn"
@@ -103,20 +103,10 @@ func read(t testing.TB, name string) []byte {
 // loaded is a plugin that was built, loaded with vocabulary v.
 func loaded(t testing.TB, name string, v plugin.Vocabulary) *load.Plugin {
 	t.Helper()
-	limits := plugin.DefaultLimits()
-	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
-	r := load.New(plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: v, Grammars: session.NewGrammars(v)}, Limits: limits})
-	m, err := r.Load(context.Background(), read(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		m.Release()
-		if err := r.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) {
+		o.CacheDir, o.Vocabulary, o.Grammars = codeCache, v, session.NewGrammars(v)
 	})
-	return m
+	return hosttest.Load(t, l, hosttest.Built(read(t, name)))
 }
 
 func mustJSON(t testing.TB, value any) []byte {
@@ -126,4 +116,72 @@ func mustJSON(t testing.TB, value any) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestFixtures_OldModulesBehaveAsBefore loads modules that were built before v1 had its later
+// features, and makes the calls of sessions that were written then: each must come out as it did.
+// The modules are never built again.
+func TestFixtures_OldModulesBehaveAsBefore(t *testing.T) {
+	modules, err := filepath.Glob(filepath.Join("testdata", "v1", "*.wasm"))
+	if err != nil || len(modules) < 5 {
+		t.Fatalf("the fixtures are gone: %v %v", modules, err)
+	}
+	for _, module := range modules {
+		name := strings.TrimSuffix(filepath.Base(module), ".wasm")
+		t.Run(name, func(t *testing.T) {
+			wasm, err := os.ReadFile(module)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, err := filepath.Glob(filepath.Join("testdata", "v1", name+".*.json"))
+			if err != nil || len(files) == 0 {
+				t.Fatalf("it has no sessions: %v", err)
+			}
+			for _, file := range files {
+				f := readSessions(t, file)
+				p, err := session.NewPlayer(t.Context(), load.File{Content: wasm}, f, plugin.HostOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				play(t, p, f)
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestGoldenCases_Model_TellWhatDiffers has a program run on a model, and says what comes of it
+// wrongly.
+func TestGoldenCases_Model_TellWhatDiffers(t *testing.T) {
+	for outcome, want := range map[string]string{
+		`"shown":[[2,3],[1]],"computed":5,"answer":0`: "",
+		`"shown":[[2,3],[3]]`:                         `shown: recorded choice 0: token 2 "b", token 3 "c"; choice 1: token 3 "c", came choice 0`,
+		`"shown":[2,3]`:                               `shown: recorded token 2 "b", token 3 "c", came choice 0: token 2 "b", token 3 "c"; choice 1`,
+		`"logprobs":[[-1,-1],[]]`:                     "logprobs: recorded choice 0: [-1 -1]; choice 1: [], came",
+		`"computed":4`:                                "computed: recorded 4, came 5",
+		`"computed":0`:                                "computed: recorded 0, came 5",
+		`"adopted":[]`:                                "",
+		`"logprobs":[["nan","nan"],["nan"]]`:          "",
+		`"logprobs":[[],[]]`:                          "",
+		`"answer":1`:                                  "answer: recorded 1, came 0",
+		`"refusal":"no"`:                              `refusal: recorded "no", came none`,
+		`"adopted":[{"tokens":[4,2],"from":1}]`:       `adopted: recorded [{"tokens":[4,2],"from":1}], came`,
+		`"outputs":[{"beams":[{"score":-0.38014,"text":"bc","tokens":[2,3]},{"score":-0.8574,"text":"a","tokens":[1]}]}]`: "",
+		`"outputs":[{"beams":[{"score":-0.38114,"text":"bc","tokens":[2,3]},{"score":-0.8574,"text":"a","tokens":[1]}]}]`: "outputs: recorded",
+	} {
+		f, err := session.Read(strings.NewReader(`{"penstock_session":1,"vocabulary":{"pieces":["","a","b","c","go"],"attributes":{"end":[0]}},"sessions":[
+			{"plugin":{"name":"beam"},"request":{"config":{"width":2},"prompt":[4],"max_tokens":8,"choices":2},"model":[
+				{"after":[4],"probabilities":[0.01,0.6,0.37,0.01,0.01]},{"after":[1],"probabilities":[0.3,0.2,0.2,0.2,0.1]},
+				{"after":[2],"probabilities":[0.01,0.01,0.01,0.96,0.01]},{"after":[3],"probabilities":[0.9,0.03,0.03,0.03,0.01]}],
+			"calls":[{"call":"open"},{"call":"run",` + outcome + `}]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := newPlayer(t, "beam", f).Play(t.Context(), &f.Sessions[0])
+		if err != nil || (d == nil) != (want == "") || d != nil && !strings.Contains(d.String(), want) {
+			t.Errorf("%s: %v, %v, want %q", outcome, d, err, want)
+		}
+	}
 }

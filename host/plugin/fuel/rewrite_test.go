@@ -3,9 +3,16 @@
 package fuel
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
 )
 
 func TestRewrite_Loop_CostsWhatItRuns(t *testing.T) {
@@ -196,4 +203,278 @@ func TestRewrite_TableChange_IsImmovable(t *testing.T) {
 	if l := instantiate(t, newRuntime(t), g.wasm()); l.info.Immovable == "" {
 		t.Error("a module that changes a table can be snapshotted")
 	}
+}
+
+// Whatever of the rewriter changes, its version does.
+func TestVersion_FollowsTheSource(t *testing.T) {
+	of := func(name, text string) string {
+		return versionOf(fstest.MapFS{"a.go": {Data: []byte("package fuel")}, name: {Data: []byte(text)}})
+	}
+	if of("b.go", "x") == of("b.go", "y") || of("b.go", "x") == of("c.go", "x") {
+		t.Error("another source has the same version")
+	}
+	if of("b_test.go", "x") != of("b_test.go", "y") {
+		t.Error("a test has a part in it")
+	}
+	if here := versionOf(os.DirFS(".")); Version() != here {
+		t.Errorf("the version is %s, the source's is %s", Version(), here)
+	}
+}
+
+func TestRewrite_BusyGuest_BehavesTheSame(t *testing.T) {
+	ctx, r := context.Background(), newRuntime(t)
+	wasm := busyGuest().wasm()
+	plain, metered := plainInstance(t, r, wasm), instantiate(t, r, wasm)
+	metered.hungry(3)
+	if _, _, err := metered.call(StartExport); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []scenario{
+		{"swap", []uint64{1, 2}}, {"run", []uint64{0}}, {"run", []uint64{1}}, {"run", []uint64{2}}, {"run", []uint64{100}}, {"init", nil},
+	} {
+		want, err := plain.ExportedFunction(c.name).Call(ctx, c.args...)
+		got, _, err2 := metered.call(c.name, c.args...)
+		if err != nil || err2 != nil || !slices.Equal(want, got) {
+			t.Errorf("%s%v = %v, %v; the original says %v, %v", c.name, c.args, got, err2, want, err)
+		}
+	}
+	a, _ := plain.Memory().Read(0, 1<<16)
+	b, _ := metered.Memory().Read(0, 1<<16)
+	if !slices.Equal(a, b) || plain.Memory().Size() != metered.Memory().Size() {
+		t.Error("memories differ")
+	}
+}
+
+// The frames that calls paid for are given back on every way out.
+func TestRewrite_Stack_IsGivenBack(t *testing.T) {
+	l := instantiate(t, newRuntime(t), guest{funcs: []fn{
+		{name: "leaf", params: "i", results: "i", code: seq(opLocalGet, 0)},
+		{name: "run", params: "i", results: "i", code: seq(
+			opLocalGet, 0, opIf, emptyBlock, i32c(1), 0x10, 0, opReturn, opEnd,
+			opBlock, emptyBlock, i32c(2), opLocalGet, 0, 0x45, opBrIf, 1, 0x1a, opEnd, i32c(3), 0x10, 0)},
+	}}.wasm())
+	for arg := range uint64(2) {
+		if _, _, err := l.call("run", arg); err != nil {
+			t.Fatal(err)
+		}
+		if left := int64(l.meter.stack.Get()); left != testStack {
+			t.Errorf("run(%d) left %d bytes of stack, want %d", arg, left, testStack)
+		}
+	}
+}
+
+func TestMeter_Charge(t *testing.T) {
+	l := instantiate(t, newRuntime(t), guest{}.wasm())
+	l.meter.Fill(100, testStack, time.Now())
+	for _, c := range []struct {
+		units uint64
+		ok    bool
+		left  int64
+	}{{0, true, 100}, {60, true, 40}, {40, true, 0}, {1, false, -1}, {0, false, -1}} {
+		if ok := l.meter.Charge(c.units); ok != c.ok || l.meter.Left() != c.left {
+			t.Errorf("Charge(%d) = %v with %d left, want %v with %d", c.units, ok, l.meter.Left(), c.ok, c.left)
+		}
+	}
+	l.meter.Fill(100, testStack, time.Now())
+	if l.meter.Charge(1 << 63) {
+		t.Error("a charge of 2^63 units was paid")
+	}
+}
+
+// program writes random structured code that always ends. It counts in a
+// global how often its marks are passed, so that a test can compare what ran
+// with what was paid.
+type program struct {
+	*rand.Rand
+	labels []byte // opcodes of the open blocks
+	calls  int    // functions below this index can be called
+}
+
+// mark is counted at run time; it has markCost instructions.
+var mark = seq(opGlobalGet, 0, i32c(1), 0x6a, opGlobalSet, 0)
+
+const markCost = 4
+
+func (p *program) statements(depth int) []byte {
+	var b []byte
+	for range p.IntN(4) {
+		b = append(b, p.statement(depth)...)
+	}
+	return b
+}
+
+func (p *program) statement(depth int) []byte {
+	condition := seq(opGlobalGet, 0, i32c(int64(1+p.IntN(3))), 0x71) // bits of the count
+	kind := p.IntN(10)
+	if depth == 0 {
+		kind %= 5
+	}
+	switch kind {
+	case 0, 1:
+		return mark
+	case 2:
+		return repeat(p.IntN(60), mark)
+	case 3:
+		if to, ok := p.target(); ok {
+			return seq(condition, opBrIf, to)
+		}
+		return mark
+	case 4:
+		if p.calls > 0 {
+			return seq(0x10, p.IntN(p.calls))
+		}
+		return mark
+	case 5:
+		return seq(opBlock, emptyBlock, p.within(opBlock, depth), opEnd)
+	case 6:
+		return seq(condition, opIf, emptyBlock, p.within(opIf, depth), 0x05, p.within(opIf, depth), opEnd)
+	case 7:
+		return seq(condition, opIf, emptyBlock, p.within(opIf, depth), opEnd)
+	case 8: // a loop that counts down in the local of its depth
+		return seq(i32c(int64(1+p.IntN(3))), opLocalSet, depth, opLoop, emptyBlock, p.within(opLoop, depth),
+			opLocalGet, depth, i32c(1), 0x6b, opLocalTee, depth, opBrIf, 0, opEnd)
+	default:
+		to, ok := p.target()
+		other, ok2 := p.target()
+		if !ok || !ok2 {
+			return seq(condition, opIf, emptyBlock, opReturn, opEnd)
+		}
+		return seq(condition, opIf, emptyBlock, condition, 0x0e, 1, to+1, other+1, opEnd)
+	}
+}
+
+func (p *program) within(opcode byte, depth int) []byte {
+	p.labels = append(p.labels, opcode)
+	defer func() { p.labels = p.labels[:len(p.labels)-1] }()
+	return p.statements(depth - 1)
+}
+
+// target picks an open block; jumping to a loop might never end.
+func (p *program) target() (label int, ok bool) {
+	if len(p.labels) == 0 {
+		return 0, false
+	}
+	label = p.IntN(len(p.labels))
+	return label, p.labels[len(p.labels)-1-label] != opLoop
+}
+
+func TestRewrite_RandomPrograms_PayForWhatRuns(t *testing.T) {
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			slice := int64(0)
+			if seed%2 == 0 {
+				slice = int64(1 + seed/2)
+			}
+			if !mustPayForWhatRuns(t, rand.NewPCG(seed, 1), slice) {
+				t.Error("it takes too long")
+			}
+		})
+	}
+}
+
+// choices are what a program is made of: a byte decides one of them, and when all are used up the
+// program ends soon.
+type choices []byte
+
+// Uint64 implements rand.Source. For a small number rand takes the lowest bits if it is a power of
+// two, and else the upper ones.
+func (c *choices) Uint64() uint64 {
+	choice := byte(0)
+	if len(*c) > 0 {
+		choice, *c = (*c)[0], (*c)[1:]
+	}
+	return uint64(choice)<<56 | 1<<55 | 1<<32 | uint64(choice)
+}
+
+// FuzzRewrite_Programs is the test's comparison over programs that the fuzzer finds.
+func FuzzRewrite_Programs(f *testing.F) {
+	f.Add([]byte("\xff\xc0\xe0\xff\x40\x80\xff\xc0\x10\x90\x70"), uint16(3))
+	f.Fuzz(func(t *testing.T, program []byte, slice uint16) {
+		if len(program) <= 256 { // longer ones only take longer
+			mustPayForWhatRuns(t, (*choices)(&program), int64(slice))
+		}
+	})
+}
+
+// mustPayForWhatRuns compares a random program as it is and metered, in slices of so many units;
+// 0: as usual. It gives up on one that runs out of fuel, and is false then.
+func mustPayForWhatRuns(t *testing.T, source rand.Source, slice int64) (ended bool) {
+	t.Helper()
+	p := &program{Rand: rand.New(source)}
+	g := guest{globals: 1}
+	for p.calls < 4 {
+		code := p.statements(4)
+		g.funcs = append(g.funcs, fn{name: fmt.Sprint("f", p.calls), locals: locals(5, "i32"), code: code})
+		p.calls++
+	}
+	g.funcs = append(g.funcs, fn{name: "count", results: "i", code: seq(opGlobalGet, 0)})
+	r := newRuntime(t)
+	plain, metered := plainInstance(t, r, g.wasm()), instantiate(t, r, g.wasm())
+	ctx := WithMeter(context.Background(), metered.meter)
+	if slice > 0 {
+		metered.hungry(slice)
+	}
+	before := int64(0)
+	for i := range p.calls {
+		name := fmt.Sprint("f", i)
+		_, used, err := metered.call(name)
+		if errors.Is(metered.meter.Err(), ErrFuel) {
+			return false
+		}
+		_, err2 := plain.ExportedFunction(name).Call(ctx)
+		if err != nil || err2 != nil {
+			t.Fatalf("%s: %v, the original: %v", name, err, err2)
+		}
+		want := mustCall(t, ctx, plain.ExportedFunction("count"))[0]
+		got := mustCall(t, ctx, metered.ExportedFunction("count"))[0]
+		if want != got {
+			t.Fatalf("%s passed %d marks, the original %d", name, got, want)
+		}
+		if ran := (int64(got) - before) * markCost; used < ran {
+			t.Errorf("%s paid %d units for at least %d instructions", name, used, ran)
+		}
+		before = int64(got)
+	}
+	return true
+}
+
+// busyGuest has an instruction of most kinds, in places that run.
+func busyGuest() guest {
+	return guest{
+		memory: []byte{1, 1, 4}, table: []byte{typeFuncref, 1, 2, 9}, globals: 2, elems: []byte{0, 1}, data: "some data", start: 3,
+		funcs: []fn{
+			{name: "swap", params: "iI", results: "Ii", code: seq(opLocalGet, 1, opLocalGet, 0)},
+			{name: "run", params: "i", results: "i", locals: slices.Concat(locals(2, "i64"), locals(1, "v128")), code: seq(
+				opBlock, emptyBlock, opBlock, emptyBlock, opBlock, emptyBlock,
+				opLocalGet, 0, 0x0e, 2, 0, 1, 2, opEnd,
+				i32c(0), i32c(0), i32c(9), 0xfc, 8, 0, 0, opEnd,
+				opLoop, emptyBlock, opLocalGet, 0, i32c(-1), 0x6a, opLocalTee, 0, i32c(0), 0x4a, opBrIf, 0, opEnd, opEnd,
+				opLocalGet, 0, opIf, typeI32, i32c(4), 0x05, i32c(5), opEnd,
+				opGlobalGet, 1, 0x6a, opGlobalSet, 0,
+				i32c(3), i64c(1<<40), i32c(0), 0x11, 0, 0, 0x1a, opLocalSet, 1,
+				i32c(16), 0xfd, 0, 4, 0, 0xfd, 12, make([]byte, 16), 0xfd, 0xae, 1, opLocalTee, 3, 0xfd, 0x1b, 1,
+				i32c(64), i32c(7), i32c(100), 0xfc, 11, 0,
+				i32c(1), 0x40, 0, 0x6a, 0xd0, typeFuncref, i32c(2), 0xfc, 15, 0, 0x6a,
+				opGlobalGet, 0, 0x6a)},
+			{name: "init", code: seq(i32c(7), opGlobalSet, 1, opReturn)},
+			{name: "sink", params: "fF", results: "r", code: seq(0x43, make([]byte, 4), 0x1a, 0xd2, 0)},
+		},
+	}
+}
+
+func FuzzRewrite(f *testing.F) {
+	f.Add(busyGuest().wasm())
+	for _, c := range endless {
+		if wasm := c.guest.wasm(); len(wasm) < 1000 { // larger ones take the fuzzer long to minimise
+			f.Add(wasm)
+		}
+	}
+	r := judge(f)
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		_, err := Rewrite(wasm, DefaultLimits())
+		if err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrUnsupported) && !errors.Is(err, ErrLimit) {
+			t.Errorf("error of no kind: %v", err)
+		}
+		mustNotCrash(t, r, wasm)
+	})
 }

@@ -135,10 +135,16 @@ func Warmed() *asm.Guest {
 	return g.On(abi.ExportOpen, asm.I32(AtScratch), asm.Global(0), asm.Store, asm.I32(0))
 }
 
+// Built is a module that was built from source.
+type Built []byte
+
+// Wasm returns the module, as that of an asm.Guest does.
+func (b Built) Wasm() []byte { return b }
+
 // Load loads a guest as a plugin, and releases it when the test ends.
 func Load[Plugin interface{ Release() }](t testing.TB, l interface {
 	Load(ctx context.Context, wasm []byte) (Plugin, error)
-}, g *asm.Guest) Plugin {
+}, g interface{ Wasm() []byte }) Plugin {
 	t.Helper()
 	p, err := l.Load(context.Background(), g.Wasm())
 	if err != nil {

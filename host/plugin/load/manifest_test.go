@@ -3,6 +3,7 @@
 package load
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -71,4 +72,72 @@ func TestCompileSchema_Refuses(t *testing.T) {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
+}
+
+// FuzzParseManifest checks that whatever is accepted is within bounds, stays what it is when it is
+// written and read again, and can be compiled or refused in order.
+func FuzzParseManifest(f *testing.F) {
+	for _, seed := range []string{
+		`{"name":"a"}`, `{"name":"a","view":"logits","candidates":4096,"hold":256}`, `{"name":"a","config_schema":{"type":"object","properties":{"x":{"$ref":"#"}}}}`,
+		`{"name":"a","name":"b"}`, `[]`, `{"name":"a"} x`, `{"name":"a","config_schema":{"pattern":"(a+)+$"}}`, `{"name":"a","config_schema":true}`,
+	} {
+		f.Add([]byte(seed), []byte(`{"x":1}`))
+	}
+	f.Fuzz(func(t *testing.T, text, config []byte) {
+		m, err := ParseManifest(text, []string{abi.ExportSample})
+		if err != nil {
+			return
+		}
+		if !ValidName(m.Name) || m.Candidates < 1 || m.Candidates > 4096 || m.Hold < 0 || m.Hold > 256 {
+			t.Errorf("accepted %+v", m)
+		}
+		written := mustWrite(t, m)
+		again, err := ParseManifest(written, []string{abi.ExportSample})
+		if err != nil || string(mustWrite(t, again)) != string(written) {
+			t.Errorf("%s became %s: %v", written, mustWrite(t, again), err)
+		}
+		schema, err := NewSchema(m.ConfigSchema)
+		if err != nil {
+			return
+		}
+		filled, err := schema.Check(config)
+		if err != nil {
+			return
+		}
+		if !json.Valid(config) && len(config) > 0 {
+			t.Errorf("accepted the configuration %q", config)
+		}
+		if again, err := schema.Check(filled); err != nil || string(again) != string(filled) {
+			t.Errorf("%s with its defaults is %s, and that %s: %v", config, filled, again, err)
+		}
+	})
+}
+
+// Whatever a plan says, it is no wider than the manifest.
+func FuzzPlan_Narrows(f *testing.F) {
+	for _, text := range []string{`{}`, `{"hold":2,"candidates":40,"view":"candidates","place":"last","take_back":0}`, `{"hold":99}`, `{"view":"rows"}`,
+		`{"needs":["note"],"summary":"s","config_schema":{}}`, `{"branches":1,"implements":[]}`, `{"name":"x"}`, `[]`, `null`, `{"hold":1e400}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m := Manifest{Name: "guest", View: ViewLogits, Place: PlaceFirst, Candidates: 100, Hold: 9, TakeBack: 50, Branches: 4}
+		was := m
+		var s planned
+		if s.read(text) != nil || s.narrowNumbers(&m, was.View) != nil {
+			return
+		}
+		if m.Candidates < 1 || m.Candidates > was.Candidates || m.TakeBack < 0 || m.TakeBack > was.TakeBack || m.Branches < 1 || m.Branches > was.Branches ||
+			breadth[m.View] > breadth[was.View] || m.Name != was.Name || m.StrictMask {
+			t.Errorf("%s makes it %+v", text, m)
+		}
+	})
+}
+
+func mustWrite(t *testing.T, m Manifest) []byte {
+	t.Helper()
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

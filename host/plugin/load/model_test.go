@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -170,23 +168,10 @@ func names(models []*Model) (list []string) {
 	return list
 }
 
-// warmups counts how often a plugin was warmed.
-type warmups struct{ n atomic.Int64 }
-
-func (w *warmups) PluginCalls(_, export string) func(time.Duration) {
-	return func(time.Duration) {
-		if export == abi.ExportWarm {
-			w.n.Add(1)
-		}
-	}
-}
-
-func (w *warmups) PluginFault(string, string) {}
-
 // Whoever asks at once for a plugin and a model gets the same, warmed once, and one that is
 // released meanwhile frees it.
 func TestPlugin_For_Hammer(t *testing.T) {
-	observed := &warmups{}
+	observed := &calls{export: abi.ExportWarm}
 	l, _, _ := modelless(t)
 	for range 20 {
 		p, err := l.Load(t.Context(), choosy().Wasm())

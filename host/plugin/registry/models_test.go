@@ -223,6 +223,11 @@ func useOnce(t *testing.T, g *Registry, name string, m *load.Model) {
 		return
 	}
 	defer p.Release()
+	begin(t, p)
+}
+
+// begin begins a request with a plugin, and ends it.
+func begin(t *testing.T, p *load.Plugin) {
 	if s, err := stage.New(p, plugin.RequestInfo{}); err != nil {
 		t.Error(err)
 	} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {

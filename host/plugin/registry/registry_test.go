@@ -4,6 +4,8 @@ package registry
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -362,11 +364,7 @@ func TestRegistry_Hammer_UploadsAndUses(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if s, err := stage.New(m, plugin.RequestInfo{}); err != nil {
-					t.Error(err)
-				} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {
-					t.Error(err)
-				}
+				begin(t, m)
 				m.Release()
 			}
 		})
@@ -392,4 +390,60 @@ func TestRegistry_Watch_SeesAChange(t *testing.T) {
 		expect(t, g, "a 1 ready")
 		stop()
 	})
+}
+
+func sum(wasm []byte) string {
+	hash := sha256.Sum256(wasm)
+	return hex.EncodeToString(hash[:])
+}
+
+func lockOf(t *testing.T, entries ...string) plugin.Lock {
+	t.Helper()
+	lock, err := plugin.NewLock(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock
+}
+
+// With a lock nothing else is loaded: not from the folder, not in the place of what is there, and
+// not by upload.
+func TestRegistry_Lock_AllowsNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	one, two, other := named("a", "1"), named("a", "2"), named("b", "1")
+	place(t, dir, "a.wasm", one)
+	place(t, dir, "b.wasm", other)
+	g := openLocked(t, dir, lockOf(t, plugin.LockEntry("a", sum(one)), plugin.LockEntry("a", sum(two)), plugin.LockEntry("c", sum(other))))
+	if got := summary(g); got != "a 1 ready, b failed" {
+		t.Errorf("%s", got)
+	}
+	if _, err := g.Find(t.Context(), "b"); !errors.Is(err, plugin.ErrUnknown) {
+		t.Errorf("b can be used: %v", err)
+	}
+	place(t, dir, "a.wasm", named("a", "3"))
+	scan(t, g)
+	if got := summary(g); got != "a 1 ready, b failed" {
+		t.Errorf("a new file in the place of a: %s", got)
+	}
+	place(t, dir, "a.wasm", two)
+	scan(t, g)
+	if got := summary(g); got != "a 2 ready, b failed" {
+		t.Errorf("the other version that is allowed: %s", got)
+	}
+	for name, tc := range map[string]struct {
+		wasm []byte
+		says string
+	}{
+		"unknown":            {named("a", "4"), "add NAME@sha256:" + sum(named("a", "4"))},
+		"under another name": {other, "the entry would be b@sha256:" + sum(other)},
+	} {
+		for _, upload := range []func(context.Context, []byte) (Info, bool, error){g.Upload, g.Try} {
+			if _, _, err := upload(t.Context(), tc.wasm); !errors.Is(err, plugin.ErrLocked) || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if _, _, err := g.Upload(t.Context(), one); err != nil {
+		t.Errorf("what is allowed: %v", err)
+	}
 }

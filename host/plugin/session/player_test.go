@@ -36,6 +36,14 @@ func declining() *asm.Guest {
 	return g.On(abi.ExportSample, asm.Unreachable).On(abi.ExportAccept, asm.I32(0))
 }
 
+// mustDiffer checks that the text of a difference has some words; "": there is none.
+func mustDiffer(t *testing.T, d *Difference, want string) {
+	t.Helper()
+	if (d == nil) != (want == "") || d != nil && !strings.Contains(d.String(), want) {
+		t.Errorf("got %v, want %q", d, want)
+	}
+}
+
 func TestPlayer_Play_FirstDifference(t *testing.T) {
 	// The second of the candidates is banned: its logit lies after 8 ids and one logit.
 	ban := slices.Concat(asm.PokeF(hosttest.AtBuffer+36, float32(notFinite["-inf"])), asm.I32(-1))
@@ -93,9 +101,7 @@ func TestPlayer_Play_FirstDifference(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := play(t, file(t, `"request":{"prompt":[1,2]},"calls":[`+tc.calls+`]`), tc.guest.Wasm())
-			if (d == nil) != (tc.want == "") || d != nil && !strings.Contains(d.String(), tc.want) {
-				t.Errorf("got %v, want %q", d, tc.want)
-			}
+			mustDiffer(t, d, tc.want)
 		})
 	}
 }
@@ -157,9 +163,7 @@ func TestPlayer_Play_HostsAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := play(t, file(t, `"calls":[{"call":"open"},`+tc.calls+`]`), g.Wasm())
-			if (d == nil) != (tc.want == "") || d != nil && !strings.Contains(d.String(), tc.want) {
-				t.Errorf("got %v, want %q", d, tc.want)
-			}
+			mustDiffer(t, d, tc.want)
 		})
 	}
 }
@@ -180,9 +184,7 @@ func TestPlayer_Play_Completion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := play(t, file(t, `"calls":[{"call":"open"},{"call":"prepare","answer":1,"mask":{"allow":[7]},"asked":[`+tc.asked+`]}]`), g.Wasm())
-			if (d == nil) != (tc.want == "") || d != nil && !strings.Contains(d.String(), tc.want) {
-				t.Errorf("got %v, want %q", d, tc.want)
-			}
+			mustDiffer(t, d, tc.want)
 		})
 	}
 }
@@ -249,5 +251,48 @@ func TestPlayer_Play_LeftAlone(t *testing.T) {
 	d := play(t, file(t, `"calls":[{"call":"open"},{"call":"sample","ids":[1,2],"logits":[2,1],"left":{"ids":[5],"logits":[9]}}]`), g.Wasm())
 	if d == nil || !strings.Contains(d.String(), "candidate 1 of those left") {
 		t.Error(d)
+	}
+}
+
+// What a plugin does may not fit what a file goes on with: the player says so, or ends there.
+func TestPlayer_Play_OddSessions(t *testing.T) {
+	tooFar := example().On(abi.ExportAccept, asm.Poke(atSplice, 9), asm.Poke(atSplice+4, 0), asm.I32(abi.AcceptSplice))
+	back := example().On(abi.ExportAccept, asm.Poke(atSplice, 1), asm.Poke(atSplice+4, 0), asm.I32(abi.AcceptSplice))
+	for name, tc := range map[string]struct {
+		guest *asm.Guest
+		calls string
+		want  string // part of the difference or error; empty: neither
+	}{
+		"a splice that goes too far": {tooFar, `{"call":"accept","token":3,"answer":2,"splice":{"backtrack":9},"fault":{"export":"penstock_accept","kind":"answer"}}`, ""},
+		"a splice before a rewind":   {back, `{"call":"accept","token":3},{"call":"accept","token":3},{"call":"rewind","keep":4}`, "keep"},
+		"an answer and a fault": {example().On(abi.ExportPrepare, asm.Unreachable),
+			`{"call":"prepare","answer":0,"fault":{"export":"penstock_prepare","kind":"trap"}}`, "answer: recorded 0, came none"},
+		"a verdict and a fault": {example().On(abi.ExportStop, asm.Unreachable),
+			`{"call":"stop","token":3,"text":"a","answer":0,"fault":{"export":"penstock_stop","kind":"trap"}}`, "answer: recorded 0, came none"},
+		"a choice and a fault": {example().On(abi.ExportSample, asm.Unreachable),
+			`{"call":"sample","ids":[1],"logits":[1],"answer":0,"fault":{"export":"penstock_sample","kind":"trap"}}`, "answer: recorded 0, came none"},
+		"nothing shown":             {example().On(abi.ExportSample, asm.I32(-1)), `{"call":"sample"}`, "no token is left"},
+		"no candidates":             {example().On(abi.ExportSample, asm.I32(-1)), `{"call":"sample","ids":[],"logits":[]}`, "no token is left"},
+		"more text back than shown": {example().On(abi.ExportStop, asm.I32(abi.StopHold)), `{"call":"stop","token":3,"text":"a"},{"call":"stop_rewind","bytes":9},{"call":"stop","token":3,"text":"a"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := file(t, `"request":{"prompt":[1,2]},"calls":[{"call":"open"},`+tc.calls+`]`)
+			p, err := NewPlayer(context.Background(), load.File{Content: tc.guest.Wasm()}, f, plugin.HostOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = p.Close() }() // tested elsewhere
+			d, err := p.Play(context.Background(), &f.Sessions[0])
+			got := ""
+			switch {
+			case err != nil:
+				got = err.Error()
+			case d != nil:
+				got = d.String()
+			}
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
 	}
 }

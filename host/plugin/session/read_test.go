@@ -12,6 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 func TestRead_Refuses(t *testing.T) {
@@ -171,4 +175,116 @@ func TestRead_Damaged(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestRead_RefusesModels(t *testing.T) {
+	for session, want := range map[string]string{
+		`"model":[{"after":[2],"logits":[1,2]}],"calls":[]`:                                              "sessions[0].model[0].after[0]: there is no token 2; the vocabulary has 2",
+		`"model":[{"after":[-2],"logits":[1,2]}],"calls":[]`:                                             "model[0].after[0]: there is no token -2",
+		`"model":[{},{"says":[1]}],"calls":[]`:                                                           "model[0].probabilities, logits and says: 0 of them are given; an entry has one",
+		`"model":[{"says":[1],"logits":[1,2]}],"calls":[]`:                                               "2 of them are given",
+		`"model":[{"logits":[1]}],"calls":[]`:                                                            "model[0].logits: 1 numbers; give one for each of the 2 tokens",
+		`"model":[{"logits":[1,"inf"]}],"calls":[]`:                                                      "string into Go struct field",
+		`"model":[{"logits":[1,1e39]}],"calls":[]`:                                                       "1e39",
+		`"model":[{"probabilities":[0.5,-0.1]}],"calls":[]`:                                              "model[0].probabilities[1]: -0.1; a probability is 0 or more",
+		`"model":[{"probabilities":[0,0]}],"calls":[]`:                                                   "probabilities: their sum is 0",
+		`"model":[{"probabilities":[1e300,0]}],"calls":[]`:                                               "probabilities: their sum is 1e+300",
+		`"model":[{"says":[-1]}],"calls":[]`:                                                             "model[0].says[0]: there is no token -1",
+		`"model":[{"says":[1` + strings.Repeat(",1", 1024) + `]}],"calls":[]`:                            "model[0].says: 1025 tokens; there are 1024 at most",
+		`"model":[{"says":[1]}` + strings.Repeat(`,{"says":[1]}`, 4096) + `],"calls":[]`:                 "sessions[0].model: 4097 entries; it has 4096 at most",
+		`"model":[],"calls":[{"call":"open"},{"call":"run","deeds":[{"do":"branch_close","args":[7]}]}]`: "calls[1].deeds: the model answers what the program does",
+		`"model":[],"request":{"context_size":2,"prompt":[1,1]},"calls":[]`:                              "request.prompt: 2 tokens; a context of 2 has room for less",
+		`"model":[{"says":[1` + strings.Repeat(",1", 1023) + `]}` + strings.Repeat(`,{"says":[1`+strings.Repeat(",1", 1023)+`]}`, 64) + `],"calls":[]`: "sessions[0].model: more than 65536 tokens in after and says",
+		`"model":[],"calls":[{"call":"open"},{"call":"step"}]`:                   `calls[1].call: "step"; a session with a model has open, and run`,
+		`"model":[],"calls":[{"call":"open"},{"call":"accept","token":1}]`:       `calls[1].call: "accept"; a session with a model has open, and run`,
+		`"calls":[{"call":"open"},{"call":"run","shown":[1]}]`:                   "calls[1]: shown, logprobs, adopted and computed belong to the run of a session with a model",
+		`"model":[],"calls":[{"call":"open","computed":3}]`:                      "calls[0]: shown, logprobs",
+		`"templates":[{"messages":[],"tokens":[]}],"calls":[]`:                   "templates: they belong to a session with a model",
+		`"model":[],"templates":[{"messages":[],"tokens":[9]}],"calls":[]`:       "templates[0].tokens[0]: there is no token 9",
+		`"model":[],"request":{"choices":65},"calls":[]`:                         "request.choices: 65; with a model it is from 0 to 64",
+		`"model":[],"calls":[{"call":"open"},{"call":"run","shown":[[1],"a"]}]`:  "calls[1]: json: cannot unmarshal",
+		`"model":[],"calls":[{"call":"open"},{"call":"run","logprobs":["low"]}]`: `"low" is no logit`,
+	} {
+		_, err := Read(strings.NewReader(`{"penstock_session":1,"vocabulary":{"pieces":["a","b"]},"sessions":[{"plugin":{"name":"p"},` + session + `}]}`))
+		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.100s\ngot %v, want %q", session, err, want)
+		}
+	}
+}
+
+func TestRead_RefusesATable(t *testing.T) {
+	_, err := Read(strings.NewReader(`{"penstock_session":1,"vocabulary":{"pieces":["a","b"]},"table":[{"logits":[1]}]}`))
+	if err == nil || !strings.Contains(err.Error(), "table[0].logits: 1 numbers") {
+		t.Error(err)
+	}
+}
+
+// The last digits of a number that is not whole may differ.
+func TestSameJSON(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{`{"token":20000}`, `{"token":20001}`, false}, {`[0.5]`, `[0.50001]`, true}, {`[0.5]`, `[0.5001]`, false}, {`0.00003`, `0.00009`, false},
+		{`0`, `1e-9`, true}, {`["a",null]`, `["a",null]`, true}, {`[1]`, `[1,2]`, false}, {`{"a":1}`, `{"b":1}`, false},
+	} {
+		if got := sameJSON(decodeJSON([]byte(c.a)), decodeJSON([]byte(c.b))); got != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+	}
+}
+
+// What calls take is counted once.
+func TestCall_Size(t *testing.T) {
+	answer := int32(0)
+	if n := (&Call{Call: CallAccept, Answer: &answer}).Size(); n < 200 || n > 500 {
+		t.Errorf("an accept without anything more takes %d bytes", n)
+	}
+}
+
+// FuzzRead reads files. What is accepted can be written, read back and played.
+func FuzzRead(f *testing.F) {
+	for _, calls := range []string{
+		`{"call":"render","prompt":"x"}`,
+		`{"call":"open"},{"call":"prepare","answer":7,"mask":{"allow":[1]},"bias":[[0,"-inf"]],"force":[1]},{"call":"sample","ids":[1,0],"logits":[1.5,"-inf"],"answer":-1,"left":{"ids":[1],"logits":[1]}}`,
+		`{"call":"open","tokens":[1]},{"call":"accept","token":1,"answer":2,"splice":{"backtrack":1,"tokens":[0]}},{"call":"rewind","keep":1},{"call":"stop","token":0,"text":{"base64":"/w=="},"answer":-1}`,
+		`{"call":"open","asked":[{"import":"grammar_open","text":"x"},{"import":"grammar_mask","mask":{"bits":"AQAAAA=="}},{"import":"grammar_accept","token":1,"ok":true}]},{"call":"refuse"}`,
+		`{"call":"open","deeds":[{"do":"grammar_open","args":[0,1],"text":"x","fuel":9},{"do":"grammar_mask","args":[0],"got":{"mask":{"allow":[1]}}},{"do":"state","args":[4],"answer":1,"got":{"numbers":[1]}}]},{"call":"prepare","deeds":[{"do":"branch_open","args":[0]}]}`,
+		`{"call":"open"},{"call":"sample","logits":"AAAAAAAAgD8=","answer":-1,"left":{"sha256":"00","ids":[1],"logits":["nan"]}}`,
+		`{"call":"open"},{"call":"run","shown":[[1],[0]],"logprobs":[[-0.5],["nan"]],"adopted":[{"tokens":[0,1],"from":1}],"computed":2}],"templates":[{"messages":[],"tokens":[1]}],"model":[{"says":[1]},{"after":[0],"logits":[1,2]},{"after":[-1,1],"probabilities":[0,1]}`,
+	} {
+		f.Add([]byte(`{"penstock_session":1,"vocabulary":{"pieces":["a","b"],"special":{"eos":0}},"sessions":[{"plugin":{"name":"p"},"request":{"prompt":[0]},"calls":[` + calls + `]}]}`))
+	}
+	g := asm.New(`{"name":"p","view":"none"}`)
+	for _, name := range []string{abi.ExportPrepare, abi.ExportSample, abi.ExportAccept, abi.ExportRewind} {
+		g.On(name, asm.I32(0))
+	}
+	wasm, code := g.Wasm(), f.TempDir()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := Read(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := file.Stream(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(file, again, cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b Logit) bool { return sameLogit(float32(a), float32(b)) })); d != "" {
+			t.Error(d)
+		}
+		p, err := NewPlayer(t.Context(), load.File{Content: wasm}, file, plugin.HostOptions{CacheDir: code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = p.Close() }() // tested elsewhere
+		for i := range file.Sessions {
+			if d, err := p.Play(t.Context(), &file.Sessions[i]); err == nil && d != nil {
+				_ = d.String()
+			}
+		}
+	})
 }

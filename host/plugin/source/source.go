@@ -121,7 +121,7 @@ func (s *Source) inFolder(path string) error {
 	return nil
 }
 
-// IsFolder reports whether the index is a local file, of which no copy is kept.
+// IsFolder reports whether the index is a local file. No copy is kept of those.
 func (s *Source) IsFolder() bool { return s.folder != "" }
 
 // Bounds of what is fetched.

@@ -33,8 +33,8 @@ func (s *Stage) Apply(v *chain.View) error {
 	return err
 }
 
-// TakeRow implements chain.RowTaker. The guest gets its row straight from the forward pass, and
-// candidates are found there.
+// TakeRow implements chain.RowTaker: what Apply will show the plugin is read from the row in the
+// memory of the forward pass. See the package comment.
 func (s *Stage) TakeRow(row chain.WholeRow) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,15 +50,15 @@ func (s *Stage) TakeRow(row chain.WholeRow) bool {
 	return true
 }
 
-// What becomes of the view after sample. A positive number says how many of the first candidates
-// stay.
+// What sample returns. A positive number says how many candidates stay, from the best on.
 const (
-	asIs   = 0  // a token is chosen, or there was a fault that the request skips
-	edited = -1 // the view is to be read back from the guest's memory
+	asIs   = 0  // the view stays: the plugin chose a token or gave biases, or is skipped after a fault
+	edited = -1 // the guest's buffer has the new view
 )
 
-// sample calls the plugin with n and returns what becomes of the view. The plugin may keep the
-// first of the ranked candidates.
+// sample calls penstock_sample; n is the number of candidates or logits that the guest's buffer
+// has. The plugin may answer with a number of candidates to keep if ranked, the number of those
+// that are sorted, is not 0.
 func (s *Stage) sample(n, ranked int, v *chain.View) (left int, _ error) {
 	returned, err := s.instance.Call(guest.Sample, int32(n), 0)
 	switch {
@@ -95,17 +95,17 @@ func (s *Stage) readSampleBias(v *chain.View) error {
 
 func (s *Stage) vocabularySize() int { return s.module.Env.Vocabulary.Size() }
 
-// failSample ends the use of the plugin after sample returned a wrong value.
+// failSample makes a fault of a wrong answer of sample.
 func (s *Stage) failSample(format string, args ...any) error {
 	return s.endOnFault(s.instance.Fail(guest.Sample, guest.Violationf(plugin.CauseAnswer, format, args...)))
 }
 
 var errNothingLeft = fmt.Errorf("%w: the stages before a plugin left none", chain.ErrNoToken)
 
-// banned is the logit of a token that must not be chosen.
+// banned is the logit of a token that must not be drawn.
 var banned = float32(math.Inf(-1))
 
-// applyCandidates shows the plugin the best candidates. The ones that it keeps become the view.
+// applyCandidates shows the plugin the best candidates. Those that it leaves become the view.
 func (s *Stage) applyCandidates(v *chain.View) error {
 	ids, logits := s.instance.Buffers.Candidates()
 	shown, shownLogits := s.rankCandidates(v, s.mostCandidates())
@@ -127,8 +127,8 @@ func (s *Stage) applyCandidates(v *chain.View) error {
 	return nil
 }
 
-// readEdited makes the candidates in the guest's buffer the view. Ids that are as they were shown
-// need no check, which is so for most guests.
+// readEdited checks the candidates in the guest's buffer and makes them the view. Most guests leave
+// the ids as they were shown; then the ids need no check.
 func (s *Stage) readEdited(v *chain.View, shown, ids []int32, logits []float32) error {
 	s.makeScratch()
 	problem, at := "", 0
@@ -151,8 +151,8 @@ func (s *Stage) readEdited(v *chain.View, shown, ids []int32, logits []float32) 
 	return nil
 }
 
-// rankCandidates returns at most k candidates, best first. The guest must not change them: they are
-// the view's own, or lie in s.
+// rankCandidates returns the best k candidates, or all if there are fewer, best first. They belong
+// to the view or to s, so the guest gets a copy.
 func (s *Stage) rankCandidates(v *chain.View, k int) (ids []int32, logits []float32) {
 	if v.N >= 0 && v.N <= k && sorted(v.Logit[:v.N]) {
 		return v.ID[:v.N], v.Logit[:v.N]
@@ -234,15 +234,15 @@ func (s *Stage) checkIDs(ids []int32) (problem string, at int) {
 		}
 		*word |= bit
 	}
-	for _, id := range ids[:n] { // whose bits were set
+	for _, id := range ids[:n] { // clear what was set
 		s.seen[uint32(id)/64] = 0
 	}
 	return problem, n
 }
 
-// compact copies the candidates above −inf. It returns how many it kept, and the index of the first
-// logit that is NaN or +inf, or −1. It works block by block, since most blocks are kept or banned
-// as a whole.
+// compact copies the candidates whose logits are above −inf. It returns how many there are, and the
+// index of the first logit that is NaN or +inf, or −1. It looks at blocks first, since most are
+// wholly finite or wholly −inf.
 func compact(toIDs []int32, toLogits []float32, ids []int32, logits []float32) (kept, invalid int) {
 	for from := 0; from < len(ids); from += blockSize {
 		to := min(from+blockSize, len(ids))
@@ -271,17 +271,17 @@ func compact(toIDs []int32, toLogits []float32, ids []int32, logits []float32) (
 	return kept, -1
 }
 
-// asBytes views ids as bytes, which compare faster.
+// asBytes views ids as bytes: bytes.Equal is faster than slices.Equal.
 func asBytes(ids []int32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(ids))), 4*len(ids))
 }
 
-// applyLogits shows the plugin the whole row. The guest's copy becomes the view. It is not copied
-// back, since this instance is not called again before the chain has chosen.
+// applyLogits shows the plugin the whole row. The guest's buffer then becomes the view without a
+// copy, since this instance is not called again before the chain has chosen a token.
 func (s *Stage) applyLogits(v *chain.View) error {
 	row := s.boundRow()
 	switch {
-	case v.N < 0 && v.Row == nil: // TakeRow wrote it
+	case v.N < 0 && v.Row == nil: // TakeRow has filled the buffer
 	case v.N < 0:
 		copy(row, v.Row)
 	default:
@@ -309,7 +309,7 @@ func (s *Stage) applyLogits(v *chain.View) error {
 	return nil
 }
 
-// boundRow is the bound logits buffer.
+// boundRow returns the guest's buffer for a whole row of logits.
 func (s *Stage) boundRow() []float32 { return s.instance.Buffers.Logits()[:s.vocabularySize()] }
 
 // anyAllowed reports whether a logit is above −inf.
@@ -324,13 +324,14 @@ func anyAllowed(row []float32) bool {
 
 var _ chain.Judge = (*Stage)(nil)
 
-// Allows implements chain.Judge. The plugin is shown the token as the only candidate, with the
-// logit 0, since a token that was not drawn has no logit. Leaving no candidate is not a fault here.
+// Allows implements chain.Judge: whether the plugin would let a token through that no sampler drew.
+// The plugin is shown it as the only candidate, with the logit 0. That it leaves no candidate is an
+// answer here and not a fault.
 func (s *Stage) Allows(t scheduler.Token) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.canCall(guest.Sample) {
-		return true, nil // Prepare asks for masks, and after a fault the answer has ended
+		return true, nil // only its mask counts, which Prepare gave; after a fault the answer has ended
 	}
 	var ids []int32
 	var logits []float32

@@ -8,13 +8,15 @@ import (
 	"unsafe"
 )
 
-// selector finds the largest logits. It reuses its scratch and is not for concurrent use.
+// selector finds the largest logits of a row. It reuses its memory and is not for concurrent use.
 type selector struct {
-	keys []uint64 // a logit's orderedBits in the upper half, its inverted index in the lower: larger is better
+	// keys has a number for each logit that is kept: its orderedBits in the upper half and its
+	// inverted index in the lower. So the larger logit has the larger key, and of equal ones the
+	// first.
+	keys []uint64
 }
 
-// topK is a portable plugin.TopK. It goes over the row once and keeps the logits above a bar.
-// Whenever 2k are kept, quickselect drops the lower half, and the bar becomes the k-th best.
+// topK is a plugin.TopK for all platforms.
 func (s *selector) topK(row []float32, k int, ids []int32, logits []float32) int {
 	s.gatherLargest(row, k)
 	for i, key := range s.keys {
@@ -24,7 +26,9 @@ func (s *selector) topK(row []float32, k int, ids []int32, logits []float32) int
 	return len(s.keys)
 }
 
-// gatherLargest leaves the keys of the k largest logits of row in s.keys, largest first.
+// gatherLargest leaves the keys of the k largest logits of row in s.keys, largest first. It goes
+// over the row once and keeps the logits above a bar, which is −inf at first. Whenever 2k are kept,
+// quickselect drops the lower half, and the smallest that is left becomes the bar.
 func (s *selector) gatherLargest(row []float32, k int) {
 	s.keys = slices.Grow(s.keys[:0], 2*k)
 	bar := float32(math.Inf(-1))
@@ -63,8 +67,8 @@ func (s *selector) push(x float32, index, k int, bar float32) float32 {
 	return fromOrderedBits(slices.Min(s.keys) >> 32)
 }
 
-// orderedBits maps a logit to an integer so that integers are in the order of their logits: the
-// sign bit of a positive float is set, and all bits of a negative one are inverted.
+// orderedBits maps a logit to an unsigned integer that compares like the logit: it sets the sign
+// bit of a positive float and inverts all bits of a negative one, as for a radix sort of floats.
 func orderedBits(x float32) uint64 {
 	bits := math.Float32bits(x)
 	if bits>>31 != 0 {
@@ -81,8 +85,8 @@ func fromOrderedBits(r uint64) float32 {
 	return math.Float32frombits(^uint32(r))
 }
 
-// selectLargest moves the k largest keys to the front, in no order. It is Hoare's quickselect with
-// the median of three as the pivot.
+// selectLargest moves the k largest keys to the front, in any order. It is Hoare's quickselect,
+// with the median of three as the pivot.
 func selectLargest(keys []uint64, k int) {
 	from, to := 0, len(keys)-1
 	for from < to {
@@ -115,13 +119,13 @@ func selectLargest(keys []uint64, k int) {
 func medianOfThree(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }
 
 // A guest must not leave NaN or +inf in a row. The functions below look for them in whole blocks,
-// two logits in each 64-bit addition (SIMD within a register), and look at single logits only in a
-// block that has an invalid one.
+// with two logits in each 64-bit addition (SIMD within a register). Only in a block that has an
+// invalid logit do they look at single ones.
 const (
 	pairs     = 32                    // pairs of logits in a block
 	blockSize = 2 * pairs             // logits
 	signs     = 0x8000_0000_8000_0000 // the sign bits of a pair
-	units     = 0x0080_0000_0080_0000 // the lowest bits of its exponents
+	units     = 0x0080_0000_0080_0000 // the lowest bits of the exponents of a pair
 )
 
 // bannedPairs is a block of −inf.
@@ -159,8 +163,8 @@ func firstInvalid(row []float32) int {
 	return -1
 }
 
-// hasNonFinite reports whether a block has −inf, +inf or NaN. Their exponents are all ones, so
-// adding one carries into the sign. Four independent sums let the processor add in parallel.
+// hasNonFinite reports whether a block has −inf, +inf or NaN. Only their exponents are all ones, so
+// that adding one carries into the sign bit. With four sums the processor can add in parallel.
 func hasNonFinite(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
 	for i := 0; i < pairs; i += 4 {
@@ -172,8 +176,8 @@ func hasNonFinite(block *[pairs]uint64) bool {
 	return (a|b|c|d)&signs != 0
 }
 
-// hasInvalid reports whether a block has +inf or NaN, and takes twice as long as hasNonFinite. For
-// negative logits it adds one less, so that −inf does not carry.
+// hasInvalid reports whether a block has +inf or NaN, in twice the time of hasNonFinite. To
+// negative logits it adds one unit in the last place less, so that −inf does not carry.
 func hasInvalid(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
 	for i := 0; i < pairs; i += 4 {

@@ -10,39 +10,38 @@
 //	steer.go   Prepare  during the forward pass: a mask, biases or a forced token
 //	apply.go   Apply    choosing: the plugin is shown candidates or the whole row of logits
 //	steer.go   Accept   after a token was chosen: the plugin may stop the answer, take tokens back or draft
-//	rule.go    Check    the new text, to stop the answer
-//	filter.go  Filter   the new text, to change what is shown
-//	stage.go   Refuse   what the plugin asked for cannot be done
+//	text.go    Check    the plugin reads the new text and may stop the answer
+//	text.go    Filter   the plugin reads the new text and may change what the client sees
+//	stage.go   Refuse   the chain cannot do what the plugin asked for
 //
-// A plugin that owns its whole request is a Program (program.go), and one that writes the prompt is
-// called by Render (template.go).
+// Program (program.go) runs a plugin that owns its whole request. Render (template.go) calls one
+// that writes the prompt.
 //
 // Every number that a guest leaves is checked before it is used. A wrong one is a fault, after
 // which the guest is not called again.
 //
 // # Why may the sampler chain run twice for one token?
 //
-// If a plugin is skipped, the chain may have to run again without its mask. Only at the end of
-// the chain is it known whether the request's grammar leaves anything of what the mask allows. To
-// know it earlier would cost a grammar mask for each token, and a grammar is fast because it only
-// looks at the one token that was drawn.
+// A plugin's mask may leave no token that the request's grammar allows. That shows only at the end
+// of the chain, since the grammar checks the one token that was drawn; a grammar mask for each
+// token would show it earlier, but costs much more. If such a plugin may be skipped (on_error:
+// skip), the chain runs again without its mask.
 //
 // # Why do stages take the row, instead of being given it?
 //
-// A row of 128,256 logits is half a megabyte. Copying one that no cache holds takes 40 µs or more,
-// and eight streams with a plugin each copied eight of them in each tick, mostly to find a few
-// dozen candidates. A stage that takes the row reads it in the memory of the forward pass. The
-// guest's whole row and masked rows are written straight from there. The next pass overwrites that
-// memory, so the row is locked meanwhile. That is why a stage must be quick and runs no guest while
-// it takes the row. A tick that does not wait for a late sampler copies the row first, unless a
-// copy exists.
+// A row of 128,256 logits is half a megabyte, and copying one that no cache holds takes 40 µs or
+// more. Eight streams with a plugin each would copy eight in each tick, mostly to find a few dozen
+// candidates. So a stage reads the row in the memory of the forward pass: it finds its candidates
+// there, or copies the row once, into the guest's buffer. The next pass overwrites that memory and
+// waits until the stage is done. So a stage must be quick and runs no guest while it takes the row.
+// A tick that does not wait for a late sampler copies the row first, unless a copy exists.
 //
 // # Why may a sampler answer "keep the first k"?
 //
-// Candidates come best first, so min-p, top-k and the like drop the end of the list. A number says
-// how much stays: the guest writes nothing, and the host has nothing to read back and check. Of the
-// guests that do edit the view, most leave the ids alone. The host compares them with the ids it
-// wrote, and looks for duplicates only if they differ.
+// Candidates come best first, and min-p, top-k and the like only drop the end of the list. A number
+// says how many stay: the guest writes nothing, and the host has nothing to read back and check. Of
+// the guests that do edit their candidates, most leave the ids alone. The host compares the ids
+// with those it wrote, and looks for duplicates only if they differ.
 package stage
 
 import (
@@ -66,30 +65,30 @@ import (
 // calls on the answer's background sampler, not on the tick.
 type Stage struct {
 	plugin      *load.Plugin
-	module      *guest.Module // the plugin's
+	module      *guest.Module // plugin.Module
 	request     plugin.RequestInfo
 	session     *guest.Session
 	interrupted chan struct{} // closed by Interrupt
 	interrupt   sync.Once
 
-	mu       sync.Mutex      // the scheduler does not overlap calls; two in one guest would take the process down
+	mu       sync.Mutex      // a second call in a running guest would crash the process
 	instance *guest.Instance // nil before the first Reset and after Close
-	prompt   int
-	disabled bool // after a fault: the stage changes nothing any more
+	prompt   int             // tokens of the prompt, which begins session.History
+	disabled bool            // after a fault: the stage changes nothing any more
 	closed   bool
-	begun    bool // a Program was opened
-	spliced  int  // tokens of the plugin's own splice that are still to be accepted
+	begun    bool // the first Reset of a Program has come
+	spliced  int  // tokens of the plugin's own splice that Accept has not seen yet
 
 	selector selector
-	seen     []uint64 // a bit for each token, clear between calls
+	seen     []uint64 // scratch of checkIDs: a bit for each token, all clear between calls
 	ids      []int32  // scratch, with logits: the best candidates of a row, or those that the guest left
 	logits   []float32
-	found    int // candidates in ids and logits after findBest
-	bias     []chain.Bias
-	tokens   []scheduler.Token
+	found    int               // candidates in ids and logits after findBest
+	bias     []chain.Bias      // scratch: the guest's bias buffer
+	tokens   []scheduler.Token // scratch: the guest's splice buffer
 	rule     rule
 	filter   filter
-	drafted  []scheduler.Token // what the plugin has guessed to come next
+	drafted  []scheduler.Token // the next tokens as the plugin guesses them, for Foresee
 }
 
 var (
@@ -98,8 +97,8 @@ var (
 	_ chain.RowTaker = (*Stage)(nil)
 )
 
-// New puts a plugin to work for a request, until Close. The error wraps plugin.ErrQuarantined,
-// ErrUnknown or ErrClosed.
+// New puts a plugin to work for a request, until Close; the first Reset opens it. The error wraps
+// plugin.ErrQuarantined, ErrUnknown or ErrClosed.
 func New(p *load.Plugin, r plugin.RequestInfo) (*Stage, error) {
 	s := &Stage{plugin: p, module: p.Module, request: r, interrupted: make(chan struct{})}
 	var err error
@@ -111,7 +110,7 @@ func New(p *load.Plugin, r plugin.RequestInfo) (*Stage, error) {
 	return s, nil
 }
 
-// Watch has a watcher learn of the plugin's calls, from the first Reset on.
+// Watch tells w of the plugin's calls. It must come before the first Reset.
 func (s *Stage) Watch(w guest.Watcher) { s.session.Watcher = w }
 
 // Plugin returns the plugin and what it knows of the request.
@@ -135,9 +134,9 @@ func (s *Stage) Filter() answer.Filter {
 	return &s.filter
 }
 
-// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind. A
-// plugin without rewind that has seen tokens or text that were taken back is replaced by a fresh
-// instance.
+// Reset implements chain.Stage. The first call opens the plugin. Later ones follow when tokens were
+// taken back, and call the plugin's rewind. Without a rewind, a plugin that may have seen those
+// tokens or their text goes on in a fresh instance, to which the rest of the answer is replayed.
 func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,9 +145,9 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	}
 	history = plugin.SeenTokens(history)
 	s.drafted = s.drafted[:0]
-	s.session.TakeNotes() // they are about a token that does not come
+	s.session.TakeNotes() // drops them: they are about a token that was taken back
 	s.spliced, s.prompt, s.session.Logprob, s.session.HiddenState = 0, prompt, float32(math.NaN()), nil
-	s.session.Params[abi.ParamPromptTokens] = int64(prompt) // a program may have the answer go on from another
+	s.session.Params[abi.ParamPromptTokens] = int64(prompt) // a program may let the answer continue another prompt
 	switch {
 	case s.plugin.Fault != nil:
 		if w := s.session.Watcher; w != nil {
@@ -177,8 +176,8 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	return nil
 }
 
-// open makes an instance and replays the answer so far to it: its tokens, and the text that the
-// stop rule and the filter were given after each of them. All of it must be over by until.
+// open makes an instance and replays the answer so far to it: its tokens, and after each of them
+// the text that the stop rule and the filter were given. The deadline for all of it is until.
 func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	s.session.SetupDeadline = until
 	defer func() { s.session.SetupDeadline = time.Time{} }()
@@ -200,7 +199,7 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	if err := s.checkBuffers(); err != nil {
 		return err
 	}
-	ruled, filtered := 0, 0 // chunks and filter calls that were replayed
+	ruled, filtered := 0, 0 // calls of stop and of filter that were replayed
 	for n, t := range history[s.prompt:] {
 		s.session.History = append(s.session.History, t)
 		if s.implements(guest.Accept) {
@@ -371,7 +370,7 @@ func (s *Stage) Declined() []string {
 	return s.instance.Declined()
 }
 
-// readNeeds tells the chain what the plugin needs from now on: declined calls need nothing.
+// readNeeds tells the chain what the plugin needs from now on: calls that it declined need nothing.
 func (s *Stage) readNeeds() chain.Needs {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -389,12 +388,12 @@ func (s *Stage) readNeeds() chain.Needs {
 	}
 }
 
-// exportOf names the export in which a plugin asks for an act.
+// exportOf maps an act to the export in which a plugin asks for it.
 var exportOf = map[chain.Act]guest.Export{
 	chain.ActMask: guest.Prepare, chain.ActForce: guest.Prepare, chain.ActChoose: guest.Sample, chain.ActSplice: guest.Accept,
 }
 
-// Refuse makes a fault of an act that the plugin asked for and that cannot be done.
+// Refuse makes it the plugin's fault that the chain could not do what the plugin asked for.
 func (s *Stage) Refuse(act chain.Act, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -406,7 +405,7 @@ func (s *Stage) Refuse(act chain.Act, why error) error {
 		cause = plugin.CauseLimit
 	}
 	v := guest.Violationf(cause, "%v", why)
-	if s.instance == nil { // closed meanwhile
+	if s.instance == nil { // another call has closed it meanwhile
 		return v
 	}
 	return s.endOnFault(s.instance.Fail(exportOf[act], v))
@@ -419,8 +418,8 @@ type Usage struct {
 	Memory int   // bytes of guest memory
 }
 
-// Usage tells what the last call used. It is zero without an instance: before the first Reset and
-// after a fault.
+// Usage returns what the last call used, and zero while there is no instance: before the first
+// Reset, and after a fault or Close.
 func (s *Stage) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,13 +5,17 @@ package stage
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/quarantine"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler"
@@ -261,4 +265,334 @@ func TestStage_Refuse_Conflicts_NoQuarantine(t *testing.T) {
 	if !m.Health().Quarantined {
 		t.Error("faults of its own lead to no quarantine")
 	}
+}
+
+// declining is a plugin with all calls of a token, which wants log-probabilities and hidden states,
+// and declines some calls.
+func declining(declined ...string) *asm.Guest {
+	g := asm.New(`{"name":"guest","optional":["penstock_draft"]}`)
+	var code [][]byte
+	for n, export := range declined {
+		at := hosttest.AtScratch + 64*n
+		g.Put(at, export)
+		code = append(code, i32(at), i32(len(export)), g.Call(abi.ImportDecline), drop)
+	}
+	g.On(abi.ExportOpen, append(code, g.Bind(abi.BufferCandidates, hosttest.AtBuffer, 8*8), g.Bind(abi.BufferText, hosttest.AtBuffer+1024, 256), i32(0))...)
+	g.On(abi.ExportPrepare, i32(0)).On(abi.ExportSample, i32(-1)).On(abi.ExportStop, i32(0)).On(abi.ExportDraft, i32(0))
+	return g.On(abi.ExportAccept, g.Call(abi.ImportLogprob), drop, i32(0), i32(0), g.Call(abi.ImportState), drop, i32(0))
+}
+
+// What a plugin has declined is neither called nor computed for it, in its request alone.
+func TestStage_Decline_NeedsNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		declined                             []string
+		prepares, foresees, logprobs, states bool
+		rows                                 int // that candidates are found in
+		calls                                []string
+	}{
+		"nothing":  {nil, true, true, true, true, 1, []string{abi.ExportPrepare, abi.ExportSample, abi.ExportAccept, abi.ExportDraft, abi.ExportStop}},
+		"sample":   {[]string{abi.ExportSample}, true, true, true, true, 0, []string{abi.ExportPrepare, abi.ExportAccept, abi.ExportDraft, abi.ExportStop}},
+		"accept":   {[]string{abi.ExportAccept, abi.ExportPrepare}, false, true, false, true, 1, []string{abi.ExportSample, abi.ExportDraft, abi.ExportStop}},
+		"all":      {[]string{abi.ExportSample, abi.ExportAccept, abi.ExportPrepare, abi.ExportStop, abi.ExportDraft}, false, false, false, false, 0, nil},
+		"required": {[]string{abi.ExportOpen, abi.ExportRun, "penstock_sampel"}, true, true, true, true, 1, []string{abi.ExportPrepare, abi.ExportSample, abi.ExportAccept, abi.ExportDraft, abi.ExportStop}},
+	} {
+		rows := 0
+		l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) {
+			o.TopK = func(_ []float32, k int, ids []int32, logits []float32) int {
+				rows++
+				ids[0], logits[0] = 5, 1
+				return 1
+			}
+		})
+		s, err := New(hosttest.Load(t, l, declining(tc.declined...)), plugin.RequestInfo{MaxTokens: 50, ContextSize: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := &called{}
+		c := chain.New([]chain.Stage{s, &picks{}}, 100, 0)
+		if err := c.Begin([]chain.Token{1}, 1); err != nil {
+			t.Fatal(err)
+		}
+		s.Watch(calls)
+		if c.Prepares() != tc.prepares || c.Foresees() != tc.foresees || c.WantsLogprobs() != tc.logprobs || len(c.StateLayers()) > 0 != tc.states {
+			t.Errorf("%s: prepares %v, foresees %v, log-probabilities %v, states %v", name, c.Prepares(), c.Foresees(), c.WantsLogprobs(), len(c.StateLayers()) > 0)
+		}
+		if err := c.Prepare(); err != nil {
+			t.Error(err)
+		}
+		token := draw(t, c)
+		if _, err := c.Accept(0, token, nil); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Rule().Check(token, "x"); err != nil {
+			t.Error(err)
+		}
+		if rows != tc.rows || !slices.Equal(calls.names, tc.calls) {
+			t.Errorf("%s: candidates of %d rows, calls %v; want %d and %v", name, rows, calls.names, tc.rows, tc.calls)
+		}
+		chain.Close(c.Stages())
+	}
+}
+
+func draw(t *testing.T, c *chain.Chain) scheduler.Token {
+	t.Helper()
+	var row chain.Row
+	row.Lend([][]float32{make([]float32, 100)}, &sync.WaitGroup{})
+	defer row.Return()
+	token, _, err := c.Draw(&row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// picks is a stage that takes token 5.
+type picks struct{}
+
+func (*picks) Traits() chain.Traits                     { return chain.Traits{} }
+func (*picks) Native() bool                             { return false }
+func (*picks) Apply(v *chain.View) error                { v.Chosen = 5; return nil }
+func (*picks) Accept(chain.Token) (chain.Effect, error) { return chain.Effect{}, nil }
+func (*picks) Reset([]chain.Token, int) error           { return nil }
+func (*picks) Close() error                             { return nil }
+
+// called notes which exports are called.
+type called struct{ names []string }
+
+func (c *called) Calling(e guest.Export, _, _ int32, _ *guest.Buffers) {
+	c.names = append(c.names, e.String())
+}
+func (*called) Answered(guest.Export, int32, *guest.Buffers) {}
+func (*called) Failed(*plugin.Fault)                         {}
+func (*called) Did(*plugin.Deed)                             {}
+
+// noting is a guest that says something of each token: n times in prepare, and once when it is told
+// of it. It traps where that is not answered so.
+func noting(n int, prepared, accepted string, answer int32) *asm.Guest {
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch, prepared).Put(hosttest.AtScratch+1024, accepted)
+	say := func(at, size int, answer int32) []byte {
+		return slices.Concat(i32(at), i32(size), g.Call(abi.ImportNote), i32(int(answer)), asm.Equal, asm.EqualZero, asm.When(asm.Unreachable))
+	}
+	g.On(abi.ExportPrepare, slices.Concat(slices.Repeat(say(hosttest.AtScratch, len(prepared), abi.NoteOk), n)), i32(0))
+	g.On(abi.ExportAccept, say(hosttest.AtScratch+1024, len(accepted), answer), i32(0))
+	return g.On(abi.ExportOpen, say(hosttest.AtScratch, len(prepared), abi.NoteRefused), i32(0))
+}
+
+// A plugin's notes are in the trace of the token that they are about, and are bounded. Where nobody
+// traces they are dropped.
+func TestStage_Notes_AreInTheTrace(t *testing.T) {
+	for name, c := range map[string]struct {
+		times    int
+		accepted string
+		answer   int32
+		want     []string
+	}{
+		"of two calls": {1, "banned", abi.NoteOk, []string{"likely", "banned"}},
+		"too many":     {abi.LimitNotes, "banned", abi.NoteRefused, slices.Repeat([]string{"likely"}, abi.LimitNotes)},
+		"too long":     {1, strings.Repeat("x", abi.LimitNoteBytes+1), abi.NoteRefused, []string{"likely"}},
+		"no UTF-8":     {1, "\xff", abi.NoteRefused, []string{"likely"}},
+	} {
+		for _, traced := range []bool{true, false} {
+			s := use(t, noting(c.times, "likely", c.accepted, c.answer), 1)
+			ch := chain.New([]chain.Stage{s}, 100, 1)
+			for token := range int32(3) {
+				if _, err := s.Prepare(); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				var trace *chain.Trace
+				if traced {
+					trace = &chain.Trace{}
+				}
+				if _, err := ch.Accept(0, token+2, trace); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if trace == nil {
+					continue
+				}
+				var got []string
+				for _, n := range trace.Notes {
+					got = append(got, n.Text)
+					if n.By != "plugin:guest" {
+						t.Errorf("%s: by %s", name, n.By)
+					}
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("%s, token %d: %q, want %q", name, token, got, c.want)
+				}
+			}
+		}
+	}
+}
+
+// What was said of a token that does not come is said of no other.
+func TestStage_Notes_GoWithTheirToken(t *testing.T) {
+	s := use(t, noting(1, "likely", "taken", abi.NoteOk), 1)
+	c := chain.New([]chain.Stage{s}, 100, 1)
+	if _, err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reset([]chain.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	var trace chain.Trace
+	if _, err := c.Accept(0, 2, &trace); err != nil || len(trace.Notes) != 1 || trace.Notes[0].Text != "taken" {
+		t.Errorf("%v, %v", trace.Notes, err)
+	}
+}
+
+// Lines that a plugin logs of a token are in its trace, too, and take no room from its notes.
+func TestStage_Notes_HaveTheLog(t *testing.T) {
+	long := strings.Repeat("x", abi.LimitNoteBytes) + "y"
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch, long)
+	line := slices.Concat(i32(abi.LogInfo), i32(hosttest.AtScratch), i32(len(long)), g.Call(abi.ImportLog))
+	g.On(abi.ExportPrepare, slices.Concat(slices.Repeat(line, abi.LimitNotes+1)), i32(0))
+	g.On(abi.ExportAccept, i32(hosttest.AtScratch), i32(3), g.Call(abi.ImportNote), asm.Drop, i32(0))
+	s := use(t, g, 1)
+	if _, err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	var trace chain.Trace
+	if _, err := chain.New([]chain.Stage{s}, 100, 1).Accept(0, 2, &trace); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range trace.Notes {
+		got = append(got, n.Text)
+	}
+	want := append([]string{"xxx"}, slices.Repeat([]string{long[:abi.LimitNoteBytes]}, abi.LimitNotes)...)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A plan without notes has none in the trace, also where the plugin's log is.
+func TestStage_Notes_ThatAPlanDoesNotNeed(t *testing.T) {
+	g := hosttest.Plain().Put(hosttest.AtScratch, "likely").Put(hosttest.AtScratch+1024, `{"needs":[]}`)
+	g.On(abi.ExportPlan, i32(hosttest.AtScratch+1024), i32(12), g.Call(abi.ImportEmit), i32(0))
+	g.On(abi.ExportPrepare, i32(abi.LogInfo), i32(hosttest.AtScratch), i32(6), g.Call(abi.ImportLog), i32(0))
+	g.On(abi.ExportAccept, i32(hosttest.AtScratch), i32(3), g.Call(abi.ImportNote)) // which answers 0, as accept may
+	p, err := hosttest.Load(t, hosttest.Open(t, load.New), g).With(t.Context(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Release)
+	s, err := New(p, plugin.RequestInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Reset([]chain.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	var trace chain.Trace
+	if _, err := chain.New([]chain.Stage{s}, 100, 1).Accept(0, 2, &trace); err != nil || len(trace.Notes) != 1 || trace.Notes[0].Text != "likely" {
+		t.Errorf("%v, %v", trace.Notes, err)
+	}
+}
+
+// Stages and templates are refused alike; without a client, which is how the operator's own
+// plugins come, never.
+func TestStage_Quarantine_RefusesUntilReset(t *testing.T) {
+	p := hosttest.Load(t, hosttest.Open(t, load.New), hosttest.Plain().On(abi.ExportPrepare, unreachable))
+	bob := plugin.RequestInfo{Client: "bob"}
+	for range 2 * abi.LimitFaults {
+		for _, r := range []plugin.RequestInfo{bob, {}} {
+			s, err := New(p, r)
+			if errors.Is(err, plugin.ErrQuarantined) && r.Client != "" {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Reset([]int32{1}, 1); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Prepare(); err == nil {
+				t.Error("no fault")
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := New(p, bob); !errors.Is(err, plugin.ErrQuarantined) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Render(t.Context(), p, nil, bob); !errors.Is(err, plugin.ErrQuarantined) {
+		t.Errorf("got %v", err)
+	}
+	p.Reset()
+	if h := p.Health(); h != (quarantine.Health{}) {
+		t.Errorf("got %+v", h)
+	}
+	useOf(t, p, bob, 1)
+}
+
+// A real stage lays its faults to its request, and one that ends well clears it.
+func TestStage_Faults_AreItsRequests(t *testing.T) {
+	g := hosttest.Plain()
+	g.On(abi.ExportAccept, local(0), when(unreachable), i32(0))
+	m := hosttest.Load(t, hosttest.Open(t, load.New), g)
+	use := func(token int32) error {
+		s, err := New(m, plugin.RequestInfo{Client: "bob", Config: []byte("{}")})
+		if err != nil {
+			return err
+		}
+		if err := s.Reset([]int32{1}, 1); err != nil {
+			t.Fatal(err)
+		}
+		_, fault := s.Accept(token)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return fault
+	}
+	faults := func(n int) {
+		for range n {
+			if err := use(1); errors.Is(err, plugin.ErrQuarantined) || err == nil {
+				t.Fatalf("got %v, want a fault", err)
+			}
+		}
+	}
+	faults(abi.LimitFaults - 1)
+	if err := use(0); err != nil {
+		t.Fatal(err)
+	}
+	faults(abi.LimitFaults)
+	if err := use(0); !errors.Is(err, plugin.ErrQuarantined) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzNew checks that no module takes the host down, whatever its bytes: what loads is run as a
+// stage.
+func FuzzNew(f *testing.F) {
+	for _, g := range []*asm.Guest{hosttest.Plain(), hosttest.Warmed(), candidates(), counting(true), echoing(), accepting(splice(1, 2), i32(2))} {
+		f.Add(g.Wasm())
+	}
+	r := hosttest.Open(f, load.New, func(o *plugin.HostOptions) { o.Limits.SetupFuel = 1 << 20 })
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		m, err := r.Load(context.Background(), wasm)
+		if err != nil {
+			return
+		}
+		defer m.Release()
+		s, err := New(m, plugin.RequestInfo{})
+		if err != nil {
+			return
+		}
+		if s.Reset([]int32{1, 2}, 1) == nil { // errors are the guest's, and fine
+			_, _ = s.Prepare()
+			_ = s.Apply(raw(ramp()))
+			_, _ = s.Accept(3)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Prepare implements chain.Preparer. The mask it returns is the guest's own memory.
+// Prepare implements chain.Preparer. The mask that it returns lies in the guest's memory.
 func (s *Stage) Prepare() (chain.Prepared, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +31,7 @@ func (s *Stage) Prepare() (chain.Prepared, error) {
 	return p, nil
 }
 
-// readPrepared reads the buffers that prepare says it filled.
+// readPrepared checks and reads the buffers that prepare filled, as the bits of its answer say.
 func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) {
 	const known = abi.PrepareMask | abi.PrepareBias | abi.PrepareForce
 	if bits&^int32(known) != 0 {
@@ -69,7 +69,7 @@ func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) 
 	return p, nil
 }
 
-// readBiases reads the bound bias buffer.
+// readBiases reads a bias buffer: a number of entries, and each entry's token and value.
 func (s *Stage) readBiases(from []byte) ([]chain.Bias, *guest.Violation) {
 	n, room := binary.LittleEndian.Uint32(from), (len(from)-4)/8
 	if uint64(n) > uint64(room) {
@@ -88,7 +88,7 @@ func (s *Stage) readBiases(from []byte) ([]chain.Bias, *guest.Violation) {
 	return s.bias, nil
 }
 
-// Accept implements chain.Stage.
+// Accept implements chain.Stage: it tells the plugin of the chosen token, and asks for a draft.
 func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,8 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	return effect, err
 }
 
-// callAccept tells the plugin of a token, and reads what it wants done.
+// callAccept tells the plugin of a token, and reads what the plugin wants: to go on, to stop the
+// answer, or to splice.
 func (s *Stage) callAccept(t scheduler.Token) (chain.Effect, error) {
 	s.drafted = s.drafted[:0]
 	if !s.canCall(guest.Accept) {
@@ -127,7 +128,7 @@ func (s *Stage) callAccept(t scheduler.Token) (chain.Effect, error) {
 	return s.failAccept(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", returned))
 }
 
-// failAccept ends the use of the plugin after accept returned a wrong value.
+// failAccept makes a fault of a wrong answer of accept.
 func (s *Stage) failAccept(v *guest.Violation) (chain.Effect, error) {
 	return chain.Effect{}, s.endOnFault(s.instance.Fail(guest.Accept, v))
 }
@@ -151,7 +152,8 @@ func (s *Stage) readSpliceEffect() (chain.Effect, error) {
 	return chain.Effect{Splice: true, Backtrack: int32(backtrack), Tokens: tokens}, nil
 }
 
-// readSplice reads the bound splice buffer: how many tokens to take back, and the new ones.
+// readSplice reads the splice buffer: how many tokens to take back, how many new ones there are,
+// and these.
 func (s *Stage) readSplice() (backtrack uint32, tokens []scheduler.Token, _ *guest.Violation) {
 	b := s.instance.Buffers.Splice()
 	backtrack, n := b[0], b[1]
@@ -171,8 +173,7 @@ func (s *Stage) readSplice() (backtrack uint32, tokens []scheduler.Token, _ *gue
 var _ chain.Foreseer = (*Stage)(nil)
 
 // Foresee implements chain.Foreseer: it returns what the plugin drafted after the last token. The
-// tick asks and does not wait, so the background sampler has the plugin draft right after each
-// token.
+// tick must not wait for a plugin, so Accept, on the background sampler, has asked for the draft.
 func (s *Stage) Foresee(most int) []scheduler.Token {
 	if !s.mu.TryLock() {
 		return nil // the plugin is being called
@@ -181,7 +182,8 @@ func (s *Stage) Foresee(most int) []scheduler.Token {
 	return s.drafted[:min(len(s.drafted), most)]
 }
 
-// askDraft asks the plugin which tokens it expects next. Errors are those of endOnFault.
+// askDraft asks the plugin which tokens it expects next, and keeps them in s.drafted. Errors are
+// those of endOnFault.
 func (s *Stage) askDraft() error {
 	s.drafted = s.drafted[:0]
 	if !s.canCall(guest.Draft) {
@@ -211,7 +213,7 @@ func (s *Stage) askDraft() error {
 	return nil
 }
 
-// failDraft ends the use of the plugin after draft returned wrong tokens.
+// failDraft makes a fault of a wrong answer of draft.
 func (s *Stage) failDraft(format string, args ...any) error {
 	s.drafted = s.drafted[:0]
 	return s.endOnFault(s.instance.Fail(guest.Draft, guest.Violationf(plugin.CauseAnswer, format, args...)))

@@ -13,8 +13,8 @@ import (
 )
 
 // Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a
-// prompt, in an instance of its own, unless the context ends first. The error is a
-// *plugin.Refusal, a *plugin.Fault, or one of New's.
+// prompt, in an instance of its own. The error is a *plugin.Refusal, a *plugin.Fault, one of New's,
+// or the context's if that ends first.
 func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo) (string, error) {
 	return RenderWatched(ctx, p, messages, r, nil)
 }
@@ -30,8 +30,8 @@ func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugi
 }
 
 // RewriteMessages lets a plugin rewrite a conversation, a JSON list of messages, in an instance of
-// its own. It returns nil if the plugin changes nothing. What check finds wrong with the new
-// conversation is the plugin's fault. Errors are those of Render. The watcher may be nil.
+// its own. It returns nil if the plugin changes nothing. If check returns an error for the new
+// conversation, that is a fault of the plugin. Errors are those of Render. The watcher may be nil.
 func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo, w guest.Watcher, check func([]byte) error) ([]byte, error) {
 	text, err := callForText(ctx, p, guest.Messages, messages, &r, w, func(text string) error {
 		if text == "" {
@@ -45,8 +45,8 @@ func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plu
 	return []byte(text), nil
 }
 
-// callForText opens an instance that knows the messages, calls an export of it, and returns the
-// text that the export handed to emit.
+// callForText makes an instance for the messages, calls its open and one more export, and returns
+// the text that it handed to emit, once check has accepted it.
 func callForText(ctx context.Context, p *load.Plugin, export guest.Export, messages []byte, r *plugin.RequestInfo, w guest.Watcher, check func(string) error) (string, error) {
 	s, err := p.Begin(r)
 	if err != nil {
@@ -59,7 +59,7 @@ func callForText(ctx context.Context, p *load.Plugin, export guest.Export, messa
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = i.Close(true) }() // the text has been read
+	defer func() { _ = i.Close(true) }() // a fault of close comes too late: the text has been read
 	for _, e := range []guest.Export{guest.Open, export} {
 		if !i.Has(e) {
 			continue

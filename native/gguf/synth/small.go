@@ -45,6 +45,11 @@ type architecture struct {
 	layer   []smallTensor // each layer's, without "blk.N."
 	encoder bool          // each token sees all
 	adds    []string      // tokens that are put around a text: bos, eos, sep
+	mask    uint32        // the token that stands for what is to be guessed; 0: none
+
+	embedding func(random float64) float64 // its numbers; nil: as they are
+	heads     uint32                       // layers at the end that guess,
+	head      func(i int) []smallTensor    // and what each has besides
 }
 
 const smallContext = 512
@@ -166,6 +171,8 @@ var architectures = map[string]architecture{
 	"reranker": bert(poolRank, append(biased("cls", nil, smallDim, smallDim), biased("cls.output", nil, smallDim, 1)...)...).adding("bos", "eos", "sep"),
 	"qwen3":    qwen3(nil),
 	"eagle3":   eagle3(false),
+	"dflash":   dflash(0),
+	"dspark":   dflash(smallRank),
 	"embedder": qwen3(map[string]uint32{"pooling_type": poolLast}, "eos"),
 }
 
@@ -174,9 +181,11 @@ var architectures = map[string]architecture{
 // "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
 // "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what
 // its encoder gives. "gemma4" attends to a window in each second layer, and "gemma4-assistant" is a
-// head for it, as "eagle3" is for "qwen3", and "eagle3-echo", of the same seed, guesses the last
-// token that was read. Other kinds are the names in archs, some megabytes each and without a usable
-// vocabulary: "llama-moe". The same arguments give the same bytes.
+// head for it, as "eagle3", "dflash" and "dspark" are for "qwen3". "eagle3-echo" and "dflash-echo",
+// of the same seed, guess the last token that was read. "step35" has a chain of three heads, and
+// those of "step35-counting" guess tokens by their numbers. Other kinds are the names in archs,
+// some megabytes each and without a usable vocabulary: "llama-moe". The same arguments give the
+// same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -188,8 +197,13 @@ func SmallFile(path, kind string, seed uint64) error {
 // writeSmall is SmallFile to a writer.
 func writeSmall(w io.Writer, kind string, seed uint64) error {
 	a, ok := architectures[kind]
-	if kind == "eagle3-echo" { // whose numbers are counted
+	switch kind { // those whose numbers are counted
+	case "eagle3-echo":
 		a, ok = eagle3(true), true
+	case "dflash-echo":
+		a, ok = echoingBlocks(), true
+	case "step35", "step35-counting":
+		a, ok = step35(kind == "step35-counting"), true
 	}
 	if !ok {
 		return writeArch(w, kind, seed)
@@ -209,6 +223,9 @@ func writeSmall(w io.Writer, kind string, seed uint64) error {
 		h.Set(name+"."+key, gguf.NewUint32s(a.lists[key]...))
 	}
 	setBytes(h, smallVocabulary)
+	if a.mask > 0 {
+		h.Set("tokenizer.ggml.mask_token_id", gguf.NewUint32(a.mask))
+	}
 	if a.encoder {
 		h.Set(name+".attention.causal", gguf.NewBool(false))
 		h.Set("tokenizer.ggml.token_type_count", gguf.NewUint32(2))
@@ -222,11 +239,17 @@ func writeSmall(w io.Writer, kind string, seed uint64) error {
 	if a.outer == nil {
 		a.outer = []smallTensor{{"output_norm.weight", one, []uint64{smallDim}}}
 	}
-	tensors := slices.Concat([]smallTensor{{"token_embd.weight", nil, []uint64{uint64(numbers["embedding_length"]), smallVocabulary}}}, a.outer)
+	tensors := slices.Concat([]smallTensor{{"token_embd.weight", a.embedding, []uint64{uint64(numbers["embedding_length"]), smallVocabulary}}}, a.outer)
 	for i := range numbers["block_count"] {
 		for _, t := range a.layer {
 			t.name = fmt.Sprintf("blk.%d.%s", i, t.name)
 			tensors = append(tensors, t)
+		}
+		if first := numbers["block_count"] - a.heads; i >= first {
+			for _, t := range a.head(int(i - first)) {
+				t.name = fmt.Sprintf("blk.%d.%s", i, t.name)
+				tensors = append(tensors, t)
+			}
 		}
 	}
 	for _, t := range tensors {

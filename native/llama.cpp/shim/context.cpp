@@ -108,13 +108,16 @@ bool stops_at_embeddings(ggml_tensor * node, bool ask, void *) noexcept {
 
 llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     auto out                = llama_context_default_params();
-    out.ctx_type            = p.target && !ps::encodes_layers(*self->model->model) ? LLAMA_CONTEXT_TYPE_MTP : LLAMA_CONTEXT_TYPE_DEFAULT;
+    out.ctx_type            = p.target && !ps::reads_layers(*self->model->model) ? LLAMA_CONTEXT_TYPE_MTP : LLAMA_CONTEXT_TYPE_DEFAULT;
     out.ctx_other           = p.target ? p.target->context : nullptr;
     out.n_ctx               = p.cells;
     out.n_batch             = p.batch;
     out.n_ubatch            = p.ubatch == 0 ? p.batch : std::min(p.ubatch, p.batch);
+    if (p.target && ps::guesses_blocks(*self->model->model)) {
+        out.n_batch = out.n_ubatch = std::min({ out.n_batch, out.n_ubatch, ps::most_in_blocks });
+    }
     out.n_seq_max           = p.sequences;
-    out.n_outputs_max       = std::max(p.rows, p.sequences);  // llama.cpp always reserves a row a sequence
+    out.n_outputs_max       = std::max({ p.rows, p.sequences, p.target && ps::guesses_blocks(*self->model->model) ? out.n_batch : 0 });  // llama.cpp always reserves a row a sequence
     out.n_rs_seq            = p.snapshots;
     out.n_threads           = p.threads;
     out.n_threads_batch     = p.threads_batch;
@@ -229,8 +232,10 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         if (p->target || p->feeds_head) {
             const std::shared_lock<std::shared_mutex> planning(model->adapters);
             self->feeds_head = p->feeds_head;
-            if (p->feeds_head && ps::encodes_layers(head)) {
+            if (p->feeds_head && ps::reads_layers(head)) {
                 self->passed.read_layers(self->context, head);
+            } else if (ps::guesses_blocks(*model->model)) {
+                ps::prepare_blocks(self->context);
             } else {
                 ps::give_states(self->context, p->feeds_head || !ps::gives_output_states(*model->model));
             }

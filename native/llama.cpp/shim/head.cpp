@@ -6,38 +6,16 @@
 
 #include "llama-context.h"
 #include "llama-ext.h"
-#include "llama-graph.h"
 #include "llama-model.h"
 
 #include "ggml-backend.h"
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
-#include <numeric>
 
 namespace {
-
-// What llama.cpp keeps to itself; see hidden_states.cpp.
-template <typename Tag, auto Member> struct reveal {
-    friend constexpr auto member(Tag) { return Member; }
-};
-struct states_tag {
-    friend constexpr auto member(states_tag);
-};
-struct order_tag {
-    friend constexpr auto member(order_tag);
-};
-struct reserve_tag {
-    friend constexpr auto member(reserve_tag);
-};
-struct layers_tag {
-    friend constexpr auto member(layers_tag);
-};
-template struct reveal<states_tag, &llama_context::embd_nextn>;
-template struct reveal<order_tag, &llama_context::output_swaps>;
-template struct reveal<reserve_tag, &llama_context::sched_need_reserve>;
-template struct reveal<layers_tag, &llama_context::embd_layer_inp>;
 
 // The most tokens that a head has yet to read. Those of answers for which nobody asks it are
 // forgotten then: reading them would cost each answer what a layer costs.
@@ -46,7 +24,8 @@ constexpr size_t most_unread = 64;
 // Tokens that an encoder reads in one pass: llama.cpp has room for the logits of each, too.
 constexpr size_t most_encoded = 32;
 
-constexpr size_t positions_of_text = 1;  // of a token, also where pictures have coordinates
+// Heads in a chain that are used: models have three.
+constexpr uint32_t most_in_chain = 16;
 
 // What a state begins with that is a head's. The tokens follow, then their hidden states, and then
 // the head's cells.
@@ -55,10 +34,11 @@ struct saved_head {
     int32_t  first, decoded, n_tokens; // see followed
 };
 
-// Tells encoders apart by some of their weights; 0 where these were not loaded, or there are none.
-// They are of the last norm: ggml lays matrices out in ways in which they cannot be read back.
+// Tells heads in files of their own apart by some of their weights; 0 where these were not loaded,
+// or there are none. They are of the last norm: ggml lays matrices out in ways in which they cannot
+// be read back.
 uint32_t print_of(const llama_model & model) {
-    if (!ps::encodes_layers(model) || model.hparams.no_alloc) {
+    if (!ps::reads_layers(model) || model.hparams.no_alloc) {
         return 0;
     }
     std::vector<uint8_t> bytes(std::min<size_t>(ggml_nbytes(model.output_norm), 4096));
@@ -87,6 +67,44 @@ void check_tokens(const llama_model & model) {
 
 using clock = std::chrono::steady_clock;
 
+bool encodes_layers(const llama_model & model) { return model.arch == LLM_ARCH_EAGLE3; }
+
+// Whether a number of heads in the model's own file is one that llama.cpp computes.
+bool is_chain(const llama_model & model) {
+    return model.hparams.n_layer_nextn <= most_in_chain && (model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2);
+}
+
+int32_t heads_of(const llama_model & model) { return is_chain(model) ? static_cast<int32_t>(model.hparams.n_layer_nextn) : 1; }
+
+std::string value_of(const llama_model & model, const char * key) {
+    char value[16] = "";
+    llama_model_meta_val_str(&model, key, value, sizeof(value));
+    return value;
+}
+
+// How many tokens a block has at most, the one that it follows included.
+int32_t block_of(const llama_model & model) {
+    constexpr uint32_t usual = 16; // where the file says nothing
+    const uint32_t     n     = model.hparams.dflash_block_size;
+    return ps::guesses_blocks(model) ? static_cast<int32_t>(std::min(n == 0 ? usual : n, ps::most_in_blocks)) : 0;
+}
+
+// How many rows of a block are no guesses. Those of DSpark mostly begin with the token that they
+// follow, as those of a language model do; others' are of the masked tokens themselves.
+int32_t before_block(const llama_model & model) {
+    return model.dspark_markov_w1 && value_of(model, "dflash.sample_from_anchor") != "false" ? 0 : 1;
+}
+
+// Whether a head's blocks are such as guess_blocks asks for. DFlash 2 gives a lattice to choose
+// from, and DeepSeek 4's DSpark lies in cells of another kind.
+bool has_plain_blocks(const llama_model & model) {
+    const auto &  h     = model.hparams;
+    const int32_t mask  = model.vocab.token_mask();
+    const bool    masks = h.no_alloc || (mask >= 0 && mask < static_cast<int32_t>(model.vocab.n_tokens())); // else it has no vocabulary
+    return masks && h.dsv4_hc_mult == 0 && h.dflash_selector_top_k == 0 && !model.dflash_selector_hidden && (!model.d2t || model.output) &&
+           (h.dflash_block_size != 0 || !model.dspark_markov_w1) && block_of(model) > before_block(model) && h.n_embd_head_k() == h.n_embd_head_v();
+}
+
 }  // namespace
 
 namespace ps {
@@ -101,11 +119,12 @@ bool has_head(const llama_model & model) {
             return false;
     }
     const auto & h = model.hparams;
-    if (h.n_layer_nextn != 1 || h.router_layer >= 0 || h.n_layer() == 0 || h.n_layer() >= model.layers.size()) {
-        return false; // several heads would be read one after the other
+    if ((h.n_layer_nextn != 1 && !is_chain(model)) || h.router_layer >= 0 || h.n_layer() == 0 || h.n_layer() >= model.layers.size()) {
+        return false;
     }
-    const auto & nextn = model.layers[h.n_layer()].nextn;
-    return h.n_embd_out() == h.n_embd && nextn.eh_proj && nextn.enorm && nextn.hnorm;
+    return h.n_embd_out() == h.n_embd && std::all_of(model.layers.begin() + h.n_layer(), model.layers.end(), [](const llama_layer & layer) {
+        return layer.nextn.eh_proj && layer.nextn.enorm && layer.nextn.hnorm;
+    });
 }
 
 bool is_head_for(const llama_model & model, const llama_model & target) {
@@ -117,16 +136,23 @@ bool is_head_for(const llama_model & model, const llama_model & target) {
     if (model.vocab.n_tokens() != target.vocab.n_tokens()) {
         return false;
     }
-    if (encodes_layers(model)) {
+    if (reads_layers(model)) {
         const auto & layers = model.target_layer_ids;
-        return h.n_embd_out() == h.n_embd && h.n_embd_inp_enc() == layers.size() * t.n_embd && (model.tok_embd || h.n_embd == t.n_embd) && (model.output || target.output) &&
+        return !layers.empty() && (!guesses_blocks(model) || has_plain_blocks(model)) && h.n_embd_out() == h.n_embd && h.n_embd_inp_enc() == layers.size() * t.n_embd && (model.tok_embd || h.n_embd == t.n_embd) && (model.output || target.output) &&
                std::all_of(layers.begin(), layers.end(), [&](int32_t layer) { return layer >= 0 && layer < static_cast<int32_t>(t.n_layer()); });
     }
     return model.arch == LLM_ARCH_GEMMA4_ASSISTANT && target.arch == LLM_ARCH_GEMMA4 && h.n_layer_nextn > 0 && h.n_layer() == 0 && t.n_layer() >= 2 &&
            h.n_embd_out() == t.n_embd && t.n_embd_out() == t.n_embd;
 }
 
-bool encodes_layers(const llama_model & model) { return model.arch == LLM_ARCH_EAGLE3; }
+bool guesses_blocks(const llama_model & model) { return model.arch == LLM_ARCH_DFLASH; }
+
+bool reads_layers(const llama_model & model) { return encodes_layers(model) || guesses_blocks(model); }
+
+void prepare_blocks(llama_context * context) {
+    llama_set_causal_attn(context, value_of(*llama_get_model(context), "dflash.attention.causal") == "true");
+    context->sched_reserve();
+}
 
 bool reads_targets_cells(const llama_model & model) { return model.arch == LLM_ARCH_GEMMA4_ASSISTANT; }
 
@@ -134,93 +160,14 @@ bool gives_output_states(const llama_model & model) {
     return model.arch == LLM_ARCH_STEP35 || model.arch == LLM_ARCH_MIMO2 || model.arch == LLM_ARCH_GEMMA4_ASSISTANT || encodes_layers(model);
 }
 
-void give_states(llama_context * context, bool all) {
-    llama_set_embeddings_nextn(context, true, !all);
-    context->*member(reserve_tag{}) = true;
-    context->sched_reserve();
-}
-
 size_t kept_states(const ps_context * c) {
     const auto batch = static_cast<size_t>(c->limits.batch);
     if (c->head) { // llama.cpp's, those of the batch that it reads, and what is unread, in vectors that have doubled
         const auto & m    = *c->model->model;
-        const auto   wide = encodes_layers(m) ? std::max(m.hparams.n_embd_inp_enc() / m.hparams.n_embd_out(), 1u) : 1u;
+        const auto   wide = reads_layers(m) ? std::max(m.hparams.n_embd_inp_enc() / m.hparams.n_embd_out(), 1u) : 1u;
         return wide * (4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences));
     }
     return c->feeds_head ? 2 * batch * c->passed.n_layers() : 0; // llama.cpp's, and their copy
-}
-
-void passed_states::read_layers(llama_context * context, const llama_model & head) {
-    for (const int32_t layer : head.target_layer_ids) {
-        if (!context->get_gf_res_reserve() || !context->get_gf_res_reserve()->get_layer_inp(layer)) { // llama.cpp would end the process
-            throw fault(PS_UNSUPPORTED, "llama.cpp does not give the input of this model's layer " + std::to_string(layer) + ", which the head reads");
-        }
-    }
-    layers = head.target_layer_ids;
-    for (const int32_t layer : layers) {
-        llama_set_embeddings_layer_inp(context, static_cast<uint32_t>(layer), true);
-    }
-    context->*member(reserve_tag{}) = true;
-    context->sched_reserve();
-}
-
-void passed_states::take(const ps_context * c, const llama_batch & batch) {
-    const auto n    = static_cast<size_t>(batch.n_tokens);
-    const auto part = static_cast<size_t>(layers.empty() ? llama_model_n_embd_out(c->model->model) : llama_model_n_embd(c->model->model));
-    width           = part * n_layers();
-    values.clear();
-    if (!find_order(c, batch)) {
-        return;
-    }
-    values.resize(n * width);
-    for (size_t k = 0; k < n_layers(); k++) {
-        const auto & view = layers.empty() ? c->context->*member(states_tag{}) : (c->context->*member(layers_tag{}))[static_cast<size_t>(layers[k])];
-        if (!view.data || view.size < n * part) {
-            values.clear();
-            return;
-        }
-        for (size_t i = 0; i < n; i++) {
-            std::copy_n(view.data + i * part, part, values.data() + static_cast<size_t>(order[i]) * width + k * part);
-        }
-    }
-}
-
-// llama.cpp computes a batch in parts, and leaves the states in the order of these. It tells only
-// how it has put the rows in order, so the batch is divided a second time, as the memories of
-// context.cpp's models do it, and what comes of that is held against the rows.
-bool passed_states::find_order(const ps_context * c, const llama_batch & batch) {
-    const auto n = static_cast<size_t>(batch.n_tokens);
-    order.resize(n);
-    std::iota(order.begin(), order.end(), 0);
-    const bool one   = std::all_of(batch.seq_id, batch.seq_id + n, [&](const llama_seq_id * s) { return *s == **batch.seq_id; });
-    const bool equal = !c->unified || (!c->head && llama_model_is_hybrid(c->model->model));
-    if (!one && equal) {
-        if (!splitter) {
-            splitter = std::make_unique<llama_batch_allocr>(positions_of_text);
-        }
-        all.assign(n, 1);
-        llama_batch whole = batch;
-        whole.logits      = all.data();
-        const auto snapshots = static_cast<uint32_t>(c->limits.snapshots);
-        if (!splitter->init(whole, *c->model->vocab, nullptr, 0, static_cast<uint32_t>(c->limits.sequences), false)) {
-            return false;
-        }
-        while (splitter->split_equal(static_cast<uint32_t>(c->limits.ubatch), !c->unified, snapshots > 0 ? snapshots + 1 : 0).n_tokens > 0) {
-        }
-        order = splitter->get_out_ids();
-        if (order.size() != n) {
-            return false;
-        }
-    }
-    std::vector<int32_t> rows;
-    std::copy_if(order.begin(), order.end(), std::back_inserter(rows), [&](int32_t token) { return batch.logits[token] != 0; });
-    for (const auto & swap : c->context->*member(order_tag{})) {
-        if (swap.i0 >= rows.size() || swap.i1 >= rows.size()) {
-            return false;
-        }
-        std::swap(rows[swap.i0], rows[swap.i1]);
-    }
-    return std::is_sorted(rows.begin(), rows.end());
 }
 
 void head_batch::clear() {
@@ -241,10 +188,11 @@ void head_batch::add(int32_t token, int32_t position, int32_t sequence, bool out
 }
 
 head::head(ps_context * context, ps_context * target)
-    : context(context), width(encodes_layers(*context->model->model) ? context->model->model->hparams.n_embd_inp_enc() : context->model->model->hparams.n_embd_out()),
+    : context(context), width(reads_layers(*context->model->model) ? context->model->model->hparams.n_embd_inp_enc() : context->model->model->hparams.n_embd_out()),
       given(context->model->model->hparams.n_embd_out()), target_copy(target->copy),
-      apart(gives_output_states(*context->model->model)), shares(reads_targets_cells(*context->model->model)),
-      sequences(static_cast<size_t>(context->limits.sequences)), print(print_of(*context->model->model)) {
+      apart(gives_output_states(*context->model->model) || guesses_blocks(*context->model->model)), shares(reads_targets_cells(*context->model->model)),
+      chain(heads_of(*context->model->model)), block(std::min(block_of(*context->model->model), context->limits.batch)),
+      before(before_block(*context->model->model)), keeps(!shares && chain == 1 && block == 0), sequences(static_cast<size_t>(context->limits.sequences)), print(print_of(*context->model->model)) {
     check_tokens(*context->model->model);
 }
 
@@ -327,11 +275,12 @@ void head::drop_read(followed & s) {
     }
 }
 
-// Adds to the next pass what the head has yet to read before a position.
+// Adds to the next pass what the head has yet to read before a position: each token with the state
+// before it, or of DFlash with its own.
 void head::add_pending(int32_t sequence, const followed & s, int32_t until) {
     for (int32_t p = s.decoded; p < until; p++) {
         const auto i = static_cast<size_t>(p - s.first);
-        batch.add(s.tokens[i], p, sequence, false, s.states.data() + (i - 1) * width, width);
+        batch.add(s.tokens[i], p, sequence, false, s.states.data() + (block > 0 ? i : i - 1) * width, width);
     }
 }
 
@@ -356,20 +305,50 @@ float * head::encode() {
 void head::run() {
     context->copy.finish();
     float * states = encodes_layers(*context->model->model) && !batch.own ? encode() : batch.states.data();
+    const bool fills = block > 0 && !batch.states.empty(); // cells, with what it makes of the states
     for (size_t i = 0; i < batch.size(); i++) {
         context->seq_ids[i] = &batch.sequences[i];
     }
     llama_batch out{};
     out.n_tokens = static_cast<int32_t>(batch.size());
-    out.token    = batch.tokens.data();
-    out.embd     = states;
+    out.token    = fills ? nullptr : batch.tokens.data();
+    out.embd     = block > 0 && !fills ? nullptr : states;
     out.pos      = batch.positions.data();
+    if (fills && llama_model_rope_type(context->model->model) == LLAMA_ROPE_TYPE_MROPE) { // of text all coordinates but the last are the position
+        coordinates.clear();
+        for (int i = 0; i < 3; i++) {
+            coordinates.insert(coordinates.end(), batch.positions.begin(), batch.positions.end());
+        }
+        coordinates.resize(4 * batch.size(), 0);
+        out.pos = coordinates.data();
+    }
     out.n_seq_id = context->seq_counts.data();
     out.seq_id   = context->seq_ids.data();
     out.logits   = batch.outputs.data();
     context->run(out);
     if (!apart && batch.outputs.back()) {
         context->passed.take(context, out);
+    }
+}
+
+// Runs a pass of one of the heads in a chain. Each has a layer of the cells, so it reads what the
+// one before it has read, in the same cells.
+void head::run_head(int32_t i) {
+    for (size_t k = 0; i > 0 && k < batch.size(); k++) {
+        if (k == 0 || batch.sequences[k] != batch.sequences[k - 1]) {
+            remove(batch.sequences[k], batch.positions[k]);
+        }
+    }
+    if (chain > 1) {
+        llama_set_nextn_layer_offset(context->context, i);
+    }
+    run();
+}
+
+// Has all heads read the batch.
+void head::read_batch() {
+    for (int32_t i = 0; i < chain; i++) {
+        run_head(i);
     }
 }
 
@@ -387,7 +366,7 @@ void head::read(const std::vector<int32_t> & list) {
             next++;
         }
         if (static_cast<int32_t>(batch.size()) == room || next == list.size()) {
-            run();
+            read_batch();
             batch.clear();
         }
     }
@@ -544,6 +523,9 @@ bool head::is_there(ps_head_ask & a) {
     a.drafted = 0;
     a.gap     = std::numeric_limits<float>::infinity();
     auto & s  = sequences[static_cast<size_t>(a.sequence)];
+    if (chain > 1 || block > 0) {
+        a.most = std::min(a.most, block > 0 ? block - before : chain);
+    }
     if (a.position < 0 || a.position >= context->limits.positions || a.most < 1) {
         return false;
     }
@@ -574,11 +556,10 @@ bool head::begin(const ps_head_ask & a) {
     return true;
 }
 
-// Takes the best token of a row of the pass, and prepares the next pass; false: the guess ends.
-bool head::take(ps_head_ask & a, int32_t row, float least) {
+// Takes the best token of a row of the pass; false: it is not sure enough, and the guess ends.
+bool head::choose(ps_head_ask & a, int32_t row, float least) {
     const float * logits = llama_get_logits_ith(context->context, row);
-    const float * state  = apart ? llama_get_embeddings_nextn_ith(context->context, row) : context->passed.of(static_cast<size_t>(row));
-    if (!logits || !state) {
+    if (!logits) {
         return false;
     }
     int32_t token = 0;
@@ -598,20 +579,102 @@ bool head::take(ps_head_ask & a, int32_t row, float least) {
     }
     a.gap                 = std::min(a.gap, gap);
     a.tokens[a.drafted++] = token;
-    const int32_t position = a.position + a.drafted;
-    if (a.drafted == a.most || position >= context->limits.positions) {
+    return true;
+}
+
+// Takes the best token of a row of the pass, and prepares the next pass; false: the guess ends. The
+// next head of a chain reads all of the guess.
+bool head::take(ps_head_ask & a, int32_t row, float least) {
+    const float * state = apart ? llama_get_embeddings_nextn_ith(context->context, row) : context->passed.of(static_cast<size_t>(row));
+    if (!state || !choose(a, row, least)) {
         return false;
     }
-    next.add(token, shares ? a.position : position, a.sequence, true, state, given);
+    const int32_t position = a.position + a.drafted, again = chain > 1 ? a.drafted : 0;
+    if (a.drafted == a.most || position >= context->limits.positions || next.size() + static_cast<size_t>(again) >= static_cast<size_t>(context->limits.batch)) {
+        return false;
+    }
+    for (auto i = static_cast<size_t>(row + 1 - again); i < static_cast<size_t>(row + 1); i++) {
+        next.add(batch.tokens[i], batch.positions[i], a.sequence, false, batch.states.data() + i * given, given);
+    }
+    next.add(a.tokens[a.drafted - 1], shares ? a.position : position, a.sequence, true, state, given);
     next.own = true;
     return true;
 }
 
+// Guesses blocks, of several sequences in a pass: each is the token that they follow, and masks.
+// All are as long, which the graph of DSpark asks for.
+void head::guess_blocks(ps_head_ask * asks, const std::vector<size_t> & all, clock::time_point until, float least) {
+    int32_t longest = 0;
+    for (const size_t i : all) {
+        longest = std::max(longest, asks[i].most);
+    }
+    const int32_t       length = longest + before;
+    const int32_t       mask   = context->model->model->vocab.token_mask();
+    std::vector<size_t> there;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(there), [&](size_t i) { return asks[i].position <= context->limits.positions - length; });
+    const auto at_once = static_cast<size_t>(context->limits.batch / std::max(length, 1));
+    for (size_t from = 0; from < there.size() && (from == 0 || clock::now() < until); from += at_once) {
+        const auto to = std::min(from + at_once, there.size());
+        batch.clear();
+        for (size_t i = from; i < to; i++) {
+            const auto & a = asks[there[i]];
+            for (int32_t k = 0; k < length; k++) {
+                batch.add(k == 0 ? a.token : mask, a.position + k, a.sequence, true, nullptr, 0);
+            }
+        }
+        run();
+        for (size_t i = from; i < to; i++) {
+            auto & a = asks[there[i]];
+            for (int32_t row = static_cast<int32_t>(i - from) * length + before; a.drafted < a.most && choose(a, row, least); row++) {
+            }
+        }
+    }
+}
+
+// Guesses token by token, of all sequences in the same passes.
+void head::guess_in_turn(ps_head_ask * asks, const std::vector<size_t> & all, clock::time_point until, float least) {
+    std::vector<size_t>  active, go_on;
+    std::vector<int32_t> rows, next_rows;
+    batch.clear();
+    for (const size_t i : all) {
+        if (begin(asks[i])) {
+            active.push_back(i);
+            rows.push_back(static_cast<int32_t>(batch.size()) - 1);
+        }
+    }
+    auto before_pass = clock::now();
+    for (int32_t step = 0; !active.empty(); step++) {
+        run_head(chain > 1 ? step : 0);
+        next.clear();
+        const auto now  = clock::now();
+        const bool last = now + (now - before_pass) > until;
+        before_pass     = now;
+        go_on.clear();
+        next_rows.clear();
+        for (size_t k = 0; k < active.size(); k++) {
+            auto & a = asks[active[k]];
+            auto & s = sequences[static_cast<size_t>(a.sequence)];
+            if (a.drafted == 0 && keeps) {
+                s.decoded = s.end() + 1;
+                s.ahead   = a.token;
+                drop_read(s);
+            }
+            if (take(a, rows[k], least) && !last) {
+                go_on.push_back(active[k]);
+                next_rows.push_back(static_cast<int32_t>(next.size()) - 1);
+            }
+        }
+        if (last) {
+            break;
+        }
+        active.swap(go_on);
+        rows.swap(next_rows);
+        std::swap(batch, next);
+    }
+}
+
 void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least) {
-    const auto began = clock::now();
-    const auto until = began + std::chrono::nanoseconds(std::max<int64_t>(nanoseconds, 0));
-    std::vector<size_t>  active;
-    std::vector<int32_t> rows;
+    const auto          until = clock::now() + std::chrono::nanoseconds(std::max<int64_t>(nanoseconds, 0));
     std::vector<size_t> all;
     for (size_t i = 0; i < n; i++) {
         if (is_there(asks[i])) {
@@ -628,42 +691,13 @@ void head::draft(ps_head_ask * asks, size_t n, int64_t nanoseconds, float least)
             }
             read(list);
         }
-        batch.clear();
-        for (const size_t i : all) {
-            if (begin(asks[i])) {
-                active.push_back(i);
-                rows.push_back(static_cast<int32_t>(batch.size()) - 1);
-            }
-        }
-        for (auto before = began; !active.empty();) {
-            run();
-            next.clear();
-            const auto now = clock::now();
-            const bool last = now + (now - before) > until;
-            before          = now;
-            std::vector<size_t> go_on;
-            for (size_t k = 0; k < active.size(); k++) {
-                auto & a = asks[active[k]];
-                auto & s = sequences[static_cast<size_t>(a.sequence)];
-                if (a.drafted == 0 && !shares) {
-                    s.decoded = s.end() + 1;
-                    s.ahead   = a.token;
-                    drop_read(s);
-                }
-                if (take(a, rows[k], least) && !last) {
-                    go_on.push_back(active[k]);
-                }
-            }
-            if (last) {
-                break;
-            }
-            active.swap(go_on);
-            rows.resize(active.size());
-            std::iota(rows.begin(), rows.end(), 0);
-            std::swap(batch, next);
+        if (block > 0) {
+            guess_blocks(asks, all, until, least);
+        } else {
+            guess_in_turn(asks, all, until, least);
         }
         for (const size_t i : all) {
-            remove(asks[i].sequence, asks[i].position + 1);
+            remove(asks[i].sequence, asks[i].position + (keeps ? 1 : 0));
         }
     } catch (...) {
         for (const size_t i : all) {

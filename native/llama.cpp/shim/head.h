@@ -4,6 +4,9 @@
 // together with the hidden state that the model had at the one before, and gives the logits of the
 // token after. Gemma's reads only the last one, and the cells of the model itself. EAGLE-3 reads,
 // in place of the hidden state, what an encoder of its own makes of the inputs of some layers.
+// DFlash fills its cells with what it makes of these inputs, and guesses a block of tokens in one
+// pass. Of a chain of heads the first guesses the token after the next, the second the one after
+// that, and so on.
 #pragma once
 
 #include "shim.h"
@@ -12,6 +15,7 @@
 #include "llama-io.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,7 +27,7 @@ namespace ps {
 class cell_copy;
 class state_layout;
 
-// Whether a model has one head that llama.cpp computes.
+// Whether a model has a head, or a chain of them, that llama.cpp computes.
 bool has_head(const llama_model & model);
 
 // Whether a model can be the head of another one, or has a head itself.
@@ -32,8 +36,17 @@ bool is_head_for(const llama_model & model, const llama_model & target);
 // Whether a head has no cells of its own.
 bool reads_targets_cells(const llama_model & model);
 
-// Whether a head reads the inputs of layers, through its encoder.
-bool encodes_layers(const llama_model & model);
+// Whether a head reads the inputs of layers.
+bool reads_layers(const llama_model & model);
+
+// Whether it guesses a block of tokens in a pass.
+bool guesses_blocks(const llama_model & model);
+
+// Has the passes of such a head be as it was trained for: mostly each token of a block sees all.
+void prepare_blocks(llama_context * context);
+
+// Tokens of such a head's passes at most: llama.cpp has room for the logits of each.
+constexpr uint32_t most_in_blocks = 64;
 
 // Whether its passes give the states of the tokens with logits alone. The others give those of all
 // tokens whatever they are asked for, and copy too few of them where they are asked for less.
@@ -123,12 +136,17 @@ class head {
     void      trim(followed & s);
     void      add_pending(int32_t sequence, const followed & s, int32_t until);
     void      read(const std::vector<int32_t> & list);
+    void      read_batch();
     void      remove(int32_t sequence, int32_t from);
     float *   encode();
     void      run();
+    void      run_head(int32_t i);
     bool      is_there(ps_head_ask & a);
     bool      begin(const ps_head_ask & a);
+    bool      choose(ps_head_ask & a, int32_t row, float least);
     bool      take(ps_head_ask & a, int32_t row, float least);
+    void      guess_blocks(ps_head_ask * asks, const std::vector<size_t> & all, std::chrono::steady_clock::time_point until, float least);
+    void      guess_in_turn(ps_head_ask * asks, const std::vector<size_t> & all, std::chrono::steady_clock::time_point until, float least);
 
     ps_context *          context;
     size_t                width;   // of what it reads of a token
@@ -136,11 +154,16 @@ class head {
     cell_copy &           target_copy; // of the context that feeds it
     const bool            apart; // what has no logits is read in passes of its own
     const bool            shares; // it has no cells: it reads nothing ahead, and guesses all tokens at one position
+    const int32_t         chain;  // heads, of which each guesses one token
+    const int32_t         block;  // tokens that it guesses in a pass, with the one that they follow; 0: one after the other
+    const int32_t         before; // of these are no guesses
+    const bool            keeps;  // the token that a guess follows is read with the guess
     uint64_t              passes = 0;
     std::vector<followed> sequences;
     std::vector<int32_t>  seen, list;
     head_batch            batch, next;
     std::vector<float>    encoded;
+    std::vector<int32_t>  coordinates;
     uint32_t              print; // of what computes its cells, where that is in a file of its own
 };
 

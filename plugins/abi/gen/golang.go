@@ -63,7 +63,7 @@ func writeSignatures(b *bytes.Buffer, t table.Table, name, doc string, funcs []t
 		if f.Added {
 			b.WriteString(", Added: true")
 		}
-		writeDetails(b, t, f)
+		writeDetails(b, f)
 		b.WriteString("},\n")
 	}
 	b.WriteString("}\n\n")
@@ -76,7 +76,7 @@ var (
 )
 
 // writeDetails renders what the host needs to know of an import besides its type.
-func writeDetails(b *bytes.Buffer, t table.Table, f table.Func) {
+func writeDetails(b *bytes.Buffer, f table.Func) {
 	lists := ""
 	for at, p := range f.Params {
 		if p.Access == table.None {

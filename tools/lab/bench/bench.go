@@ -15,16 +15,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 )
+
+// Main is main of commands below tools/lab: it runs one until an interrupt, and exits 1 after an
+// error.
+func Main(name string, run func(ctx context.Context) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	if stop(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
 
 // Request is one request for a text.
 type Request struct {
 	Prompt      string
 	Picture     []byte // a file that stands before the prompt of a chat completion; empty: none
-	MaxTokens   int    // exactly so many, since the end-of-text token is ignored
-	MayEnd      bool   // it is not ignored
+	MaxTokens   int    // of the answer, exactly: the end-of-text token is ignored
+	MayEnd      bool   // the end-of-text token ends the answer
 	Temperature float64
 	Seed        uint32
 	Plugins     json.RawMessage // the field plugins, which Penstock knows; empty: none
@@ -46,7 +60,7 @@ type Streamer interface {
 	Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error)
 }
 
-// With has each request changed before it is sent, perhaps by several goroutines at once.
+// With changes each request before it is sent. Several goroutines may call change at once.
 func With(s Streamer, change func(*Request)) Streamer { return changing{s, change} }
 
 type changing struct {

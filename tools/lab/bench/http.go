@@ -204,7 +204,7 @@ func readStream(from io.Reader, arrived func(at time.Time)) (Usage, error) {
 				return err
 			}
 			if c.Error != nil {
-				return c.Error.err()
+				return fmt.Errorf("%w: %s", ErrServer, c.Error.Message)
 			}
 			if c.Usage != nil {
 				told = c.Usage.usage()
@@ -310,8 +310,6 @@ func (u usage) usage() Usage {
 type errorBody struct {
 	Message string `json:"message"`
 }
-
-func (e *errorBody) err() error { return fmt.Errorf("%w: %s", ErrServer, e.Message) }
 
 // hasText reports whether the event carries text of the answer.
 func (c *chunk) hasText() bool {

@@ -37,8 +37,8 @@ type Class struct {
 	// all classes of the load.
 	SharedWords int `json:"shared_words,omitempty"`
 	MaxTokens   int `json:"max_tokens"`
-	// PictureSide, if it is not 0, has each request begin with a new picture of so many pixels a
-	// side. It is a chat completion then.
+	// PictureSide is not 0 if each request begins with a new picture, of as many pixels a side. The
+	// requests are chat completions then.
 	PictureSide int `json:"picture_side,omitempty"`
 }
 
@@ -156,7 +156,7 @@ func Batch(seed uint64, name string, streams int) Scenario {
 		{Name: "stream", Clients: streams, Requests: streams, PromptWords: ShortWords, MaxTokens: 64}}}}
 }
 
-// Mixed is streams while other clients send prompts of so many words, which stalls a server that
+// Mixed is streams while other clients send prompts of longWords words, which stalls a server that
 // does not plan for it. Either number may be 0.
 func Mixed(seed uint64, name string, streams, long, longWords int, duration time.Duration) Scenario {
 	s := Scenario{Name: name, Load: Load{Seed: seed, Temperature: Temperature, Warmup: 3 * time.Second, Duration: duration}}
@@ -169,7 +169,7 @@ func Mixed(seed uint64, name string, streams, long, longWords int, duration time
 	return s
 }
 
-// Pictures is streams while other clients send pictures of so many pixels a side, each a new one.
+// Pictures is streams while other clients send new pictures of side by side pixels.
 // Either number may be 0.
 func Pictures(seed uint64, name string, streams, seeing, side int, duration time.Duration) Scenario {
 	s := Mixed(seed, name, streams, 0, 0, duration)

@@ -179,7 +179,7 @@ func (p *Process) Stop() {
 	select {
 	case <-p.exited:
 	case <-time.After(stopWithin):
-		_ = p.command.Process.Kill() // likewise
+		_ = p.command.Process.Kill() // fails if it has ended
 		<-p.exited
 	}
 }

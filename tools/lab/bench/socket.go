@@ -54,9 +54,9 @@ type Frame struct {
 	Text                        string // of a token
 	Removed                     string // when rewound
 	Prompt                      int    `json:"prompt_tokens"` // when started
-	Cached                      int    `json:"cached_tokens"` // likewise
+	Cached                      int    `json:"cached_tokens"` // when started
 	Reason                      string // of an end
-	Usage                       usage  // likewise
+	Usage                       usage  // of an end
 	Error                       *struct{ Code, Message string }
 
 	At   time.Time `json:"-"` // when it came

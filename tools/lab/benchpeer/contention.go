@@ -147,7 +147,7 @@ func quotaName(streams int) string {
 	return fmt.Sprintf("%s with a quota of %v processors", plural(streams, "stream"), quotaProcessors)
 }
 
-// newGroup makes a control group under root whose processes may use so many processors together.
+// newGroup makes a control group under root that bounds how many processors all its processes use.
 func newGroup(root string, processors float64) (cgroup.Group, error) {
 	g := cgroup.Group{Dir: filepath.Join(root, "cpu"), V1: true}
 	if _, err := os.Stat(g.Dir); err != nil {

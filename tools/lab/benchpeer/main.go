@@ -19,12 +19,10 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/penstock/penstock/host/serving"
@@ -67,15 +65,7 @@ const (
 	before    = "before"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "benchpeer:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { bench.Main("benchpeer", run) }
 
 func run(ctx context.Context) error {
 	l := &lab{}

@@ -118,7 +118,7 @@ var textSchemas = []string{
 }
 
 // schemasOf are those of requests, by their number: each a list that goes on for longer than the
-// answer may. Beyond the first so many requests the schemas come again.
+// answer may. After most requests the schemas come again.
 func schemasOf(items []string, most int) func(n int) json.RawMessage {
 	return func(n int) json.RawMessage {
 		n %= most

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/tools/lab/bench"
-	"github.com/penstock/penstock/tools/section"
 )
 
 const (
@@ -312,6 +311,3 @@ func (r report) readyTable() string {
 	fmt.Fprintf(&b, "\nMeasured on %s, %v. %s Medians of %d rounds.\n", r.Time.Format(time.DateOnly), r.Machine, r.Setting, rounds)
 	return b.String()
 }
-
-// readySection is where the table stands.
-var readySection = section.Of("make bench-plugins", "")

@@ -13,8 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,15 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "benchprograms:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { bench.Main("benchprograms", run) }
 
 // tasks are what is compared: a name, the program's part of a request, and the client.
 var tasks = []struct {
@@ -101,13 +91,10 @@ func run(ctx context.Context) error {
 		table = append(table, row+" |")
 		fmt.Println(table[len(table)-1])
 	}
-	if *document == "" {
-		return nil
-	}
 	return section.Of("make bench-programs", "").Replace(*document, "\n"+strings.Join(table, "\n")+"\n\n")
 }
 
-// prompt is a text of about so many words, which begins with a name.
+// prompt returns a text of about words words that begins with a name.
 func prompt(name string, words int) string {
 	story := strings.Fields("the little frog wanted to see what was behind the big hill so he asked his mother who told him that the way was long")
 	text := []string{"Story", name + ":"}

@@ -130,7 +130,7 @@ func (c *client) answer(k kind, i int) (string, error) {
 	return answer.Choices[0].Message.Content, nil
 }
 
-// generate asks for so many answers of each kind, half as many of the short ones. It keeps them in
+// generate asks for answers of each kind, half as many of the short ones. It keeps them in
 // the file, and does not ask for those that the file has.
 func generate(c *client, most int, kept string) (map[string][]string, error) {
 	all := map[string][]string{}

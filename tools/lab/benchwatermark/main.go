@@ -9,8 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -24,15 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "benchwatermark:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { bench.Main("benchwatermark", run) }
 
 func run(ctx context.Context) error {
 	penstock := flag.String("penstock", "bin/penstock", "the penstock binary")
@@ -74,9 +64,6 @@ func run(ctx context.Context) error {
 	name := strings.TrimSuffix(filepath.Base(*model), ".gguf")
 	report := fmt.Sprintf("\n%s, %s. An alarm is a p-value below 0.00001.\n\n%s\n%s\n%s\n", name, time.Now().Format("January 2006"), alarms, lengths, effects)
 	fmt.Print(report)
-	if *document == "" {
-		return nil
-	}
 	return section.Of("make bench-watermark", "").Replace(*document, report)
 }
 
@@ -139,7 +126,7 @@ func row(name string, counts []int64) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// found says how many texts of at least so many tokens are taken for marked, of their first tokens.
+// found counts texts, and those of them whose first tokens are taken for marked.
 type found struct {
 	texts, alarms int
 	p             []float64
@@ -263,7 +250,7 @@ func findFirst(c *client, texts []string, scheme string, tokens int) (all found,
 	return all, nil
 }
 
-// replaced has one of so many words be another of the text.
+// replaced returns the text with about one in every words replaced by another word of the text.
 func replaced(text string, every int) string {
 	words := strings.Split(text, " ")
 	random := rand.New(rand.NewPCG(uint64(len(text)), 1))

@@ -3,7 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -11,6 +14,9 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -299,7 +305,7 @@ func (s simulator) enough(x setup) (size int, best *result, err error) {
 	return size, best, err
 }
 
-// precise is how precise fewest is: to within one, or to within one of so many parts.
+// precise bounds the error of fewest: it is below one, or a tenth of the result.
 const precise = 10
 
 // fewest is the smallest number that is enough, if all larger ones are, too; 0 if it is above
@@ -401,4 +407,103 @@ func (h *histogram) quantile(q float64) time.Duration {
 func least(i int) time.Duration {
 	shift := max(i>>precision-1, 0)
 	return time.Duration(i-shift<<precision) << shift * time.Microsecond
+}
+
+// replica is one machine of a fleet with its scheduler, which is Penstock's own. It has no
+// goroutine: its fleet calls tick when the pass before is over, and not at all while it has
+// nothing to do.
+type replica struct {
+	fleet     *fleet
+	number    int
+	machine   *machine
+	scheduler *scheduler.Scheduler
+	ticking   bool // an event of its next tick is under way
+	open      int  // requests that were sent to it and have not ended
+	ended     int  // of open, in the last tick; that is at its end, which is when the next tick comes
+	computing time.Duration
+	running   time.Duration // the same times the slots that were taken
+}
+
+func (f *fleet) newReplica(number int, wrap func(*machine) scheduler.Backend) (*replica, error) {
+	r := &replica{fleet: f, number: number, machine: newMachine(f.hardware)}
+	if f.policy.asksPrefixes() {
+		r.machine.held = &holdings{sequences: map[uint64]int{}}
+	}
+	var err error
+	r.scheduler, err = scheduler.New(wrap(r.machine), scheduler.Config{Slots: f.hardware.slots, ITLTarget: f.hardware.target,
+		Clock: r.machine.clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err == nil {
+		r.scheduler.Listen(scheduler.Listener{Tick: r.counted, First: r.began, Token: r.wrote})
+	}
+	return r, err
+}
+
+// send gives a replica the next message of a conversation. It reports false if its queue is full.
+func (r *replica) send(c *conversation, prompt []scheduler.Token) (bool, error) {
+	known, sent := c.known(), r.fleet.now
+	r.machine.now = sent // it may be at the end of its pass, which is later; the next tick sets it again
+	_, err := r.scheduler.Submit(scheduler.Request{
+		Prompt: []scheduler.Segment{{Tokens: prompt}}, Ending: scheduler.Ending{MaxTokens: c.answer}, Chain: []chain.Stage{schedulertest.Greedy{}}, Reports: scheduler.Reports{Logprobs: -1},
+		Drafting: scheduler.Drafting{MostDrafted: -1}, Caching: scheduler.Caching{CachePrompt: true}, Delivery: scheduler.Delivery{Overflow: scheduler.DropOldest, Buffer: 1},
+		Ended: func(e scheduler.RequestRecord) { r.answered(c, e, known) },
+	})
+	if errors.Is(err, scheduler.ErrQueueFull) {
+		return false, nil
+	}
+	r.open++
+	return true, err
+}
+
+// answered is told of the end of an answer, at the end of a tick.
+func (r *replica) answered(c *conversation, e scheduler.RequestRecord, known int) {
+	f := r.fleet
+	r.ended++
+	if e.Reason == answer.ReasonError {
+		f.failed = errors.New("an answer has ended with an error")
+	}
+	if f.measures(r.machine.now) {
+		f.result.answered(e, known)
+	}
+	if c.left == 0 {
+		return
+	}
+	pause := f.population.follow(c)
+	f.events.add(event{at: r.machine.now + pause, kind: sends, conversation: c})
+}
+
+// tick has the scheduler do one round, now.
+func (r *replica) tick() {
+	r.open -= r.ended
+	r.ended = 0
+	if r.machine.held.settle(); r.fleet.poll == 0 {
+		r.fleet.index.poll(r.number, r.machine.held)
+	}
+	r.machine.now = r.fleet.now
+	r.ticking = r.scheduler.Tick()
+	if r.ticking {
+		r.fleet.events.add(event{at: r.machine.now, kind: ticks, replica: r.number})
+	}
+}
+
+// counted is told of a tick.
+func (r *replica) counted(t scheduler.TickRecord) {
+	if r.fleet.measures(r.machine.now) {
+		r.computing += t.Forward
+		r.running += t.Forward * time.Duration(t.Running)
+		r.fleet.result.preempted += t.Preempted
+	}
+}
+
+// began is told of a first token.
+func (r *replica) began(ttft time.Duration) {
+	if r.fleet.measures(r.machine.now) {
+		r.fleet.result.ttft.add(ttft)
+	}
+}
+
+// wrote is told of a later token.
+func (r *replica) wrote(gap time.Duration) {
+	if r.fleet.measures(r.machine.now) {
+		r.fleet.result.itl.add(gap)
+	}
 }

@@ -73,7 +73,7 @@ type curve struct {
 	attend time.Duration // a token to a cell
 }
 
-// pass is what the pass of so many tokens costs, with logits after one of them and without
+// pass is what a pass costs by its number of tokens, with logits after one of them and without
 // attention.
 type pass struct {
 	tokens int

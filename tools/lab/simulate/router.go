@@ -29,7 +29,7 @@ func (p policy) asksPrefixes() bool { return p == prefix || p == prefixLoad }
 // and --balance-abs-threshold).
 const (
 	tooManyTimes = 1.5
-	tooManySlots = 8 // one of so many parts
+	tooManySlots = 8 // an eighth of the slots
 )
 
 // router chooses replicas by what it was told at its last poll of each, and by what it has sent
@@ -122,8 +122,6 @@ type change struct {
 	digest uint64
 	held   bool
 }
-
-func newHoldings() *holdings { return &holdings{sequences: map[uint64]int{}} }
 
 // add notes that one more sequence begins with a prefix.
 func (h *holdings) add(digest uint64) {

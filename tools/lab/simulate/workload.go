@@ -21,7 +21,7 @@ type workload struct {
 
 	wordsPerToken float64
 	read, typed   float64 // words a minute
-	pasted        int     // a message has at most so many tokens that were typed
+	pasted        int     // the most tokens of a message that were typed
 }
 
 // length is a log-normal distribution of numbers of tokens.
@@ -75,8 +75,8 @@ func newPopulation(w workload, seed uint64) *population {
 	return p
 }
 
-// rate is how many conversations a second begin if so many users are active at once: each sends a
-// message every cycle.
+// rate is how many conversations begin a second, given how many users are active at once: each
+// sends a message every cycle.
 func (p *population) rate(users int) float64 { return float64(users) / p.cycle.Seconds() / p.turns }
 
 // thinking is how long a user reads an answer and types the next message.
@@ -111,8 +111,8 @@ func (p *population) converse(n uint64) *conversation {
 	return c
 }
 
-// underWay draws conversation number n, of which one message or more are answered. How many are
-// left does not depend on how many there were: turns are geometric.
+// underWay draws conversation number n after one or more of its messages were answered. How many
+// are left does not depend on how many there were: their number is geometric.
 func (p *population) underWay(n uint64) *conversation {
 	c := p.converse(n)
 	left := c.left

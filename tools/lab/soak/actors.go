@@ -113,7 +113,7 @@ func kindOf(d dialect, q question, stream bool) string {
 	if stream {
 		kind += ", streamed"
 	}
-	if q.uses("plugins") {
+	if q.hasPlugin() {
 		kind += ", with a plugin"
 	}
 	return kind
@@ -130,7 +130,7 @@ func (s *soak) compare(ctx context.Context, c bench.Call, d dialect, q question,
 
 // judge compares an answer with the one that is known.
 func (s *soak) judge(c bench.Call, a bench.Answer, d dialect, q question, stream bool) (ok bool, _ error) {
-	if end, full := busy(a); full && (a.Status != http.StatusServiceUnavailable || q.uses("plugins")) {
+	if end, full := busy(a); full && (a.Status != http.StatusServiceUnavailable || q.hasPlugin()) {
 		s.tally.add(kindOf(d, q, stream), end)
 		return false, nil
 	}

@@ -26,7 +26,7 @@ func (q question) messages() []map[string]string {
 	return []map[string]string{{"role": "user", "content": q.text}}
 }
 
-func (q question) uses(field string) bool { return q.fields[field] != nil }
+func (q question) hasPlugin() bool { return q.fields["plugins"] != nil }
 
 var stories = []string{"Tell me a story about a frog.", "Who are you?", "What is your name?", "Tell me a story about a cat and a dog.", "Hello!"}
 

@@ -194,7 +194,7 @@ func (k *socket) count(kind string) {
 
 // crowded reports whether there was no room for an answer.
 func (h *heard) crowded(q question) bool {
-	return h.fault == "queue_full" || h.fault == "plugins_busy" && q.uses("plugins")
+	return h.fault == "queue_full" || h.fault == "plugins_busy" && q.hasPlugin()
 }
 
 // judge checks that an answer is the one that is known.
@@ -295,7 +295,7 @@ func socketRewound(ctx context.Context, s *soak, rng *rand.Rand) error {
 	if err := k.send(ctx, "rewind", "a", map[string]any{"tokens": 1 + rng.IntN(3)}); err != nil {
 		return err
 	}
-	if err := k.finish(ctx, "rewound"); err != nil || q.uses("plugins") {
+	if err := k.finish(ctx, "rewound"); err != nil || q.hasPlugin() {
 		return err
 	}
 	return k.judge("a", q)

@@ -3,13 +3,18 @@
 package penstock_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -227,5 +232,205 @@ func TestRequest_Decline(t *testing.T) {
 	plugintest.Open[declines](t, plugintest.Request{Config: `{"other":"` + string(penstock.CallAccept) + `"}`}).Accept(0)
 	for _, c := range []penstock.Call{penstock.CallRewrite, penstock.CallPrepare, penstock.CallDraft, penstock.CallStop, penstock.CallRewind} {
 		plugintest.Open[declines](t, plugintest.Request{Config: `{"other":"` + string(c) + `"}`}) // what it does not implement
+	}
+}
+
+// drawer draws from what it sees, and rowDrawer too; sum is that of the weights.
+type (
+	drawer    struct{ weights []float32 }
+	rowDrawer struct{ weights []float32 }
+)
+
+var sum float32
+
+func (d *drawer) Sample(c *penstock.Candidates) penstock.Choice {
+	d.weights, sum = c.Softmax(d.weights)
+	return penstock.Take(c.Draw(d.weights, sum))
+}
+
+func (d *rowDrawer) SampleRow(r *penstock.Row) penstock.Choice {
+	d.weights, sum = r.Softmax(d.weights)
+	return penstock.Take(r.Draw(d.weights, sum))
+}
+
+// drawing is a case of plugins/abi/testdata/draws.json, which says what the fields mean.
+type drawing struct {
+	Seed   uint64
+	Prompt int
+	IDs    []penstock.Token
+	Logits []*float32
+	Sum    string
+	Tokens []penstock.Token
+}
+
+// TestDraw_IsThatOfTheRustSDK draws as the Rust SDK's tests do: the same weights and the same
+// tokens.
+func TestDraw_IsThatOfTheRustSDK(t *testing.T) {
+	text, err := os.ReadFile(filepath.FromSlash("../../../abi/testdata/draws.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script struct{ Cases []drawing }
+	if err := json.Unmarshal(text, &script); err != nil || len(script.Cases) <= 5 {
+		t.Fatalf("%d cases, %v", len(script.Cases), err)
+	}
+	penstock.Register[drawer](penstock.Manifest{Name: "drawer"})
+	penstock.Register[rowDrawer](penstock.Manifest{Name: "row-drawer"})
+	for i, c := range script.Cases {
+		var logits []float32
+		for _, x := range c.Logits {
+			if x == nil {
+				inf := float32(math.Inf(-1))
+				x = &inf
+			}
+			logits = append(logits, *x)
+		}
+		r := plugintest.Request{Pieces: make([]string, 1000), Prompt: make([]penstock.Token, c.Prompt), Seed: c.Seed}
+		var s *plugintest.Session
+		draw := func() penstock.Choice { return s.Sample(slices.Clone(c.IDs), slices.Clone(logits)) }
+		if c.IDs != nil {
+			s = plugintest.Open[drawer](t, r)
+		} else {
+			s = plugintest.Open[rowDrawer](t, r)
+			draw = func() penstock.Choice { return s.SampleRow(slices.Clone(logits)) }
+		}
+		var drawn []penstock.Token
+		for range c.Tokens {
+			token, _ := draw().Token()
+			drawn = append(drawn, token)
+			s.Accept(0)
+		}
+		if bits := fmt.Sprintf("%08x", math.Float32bits(sum)); !slices.Equal(drawn, c.Tokens) || bits != c.Sum {
+			t.Errorf("case %d: drew %v with the sum %s, want %v and %s", i, drawn, bits, c.Tokens, c.Sum)
+		}
+	}
+}
+
+// unmask puts the first message's text in the place of "[1]".
+type unmask struct {
+	text  string
+	calls int
+}
+
+func (u *unmask) Open(r *penstock.Request) error {
+	messages, err := r.Messages()
+	if len(messages) > 0 {
+		u.text = messages[0].Content
+	}
+	return err
+}
+
+func (u *unmask) Rewrite(m []penstock.Message) ([]penstock.Message, error) {
+	m[0].Content = "[1]"
+	return m, nil
+}
+
+func (u *unmask) Filter(text []byte, last bool) (shown []byte, keep int) {
+	u.calls++
+	if at := bytes.IndexByte(text, '['); at >= 0 && !last && len(text)-at < 3 {
+		return text[:at], len(text) - at
+	}
+	if !bytes.Contains(text, []byte("[1]")) {
+		return text, 0
+	}
+	return bytes.ReplaceAll(text, []byte("[1]"), []byte(u.text)), 0
+}
+
+var _ = penstock.Register[unmask](penstock.Manifest{Name: "unmask"})
+
+func TestFilterer_Filter_PutsBack(t *testing.T) {
+	s := plugintest.Open[unmask](t, plugintest.Request{Messages: `[{"role":"user","content":"Ann"}]`})
+	if got, err := s.Rewrite(); err != nil || got != `[{"role":"user","content":"[1]"}]` {
+		t.Errorf("the model reads %s, %v", got, err)
+	}
+	var got string
+	for _, text := range []string{"Hi [", "1", "]!", " ["} {
+		s.Accept(0)
+		got += s.Filter(text, false)
+	}
+	if got += s.Filter("2", true); got != "Hi Ann! [2" {
+		t.Errorf("the client reads %q", got)
+	}
+	s.Rewind(2) // "Hi [" and "1" are left
+	if got := s.Filter("] and", false); got != "Ann and" {
+		t.Errorf("after text was taken back: %q", got)
+	}
+}
+
+// blind takes the pictures out of a conversation, and begins it with what they were.
+type blind struct{}
+
+// told is what blind was told when it was opened.
+var told []penstock.Media
+
+func (b *blind) Open(*penstock.Request) error {
+	told = penstock.RequestMedia()
+	return nil
+}
+
+func (b *blind) Rewrite(conversation []penstock.Message) ([]penstock.Message, error) {
+	for i := range conversation {
+		m := &conversation[i]
+		for _, p := range m.Media() {
+			m.Content = strings.ReplaceAll(m.Content, p.Marker, "["+p.Type+" "+p.Hash+"]")
+		}
+	}
+	return conversation, nil
+}
+
+func TestMessage_Media(t *testing.T) {
+	if token := penstock.MediaToken; int32(token) != abi.TokenMedia {
+		t.Errorf("the reserved token is %d, not %d", token, abi.TokenMedia)
+	}
+	penstock.Register[blind](penstock.Manifest{Name: "blind"})
+	const picture = `{"type":"image","text":"<m0>","hash":"ab","width":3,"height":2,"bytes":9,"tokens":5}`
+	s := plugintest.Open[blind](t, plugintest.Request{
+		Messages: `[{"role":"user","content":[{"type":"text","text":"See "},` + picture + `,{"type":"audio","text":"<m1>","hash":"cd","seconds":1.5,"tokens":7,"bytes":80}]},
+			{"role":"assistant","content":"I see."}]`,
+		Media: `[` + picture + `,{"type":"audio","hash":"cd","seconds":1.5,"tokens":7,"bytes":80,"at":4}]`,
+	})
+	got, err := s.Rewrite()
+	if want := `[{"role":"user","content":"See [image ab][audio cd]"},{"role":"assistant","content":"I see."}]`; err != nil || got != want {
+		t.Errorf("%v: got %s, want %s", err, got, want)
+	}
+	want := []penstock.Media{{Type: penstock.Image, Marker: "<m0>", Hash: "ab", Width: 3, Height: 2, Bytes: 9, Tokens: 5, At: -1},
+		{Type: penstock.Audio, Hash: "cd", Seconds: 1.5, Bytes: 80, Tokens: 7, At: 4}}
+	if !slices.Equal(told, want) {
+		t.Errorf("got %+v, want %+v", told, want)
+	}
+}
+
+// plain puts each message on a line.
+type plain struct{}
+
+func (plain) Render(conversation []penstock.Message) (text string, err error) {
+	for _, m := range conversation {
+		if m.Role == "robot" {
+			return "", errors.New("no robots")
+		}
+		text += m.Role + ": " + m.Content + "\n"
+	}
+	return text, nil
+}
+
+func TestRenderer_Messages(t *testing.T) {
+	penstock.Register[plain](penstock.Manifest{Name: "plain"})
+	for messages, want := range map[string]string{
+		`[]`: "",
+		`[{"role":"system","content":"S"},{"role":"user","content":"é\n"}]`:                                        "system: S\nuser: é\n\n",
+		`[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},{"type":"text","text":"b"}]}]`: "user: ab\n",
+		`[{"role":"assistant","content":null}]`:                                                                    "assistant: \n",
+		`[{"content":"a"}]`:                                                                                        "refused",
+		`{}`:                                                                                                       "refused",
+		``:                                                                                                         "refused",
+		`[{"role":"robot"}]`:                                                                                       "refused",
+	} {
+		got, err := plugintest.Open[plain](t, plugintest.Request{Messages: messages}).Render()
+		if errors.Is(err, plugintest.ErrRefused) {
+			got = "refused"
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", messages, got, want)
+		}
 	}
 }
