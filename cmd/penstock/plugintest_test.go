@@ -268,8 +268,8 @@ func TestPluginTest_Replay_ScriptsOfRequests(t *testing.T) {
 	}
 }
 
-// A new script of each kind does what its golden cases say and needs no compiler. The other commands
-// know no kinds: one a day is enough to see that they take it as a folder and as a file.
+// A new script of each kind does what its golden cases say and needs no compiler. The other
+// commands know no kinds: one a day is enough to see that they take it as a folder and as a file.
 func TestPluginNew_Script_Works(t *testing.T) {
 	elsewhere := steadytest.Some(t, project.Kinds, 1)
 	for _, kind := range project.Kinds {

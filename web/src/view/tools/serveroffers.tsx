@@ -83,16 +83,27 @@ export function ServerOffers({ server }: { server: ToolServer }) {
         <Resources resources={offer.value.resources} read={(uri, name) => void read(uri, name)} />
       )}
       {offer.value !== undefined && offer.value.prompts.length > 0 && (
-        <details open>
-          <summary>{t("Prompts")}</summary>
-          <ul class="tools-of">
-            {offer.value.prompts.map((prompt) => (
-              <Prompt key={prompt.name} prompt={prompt} use={(given) => void use(prompt.name, given)} />
-            ))}
-          </ul>
-        </details>
+        <Prompts prompts={offer.value.prompts} use={(name, given) => void use(name, given)} />
       )}
     </>
+  );
+}
+
+interface PromptsProps {
+  prompts: ServerOffer["prompts"];
+  use(name: string, given: Record<string, string>): void;
+}
+
+function Prompts({ prompts, use }: PromptsProps) {
+  return (
+    <details open>
+      <summary>{t("Prompts")}</summary>
+      <ul class="tools-of">
+        {prompts.map((prompt) => (
+          <Prompt key={prompt.name} prompt={prompt} use={(given) => use(prompt.name, given)} />
+        ))}
+      </ul>
+    </details>
   );
 }
 

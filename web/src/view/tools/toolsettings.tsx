@@ -2,7 +2,7 @@
 
 // The tools of a chat in its settings: MCP servers, and functions whose calls a person answers.
 import "../../style/toolparts.css";
-import { useComputed, useSignal } from "@preact/signals";
+import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { t, tn } from "../../language/language.ts";
 import { type FunctionTool, mostInSettings } from "../../settings/settings.ts";
@@ -198,50 +198,16 @@ function AddServer() {
         if (state.peek().busy === undefined) void add();
       }}
     >
-      <label for={`${id}-address`}>
-        {t("Address")}
-        <input
-          id={`${id}-address`}
-          type="text"
-          inputMode="url"
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="http://localhost:3001/mcp" // untranslated: an address
-          aria-describedby={`${id}-problem`}
-          value={address}
-          onInput={(event) => {
-            address.value = event.currentTarget.value;
-          }}
-        />
-      </label>
-      <label for={`${id}-token`}>
-        {t("Token, if it wants one")}
-        <input
-          id={`${id}-token`}
-          type="text"
-          autocomplete="off"
-          spellcheck={false}
-          value={token}
-          onInput={(event) => {
-            token.value = event.currentTarget.value;
-          }}
-        />
-      </label>
-      {client.value !== undefined && (
-        <label for={`${id}-client`}>
-          {t("Client ID")}
-          <input
-            id={`${id}-client`}
-            type="text"
-            autocomplete="off"
-            spellcheck={false}
-            value={client.value}
-            onInput={(event) => {
-              client.value = event.currentTarget.value;
-            }}
-          />
-        </label>
-      )}
+      <LineField
+        id={`${id}-address`}
+        label={t("Address")}
+        value={address}
+        inputMode="url"
+        placeholder="http://localhost:3001/mcp" // untranslated: an address
+        aria-describedby={`${id}-problem`}
+      />
+      <LineField id={`${id}-token`} label={t("Token, if it wants one")} value={token} />
+      {client.value !== undefined && <LineField id={`${id}-client`} label={t("Client ID")} value={client} />}
       <Connect busy={state.value.busy} />
       {signingIn.way.value !== undefined && (
         <SigningIn server={address.value.trim()} way={signingIn.way.value} />
@@ -250,6 +216,34 @@ function AddServer() {
         {state.value.problem}
       </p>
     </form>
+  );
+}
+
+interface LineFieldProps {
+  id: string;
+  label: string;
+  value: Signal<string> | Signal<string | undefined>;
+  inputMode?: "url";
+  placeholder?: string;
+  "aria-describedby"?: string;
+}
+
+/** A line that is taken as it is typed. */
+function LineField({ label, value, ...more }: LineFieldProps) {
+  return (
+    <label for={more.id}>
+      {label}
+      <input
+        {...more}
+        type="text"
+        autocomplete="off"
+        spellcheck={false}
+        value={value.value ?? ""}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+      />
+    </label>
   );
 }
 
