@@ -4,7 +4,6 @@ package scheduler
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -111,23 +110,6 @@ func (s *Scheduler) computeInTurn(now time.Time) (computed bool) {
 	s.compute()
 	s.chargeDrafts()
 	return true
-}
-
-// noteWork tells other schedulers what this one has to compute after a turn that began at a time.
-// One whose slots wait for their samplers goes on as before.
-func (s *Scheduler) noteWork(began time.Time) {
-	if s.share.lock == nil {
-		return
-	}
-	w := work{turn: s.config.Clock().Sub(began), prefills: len(s.prefilling) > 0,
-		generates: slices.ContainsFunc(s.running, func(j *job) bool { return !j.parked() && j.generates() })}
-	if s.record.Passes == 0 {
-		w.turn = s.share.work.turn
-	}
-	if !w.prefills && !w.generates {
-		w = work{}
-	}
-	s.share.note(w)
 }
 
 // takeCommands runs what other goroutines posted: submissions, cancellations, control calls.
