@@ -13,17 +13,17 @@ import (
 // cores, and at each step of its graph each would wait for threads that do not run.
 //
 // A slot that generates waits for the ticks of the others, too. So while a slot of any scheduler
-// generates, their ticks share the target for the time between two tokens (share.target).
+// generates, their ticks share the target for the time between two tokens (machineShare.target).
 type ComputeLock struct {
 	held chan struct{} // full while a tick has its turn; those that wait to send are served in order
 
 	mu   sync.Mutex
-	work map[*share]work // of the schedulers that have any
+	work map[*machineShare]work // of the schedulers that have any
 }
 
 // NewComputeLock makes a lock for schedulers whose Config names them.
 func NewComputeLock() *ComputeLock {
-	return &ComputeLock{held: make(chan struct{}, 1), work: map[*share]work{}}
+	return &ComputeLock{held: make(chan struct{}, 1), work: map[*machineShare]work{}}
 }
 
 // work is what a scheduler has to compute, as of its last tick.
@@ -33,29 +33,29 @@ type work struct {
 	generates bool          // a slot waits for its next token
 }
 
-// share is a scheduler's part in the lock. The zero value is for a scheduler that has the machine
-// for itself.
-type share struct {
+// machineShare is a scheduler's part in the lock. The zero value is for a scheduler that has the
+// machine for itself.
+type machineShare struct {
 	lock *ComputeLock
 	work work // that the others know of
 }
 
 // take waits until no other scheduler computes.
-func (s *share) take() {
+func (s *machineShare) take() {
 	if s.lock != nil {
 		s.lock.held <- struct{}{}
 	}
 }
 
 // give lets the next scheduler compute.
-func (s *share) give() {
+func (s *machineShare) give() {
 	if s.lock != nil {
 		<-s.lock.held
 	}
 }
 
 // note tells the others what this scheduler has to compute; nothing if w is zero.
-func (s *share) note(w work) {
+func (s *machineShare) note(w work) {
 	if s.lock == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func (s *share) note(w work) {
 // than itl: what others without prompts leave of it, divided among those with prompts. One that had
 // none in its last tick has only what the others left, who do not know of its prompts yet.
 // neighbours reports whether slots of others generate.
-func (s *share) target(itl time.Duration) (target time.Duration, neighbours bool) {
+func (s *machineShare) target(itl time.Duration) (target time.Duration, neighbours bool) {
 	if s.lock == nil {
 		return itl, false
 	}
@@ -99,16 +99,16 @@ func (s *share) target(itl time.Duration) (target time.Duration, neighbours bool
 // noteWork tells other schedulers what this one has to compute after a turn that began at a time.
 // One whose slots wait for their samplers goes on as before.
 func (s *Scheduler) noteWork(began time.Time) {
-	if s.share.lock == nil {
+	if s.machine.lock == nil {
 		return
 	}
 	w := work{turn: s.config.Clock().Sub(began), prefills: len(s.prefilling) > 0,
 		generates: slices.ContainsFunc(s.running, func(j *job) bool { return !j.parked() && j.generates() })}
 	if s.record.Passes == 0 {
-		w.turn = s.share.work.turn
+		w.turn = s.machine.work.turn
 	}
 	if !w.prefills && !w.generates {
 		w = work{}
 	}
-	s.share.note(w)
+	s.machine.note(w)
 }

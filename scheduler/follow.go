@@ -12,25 +12,25 @@ const minFollowed = 32
 // common with it: the queued one waits and then shares those cells. If the leader ends or stalls,
 // the follower computes the prefix itself.
 func (s *Scheduler) followsRunning(j *job) bool {
-	if !j.reusesCells() || j.kind != kindAnswer || j.branch.wantsPromptRows() || !s.cache.Shares() {
+	if !j.reusesCells() || j.kind != kindAnswer || j.drawer.branch.wantsPromptRows() || !s.cache.Shares() {
 		return false
 	}
 	if j.leader != nil && j.leader.isAboutToHave(j.sharedLen) {
 		return true
 	}
-	j.leader, j.sharedLen = s.findLeader(j.branch, j.answer.Expected(), j.sharedLen)
+	j.leader, j.sharedLen = s.findLeader(j.drawer.branch, j.drawer.answer.Expected(), j.sharedLen)
 	return j.leader != nil
 }
 
 // findLeader finds the branch of a running job that is computing a prefix which b, without cells
-// yet, has in common with it, and how long that is; else, with n as it was, nil.
+// yet, has in common with it, and how long that is. If there is none, it returns nil and n.
 func (s *Scheduler) findLeader(b *branch, tokens []Token, n int) (found *branch, common int) {
 	j, cached := b.job, s.cache.LongestPrefix(tokens, b.job.scope)
 	for _, r := range s.running {
-		if r.background.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the background sampler of a busy one writes its tokens now
+		if r.drawer.background.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the background sampler of a busy one writes its tokens now
 			continue
 		}
-		if j.inSlot() && j.compareOrder(r) { // it may wait for cells that j has
+		if j.inSlot() && j.before(r) { // it may wait for cells that j has
 			continue
 		}
 		for _, l := range r.branches {

@@ -66,21 +66,23 @@ type Scheduler struct {
 
 	inbox *inbox
 	queue queue
-	serving
-	cache *kvcache.Cache
+	slotTable
+	cache   *kvcache.Cache
+	machine machineShare // of the processors, which other models' schedulers use, too
 
-	tickPlan
+	tickPlan    // plan.go
 	speculation speculation
-	forwardPass
-	sampling sampling
+	forwardPass // pass.go
+	promptRows  promptRows
+	sampling    sampling
 
-	beside
-	records
-	again again // as of this tick
+	concurrent
+	records       // inspect.go
+	again   again // as of this tick
 }
 
-// serving is who has slots.
-type serving struct {
+// slotTable is who has slots.
+type slotTable struct {
 	slots         []*branch     // nil: free
 	running       []*job        // the jobs in slots, in the order they are served
 	conversations []uint64      // by slot: the name of what its last answer left in the cache; 0: nothing
@@ -88,8 +90,8 @@ type serving struct {
 	lost          bool          // the backend was (fault.go)
 }
 
-// beside is what goes on while ticks do: background samplers, programs and calls.
-type beside struct {
+// concurrent is what goes on while ticks do: background samplers, programs and calls.
+type concurrent struct {
 	goroutines    sync.WaitGroup     // of background samplers and programs
 	awaited       []*drawer          // their background samplers are collected by a later tick
 	programs      []*job             // in slots, or queued again, whose programs are at work or are to be asked what they have done
@@ -130,8 +132,9 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		backend:     b,
 		limits:      limits,
 		inbox:       newInbox(c.Slots, c.QueueLimit),
-		serving:     serving{slots: make([]*branch, c.Slots), conversations: make([]uint64, c.Slots)},
-		forwardPass: forwardPass{estimator: estimator.New(limits.SeparatePasses), share: share{lock: c.ComputeLock}},
+		slotTable:   slotTable{slots: make([]*branch, c.Slots), conversations: make([]uint64, c.Slots)},
+		machine:     machineShare{lock: c.ComputeLock},
+		forwardPass: forwardPass{estimator: estimator.New(limits.SeparatePasses)},
 		sampling:    sampling{alarm: time.NewTimer(time.Hour)},
 	}
 	s.cache = s.newCache()
@@ -158,7 +161,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.Tick()
 		s.sleep(ctx)
 	}
-	s.share.note(work{})
+	s.machine.note(work{})
 	s.inbox.close()
 	s.takeCommands()
 	for _, j := range s.jobs() {

@@ -91,14 +91,14 @@ func (s *Scheduler) seekThaw(j *job, now time.Time) {
 	if !ok {
 		return
 	}
-	have := s.cache.LongestPrefix(j.answer.Expected(), j.scope)
+	have := s.cache.LongestPrefix(j.drawer.answer.Expected(), j.scope)
 	if stored.Usable < have+s.config.LeastCold {
 		return
 	}
 	if i := slices.IndexFunc(s.thaws, func(t *thaw) bool { return t.stored.ID == stored.ID && t.scope == j.scope && t.deadline.After(now) }); i >= 0 {
 		t := s.thaws[i]
 		if t.waiting++; stored.Usable > t.stored.Usable {
-			t.stored.Usable, t.longest = stored.Usable, slices.Clone(j.answer.Expected())
+			t.stored.Usable, t.longest = stored.Usable, slices.Clone(j.drawer.answer.Expected())
 		}
 		j.thaw = t
 		return
@@ -161,7 +161,7 @@ func (s *Scheduler) useThaw(j *job) bool {
 	if t.saved != nil {
 		longest := t.longest
 		if longest == nil {
-			longest = j.answer.Expected()
+			longest = j.drawer.answer.Expected()
 		}
 		wait, err := s.cache.Thaw(t.saved, kvcache.Claim{Tokens: longest, Scope: j.scope})
 		if wait == kvcache.WaitCopy {

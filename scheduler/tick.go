@@ -17,7 +17,7 @@ import (
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
-	s.planned, s.prefilling, s.reserved, s.again = s.planned[:0], s.prefilling[:0], 0, again{} // before survive asks for the plan
+	s.planned, s.prefilling, s.reserved, s.again = s.planned[:0], s.prefilling[:0], 0, again{} // at once: after a panic, survive reads them
 	defer s.survive(&busy)
 	lastPasses := s.record.Forward
 	s.record = TickRecord{}
@@ -28,7 +28,7 @@ func (s *Scheduler) Tick() (busy bool) {
 		return false
 	}
 	s.sweepPieces()
-	s.schedule(now, lastPasses)
+	s.fillSlots(now, lastPasses)
 	s.takeTurn(now)
 	s.publish()
 	return s.again.busy
@@ -42,7 +42,8 @@ func (s *Scheduler) publish() {
 }
 
 // listen takes in what background samplers have done and what other goroutines ask for, and ends
-// what is too late. It returns the time of this tick: nobody was submitted after it who is known.
+// what is too late. It returns the time of this tick, which is taken after the commands: every
+// request that the tick knows was submitted before it.
 func (s *Scheduler) listen() (now time.Time) {
 	s.collectAwaited()
 	s.takeCommands()
@@ -54,9 +55,9 @@ func (s *Scheduler) listen() (now time.Time) {
 	return now
 }
 
-// schedule gives free slots to queued jobs. Copies of the KV cache may take a part of the time that
-// the last passes took.
-func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
+// fillSlots gives free slots to queued jobs. Copies of the KV cache may take a part of the time
+// that the last passes took.
+func (s *Scheduler) fillSlots(now time.Time, lastPasses time.Duration) {
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()
 	s.admit(now)
@@ -76,8 +77,8 @@ func (s *Scheduler) takeTurn(now time.Time) {
 	if len(s.order) > 0 {
 		computed = s.computeInTurn(now)
 	} else {
-		s.plan() // which has nothing to wait for
-		s.share.note(work{})
+		s.plan() // of nothing, so it needs no turn: it ends what the last plan waited for (awaitsCopy)
+		s.machine.note(work{})
 	}
 	if computed {
 		s.takeOverPrograms()
@@ -94,8 +95,8 @@ func (s *Scheduler) takeTurn(now time.Time) {
 // processors pause. It plans no earlier: how much a tick may compute depends on what the others do
 // by then. A drafter may be a model, too. It reports whether there was something to compute.
 func (s *Scheduler) computeInTurn(now time.Time) (computed bool) {
-	s.share.take()
-	defer s.share.give()
+	s.machine.take()
+	defer s.machine.give()
 	defer s.noteWork(s.config.Clock())
 	s.plan()
 	if len(s.planned) == 0 {
