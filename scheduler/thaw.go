@@ -59,7 +59,7 @@ func (t tier) Offer(saved *kvcache.Saved, end bool) (more bool) {
 		_ = saved.Close()
 		return false
 	}
-	saved.Prefill = t.s.estimator.Prompt(0, len(saved.Tokens), thawChunk)
+	saved.Computing = t.s.estimator.Prompt(0, len(saved.Tokens), thawChunk)
 	return t.Cold.Offer(saved, end)
 }
 
@@ -105,7 +105,7 @@ func (s *Scheduler) seekThaw(j *job, now time.Time) {
 	}
 	prefill := s.estimator.Prompt(have, stored.Usable, thawChunk)
 	if prefill == 0 { // nothing was computed yet
-		prefill = stored.Prefill / time.Duration(max(stored.Tokens, 1)) * time.Duration(stored.Usable-have)
+		prefill = stored.Computing / time.Duration(max(stored.Tokens, 1)) * time.Duration(stored.Usable-have)
 	}
 	for _, t := range s.thaws {
 		if !t.begun {
