@@ -69,7 +69,7 @@ func (s *Scheduler) planJob(_ int, j *job) {
 // share the chunk (prefilling). Where nothing is pending, the last token is computed again: there
 // is no row to draw from.
 func (s *Scheduler) planBranch(b *branch) {
-	if b.seq == nil || !b.awake() || b.busy() { // nothing of a program's is to be computed, or it waits for a place
+	if b.seq == nil || !b.awake() || b.busy() { // nothing of a program's is to be computed, or it waits for a sequence
 		return
 	}
 	if b.pending() == 0 {

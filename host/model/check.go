@@ -51,7 +51,8 @@ type CheckOptions struct {
 
 	found *Template // by those two; nil: not yet
 	gpus  []string  // that serving puts layers on
-	// WhileServing says that other models answer requests meanwhile: the trial has a low priority then.
+	// WhileServing says that other models answer requests meanwhile: then the trial has a low
+	// priority.
 	WhileServing bool
 	// Timeout of the trial; 0: five minutes, and five seconds for each 20 MB.
 	Timeout time.Duration
