@@ -39,6 +39,20 @@ func TestRunExercises_NoHead_LacksIt(t *testing.T) {
 	}
 }
 
+// Heads in files of their own are tried with the longest guesses: that of deep layers and long
+// blocks has llama.cpp end the process, and the model is served without it.
+func TestCheck_HeadsInFiles_AreTriedToTheirEnd(t *testing.T) {
+	for head, of := range map[string]string{"dspark-deep": "qwen3", "dspark": "qwen3", "dflash": "qwen3", "eagle3": "qwen3", "gemma4-assistant": "gemma4"} {
+		o := CheckOptions{CacheDir: t.TempDir()}
+		o.Loading.LoadMTP, o.Loading.Head = true, filepath.Join(t.TempDir(), head)
+		path := filepath.Join(t.TempDir(), of)
+		must.Do(t, errors.Join(synth.SmallFile(path, of, 1), synth.SmallFile(o.Loading.Head, head, 1)))
+		if lacks, err := Check(t.Context(), path, o); err != nil || lacks.Has(Heads) != (head == "dspark-deep") {
+			t.Errorf("%s: %v, %v", head, lacks, err)
+		}
+	}
+}
+
 func TestRunExercises_KnownLack_IsNotTriedAgain(t *testing.T) {
 	known := Lacks{{Together, "it crashed"}, {Selecting, "it gave others"}}
 	lacks, err := runExercises(loaded(t), options{}, known, func(stage string) {
