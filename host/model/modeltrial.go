@@ -252,8 +252,12 @@ func (t *modelTrial) guessingFar() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, head.Close()) }()
-	return errors.Join(t.pass(piece{to: promptLen + further}), head.Follow(&t.batch, false),
-		head.Draft([]native.HeadAsk{{Token: t.token(0, promptLen+further), Position: promptLen + further, Most: farthest}}, time.Minute, 0))
+	asks := []native.HeadAsk{{Token: t.token(0, promptLen+further), Position: promptLen + further, Most: farthest}}
+	err = errors.Join(t.pass(piece{to: promptLen + further}), head.Follow(&t.batch, false), head.Draft(asks, time.Minute, 0))
+	if err == nil && len(asks[0].Draft) == 0 {
+		err = errDamaged // a GPU takes such for the logits of token -1, and looks it up
+	}
+	return err
 }
 
 // goOn decodes what follows the first text's prompt, in a sequence that holds the prompt.
