@@ -478,6 +478,26 @@ func TestHead_Close_DuringACopy(t *testing.T) {
 	}
 }
 
+// Heads guess for more sequences than their passes have tokens.
+func TestHead_Draft_ManySequences(t *testing.T) {
+	const sequences = 80
+	for _, of := range []string{"eagle3", "dflash", "dspark"} {
+		for _, unified := range []bool{false, true} {
+			o := ContextOptions{Cells: sequences * 64, Sequences: sequences, Rows: sequences, Batch: 40, UBatch: 16, Unified: unified}
+			_, h := feeding(t, otherHead(t, "qwen3", of), o)
+			var asks []HeadAsk
+			for i := range sequences / 2 {
+				asks = append(asks, HeadAsk{Sequence: int32(2 * i), Token: int32(5 + i)})
+			}
+			for i, a := range h.guess(t, 2, asks...) {
+				if len(a.Draft) == 0 {
+					t.Errorf("%s, unified %v: no guess for sequence %d", of, unified, 2*i)
+				}
+			}
+		}
+	}
+}
+
 // A model without a head, and one whose head was not loaded, have none.
 func TestNewHead_None(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{LoadMTP: true})
