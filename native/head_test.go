@@ -478,6 +478,26 @@ func TestHead_Close_DuringACopy(t *testing.T) {
 	}
 }
 
+// Heads guess for more sequences than their passes have tokens.
+func TestHead_Draft_ManySequences(t *testing.T) {
+	const sequences = 80
+	for _, of := range []string{"eagle3", "dflash", "dspark"} {
+		for _, unified := range []bool{false, true} {
+			o := ContextOptions{Cells: sequences * 64, Sequences: sequences, Rows: sequences, Batch: 40, UBatch: 16, Unified: unified}
+			_, h := feeding(t, otherHead(t, "qwen3", of), o)
+			var asks []HeadAsk
+			for i := range sequences / 2 {
+				asks = append(asks, HeadAsk{Sequence: int32(2 * i), Token: int32(5 + i)})
+			}
+			for i, a := range h.guess(t, 2, asks...) {
+				if len(a.Draft) == 0 {
+					t.Errorf("%s, unified %v: no guess for sequence %d", of, unified, 2*i)
+				}
+			}
+		}
+	}
+}
+
 // A model without a head, and one whose head was not loaded, have none.
 func TestNewHead_None(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{LoadMTP: true})
@@ -495,24 +515,30 @@ func TestDryRun_Need_CountsTheHeadOfAnotherFile(t *testing.T) {
 	for _, c := range []struct {
 		kind, of string
 		layers   uint64 // of cells, where the model has 4
-	}{{"qwen3", "eagle3", 5}, {"qwen3", "dflash", 6}, {"gemma4", "gemma4-assistant", 4}} {
+		inputs   uint64 // of layers that it reads, or the states
+	}{{"qwen3", "eagle3", 5, 3}, {"qwen3", "dflash", 6, 3}, {"gemma4", "gemma4-assistant", 4, 1}} {
 		model, head := small(t, c.kind), small(t, c.of)
-		need := func(o ModelOptions) DeviceMemory {
+		need := func(o ModelOptions, batch int) DeviceMemory {
 			t.Helper()
 			d, err := OpenDryRun(t.Context(), model, o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer closing(t, d)
-			all, err := d.Need(ContextOptions{Cells: 1024, Sequences: 4, Batch: 256, UBatch: 32, Unified: true, FeedsHead: o.LoadMTP})
+			all, err := d.Need(ContextOptions{Cells: 1024, Sequences: 4, Batch: batch, UBatch: 32, Unified: true, FeedsHead: o.LoadMTP})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return all[0]
 		}
-		without, with := need(ModelOptions{}), need(ModelOptions{LoadMTP: true, Head: head})
+		loading := ModelOptions{LoadMTP: true, Head: head}
+		without, with := need(ModelOptions{}, 256), need(loading, 256)
 		if 4*with.Cells != c.layers*without.Cells || with.Plain+with.Weights <= without.Plain+without.Weights || with.Compute <= without.Compute {
 			t.Errorf("%s: with the head %+v, without %+v", c.of, with, without)
+		}
+		states := c.inputs * 4 * 64 * 4 // of a token, in llama.cpp's buffers, in their copy and in what the head has yet to read
+		if more, other := need(loading, 512).Compute-with.Compute, need(ModelOptions{}, 512).Compute-without.Compute; more < other+256*states {
+			t.Errorf("%s: 256 more tokens in a pass take %d bytes more, without a head %d", c.of, more, other)
 		}
 	}
 }

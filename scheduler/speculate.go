@@ -263,14 +263,14 @@ const cheap = 200
 // tokens.
 func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
-	longest := 1
+	longest, cells := 1, (s.cache.Free()-s.reserved)/s.decoding
 	for _, b := range s.planned[:s.decoding] {
 		if b.drawer == nil {
 			continue
 		}
 		d := b.drawer
 		if d.guess.trial, d.guess.rows = false, 0; p.besidePrompts == 0 || s.draftsBeside(d) {
-			d.guess.ask.Most = min(s.mostDrafted(d), p.offers.Most)
+			d.guess.ask.Most = min(s.mostDrafted(d), p.offers.Most, cells)
 			longest = max(longest, d.guess.ask.Most)
 			p.asked = append(p.asked, d)
 		}

@@ -183,3 +183,35 @@ func TestSpeculate_SlowOnce_IsAskedAgain(t *testing.T) {
 		t.Errorf("it takes %v, without drafts %v", got, want)
 	}
 }
+
+// needy is a seer with as many cells of its own as the model has, which it needs for its guesses.
+type needy struct {
+	seer
+	t *testing.T
+}
+
+func (d *needy) Draft(asks []*draft.Ask) {
+	cells := d.backend.Used()
+	for _, a := range asks {
+		cells += 1 + a.Most // with the token that it follows
+	}
+	if most := d.backend.Limits().Cells; cells > most {
+		d.t.Errorf("%d answers with guesses need %d cells of %d", len(asks), cells, most)
+	}
+	d.seer.Draft(asks)
+}
+
+// A drafter with cells of its own, as many as the model has, has some for what it is asked for:
+// where a head has none, it forgets what it knows of all answers.
+func TestSpeculate_FewCells_FitTheDrafters(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 256, Context: 256})
+	d := &needy{seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), sure: true}, t}
+	s := newScheduler(t, b, scheduler.Config{Drafter: d, ITLTarget: time.Second, Slots: 4})
+	var streams []*scheduler.Stream
+	for i := range 4 {
+		streams = append(streams, submit(t, s, request(16, i, 100)))
+	}
+	if finish(t, s, streams...); d.calls == 0 {
+		t.Error("it was not asked")
+	}
+}

@@ -252,54 +252,63 @@ func (f fixed) Draft(asks []*draft.Ask) {
 // grammar, from the middle of another's, and by a program whose branches go on by themselves
 // until it adopts one.
 func TestHeadDrafter_Draft_SameTextInEveryUse(t *testing.T) {
+	loop := written(t, func(w io.Writer) error { return synth.Write(w, smallLoop, builtIn, synth.Q40, 1) })
+	for _, head := range []string{"", loopBlocks(t, loop, 75)} {
+		path := loop
+		if head == "" {
+			path = loopWithHead(t, 75)
+		}
+		for _, layout := range []string{"split", "shared"} {
+			t.Run(fmt.Sprintf("%s, blocks %v", layout, head != ""), func(t *testing.T) { sameInEveryUse(t, path, head, layout) })
+		}
+	}
+}
+
+// sameInEveryUse compares the answers of a model with its head, which may be in a file of its own.
+func sameInEveryUse(t *testing.T, path, head, layout string) {
 	const most = 70
-	path := loopWithHead(t, 75)
-	for _, layout := range []string{"split", "shared"} {
-		t.Run(layout, func(t *testing.T) {
-			cells := map[string]int{"split": 4 * 256, "shared": 256}[layout]
-			e := openedHead(t, path, Options{Slots: 4, CacheSequences: 4, ContextSize: cells, KVLayout: layout})
-			a, err := e.LoadAdapter(written(t, synth.Adapter{Model: path, Seed: 1, Deviation: 0.1}.Write))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer a.Close()
-			answers := func(d draft.Drafter) (texts []string, drafted int) {
-				b := &paced{Backend: e.Backend()}
-				s, err := scheduler.New(b, scheduler.Config{Slots: 4, Drafter: d, Clock: b.clock, ArchiveBytes: 1 << 24})
-				if err != nil {
-					t.Fatal(err)
-				}
-				stop := running(s)
-				defer stop()
-				var requests []scheduler.Request
-				for i := range 12 {
-					requests = append(requests, useOf(t, e, i, most, a))
-				}
-				for wave := range slices.Chunk(requests, 4) { // prompts that wait would have the ticks for themselves
-					more, ends := said(t, s, wave...)
-					texts = append(texts, more...)
-					for _, end := range ends {
-						if drafted += end.Usage.Drafted; end.Err != nil {
-							t.Error(end.Err)
-						}
-					}
-				}
-				for seq := range e.Backend().Limits().Sequences {
-					e.Backend().Truncate(int32(seq), 0)
-				}
-				return texts, drafted
-			}
-			want, _ := answers(nil)
-			got, drafted := answers(confident{e.HeadDrafter(nil)})
-			if drafted < 30 {
-				t.Errorf("%d tokens are guessed", drafted)
-			}
-			for i := range want {
-				if got[i] != want[i] {
-					t.Errorf("request %d: %q, without %q", i, got[i], want[i])
+	cells := map[string]int{"split": 4 * 256, "shared": 256}[layout]
+	e := openedHead(t, path, Options{Slots: 4, CacheSequences: 4, ContextSize: cells, KVLayout: layout, Model: native.ModelOptions{Head: head}})
+	a, err := e.LoadAdapter(written(t, synth.Adapter{Model: path, Seed: 1, Deviation: 0.1}.Write))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	answers := func(d draft.Drafter) (texts []string, drafted int) {
+		b := &paced{Backend: e.Backend()}
+		s, err := scheduler.New(b, scheduler.Config{Slots: 4, Drafter: d, Clock: b.clock, ArchiveBytes: 1 << 24})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := running(s)
+		defer stop()
+		var requests []scheduler.Request
+		for i := range 12 {
+			requests = append(requests, useOf(t, e, i, most, a))
+		}
+		for wave := range slices.Chunk(requests, 4) { // prompts that wait would have the ticks for themselves
+			more, ends := said(t, s, wave...)
+			texts = append(texts, more...)
+			for _, end := range ends {
+				if drafted += end.Usage.Drafted; end.Err != nil {
+					t.Error(end.Err)
 				}
 			}
-		})
+		}
+		for seq := range e.Backend().Limits().Sequences {
+			e.Backend().Truncate(int32(seq), 0)
+		}
+		return texts, drafted
+	}
+	want, _ := answers(nil)
+	got, drafted := answers(confident{e.HeadDrafter(nil)})
+	if drafted < 30 {
+		t.Errorf("%d tokens are guessed", drafted)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("request %d: %q, without %q", i, got[i], want[i])
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ var exercises = []struct {
 	name string
 	run  func(*modelTrial) error
 }{{Selecting, (*modelTrial).selecting}, {Together, (*modelTrial).together}, {Truncating, (*modelTrial).truncating}, {Sharing, (*modelTrial).sharing}, {Saving, (*modelTrial).saving},
-	{Heads, (*modelTrial).guessing}}
+	{Heads, (*modelTrial).guessing}, {Heads, (*modelTrial).guessingFar}}
 
 func isExercise(stage string) bool {
 	for _, e := range exercises {
@@ -237,6 +237,27 @@ func (t *modelTrial) guessing() (err error) {
 		follow(piece{from: promptLen, to: textLen}, piece{text: 1, sequence: 1, from: chunkLen, to: promptLen}))
 	_ = t.context.Remove(0, promptLen+1, -1) // heads of models that cannot have cells of their own
 	return errors.Join(err, head.Cut(0, promptLen+1), head.Share(1, 2, chunkLen), guess(promptLen+1))
+}
+
+// farthest is how many tokens of a block the shim has heads guess at most in a pass.
+const farthest = 64
+
+// guessingFar has the head guess as many tokens as it can, and in one pass where it guesses blocks:
+// what llama.cpp plans for them grows with their number.
+func (t *modelTrial) guessingFar() (err error) {
+	sizes := t.sizes()
+	sizes.Cells, sizes.Batch, sizes.UBatch = 2*farthest*sequences, farthest, farthest
+	head, err := native.NewHead(t.context, sizes)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, head.Close()) }()
+	asks := []native.HeadAsk{{Token: t.token(0, promptLen+further), Position: promptLen + further, Most: farthest}}
+	err = errors.Join(t.pass(piece{to: promptLen + further}), head.Follow(&t.batch, false), head.Draft(asks, time.Minute, 0))
+	if err == nil && len(asks[0].Draft) == 0 {
+		err = errDamaged // a GPU takes such for the logits of token -1, and looks it up
+	}
+	return err
 }
 
 // goOn decodes what follows the first text's prompt, in a sequence that holds the prompt.

@@ -5,6 +5,7 @@ package model
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tools/must"
 )
@@ -36,6 +38,30 @@ func TestRunExercises_NoHead_LacksIt(t *testing.T) {
 	lacks, err := runExercises(loaded(t), options{Loading: native.ModelOptions{LoadMTP: true}}, nil, func(string) {})
 	if err != nil || len(lacks) != 1 || !lacks.Has(Heads) {
 		t.Errorf("%v, %v", lacks, err)
+	}
+}
+
+// Heads in files of their own are tried with the longest guesses: that of deep layers and long
+// blocks has llama.cpp end the process, and the model is served without it. So it is where a head
+// gives what are no numbers.
+func TestCheck_HeadsInFiles_AreTriedToTheirEnd(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "dspark")
+	for head, of := range map[string]string{"dspark": "qwen3", "dspark-deep": "qwen3", "damaged": "qwen3", "dflash": "qwen3", "eagle3": "qwen3", "gemma4-assistant": "gemma4"} {
+		o := CheckOptions{CacheDir: t.TempDir()}
+		o.Loading.LoadMTP, o.Loading.Head = true, filepath.Join(dir, head)
+		path := filepath.Join(dir, of)
+		must.Do(t, synth.SmallFile(path, of, 1))
+		if head == "damaged" {
+			var b bytes.Buffer
+			must.Do(t, errors.Join(synth.SmallFile(whole, "dspark", 1), synth.Edit(&b, whole, func(h *gguf.Header) { h.Set("dflash.attention.scale", gguf.NewFloat32(float32(math.Inf(1)))) })))
+			must.Do(t, os.WriteFile(o.Loading.Head, b.Bytes(), 0o600))
+		} else {
+			must.Do(t, synth.SmallFile(o.Loading.Head, head, 1))
+		}
+		if lacks, err := Check(t.Context(), path, o); err != nil || lacks.Has(Heads) != (head == "dspark-deep" || head == "damaged") {
+			t.Errorf("%s: %v, %v", head, lacks, err)
+		}
 	}
 }
 

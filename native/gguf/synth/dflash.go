@@ -41,6 +41,15 @@ func dflash(rank uint64) architecture {
 	return a
 }
 
+// deepBlocks is DSpark's with blocks so long, of layers so many, that llama.cpp ends the process:
+// its plan of a pass over a block has no room for them.
+func deepBlocks() architecture {
+	a := dflash(smallRank)
+	a.numbers["block_count"], a.numbers["block_size"] = 8, 64
+	a.outer = append(a.outer, smallTensor{"conf_proj.weight", nil, []uint64{smallDim + smallRank, 1}}, smallTensor{"conf_proj.bias", nil, []uint64{1}})
+	return a
+}
+
 // echoingBlocks is a dflash whose first guess is the last token that the model has read. It sees a
 // window of three positions: of these the head has filled that one, with numbers larger than those
 // of the block itself, and all count the same.

@@ -182,10 +182,10 @@ var architectures = map[string]architecture{
 // "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what
 // its encoder gives. "gemma4" attends to a window in each second layer, and "gemma4-assistant" is a
 // head for it, as "eagle3", "dflash" and "dspark" are for "qwen3". "eagle3-echo" and "dflash-echo",
-// of the same seed, guess the last token that was read. "step35" has a chain of three heads, and
-// those of "step35-counting" guess tokens by their numbers. Other kinds are the names in archs,
-// some megabytes each and without a usable vocabulary: "llama-moe". The same arguments give the
-// same bytes.
+// of the same seed, guess the last token that was read. With "dspark-deep" llama.cpp ends the
+// process. "step35" has a chain of three heads, and those of "step35-counting" guess tokens by
+// their numbers. Other kinds are the names in archs, some megabytes each and without a usable
+// vocabulary: "llama-moe". The same arguments give the same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -202,6 +202,8 @@ func writeSmall(w io.Writer, kind string, seed uint64) error {
 		a, ok = eagle3(true), true
 	case "dflash-echo":
 		a, ok = echoingBlocks(), true
+	case "dspark-deep":
+		a, ok = deepBlocks(), true
 	case "step35", "step35-counting":
 		a, ok = step35(kind == "step35-counting"), true
 	}

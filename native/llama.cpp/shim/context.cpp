@@ -113,8 +113,11 @@ llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     out.n_ctx               = p.cells;
     out.n_batch             = p.batch;
     out.n_ubatch            = p.ubatch == 0 ? p.batch : std::min(p.ubatch, p.batch);
-    if (p.target && ps::guesses_blocks(*self->model->model)) {
-        out.n_batch = out.n_ubatch = std::min({ out.n_batch, out.n_ubatch, ps::most_in_blocks });
+    if (p.target) {  // with an encoder llama.cpp has rows for a batch, and asserts that these are as many as the sequences
+        out.n_batch = std::max(out.n_batch, p.sequences);
+        if (ps::guesses_blocks(*self->model->model)) {
+            out.n_batch = out.n_ubatch = std::max(std::min(out.n_ubatch, ps::most_in_blocks), p.sequences);
+        }
     }
     out.n_seq_max           = p.sequences;
     out.n_outputs_max       = std::max({ p.rows, p.sequences, p.target && ps::guesses_blocks(*self->model->model) ? out.n_batch : 0 });  // llama.cpp always reserves a row a sequence

@@ -92,7 +92,8 @@ int32_t block_of(const llama_model & model) {
 // How many rows of a block are no guesses. Those of DSpark mostly begin with the token that they
 // follow, as those of a language model do; others' are of the masked tokens themselves.
 int32_t before_block(const llama_model & model) {
-    return model.dspark_markov_w1 && value_of(model, "dflash.sample_from_anchor") != "false" ? 0 : 1;
+    const auto anchor = value_of(model, "dflash.sample_from_anchor");
+    return model.dspark_markov_w1 && (anchor.empty() || anchor == "true") ? 0 : 1;
 }
 
 // Whether a head's blocks are such as guess_blocks asks for. DFlash 2 gives a lattice to choose
@@ -165,9 +166,9 @@ size_t kept_states(const ps_context * c) {
     if (c->head) { // llama.cpp's, those of the batch that it reads, and what is unread, in vectors that have doubled
         const auto & m    = *c->model->model;
         const auto   wide = reads_layers(m) ? std::max(m.hparams.n_embd_inp_enc() / m.hparams.n_embd_out(), 1u) : 1u;
-        return wide * (4 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences));
+        return wide * (2 * batch + 2 * most_unread * static_cast<size_t>(c->limits.sequences));
     }
-    return c->feeds_head ? 2 * batch * c->passed.n_layers() : 0; // llama.cpp's, and their copy
+    return c->feeds_head ? 4 * batch * c->passed.n_layers() : 0; // llama.cpp's, their copy, and the head's, which has doubled: its own passes may be smaller
 }
 
 void head_batch::clear() {

@@ -45,7 +45,8 @@ bool guesses_blocks(const llama_model & model);
 // Has the passes of such a head be as it was trained for: mostly each token of a block sees all.
 void prepare_blocks(llama_context * context);
 
-// Tokens of such a head's passes at most: llama.cpp has room for the logits of each.
+// Tokens of such a head's passes at most, or one of each sequence: llama.cpp has room for the
+// logits of each.
 constexpr uint32_t most_in_blocks = 64;
 
 // Whether its passes give the states of the tokens with logits alone. The others give those of all
