@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { useLayoutEffect, useRef } from "preact/hooks";
 // The entries of a list.
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { t, tn } from "../../language/language.ts";
 import { fieldOf, limitWords, number, resolve, startingValue } from "../../plugins/schema.ts";
 import { pathTo } from "../../plugins/schemacheck.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// Where a plugin is configured, switched on and tried.
 import { useSignal } from "@preact/signals";
 import { addressOf } from "../../address.ts";
-// Where a plugin is configured, switched on and tried.
 import { t, tn } from "../../language/language.ts";
 import {
   choiceOf,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// The sampler chain in the settings: stages that can be dragged and switched.
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-// The sampler chain in the settings: stages that can be dragged and switched.
 import { t } from "../../language/language.ts";
 import { pluginOf, stagesOf, withStageMoved } from "../../settings/chain.ts";
 import { nativeNamed } from "../../settings/nativestages.ts";
